@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Policy: who may do what
+ *
+ * Pure functions of identities and configs; asking polkit is the transport's business. Deny is the default:
+ * what is not said here is not allowed.
+ */
+
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "core/peer.h"
+#include "core/service.h"
+#include "core/session.h"
+
+/* Names under "linux." and "desktrace.": what the machine says, so only the machine may say it. */
+bool policy_source_is_reserved(const char *source);
+
+/* Whether this identity may register the source. */
+bool policy_may_register(const ServiceInfo *info, const Identity *identity, const char *source);
+
+/* What a session needs beyond its owner's own rights, as a set of bits. Root and the owner of a private
+ * instance need nothing. */
+enum {
+        POLICY_NEEDS_TRACE_SYSTEM = 1 << 0,
+        POLICY_NEEDS_DETACH = 1 << 1,
+};
+
+typedef enum PolicyScope {
+        POLICY_SCOPE_DEFAULT, /* own, unless the config names reserved sources or the owner is root */
+        POLICY_SCOPE_OWN,
+        POLICY_SCOPE_SYSTEM,
+} PolicyScope;
+
+/* Returns the bits; *ret_scope is the scope the session has once they are granted. An own-scope session that
+ * names reserved sources needs trace-system all the same. */
+unsigned policy_session_needs(const ServiceInfo *info, const Identity *owner, const Config *config,
+                              PolicyScope wanted, bool detached, SessionScope *ret_scope);
+
+/* Whether `identity` may see, read and stop the session without manage-sessions. */
+bool policy_owns_session(const ServiceInfo *info, const Identity *identity, const Session *session);
+
+/* Whether packets of this producer may get into a session of that owner and scope. */
+bool policy_may_record(const ServiceInfo *info, const SessionOptions *session,
+                       const Identity *producer);

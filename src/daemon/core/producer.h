@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Producer: a connected process with data sources
+ *
+ * Created when a peer registers, freed when its connection ends; a free drains what it had finished into the
+ * buffers of its sessions first. Owned by the transport that made it, listed by the service.
+ */
+
+#include "core/peer.h"
+#include "core/service.h"
+
+typedef struct SourceOptions {
+        const void *descriptor; /* serialized DataSourceDescriptor, or NULL */
+        size_t n_descriptor;
+        bool no_flush;
+        const char *const *categories; /* NULL-terminated, or NULL */
+} SourceOptions;
+
+typedef struct ProducerOptions {
+        size_t memory_bytes; /* hints; 0: default */
+        uint32_t page_bytes;
+        bool is_native; /* counts fragments when they are complete; has a control area */
+} ProducerOptions;
+
+enum {
+        _PRODUCER_E_SUCCESS,
+        PRODUCER_E_LIMIT,    /* too many producers, or of this uid, or sources */
+        PRODUCER_E_RESERVED, /* the source's name belongs to the system's producers */
+        PRODUCER_E_INVALID,  /* an empty, too long or non-ASCII name, a descriptor that is none */
+        PRODUCER_E_UNKNOWN,  /* no such source */
+};
+
+int producer_new(Producer **ret, Service *service, const Identity *identity, const char *name,
+                 const ProducerOptions *options, const ProducerOps *ops, void *peer);
+
+/* The connection is gone. */
+Producer *producer_free(Producer *producer);
+DEFINE_CLEANUP(Producer *, producer_free)
+
+/* Adds a source or changes its options; joins it to running sessions that want it. */
+int producer_add_source(Producer *producer, const char *name, const SourceOptions *options,
+                        uint64_t now);
+int producer_remove_source(Producer *producer, const char *name, uint64_t now);
+
+/* Answers to ProducerOps requests. Unknown numbers are ignored: the instance may be gone by now. */
+void producer_source_started(Producer *producer, uint64_t instance, uint64_t now);
+void producer_source_failed(Producer *producer, uint64_t instance, const char *why, uint64_t now);
+void producer_source_stopped(Producer *producer, uint64_t instance, uint64_t now);
+void producer_flushed(Producer *producer, uint64_t flush_id, uint64_t now);
+
+/* The doorbell rang: takes everything committed, then keeps looking (service_tick()) until it stays quiet. */
+void producer_doorbell(Producer *producer, uint64_t now);
+
+/* Perfetto's protocol says commits and patches by RPC. Foreign buffers and bad numbers are counted and ignored. */
+void producer_commit(Producer *producer, uint32_t page, uint32_t chunk, uint16_t target_buffer);
+void producer_patch(Producer *producer, uint16_t target_buffer, uint16_t writer_id, uint32_t chunk_id,
+                    uint16_t offset, const uint8_t data[static 4], bool more_patches);
+
+uint64_t producer_id(const Producer *producer);
+const char *producer_name(const Producer *producer);
+const Identity *producer_identity(const Producer *producer);
+size_t producer_memory_bytes(const Producer *producer);
+size_t producer_n_sources(const Producer *producer);
+const char *producer_source_name(const Producer *producer, size_t i);
+const char *const *producer_source_categories(const Producer *producer, size_t i); /* or NULL */

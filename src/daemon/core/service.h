@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Service: the root of the core
+ *
+ * Owns all producers and sessions and matches the ones with the others. Sans-I/O: time is an argument (`now`,
+ * BOOTTIME nanoseconds, never going back), requests leave through the ops of peer.h. One thread.
+ *
+ * The host calls service_tick() when service_next_deadline() has come; every wait in the core (starts, flushes,
+ * stops, periods, drains) is driven by it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/peer.h"
+#include "shared/list.h"
+#include "shared/macro.h"
+
+/* Limits. Each thing a peer can make the service allocate is here. */
+#define SERVICE_SESSIONS_MAX         64
+#define SERVICE_SESSIONS_PER_UID_MAX 8
+#define SERVICE_PRODUCERS_MAX        4096
+#define SERVICE_PRODUCERS_PER_UID_MAX 1024
+#define SERVICE_BUFFER_BYTES_PER_UID_MAX (UINT64_C(4) << 30)
+#define PRODUCER_SOURCES_MAX         64
+#define PRODUCER_NAME_MAX            128
+#define SOURCE_NAME_MAX              128
+#define SOURCE_DESCRIPTOR_BYTES_MAX  (256u << 10)
+#define SESSION_BUFFERS_MAX          128
+#define SESSION_SOURCES_MAX          256
+#define SESSION_NAME_MAX             128
+#define SESSION_DURATION_MAX_MS      (UINT64_C(7) * 24 * 3600 * 1000)
+
+/* Waits. */
+#define SESSION_START_TIMEOUT_NS      (UINT64_C(5) * 1000000000)  /* activation and start acknowledgements */
+#define SESSION_FLUSH_TIMEOUT_NS      (UINT64_C(5) * 1000000000)  /* default of flush_timeout_ms */
+#define SESSION_STOP_TIMEOUT_NS       (UINT64_C(5) * 1000000000)  /* default of data_source_stop_timeout_ms */
+#define SESSION_SNAPSHOT_INTERVAL_NS  (UINT64_C(10) * 1000000000) /* default clock snapshot period */
+#define SESSION_WRITE_PERIOD_NS       (UINT64_C(5) * 1000000000)  /* default of file_write_period_ms */
+#define SESSION_LINGER_NS             (UINT64_C(300) * 1000000000) /* a stopped detached session's data is kept */
+
+/* Facts about this machine and instance, for the trace and the policy. Strings stay valid. */
+typedef struct ServiceInfo {
+        const char *version;
+        const char *sysname, *release, *kernel_version, *machine;
+        int64_t hz, page_size, timezone_offset_minutes;
+        uint32_t n_cpus;
+        uint64_t ram_bytes;
+        uid_t uid;         /* of the service itself; trusted_uid of its packets */
+        uid_t probes_uid;  /* may register reserved source names, like root; (uid_t)-1: none */
+        bool is_private;   /* standalone: whoever can reach it may do everything */
+} ServiceInfo;
+
+/* A producer that is not running but could be, from producers.d. */
+typedef struct Activatable {
+        char *name;
+        char **sources; /* NULL-terminated */
+} Activatable;
+
+int service_new(Service **ret, const ServiceInfo *info, const ServiceOps *ops, void *userdata);
+Service *service_free(Service *service); /* all sessions and producers must be gone */
+DEFINE_CLEANUP(Service *, service_free)
+
+/* Copies. */
+int service_add_activatable(Service *service, const char *name, const char *const sources[]);
+void service_activation_failed(Service *service, size_t index, uint64_t now);
+const Activatable *service_activatables(Service *service, size_t *ret_n);
+
+/* Whether some activatable producer offers the source. */
+bool service_can_activate(Service *service, const char *source);
+
+uint64_t service_next_deadline(Service *service); /* UINT64_MAX: none */
+void service_tick(Service *service, uint64_t now);
+
+size_t service_n_sessions(Service *service);
+size_t service_n_producers(Service *service);
+Session *service_find_session(Service *service, uint64_t id);
+Session *service_find_session_by_name(Service *service, const char *name);
+
+/* Walk: NULL starts, NULL ends. */
+Session *service_next_session(Service *service, Session *after);
+Producer *service_next_producer(Service *service, Producer *after);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Session: one recording
+ *
+ * A validated config, its trace buffers, and the data source instances that it drives through setup, start,
+ * flush and stop. Owned by the transport that made it (which frees it when the consumer says so or
+ * disappears), listed by the service.
+ *
+ *      CONFIGURED ─▶ STARTING ─▶ STARTED ─▶ FLUSHING ─▶ STOPPING ─▶ STOPPED
+ *
+ * Every arrow but the first waits for producers, and each wait has a deadline. A session can be read in every
+ * state; what is read is gone from the buffers.
+ */
+
+#include "config/config.h"
+#include "core/peer.h"
+#include "core/service.h"
+#include "core/trace-buffer.h"
+#include "shared/bytes.h"
+
+typedef enum SessionState {
+        SESSION_CONFIGURED, /* buffers exist, data sources are set up; deferred_start waits here */
+        SESSION_STARTING,   /* start requests are out, or an activated producer is awaited */
+        SESSION_STARTED,    /* recording; the duration counts from here */
+        SESSION_FLUSHING,   /* the last flush before a stop */
+        SESSION_STOPPING,   /* stop requests are out */
+        SESSION_STOPPED,    /* nothing more will come; readable until freed */
+        _SESSION_STATE_N,
+} SessionState;
+
+typedef enum SessionScope {
+        SESSION_SCOPE_OWN,    /* producers of the owner's uid only */
+        SESSION_SCOPE_SYSTEM, /* all producers; the transport has asked polkit */
+} SessionScope;
+
+typedef enum InstanceState {
+        INSTANCE_CONFIGURED,
+        INSTANCE_STARTING,
+        INSTANCE_STARTED,
+        INSTANCE_STOPPING,
+        INSTANCE_STOPPED,
+        INSTANCE_MISSING, /* nobody offers the source (yet) */
+        _INSTANCE_STATE_N,
+} InstanceState;
+
+typedef struct SessionOptions {
+        Identity owner;
+        SessionScope scope;
+        bool has_output; /* streams to a descriptor: output_due() is called, session_read() is for it alone */
+        bool detached;
+} SessionOptions;
+
+enum {
+        _SESSION_E_SUCCESS,
+        SESSION_E_CONFIG,     /* *error says what is wrong */
+        SESSION_E_LIMIT,      /* *error names the limit */
+        SESSION_E_NAME_IN_USE,
+        SESSION_E_NO_SOURCE,  /* *error names the source and the nearest one */
+        SESSION_E_STATE,
+        SESSION_E_TIMEOUT,
+};
+
+typedef struct SessionError {
+        char message[256];
+} SessionError;
+
+/* Checks the whole config and makes the buffers. Takes the config over on success only. */
+int session_new(Session **ret, Service *service, Config *config, const SessionOptions *options,
+                const SessionOps *ops, void *peer, SessionError *error, uint64_t now);
+
+/* Stops at once what still runs, without waiting for anybody. */
+Session *session_free(Session *session);
+DEFINE_CLEANUP(Session *, session_free)
+
+/* From CONFIGURED; 0 or SESSION_E_STATE. STARTED (or later) is told by SessionOps.changed. */
+int session_start(Session *session, uint64_t now);
+
+/* Flushes first, then stops. Idempotent. `reason` as the StopReason property; copied. */
+void session_stop(Session *session, const char *reason, uint64_t now);
+
+/* One reply: done(userdata, 0 or SESSION_E_TIMEOUT, or SESSION_E_STATE when the session goes away first). May be
+ * called before session_flush() returns. */
+typedef void (*SessionFlushDone)(void *userdata, int outcome);
+int session_flush(Session *session, uint64_t timeout_ns, uint64_t flags, SessionFlushDone done,
+                  void *userdata, uint64_t now);
+/* The asker is gone: forget its callback. */
+void session_flush_cancel(Session *session, void *userdata);
+
+/* Appends whole packets in trace file framing to *out until about max_bytes; *ret_more says whether more is
+ * there now. Service packets (§ docs/ARCHITECTURE.md) come first. Ends the session itself when
+ * max_file_size_bytes would be passed. */
+int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more, uint64_t now);
+
+uint64_t session_id(const Session *session);
+SessionState session_state(const Session *session);
+const char *session_state_name(SessionState state);
+const char *session_stop_reason(const Session *session); /* "" while running */
+const char *session_name(const Session *session);
+const SessionOptions *session_options(const Session *session);
+const Config *session_config(const Session *session);
+uint64_t session_stopped_at(const Session *session); /* 0 while running */
+
+typedef struct InstanceInfo {
+        const char *source;
+        const char *producer; /* "" when missing */
+        Identity identity;
+        InstanceState state;
+        const char *why; /* why it failed, or "" */
+} InstanceInfo;
+
+const char *instance_state_name(InstanceState state);
+size_t session_n_instances(const Session *session);
+void session_instance(const Session *session, size_t i, InstanceInfo *ret);
+
+typedef struct SessionTotals {
+        uint64_t bytes_written;
+        uint64_t bytes_output;
+        uint64_t chunks_lost;
+        uint64_t packets_lost;
+} SessionTotals;
+
+void session_totals(const Session *session, SessionTotals *ret);
+size_t session_n_buffers(const Session *session);
+const char *session_buffer_name(const Session *session, size_t i);
+const TraceBufferStats *session_buffer_stats(const Session *session, size_t i);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace buffer: where chunks wait to be read
+ *
+ * A ring of reference-counted segments of equal size. Chunks are appended to the newest segment, whole and with
+ * their identity; when all segments are in use the oldest is recycled as a whole (ring) or the buffer is
+ * sealed (discard). A segment that is not the newest never moves, and changes only by patches, so that
+ * read-out and snapshots can hold a reference instead of a copy.
+ *
+ * Reading follows Perfetto's TraceBuffer V2: in buffer order, and within a sequence (one writer of one
+ * producer) in the order of chunk ids. A packet in several chunks is put together; half a packet is never
+ * returned. A sequence whose next chunk waits for a patch, is incomplete, or begins a packet whose rest has
+ * not come, pauses for this pass; others go on. What was lost is said once on the next packet of the
+ * sequence, with the reasons. Reading consumes.
+ *
+ * Untrusted: all of a chunk's contents. Patches are found in constant time whatever their age.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "core/peer.h"
+#include "shared/macro.h"
+
+typedef struct TraceBuffer TraceBuffer;
+
+typedef enum TraceBufferPolicy {
+        TRACE_BUFFER_RING,    /* overwrite the oldest */
+        TRACE_BUFFER_DISCARD, /* keep the oldest: once full, refuse for good */
+} TraceBufferPolicy;
+
+#define TRACE_BUFFER_BYTES_MIN  (128u << 10)
+#define TRACE_BUFFER_BYTES_MAX  (UINT64_C(4) << 30)
+#define TRACE_BUFFER_IDLE_SEQUENCES_MAX 1024 /* kept to tell gaps from beginnings */
+
+/* Why something is missing before a packet: Perfetto's TracePacket.previous_packet_dropped. */
+enum {
+        LOSS_PRESENT = 1, /* set with any other */
+        LOSS_READ_GAP = 2,
+        LOSS_CHUNK_CORRUPTED = 4,
+        LOSS_ORPHAN_CONTINUATION = 8,
+        LOSS_REASSEMBLY_GAP = 16,
+        LOSS_REASSEMBLY_BROKEN_CHAIN = 32,
+        LOSS_OVERWRITE = 64,
+        LOSS_WRITER_ABORT = 128,
+};
+
+/* Who wrote a chunk, as the service knows it. producer_id is never reused within a buffer's life. */
+typedef struct ChunkOrigin {
+        uint64_t producer_id;
+        uint16_t writer_id;
+        Identity identity;
+} ChunkOrigin;
+
+typedef struct ChunkData {
+        uint32_t chunk_id;
+        uint16_t n_fragments;
+        uint8_t flags;   /* SMB_CHUNK_… */
+        bool complete;   /* false: the writer may still add to it; a later put of the same id replaces it */
+        const void *payload; /* shared memory: copied once, then parsed */
+        size_t n_payload;    /* room; only what the fragments use is stored */
+} ChunkData;
+
+/* As perfetto.protos.TraceStats.BufferStats. */
+typedef struct TraceBufferStats {
+        uint64_t buffer_bytes;
+        uint64_t bytes_written, bytes_overwritten, bytes_read;
+        uint64_t chunks_written, chunks_overwritten, chunks_read, chunks_discarded;
+        uint64_t chunks_rewritten, chunks_committed_out_of_order;
+        uint64_t write_wrap_count;
+        uint64_t patches_succeeded, patches_failed;
+        uint64_t abi_violations;
+        uint64_t trace_writer_packet_loss;
+        uint64_t padding_bytes_written; /* left over at segment ends */
+} TraceBufferStats;
+
+/* A packet, read. Slices point into segments; they and the array stay valid until the next call on the
+ * buffer. */
+typedef struct TracePacket {
+        const struct iovec *slices;
+        size_t n_slices;
+        size_t n_bytes;
+        const ChunkOrigin *origin;
+        uint32_t loss; /* LOSS_… */
+} TracePacket;
+
+enum {
+        _TRACE_BUFFER_E_SUCCESS,
+        TRACE_BUFFER_E_END,       /* nothing more to read in this pass */
+        TRACE_BUFFER_E_DISCARDED, /* full, too big, or too late; counted */
+        TRACE_BUFFER_E_NOT_FOUND, /* no such chunk any more, or the offset is outside; counted */
+};
+
+/* `segment_bytes` 0: chosen from the size. Memory is mapped when it is written to. */
+int trace_buffer_new(TraceBuffer **ret, uint64_t n_bytes, size_t segment_bytes, TraceBufferPolicy policy);
+TraceBuffer *trace_buffer_free(TraceBuffer *buffer);
+DEFINE_CLEANUP(TraceBuffer *, trace_buffer_free)
+
+int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const ChunkData *chunk);
+
+int trace_buffer_patch(TraceBuffer *buffer, uint64_t producer_id, uint16_t writer_id, uint32_t chunk_id,
+                       uint32_t offset, const uint8_t data[static 4], bool more_patches);
+
+/* Nothing more will come from this producer: its sequences no longer wait for what is missing. */
+void trace_buffer_producer_gone(TraceBuffer *buffer, uint64_t producer_id);
+
+/* A pass: paused sequences are tried again. */
+void trace_buffer_begin_read(TraceBuffer *buffer);
+int trace_buffer_read(TraceBuffer *buffer, TracePacket *ret);
+
+const TraceBufferStats *trace_buffer_stats(const TraceBuffer *buffer);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/fd.h"
+
+#define MEMFD_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+int fd_close(int fd) {
+        int saved_errno = errno;
+
+        if (fd >= 0)
+                close(fd);
+        errno = saved_errno;
+        return -1;
+}
+
+int fd_new_sealed_memfd(int *ret, const char *name, size_t n_bytes) {
+        _cleanup_(fd_closep) int fd = -1;
+
+        fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (fd < 0)
+                return -errno;
+        if (ftruncate(fd, (off_t)n_bytes) < 0)
+                return -errno;
+        if (fcntl(fd, F_ADD_SEALS, MEMFD_SEALS) < 0)
+                return -errno;
+
+        *ret = TAKE_FD(fd);
+        return 0;
+}
+
+int fd_check_sealed_memfd(int fd, size_t n_bytes) {
+        struct stat st;
+        int seals;
+
+        seals = fcntl(fd, F_GET_SEALS);
+        if (seals < 0 || (seals & MEMFD_SEALS) != MEMFD_SEALS)
+                return -EINVAL;
+        if (fstat(fd, &st) < 0 || st.st_size < 0 || (size_t)st.st_size < n_bytes)
+                return -EINVAL;
+        return 0;
+}
+
+int fd_write_all(int fd, const void *data, size_t n_bytes) {
+        const char *at = data;
+
+        while (n_bytes > 0) {
+                ssize_t n = write(fd, at, n_bytes);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                at += n;
+                n_bytes -= (size_t)n;
+        }
+        return 0;
+}
+
+int fd_read_all(char **ret, size_t *ret_n, int fd, size_t max_bytes) {
+        _cleanup_(freep) char *data = NULL;
+        size_t n = 0, n_allocated = 0;
+
+        for (;;) {
+                ssize_t m;
+
+                if (n_allocated - n < 2) {
+                        char *bigger;
+
+                        if (n > max_bytes)
+                                return -EFBIG;
+                        n_allocated = n_allocated ? n_allocated * 2 : 4096;
+                        bigger = realloc(data, n_allocated);
+                        if (!bigger)
+                                return -ENOMEM;
+                        data = bigger;
+                }
+
+                m = read(fd, data + n, n_allocated - n - 1);
+                if (m < 0 && errno == EINTR)
+                        continue;
+                if (m < 0)
+                        return -errno;
+                if (m == 0)
+                        break;
+                n += (size_t)m;
+        }
+        if (n > max_bytes)
+                return -EFBIG;
+
+        data[n] = 0;
+        if (ret_n)
+                *ret_n = n;
+        *ret = TAKE(data);
+        return 0;
+}
+
+int fd_read_file(char **ret, size_t *ret_n, int dir_fd, const char *path, size_t max_bytes) {
+        _cleanup_(fd_closep) int fd = -1;
+
+        fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (fd < 0)
+                return -errno;
+        return fd_read_all(ret, ret_n, fd, max_bytes);
+}
+
+int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid) {
+        struct ucred credentials;
+        socklen_t n = sizeof(credentials);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &n) < 0)
+                return -errno;
+        *ret_uid = credentials.uid;
+        *ret_pid = credentials.pid;
+        return 0;
+}

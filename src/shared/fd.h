@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Descriptors
+ *
+ * All descriptors made here are CLOEXEC; -1 means none.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared/macro.h"
+
+/* Closes and returns -1; accepts -1. Keeps errno. */
+int fd_close(int fd);
+
+static inline void fd_closep(int *fd) {
+        fd_close(*fd);
+}
+
+/* Makes a zeroed memfd of a fixed size, sealed against SHRINK, GROW and further seals, so that
+ * neither side can take pages away under the other's mapping (SIGBUS). */
+int fd_new_sealed_memfd(int *ret, const char *name, size_t n_bytes);
+
+/* Checks that a descriptor from a peer is a memfd with those seals and of at least `n_bytes`.
+ * Returns 0, or -EINVAL. */
+int fd_check_sealed_memfd(int fd, size_t n_bytes);
+
+/* Writes everything, over EINTR and short writes; blocking descriptors only. */
+int fd_write_all(int fd, const void *data, size_t n_bytes);
+
+/* Reads a whole small file into malloc'ed, NUL-terminated memory; `ret_n` may be NULL.
+ * Fails with -EFBIG past `max_bytes`. */
+int fd_read_file(char **ret, size_t *ret_n, int dir_fd, const char *path, size_t max_bytes);
+int fd_read_all(char **ret, size_t *ret_n, int fd, size_t max_bytes);
+
+/* The uid and pid of the peer of a connected AF_UNIX socket, as the kernel recorded them. */
+int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid);

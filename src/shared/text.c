@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "shared/macro.h"
+#include "shared/text.h"
+
+#define NEAREST_NAME_MAX 64
+
+typedef struct Unit {
+        const char *name;
+        double factor;
+} Unit;
+
+static const Unit size_units[] = {
+        { "", 1 },           { "B", 1 },
+        { "k", 1024 },       { "K", 1024 },       { "KB", 1024 },       { "KiB", 1024 },
+        { "M", 1048576 },    { "MB", 1048576 },   { "MiB", 1048576 },
+        { "G", 1073741824 }, { "GB", 1073741824 }, { "GiB", 1073741824 },
+};
+
+static const Unit duration_units[] = {
+        { "", 1e9 },   { "ns", 1 },   { "us", 1e3 },   { "ms", 1e6 },    { "s", 1e9 },
+        { "sec", 1e9 }, { "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 }, { "d", 86400e9 },
+};
+
+int text_parse_uint(uint64_t *ret, const char *text, uint64_t max) {
+        uint64_t value = 0;
+
+        if (!*text)
+                return -EINVAL;
+        for (; *text; text++) {
+                if (*text < '0' || *text > '9')
+                        return -EINVAL;
+                if (__builtin_mul_overflow(value, 10, &value) ||
+                    __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+                        return -ERANGE;
+        }
+        if (value > max)
+                return -ERANGE;
+        *ret = value;
+        return 0;
+}
+
+static const Unit *unit_find(const Unit *units, size_t n_units, const char *name, size_t n_name) {
+        for (size_t i = 0; i < n_units; i++)
+                if (strlen(units[i].name) == n_name && !strncmp(units[i].name, name, n_name))
+                        return &units[i];
+        return NULL;
+}
+
+/* A sum of "number unit" pairs, such as "1h30m". */
+static int parse_with_units(uint64_t *ret, const char *text, const Unit *units, size_t n_units) {
+        double sum = 0;
+
+        if (!*text)
+                return -EINVAL;
+        while (*text) {
+                const Unit *unit;
+                char *unit_name;
+                double number;
+                size_t n_name = 0;
+
+                if (!isdigit((unsigned char)*text) && *text != '.')
+                        return -EINVAL; /* no signs, spaces, "inf" or hex, which strtod() takes */
+                if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+                        return -EINVAL;
+                number = strtod(text, &unit_name);
+                if (unit_name == text)
+                        return -EINVAL;
+                while (isalpha((unsigned char)unit_name[n_name]))
+                        n_name++;
+                unit = unit_find(units, n_units, unit_name, n_name);
+                if (!unit)
+                        return -EINVAL;
+                sum += number * unit->factor;
+                text = unit_name + n_name;
+        }
+        if (sum >= 9.2e18)
+                return -ERANGE;
+        *ret = (uint64_t)llround(sum);
+        return 0;
+}
+
+int text_parse_size(uint64_t *ret_bytes, const char *text) {
+        return parse_with_units(ret_bytes, text, size_units, ARRAY_SIZE(size_units));
+}
+
+int text_parse_duration(uint64_t *ret_ns, const char *text) {
+        return parse_with_units(ret_ns, text, duration_units, ARRAY_SIZE(duration_units));
+}
+
+char *text_format_size(char buffer[static TEXT_SIZE_BYTES], uint64_t n_bytes) {
+        static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+        double value = (double)n_bytes;
+        size_t i = 0;
+
+        for (; value >= 1024 && i + 1 < ARRAY_SIZE(names); i++)
+                value /= 1024;
+        snprintf(buffer, TEXT_SIZE_BYTES, i ? "%.1f %s" : "%.0f %s", value, names[i]);
+        return buffer;
+}
+
+char *text_format_duration(char buffer[static TEXT_SIZE_BYTES], uint64_t ns) {
+        static const Unit steps[] = { { "ns", 1 }, { "µs", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+        size_t i = 0;
+
+        while (i + 1 < ARRAY_SIZE(steps) && (double)ns >= steps[i + 1].factor)
+                i++;
+        snprintf(buffer, TEXT_SIZE_BYTES, i ? "%.2f %s" : "%.0f %s",
+                 (double)ns / steps[i].factor, steps[i].name);
+        return buffer;
+}
+
+/* Edit distance (Levenshtein), with one row of memory. */
+static size_t edit_distance(const char *a, const char *b) {
+        size_t row[NEAREST_NAME_MAX + 1], n = strlen(b);
+
+        for (size_t j = 0; j <= n; j++)
+                row[j] = j;
+        for (size_t i = 0; a[i]; i++) {
+                size_t diagonal = row[0];
+
+                row[0] = i + 1;
+                for (size_t j = 0; j < n; j++) {
+                        size_t above = row[j + 1];
+                        size_t change = diagonal + (tolower((unsigned char)a[i]) !=
+                                                    tolower((unsigned char)b[j]));
+
+                        row[j + 1] = MIN(above, row[j]) + 1;
+                        row[j + 1] = MIN(row[j + 1], change);
+                        diagonal = above;
+                }
+        }
+        return row[n];
+}
+
+const char *text_nearest(const char *name, const char *const known[], size_t n_known) {
+        size_t best = strlen(name) / 3 + 2;
+        const char *nearest = NULL;
+
+        if (strlen(name) > NEAREST_NAME_MAX)
+                return NULL;
+        for (size_t i = 0; i < n_known; i++) {
+                size_t distance;
+
+                if (strlen(known[i]) > NEAREST_NAME_MAX)
+                        continue;
+                distance = edit_distance(name, known[i]);
+                if (distance < best) {
+                        best = distance;
+                        nearest = known[i];
+                }
+        }
+        return nearest;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Text that people write and read: numbers with units, and "did you mean".
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whole-string decimal number; -EINVAL, or -ERANGE past `max`. */
+int text_parse_uint(uint64_t *ret, const char *text, uint64_t max);
+
+/* "64M", "512k", "1GiB", "4096": bytes, units are powers of 1024. */
+int text_parse_size(uint64_t *ret_bytes, const char *text);
+
+/* "5s", "1500ms", "2m", "1h30m", "0.5s"; a bare number means seconds. */
+int text_parse_duration(uint64_t *ret_ns, const char *text);
+
+#define TEXT_SIZE_BYTES 32
+
+/* "1.5 MiB" and "2.25 s" into `buffer`, which is returned. */
+char *text_format_size(char buffer[static TEXT_SIZE_BYTES], uint64_t n_bytes);
+char *text_format_duration(char buffer[static TEXT_SIZE_BYTES], uint64_t ns);
+
+/* The known name nearest to `name`, or NULL when none is near enough to be what was meant. */
+const char *text_nearest(const char *name, const char *const known[], size_t n_known);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Shared memory, the service's side
+ *
+ * Takes chunks out of memory that a producer may rewrite at any moment. What these functions return
+ * is a private copy of each header, checked; payload bytes stay shared and the caller copies them
+ * before it looks at them. One thread. No function here blocks or fails in any worse way than an outcome.
+ */
+
+#include "smb/smb.h"
+
+typedef struct SmbChunk {
+        uint32_t page;
+        uint32_t chunk;
+        uint32_t chunk_id;
+        uint16_t writer_id;
+        uint16_t n_fragments;
+        uint8_t flags;          /* SMB_CHUNK_… */
+        bool complete;          /* the writer has returned it */
+        const uint8_t *payload; /* shared: copy, then parse */
+        uint32_t n_payload;     /* room behind the chunk header, not what is used */
+} SmbChunk;
+
+typedef struct SmbCommit {
+        bool is_patch;
+        uint32_t page, chunk; /* a commit */
+        uint16_t writer_id;   /* a patch */
+        uint16_t offset;
+        uint32_t chunk_id;
+        uint8_t data[4];
+        bool more_patches;
+} SmbCommit;
+
+enum {
+        _SMB_E_SUCCESS,
+        SMB_E_EMPTY,   /* nothing there, or not in the state for it */
+        SMB_E_INVALID, /* a page, chunk or writer number that does not exist */
+};
+
+/* The next entry of the commit ring: 0, or SMB_E_EMPTY. Reads at most n_slots entries between two calls of
+ * smb_prepare_sleep(), so a producer that keeps writing cannot hold the service. */
+int smb_next_commit(SmbArea *area, SmbCommit *ret);
+
+/* Complete -> BeingRead, and a checked copy of the header. 0, SMB_E_EMPTY or SMB_E_INVALID. */
+int smb_take_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret);
+
+/* BeingRead -> Free. Clears the header first, then counts it in n_freed and wakes waiting writers. */
+void smb_release_chunk(SmbArea *area, const SmbChunk *chunk);
+
+/* A chunk as it is now, in whatever state but Free; the state is left alone. For draining what was
+ * never committed. 0, SMB_E_EMPTY or SMB_E_INVALID. */
+int smb_peek_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret);
+
+/* Number of chunks in a page now; 0 when it is not partitioned. */
+uint32_t smb_page_chunks(SmbArea *area, uint32_t page);
+
+/* The target buffer that a native writer declared; 0 for none. */
+uint16_t smb_writer_buffer(SmbArea *area, uint16_t writer_id);
+
+/* Tells producers that the next commit must ring. Returns false when something came in meanwhile: drain again. */
+bool smb_prepare_sleep(SmbArea *area);
+void smb_wake(SmbArea *area);
+
+/* Whether a writer found the ring full since the last call: look at all pages. */
+bool smb_take_rescan(SmbArea *area);
+
+/* Packets that writers dropped for want of a chunk, as they say. */
+uint64_t smb_n_dropped(SmbArea *area);

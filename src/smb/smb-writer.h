@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Shared memory, the producer's side
+ *
+ * SmbProducer is one process's end of one shared memory; all its threads share it. SmbWriter is one
+ * thread's stream of packets (a sequence) through it: never used by two threads at a time. Writing
+ * neither locks nor makes a system call, but for the doorbell when the service sleeps, and for the
+ * futex when the memory is full and the writer may wait. libc only; async-signal behaviour is the caller's.
+ *
+ * A packet is given whole and is cut into fragments where chunks end. So lengths are always known
+ * and native writers never need patches.
+ */
+
+#include "smb/smb.h"
+
+typedef enum SmbFullPolicy {
+        SMB_FULL_DROP,  /* drop the packet, count it, and mark the next one */
+        SMB_FULL_STALL, /* wait for the service up to stall_ns, then drop */
+} SmbFullPolicy;
+
+typedef struct SmbProducer {
+        SmbArea area;
+        int doorbell_fd;              /* not owned */
+        _Atomic uint32_t n_acquired;  /* chunks ever taken; minus n_freed: outstanding */
+        _Atomic uint32_t page_hint;   /* where the next search starts */
+        _Atomic uint32_t next_writer; /* where the next search for a writer id starts */
+        _Atomic bool closed;          /* the connection is gone: writers drop everything */
+} SmbProducer;
+
+typedef struct SmbWriter {
+        SmbProducer *producer;
+        uint16_t writer_id;
+        uint16_t target_buffer;
+        SmbFullPolicy full_policy;
+        uint64_t stall_ns;
+        uint32_t next_chunk_id;
+        uint32_t page, chunk; /* the chunk at hand, if header is set */
+        SmbChunkHeader *header;
+        uint8_t *at, *end;
+        uint16_t packets; /* mirrors header->packets */
+        bool lost;        /* packets were dropped since the last one written */
+} SmbWriter;
+
+enum {
+        _SMB_WRITER_E_SUCCESS,
+        SMB_WRITER_E_FULL,   /* dropped, and counted */
+        SMB_WRITER_E_CLOSED, /* dropped: the connection is gone */
+        SMB_WRITER_E_NO_ID,  /* all writer ids are in use */
+};
+
+void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_fd);
+
+/* Takes a writer id and declares its buffer. 0 or SMB_WRITER_E_NO_ID. */
+int smb_writer_init(SmbWriter *writer, SmbProducer *producer, uint16_t target_buffer,
+                    SmbFullPolicy full_policy, uint64_t stall_ns);
+
+/* Returns the chunk at hand and the writer id. */
+void smb_writer_deinit(SmbWriter *writer);
+
+/* Writes one packet (the bytes of a TracePacket). 0, SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. After a drop the
+ * next packet that gets through must say so: smb_writer_lost() tells, before the packet is encoded. */
+int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes);
+
+static inline bool smb_writer_lost(const SmbWriter *writer) {
+        return writer->lost;
+}
+
+/* Returns the chunk at hand, so that the service gets it now. */
+void smb_writer_flush(SmbWriter *writer);
+
+/* Publishes a patch of a chunk committed earlier: see SmbSlot. false: the ring is full. */
+bool smb_post_patch(SmbProducer *producer, uint16_t writer_id, uint32_t chunk_id, uint16_t offset,
+                    const uint8_t data[static 4], bool more_patches);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Wire reader: a bounded cursor over protobuf bytes that nobody vouches for
+ *
+ * Knows no message. Returns one field at a time and never reads past the end it was given, whatever
+ * the bytes say. Groups (wire types 3 and 4) are refused: no message of ours or Perfetto's has them.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/wire-writer.h" /* the wire types */
+
+typedef struct WireReader {
+        const uint8_t *at;
+        const uint8_t *end;
+} WireReader;
+
+typedef struct WireField {
+        uint32_t number;
+        uint8_t type;        /* WIRE_VARINT, … */
+        uint64_t value;      /* of varint and fixed fields */
+        const uint8_t *data; /* of WIRE_BYTES: n_bytes of payload, inside the reader's memory */
+        size_t n_bytes;
+        const uint8_t *raw; /* the whole field with its tag */
+        size_t n_raw;
+} WireField;
+
+static inline void wire_reader_init(WireReader *reader, const void *data, size_t n_bytes) {
+        reader->at = data;
+        reader->end = reader->at + n_bytes;
+}
+
+static inline void wire_reader_init_field(WireReader *reader, const WireField *field) {
+        wire_reader_init(reader, field->data, field->n_bytes);
+}
+
+/* 1: *ret is the next field. 0: at the end. -EBADMSG: not a protobuf message. */
+int wire_read(WireReader *reader, WireField *ret);
+
+/* A bare varint, for packed arrays and packet framing: 0, or -EBADMSG when truncated or longer than
+ * 10 bytes. */
+int wire_read_varint(WireReader *reader, uint64_t *ret);
