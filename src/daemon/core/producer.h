@@ -53,6 +53,10 @@ void producer_flushed(Producer *producer, uint64_t flush_id, uint64_t now);
 /* The doorbell rang: takes everything committed, then keeps looking (service_tick()) until it stays quiet. */
 void producer_doorbell(Producer *producer, uint64_t now);
 
+/* Perfetto's protocol says by RPC which buffer a writer writes to (0: none any more); native producers say it in the
+ * control area. */
+void producer_register_writer(Producer *producer, uint16_t writer_id, uint16_t target_buffer);
+
 /* Perfetto's protocol says commits and patches by RPC. Foreign buffers and bad numbers are counted and ignored. */
 void producer_commit(Producer *producer, uint32_t page, uint32_t chunk, uint16_t target_buffer);
 void producer_patch(Producer *producer, uint16_t target_buffer, uint16_t writer_id, uint32_t chunk_id,

@@ -33,8 +33,15 @@
 #define SESSION_SOURCES_MAX          256
 #define SESSION_NAME_MAX             128
 #define SESSION_DURATION_MAX_MS      (UINT64_C(7) * 24 * 3600 * 1000)
+#define SESSION_FLUSHES_MAX          64      /* asked for and not answered */
+#define SESSION_SEQUENCES_MAX        (1u << 18)
+#define SESSION_FILTERS_MAX          64      /* producer name filters of one data source */
+#define SERVICE_DESCRIPTOR_BYTES_PER_UID_MAX (UINT64_C(64) << 20)
+#define SERVICE_MEMORY_BYTES_PER_UID_MAX (UINT64_C(2) << 30) /* shared with producers */
 
 /* Waits. */
+#define SERVICE_SETTLE_NS             (UINT64_C(150) * 1000000)   /* a fresh service: running programs register */
+#define PRODUCER_DRAIN_INTERVAL_NS    (UINT64_C(10) * 1000000)    /* between looks while awake */
 #define SESSION_START_TIMEOUT_NS      (UINT64_C(5) * 1000000000)  /* activation and start acknowledgements */
 #define SESSION_FLUSH_TIMEOUT_NS      (UINT64_C(5) * 1000000000)  /* default of flush_timeout_ms */
 #define SESSION_STOP_TIMEOUT_NS       (UINT64_C(5) * 1000000000)  /* default of data_source_stop_timeout_ms */
@@ -60,19 +67,20 @@ typedef struct Activatable {
         char **sources; /* NULL-terminated */
 } Activatable;
 
-int service_new(Service **ret, const ServiceInfo *info, const ServiceOps *ops, void *userdata);
+int service_new(Service **ret, const ServiceInfo *info, const ServiceOps *ops, void *userdata, uint64_t now);
 Service *service_free(Service *service); /* all sessions and producers must be gone */
 DEFINE_CLEANUP(Service *, service_free)
 
 /* Copies. */
 int service_add_activatable(Service *service, const char *name, const char *const sources[]);
-void service_activation_failed(Service *service, size_t index, uint64_t now);
+void service_activation_failed(Service *service, size_t index, const char *why, uint64_t now);
 const Activatable *service_activatables(Service *service, size_t *ret_n);
 
 /* Whether some activatable producer offers the source. */
 bool service_can_activate(Service *service, const char *source);
 
-uint64_t service_next_deadline(Service *service); /* UINT64_MAX: none */
+/* UINT64_MAX: none. May lie in the past: then the tick is due at once. */
+uint64_t service_next_deadline(Service *service);
 void service_tick(Service *service, uint64_t now);
 
 size_t service_n_sessions(Service *service);

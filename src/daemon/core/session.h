@@ -66,7 +66,13 @@ typedef struct SessionError {
         char message[256];
 } SessionError;
 
-/* Checks the whole config and makes the buffers. Takes the config over on success only. */
+/* Checks everything that session_new() would refuse, and changes nothing: for asking polkit only about what could
+ * be done. 0 or one of SESSION_E_CONFIG, _LIMIT, _NAME_IN_USE, _NO_SOURCE. */
+int session_check(Service *service, const Config *config, const SessionOptions *options,
+                  SessionError *error);
+
+/* Checks the whole config, makes the buffers and sets up the sources that are there. Takes the config over on
+ * success only. SessionOps are not called before it returns. */
 int session_new(Session **ret, Service *service, Config *config, const SessionOptions *options,
                 const SessionOps *ops, void *peer, SessionError *error, uint64_t now);
 
@@ -83,6 +89,8 @@ void session_stop(Session *session, const char *reason, uint64_t now);
 /* One reply: done(userdata, 0 or SESSION_E_TIMEOUT, or SESSION_E_STATE when the session goes away first). May be
  * called before session_flush() returns. */
 typedef void (*SessionFlushDone)(void *userdata, int outcome);
+/* `timeout_ns` 0: what the config says, else SESSION_FLUSH_TIMEOUT_NS. 0; SESSION_E_STATE when it is not recording and
+ * SESSION_E_LIMIT past SESSION_FLUSHES_MAX, both without a call of done(). */
 int session_flush(Session *session, uint64_t timeout_ns, uint64_t flags, SessionFlushDone done,
                   void *userdata, uint64_t now);
 /* The asker is gone: forget its callback. */
@@ -90,7 +98,7 @@ void session_flush_cancel(Session *session, void *userdata);
 
 /* Appends whole packets in trace file framing to *out until about max_bytes; *ret_more says whether more is
  * there now. Service packets (§ docs/ARCHITECTURE.md) come first. Ends the session itself when
- * max_file_size_bytes would be passed. */
+ * max_file_size_bytes would be passed. A stopped session is read to its end when *ret_more is false. */
 int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more, uint64_t now);
 
 uint64_t session_id(const Session *session);
