@@ -6,7 +6,8 @@
  *
  * Takes chunks out of memory that a producer may rewrite at any moment. What these functions return
  * is a private copy of each header, checked; payload bytes stay shared and the caller copies them
- * before it looks at them. One thread. No function here blocks or fails in any worse way than an outcome.
+ * before it looks at them. One thread. No function here blocks or fails in any worse way than an
+ * outcome.
  */
 
 #include "smb/smb.h"
@@ -39,31 +40,38 @@ enum {
         SMB_E_INVALID, /* a page, chunk or writer number that does not exist */
 };
 
-/* The next entry of the commit ring: 0, or SMB_E_EMPTY. Reads at most n_slots entries between two calls of
- * smb_prepare_sleep(), so a producer that keeps writing cannot hold the service. */
+/* The next entry of the commit ring: 0, or SMB_E_EMPTY. After n_slots entries in a row it says
+ * SMB_E_EMPTY once, so a loop over it ends, and a producer that keeps writing cannot hold the
+ * service. Retirements of writers are carried out in here, but not before a rescan that is due:
+ * smb_take_rescan() after each such loop. */
 int smb_next_commit(SmbArea *area, SmbCommit *ret);
 
-/* Complete -> BeingRead, and a checked copy of the header. 0, SMB_E_EMPTY or SMB_E_INVALID. */
+/* Complete -> BeingRead, and a checked copy of the header: 0; release it. SMB_E_EMPTY when it is in
+ * another state. SMB_E_INVALID: no such page or chunk, or its writer id cannot be; it has been
+ * freed then. n_fragments is what the producer says: more may be counted than fit. */
 int smb_take_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret);
 
-/* BeingRead -> Free. Clears the header first, then counts it in n_freed and wakes waiting writers. */
+/* BeingRead -> Free, wherever the producer says by now that chunks lie. Clears the header first,
+ * then counts it in n_freed and wakes waiting writers. */
 void smb_release_chunk(SmbArea *area, const SmbChunk *chunk);
 
 /* A chunk as it is now, in whatever state but Free; the state is left alone. For draining what was
- * never committed. 0, SMB_E_EMPTY or SMB_E_INVALID. */
+ * never committed. 0; SMB_E_EMPTY, also when it has no fragment yet; SMB_E_INVALID. */
 int smb_peek_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret);
 
 /* Number of chunks in a page now; 0 when it is not partitioned. */
 uint32_t smb_page_chunks(SmbArea *area, uint32_t page);
 
-/* The target buffer that a native writer declared; 0 for none. */
+/* The target buffer that a native writer declared; 0 for none, or no such writer. */
 uint16_t smb_writer_buffer(SmbArea *area, uint16_t writer_id);
 
-/* Tells producers that the next commit must ring. Returns false when something came in meanwhile: drain again. */
+/* Tells producers that the next commit must ring. Returns false when something came in meanwhile:
+ * drain again. */
 bool smb_prepare_sleep(SmbArea *area);
 void smb_wake(SmbArea *area);
 
-/* Whether a writer found the ring full since the last call: look at all pages. */
+/* Whether a writer found the ring full since the last call: look at all pages for complete chunks.
+ */
 bool smb_take_rescan(SmbArea *area);
 
 /* Packets that writers dropped for want of a chunk, as they say. */

@@ -1,3 +1,470 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shared/macro.h"
 #include "smb/smb-writer.h"
+
+/* Less room than this is not worth a fragment: size, some bytes, and the bookkeeping of a packet in
+ * two. */
+#define FRAGMENT_ROOM_MIN 12
+#define NS_PER_SEC        UINT64_C(1000000000)
+
+void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_fd) {
+        memset(producer, 0, sizeof(*producer));
+        producer->area = *area;
+        producer->doorbell_fd = doorbell_fd;
+        atomic_init(&producer->rung_head, UINT32_MAX);
+}
+
+static void wake_writers(SmbControl *control) {
+        syscall(SYS_futex, &control->n_freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void smb_producer_close(SmbProducer *producer) {
+        SmbControl *control = producer->area.control;
+
+        atomic_store(&producer->closed, true);
+        /* Who has looked at `closed` but does not wait yet must find another value than it saw. */
+        atomic_fetch_add(&control->n_freed, 1);
+        wake_writers(control);
+}
+
+/*
+ * The ring
+ */
+
+static void ring_doorbell(SmbProducer *producer) {
+        int saved_errno = errno;
+        uint64_t one = 1;
+
+        /* Full (it cannot be) or interrupted: the service looks every few milliseconds while it is
+         * awake, and a sleeping one has nothing in the counter. */
+        while (write(producer->doorbell_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+                ;
+        errno = saved_errno;
+}
+
+static void ring_if_sleeping(SmbProducer *producer) {
+        SmbControl *control = producer->area.control;
+
+        /* seq_cst, after the seq_cst store that published: see SmbControl. */
+        if (atomic_load(&control->sleeping) && atomic_exchange(&control->sleeping, 0))
+                ring_doorbell(producer);
+}
+
+/* Vyukov's enqueue. false when the ring is full. */
+static bool ring_put(SmbProducer *producer, uint32_t what, uint32_t a, uint32_t b) {
+        SmbControl *control = producer->area.control;
+        uint32_t position = atomic_load_explicit(&control->tail, memory_order_relaxed);
+
+        for (;;) {
+                SmbSlot *slot = &control->slots[position & (producer->area.n_slots - 1)];
+                /* Pairs with pass_slot(): the reader is done with the slot. */
+                uint32_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
+                int32_t ahead = (int32_t)(turn - position);
+
+                if (ahead < 0)
+                        return false;
+                if (ahead > 0) {
+                        position = atomic_load_explicit(&control->tail, memory_order_relaxed);
+                        continue;
+                }
+                if (!atomic_compare_exchange_weak_explicit(&control->tail,
+                                                           &position,
+                                                           position + 1,
+                                                           memory_order_relaxed,
+                                                           memory_order_relaxed))
+                        continue;
+                atomic_store_explicit(&slot->what, what, memory_order_relaxed);
+                atomic_store_explicit(&slot->a, a, memory_order_relaxed);
+                atomic_store_explicit(&slot->b, b, memory_order_relaxed);
+                atomic_store(&slot->turn, position + 1);
+                return true;
+        }
+}
+
+static uint32_t n_outstanding(SmbProducer *producer) {
+        return atomic_load_explicit(&producer->n_acquired, memory_order_relaxed) -
+               atomic_load_explicit(&producer->area.control->n_freed, memory_order_relaxed);
+}
+
+/* Chunks that can be had now, as far as the counters know: they lag a little. */
+static uint32_t n_free(SmbProducer *producer) {
+        uint32_t n = n_outstanding(producer);
+
+        return n < producer->area.n_pages ? producer->area.n_pages - n : 0;
+}
+
+/* Rings when more waits for the service than is free; once for each state of the ring's head, so
+ * that a service that is on its way is not rung for each chunk. */
+static void ring_if_half_full(SmbProducer *producer) {
+        SmbControl *control = producer->area.control;
+        uint32_t head = atomic_load_explicit(&control->head, memory_order_relaxed);
+        uint32_t tail = atomic_load_explicit(&control->tail, memory_order_relaxed);
+
+        if ((int32_t)(tail - head) <= (int32_t)n_free(producer))
+                return;
+        if (atomic_load_explicit(&producer->rung_head, memory_order_relaxed) == head)
+                return;
+        if (atomic_exchange_explicit(&producer->rung_head, head, memory_order_relaxed) != head)
+                ring_doorbell(producer);
+}
+
+bool smb_post_patch(SmbProducer *producer,
+                    uint16_t writer_id,
+                    uint32_t chunk_id,
+                    uint16_t offset,
+                    const uint8_t data[static 4],
+                    bool more_patches) {
+        uint32_t what = (uint32_t)offset << 16 | writer_id;
+        uint32_t bytes;
+
+        if (more_patches)
+                what |= SMB_SLOT_MORE_PATCHES;
+        memcpy(&bytes, data, sizeof(bytes));
+        if (!ring_put(producer, what, chunk_id, bytes))
+                return false;
+        ring_if_sleeping(producer);
+        return true;
+}
+
+/*
+ * Writer ids
+ */
+
+static bool take_writer_id(SmbProducer *producer, uint16_t writer_id, uint16_t target_buffer) {
+        uint16_t none = 0;
+
+        /* acquire: what the id's last writer left in pasts[] came before its retirement. */
+        return atomic_compare_exchange_strong_explicit(
+                &producer->area.control->writer_buffer[writer_id],
+                &none,
+                target_buffer,
+                memory_order_acq_rel,
+                memory_order_relaxed);
+}
+
+/* An id that is free and, unless `any`, was never used for another buffer than this. 0: there is
+ * none. */
+static uint16_t find_writer_id(SmbProducer *producer, uint16_t target_buffer, bool any) {
+        uint32_t start = atomic_fetch_add_explicit(&producer->next_writer, 1, memory_order_relaxed);
+
+        for (uint32_t i = 0; i < SMB_NATIVE_WRITERS_MAX - 1; i++) {
+                uint16_t id = (uint16_t)(1 + (start + i) % (SMB_NATIVE_WRITERS_MAX - 1));
+                uint16_t past = atomic_load_explicit(&producer->pasts[id].target_buffer,
+                                                     memory_order_relaxed);
+
+                if (!any && past != 0 && past != target_buffer)
+                        continue;
+                if (take_writer_id(producer, id, target_buffer))
+                        return id;
+        }
+        return 0;
+}
+
+static void retire_writer_id(SmbProducer *producer, uint32_t writer_id) {
+        if (!ring_put(producer, 0, SMB_SLOT_RETIRE, writer_id))
+                atomic_fetch_or(&producer->unretired[writer_id / 64],
+                                UINT64_C(1) << (writer_id % 64));
+}
+
+static void retire_again(SmbProducer *producer) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(producer->unretired); i++) {
+                uint64_t bits = atomic_exchange(&producer->unretired[i], 0);
+
+                for (; bits; bits &= bits - 1)
+                        retire_writer_id(producer, i * 64 + (uint32_t)__builtin_ctzll(bits));
+        }
+}
+
+int smb_writer_init(SmbWriter *writer,
+                    SmbProducer *producer,
+                    uint16_t target_buffer,
+                    SmbFullPolicy full_policy,
+                    uint64_t stall_ns) {
+        SmbWriterPast *past;
+        uint16_t id;
+
+        id = find_writer_id(producer, target_buffer, false);
+        if (id == 0)
+                id = find_writer_id(producer, target_buffer, true);
+        if (id == 0) {
+                retire_again(producer);
+                return SMB_WRITER_E_NO_ID;
+        }
+
+        past = &producer->pasts[id];
+        atomic_store_explicit(&past->target_buffer, target_buffer, memory_order_relaxed);
+        *writer = (SmbWriter){
+                .producer = producer,
+                .writer_id = id,
+                .target_buffer = target_buffer,
+                .full_policy = full_policy,
+                .stall_ns = stall_ns,
+                .next_chunk_id = atomic_load_explicit(&past->next_chunk_id, memory_order_relaxed),
+        };
+        return 0;
+}
+
+/*
+ * Chunks
+ */
+
+static void set_packets(SmbWriter *writer, uint16_t packets) {
+        writer->packets = packets;
+        /* Last, with release: who reads the count finds the ids and the bytes. */
+        atomic_store_explicit(&writer->header->packets, packets, memory_order_release);
+}
+
+static bool take_page(SmbProducer *producer, uint32_t *ret_page) {
+        const uint32_t taken = (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_BEING_WRITTEN;
+        uint32_t n_pages = producer->area.n_pages;
+        uint32_t start = atomic_load_explicit(&producer->page_hint, memory_order_relaxed);
+
+        if (n_free(producer) == 0)
+                return false;
+        for (uint32_t i = 0; i < n_pages; i++) {
+                uint32_t page = (start + i) % n_pages;
+                _Atomic uint32_t *word = &smb_page(&producer->area, page)->state;
+                uint32_t state = atomic_load_explicit(word, memory_order_relaxed);
+
+                /* acquire: the service has cleared the chunk's header. */
+                if (state == 0 &&
+                    atomic_compare_exchange_strong_explicit(
+                            word, &state, taken, memory_order_acquire, memory_order_relaxed)) {
+                        atomic_fetch_add_explicit(&producer->n_acquired, 1, memory_order_relaxed);
+                        atomic_store_explicit(&producer->page_hint, page + 1, memory_order_relaxed);
+                        *ret_page = page;
+                        return true;
+                }
+        }
+        return false;
+}
+
+static uint64_t now_ns(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static void wait_for_chunk(SmbProducer *producer, uint32_t n_freed, uint64_t deadline_ns) {
+        SmbControl *control = producer->area.control;
+        struct timespec until = {
+                .tv_sec = (time_t)(deadline_ns / NS_PER_SEC),
+                .tv_nsec = (long)(deadline_ns % NS_PER_SEC),
+        };
+        int saved_errno = errno;
+
+        atomic_fetch_add(&control->n_waiting, 1);
+        ring_doorbell(producer);
+        /* The bitset form has an absolute deadline, on CLOCK_MONOTONIC. */
+        syscall(SYS_futex,
+                &control->n_freed,
+                FUTEX_WAIT_BITSET,
+                n_freed,
+                &until,
+                NULL,
+                FUTEX_BITSET_MATCH_ANY);
+        atomic_fetch_sub(&control->n_waiting, 1);
+        errno = saved_errno;
+}
+
+static bool take_page_or_wait(SmbWriter *writer, uint32_t *ret_page) {
+        SmbProducer *producer = writer->producer;
+        uint64_t deadline_ns = 0;
+
+        for (;;) {
+                uint32_t n_freed = atomic_load(&producer->area.control->n_freed);
+                uint64_t ns;
+
+                if (take_page(producer, ret_page))
+                        return true;
+                if (writer->full_policy == SMB_FULL_DROP || atomic_load(&producer->closed))
+                        return false;
+                ns = now_ns();
+                if (deadline_ns == 0)
+                        deadline_ns = ns + writer->stall_ns;
+                if (ns >= deadline_ns)
+                        return false;
+                wait_for_chunk(producer, n_freed, deadline_ns);
+        }
+}
+
+/* Makes `page` the chunk at hand. */
+static void open_chunk(SmbWriter *writer, uint32_t page, unsigned flags) {
+        SmbArea *area = &writer->producer->area;
+        uint8_t *start = (uint8_t *)smb_page(area, page) + SMB_PAGE_HEADER_BYTES;
+
+        writer->page = page;
+        writer->chunk = 0;
+        writer->header = (SmbChunkHeader *)start;
+        writer->at = start + SMB_CHUNK_HEADER_BYTES;
+        writer->end = start + smb_chunk_bytes(area->page_bytes, SMB_LAYOUT_DIV1);
+        atomic_store_explicit(&writer->header->writer_id, writer->writer_id, memory_order_relaxed);
+        atomic_store_explicit(
+                &writer->header->chunk_id, writer->next_chunk_id++, memory_order_relaxed);
+        set_packets(writer, (uint16_t)(flags << SMB_FLAGS_SHIFT));
+}
+
+static void commit_chunk(SmbWriter *writer) {
+        SmbProducer *producer = writer->producer;
+        _Atomic uint32_t *word = &smb_page(&producer->area, writer->page)->state;
+
+        /* The page is this one chunk. release: everything in it. */
+        atomic_store_explicit(
+                word, (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_COMPLETE, memory_order_release);
+        writer->header = NULL;
+        if (!ring_put(producer, 0, writer->page, writer->chunk))
+                atomic_store(&producer->area.control->rescan, 1);
+        ring_if_sleeping(producer);
+        ring_if_half_full(producer);
+}
+
+/*
+ * Packets
+ */
+
+static unsigned n_fragments(const SmbWriter *writer) {
+        return writer->packets & SMB_COUNT_MASK;
+}
+
+static size_t room(const SmbWriter *writer) {
+        if (!writer->header || n_fragments(writer) == SMB_FRAGMENTS_MAX)
+                return 0;
+        return (size_t)(writer->end - writer->at);
+}
+
+static size_t varint_bytes(size_t n) {
+        return n < 1u << 7 ? 1 : n < 1u << 14 ? 2 : n < 1u << 21 ? 3 : 4;
+}
+
+static uint8_t *put_varint(uint8_t *at, size_t n) {
+        for (; n >= 0x80; n >>= 7)
+                *at++ = (uint8_t)(n | 0x80);
+        *at++ = (uint8_t)n;
+        return at;
+}
+
+static void put_fragment(SmbWriter *writer, const uint8_t *data, size_t n) {
+        uint8_t *at = put_varint(writer->at, n);
+
+        memcpy(at, data, n);
+        writer->at = at + n;
+}
+
+static void put_give_up(SmbWriter *writer) {
+        /* A chunk that was opened to continue has room. */
+        writer->at = put_varint(writer->at, SMB_PACKET_DROPPED);
+        set_packets(writer, writer->packets + 1);
+        commit_chunk(writer);
+}
+
+static int drop(SmbWriter *writer) {
+        writer->lost = true;
+        if (atomic_load_explicit(&writer->producer->closed, memory_order_relaxed))
+                return SMB_WRITER_E_CLOSED;
+        atomic_fetch_add_explicit(
+                &writer->producer->area.control->n_dropped, 1, memory_order_relaxed);
+        return SMB_WRITER_E_FULL;
+}
+
+static bool could_fit(const SmbWriter *writer, size_t n) {
+        const SmbArea *area = &writer->producer->area;
+        size_t n_payload =
+                smb_chunk_bytes(area->page_bytes, SMB_LAYOUT_DIV1) - SMB_CHUNK_HEADER_BYTES;
+
+        if (n >= SMB_PACKET_DROPPED)
+                return false;
+        /* One that waits can get more than there is at once. */
+        return writer->full_policy == SMB_FULL_STALL ||
+               n <= room(writer) + n_payload * n_free(writer->producer);
+}
+
+/* Writes as much as fits into the chunk at hand, which is not enough, and goes on to the next. */
+static int put_some(SmbWriter *writer, const uint8_t **data, size_t *n) {
+        size_t n_size = varint_bytes(room(writer));
+        size_t n_now = MIN(*n, room(writer) - n_size);
+        uint32_t page;
+
+        /* Not counted yet: if there is no next chunk, it has not happened. */
+        if (!take_page_or_wait(writer, &page))
+                return -ENOBUFS;
+        put_fragment(writer, *data, n_now);
+        set_packets(
+                writer,
+                (uint16_t)((writer->packets + 1) | SMB_CHUNK_TO_BE_CONTINUED << SMB_FLAGS_SHIFT));
+        commit_chunk(writer);
+        open_chunk(writer, page, SMB_CHUNK_CONTINUES);
+        *data += n_now;
+        *n -= n_now;
+        return 0;
+}
+
+static int write_in_pieces(SmbWriter *writer, const uint8_t *data, size_t n) {
+        uint32_t page;
+        bool begun = false;
+
+        /* First of all: a full chunk at hand is what others, or this writer, may be short of. */
+        if (writer->header && room(writer) < FRAGMENT_ROOM_MIN)
+                commit_chunk(writer);
+        if (!could_fit(writer, n))
+                return drop(writer);
+        if (!writer->header) {
+                if (!take_page_or_wait(writer, &page))
+                        return drop(writer);
+                open_chunk(writer, page, 0);
+        }
+
+        while (varint_bytes(n) + n > room(writer)) {
+                if (put_some(writer, &data, &n) < 0) {
+                        if (begun)
+                                put_give_up(writer);
+                        return drop(writer);
+                }
+                begun = true;
+        }
+        put_fragment(writer, data, n);
+        set_packets(writer, writer->packets + 1);
+        writer->lost = false;
+        return 0;
+}
+
+int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes) {
+        if (n_bytes == 0)
+                return 0;
+        if (UNLIKELY(atomic_load_explicit(&writer->producer->closed, memory_order_relaxed)))
+                return drop(writer);
+        if (UNLIKELY(n_bytes + varint_bytes(n_bytes) > room(writer)))
+                return write_in_pieces(writer, packet, n_bytes);
+
+        put_fragment(writer, packet, n_bytes);
+        set_packets(writer, writer->packets + 1);
+        writer->lost = false;
+        return 0;
+}
+
+void smb_writer_flush(SmbWriter *writer) {
+        if (writer->header)
+                commit_chunk(writer);
+}
+
+void smb_writer_deinit(SmbWriter *writer) {
+        SmbProducer *producer = writer->producer;
+
+        if (!producer)
+                return;
+        smb_writer_flush(writer);
+        atomic_store_explicit(&producer->pasts[writer->writer_id].next_chunk_id,
+                              writer->next_chunk_id,
+                              memory_order_relaxed);
+        retire_writer_id(producer, writer->writer_id);
+        writer->producer = NULL;
+}

@@ -7,10 +7,15 @@
  * SmbProducer is one process's end of one shared memory; all its threads share it. SmbWriter is one
  * thread's stream of packets (a sequence) through it: never used by two threads at a time. Writing
  * neither locks nor makes a system call, but for the doorbell when the service sleeps, and for the
- * futex when the memory is full and the writer may wait. libc only; async-signal behaviour is the caller's.
+ * futex when the memory is full and the writer may wait. libc only; async-signal behaviour is the
+ * caller's.
  *
  * A packet is given whole and is cut into fragments where chunks end. So lengths are always known
- * and native writers never need patches.
+ * and native writers never need patches. A fragment is counted when it is complete and, unless it
+ * is the packet's last, when the chunk for the next one is at hand: a packet that finds no room
+ * leaves no trace, or, if earlier chunks of it are on their way, is ended by SMB_PACKET_DROPPED.
+ *
+ * Native writers partition each page as one chunk (SMB_LAYOUT_DIV1).
  */
 
 #include "smb/smb.h"
@@ -20,13 +25,27 @@ typedef enum SmbFullPolicy {
         SMB_FULL_STALL, /* wait for the service up to stall_ns, then drop */
 } SmbFullPolicy;
 
+/* A writer id that is used again goes on where it was, so that no reader takes the change for a
+ * loss. */
+typedef struct SmbWriterPast {
+        _Atomic uint32_t next_chunk_id;
+        _Atomic uint16_t target_buffer; /* 0: never used */
+} SmbWriterPast;
+
 typedef struct SmbProducer {
         SmbArea area;
         int doorbell_fd;              /* not owned */
         _Atomic uint32_t n_acquired;  /* chunks ever taken; minus n_freed: outstanding */
         _Atomic uint32_t page_hint;   /* where the next search starts */
         _Atomic uint32_t next_writer; /* where the next search for a writer id starts */
-        _Atomic bool closed;          /* the connection is gone: writers drop everything */
+        _Atomic uint32_t rung_head; /* the ring's head when it was last rung for being half full */
+        _Atomic bool closed;        /* the connection is gone: writers drop everything */
+
+        /* By writer id, for the next writer that takes it. Written only by who has the id. */
+        SmbWriterPast pasts[SMB_NATIVE_WRITERS_MAX];
+
+        /* A bit for each id whose retirement found the ring full; tried again when ids run out. */
+        _Atomic uint64_t unretired[SMB_NATIVE_WRITERS_MAX / 64];
 } SmbProducer;
 
 typedef struct SmbWriter {
@@ -39,7 +58,7 @@ typedef struct SmbWriter {
         uint32_t page, chunk; /* the chunk at hand, if header is set */
         SmbChunkHeader *header;
         uint8_t *at, *end;
-        uint16_t packets; /* mirrors header->packets */
+        uint16_t packets; /* what header->packets has */
         bool lost;        /* packets were dropped since the last one written */
 } SmbWriter;
 
@@ -50,17 +69,25 @@ enum {
         SMB_WRITER_E_NO_ID,  /* all writer ids are in use */
 };
 
+/* A producer without control area, or with one that other producers use, is not possible. */
 void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_fd);
 
-/* Takes a writer id and declares its buffer. 0 or SMB_WRITER_E_NO_ID. */
-int smb_writer_init(SmbWriter *writer, SmbProducer *producer, uint16_t target_buffer,
-                    SmbFullPolicy full_policy, uint64_t stall_ns);
+/* The connection is gone: all writers drop from now on, those that wait are woken. Any thread. */
+void smb_producer_close(SmbProducer *producer);
 
-/* Returns the chunk at hand and the writer id. */
+/* Takes a writer id and declares its buffer, which is not 0. 0 or SMB_WRITER_E_NO_ID. */
+int smb_writer_init(SmbWriter *writer,
+                    SmbProducer *producer,
+                    uint16_t target_buffer,
+                    SmbFullPolicy full_policy,
+                    uint64_t stall_ns);
+
+/* Returns the chunk at hand and the writer id. May be called twice, or on zeros. */
 void smb_writer_deinit(SmbWriter *writer);
 
-/* Writes one packet (the bytes of a TracePacket). 0, SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. After a drop the
- * next packet that gets through must say so: smb_writer_lost() tells, before the packet is encoded. */
+/* Writes one packet (the bytes of a TracePacket; none at all is nothing to do). 0,
+ * SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. After a drop the next packet that gets through must say
+ * so: smb_writer_lost() tells, before the packet is encoded. */
 int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes);
 
 static inline bool smb_writer_lost(const SmbWriter *writer) {
@@ -71,5 +98,9 @@ static inline bool smb_writer_lost(const SmbWriter *writer) {
 void smb_writer_flush(SmbWriter *writer);
 
 /* Publishes a patch of a chunk committed earlier: see SmbSlot. false: the ring is full. */
-bool smb_post_patch(SmbProducer *producer, uint16_t writer_id, uint32_t chunk_id, uint16_t offset,
-                    const uint8_t data[static 4], bool more_patches);
+bool smb_post_patch(SmbProducer *producer,
+                    uint16_t writer_id,
+                    uint32_t chunk_id,
+                    uint16_t offset,
+                    const uint8_t data[static 4],
+                    bool more_patches);

@@ -11,9 +11,9 @@
  *      │ control area (native only)   │ page 0 │ page 1 │     │ page N │
  *      └──────────────────────────────┴────────┴────────┴─ … ─┴────────┘
  *
- * Pages and chunks are Perfetto's ABI (include/perfetto/ext/tracing/core/shared_memory_abi.h, in its
- * docs/design-docs/api-and-abi.md), so that the service reads both kinds of producer with one piece
- * of code. The control area is ours: it replaces the RPC that Perfetto sends for each commit.
+ * Pages and chunks are Perfetto's ABI (include/perfetto/ext/tracing/core/shared_memory_abi.h, in
+ * its docs/design-docs/api-and-abi.md), so that the service reads both kinds of producer with one
+ * piece of code. The control area is ours: it replaces the RPC that Perfetto sends for each commit.
  *
  * Trust. The service believes nothing in here: the producer can rewrite any word at any time. Each
  * shared word is loaded once into a local, and the local is checked. The producer trusts the
@@ -33,15 +33,18 @@
  *
  *      Free ──producer──▶ BeingWritten ──producer──▶ Complete ──service──▶ BeingRead ──service──▶ Free
  *
+ * The service clears a chunk's header before it frees it, so a chunk that is BeingWritten and whose
+ * header is still zero has nothing in it.
+ *
  * A chunk
  * -------
- * Starts with an 8-byte header: chunk_id u32 (counts up for each writer, wraps), writer_id u16 (1 …),
- * and a word with the number of fragments (bits 0 to 9) and flags (bits 10 to 15). Then the
+ * Starts with an 8-byte header: chunk_id u32 (counts up for each writer, wraps), writer_id u16 (1
+ * …), and a word with the number of fragments (bits 0 to 9) and flags (bits 10 to 15). Then the
  * fragments, back to back: varint size and so many bytes. Size 0 is an empty fragment, skipped.
  * The size FF FF FF 7F says that the writer gave up on the packet; nothing behind it is read.
  *
- * The number of fragments is stored last, with release: a reader that loads it with acquire sees the
- * bytes of every fragment it counts. Native writers count a fragment only when it is written
+ * The number of fragments is stored last, with release: a reader that loads it with acquire sees
+ * the bytes of every fragment it counts. Native writers count a fragment only when it is written
  * completely, so that the service can take the finished packets of a chunk whose writer is silent,
  * frozen or dead. (Perfetto's writers count first; with them the last fragment is left out.)
  *
@@ -56,12 +59,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SMB_PAGE_HEADER_BYTES   8
-#define SMB_CHUNK_HEADER_BYTES  8
-#define SMB_CHUNKS_MAX          14 /* in one page */
-#define SMB_FRAGMENTS_MAX       1023
-#define SMB_WRITER_MAX          32767 /* highest writer id by the ABI */
-#define SMB_PACKET_DROPPED      UINT32_C(0x0fffffff) /* fragment size: the writer gave up */
+#define SMB_PAGE_HEADER_BYTES  8
+#define SMB_CHUNK_HEADER_BYTES 8
+#define SMB_CHUNKS_MAX         14 /* in one page */
+#define SMB_FRAGMENTS_MAX      1023
+#define SMB_WRITER_MAX         32767                /* highest writer id by the ABI */
+#define SMB_PACKET_DROPPED     UINT32_C(0x0fffffff) /* fragment size: the writer gave up */
 
 #define SMB_PAGE_BYTES_MIN      4096
 #define SMB_PAGE_BYTES_MAX      32768 /* 4, 8, 16 or 32 KiB */
@@ -88,9 +91,9 @@ typedef enum SmbChunkState {
 
 /* Flags in the chunk header's last word, shifted down by 10. */
 enum {
-        SMB_CHUNK_CONTINUES = 1 << 0,      /* the first fragment goes on from the chunk before */
+        SMB_CHUNK_CONTINUES = 1 << 0,       /* the first fragment goes on from the chunk before */
         SMB_CHUNK_TO_BE_CONTINUED = 1 << 1, /* the last fragment goes on in the chunk behind */
-        SMB_CHUNK_NEEDS_PATCHING = 1 << 2, /* lengths in here are still to come, out of band */
+        SMB_CHUNK_NEEDS_PATCHING = 1 << 2,  /* lengths in here are still to come, out of band */
 };
 
 #define SMB_FLAGS_SHIFT 10
@@ -115,24 +118,28 @@ static_assert(sizeof(SmbChunkHeader) == SMB_CHUNK_HEADER_BYTES, "chunk header is
  * for position p, turn == p means free to fill; turn == p + 1 means filled. The reader frees it for the
  * next lap with turn = p + n_slots. (Vyukov's bounded queue.) All numbers wrap.
  *
- * what == 0: commit the chunk {page a, chunk b}.
- * else:      patch 4 bytes of a chunk committed earlier: bits 0-14 of what are its writer id, bit 15 says that
- *            more patches will follow, bits 16-31 are the offset from the payload's start; a is the chunk
- *            id, b the four bytes.
+ * what == 0, a is a page's number: commit the chunk {page a, chunk b}.
+ * what == 0, a is SMB_SLOT_RETIRE: writer b is gone for good. Behind all its commits, so when the service
+ *            comes to it it stores 0 in writer_buffer[b], and the id can be taken again.
+ * else:      patch 4 bytes of a chunk committed earlier: bits 0-14 of what are its writer id, bit 15 says
+ *            that more patches will follow, bits 16-31 are the offset from the payload's start; a is the
+ *            chunk id, b the four bytes in memory order.
  */
 typedef struct SmbSlot {
         _Atomic uint32_t turn;
-        uint32_t what;
-        uint32_t a;
-        uint32_t b;
+        _Atomic uint32_t what;
+        _Atomic uint32_t a;
+        _Atomic uint32_t b;
 } SmbSlot;
 
 static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
 
 #define SMB_SLOT_MORE_PATCHES (1u << 15)
+#define SMB_SLOT_RETIRE       UINT32_MAX
+#define SMB_SLOTS_MIN         64 /* else the power of two that is at least twice the number of pages */
 
-#define SMB_CONTROL_MAGIC   UINT32_C(0x31435444) /* "DTC1" */
-#define SMB_CONTROL_VERSION 1
+#define SMB_CONTROL_MAGIC      UINT32_C(0x31435444) /* "DTC1" */
+#define SMB_CONTROL_VERSION    1
 #define SMB_NATIVE_WRITERS_MAX 4096 /* writer ids 1 … 4095; sizes writer_buffer */
 
 /*
@@ -140,16 +147,24 @@ static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
  * cache line.
  *
  * geometry      written by the service before it passes the memory, read once by the producer.
- * sleeping      the service stores 1 before it waits for the doorbell, then looks at the ring once more.
- *               A producer thread that has published a slot exchanges it with 0, and if it was 1 writes to the
- *               eventfd. Both sides use seq_cst here: store-then-load on each side must not pass each other.
- * n_freed       counts chunks given back, by the service; also the futex word that a writer without a free chunk
- *               waits on. n_waiting says whether a wake-up call is needed at all.
- * tail          next ring position for producer threads. head: next for the service; informative.
+ * sleeping      the service stores 1 before it waits for the doorbell, then looks at the ring and at rescan
+ *               once more. A producer thread that has published a slot or set rescan loads it, and if it is 1
+ *               exchanges it with 0 and, having got the 1, writes to the eventfd. All of these are seq_cst:
+ *               store-then-load on each side must not pass each other. Retirements are published without a
+ *               look at it.
+ * n_freed       counts chunks given back, by the service; also the futex word (shared) that a writer without a
+ *               free chunk waits on. n_waiting says whether a wake-up call is needed at all: the writer counts
+ *               itself in, then waits for the value it saw before it searched; the service counts, then looks
+ *               at n_waiting. (A producer whose connection is gone adds one itself, to wake its writers.)
+ * head          next ring position for the service. A hint: producers compare it with tail to see how many
+ *               entries wait, and ring, even if the service is awake, when those are more than there are free
+ *               chunks. Without partly filled chunks that is: when half of the memory waits.
+ * tail          next ring position for producer threads; the service does not read it.
  * rescan        a producer thread found the ring full: the service looks at all pages.
  * n_dropped     packets that found no free chunk, counted by the producer.
- * writer_buffer for each writer id the target buffer it writes to; 0 is none. Stored before the writer's first
- *               chunk. Lets the service place a chunk that was never committed.
+ * writer_buffer for each writer id the target buffer it writes to; 0 is none, and says that the id is free. A
+ *               producer takes an id with a CAS from 0, before the writer's first chunk; the service gives it
+ *               back, see SMB_SLOT_RETIRE. Says where the chunks of a writer go, also those never committed.
  */
 typedef struct SmbControl {
         struct {
@@ -157,7 +172,7 @@ typedef struct SmbControl {
                 uint32_t version;
                 uint32_t page_bytes;
                 uint32_t n_pages;
-                uint32_t n_slots; /* power of two */
+                uint32_t n_slots;      /* power of two */
                 uint32_t pages_offset; /* from the start of the memory */
         } geometry;
         _Alignas(64) _Atomic uint32_t sleeping;
@@ -177,7 +192,8 @@ static_assert(offsetof(SmbControl, n_waiting) == 192, "control area is ABI");
 static_assert(offsetof(SmbControl, tail) == 256, "control area is ABI");
 static_assert(offsetof(SmbControl, rescan) == 320, "control area is ABI");
 static_assert(offsetof(SmbControl, writer_buffer) == 384, "control area is ABI");
-static_assert(offsetof(SmbControl, slots) == 384 + 2 * SMB_NATIVE_WRITERS_MAX, "control area is ABI");
+static_assert(offsetof(SmbControl, slots) == 384 + 2 * SMB_NATIVE_WRITERS_MAX,
+              "control area is ABI");
 
 /* Where things are in one mapping. Kept in private memory on each side. */
 typedef struct SmbArea {
@@ -188,12 +204,15 @@ typedef struct SmbArea {
         uint32_t page_bytes;
         uint32_t n_pages;
         uint32_t n_slots;
+        uint32_t head;     /* service: next ring position */
+        uint32_t n_in_row; /* service: entries since the last SMB_E_EMPTY */
 } SmbArea;
 
 /* Bytes of a whole native memory with so many bytes of pages; both are multiples of page_bytes. */
 size_t smb_native_bytes(size_t pages_bytes, uint32_t page_bytes);
 
-/* Whether the pair is allowed: page 4, 8, 16 or 32 KiB, pages a non-zero multiple of it and within limits. */
+/* Whether the pair is allowed: page 4, 8, 16 or 32 KiB, pages a non-zero multiple of it and within
+ * limits. */
 bool smb_sizes_valid(size_t pages_bytes, uint32_t page_bytes);
 
 /* Service: lays out fresh zeroed memory of smb_native_bytes() and writes the geometry. */
@@ -226,6 +245,7 @@ static inline uint32_t smb_chunk_bytes(uint32_t page_bytes, SmbLayout layout) {
         return n ? (page_bytes - SMB_PAGE_HEADER_BYTES) / n & ~3u : 0;
 }
 
+/* The number of chunks and where they lie follow from one loaded state word, never from two. */
 static inline SmbPageHeader *smb_page(const SmbArea *area, uint32_t page) {
         return (SmbPageHeader *)(area->pages + (size_t)page * area->page_bytes);
 }

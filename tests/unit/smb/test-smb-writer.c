@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "smb-fixture.h"
+
+#define PAGE     4096
+#define N_PAGES  16
+#define PAYLOAD  (PAGE - SMB_PAGE_HEADER_BYTES - SMB_CHUNK_HEADER_BYTES)
+#define STALL_NS UINT64_C(20000000)
+#define LONG_NS  UINT64_C(20000000000)
+
+static void fill(uint8_t *packet, size_t n, unsigned seed) {
+        for (size_t i = 0; i < n; i++)
+                packet[i] = (uint8_t)(seed * 31 + i * 7 + (i >> 8));
+}
+
+/* Packets of the sizes in sizes[], the i-th filled with seed i. */
+static const size_t sizes[] = {
+        1,    5,    126,  127,   128,  129,       300,   2000, 4000, 16383,
+        3,    4075, 4076, 4077,  4078, 4079,      4080,  4081, 8000, 20000,
+        8160, 8159, 8158, 16384, 0,    16384 + 5, 12000, 1,    1,    30000
+};
+
+static void check_packet(Stream *stream, const uint8_t *packet, size_t n_bytes) {
+        static uint8_t expected[65536];
+
+        while (sizes[stream->user] == 0)
+                stream->user++;
+        ck_assert_uint_eq(n_bytes, sizes[stream->user]);
+        fill(expected, n_bytes, (unsigned)stream->user++);
+        ck_assert_int_eq(memcmp(packet, expected, n_bytes), 0);
+}
+
+static void round_trip(uint32_t page_bytes) {
+        static uint8_t packet[65536];
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, (size_t)N_PAGES * page_bytes, page_bytes);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 3, SMB_FULL_DROP, 0), 0);
+        ck_assert_uint_eq(smb_writer_buffer(&fixture.service, writer.writer_id), 3);
+        streams[writer.writer_id].on_packet = check_packet;
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+                fill(packet, sizes[i], (unsigned)i);
+                ck_assert_int_eq(smb_writer_write(&writer, packet, sizes[i]), 0);
+                fixture_drain(&fixture, streams);
+        }
+        smb_writer_flush(&writer);
+        fixture_drain(&fixture, streams);
+        ck_assert_uint_eq(streams[writer.writer_id].n_packets,
+                          sizeof(sizes) / sizeof(sizes[0]) - 1);
+        ck_assert_uint_eq(streams[writer.writer_id].n_gaps, 0);
+        smb_writer_deinit(&writer);
+        bytes_deinit(&streams[1].packet);
+        fixture_deinit(&fixture);
+}
+
+START_TEST(test_packets_of_all_sizes_survive_fragmentation) {
+        round_trip(4096);
+        round_trip(32768);
+}
+END_TEST
+
+START_TEST(test_many_laps_of_the_ring_lose_nothing) {
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        uint8_t packet[1000] = { 0 };
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, 4 * PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        for (unsigned i = 0; i < 4 * 5 * SMB_SLOTS_MIN; i++) {
+                ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
+                if (i % 3 == 0)
+                        fixture_drain(&fixture, streams);
+        }
+        smb_writer_deinit(&writer);
+        fixture_drain(&fixture, streams);
+        ck_assert_uint_eq(streams[1].n_packets, 4 * 5 * SMB_SLOTS_MIN);
+        ck_assert_uint_eq(streams[1].n_gaps, 0);
+        ck_assert_uint_gt(fixture.service.head, 4 * SMB_SLOTS_MIN);
+        ck_assert_uint_eq(smb_n_dropped(&fixture.service), 0);
+        bytes_deinit(&streams[1].packet);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_a_chunk_holds_no_more_fragments_than_can_be_counted) {
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, N_PAGES * PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        for (unsigned i = 0; i < 3000; i++)
+                ck_assert_int_eq(smb_writer_write(&writer, "x", 1), 0);
+        smb_writer_deinit(&writer);
+        fixture_drain(&fixture, streams);
+        ck_assert_uint_eq(streams[1].n_packets, 3000);
+        ck_assert_uint_eq(streams[1].n_chunks, 3);
+        bytes_deinit(&streams[1].packet);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_a_full_memory_drops_and_counts_and_marks) {
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        static uint8_t packet[PAYLOAD - 2];
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, 4 * PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        for (unsigned i = 0; i < 4; i++)
+                ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
+        ck_assert(!smb_writer_lost(&writer));
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 100), SMB_WRITER_E_FULL);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 100), SMB_WRITER_E_FULL);
+        ck_assert(smb_writer_lost(&writer));
+        ck_assert_uint_eq(smb_n_dropped(&fixture.service), 2);
+
+        ck_assert_uint_eq(fixture_drain(&fixture, streams), 4);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 100), 0);
+        ck_assert(!smb_writer_lost(&writer));
+        smb_writer_deinit(&writer);
+        fixture_drain(&fixture, streams);
+        ck_assert_uint_eq(streams[1].n_packets, 5);
+        ck_assert_uint_eq(streams[1].n_gaps, 0);
+        bytes_deinit(&streams[1].packet);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_a_packet_that_finds_no_next_chunk_leaves_no_trace) {
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        static uint8_t packet[3 * PAGE];
+        SmbWriter writer, other;
+        Fixture fixture;
+
+        fixture_init(&fixture, 2 * PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        ck_assert_int_eq(smb_writer_init(&other, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 100), 0);
+        ck_assert_int_eq(smb_writer_write(&other, packet, 100), 0);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, PAGE), SMB_WRITER_E_FULL);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 200), 0); /* still has its chunk */
+        smb_writer_deinit(&writer);
+        smb_writer_deinit(&other);
+        fixture_drain(&fixture, streams);
+        ck_assert_uint_eq(streams[1].n_packets, 2);
+        ck_assert_uint_eq(streams[1].n_given_up, 0);
+        bytes_deinit(&streams[1].packet);
+        bytes_deinit(&streams[2].packet);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_a_packet_that_stalls_in_its_middle_is_given_up_in_order) {
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        static uint8_t packet[6 * PAGE];
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, 4 * PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_STALL, STALL_NS),
+                         0);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 6 * PAGE), SMB_WRITER_E_FULL);
+        fixture_drain(&fixture, streams);
+        ck_assert_uint_eq(streams[1].n_given_up, 1);
+        ck_assert_uint_eq(streams[1].n_packets, 0);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 10), 0);
+        smb_writer_deinit(&writer);
+        fixture_drain(&fixture, streams);
+        ck_assert_uint_eq(streams[1].n_packets, 1);
+        ck_assert_uint_eq(streams[1].n_gaps, 0);
+        bytes_deinit(&streams[1].packet);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_a_stalled_writer_gives_up_at_its_deadline) {
+        static uint8_t packet[PAYLOAD - 2];
+        struct timespec before, after;
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_STALL, STALL_NS),
+                         0);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
+        clock_gettime(CLOCK_MONOTONIC, &before);
+        errno = 77;
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 10), SMB_WRITER_E_FULL);
+        ck_assert_int_eq(errno, 77);
+        clock_gettime(CLOCK_MONOTONIC, &after);
+        ck_assert_int_ge((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec -
+                                 before.tv_nsec,
+                         (long)STALL_NS);
+        ck_assert_uint_gt(fixture_rings(&fixture), 0); /* it asked before it waited */
+        smb_writer_deinit(&writer);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+static void *drain_when_someone_waits(void *userdata) {
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        Fixture *fixture = userdata;
+
+        while (atomic_load(&fixture->service.control->n_waiting) == 0)
+                sched_yield();
+        fixture_drain(fixture, streams);
+        bytes_deinit(&streams[1].packet);
+        return NULL;
+}
+
+START_TEST(test_a_stalled_writer_wakes_when_a_chunk_is_released) {
+        static uint8_t packet[PAYLOAD - 2];
+        pthread_t thread;
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_STALL, LONG_NS), 0);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
+        ck_assert_int_eq(pthread_create(&thread, NULL, drain_when_someone_waits, &fixture), 0);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 10), 0);
+        pthread_join(thread, NULL);
+        smb_writer_deinit(&writer);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+static void *close_when_someone_waits(void *userdata) {
+        Fixture *fixture = userdata;
+
+        while (atomic_load(&fixture->service.control->n_waiting) == 0)
+                sched_yield();
+        smb_producer_close(fixture->producer);
+        return NULL;
+}
+
+START_TEST(test_closing_wakes_stalled_writers_and_makes_all_drop) {
+        static uint8_t packet[PAYLOAD - 2];
+        pthread_t thread;
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_STALL, LONG_NS), 0);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
+        ck_assert_int_eq(pthread_create(&thread, NULL, close_when_someone_waits, &fixture), 0);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 10), SMB_WRITER_E_CLOSED);
+        pthread_join(thread, NULL);
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 10), SMB_WRITER_E_CLOSED);
+        ck_assert_uint_eq(smb_n_dropped(&fixture.service), 0);
+        smb_writer_deinit(&writer);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_only_the_first_commit_to_a_sleeping_service_rings) {
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, N_PAGES * PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        ck_assert(smb_prepare_sleep(&fixture.service));
+        for (unsigned i = 0; i < 3; i++) {
+                ck_assert_int_eq(smb_writer_write(&writer, "x", 1), 0);
+                ck_assert_uint_eq(fixture_rings(&fixture), 0); /* not committed */
+                smb_writer_flush(&writer);
+                ck_assert_uint_eq(fixture_rings(&fixture), i == 0);
+        }
+        ck_assert(!smb_prepare_sleep(&fixture.service)); /* something came in */
+        ck_assert_uint_eq(fixture_drain(&fixture, streams), 3);
+        ck_assert(smb_prepare_sleep(&fixture.service));
+        smb_wake(&fixture.service);
+        ck_assert_int_eq(smb_writer_write(&writer, "x", 1), 0);
+        smb_writer_flush(&writer);
+        ck_assert_uint_eq(fixture_rings(&fixture), 0);
+        smb_writer_deinit(&writer);
+        bytes_deinit(&streams[1].packet);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_a_half_full_memory_rings_even_an_awake_service_once) {
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, N_PAGES * PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        for (unsigned lap = 0; lap < 3; lap++) {
+                for (unsigned i = 0; i < N_PAGES; i++) {
+                        ck_assert_int_eq(smb_writer_write(&writer, "x", 1), 0);
+                        smb_writer_flush(&writer);
+                        ck_assert_msg(fixture_rings(&fixture) == (i == N_PAGES / 2),
+                                      "lap %u chunk %u",
+                                      lap,
+                                      i);
+                }
+                fixture_drain(&fixture, streams);
+        }
+        smb_writer_deinit(&writer);
+        bytes_deinit(&streams[1].packet);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_a_full_ring_asks_for_a_rescan_and_nothing_is_lost) {
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        const uint8_t patch[4] = { 1, 2, 3, 4 };
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, N_PAGES * PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 9, SMB_FULL_DROP, 0), 0);
+        for (unsigned i = 0; i < fixture.service.n_slots; i++)
+                ck_assert(smb_post_patch(fixture.producer, 7, i, 0, patch, false));
+        ck_assert(!smb_post_patch(fixture.producer, 7, 0, 0, patch, false));
+        ck_assert(!smb_take_rescan(&fixture.service));
+
+        ck_assert_int_eq(smb_writer_write(&writer, "x", 1), 0);
+        smb_writer_deinit(&writer);
+        ck_assert(!smb_prepare_sleep(&fixture.service));
+        ck_assert_uint_eq(fixture_drain(&fixture, streams), 1);
+        ck_assert_uint_eq(streams[1].n_packets, 1);
+        ck_assert(!smb_take_rescan(&fixture.service));
+        bytes_deinit(&streams[1].packet);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_patches_arrive_as_posted) {
+        const uint8_t data[4] = { 0x81, 0x82, 0x83, 0x04 };
+        SmbCommit commit;
+        Fixture fixture;
+
+        fixture_init(&fixture, PAGE, PAGE);
+        ck_assert(smb_prepare_sleep(&fixture.service));
+        ck_assert(smb_post_patch(fixture.producer, 0x7fff, 0xdeadbeef, 0xabcd, data, true));
+        ck_assert_uint_eq(fixture_rings(&fixture), 1);
+        ck_assert(smb_post_patch(fixture.producer, 1, 2, 3, data, false));
+        ck_assert_int_eq(smb_next_commit(&fixture.service, &commit), 0);
+        ck_assert(commit.is_patch && commit.more_patches);
+        ck_assert_uint_eq(commit.writer_id, 0x7fff);
+        ck_assert_uint_eq(commit.chunk_id, 0xdeadbeef);
+        ck_assert_uint_eq(commit.offset, 0xabcd);
+        ck_assert_int_eq(memcmp(commit.data, data, 4), 0);
+        ck_assert_int_eq(smb_next_commit(&fixture.service, &commit), 0);
+        ck_assert(commit.is_patch && !commit.more_patches);
+        ck_assert_uint_eq(commit.writer_id, 1);
+        ck_assert_int_eq(smb_next_commit(&fixture.service, &commit), SMB_E_EMPTY);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_writer_ids_run_out_and_come_back_behind_their_chunks) {
+        static SmbWriter writers[SMB_NATIVE_WRITERS_MAX];
+        static Stream streams[SMB_NATIVE_WRITERS_MAX];
+        SmbWriter one_more;
+        SmbCommit commit;
+        Fixture fixture;
+        uint16_t id;
+
+        fixture_init(&fixture, N_PAGES * PAGE, PAGE);
+        for (unsigned i = 1; i < SMB_NATIVE_WRITERS_MAX; i++)
+                ck_assert_int_eq(
+                        smb_writer_init(&writers[i], fixture.producer, 5, SMB_FULL_DROP, 0), 0);
+        ck_assert_int_eq(smb_writer_init(&one_more, fixture.producer, 5, SMB_FULL_DROP, 0),
+                         SMB_WRITER_E_NO_ID);
+
+        id = writers[77].writer_id;
+        ck_assert_int_eq(smb_writer_write(&writers[77], "x", 1), 0);
+        smb_writer_deinit(&writers[77]);
+        ck_assert_int_eq(smb_next_commit(&fixture.service, &commit), 0);
+        ck_assert_uint_eq(smb_writer_buffer(&fixture.service, id),
+                          5); /* the chunk's buffer is known */
+        ck_assert(fixture_take(&fixture, commit.page, commit.chunk, streams));
+        ck_assert_int_eq(smb_next_commit(&fixture.service, &commit), SMB_E_EMPTY);
+        ck_assert_uint_eq(smb_writer_buffer(&fixture.service, id), 0);
+
+        ck_assert_int_eq(smb_writer_init(&one_more, fixture.producer, 5, SMB_FULL_DROP, 0), 0);
+        ck_assert_uint_eq(one_more.writer_id, id);
+        ck_assert_uint_eq(one_more.next_chunk_id, 1); /* goes on, so that nobody sees a gap */
+        bytes_deinit(&streams[id].packet);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_a_retirement_that_found_the_ring_full_is_tried_again) {
+        static SmbWriter writers[SMB_NATIVE_WRITERS_MAX];
+        static Stream streams[SMB_NATIVE_WRITERS_MAX];
+        SmbWriter one_more;
+        Fixture fixture;
+
+        fixture_init(&fixture, N_PAGES * PAGE, PAGE);
+        for (unsigned i = 1; i < SMB_NATIVE_WRITERS_MAX; i++)
+                ck_assert_int_eq(
+                        smb_writer_init(&writers[i], fixture.producer, 5, SMB_FULL_DROP, 0), 0);
+        for (unsigned i = 1; i <= 2 * SMB_SLOTS_MIN; i++)
+                smb_writer_deinit(&writers[i]);
+        fixture_drain(&fixture, streams);
+        for (unsigned i = 1; i <= SMB_SLOTS_MIN; i++)
+                ck_assert_int_eq(
+                        smb_writer_init(&writers[i], fixture.producer, 5, SMB_FULL_DROP, 0), 0);
+        ck_assert_int_eq(smb_writer_init(&one_more, fixture.producer, 5, SMB_FULL_DROP, 0),
+                         SMB_WRITER_E_NO_ID);
+        fixture_drain(&fixture, streams);
+        ck_assert_int_eq(smb_writer_init(&one_more, fixture.producer, 5, SMB_FULL_DROP, 0), 0);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_deinit_is_harmless_on_zeros_and_twice) {
+        SmbWriter writer = { 0 };
+        Fixture fixture;
+
+        smb_writer_deinit(&writer);
+        fixture_init(&fixture, PAGE, PAGE);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        smb_writer_deinit(&writer);
+        smb_writer_deinit(&writer);
+        ck_assert_uint_eq(atomic_load(&fixture.service.control->tail), 1);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+TEST_MAIN("smb-writer",
+          test_packets_of_all_sizes_survive_fragmentation,
+          test_many_laps_of_the_ring_lose_nothing,
+          test_a_chunk_holds_no_more_fragments_than_can_be_counted,
+          test_a_full_memory_drops_and_counts_and_marks,
+          test_a_packet_that_finds_no_next_chunk_leaves_no_trace,
+          test_a_packet_that_stalls_in_its_middle_is_given_up_in_order,
+          test_a_stalled_writer_gives_up_at_its_deadline,
+          test_a_stalled_writer_wakes_when_a_chunk_is_released,
+          test_closing_wakes_stalled_writers_and_makes_all_drop,
+          test_only_the_first_commit_to_a_sleeping_service_rings,
+          test_a_half_full_memory_rings_even_an_awake_service_once,
+          test_a_full_ring_asks_for_a_rescan_and_nothing_is_lost,
+          test_patches_arrive_as_posted,
+          test_writer_ids_run_out_and_come_back_behind_their_chunks,
+          test_a_retirement_that_found_the_ring_full_is_tried_again,
+          test_deinit_is_harmless_on_zeros_and_twice)
