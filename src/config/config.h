@@ -4,20 +4,20 @@
 /*
  * Config: a decoded trace config that still is what the user sent
  *
- * Holds the serialized perfetto.protos.TraceConfig as given, byte for byte, and its decoded form. The decoded
- * form is for reading only: what must change on the way to a data source is appended to the raw bytes
- * (protobuf: the last one wins), so fields that we do not know survive.
+ * Holds the serialized perfetto.protos.TraceConfig as given, byte for byte, and its decoded form.
+ * The decoded form is for reading only: what must change on the way to a data source is appended to
+ * the raw bytes (protobuf: the last one wins), so fields that we do not know survive.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shared/bytes.h"
+#include "config/config-error.h"
 #include "shared/macro.h"
 #include "trace_config.pb-c.h"
 
 typedef struct ConfigSource {
-        const uint8_t *bytes; /* the serialized DataSourceConfig inside Config.bytes */
+        const uint8_t *bytes; /* the serialized DataSourceConfig inside Config.bytes; NULL: none */
         size_t n_bytes;
 } ConfigSource;
 
@@ -28,19 +28,7 @@ typedef struct Config {
         ConfigSource *sources; /* one for each pb->data_sources[i] */
 } Config;
 
-#define CONFIG_BYTES_MAX (1u << 20)
-#define CONFIG_DEPTH_MAX 32 /* nested messages, in bytes and in text */
-
-/* Where and what is wrong, for people. Owned by the caller; message is never NULL after a failure. */
-typedef struct ConfigError {
-        unsigned line, column; /* from 1; 0 when the config is not text */
-        char message[256];
-} ConfigError;
-
-enum {
-        _CONFIG_E_SUCCESS,
-        CONFIG_E_INVALID, /* *error says where and why */
-};
+#define CONFIG_BYTES_MAX (1u << 20) /* of bytes, and of text; more limits in config-check.h */
 
 /* Decodes; copies the bytes. 0, CONFIG_E_INVALID, -ENOMEM. */
 int config_new_from_bytes(Config **ret, const void *bytes, size_t n_bytes, ConfigError *error);
@@ -48,7 +36,8 @@ int config_new_from_bytes(Config **ret, const void *bytes, size_t n_bytes, Confi
 /* Parses protobuf text format. 0, CONFIG_E_INVALID, -ENOMEM. */
 int config_new_from_text(Config **ret, const char *text, ConfigError *error);
 
-/* From a message built in memory (packed, then decoded again). */
+/* From a message built in memory (packed, then decoded again). 0, -ENOMEM, -E2BIG past
+ * CONFIG_BYTES_MAX, -EINVAL when config_new_from_bytes() would refuse it. */
 int config_new_from_message(Config **ret, const Perfetto__Protos__TraceConfig *message);
 
 Config *config_free(Config *config);

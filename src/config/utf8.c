@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "config/utf8.h"
+
+/* Unicode's table 3-7: no overlong forms, no surrogates. */
+size_t utf8_character(const uint8_t *at, size_t n_bytes) {
+        uint8_t low = 0x80, high = 0xbf;
+        size_t n;
+
+        if (at[0] < 0x80)
+                return at[0] != 0;
+        if (at[0] < 0xc2 || at[0] > 0xf4)
+                return 0;
+        n = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+        if (at[0] == 0xe0)
+                low = 0xa0;
+        else if (at[0] == 0xed)
+                high = 0x9f;
+        else if (at[0] == 0xf0)
+                low = 0x90;
+        else if (at[0] == 0xf4)
+                high = 0x8f;
+        if (n > n_bytes || at[1] < low || at[1] > high)
+                return 0;
+        for (size_t i = 2; i < n; i++)
+                if ((at[i] & 0xc0) != 0x80)
+                        return 0;
+        return n;
+}
+
+bool utf8_is_valid(const uint8_t *at, size_t n_bytes) {
+        while (n_bytes > 0) {
+                size_t n = utf8_character(at, n_bytes);
+
+                if (n == 0)
+                        return false;
+                at += n;
+                n_bytes -= n;
+        }
+        return true;
+}

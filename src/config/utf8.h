@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * UTF-8 as D-Bus strings have it: well-formed and without NUL
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The length of the first character, or 0 if it is not one. n_bytes is at least 1. */
+size_t utf8_character(const uint8_t *at, size_t n_bytes);
+
+bool utf8_is_valid(const uint8_t *bytes, size_t n_bytes);
