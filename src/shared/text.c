@@ -53,6 +53,22 @@ static const Unit *unit_find(const Unit *units, size_t n_units, const char *name
         return NULL;
 }
 
+/* "12", "1.5", ".5": digits and a point, whatever the locale. Returns the end, `text` itself when there
+ * is no number. */
+static const char *parse_decimal(double *ret, const char *text) {
+        const char *at = text;
+        double value = 0, scale = 1;
+        size_t n_digits = 0;
+
+        for (; *at >= '0' && *at <= '9'; at++, n_digits++)
+                value = value * 10 + (*at - '0');
+        if (*at == '.')
+                for (at++; *at >= '0' && *at <= '9'; at++, n_digits++)
+                        value += (*at - '0') * (scale /= 10);
+        *ret = value;
+        return n_digits > 0 ? at : text;
+}
+
 /* A sum of "number unit" pairs, such as "1h30m". */
 static int parse_with_units(uint64_t *ret, const char *text, const Unit *units, size_t n_units) {
         double sum = 0;
@@ -61,15 +77,11 @@ static int parse_with_units(uint64_t *ret, const char *text, const Unit *units, 
                 return -EINVAL;
         while (*text) {
                 const Unit *unit;
-                char *unit_name;
+                const char *unit_name;
                 double number;
                 size_t n_name = 0;
 
-                if (!isdigit((unsigned char)*text) && *text != '.')
-                        return -EINVAL; /* no signs, spaces, "inf" or hex, which strtod() takes */
-                if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-                        return -EINVAL;
-                number = strtod(text, &unit_name);
+                unit_name = parse_decimal(&number, text);
                 if (unit_name == text)
                         return -EINVAL;
                 while (isalpha((unsigned char)unit_name[n_name]))
