@@ -1,3 +1,537 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "core/trace-buffer.h"
+/*
+ * The writing half: room, chunks, patches.
+ *
+ * A put copies the whole payload out of shared memory, once, to where it will most likely stay: the
+ * end of the newest segment. Only then is it looked at. What the fragments do not use, or a chunk
+ * that is refused, leaves nothing behind but bytes past the segment's end, which the next put
+ * overwrites. If there may not be room, the copy goes to `staging` first.
+ */
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "core/fragment.h"
+#include "core/trace-buffer-private.h"
+
+#define SEGMENTS_WANTED   16          /* so an eviction takes a sixteenth of the history */
+#define SEGMENT_BYTES_MIN (36u << 10) /* holds the largest chunk */
+#define SEGMENT_BYTES_MAX (16u << 20) /* bounds the time of one eviction */
+
+/* A payload in private memory, parsed. */
+typedef struct Payload {
+        const uint8_t *data;
+        uint16_t n_used; /* by the fragments */
+        uint16_t n_room; /* to set aside */
+        uint8_t flags;   /* SMB_CHUNK_… | RECORD_… */
+} Payload;
+
+static size_t segment_bytes_for(uint64_t n_bytes) {
+        uint64_t wanted = n_bytes / SEGMENTS_WANTED;
+        uint64_t n_segments;
+
+        wanted = MIN(MAX(wanted, (uint64_t)SEGMENT_BYTES_MIN), (uint64_t)SEGMENT_BYTES_MAX);
+        n_segments = n_bytes / wanted;
+        return (size_t)(n_bytes / n_segments);
+}
+
+static int trace_buffer_map_slots(TraceBuffer *buffer) {
+        size_t per_slot = buffer->segment_bytes / TRACE_BUFFER_RECORD_BYTES;
+        void *records;
+        int r;
+
+        buffer->slots = calloc(buffer->n_slots, sizeof(*buffer->slots));
+        if (!buffer->slots)
+                return -ENOMEM;
+        for (size_t i = 0; i < buffer->n_slots; i++)
+                list_init(&buffer->slots[i].link);
+
+        buffer->n_records_mapped = buffer->n_slots * per_slot * sizeof(Record);
+        records = mmap(NULL,
+                       buffer->n_records_mapped,
+                       PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       -1,
+                       0);
+        if (records == MAP_FAILED)
+                return -ENOMEM;
+        buffer->records = records;
+
+        for (size_t i = 0; i < buffer->n_slots; i++) {
+                Slot *slot = &buffer->slots[i];
+
+                r = segment_new(&slot->segment, buffer->segment_bytes);
+                if (r < 0)
+                        return r;
+                slot->records = buffer->records + i * per_slot;
+                list_append(&buffer->free, &slot->link);
+        }
+        return 0;
+}
+
+int trace_buffer_new(TraceBuffer **ret,
+                     uint64_t n_bytes,
+                     size_t segment_bytes,
+                     TraceBufferPolicy policy) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        int r;
+
+        if (n_bytes > TRACE_BUFFER_BYTES_MAX ||
+            (segment_bytes == 0 && n_bytes < TRACE_BUFFER_BYTES_MIN))
+                return -EINVAL;
+        segment_bytes = (segment_bytes ? segment_bytes : segment_bytes_for(n_bytes)) &
+                        ~(size_t)(RECORD_ALIGNMENT - 1);
+        if (segment_bytes < record_outer_bytes(1) || segment_bytes > UINT32_MAX ||
+            n_bytes / segment_bytes < 2 || n_bytes / segment_bytes > UINT16_MAX)
+                return -EINVAL;
+
+        buffer = malloc(sizeof(*buffer));
+        if (!buffer)
+                return -ENOMEM;
+        /* Not the staging area: zeroing it would only make its pages real. */
+        memset(buffer, 0, offsetof(TraceBuffer, staging));
+        buffer->policy = policy;
+        buffer->segment_bytes = segment_bytes;
+        buffer->n_slots = (size_t)(n_bytes / segment_bytes);
+        buffer->stats.buffer_bytes = n_bytes;
+        buffer->pass = 1;
+        list_init(&buffer->used);
+        list_init(&buffer->free);
+        sequence_table_init(&buffer->sequences);
+
+        r = trace_buffer_map_slots(buffer);
+        if (r < 0)
+                return r;
+        buffer->cursor_slot = list_first(&buffer->free, Slot, link);
+        list_unlink(&buffer->cursor_slot->link);
+        list_append(&buffer->used, &buffer->cursor_slot->link);
+
+        *ret = TAKE(buffer);
+        return 0;
+}
+
+TraceBuffer *trace_buffer_free(TraceBuffer *buffer) {
+        if (!buffer)
+                return NULL;
+
+        for (size_t i = 0; buffer->slots && i < buffer->n_slots; i++)
+                segment_unref(buffer->slots[i].segment);
+        if (buffer->records)
+                munmap(buffer->records, buffer->n_records_mapped);
+        sequence_table_deinit(&buffer->sequences);
+        free(buffer->slots);
+        free(buffer->slices);
+        free(buffer);
+        return NULL;
+}
+
+void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence) {
+        Record *record = sequence_at(sequence, 0);
+
+        buffer->n_unread -= record->n_payload - record->n_consumed;
+        buffer->slots[record->slot].n_live--;
+        record->sequence = NULL;
+        sequence_pop(sequence);
+        if (sequence->n_records == 0)
+                sequence_table_set_idle(&buffer->sequences, sequence);
+}
+
+/*
+ * Room
+ */
+
+static inline bool slot_has_room(const TraceBuffer *buffer, const Slot *slot, size_t n_room) {
+        return slot->n_used + (size_t)slot->n_records * TRACE_BUFFER_RECORD_BYTES +
+                       record_outer_bytes(n_room) <=
+               buffer->segment_bytes;
+}
+
+/* Drops the record, and before it what comes earlier in its sequence: a sequence is read in order,
+ * and what is behind a hole cannot be put together with what is before it. */
+static void trace_buffer_evict_record(TraceBuffer *buffer, Record *record) {
+        Sequence *sequence = record->sequence;
+
+        while (record->sequence) {
+                const Record *first = sequence_at(sequence, 0);
+
+                if (first->n_consumed < first->n_payload) {
+                        buffer->stats.chunks_overwritten++;
+                        buffer->stats.bytes_overwritten += record_outer_bytes(first->n_room);
+                        sequence_lose(sequence, LOSS_OVERWRITE);
+                }
+                trace_buffer_drop_first(buffer, sequence);
+        }
+}
+
+static void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot) {
+        for (uint32_t i = 0; i < slot->n_records && slot->n_live > 0; i++)
+                if (slot->records[i].sequence)
+                        trace_buffer_evict_record(buffer, &slot->records[i]);
+}
+
+/* A slot to write to next: one that has been read, or is new, or the oldest. NULL: the buffer is
+ * full for good. */
+static Slot *trace_buffer_pick_slot(TraceBuffer *buffer) {
+        Slot *slot, *newest = trace_buffer_newest(buffer);
+
+        list_for_each (slot, &buffer->used, link)
+                if (slot->n_live == 0 && slot != newest)
+                        return slot;
+        slot = list_first(&buffer->free, Slot, link);
+        if (slot)
+                return slot;
+        if (buffer->policy == TRACE_BUFFER_DISCARD)
+                return NULL;
+
+        slot = list_first(&buffer->used, Slot, link);
+        trace_buffer_evict_slot(buffer, slot);
+        return slot;
+}
+
+/* Makes an empty slot the newest. 0, TRACE_BUFFER_E_DISCARDED, -ENOMEM. */
+static int trace_buffer_rotate(TraceBuffer *buffer) {
+        const Slot *newest = trace_buffer_newest(buffer);
+        Slot *slot;
+        int r;
+
+        slot = trace_buffer_pick_slot(buffer);
+        if (!slot) {
+                buffer->is_sealed = true;
+                return TRACE_BUFFER_E_DISCARDED;
+        }
+        if (segment_is_shared(slot->segment)) {
+                Segment *segment;
+
+                r = segment_new(&segment, buffer->segment_bytes);
+                if (r < 0)
+                        return r;
+                segment_unref(slot->segment);
+                slot->segment = segment;
+        }
+
+        buffer->stats.padding_bytes_written +=
+                buffer->segment_bytes - newest->n_used -
+                (size_t)newest->n_records * TRACE_BUFFER_RECORD_BYTES;
+        if (++buffer->n_rotations % buffer->n_slots == 0)
+                buffer->stats.write_wrap_count++;
+        trace_buffer_cursor_leave(buffer, slot);
+        slot->n_records = 0;
+        slot->n_used = 0;
+        list_unlink(&slot->link);
+        list_append(&buffer->used, &slot->link);
+        return 0;
+}
+
+/* When everything in the newest segment has been read, it starts again: a reader that keeps up
+ * needs no second one. */
+static void trace_buffer_rewind(TraceBuffer *buffer) {
+        Slot *newest = trace_buffer_newest(buffer);
+
+        if (newest->n_live > 0 || newest->n_records == 0 || segment_is_shared(newest->segment))
+                return;
+        newest->n_records = 0;
+        newest->n_used = 0;
+        if (buffer->cursor_slot == newest)
+                buffer->cursor_record = 0;
+}
+
+/* The slot's bytes, to change what has been written already. */
+static int slot_unshare(Slot *slot) {
+        Segment *segment;
+        int r;
+
+        if (!segment_is_shared(slot->segment))
+                return 0;
+
+        r = segment_new(&segment, slot->segment->n_bytes);
+        if (r < 0)
+                return r;
+        memcpy(segment->memory, slot->segment->memory, slot->n_used);
+        segment_unref(slot->segment);
+        slot->segment = segment;
+        return 0;
+}
+
+/*
+ * Chunks
+ */
+
+/* Counts the bytes that the fragments use, and marks a chunk that ends badly. */
+static void payload_parse(Payload *payload, size_t n_payload, unsigned n_fragments) {
+        size_t n_used = 0;
+        int r = 0;
+
+        for (; n_fragments > 0 && r == 0; n_fragments--) {
+                Fragment fragment;
+
+                r = n_used == n_payload
+                            ? FRAGMENT_E_CORRUPT
+                            : fragment_parse(payload->data + n_used, n_payload - n_used, &fragment);
+                if (r == 0)
+                        n_used += fragment.n_outer;
+        }
+        payload->n_used = (uint16_t)n_used;
+        if (r == 0)
+                return;
+        /* These flags are about the last fragment, which is not there. */
+        payload->flags &= (uint8_t) ~(SMB_CHUNK_TO_BE_CONTINUED | SMB_CHUNK_NEEDS_PATCHING);
+        payload->flags |= r == FRAGMENT_E_ABORTED ? RECORD_ABORTED : RECORD_CORRUPT;
+}
+
+static void trace_buffer_take_payload(TraceBuffer *buffer, const ChunkData *chunk, Payload *ret) {
+        const Slot *newest = trace_buffer_newest(buffer);
+        uint8_t *to = slot_has_room(buffer, newest, chunk->n_payload)
+                              ? newest->segment->memory + newest->n_used
+                              : buffer->staging;
+        Payload payload = {
+                .data = to,
+                .flags = (chunk->flags & (SMB_CHUNK_CONTINUES | SMB_CHUNK_TO_BE_CONTINUED |
+                                          SMB_CHUNK_NEEDS_PATCHING)) |
+                         (chunk->complete ? 0 : RECORD_INCOMPLETE),
+        };
+
+        if (chunk->n_payload > 0)
+                memcpy(to, chunk->payload, chunk->n_payload);
+        payload_parse(&payload, chunk->n_payload, chunk->n_fragments);
+        /* Room for the rest, so that it need not be stored twice. */
+        payload.n_room = chunk->complete ? payload.n_used : (uint16_t)chunk->n_payload;
+        if (payload.flags & RECORD_CORRUPT)
+                buffer->stats.abi_violations++;
+        if ((payload.flags & RECORD_ABORTED) && chunk->complete)
+                buffer->stats.trace_writer_packet_loss++;
+        *ret = payload;
+}
+
+static int trace_buffer_refuse(TraceBuffer *buffer) {
+        buffer->stats.chunks_discarded++;
+        return TRACE_BUFFER_E_DISCARDED;
+}
+
+static int trace_buffer_refuse_violation(TraceBuffer *buffer) {
+        buffer->stats.abi_violations++;
+        return trace_buffer_refuse(buffer);
+}
+
+enum {
+        _PUT_E_SUCCESS,                             /* nothing left to do */
+        PUT_E_STORE = TRACE_BUFFER_E_NOT_FOUND + 1, /* needs a record */
+};
+
+/* The same chunk again, while its record is there. */
+static int trace_buffer_put_again(TraceBuffer *buffer, Record *record, const Payload *payload) {
+        const uint8_t kept = record->flags & (SMB_CHUNK_CONTINUES | SMB_CHUNK_TO_BE_CONTINUED);
+        int r;
+
+        if (payload->n_used < record->n_payload || (kept & ~payload->flags))
+                return trace_buffer_refuse_violation(buffer);
+        if (!(record->flags & RECORD_INCOMPLETE))
+                return payload->n_used == record->n_payload ? 0
+                                                            : trace_buffer_refuse_violation(buffer);
+        if (payload->n_used > record->n_room)
+                return PUT_E_STORE;
+
+        if (payload->n_used > record->n_payload) {
+                r = slot_unshare(&buffer->slots[record->slot]);
+                if (r < 0)
+                        return r;
+                memcpy(record_payload(buffer, record), payload->data, payload->n_used);
+                buffer->n_unread += payload->n_used - record->n_payload;
+                buffer->stats.chunks_rewritten++;
+        }
+        record->n_payload = payload->n_used;
+        record->flags = payload->flags;
+        return 0;
+}
+
+/* A chunk that has no record: is it new, or the rest of one that was read (or evicted) while it was
+ * incomplete? Bytes that were in the buffer once are not stored as unread again: *ret_n_consumed.
+ */
+static int trace_buffer_admit(TraceBuffer *buffer,
+                              Sequence *sequence,
+                              uint32_t chunk_id,
+                              const Payload *payload,
+                              uint16_t *ret_n_consumed) {
+        SequenceLast *last = &sequence->last;
+        int order = last->is_set ? chunk_id_compare(chunk_id, last->chunk_id) : 1;
+
+        *ret_n_consumed = 0;
+        if (!sequence_has_place(sequence, chunk_id))
+                return trace_buffer_refuse_violation(buffer);
+        if (order > 0)
+                return PUT_E_STORE;
+        if (order < 0 || !last->was_incomplete || payload->n_used < last->n_payload)
+                return trace_buffer_refuse(buffer);
+        if (payload->n_used == last->n_payload) {
+                last->was_incomplete = payload->flags & RECORD_INCOMPLETE;
+                return 0;
+        }
+        *ret_n_consumed = last->n_payload;
+        return PUT_E_STORE;
+}
+
+/* Fills the next record of the newest slot, which has room. */
+static Record *trace_buffer_append(TraceBuffer *buffer,
+                                   uint32_t chunk_id,
+                                   const Payload *payload,
+                                   uint16_t n_consumed) {
+        Slot *slot = trace_buffer_newest(buffer);
+        Record *record = &slot->records[slot->n_records++];
+        uint8_t *to = slot->segment->memory + slot->n_used;
+
+        if (payload->data != to)
+                memcpy(to, payload->data, payload->n_used);
+        *record = (Record){
+                .chunk_id = chunk_id,
+                .offset = slot->n_used,
+                .slot = (uint16_t)(slot - buffer->slots),
+                .n_room = payload->n_room,
+                .n_payload = payload->n_used,
+                .n_consumed = n_consumed,
+                .flags = payload->flags,
+        };
+        slot->n_used += (uint32_t)ALIGN_UP(payload->n_room, RECORD_ALIGNMENT);
+        slot->n_live++;
+        buffer->n_unread += payload->n_used - n_consumed;
+        buffer->stats.chunks_written++;
+        buffer->stats.bytes_written += record_outer_bytes(payload->n_room);
+        return record;
+}
+
+/* Puts a chunk that goes on in place of the record that has become too small for it. */
+static void trace_buffer_relocate(TraceBuffer *buffer,
+                                  Sequence *sequence,
+                                  Record *old,
+                                  const Payload *payload) {
+        Record *record = trace_buffer_append(buffer, old->chunk_id, payload, old->n_consumed);
+
+        record->sequence = sequence;
+        sequence_replace(sequence, record);
+        buffer->n_unread -= old->n_payload - old->n_consumed;
+        buffer->slots[old->slot].n_live--;
+        old->sequence = NULL;
+        buffer->stats.chunks_relocated++;
+}
+
+static void trace_buffer_insert(TraceBuffer *buffer,
+                                Sequence *sequence,
+                                uint32_t chunk_id,
+                                const Payload *payload,
+                                uint16_t n_consumed) {
+        Record *record = trace_buffer_append(buffer, chunk_id, payload, n_consumed);
+
+        record->sequence = sequence;
+        if (sequence->n_records == 0)
+                sequence_table_set_busy(&buffer->sequences, sequence);
+        if (!sequence_insert(sequence, record))
+                buffer->stats.chunks_committed_out_of_order++;
+}
+
+static int trace_buffer_store(TraceBuffer *buffer,
+                              Sequence *sequence,
+                              uint32_t chunk_id,
+                              const Payload *payload) {
+        Record *old;
+        uint16_t n_consumed;
+        int r;
+
+        if (buffer->is_sealed)
+                return trace_buffer_refuse(buffer);
+        if (record_outer_bytes(payload->n_room) > buffer->segment_bytes)
+                return trace_buffer_refuse_violation(buffer);
+        r = sequence_reserve(sequence);
+        if (r < 0)
+                return r;
+        if (!slot_has_room(buffer, trace_buffer_newest(buffer), payload->n_room)) {
+                r = trace_buffer_rotate(buffer);
+                if (r)
+                        return r < 0 ? r : trace_buffer_refuse(buffer);
+        }
+
+        /* Making room may have evicted the chunk's own record, or later ones of its sequence. */
+        old = sequence_find(sequence, chunk_id);
+        if (old) {
+                trace_buffer_relocate(buffer, sequence, old, payload);
+                return 0;
+        }
+        r = trace_buffer_admit(buffer, sequence, chunk_id, payload, &n_consumed);
+        if (r == PUT_E_STORE) {
+                trace_buffer_insert(buffer, sequence, chunk_id, payload, n_consumed);
+                r = 0;
+        }
+        return r;
+}
+
+/* Whether the chunk has a record: a sealed buffer still takes the rest of an incomplete chunk. */
+static bool
+trace_buffer_holds(const TraceBuffer *buffer, const ChunkOrigin *origin, uint32_t chunk_id) {
+        const Sequence *sequence =
+                sequence_table_find(&buffer->sequences, origin->producer_id, origin->writer_id);
+
+        return sequence && sequence_find(sequence, chunk_id);
+}
+
+int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const ChunkData *chunk) {
+        Sequence *sequence;
+        Payload payload;
+        Record *record;
+        uint16_t n_consumed;
+        int r;
+
+        if (buffer->is_sealed && !trace_buffer_holds(buffer, origin, chunk->chunk_id))
+                return trace_buffer_refuse(buffer);
+        if (chunk->n_payload > TRACE_BUFFER_CHUNK_BYTES_MAX)
+                return trace_buffer_refuse_violation(buffer);
+
+        sequence_table_collect(&buffer->sequences);
+        r = sequence_table_obtain(&buffer->sequences, &sequence, origin);
+        if (r < 0)
+                return r;
+
+        trace_buffer_rewind(buffer);
+        trace_buffer_take_payload(buffer, chunk, &payload);
+        record = sequence_find(sequence, chunk->chunk_id);
+        if (record)
+                r = trace_buffer_put_again(buffer, record, &payload);
+        else
+                r = trace_buffer_admit(buffer, sequence, chunk->chunk_id, &payload, &n_consumed);
+        return r == PUT_E_STORE ? trace_buffer_store(buffer, sequence, chunk->chunk_id, &payload)
+                                : r;
+}
+
+int trace_buffer_patch(TraceBuffer *buffer,
+                       uint64_t producer_id,
+                       uint16_t writer_id,
+                       uint32_t chunk_id,
+                       uint32_t offset,
+                       const uint8_t data[static 4],
+                       bool more_patches) {
+        const Sequence *sequence;
+        Record *record;
+
+        sequence = sequence_table_find(&buffer->sequences, producer_id, writer_id);
+        record = sequence ? sequence_find(sequence, chunk_id) : NULL;
+        if (!record || record->n_payload < 4 || offset > record->n_payload - 4u ||
+            slot_unshare(&buffer->slots[record->slot]) < 0) {
+                buffer->stats.patches_failed++;
+                return TRACE_BUFFER_E_NOT_FOUND;
+        }
+
+        memcpy(record_payload(buffer, record) + offset, data, 4);
+        if (!more_patches)
+                record->flags &= (uint8_t)~SMB_CHUNK_NEEDS_PATCHING;
+        buffer->stats.patches_succeeded++;
+        return 0;
+}
+
+void trace_buffer_producer_gone(TraceBuffer *buffer, uint64_t producer_id) {
+        sequence_table_producer_gone(&buffer->sequences, producer_id);
+}
+
+uint64_t trace_buffer_unread_bytes(const TraceBuffer *buffer) {
+        return buffer->n_unread;
+}
+
+const TraceBufferStats *trace_buffer_stats(const TraceBuffer *buffer) {
+        return &buffer->stats;
+}

@@ -4,18 +4,25 @@
 /*
  * Trace buffer: where chunks wait to be read
  *
- * A ring of reference-counted segments of equal size. Chunks are appended to the newest segment, whole and with
- * their identity; when all segments are in use the oldest is recycled as a whole (ring) or the buffer is
- * sealed (discard). A segment that is not the newest never moves, and changes only by patches, so that
- * read-out and snapshots can hold a reference instead of a copy.
+ * A ring of reference-counted segments of equal size. Chunks are appended to the newest segment,
+ * whole and with their identity; when all segments are in use the oldest is recycled as a whole
+ * (ring) or the buffer is sealed (discard). A segment of which everything has been read is used
+ * again first, so that a buffer that is read while it is written stays small. A segment that is not
+ * the newest changes only by patches and by the rest of a chunk that was incomplete, and not at all
+ * while somebody else holds a reference: then a copy changes.
  *
- * Reading follows Perfetto's TraceBuffer V2: in buffer order, and within a sequence (one writer of one
- * producer) in the order of chunk ids. A packet in several chunks is put together; half a packet is never
- * returned. A sequence whose next chunk waits for a patch, is incomplete, or begins a packet whose rest has
- * not come, pauses for this pass; others go on. What was lost is said once on the next packet of the
- * sequence, with the reasons. Reading consumes.
+ * Reading follows Perfetto's TraceBuffer V2: in buffer order, and within a sequence (one writer of
+ * one producer) in the order of chunk ids. A packet in several chunks is put together; half a
+ * packet is never returned. A sequence whose next chunk waits for a patch, is incomplete, or begins
+ * a packet whose rest has not come, pauses for this pass; others go on. What was lost is said once
+ * on the next packet of the sequence, with the reasons. Reading consumes.
  *
- * Untrusted: all of a chunk's contents. Patches are found in constant time whatever their age.
+ * The bytes of the buffer are those of the payloads and of what is needed to find them
+ * (TRACE_BUFFER_RECORD_BYTES a chunk), so that many small chunks do not take more memory than few
+ * large ones.
+ *
+ * Untrusted: all of a chunk's contents, and the order and ids in which they come. Patches are found
+ * in constant time whatever their age.
  */
 
 #include <stdbool.h>
@@ -34,9 +41,11 @@ typedef enum TraceBufferPolicy {
         TRACE_BUFFER_DISCARD, /* keep the oldest: once full, refuse for good */
 } TraceBufferPolicy;
 
-#define TRACE_BUFFER_BYTES_MIN  (128u << 10)
-#define TRACE_BUFFER_BYTES_MAX  (UINT64_C(4) << 30)
-#define TRACE_BUFFER_IDLE_SEQUENCES_MAX 1024 /* kept to tell gaps from beginnings */
+#define TRACE_BUFFER_BYTES_MIN          (128u << 10)
+#define TRACE_BUFFER_BYTES_MAX          (UINT64_C(4) << 30)
+#define TRACE_BUFFER_RECORD_BYTES       40    /* taken by each chunk besides its payload */
+#define TRACE_BUFFER_CHUNK_BYTES_MAX    32768 /* of one payload */
+#define TRACE_BUFFER_IDLE_SEQUENCES_MAX 1024  /* kept to tell gaps from beginnings */
 
 /* Why something is missing before a packet: Perfetto's TracePacket.previous_packet_dropped. */
 enum {
@@ -50,20 +59,30 @@ enum {
         LOSS_WRITER_ABORT = 128,
 };
 
-/* Who wrote a chunk, as the service knows it. producer_id is never reused within a buffer's life. */
+/* Who wrote a chunk, as the service knows it. producer_id is never reused within a buffer's life.
+ */
 typedef struct ChunkOrigin {
         uint64_t producer_id;
         uint16_t writer_id;
         Identity identity;
 } ChunkOrigin;
 
+/*
+ * A chunk as it lies in shared memory.
+ *
+ * complete == false: the writer may still add to it. The counted fragments are read, and then the
+ * sequence waits; a later put of the same id brings what is new and repeats nothing. Every counted
+ * fragment must be finished: of Perfetto's writers, which count a fragment before they write it,
+ * the caller leaves out the last one of an incomplete chunk, and with it SMB_CHUNK_TO_BE_CONTINUED
+ * and SMB_CHUNK_NEEDS_PATCHING, which are about that one.
+ */
 typedef struct ChunkData {
         uint32_t chunk_id;
         uint16_t n_fragments;
-        uint8_t flags;   /* SMB_CHUNK_… */
-        bool complete;   /* false: the writer may still add to it; a later put of the same id replaces it */
+        uint8_t flags; /* SMB_CHUNK_… */
+        bool complete;
         const void *payload; /* shared memory: copied once, then parsed */
-        size_t n_payload;    /* room; only what the fragments use is stored */
+        size_t n_payload;    /* room; only what the fragments use is stored when complete */
 } ChunkData;
 
 /* As perfetto.protos.TraceStats.BufferStats. */
@@ -71,7 +90,9 @@ typedef struct TraceBufferStats {
         uint64_t buffer_bytes;
         uint64_t bytes_written, bytes_overwritten, bytes_read;
         uint64_t chunks_written, chunks_overwritten, chunks_read, chunks_discarded;
-        uint64_t chunks_rewritten, chunks_committed_out_of_order;
+        uint64_t chunks_rewritten; /* the rest of an incomplete chunk, put where it was */
+        uint64_t chunks_relocated; /* likewise, stored anew for want of room there */
+        uint64_t chunks_committed_out_of_order;
         uint64_t write_wrap_count;
         uint64_t patches_succeeded, patches_failed;
         uint64_t abi_violations;
@@ -79,8 +100,8 @@ typedef struct TraceBufferStats {
         uint64_t padding_bytes_written; /* left over at segment ends */
 } TraceBufferStats;
 
-/* A packet, read. Slices point into segments; they and the array stay valid until the next call on the
- * buffer. */
+/* A packet, read. Slices point into segments; they and the array stay valid until the next call on
+ * the buffer. */
 typedef struct TracePacket {
         const struct iovec *slices;
         size_t n_slices;
@@ -92,25 +113,44 @@ typedef struct TracePacket {
 enum {
         _TRACE_BUFFER_E_SUCCESS,
         TRACE_BUFFER_E_END,       /* nothing more to read in this pass */
-        TRACE_BUFFER_E_DISCARDED, /* full, too big, or too late; counted */
+        TRACE_BUFFER_E_DISCARDED, /* full, too late, too big or against the rules; counted */
         TRACE_BUFFER_E_NOT_FOUND, /* no such chunk any more, or the offset is outside; counted */
 };
 
-/* `segment_bytes` 0: chosen from the size. Memory is mapped when it is written to. */
-int trace_buffer_new(TraceBuffer **ret, uint64_t n_bytes, size_t segment_bytes, TraceBufferPolicy policy);
+/* `segment_bytes` 0: chosen from the size, which must be within the limits. Otherwise n_bytes are
+ * rounded down to whole segments, at least two. Memory is used when it is written to. 0, -EINVAL,
+ * -ENOMEM. */
+int trace_buffer_new(TraceBuffer **ret,
+                     uint64_t n_bytes,
+                     size_t segment_bytes,
+                     TraceBufferPolicy policy);
 TraceBuffer *trace_buffer_free(TraceBuffer *buffer);
 DEFINE_CLEANUP(TraceBuffer *, trace_buffer_free)
 
+/* 0, TRACE_BUFFER_E_DISCARDED, -ENOMEM. A put of what is there already is 0. */
 int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const ChunkData *chunk);
 
-int trace_buffer_patch(TraceBuffer *buffer, uint64_t producer_id, uint16_t writer_id, uint32_t chunk_id,
-                       uint32_t offset, const uint8_t data[static 4], bool more_patches);
+/* Overwrites four bytes of a chunk's payload. Without more_patches the chunk no longer waits. 0 or
+ * TRACE_BUFFER_E_NOT_FOUND. */
+int trace_buffer_patch(TraceBuffer *buffer,
+                       uint64_t producer_id,
+                       uint16_t writer_id,
+                       uint32_t chunk_id,
+                       uint32_t offset,
+                       const uint8_t data[static 4],
+                       bool more_patches);
 
 /* Nothing more will come from this producer: its sequences no longer wait for what is missing. */
 void trace_buffer_producer_gone(TraceBuffer *buffer, uint64_t producer_id);
 
-/* A pass: paused sequences are tried again. */
+/* A pass begins at the oldest chunk; paused sequences are tried again. Chunks may be put in during
+ * a pass. */
 void trace_buffer_begin_read(TraceBuffer *buffer);
+
+/* 0, TRACE_BUFFER_E_END, -ENOMEM. */
 int trace_buffer_read(TraceBuffer *buffer, TracePacket *ret);
+
+/* Bytes of payload that have not been read, also of paused sequences. */
+uint64_t trace_buffer_unread_bytes(const TraceBuffer *buffer);
 
 const TraceBufferStats *trace_buffer_stats(const TraceBuffer *buffer);

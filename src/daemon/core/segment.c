@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "core/segment.h"
+
+int segment_new(Segment **ret, size_t n_bytes) {
+        Segment *segment;
+        void *memory;
+
+        segment = malloc(sizeof(*segment));
+        if (!segment)
+                return -ENOMEM;
+
+        /* Not malloc: a buffer of gigabytes that stays nearly empty must stay nearly free. */
+        memory = mmap(NULL,
+                      n_bytes,
+                      PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                      -1,
+                      0);
+        if (memory == MAP_FAILED) {
+                free(segment);
+                return -ENOMEM;
+        }
+
+        *segment = (Segment){ .memory = memory, .n_bytes = n_bytes, .n_refs = 1 };
+        *ret = segment;
+        return 0;
+}
+
+Segment *segment_ref(Segment *segment) {
+        segment->n_refs++;
+        return segment;
+}
+
+Segment *segment_unref(Segment *segment) {
+        if (!segment || --segment->n_refs > 0)
+                return NULL;
+
+        munmap(segment->memory, segment->n_bytes);
+        free(segment);
+        return NULL;
+}

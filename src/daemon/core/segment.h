@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Segment: a piece of a trace buffer's memory
+ *
+ * Zeroed anonymous memory of a fixed size that costs nothing until it is written to, with a
+ * reference count. The trace buffer that made it writes to it as long as it holds the only
+ * reference; with more than one it must leave the bytes alone and write to a copy. So whoever takes
+ * a reference has a snapshot. One thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/macro.h"
+
+typedef struct Segment {
+        uint8_t *memory;
+        size_t n_bytes;
+        unsigned n_refs;
+} Segment;
+
+/* 0 or -ENOMEM. Has one reference. */
+int segment_new(Segment **ret, size_t n_bytes);
+Segment *segment_ref(Segment *segment);
+Segment *segment_unref(Segment *segment);
+DEFINE_CLEANUP(Segment *, segment_unref)
+
+static inline bool segment_is_shared(const Segment *segment) {
+        return segment->n_refs > 1;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Linear probing at a load of at most one half; a removal closes the gap, so there are no
+ * tombstones and a lookup ends at the first free place.
+ */
+
+#include <errno.h>
+
+#include "core/sequence-table.h"
+
+#define SEQUENCE_TABLE_FIRST 16
+
+void sequence_table_init(SequenceTable *table) {
+        *table = (SequenceTable){};
+        list_init(&table->idle);
+}
+
+static Sequence *sequence_free(Sequence *sequence) {
+        if (!sequence)
+                return NULL;
+        list_unlink(&sequence->idle_link);
+        free(sequence->records);
+        free(sequence);
+        return NULL;
+}
+
+void sequence_table_deinit(SequenceTable *table) {
+        for (size_t i = 0; i < table->n_allocated; i++)
+                sequence_free(table->sequences[i]);
+        free(table->sequences);
+        sequence_table_init(table);
+}
+
+/* Ids are chosen by the service, not by the peer, so nobody can aim for collisions. */
+static inline size_t
+sequence_table_home(const SequenceTable *table, uint64_t producer_id, uint16_t writer_id) {
+        uint64_t key = (producer_id << 16 ^ producer_id >> 48) ^ writer_id;
+
+        return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (table->n_allocated - 1);
+}
+
+/* Where the sequence is, or where it would be put. */
+static size_t
+sequence_table_place(const SequenceTable *table, uint64_t producer_id, uint16_t writer_id) {
+        size_t i = sequence_table_home(table, producer_id, writer_id);
+
+        for (;; i = (i + 1) & (table->n_allocated - 1)) {
+                const Sequence *sequence = table->sequences[i];
+
+                if (!sequence || (sequence->origin.producer_id == producer_id &&
+                                  sequence->origin.writer_id == writer_id))
+                        return i;
+        }
+}
+
+Sequence *
+sequence_table_find(const SequenceTable *table, uint64_t producer_id, uint16_t writer_id) {
+        if (table->n_allocated == 0)
+                return NULL;
+        return table->sequences[sequence_table_place(table, producer_id, writer_id)];
+}
+
+static int sequence_table_grow(SequenceTable *table) {
+        SequenceTable grown = *table;
+
+        if (2 * (table->n_sequences + 1) <= table->n_allocated)
+                return 0;
+
+        grown.n_allocated = MAX(2 * table->n_allocated, (size_t)SEQUENCE_TABLE_FIRST);
+        grown.sequences = calloc(grown.n_allocated, sizeof(*grown.sequences));
+        if (!grown.sequences)
+                return -ENOMEM;
+        for (size_t i = 0; i < table->n_allocated; i++) {
+                Sequence *sequence = table->sequences[i];
+
+                if (sequence)
+                        grown.sequences[sequence_table_place(
+                                &grown, sequence->origin.producer_id, sequence->origin.writer_id)] =
+                                sequence;
+        }
+
+        free(table->sequences);
+        table->sequences = grown.sequences;
+        table->n_allocated = grown.n_allocated;
+        return 0;
+}
+
+int sequence_table_obtain(SequenceTable *table, Sequence **ret, const ChunkOrigin *origin) {
+        Sequence *sequence;
+        int r;
+
+        sequence = sequence_table_find(table, origin->producer_id, origin->writer_id);
+        if (LIKELY(sequence)) {
+                *ret = sequence;
+                return 0;
+        }
+
+        r = sequence_table_grow(table);
+        if (r < 0)
+                return r;
+        sequence = calloc(1, sizeof(*sequence));
+        if (!sequence)
+                return -ENOMEM;
+        sequence->origin = *origin;
+        list_init(&sequence->idle_link);
+        table->sequences[sequence_table_place(table, origin->producer_id, origin->writer_id)] =
+                sequence;
+        table->n_sequences++;
+        sequence_table_set_idle(table, sequence);
+        *ret = sequence;
+        return 0;
+}
+
+/* Moves what was pushed on by the removed one back towards its home. */
+static void sequence_table_close_gap(SequenceTable *table, size_t gap) {
+        size_t mask = table->n_allocated - 1;
+
+        for (size_t i = (gap + 1) & mask; table->sequences[i]; i = (i + 1) & mask) {
+                const ChunkOrigin *origin = &table->sequences[i]->origin;
+                size_t home = sequence_table_home(table, origin->producer_id, origin->writer_id);
+
+                if (((i - home) & mask) < ((i - gap) & mask))
+                        continue;
+                table->sequences[gap] = table->sequences[i];
+                table->sequences[i] = NULL;
+                gap = i;
+        }
+}
+
+static void sequence_table_remove(SequenceTable *table, Sequence *sequence) {
+        size_t i = sequence_table_place(
+                table, sequence->origin.producer_id, sequence->origin.writer_id);
+
+        table->sequences[i] = NULL;
+        table->n_sequences--;
+        table->n_idle--;
+        sequence_table_close_gap(table, i);
+        sequence_free(sequence);
+}
+
+void sequence_table_set_busy(SequenceTable *table, Sequence *sequence) {
+        list_unlink(&sequence->idle_link);
+        table->n_idle--;
+}
+
+void sequence_table_set_idle(SequenceTable *table, Sequence *sequence) {
+        list_append(&table->idle, &sequence->idle_link);
+        table->n_idle++;
+}
+
+void sequence_table_collect(SequenceTable *table) {
+        while (table->n_idle > TRACE_BUFFER_IDLE_SEQUENCES_MAX)
+                sequence_table_remove(table, list_first(&table->idle, Sequence, idle_link));
+}
+
+void sequence_table_producer_gone(SequenceTable *table, uint64_t producer_id) {
+        Sequence *sequence;
+
+        for (size_t i = 0; i < table->n_allocated; i++)
+                if (table->sequences[i] && table->sequences[i]->origin.producer_id == producer_id)
+                        table->sequences[i]->is_gone = true;
+        list_for_each (sequence, &table->idle, idle_link)
+                if (sequence->is_gone)
+                        sequence_table_remove(table, sequence);
+}

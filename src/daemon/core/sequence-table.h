@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Sequence table: finds a sequence by producer and writer
+ *
+ * An open-addressing hash table that owns the sequences of one trace buffer. Sequences without
+ * records are idle; the table keeps the TRACE_BUFFER_IDLE_SEQUENCES_MAX that became idle last.
+ */
+
+#include "core/sequence.h"
+
+typedef struct SequenceTable {
+        Sequence **sequences; /* n_allocated places (0 or a power of two), NULL where free */
+        size_t n_allocated;
+        size_t n_sequences;
+        List idle; /* oldest first */
+        size_t n_idle;
+} SequenceTable;
+
+void sequence_table_init(SequenceTable *table);
+void sequence_table_deinit(SequenceTable *table);
+
+/* The sequence, or NULL. */
+Sequence *sequence_table_find(const SequenceTable *table, uint64_t producer_id, uint16_t writer_id);
+
+/* The sequence, made (idle) if there was none: 0 or -ENOMEM. */
+int sequence_table_obtain(SequenceTable *table, Sequence **ret, const ChunkOrigin *origin);
+
+/* To be called when a sequence has got its first record, and when it has lost its last. */
+void sequence_table_set_busy(SequenceTable *table, Sequence *sequence);
+void sequence_table_set_idle(SequenceTable *table, Sequence *sequence);
+
+/* Forgets the oldest idle sequences beyond the limit. */
+void sequence_table_collect(SequenceTable *table);
+
+/* Marks what the producer still has here as gone, and forgets its idle sequences. */
+void sequence_table_producer_gone(SequenceTable *table, uint64_t producer_id);

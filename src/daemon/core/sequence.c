@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+
+#include "core/sequence.h"
+
+#define SEQUENCE_RECORDS_FIRST 4 /* most writers have few chunks in a buffer at any time */
+
+static inline Record **sequence_slot(const Sequence *sequence, size_t i) {
+        return &sequence->records[(sequence->first + i) & (sequence->n_allocated - 1)];
+}
+
+/* The place of the chunk id, or of the first that comes after it. */
+static size_t sequence_lower_bound(const Sequence *sequence, uint32_t chunk_id) {
+        size_t low = 0, high = sequence->n_records;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (chunk_id_compare(sequence_at(sequence, middle)->chunk_id, chunk_id) < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+/* Counts back from the newest id: gaps are behind us more often than ahead. n_records when it is
+ * not there. */
+static size_t sequence_position(const Sequence *sequence, uint32_t chunk_id) {
+        size_t n = sequence->n_records, guess;
+        uint32_t behind;
+
+        if (n == 0)
+                return n;
+        behind = sequence_at(sequence, n - 1)->chunk_id - chunk_id;
+        if (behind < n) {
+                guess = n - 1 - behind;
+                if (LIKELY(sequence_at(sequence, guess)->chunk_id == chunk_id))
+                        return guess;
+        }
+        guess = sequence_lower_bound(sequence, chunk_id);
+        return guess < n && sequence_at(sequence, guess)->chunk_id == chunk_id ? guess : n;
+}
+
+Record *sequence_find(const Sequence *sequence, uint32_t chunk_id) {
+        size_t i = sequence_position(sequence, chunk_id);
+
+        return i < sequence->n_records ? sequence_at(sequence, i) : NULL;
+}
+
+int sequence_reserve(Sequence *sequence) {
+        size_t n_allocated = MAX(2 * sequence->n_allocated, (size_t)SEQUENCE_RECORDS_FIRST);
+        Record **records;
+
+        if (sequence->n_records < sequence->n_allocated)
+                return 0;
+
+        records = malloc(n_allocated * sizeof(*records));
+        if (!records)
+                return -ENOMEM;
+        for (size_t i = 0; i < sequence->n_records; i++)
+                records[i] = sequence_at(sequence, i);
+
+        free(sequence->records);
+        sequence->records = records;
+        sequence->first = 0;
+        sequence->n_allocated = n_allocated;
+        return 0;
+}
+
+bool sequence_has_place(const Sequence *sequence, uint32_t chunk_id) {
+        size_t n = sequence->n_records;
+        uint32_t first, last;
+
+        if (n == 0)
+                return true;
+        first = sequence_at(sequence, 0)->chunk_id;
+        last = sequence_at(sequence, n - 1)->chunk_id;
+        if (chunk_id_compare(chunk_id, last) > 0)
+                return chunk_id - first <= INT32_MAX;
+        if (last - chunk_id > INT32_MAX)
+                return false;
+        return n < SEQUENCE_REORDER_MAX ||
+               chunk_id_compare(chunk_id,
+                                sequence_at(sequence, n - SEQUENCE_REORDER_MAX)->chunk_id) > 0;
+}
+
+bool sequence_insert(Sequence *sequence, Record *record) {
+        size_t i = sequence->n_records++;
+
+        for (; i > 0; i--) {
+                Record *before = sequence_at(sequence, i - 1);
+
+                if (chunk_id_compare(before->chunk_id, record->chunk_id) < 0)
+                        break;
+                *sequence_slot(sequence, i) = before;
+        }
+        *sequence_slot(sequence, i) = record;
+        return i == sequence->n_records - 1;
+}
+
+void sequence_replace(Sequence *sequence, Record *record) {
+        *sequence_slot(sequence, sequence_position(sequence, record->chunk_id)) = record;
+}
+
+void sequence_pop(Sequence *sequence) {
+        const Record *record = sequence_at(sequence, 0);
+
+        sequence->last = (SequenceLast){
+                .is_set = true,
+                .was_incomplete = record->flags & RECORD_INCOMPLETE,
+                .n_payload = record->n_payload,
+                .chunk_id = record->chunk_id,
+        };
+        sequence->first = (sequence->first + 1) & (sequence->n_allocated - 1);
+        sequence->n_records--;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Sequence: the chunks of one writer of one producer, in order
+ *
+ * A queue of the records that a trace buffer holds of this writer, ordered by chunk id, which is
+ * not always the order in which they came. Chunk ids count modulo 2^32; of two, the one less than
+ * 2^31 ahead is the later. Where all ids are there, the place of an id in the queue is known
+ * without a search.
+ *
+ * Records leave at the front only. The sequence remembers the last one that left, to tell a gap
+ * from a beginning and a late chunk from a new one, and what was lost that no packet has said yet.
+ *
+ * Records belong to the trace buffer; sequences belong to the SequenceTable that made them.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/trace-buffer.h"
+#include "shared/list.h"
+
+typedef struct Record Record;
+typedef struct Sequence Sequence;
+
+/* How far behind the newest chunk of its writer a chunk may be stored. More than the chunks of a
+ * whole shared memory of single-chunk pages; bounds what a writer that counts backwards can make an
+ * insertion cost. */
+#define SEQUENCE_REORDER_MAX 8192
+
+enum {
+        RECORD_INCOMPLETE = 1 << 3, /* besides SMB_CHUNK_…: the writer may still add to it */
+        RECORD_ABORTED = 1 << 4,    /* ends where the writer gave up on a packet */
+        RECORD_CORRUPT = 1 << 5,    /* ends where the payload stopped making sense */
+};
+
+/* A chunk in a trace buffer. */
+struct Record {
+        Sequence *sequence; /* NULL: consumed, evicted or moved */
+        uint32_t chunk_id;
+        uint32_t offset;     /* of the payload in its segment */
+        uint16_t slot;       /* which segment */
+        uint16_t n_room;     /* bytes set aside */
+        uint16_t n_payload;  /* bytes that the fragments use */
+        uint16_t n_consumed; /* of those, what has been read */
+        uint8_t flags;
+};
+
+/* The last record that left. */
+typedef struct SequenceLast {
+        bool is_set;
+        bool was_incomplete; /* the rest of this chunk may still come */
+        uint16_t n_payload;
+        uint32_t chunk_id;
+} SequenceLast;
+
+struct Sequence {
+        ChunkOrigin origin;
+        SequenceLast last;
+        uint32_t loss;        /* LOSS_… that the next packet has to say */
+        bool is_gone;         /* its producer is: nothing more will come */
+        uint64_t paused_pass; /* the read pass in which it had to wait */
+        List idle_link;       /* in SequenceTable.idle while it has no records */
+        Record **records;     /* ring of n_allocated (0 or a power of two) */
+        size_t first;
+        size_t n_records;
+        size_t n_allocated;
+};
+
+static inline int32_t chunk_id_compare(uint32_t a, uint32_t b) {
+        return (int32_t)(a - b);
+}
+
+static inline Record *sequence_at(const Sequence *sequence, size_t i) {
+        return sequence->records[(sequence->first + i) & (sequence->n_allocated - 1)];
+}
+
+static inline void sequence_lose(Sequence *sequence, uint32_t reason) {
+        sequence->loss |= LOSS_PRESENT | reason;
+}
+
+/* The record of the chunk, or NULL. */
+Record *sequence_find(const Sequence *sequence, uint32_t chunk_id);
+
+/* Makes sure that the next insertion cannot fail: 0 or -ENOMEM. */
+int sequence_reserve(Sequence *sequence);
+
+/* Whether a chunk that is not there has a place: not further behind than SEQUENCE_REORDER_MAX, and
+ * no two ids so far apart that it is unclear which comes first. */
+bool sequence_has_place(const Sequence *sequence, uint32_t chunk_id);
+
+/* Puts a record of a chunk that is not there yet into its place. Returns whether that was the end.
+ */
+bool sequence_insert(Sequence *sequence, Record *record);
+
+/* Puts a record in the place of the one of the same chunk, which must be there. */
+void sequence_replace(Sequence *sequence, Record *record);
+
+/* Takes the first record out and remembers it as the last. */
+void sequence_pop(Sequence *sequence);

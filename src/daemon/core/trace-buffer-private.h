@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The inside of a trace buffer, shared by its writing half (trace-buffer.c) and its reading half
+ * (trace-buffer-read.c).
+ *
+ * A slot is a place in the ring: a segment for payloads, and beside it the records that say what is
+ * where. Records of all slots are one mapping, so they never move and nothing that is put into the
+ * buffer can fail for want of one.
+ */
+
+#include <assert.h>
+
+#include "core/segment.h"
+#include "core/sequence-table.h"
+#include "core/trace-buffer.h"
+
+typedef struct Slot {
+        List link; /* in TraceBuffer.used or .free */
+        Segment *segment;
+        Record *records;
+        uint32_t n_records;
+        uint32_t n_live; /* of those, still in a sequence */
+        uint32_t n_used; /* bytes of the segment */
+} Slot;
+
+struct TraceBuffer {
+        TraceBufferPolicy policy;
+        bool is_sealed;
+        size_t segment_bytes;
+        size_t n_slots;
+        Slot *slots;
+        Record *records;
+        size_t n_records_mapped; /* bytes */
+        List used;               /* oldest first, never empty: the last is written to */
+        List free;
+        uint64_t n_rotations;
+        SequenceTable sequences;
+        TraceBufferStats stats;
+        uint64_t n_unread;
+
+        /* The read pass: the next record in buffer order. */
+        uint64_t pass;
+        Slot *cursor_slot;
+        uint32_t cursor_record;
+        struct iovec *slices;
+        size_t n_slices_allocated;
+
+        uint8_t staging[TRACE_BUFFER_CHUNK_BYTES_MAX];
+};
+
+/* A record's charge, see TRACE_BUFFER_RECORD_BYTES. */
+static_assert(sizeof(Record) + sizeof(Record *) <= TRACE_BUFFER_RECORD_BYTES, "charge all of it");
+static_assert(TRACE_BUFFER_CHUNK_BYTES_MAX <= UINT16_MAX, "sizes in Record");
+static_assert(TRACE_BUFFER_CHUNK_BYTES_MAX >= SMB_PAGE_BYTES_MAX, "every chunk fits");
+
+#define RECORD_ALIGNMENT 8
+
+static inline size_t record_outer_bytes(size_t n_room) {
+        return ALIGN_UP(n_room, RECORD_ALIGNMENT) + TRACE_BUFFER_RECORD_BYTES;
+}
+
+static inline Slot *trace_buffer_newest(const TraceBuffer *buffer) {
+        return list_entry(buffer->used.previous, Slot, link);
+}
+
+static inline uint8_t *record_payload(const TraceBuffer *buffer, const Record *record) {
+        return buffer->slots[record->slot].segment->memory + record->offset;
+}
+
+/* Takes the first record of a sequence out of it and out of the buffer. */
+void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence);
+
+/* The slot is about to be recycled: the read pass goes on behind it. */
+void trace_buffer_cursor_leave(TraceBuffer *buffer, const Slot *slot);

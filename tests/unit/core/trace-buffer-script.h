@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace buffer scripts: a test case is a list of steps, played on a fresh buffer
+ *
+ * A payload is written as "a10|b3": two fragments, of ten times 'a' and three times 'b'. "a0" is an
+ * empty fragment,
+ * "!" the writer's giving up, "~" a size that passes the end of the chunk.
+ *
+ * What a pass reads is written as "1:a10 1:b3c4/3 2:d1": packets in order, each with its writer,
+ * its bytes (here the second was put together from two fragments) and behind a slash, if it is not
+ * 0, its loss bits.
+ */
+
+#include <stdio.h>
+
+#include "core/trace-buffer.h"
+#include "smb/smb.h"
+#include "test.h"
+
+enum {
+        C = SMB_CHUNK_CONTINUES,
+        T = SMB_CHUNK_TO_BE_CONTINUED,
+        P = SMB_CHUNK_NEEDS_PATCHING,
+        MISCOUNT = 1 << 7, /* of the script: claim three fragments more than there are */
+};
+
+typedef enum StepKind {
+        STEP_END,
+        STEP_PUT,
+        STEP_PATCH,
+        STEP_PASS,
+        STEP_GONE,
+        STEP_STAT,
+} StepKind;
+
+typedef struct Step {
+        StepKind kind;
+        unsigned writer;
+        uint32_t id;
+        unsigned flags;
+        const char *text;
+        size_t n_room; /* of an incomplete chunk, besides the fragments */
+        bool incomplete;
+        uint32_t offset;
+        bool more;
+        int outcome;
+        size_t stat; /* offset in TraceBufferStats */
+        uint64_t value;
+} Step;
+
+#define PUT(_writer, _id, _flags, _text) \
+        { STEP_PUT, .writer = (_writer), .id = (_id), .flags = (_flags), .text = (_text) }
+#define REFUSED(_writer, _id, _flags, _text)                                                    \
+        {                                                                                       \
+                STEP_PUT, .writer = (_writer), .id = (_id), .flags = (_flags), .text = (_text), \
+                          .outcome = TRACE_BUFFER_E_DISCARDED                                   \
+        }
+/* An incomplete chunk, with so much room behind the fragments. */
+#define PART(_writer, _id, _flags, _text, _n_room)                                              \
+        {                                                                                       \
+                STEP_PUT, .writer = (_writer), .id = (_id), .flags = (_flags), .text = (_text), \
+                          .incomplete = true, .n_room = (_n_room)                               \
+        }
+#define PART_REFUSED(_writer, _id, _flags, _text)                                               \
+        {                                                                                       \
+                STEP_PUT, .writer = (_writer), .id = (_id), .flags = (_flags), .text = (_text), \
+                          .incomplete = true, .outcome = TRACE_BUFFER_E_DISCARDED               \
+        }
+#define PATCH(_writer, _id, _offset, _bytes, _more)                                \
+        {                                                                          \
+                STEP_PATCH, .writer = (_writer), .id = (_id), .offset = (_offset), \
+                            .text = (_bytes), .more = (_more)                      \
+        }
+#define PATCH_FAILS(_writer, _id, _offset)                                                   \
+        {                                                                                    \
+                STEP_PATCH, .writer = (_writer), .id = (_id), .offset = (uint32_t)(_offset), \
+                            .text = "XXXX", .outcome = TRACE_BUFFER_E_NOT_FOUND              \
+        }
+#define PASS(_text) \
+        { STEP_PASS, .text = (_text) }
+#define GONE() \
+        { STEP_GONE }
+#define STAT(_name, _value) \
+        { STEP_STAT, .text = #_name, .stat = offsetof(TraceBufferStats, _name), .value = (_value) }
+
+#define SCRIPT_STEPS_MAX 40
+
+typedef struct Script {
+        const char *name;
+        TraceBufferPolicy policy;
+        size_t n_segments;    /* 0: 4 */
+        size_t segment_bytes; /* 0: 4096 */
+        Step steps[SCRIPT_STEPS_MAX];
+} Script;
+
+#define SCRIPT_PRODUCER 7
+
+static inline size_t script_encode(uint8_t *ret, const char *text, uint16_t *ret_n_fragments) {
+        uint8_t *at = ret;
+
+        *ret_n_fragments = 0;
+        while (*text) {
+                char letter = *text++;
+                size_t n;
+
+                ++*ret_n_fragments;
+                if (letter == '!' || letter == '~') {
+                        memcpy(at, letter == '!' ? "\xff\xff\xff\x7f" : "\xf0\xff\x03", 4);
+                        at += letter == '!' ? 4 : 3;
+                } else {
+                        n = strtoul(text, (char **)&text, 10);
+                        if (n >= 128)
+                                *at++ = (uint8_t)(n | 0x80);
+                        *at++ = (uint8_t)(n >= 128 ? n >> 7 : n);
+                        memset(at, letter, n);
+                        at += n;
+                }
+                text += *text == '|';
+        }
+        return (size_t)(at - ret);
+}
+
+static inline int script_put(TraceBuffer *buffer, const Step *step) {
+        _cleanup_(freep) uint8_t *payload = NULL;
+        static uint8_t memory[1 << 16];
+        ChunkOrigin origin = {
+                .producer_id = SCRIPT_PRODUCER,
+                .writer_id = (uint16_t)step->writer,
+                .identity = { .uid = 1000 + step->writer, .pid = (pid_t)step->writer },
+        };
+        ChunkData chunk = {
+                .chunk_id = step->id,
+                .flags = (uint8_t)(step->flags & ~MISCOUNT),
+                .complete = !step->incomplete,
+        };
+
+        chunk.n_payload = script_encode(memory, step->text, &chunk.n_fragments);
+        if (step->flags & MISCOUNT)
+                chunk.n_fragments += 3;
+        /* Memory of its own, exactly as long, so that the sanitizers see what reads past it. */
+        payload = calloc(1, chunk.n_payload + step->n_room + 1);
+        ck_assert_ptr_nonnull(payload);
+        memcpy(payload, memory, chunk.n_payload);
+        chunk.payload = payload;
+        chunk.n_payload += step->n_room;
+        return trace_buffer_put(buffer, &origin, &chunk);
+}
+
+static inline size_t script_print_packet(char *to, size_t n_to, const TracePacket *packet) {
+        size_t n = (size_t)snprintf(to, n_to, "%u:", packet->origin->writer_id);
+        size_t n_run = 0, n_bytes = 0;
+        char run = 0;
+
+        for (size_t s = 0; s < packet->n_slices; s++)
+                for (size_t i = 0; i < packet->slices[s].iov_len; i++, n_bytes++) {
+                        char letter = ((const char *)packet->slices[s].iov_base)[i];
+
+                        if (n_run && letter != run) {
+                                n += (size_t)snprintf(to + n, n_to - n, "%c%zu", run, n_run);
+                                n_run = 0;
+                        }
+                        run = letter;
+                        n_run++;
+                }
+        n += (size_t)snprintf(to + n, n_to - n, "%c%zu", run, n_run);
+        if (packet->loss)
+                n += (size_t)snprintf(to + n, n_to - n, "/%u", packet->loss);
+        ck_assert_uint_eq(n_bytes, packet->n_bytes);
+        ck_assert_uint_eq(packet->origin->producer_id, SCRIPT_PRODUCER);
+        ck_assert_uint_eq(packet->origin->identity.uid, 1000u + packet->origin->writer_id);
+        return n;
+}
+
+/* One pass, as text. */
+static inline const char *script_read(TraceBuffer *buffer) {
+        static char text[1 << 14];
+        TracePacket packet;
+        size_t n = 0;
+        int r;
+
+        text[0] = '\0';
+        trace_buffer_begin_read(buffer);
+        while ((r = trace_buffer_read(buffer, &packet)) == 0) {
+                if (n > 0)
+                        n += (size_t)snprintf(text + n, sizeof(text) - n, " ");
+                n += script_print_packet(text + n, sizeof(text) - n, &packet);
+                ck_assert_uint_lt(n, sizeof(text));
+        }
+        ck_assert_int_eq(r, TRACE_BUFFER_E_END);
+        return text;
+}
+
+static inline void script_play_step(TraceBuffer *buffer, const Script *script, const Step *step) {
+        size_t i = (size_t)(step - script->steps);
+        const char *text;
+        uint64_t value;
+        int r;
+
+        switch (step->kind) {
+        case STEP_PUT:
+                r = script_put(buffer, step);
+                ck_assert_msg(r == step->outcome, "%s: step %zu: put: %d", script->name, i, r);
+                break;
+        case STEP_PATCH:
+                r = trace_buffer_patch(buffer,
+                                       SCRIPT_PRODUCER,
+                                       (uint16_t)step->writer,
+                                       step->id,
+                                       step->offset,
+                                       (const uint8_t *)step->text,
+                                       step->more);
+                ck_assert_msg(r == step->outcome, "%s: step %zu: patch: %d", script->name, i, r);
+                break;
+        case STEP_PASS:
+                text = script_read(buffer);
+                ck_assert_msg(streq(text, step->text),
+                              "%s: step %zu: read \"%s\", not \"%s\"",
+                              script->name,
+                              i,
+                              text,
+                              step->text);
+                break;
+        case STEP_GONE:
+                trace_buffer_producer_gone(buffer, SCRIPT_PRODUCER);
+                break;
+        case STEP_STAT:
+                memcpy(&value,
+                       (const char *)trace_buffer_stats(buffer) + step->stat,
+                       sizeof(value));
+                ck_assert_msg(value == step->value,
+                              "%s: step %zu: %s is %ju, not %ju",
+                              script->name,
+                              i,
+                              step->text,
+                              (uintmax_t)value,
+                              (uintmax_t)step->value);
+                break;
+        case STEP_END:
+                break;
+        }
+}
+
+static inline void script_play(const Script *script) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        size_t segment_bytes = script->segment_bytes ? script->segment_bytes : 4096;
+        size_t n_segments = script->n_segments ? script->n_segments : 4;
+
+        ck_assert_int_eq(
+                trace_buffer_new(
+                        &buffer, n_segments * segment_bytes, segment_bytes, script->policy),
+                0);
+        for (size_t i = 0; i < SCRIPT_STEPS_MAX && script->steps[i].kind != STEP_END; i++)
+                script_play_step(buffer, script, &script->steps[i]);
+}
+
+#define SCRIPT_TEST(_name, _scripts)                              \
+        START_TEST(_name) {                                       \
+                for (size_t i = 0; i < ARRAY_SIZE(_scripts); i++) \
+                        script_play(&(_scripts)[i]);              \
+        }                                                         \
+        END_TEST
