@@ -22,6 +22,10 @@
 #define LIKELY(x)        __builtin_expect(!!(x), 1)
 #define UNLIKELY(x)      __builtin_expect(!!(x), 0)
 
+/* GLib has its own, which evaluate an argument twice. */
+#undef MIN
+#undef MAX
+
 #define MIN(a, b)                     \
         ({                            \
                 __auto_type _a = (a); \
