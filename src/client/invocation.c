@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "client/invocation.h"
+#include "client/say.h"
+#include "shared/text.h"
+
+/* What GOption fills in. */
+typedef struct CommonOptions {
+        gboolean system, user, standalone, no_ask, no_legend, quiet;
+        char *json;
+} CommonOptions;
+
+void invocation_init(Invocation *invocation, char **ret_verb, char *const argv[]) {
+        g_autoptr(GStrvBuilder) options = g_strv_builder_new();
+        char *verb = NULL;
+        size_t i = 0;
+
+        *invocation = (Invocation){ .has_legend = true, .may_ask = true };
+        for (; argv[i] && !streq(argv[i], "--"); i++) {
+                if (i > 0 && !verb && argv[i][0] != '-')
+                        verb = g_strdup(argv[i]);
+                else
+                        g_strv_builder_add(options, argv[i]);
+        }
+        if (argv[i])
+                invocation->command = g_strdupv((char **)&argv[i + 1]);
+        invocation->options = g_strv_builder_end(options);
+        *ret_verb = verb;
+}
+
+void invocation_deinit(Invocation *invocation) {
+        g_clear_pointer(&invocation->options, g_strfreev);
+        g_clear_pointer(&invocation->command, g_strfreev);
+        g_clear_pointer(&invocation->arguments, g_strfreev);
+}
+
+ExitStatus
+usage_unknown(const char *what, const char *name, const char *const known[], size_t n_known) {
+        const char *nearest = text_nearest(name, known, n_known);
+        g_autofree char *clean = say_clean(name, strlen(name));
+
+        if (nearest)
+                say_error(_("unknown %s '%s'. Did you mean '%s'?"), what, clean, nearest);
+        else
+                say_error(_("unknown %s '%s'"), what, clean);
+        return STATUS_USAGE;
+}
+
+static void collect_options(GPtrArray *known, const GOptionEntry *entries) {
+        for (; entries && entries->long_name; entries++)
+                if (*entries->long_name)
+                        g_ptr_array_add(known, g_strconcat("--", entries->long_name, NULL));
+}
+
+/* GOption says that an option is unknown, but not which one was meant. */
+static void say_unknown_option(const Invocation *invocation,
+                               const GOptionEntry *common,
+                               const GOptionEntry *entries) {
+        g_autoptr(GPtrArray) known = g_ptr_array_new_with_free_func(g_free);
+
+        g_ptr_array_add(known, g_strdup("--help"));
+        collect_options(known, common);
+        collect_options(known, entries);
+        for (size_t i = 1; invocation->options[i]; i++) {
+                const char *option = invocation->options[i];
+                g_autofree char *name = g_strndup(option, strcspn(option, "="));
+
+                if (g_str_has_prefix(name, "--") &&
+                    !g_ptr_array_find_with_equal_func(known, name, g_str_equal, NULL))
+                        usage_unknown(
+                                _("option"), name, (const char *const *)known->pdata, known->len);
+        }
+}
+
+static ExitStatus usage_bad_options(const Invocation *invocation,
+                                    const GError *error,
+                                    const GOptionEntry *common,
+                                    const GOptionEntry *entries) {
+        bool is_unknown = g_error_matches(error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION);
+
+        if (!is_unknown || !strstr(error->message, "--"))
+                say_error("%s", error->message);
+        else
+                say_unknown_option(invocation, common, entries);
+        fprintf(stderr, _("Try \"desktrace %s --help\".\n"), invocation->verb->name);
+        return STATUS_USAGE;
+}
+
+static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned flags) {
+        const struct {
+                unsigned flag;
+                GOptionEntry entry;
+        } rows[] = {
+                { VERB_USES_BUS,
+                  { "system",
+                    0,
+                    0,
+                    G_OPTION_ARG_NONE,
+                    &options->system,
+                    N_("Use the machine's service (default)"),
+                    NULL } },
+                { VERB_USES_BUS,
+                  { "user",
+                    0,
+                    0,
+                    G_OPTION_ARG_NONE,
+                    &options->user,
+                    N_("Use the user's own service"),
+                    NULL } },
+                { VERB_STANDALONE,
+                  { "standalone",
+                    0,
+                    0,
+                    G_OPTION_ARG_NONE,
+                    &options->standalone,
+                    N_("Run a private service for this recording: no bus, no systemd"),
+                    NULL } },
+                { VERB_USES_BUS,
+                  { "no-ask-password",
+                    0,
+                    0,
+                    G_OPTION_ARG_NONE,
+                    &options->no_ask,
+                    N_("Do not let polkit ask for a password"),
+                    NULL } },
+                { VERB_SHOWS_DATA,
+                  { "json",
+                    0,
+                    0,
+                    G_OPTION_ARG_STRING,
+                    &options->json,
+                    N_("Print JSON: pretty, short or off"),
+                    N_("MODE") } },
+                { VERB_SHOWS_DATA,
+                  { "no-legend",
+                    0,
+                    0,
+                    G_OPTION_ARG_NONE,
+                    &options->no_legend,
+                    N_("Print tables without headers"),
+                    NULL } },
+                { 0,
+                  { "quiet",
+                    'q',
+                    0,
+                    G_OPTION_ARG_NONE,
+                    &options->quiet,
+                    N_("Print only errors and data"),
+                    NULL } },
+        };
+        size_t n = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                if ((rows[i].flag & flags) == rows[i].flag)
+                        ret[n++] = rows[i].entry;
+        ret[n] = (GOptionEntry){ 0 };
+        return n;
+}
+
+static ExitStatus invocation_take_bus(Invocation *invocation, const CommonOptions *options) {
+        if (options->system + options->user + options->standalone > 1) {
+                say_error(_("--system, --user and --standalone exclude each other"));
+                return STATUS_USAGE;
+        }
+        if (options->system)
+                invocation->bus = BUS_CHOICE_SYSTEM;
+        else if (options->user)
+                invocation->bus = BUS_CHOICE_USER;
+        else if (options->standalone)
+                invocation->bus = BUS_CHOICE_STANDALONE;
+        return STATUS_OK;
+}
+
+static ExitStatus invocation_take_common(Invocation *invocation, const CommonOptions *options) {
+        static const char *const json_modes[] = { "pretty", "short", "off" };
+
+        if (options->json && json_mode_parse(&invocation->json, options->json) < 0)
+                return usage_unknown(
+                        _("JSON mode"), options->json, json_modes, ARRAY_SIZE(json_modes));
+        invocation->has_legend = !options->no_legend;
+        invocation->is_quiet = options->quiet;
+        invocation->may_ask = !options->no_ask;
+        return invocation_take_bus(invocation, options);
+}
+
+static GOptionContext *
+option_context_new(const Verb *verb, const GOptionEntry *common, const GOptionEntry *entries) {
+        g_autofree char *program = g_strconcat("desktrace ", verb->name, NULL);
+        GOptionContext *context = g_option_context_new(_(verb->arguments));
+
+        g_set_prgname(program); /* what --help begins with */
+        g_option_context_set_summary(context, _(verb->summary));
+        g_option_context_set_description(
+                context, _("See desktrace(1) for more, and for the exit statuses."));
+        g_option_context_set_translation_domain(context, GETTEXT_PACKAGE);
+        if (entries)
+                g_option_context_add_main_entries(context, entries, GETTEXT_PACKAGE);
+        g_option_context_add_main_entries(context, common, GETTEXT_PACKAGE);
+        return context;
+}
+
+ExitStatus invocation_parse(Invocation *invocation, const GOptionEntry *entries) {
+        CommonOptions options = { 0 };
+        GOptionEntry common[8];
+        g_autoptr(GOptionContext) context = NULL;
+        g_autoptr(GError) error = NULL;
+        g_auto(GStrv) left = g_strdupv(invocation->options);
+        ExitStatus status;
+
+        common_entries(common, &options, invocation->verb->flags);
+        context = option_context_new(invocation->verb, common, entries);
+        if (invocation->command && !(invocation->verb->flags & VERB_RUNS_COMMAND)) {
+                say_error(_("'%s' takes no command behind --"), invocation->verb->name);
+                return STATUS_USAGE;
+        }
+        if (!g_option_context_parse_strv(context, &left, &error))
+                return usage_bad_options(invocation, error, common, entries);
+        status = invocation_take_common(invocation, &options);
+        g_free(options.json);
+        invocation->arguments = g_strdupv(left + 1);
+        return status;
+}
+
+ExitStatus invocation_expect(const Invocation *invocation, size_t n_min, size_t n_max) {
+        size_t n = g_strv_length(invocation->arguments);
+
+        if (n >= n_min && n <= n_max)
+                return STATUS_OK;
+        if (n < n_min)
+                say_error(_("'%s' needs an argument: desktrace %s %s"),
+                          invocation->verb->name,
+                          invocation->verb->name,
+                          invocation->verb->arguments);
+        else
+                say_error(_("'%s' has no use for the argument '%s'"),
+                          invocation->verb->name,
+                          invocation->arguments[n_max]);
+        return STATUS_USAGE;
+}

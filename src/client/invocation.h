@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Invocation: one command line, taken apart
+ *
+ *      desktrace [OPTION…] VERB [OPTION…] [ARGUMENT…] [-- COMMAND…]
+ *
+ * Options may stand on both sides of the verb. What is behind "--" is never looked at.
+ */
+
+#include <glib.h>
+#include <stdbool.h>
+
+#include "client/exit-status.h"
+#include "client/json-writer.h"
+#include "shared/macro.h"
+
+typedef enum BusChoice {
+        BUS_CHOICE_DEFAULT, /* $DESKTRACE_SOCKET, else the system's */
+        BUS_CHOICE_SYSTEM,
+        BUS_CHOICE_USER,
+        BUS_CHOICE_STANDALONE, /* a service of our own; only for record */
+} BusChoice;
+
+/* Which common options a verb has. */
+enum {
+        VERB_USES_BUS = 1 << 0,     /* --system, --user, --no-ask-password */
+        VERB_SHOWS_DATA = 1 << 1,   /* --json, --no-legend */
+        VERB_RUNS_COMMAND = 1 << 2, /* -- COMMAND… */
+        VERB_STANDALONE = 1 << 3,   /* --standalone */
+};
+
+typedef struct Invocation Invocation;
+
+typedef struct Verb {
+        const char *name;
+        const char *arguments; /* for --help */
+        const char *summary;   /* untranslated */
+        unsigned flags;
+        ExitStatus (*run)(Invocation *invocation);
+} Verb;
+
+struct Invocation {
+        const Verb *verb;
+        char **options;   /* of the verb, as given; owned */
+        char **command;   /* behind "--", or NULL; owned */
+        char **arguments; /* what is left after parsing; owned */
+        BusChoice bus;
+        JsonMode json;
+        bool has_legend;
+        bool is_quiet;
+        bool may_ask; /* polkit may ask for a password */
+};
+
+/* Splits at "--" and takes the verb's name out of the rest. *ret_verb is NULL when there is none;
+ * free it. */
+void invocation_init(Invocation *invocation, char **ret_verb, char *const argv[]);
+void invocation_deinit(Invocation *invocation);
+
+/* Parses the options by the verb's entries and the common ones. STATUS_USAGE: said what is wrong,
+ * and the nearest thing to it. May end the process for --help. */
+ExitStatus invocation_parse(Invocation *invocation, const GOptionEntry *entries);
+
+/* Checks how many arguments there are; says so. */
+ExitStatus invocation_expect(const Invocation *invocation, size_t n_min, size_t n_max);
+
+/* "Unknown verb 'x'. Did you mean 'y'?"; `what` is translated. Always STATUS_USAGE. */
+ExitStatus
+usage_unknown(const char *what, const char *name, const char *const known[], size_t n_known);

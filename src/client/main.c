@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * desktrace, the command line
+ */
+
+#include <glib/gi18n.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "build-config.h"
+#include "client/say.h"
+#include "client/verbs.h"
+
+static void locale_init(void) {
+        setlocale(LC_ALL, "");
+        bindtextdomain(GETTEXT_PACKAGE, LOCALE_DIR);
+        bind_textdomain_codeset(GETTEXT_PACKAGE, "UTF-8");
+        textdomain(GETTEXT_PACKAGE);
+}
+
+static ExitStatus run_without_verb(const Invocation *invocation) {
+        const char *option = invocation->options[0] ? invocation->options[1] : NULL;
+
+        if (option && streq(option, "--version")) {
+                puts("desktrace " DESKTRACE_VERSION);
+                return STATUS_OK;
+        }
+        if (option && (streq(option, "--help") || streq(option, "-h"))) {
+                verbs_print_help(stdout);
+                return STATUS_OK;
+        }
+        say_error(_("what shall I do? A verb is missing."));
+        fputs("\n", stderr);
+        verbs_print_help(stderr);
+        return STATUS_USAGE;
+}
+
+/* A full disk or a closed pipe behind stdout is a failure as well. */
+static ExitStatus flush_stdout(ExitStatus status) {
+        if (fflush(stdout) == 0 && !ferror(stdout))
+                return status;
+        say_error(_("cannot write the output: %m"));
+        return status == STATUS_OK ? STATUS_FAILED : status;
+}
+
+int main(int argc, char *argv[]) {
+        _cleanup_(invocation_deinit) Invocation invocation = { 0 };
+        _cleanup_(freep) char *verb = NULL;
+
+        locale_init();
+        signal(SIGPIPE, SIG_IGN); /* writing tells by EPIPE */
+        invocation_init(&invocation, &verb, argv);
+        if (!verb)
+                return flush_stdout(run_without_verb(&invocation));
+        invocation.verb = verb_find(verb);
+        if (!invocation.verb)
+                return verb_unknown(verb);
+        return flush_stdout(invocation.verb->run(&invocation));
+}

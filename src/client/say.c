@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <glib.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "client/say.h"
+
+const char *style(FILE *stream, Style which) {
+        static const char *const sequences[] = {
+                [STYLE_NORMAL] = "\033[0m", [STYLE_BOLD] = "\033[1m",   [STYLE_DIM] = "\033[2m",
+                [STYLE_GOOD] = "\033[32m",  [STYLE_BAD] = "\033[1;31m",
+        };
+        const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+        if ((no_color && *no_color) || !term || streq(term, "dumb") || !isatty(fileno(stream)))
+                return "";
+        return sequences[which];
+}
+
+void say_error(const char *format, ...) {
+        va_list arguments;
+
+        fflush(stdout);
+        fprintf(stderr, "%sdesktrace:%s ", style(stderr, STYLE_BAD), style(stderr, STYLE_NORMAL));
+        va_start(arguments, format);
+        vfprintf(stderr, format, arguments);
+        va_end(arguments);
+        fputc('\n', stderr);
+}
+
+void say_hint(const char *hint) {
+        if (hint)
+                fprintf(stderr, "%s\n", hint);
+}
+
+char *say_clean(const void *text, size_t n_text) {
+        char *clean = g_utf8_make_valid(text, (gssize)n_text);
+
+        for (char *at = clean; *at; at = g_utf8_next_char(at))
+                if (g_unichar_iscntrl(g_utf8_get_char(at)))
+                        memset(at, '?', (size_t)(g_utf8_next_char(at) - at));
+        return clean;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Say: lines for people, on stderr, and styles on a terminal
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "shared/macro.h"
+
+/* "desktrace: …" */
+void say_error(const char *format, ...) _printf_(1, 2);
+
+/* What to do about it; nothing when NULL. */
+void say_hint(const char *hint);
+
+typedef enum Style {
+        STYLE_NORMAL,
+        STYLE_BOLD,
+        STYLE_DIM,
+        STYLE_GOOD,
+        STYLE_BAD,
+} Style;
+
+/* The escape sequence; "" when the stream is no terminal, with NO_COLOR, or on a dumb terminal. */
+const char *style(FILE *stream, Style style);
+
+/* What others wrote, as it may be shown: valid UTF-8, and without the control characters that drive
+ * a terminal. Malloc'ed. */
+char *say_clean(const void *text, size_t n_text);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Table: rows of text in columns, on stdout
+ */
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/macro.h"
+
+#define TABLE_COLUMNS_MAX 8
+
+typedef struct TableColumn {
+        const char *title; /* untranslated */
+        bool is_number;    /* right-aligned */
+} TableColumn;
+
+typedef struct Table {
+        const TableColumn *columns;
+        size_t n_columns;
+        GPtrArray *cells; /* row by row; owned */
+} Table;
+
+void table_init(Table *table, const TableColumn *columns, size_t n_columns);
+void table_deinit(Table *table);
+
+/* The next cell, copied; NULL shows as "-". A row is full after n_columns of them. */
+void table_add(Table *table, const char *cell);
+void table_add_format(Table *table, const char *format, ...) _printf_(2, 3);
+
+size_t table_n_rows(const Table *table);
+void table_print(const Table *table, bool has_legend);

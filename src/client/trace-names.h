@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Names behind the numbers of trace files. NULL when unknown.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A kernel event, by its field number in perfetto.protos.FtraceEvent. */
+const char *trace_event_name(uint32_t number);
+
+/* A builtin clock, as clock_gettime(2) calls it. */
+const char *trace_clock_name(uint32_t number);

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Packets that describe: processes, tracks, clocks, counters of the machine, and what the service
+ * says of itself.
+ */
+
+#include <string.h>
+
+#include "client/trace-names.h"
+#include "client/trace-state.h"
+#include "sys_stats_counters.pb-c.h"
+
+#define CLOCK_BOOTTIME_ID       6
+#define CLOCK_SEQUENCE_FIRST_ID 64
+#define CLOCK_SEQUENCE_LAST_ID  127
+
+/* Reads scalar fields by number into an array; others are ignored. */
+static void read_numbers(const WireField *message, uint64_t *ret, size_t n_ret) {
+        WireReader reader;
+        WireField field;
+
+        memset(ret, 0, n_ret * sizeof(*ret));
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0)
+                if (field.type != WIRE_BYTES && field.number < n_ret)
+                        ret[field.number] = field.value;
+}
+
+/*
+ * Processes and threads
+ */
+
+/* "/usr/bin/cat" is called "cat"; a program that renamed itself keeps all of it. */
+static const char *command_name(TraceSummary *summary, const WireField *command) {
+        const uint8_t *slash = NULL;
+
+        if (command->n_bytes && command->data[0] == '/')
+                slash = memrchr(command->data, '/', command->n_bytes);
+        if (!slash)
+                return trace_state_field_name(summary, command);
+        slash++;
+        return trace_state_name(summary, slash, (size_t)(command->data + command->n_bytes - slash));
+}
+
+static void summary_add_thread(TraceSummary *summary,
+                               int32_t tid,
+                               int32_t pid,
+                               const char *name,
+                               uint8_t rank) {
+        TraceThread *thread = tid > 0 ? trace_state_thread(summary, tid) : NULL;
+
+        if (!thread)
+                return;
+        if (pid > 0)
+                thread->pid = pid;
+        if (name)
+                trace_thread_set_name(thread, name, rank);
+}
+
+static void
+summary_add_process(TraceSummary *summary, int32_t pid, const char *name, uint8_t rank) {
+        TraceProcess *process = pid > 0 ? trace_state_process(summary, pid) : NULL;
+
+        if (!process)
+                return;
+        summary_add_thread(summary, pid, pid, NULL, rank);
+        if (name)
+                trace_process_set_name(process, name, rank);
+}
+
+static void tree_process(TraceSummary *summary, const WireField *message) {
+        const char *name = NULL;
+        int32_t pid = 0;
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1)
+                        pid = (int32_t)field.value;
+                else if (field.number == 3 && field.type == WIRE_BYTES && !name)
+                        name = command_name(summary, &field);
+        }
+        summary_add_process(summary, pid, name, NAME_RANK_PROCFS);
+}
+
+static void tree_thread(TraceSummary *summary, const WireField *message) {
+        const char *name = NULL;
+        int32_t tid = 0, tgid = 0;
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1)
+                        tid = (int32_t)field.value;
+                else if (field.number == 2 && field.type == WIRE_BYTES)
+                        name = trace_state_field_name(summary, &field);
+                else if (field.number == 3)
+                        tgid = (int32_t)field.value;
+        }
+        summary_add_thread(summary, tid, tgid, name, NAME_RANK_PROCFS);
+}
+
+void packet_process_tree(Packet *packet, const WireField *payload) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, payload);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1 && field.type == WIRE_BYTES)
+                        tree_process(packet->summary, &field);
+                else if (field.number == 2 && field.type == WIRE_BYTES)
+                        tree_thread(packet->summary, &field);
+        }
+}
+
+/*
+ * Tracks
+ */
+
+typedef struct TrackInfo {
+        uint64_t uuid;
+        const char *name, *process_name, *thread_name, *unit;
+        int32_t pid, tid;
+        bool is_counter;
+} TrackInfo;
+
+static void track_take_process(TrackInfo *info, TraceSummary *summary, const WireField *message) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1)
+                        info->pid = (int32_t)field.value;
+                else if (field.number == 6 && field.type == WIRE_BYTES)
+                        info->process_name = trace_state_field_name(summary, &field);
+                else if (field.number == 2 && field.type == WIRE_BYTES && !info->process_name)
+                        info->process_name = command_name(summary, &field);
+        }
+}
+
+static void track_take_thread(TrackInfo *info, TraceSummary *summary, const WireField *message) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1)
+                        info->pid = (int32_t)field.value;
+                else if (field.number == 2)
+                        info->tid = (int32_t)field.value;
+                else if (field.number == 5 && field.type == WIRE_BYTES)
+                        info->thread_name = trace_state_field_name(summary, &field);
+        }
+}
+
+static void track_take_counter(TrackInfo *info, TraceSummary *summary, const WireField *message) {
+        static const char *const units[] = { NULL, "ns", NULL, "bytes" };
+        WireReader reader;
+        WireField field;
+
+        info->is_counter = true;
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 3 && field.value < ARRAY_SIZE(units) && !info->unit)
+                        info->unit = units[field.value];
+                else if (field.number == 6 && field.type == WIRE_BYTES)
+                        info->unit = trace_state_field_name(summary, &field);
+        }
+}
+
+static void track_take(TrackInfo *info, TraceSummary *summary, const WireField *field) {
+        if (field->number == 1)
+                info->uuid = field->value;
+        if (field->type != WIRE_BYTES)
+                return;
+        switch (field->number) {
+        case 2:
+        case 10: /* static_name */
+                info->name = trace_state_field_name(summary, field);
+                break;
+        case 3:
+                track_take_process(info, summary, field);
+                break;
+        case 4:
+                track_take_thread(info, summary, field);
+                break;
+        case 8:
+                track_take_counter(info, summary, field);
+                break;
+        }
+}
+
+static void summary_add_track(TraceSummary *summary, const TrackInfo *info) {
+        Track *track = trace_state_track(summary, info->uuid);
+
+        if (!track)
+                return;
+        summary_add_process(summary, info->pid, info->process_name, NAME_RANK_DESCRIPTOR);
+        summary_add_thread(summary, info->tid, info->pid, info->thread_name, NAME_RANK_DESCRIPTOR);
+        if (info->tid > 0)
+                track->thread = trace_state_thread(summary, info->tid);
+        if (info->is_counter)
+                track->counter = trace_state_counter(
+                        summary, info->name ? info->name : "(unnamed)", info->unit);
+}
+
+void packet_track_descriptor(Packet *packet, const WireField *payload) {
+        TrackInfo info = { 0 };
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, payload);
+        while (wire_read(&reader, &field) > 0)
+                track_take(&info, packet->summary, &field);
+        summary_add_track(packet->summary, &info);
+}
+
+/*
+ * Clocks
+ */
+
+typedef struct SnapshotClock {
+        uint64_t id, timestamp, is_incremental, unit_ns;
+} SnapshotClock;
+
+static void
+sequence_set_clock(Sequence *sequence, const SnapshotClock *from, uint64_t boottime_ns) {
+        SequenceClock *clock = NULL;
+        uint64_t unit_ns = from->unit_ns ? from->unit_ns : 1;
+
+        for (size_t i = 0; i < sequence->n_clocks; i++)
+                if (sequence->clocks[i].id == from->id)
+                        clock = &sequence->clocks[i];
+        if (!clock) {
+                if (sequence->n_clocks == TRACE_SEQUENCE_CLOCKS_MAX)
+                        return;
+                clock = &sequence->clocks[sequence->n_clocks++];
+        }
+        *clock = (SequenceClock){
+                .id = (uint32_t)from->id,
+                .is_incremental = from->is_incremental,
+                .unit_ns = unit_ns,
+                .now_ns = boottime_ns,
+                .base_ns = boottime_ns - from->timestamp * unit_ns,
+        };
+}
+
+static void
+summary_set_clock(TraceSummary *summary, const SnapshotClock *from, uint64_t boottime_ns) {
+        size_t i = 0;
+
+        while (i < summary->n_clocks && summary->clocks[i].id != from->id)
+                i++;
+        if (i == TRACE_CLOCKS_MAX)
+                return;
+        if (i == summary->n_clocks) {
+                summary->n_clocks++;
+                summary->clocks[i].id = (uint32_t)from->id;
+                summary->clocks[i].first_ns = from->timestamp;
+        }
+        summary->clocks[i].n_snapshots++;
+        summary->clocks[i].last_ns = from->timestamp;
+        summary->state->clock_offsets[i] = (int64_t)(boottime_ns - from->timestamp);
+}
+
+static size_t snapshot_read(SnapshotClock *clocks,
+                            size_t n_max,
+                            const WireField *payload,
+                            uint64_t *ret_boottime_ns) {
+        uint64_t numbers[5];
+        WireReader reader;
+        WireField field;
+        size_t n = 0;
+
+        *ret_boottime_ns = 0;
+        wire_reader_init_field(&reader, payload);
+        while (n < n_max && wire_read(&reader, &field) > 0) {
+                if (field.number != 1 || field.type != WIRE_BYTES)
+                        continue;
+                read_numbers(&field, numbers, ARRAY_SIZE(numbers));
+                clocks[n++] = (SnapshotClock){ numbers[1], numbers[2], numbers[3], numbers[4] };
+                if (numbers[1] == CLOCK_BOOTTIME_ID)
+                        *ret_boottime_ns = numbers[2];
+        }
+        return n;
+}
+
+void packet_clock_snapshot(Packet *packet, const WireField *payload) {
+        SnapshotClock clocks[TRACE_CLOCKS_MAX];
+        uint64_t boottime_ns;
+        size_t n = snapshot_read(clocks, ARRAY_SIZE(clocks), payload, &boottime_ns);
+
+        if (boottime_ns == 0)
+                return;
+        for (size_t i = 0; i < n; i++) {
+                if (clocks[i].id >= CLOCK_SEQUENCE_FIRST_ID &&
+                    clocks[i].id <= CLOCK_SEQUENCE_LAST_ID)
+                        sequence_set_clock(packet->sequence, &clocks[i], boottime_ns);
+                else
+                        summary_set_clock(packet->summary, &clocks[i], boottime_ns);
+        }
+}
+
+static uint64_t
+sequence_clock_to_boottime(Sequence *sequence, uint32_t clock_id, uint64_t timestamp) {
+        for (size_t i = 0; i < sequence->n_clocks; i++) {
+                SequenceClock *clock = &sequence->clocks[i];
+
+                if (clock->id != clock_id)
+                        continue;
+                if (!clock->is_incremental)
+                        return clock->base_ns + timestamp * clock->unit_ns;
+                clock->now_ns += timestamp * clock->unit_ns;
+                return clock->now_ns;
+        }
+        return 0;
+}
+
+uint64_t trace_clock_to_boottime(Packet *packet, uint32_t clock_id, uint64_t timestamp) {
+        TraceSummary *summary = packet->summary;
+
+        if (clock_id == CLOCK_BOOTTIME_ID)
+                return timestamp;
+        if (clock_id >= CLOCK_SEQUENCE_FIRST_ID && clock_id <= CLOCK_SEQUENCE_LAST_ID)
+                return sequence_clock_to_boottime(packet->sequence, clock_id, timestamp);
+        for (size_t i = 0; i < summary->n_clocks; i++)
+                if (summary->clocks[i].id == clock_id)
+                        return timestamp + (uint64_t)summary->state->clock_offsets[i];
+        return 0;
+}
+
+/*
+ * Counters of the machine
+ */
+
+/* "MEMINFO_MEM_TOTAL" of /proc/meminfo is called "meminfo.mem_total". */
+static const char *stat_name(TraceSummary *summary,
+                             const ProtobufCEnumDescriptor *names,
+                             const char *file,
+                             uint64_t key) {
+        const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(names, (int)key);
+        g_autofree char *text = NULL;
+        g_autofree char *lower = NULL;
+
+        if (value)
+                lower = g_ascii_strdown(value->name + strlen(file) + 1, -1);
+        else
+                lower = g_strdup_printf("%" G_GUINT64_FORMAT, key);
+        text = g_strdup_printf("%s.%s", file, lower);
+        return trace_state_name(summary, text, strlen(text));
+}
+
+static void add_stat(Packet *packet,
+                     const WireField *field,
+                     const ProtobufCEnumDescriptor *names,
+                     const char *file,
+                     const char *unit) {
+        uint64_t numbers[3];
+        TraceCounter *counter;
+
+        read_numbers(field, numbers, ARRAY_SIZE(numbers));
+        counter = trace_state_counter(
+                packet->summary, stat_name(packet->summary, names, file, numbers[1]), unit);
+        if (counter)
+                trace_counter_add(counter, (double)numbers[2]);
+}
+
+void packet_sys_stats(Packet *packet, const WireField *payload) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, payload);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1 && field.type == WIRE_BYTES)
+                        add_stat(packet,
+                                 &field,
+                                 &perfetto__protos__meminfo_counters__descriptor,
+                                 "meminfo",
+                                 "KiB");
+                else if (field.number == 2 && field.type == WIRE_BYTES)
+                        add_stat(packet,
+                                 &field,
+                                 &perfetto__protos__vmstat_counters__descriptor,
+                                 "vmstat",
+                                 NULL);
+        }
+}
+
+/*
+ * The service on itself
+ */
+
+void packet_trace_config(Packet *packet, const WireField *payload) {
+        TraceSummary *summary = packet->summary;
+        uint64_t numbers[9];
+
+        if (summary->config || payload->n_bytes > TRACE_SUMMARY_CONFIG_MAX)
+                return;
+        summary->config =
+                g_byte_array_append(g_byte_array_new(), payload->data, (guint)payload->n_bytes);
+        read_numbers(payload, numbers, ARRAY_SIZE(numbers));
+        summary->streams_to_file = numbers[8] != 0; /* write_into_file */
+}
+
+static void system_take_utsname(TraceSummary *summary, const WireField *message) {
+        TraceSystem *system = &summary->system;
+        const char **const members[] = {
+                NULL, &system->sysname, &system->version, &system->release, &system->machine,
+        };
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0)
+                if (field.type == WIRE_BYTES && field.number < ARRAY_SIZE(members) &&
+                    members[field.number])
+                        *members[field.number] = trace_state_field_name(summary, &field);
+}
+
+void packet_system_info(Packet *packet, const WireField *payload) {
+        TraceSummary *summary = packet->summary;
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, payload);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1 && field.type == WIRE_BYTES)
+                        system_take_utsname(summary, &field);
+                else if (field.number == 4 && field.type == WIRE_BYTES)
+                        summary->system.service_version = trace_state_field_name(summary, &field);
+                else if (field.number == 8)
+                        summary->system.n_cpus = (uint32_t)field.value;
+        }
+}
+
+void packet_trace_uuid(Packet *packet, const WireField *payload) {
+        uint64_t numbers[3];
+
+        read_numbers(payload, numbers, ARRAY_SIZE(numbers));
+        packet->summary->trace_uuid[0] = numbers[1];
+        packet->summary->trace_uuid[1] = numbers[2];
+}
+
+void packet_compressed(Packet *packet, const WireField *payload) {
+        packet->summary->n_compressed++;
+}
+
+uint64_t trace_summary_start_realtime_ns(const TraceSummary *summary) {
+        const TraceClock *boottime = NULL, *realtime = NULL;
+
+        for (size_t i = 0; i < summary->n_clocks; i++) {
+                if (summary->clocks[i].id == CLOCK_BOOTTIME_ID)
+                        boottime = &summary->clocks[i];
+                else if (summary->clocks[i].id == 1)
+                        realtime = &summary->clocks[i];
+        }
+        if (!boottime || !realtime || summary->first_ns == 0)
+                return 0;
+        return realtime->first_ns - boottime->first_ns + summary->first_ns;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/trace-reader.h"
+#include "shared/error.h"
+#include "wire/wire-reader.h"
+
+#define PACKET_TAG     0x0a /* field 1, length-delimited */
+#define READ_BYTES_MIN (256u << 10)
+
+void trace_reader_deinit(TraceReader *reader) {
+        bytes_deinit(&reader->buffer);
+}
+
+uint64_t trace_reader_offset(const TraceReader *reader) {
+        return reader->offset + reader->at;
+}
+
+static size_t trace_reader_n_ahead(const TraceReader *reader) {
+        return reader->buffer.n - reader->at;
+}
+
+/* Moves what was not used yet to the front. */
+static void trace_reader_shift(TraceReader *reader) {
+        size_t n_ahead = trace_reader_n_ahead(reader);
+
+        if (reader->at == 0)
+                return;
+        if (n_ahead)
+                memmove(reader->buffer.data, reader->buffer.data + reader->at, n_ahead);
+        reader->offset += reader->at;
+        reader->buffer.n = n_ahead;
+        reader->at = 0;
+}
+
+/* Reads more. 0, TRACE_READER_E_END when there is no more, or an errno. */
+static int trace_reader_fill(TraceReader *reader) {
+        Bytes *buffer = &reader->buffer;
+        ssize_t n;
+        int r;
+
+        trace_reader_shift(reader);
+        r = bytes_reserve(buffer, READ_BYTES_MIN);
+        if (r)
+                return r;
+        do
+                n = read(reader->fd, buffer->data + buffer->n, buffer->n_allocated - buffer->n);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+                return -errno;
+        if (n == 0)
+                return TRACE_READER_E_END;
+        buffer->n += (size_t)n;
+        return 0;
+}
+
+/* Tries to have `n` bytes ahead; at the end of the file there are fewer. */
+static int trace_reader_want(TraceReader *reader, size_t n) {
+        while (trace_reader_n_ahead(reader) < n) {
+                int r = trace_reader_fill(reader);
+
+                if (r == TRACE_READER_E_END)
+                        return 0;
+                if (r)
+                        return r;
+        }
+        return 0;
+}
+
+/* The frame at hand: how long its header and its packet are. */
+static int trace_reader_frame(TraceReader *reader, size_t *ret_n_header, size_t *ret_n_packet) {
+        const uint8_t *start;
+        WireReader wire;
+        uint64_t n_packet;
+        size_t n_ahead;
+        int r;
+
+        r = trace_reader_want(reader, 1 + WIRE_VARINT_MAX);
+        if (r)
+                return r;
+        start = reader->buffer.data + reader->at;
+        n_ahead = trace_reader_n_ahead(reader);
+        if (n_ahead == 0)
+                return TRACE_READER_E_END;
+        if (start[0] != PACKET_TAG)
+                return TRACE_READER_E_GARBAGE;
+
+        wire_reader_init(&wire, start + 1, n_ahead - 1);
+        if (wire_read_varint(&wire, &n_packet) < 0)
+                return n_ahead <= WIRE_VARINT_MAX ? TRACE_READER_E_TRUNCATED
+                                                  : TRACE_READER_E_GARBAGE;
+        if (n_packet > TRACE_PACKET_BYTES_MAX)
+                return TRACE_READER_E_GARBAGE;
+        *ret_n_header = (size_t)(wire.at - start);
+        *ret_n_packet = (size_t)n_packet;
+        return 0;
+}
+
+int trace_reader_next(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
+        size_t n_header, n_packet;
+        int r;
+
+        r = trace_reader_frame(reader, &n_header, &n_packet);
+        if (r)
+                return r;
+        r = trace_reader_want(reader, n_header + n_packet);
+        if (r)
+                return r;
+        if (trace_reader_n_ahead(reader) < n_header + n_packet)
+                return TRACE_READER_E_TRUNCATED;
+
+        *ret = reader->buffer.data + reader->at + n_header;
+        *ret_n = n_packet;
+        reader->at += n_header + n_packet;
+        return 0;
+}

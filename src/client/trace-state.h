@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace state: what has to be remembered while a trace file is read
+ *
+ * Between trace-summary.c, which takes packets apart, and the files that know one data source each.
+ * Lives as long as its summary, because it owns the names.
+ */
+
+#include "client/trace-summary.h"
+#include "wire/wire-reader.h"
+
+#define TRACE_SEQUENCE_CLOCKS_MAX 4
+#define TRACE_SLICE_DEPTH_MAX     512
+#define TRACE_EVENT_WINDOW        (1u << 18) /* track events that are put in order at a time */
+
+/* A clock that is known on one packet sequence only (ids 64 to 127). */
+typedef struct SequenceClock {
+        uint32_t id;
+        bool is_incremental;
+        uint64_t unit_ns;
+        uint64_t now_ns;  /* BOOTTIME of the latest timestamp, when incremental */
+        uint64_t base_ns; /* BOOTTIME of its zero, when not */
+} SequenceClock;
+
+/* One writer's stream of packets. */
+typedef struct Sequence {
+        uint32_t id;
+        TraceProducer *producer;
+        uint32_t default_clock; /* 0: BOOTTIME */
+        uint64_t default_track;
+        GHashTable *names;      /* iid → name; made when needed */
+        GHashTable *categories; /* likewise */
+        SequenceClock clocks[TRACE_SEQUENCE_CLOCKS_MAX];
+        size_t n_clocks;
+} Sequence;
+
+typedef struct OpenSlice {
+        TraceSlice *slice;
+        uint64_t since_ns;
+} OpenSlice;
+
+typedef struct Track {
+        uint64_t uuid;
+        TraceThread *thread;   /* or NULL */
+        TraceCounter *counter; /* or NULL */
+        OpenSlice *open;
+        size_t n_open, n_allocated;
+        uint64_t n_too_deep; /* begins past TRACE_SLICE_DEPTH_MAX, still open */
+} Track;
+
+typedef struct TrackEvent {
+        uint64_t at_ns;
+        Track *track;
+        TraceSlice *slice; /* of a begin */
+        uint32_t order;    /* in the file */
+        bool is_begin;
+} TrackEvent;
+
+typedef struct CpuState {
+        int32_t tid; /* that runs */
+        bool is_known;
+        uint64_t since_ns;
+} CpuState;
+
+struct TraceState {
+        GHashTable *names; /* a set; the address of a name is the name */
+        size_t n_name_bytes;
+        uint64_t n_entries;
+        GHashTable *sequences; /* id → Sequence */
+        GHashTable *tracks;    /* uuid → Track */
+        GArray *events;        /* of TrackEvent: a window that is still out of order */
+        GHashTable
+                *generic_events; /* field number → name, of events with a description in the file */
+        CpuState cpus[TRACE_CPUS_MAX];
+        uint64_t last_kernel_ns;
+        int64_t clock_offsets[TRACE_CLOCKS_MAX]; /* BOOTTIME minus summary->clocks[i] */
+        TraceSource *last_source;
+};
+
+typedef struct Packet {
+        TraceSummary *summary;
+        Sequence *sequence;
+        uint64_t at_ns; /* BOOTTIME; 0: none, or not known */
+} Packet;
+
+/* Whether one more entry may be made; counts it, or what is left out. */
+bool trace_state_may_grow(TraceSummary *summary);
+
+/* A name from the file: checked, cut, and kept once. Never NULL. */
+const char *trace_state_name(TraceSummary *summary, const void *data, size_t n);
+
+static inline const char *trace_state_field_name(TraceSummary *summary, const WireField *field) {
+        return trace_state_name(summary, field->data, field->n_bytes);
+}
+
+/* NULL when there is no room any more. */
+TraceThread *trace_state_thread(TraceSummary *summary, int32_t tid);
+TraceProcess *trace_state_process(TraceSummary *summary, int32_t pid);
+TraceCounter *trace_state_counter(TraceSummary *summary, const char *name, const char *unit);
+void trace_counter_add(TraceCounter *counter, double value);
+void trace_state_count_name(TraceSummary *summary, GHashTable *table, const char *name, uint64_t n);
+
+/* Who says a name; the larger wins, and of equals the later. */
+enum {
+        NAME_RANK_NONE,
+        NAME_RANK_SCHED,
+        NAME_RANK_PROCFS,
+        NAME_RANK_DESCRIPTOR,
+};
+
+void trace_thread_set_name(TraceThread *thread, const char *name, uint8_t rank);
+void trace_process_set_name(TraceProcess *process, const char *name, uint8_t rank);
+
+void trace_state_saw_time(TraceSummary *summary, uint64_t ns);
+
+/* One for each kind of payload. */
+void packet_ftrace(Packet *packet, const WireField *payload);
+void packet_process_tree(Packet *packet, const WireField *payload);
+void packet_clock_snapshot(Packet *packet, const WireField *payload);
+void packet_sys_stats(Packet *packet, const WireField *payload);
+void packet_track_event(Packet *packet, const WireField *payload);
+void packet_trace_config(Packet *packet, const WireField *payload);
+void packet_ftrace_stats(Packet *packet, const WireField *payload);
+void packet_trace_stats(Packet *packet, const WireField *payload);
+void packet_system_info(Packet *packet, const WireField *payload);
+void packet_compressed(Packet *packet, const WireField *payload);
+void packet_track_descriptor(Packet *packet, const WireField *payload);
+void packet_trace_uuid(Packet *packet, const WireField *payload);
+
+/* Parts of the envelope. */
+void sequence_clear(Sequence *sequence);
+void sequence_take_defaults(Sequence *sequence, const WireField *defaults);
+void sequence_take_interned(Packet *packet, const WireField *interned);
+Sequence *sequence_free(Sequence *sequence);
+
+/* BOOTTIME of a timestamp; 0 when it cannot be known. */
+uint64_t trace_clock_to_boottime(Packet *packet, uint32_t clock_id, uint64_t timestamp);
+
+Track *trace_state_track(TraceSummary *summary, uint64_t uuid);
+Track *track_free(Track *track);
+
+/* The end of the file. */
+void trace_ftrace_finish(TraceSummary *summary);
+void trace_track_events_finish(TraceSummary *summary);
+void trace_losses_finish(TraceSummary *summary);

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Takes each packet apart in two passes: the envelope first, since the service appends its trusted
+ * fields behind what the producer wrote, then the payload by its kind.
+ */
+
+#include <string.h>
+
+#include "client/trace-reader.h"
+#include "client/trace-state.h"
+#include "client/trace-summary.h"
+
+/* Fields of perfetto.protos.TracePacket's envelope. */
+enum {
+        PACKET_TRUSTED_UID = 3,
+        PACKET_TIMESTAMP = 8,
+        PACKET_SEQUENCE_ID = 10,
+        PACKET_INTERNED_DATA = 12,
+        PACKET_SEQUENCE_FLAGS = 13,
+        PACKET_CLEARED = 41,
+        PACKET_PREVIOUS_DROPPED = 42,
+        PACKET_TIMESTAMP_CLOCK = 58,
+        PACKET_DEFAULTS = 59,
+        PACKET_TRUSTED_PID = 79,
+};
+
+#define SEQUENCE_FLAG_CLEARED 1
+#define CLOCK_BOOTTIME_ID     6
+
+typedef struct PacketKind {
+        uint32_t number;
+        const char *name;
+        const char *data_source;
+        void (*read)(Packet *packet, const WireField *payload); /* or NULL: only counted */
+        bool has_events;                                        /* read() counts what is in it */
+} PacketKind;
+
+static const PacketKind packet_kinds[] = {
+        { 1, "ftrace_events", "linux.ftrace", packet_ftrace, true },
+        { 34, "ftrace_stats", "linux.ftrace", packet_ftrace_stats },
+        { 2, "process_tree", "linux.process_stats", packet_process_tree },
+        { 9, "process_stats", "linux.process_stats", NULL },
+        { 7, "sys_stats", "linux.sys_stats", packet_sys_stats },
+        { 11, "track_event", "track_event", packet_track_event },
+        { 60, "track_descriptor", "track_event", packet_track_descriptor },
+        { 6, "clock_snapshot", "", packet_clock_snapshot },
+        { 33, "trace_config", "", packet_trace_config },
+        { 35, "trace_stats", "", packet_trace_stats },
+        { 36, "synchronization_marker", "", NULL },
+        { 45, "system_info", "", packet_system_info },
+        { 46, "trigger", "", NULL },
+        { 50, "compressed_packets", "", packet_compressed },
+        { 133, "zstd_compressed_packets", "", packet_compressed },
+        { 69, "service_event", "", NULL },
+        { 89, "trace_uuid", "", packet_trace_uuid },
+        { 124, "trace_provenance", "", NULL },
+        { 0, "other", "", NULL }, /* what is not in this table; last */
+};
+
+/* The envelope of one packet, and where its payload is. */
+typedef struct Envelope {
+        uint64_t timestamp;
+        uint32_t clock_id; /* 0: the sequence's default */
+        bool has_timestamp, is_cleared;
+        int32_t uid, pid;
+        uint32_t sequence_id;
+        uint64_t loss;
+        WireField interned, defaults, payload;
+        size_t kind;
+} Envelope;
+
+size_t trace_source_count(void) {
+        return ARRAY_SIZE(packet_kinds);
+}
+
+static void source_init(TraceSource *source, const PacketKind *kind) {
+        source->kind = kind->name;
+        source->data_source = kind->data_source;
+}
+
+static GHashTable *number_table_new(GDestroyNotify free_value) {
+        return g_hash_table_new_full(g_int_hash, g_int_equal, NULL, free_value);
+}
+
+/* Names are kept once, so a name's address is the name. */
+static GHashTable *name_table_new(void) {
+        return g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+}
+
+static void sequence_destroy(gpointer sequence) {
+        sequence_free(sequence);
+}
+
+static void track_destroy(gpointer track) {
+        track_free(track);
+}
+
+static struct TraceState *trace_state_new(void) {
+        struct TraceState *state = g_new0(struct TraceState, 1);
+
+        state->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+        state->sequences = number_table_new(sequence_destroy);
+        state->tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, track_destroy);
+        state->events = g_array_new(FALSE, FALSE, sizeof(TrackEvent));
+        state->generic_events = g_hash_table_new(g_direct_hash, g_direct_equal);
+        return state;
+}
+
+static struct TraceState *trace_state_free(struct TraceState *state) {
+        if (!state)
+                return NULL;
+
+        g_hash_table_unref(state->generic_events);
+        g_array_unref(state->events);
+        g_hash_table_unref(state->tracks);
+        g_hash_table_unref(state->sequences);
+        g_hash_table_unref(state->names);
+        g_free(state);
+        return NULL;
+}
+
+TraceSummary *trace_summary_new(void) {
+        TraceSummary *summary = g_new0(TraceSummary, 1);
+
+        summary->state = trace_state_new();
+        summary->sources = g_new0(TraceSource, ARRAY_SIZE(packet_kinds));
+        for (size_t i = 0; i < ARRAY_SIZE(packet_kinds); i++)
+                source_init(&summary->sources[i], &packet_kinds[i]);
+        summary->producers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+        summary->threads = number_table_new(g_free);
+        summary->processes = number_table_new(g_free);
+        summary->slices = name_table_new();
+        summary->counters = name_table_new();
+        summary->kernel_events = name_table_new();
+        summary->losses = g_array_new(FALSE, FALSE, sizeof(TraceLoss));
+        summary->doubts = g_ptr_array_new();
+        return summary;
+}
+
+TraceSummary *trace_summary_free(TraceSummary *summary) {
+        if (!summary)
+                return NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(summary->kernel_stats); i++)
+                g_free(summary->kernel_stats[i]);
+        g_ptr_array_unref(summary->doubts);
+        g_array_unref(summary->losses);
+        g_hash_table_unref(summary->kernel_events);
+        g_hash_table_unref(summary->counters);
+        g_hash_table_unref(summary->slices);
+        g_hash_table_unref(summary->processes);
+        g_hash_table_unref(summary->threads);
+        g_hash_table_unref(summary->producers);
+        if (summary->config)
+                g_byte_array_unref(summary->config);
+        g_free(summary->sources);
+        trace_state_free(summary->state);
+        g_free(summary);
+        return NULL;
+}
+
+static size_t packet_kind_find(uint32_t number) {
+        size_t i = 0;
+
+        while (packet_kinds[i].number != number && packet_kinds[i].number != 0)
+                i++;
+        return i;
+}
+
+static void envelope_take(Envelope *envelope, const WireField *field) {
+        size_t kind;
+
+        switch (field->number) {
+        case PACKET_TIMESTAMP:
+                envelope->timestamp = field->value;
+                envelope->has_timestamp = true;
+                break;
+        case PACKET_TIMESTAMP_CLOCK:
+                envelope->clock_id = (uint32_t)field->value;
+                break;
+        case PACKET_TRUSTED_UID:
+                envelope->uid = (int32_t)field->value;
+                break;
+        case PACKET_TRUSTED_PID:
+                envelope->pid = (int32_t)field->value;
+                break;
+        case PACKET_SEQUENCE_ID:
+                envelope->sequence_id = (uint32_t)field->value;
+                break;
+        case PACKET_SEQUENCE_FLAGS:
+                envelope->is_cleared |= !!(field->value & SEQUENCE_FLAG_CLEARED);
+                break;
+        case PACKET_CLEARED:
+                envelope->is_cleared |= !!field->value;
+                break;
+        case PACKET_PREVIOUS_DROPPED:
+                envelope->loss = field->value;
+                break;
+        case PACKET_INTERNED_DATA:
+                envelope->interned = *field;
+                break;
+        case PACKET_DEFAULTS:
+                envelope->defaults = *field;
+                break;
+        default:
+                kind = packet_kind_find(field->number);
+                if (packet_kinds[kind].number && envelope->payload.number == 0) {
+                        envelope->payload = *field;
+                        envelope->kind = kind;
+                }
+        }
+}
+
+static int envelope_read(Envelope *ret, const uint8_t *packet, size_t n_packet) {
+        Envelope envelope = { .kind = ARRAY_SIZE(packet_kinds) - 1 };
+        WireReader reader;
+        WireField field;
+        int r;
+
+        wire_reader_init(&reader, packet, n_packet);
+        while ((r = wire_read(&reader, &field)) > 0)
+                envelope_take(&envelope, &field);
+        *ret = envelope;
+        return r;
+}
+
+static TraceProducer *summary_producer(TraceSummary *summary, int32_t uid, int32_t pid) {
+        gint64 key = (gint64)((uint64_t)(uint32_t)uid << 32 | (uint32_t)pid);
+        TraceProducer *producer = g_hash_table_lookup(summary->producers, &key);
+
+        if (producer || !trace_state_may_grow(summary))
+                return producer;
+        producer = g_new0(TraceProducer, 1);
+        producer->uid = uid;
+        producer->pid = pid;
+        g_hash_table_insert(summary->producers, g_memdup2(&key, sizeof(key)), producer);
+        return producer;
+}
+
+static Sequence *summary_sequence(TraceSummary *summary, const Envelope *envelope) {
+        gint key = (gint)envelope->sequence_id;
+        Sequence *sequence = g_hash_table_lookup(summary->state->sequences, &key);
+        TraceProducer *producer;
+
+        if (sequence)
+                return sequence;
+        producer = summary_producer(summary, envelope->uid, envelope->pid);
+        if (!producer || !trace_state_may_grow(summary))
+                return NULL;
+        sequence = g_new0(Sequence, 1);
+        sequence->id = envelope->sequence_id;
+        sequence->producer = producer;
+        producer->n_sequences++;
+        g_hash_table_insert(summary->state->sequences, &sequence->id, sequence);
+        return sequence;
+}
+
+/* What a packet says about its sequence, in the order in which it takes effect. */
+static void sequence_take_envelope(Packet *packet, const Envelope *envelope) {
+        Sequence *sequence = packet->sequence;
+
+        if (envelope->loss) {
+                packet->summary->n_packets_after_loss++;
+                sequence->producer->n_losses++;
+                sequence_clear(sequence); /* the names that follow may have been in what is lost */
+        }
+        if (envelope->is_cleared)
+                sequence_clear(sequence);
+        if (envelope->defaults.type == WIRE_BYTES)
+                sequence_take_defaults(sequence, &envelope->defaults);
+        if (envelope->interned.type == WIRE_BYTES)
+                sequence_take_interned(packet, &envelope->interned);
+}
+
+static uint64_t packet_time(Packet *packet, const Envelope *envelope) {
+        uint32_t clock_id = envelope->clock_id;
+
+        if (!envelope->has_timestamp)
+                return 0;
+        if (clock_id == 0)
+                clock_id = packet->sequence->default_clock;
+        if (clock_id == 0)
+                clock_id = CLOCK_BOOTTIME_ID;
+        return trace_clock_to_boottime(packet, clock_id, envelope->timestamp);
+}
+
+static void packet_read_payload(Packet *packet, const Envelope *envelope) {
+        const PacketKind *kind = &packet_kinds[envelope->kind];
+        TraceSource *source = &packet->summary->sources[envelope->kind];
+
+        packet->summary->state->last_source = source;
+        if (!kind->has_events)
+                source->n_events++;
+        if (kind->read && envelope->payload.type == WIRE_BYTES)
+                kind->read(packet, &envelope->payload);
+}
+
+void trace_summary_add(TraceSummary *summary, const uint8_t *data, size_t n_data) {
+        Packet packet = { .summary = summary };
+        Envelope envelope;
+
+        summary->n_packets++;
+        if (envelope_read(&envelope, data, n_data) < 0) {
+                summary->n_malformed++;
+                return;
+        }
+        summary->sources[envelope.kind].n_packets++;
+        summary->sources[envelope.kind].n_bytes += n_data;
+        packet.sequence = summary_sequence(summary, &envelope);
+        if (!packet.sequence)
+                return;
+
+        packet.sequence->producer->n_packets++;
+        packet.sequence->producer->n_bytes += n_data;
+        sequence_take_envelope(&packet, &envelope);
+        packet.at_ns = packet_time(&packet, &envelope);
+        trace_state_saw_time(summary, packet.at_ns);
+        packet_read_payload(&packet, &envelope);
+}
+
+static void summary_sum_processes(TraceSummary *summary) {
+        GHashTableIter iter;
+        gpointer value;
+
+        g_hash_table_iter_init(&iter, summary->threads);
+        while (g_hash_table_iter_next(&iter, NULL, &value)) {
+                TraceThread *thread = value;
+                TraceProcess *process;
+
+                if (thread->pid <= 0)
+                        continue;
+                process = trace_state_process(summary, thread->pid);
+                if (!process)
+                        continue;
+                process->cpu_ns += thread->cpu_ns;
+                process->n_threads++;
+        }
+}
+
+void trace_summary_finish(TraceSummary *summary, TraceEnd end, uint64_t end_offset) {
+        summary->end = end;
+        summary->end_offset = end_offset;
+        trace_ftrace_finish(summary);
+        trace_track_events_finish(summary);
+        summary_sum_processes(summary);
+        trace_losses_finish(summary);
+}
+
+int trace_summary_read(TraceSummary **ret, int fd) {
+        static const TraceEnd ends[] = {
+                [TRACE_READER_E_END] = TRACE_END_COMPLETE,
+                [TRACE_READER_E_TRUNCATED] = TRACE_END_TRUNCATED,
+                [TRACE_READER_E_GARBAGE] = TRACE_END_GARBAGE,
+        };
+        _cleanup_(trace_summary_freep) TraceSummary *summary = trace_summary_new();
+        _cleanup_(trace_reader_deinit) TraceReader reader;
+        const uint8_t *packet;
+        size_t n_packet;
+        int r;
+
+        trace_reader_init(&reader, fd);
+        while ((r = trace_reader_next(&reader, &packet, &n_packet)) == 0)
+                trace_summary_add(summary, packet, n_packet);
+        if (r < 0)
+                return r;
+        summary->n_bytes = reader.offset + reader.buffer.n;
+        trace_summary_finish(summary, ends[r], trace_reader_offset(&reader));
+        *ret = TAKE(summary);
+        return 0;
+}
+
+GPtrArray *trace_summary_sorted(GHashTable *table, GCompareFunc compare) {
+        GPtrArray *sorted = g_ptr_array_new();
+        GHashTableIter iter;
+        gpointer value;
+
+        g_hash_table_iter_init(&iter, table);
+        while (g_hash_table_iter_next(&iter, NULL, &value))
+                g_ptr_array_add(sorted, value);
+        g_ptr_array_sort(sorted, compare);
+        return sorted;
+}
+
+uint64_t trace_summary_n_kernel_events(const TraceSummary *summary) {
+        return summary->sources[0].n_events;
+}
+
+uint64_t trace_summary_duration_ns(const TraceSummary *summary) {
+        return summary->last_ns - summary->first_ns;
+}
+
+const char *trace_summary_process_name(const TraceSummary *summary, int32_t pid) {
+        const TraceProcess *process = g_hash_table_lookup(summary->processes, &pid);
+        const TraceThread *thread;
+
+        if (process && process->name)
+                return process->name;
+        thread = g_hash_table_lookup(summary->threads, &pid);
+        return thread ? thread->name : NULL;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace summary: what is in a trace file
+ *
+ * Takes packets in file order and keeps counts, names and times, never the packets. Nothing in a
+ * file is believed: every table has the one bound TRACE_SUMMARY_ENTRIES_MAX, names are cut to
+ * TRACE_NAME_BYTES_MAX, made valid UTF-8 and cleared of control characters, and what did not fit is
+ * counted in n_omitted.
+ *
+ * It says that nothing was lost only when the file proves it: it is whole, the service's last
+ * statistics are in it, and none of them, of the loss marks in the packets and of the kernel's
+ * counters tells of a loss.
+ */
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/macro.h"
+
+#define TRACE_SUMMARY_ENTRIES_MAX (1u << 20)  /* of all tables together */
+#define TRACE_SUMMARY_NAMES_MAX   (16u << 20) /* bytes of all names together */
+#define TRACE_SUMMARY_CONFIG_MAX  (1u << 20)
+#define TRACE_NAME_BYTES_MAX      256
+#define TRACE_CLOCKS_MAX          16
+#define TRACE_BUFFERS_MAX         128
+#define TRACE_CPUS_MAX            1024
+
+/* A kind of packet, and the data source that writes it ("" for the service itself). */
+typedef struct TraceSource {
+        const char *kind;
+        const char *data_source;
+        uint64_t n_packets;
+        uint64_t n_bytes;
+        uint64_t n_events; /* kernel events in bundles, else packets */
+} TraceSource;
+
+/* A process that wrote packets, as the service attests it. */
+typedef struct TraceProducer {
+        int32_t uid;
+        int32_t pid; /* 0: unknown */
+        uint64_t n_packets;
+        uint64_t n_bytes;
+        uint64_t n_losses; /* packets that are marked as following a loss */
+        uint32_t n_sequences;
+} TraceProducer;
+
+typedef struct TraceThread {
+        int32_t tid;
+        int32_t pid;      /* of its process; 0: unknown */
+        const char *name; /* or NULL */
+        uint64_t cpu_ns;
+        uint64_t n_switches; /* times it got a CPU */
+        uint64_t n_slices;
+        uint8_t name_rank; /* who named it: a better source wins */
+} TraceThread;
+
+typedef struct TraceProcess {
+        int32_t pid;
+        const char *name; /* or NULL */
+        uint64_t cpu_ns;
+        uint32_t n_threads; /* that this trace knows */
+        uint8_t name_rank;
+} TraceProcess;
+
+typedef struct TraceSlice {
+        const char *name;
+        const char *category; /* or NULL */
+        uint64_t n_slices;    /* that ended */
+        uint64_t n_open;      /* that did not end in this trace */
+        uint64_t n_instants;
+        uint64_t total_ns;
+        uint64_t max_ns;
+} TraceSlice;
+
+typedef struct TraceCounter {
+        const char *name;
+        const char *unit; /* or NULL */
+        uint64_t n_values;
+        double min, max, last;
+} TraceCounter;
+
+typedef struct TraceNameCount {
+        const char *name;
+        uint64_t n;
+} TraceNameCount;
+
+typedef struct TraceClock {
+        uint32_t id;
+        uint64_t n_snapshots;
+        uint64_t first_ns, last_ns;
+} TraceClock;
+
+/* perfetto.protos.TraceStats.BufferStats, what concerns losses. */
+typedef struct TraceBufferLosses {
+        uint64_t n_bytes_written, n_bytes_read, n_bytes_overwritten;
+        uint64_t n_chunks_overwritten, n_chunks_discarded, n_patches_failed, n_abi_violations;
+        uint64_t n_writer_losses;
+} TraceBufferLosses;
+
+typedef struct TraceServiceStats {
+        uint64_t n_snapshots;
+        TraceBufferLosses buffers[TRACE_BUFFERS_MAX];
+        size_t n_buffers;
+        uint64_t n_invalid_packets, n_chunks_discarded, n_patches_discarded, n_flushes_failed;
+        bool final_flush_failed;
+} TraceServiceStats;
+
+/* The kernel's own counters for each CPU, at the start and the end. */
+typedef struct TraceKernelStats {
+        uint64_t overrun[2], commit_overrun[2], dropped[2];
+} TraceKernelStats;
+
+typedef struct TraceSystem {
+        const char *sysname, *release, *version, *machine, *service_version;
+        uint32_t n_cpus;
+} TraceSystem;
+
+typedef enum TraceEnd {
+        TRACE_END_COMPLETE,
+        TRACE_END_TRUNCATED,
+        TRACE_END_GARBAGE,
+} TraceEnd;
+
+typedef enum TraceVerdict {
+        TRACE_VERDICT_NONE, /* proven */
+        TRACE_VERDICT_LOST,
+        TRACE_VERDICT_UNKNOWN, /* no sign of a loss, and no proof of none */
+} TraceVerdict;
+
+typedef struct TraceLoss {
+        const char *kind; /* stable, for programs */
+        const char *text; /* for people, untranslated; NULL */
+        uint64_t n;
+} TraceLoss;
+
+typedef struct TraceSummary {
+        uint64_t n_bytes;
+        uint64_t n_packets;
+        uint64_t n_malformed; /* packets that are not protobuf messages */
+        uint64_t n_omitted;   /* names and things past the bounds above */
+        TraceEnd end;
+        uint64_t end_offset;
+
+        uint64_t first_ns, last_ns; /* BOOTTIME, of events; equal and 0 when there are none */
+        uint64_t trace_uuid[2];
+        TraceSystem system;
+        TraceClock clocks[TRACE_CLOCKS_MAX];
+        size_t n_clocks;
+        GByteArray *config; /* serialized TraceConfig, or NULL */
+
+        TraceSource *sources;  /* by trace_source_count() */
+        GHashTable *producers; /* → TraceProducer; likewise below */
+        GHashTable *threads;
+        GHashTable *processes;
+        GHashTable *slices;
+        GHashTable *counters;
+        GHashTable *kernel_events; /* → TraceNameCount */
+
+        uint64_t n_track_events;
+        uint64_t n_unmatched_ends; /* slice ends without a begin */
+        uint64_t n_undecodable;    /* events whose names or clocks are not in the file any more */
+
+        TraceServiceStats stats;
+        TraceKernelStats *kernel_stats[TRACE_CPUS_MAX];
+        uint8_t kernel_stats_phases; /* bit 0: start seen, bit 1: end seen */
+        uint64_t n_kernel_bundles_lost;
+        uint64_t n_packets_after_loss; /* previous_packet_dropped */
+        uint64_t n_compressed;
+        bool streams_to_file;
+
+        TraceVerdict verdict;
+        GArray *losses;         /* of TraceLoss */
+        GPtrArray *doubts;      /* of const char *: why there is no proof */
+        uint64_t n_overwritten; /* chunks that a ring overwrote, as it was asked to */
+
+        struct TraceState *state; /* of reading; private */
+} TraceSummary;
+
+TraceSummary *trace_summary_new(void);
+TraceSummary *trace_summary_free(TraceSummary *summary);
+DEFINE_CLEANUP(TraceSummary *, trace_summary_free)
+
+void trace_summary_add(TraceSummary *summary, const uint8_t *packet, size_t n_packet);
+
+/* The file is over: closes what is open, and gives the verdict. Nothing can be added behind this.
+ */
+void trace_summary_finish(TraceSummary *summary, TraceEnd end, uint64_t end_offset);
+
+/* All of it, from a descriptor. 0, or the errno of reading. */
+int trace_summary_read(TraceSummary **ret, int fd);
+
+size_t trace_source_count(void);
+
+/* A hash table's values, sorted; free with g_ptr_array_unref(). */
+GPtrArray *trace_summary_sorted(GHashTable *table, GCompareFunc compare);
+uint64_t trace_summary_n_kernel_events(const TraceSummary *summary);
+uint64_t trace_summary_duration_ns(const TraceSummary *summary);
+/* Of REALTIME, when the recording began; 0: unknown. */
+uint64_t trace_summary_start_realtime_ns(const TraceSummary *summary);
+/* The name of a process or thread, or NULL. */
+const char *trace_summary_process_name(const TraceSummary *summary, int32_t pid);
+const char *trace_verdict_name(TraceVerdict verdict);
+const char *trace_end_name(TraceEnd end);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <glib/gi18n.h>
+#include <stdio.h>
+
+#include "client/verbs.h"
+
+/* clang-format off */
+static const Verb verbs[] = {
+        { "inspect", N_("FILE"), N_("Show what is in a trace file"), VERB_SHOWS_DATA, verb_inspect },
+        { "help", N_("[VERB]"), N_("Show this overview, or a verb's options"), 0, verb_help },
+};
+/* clang-format on */
+
+const Verb *verb_find(const char *name) {
+        for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+                if (streq(verbs[i].name, name))
+                        return &verbs[i];
+        return NULL;
+}
+
+ExitStatus verb_unknown(const char *name) {
+        const char *known[ARRAY_SIZE(verbs)];
+
+        for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+                known[i] = verbs[i].name;
+        return usage_unknown(_("verb"), name, known, ARRAY_SIZE(known));
+}
+
+static void print_verbs(FILE *stream) {
+        for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+                fprintf(stream,
+                        "  %-8s %-28s %s\n",
+                        verbs[i].name,
+                        _(verbs[i].arguments),
+                        _(verbs[i].summary));
+}
+
+static void print_statuses(FILE *stream) {
+        const char *text;
+
+        for (int i = 0; (text = exit_status_text((ExitStatus)i)); i++)
+                fprintf(stream, "  %d  %s\n", i, text);
+}
+
+void verbs_print_help(FILE *stream) {
+        fprintf(stream,
+                "%s\n\n%s\n",
+                _("Usage: desktrace VERB [OPTION…] [ARGUMENT…]"),
+                _("Record what this machine and its programs do."));
+        fprintf(stream, "\n%s\n", _("Verbs:"));
+        print_verbs(stream);
+        fprintf(stream, "\n%s\n", _("Exit status:"));
+        print_statuses(stream);
+        fprintf(stream,
+                "\n%s\n",
+                _("\"desktrace VERB --help\" shows a verb's options; desktrace(1) has all of it."));
+}
+
+ExitStatus verb_help(Invocation *invocation) {
+        static const char *const help_option[] = { "desktrace", "--help", NULL };
+        const Verb *verb;
+        ExitStatus status;
+
+        status = invocation_parse(invocation, NULL);
+        if (!status)
+                status = invocation_expect(invocation, 0, 1);
+        if (status)
+                return status;
+        if (!invocation->arguments[0]) {
+                verbs_print_help(stdout);
+                return STATUS_OK;
+        }
+        verb = verb_find(invocation->arguments[0]);
+        if (!verb)
+                return verb_unknown(invocation->arguments[0]);
+        g_strfreev(invocation->options);
+        invocation->options = g_strdupv((char **)help_option);
+        invocation->verb = verb;
+        return verb->run(invocation);
+}

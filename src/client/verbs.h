@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Verbs: what desktrace can do. One row, one function, one file each.
+ */
+
+#include <stdio.h>
+
+#include "client/invocation.h"
+
+ExitStatus verb_record(Invocation *invocation);
+ExitStatus verb_inspect(Invocation *invocation);
+ExitStatus verb_status(Invocation *invocation);
+ExitStatus verb_list(Invocation *invocation);
+ExitStatus verb_stop(Invocation *invocation);
+ExitStatus verb_read(Invocation *invocation);
+ExitStatus verb_flush(Invocation *invocation);
+ExitStatus verb_help(Invocation *invocation);
+
+/* NULL when there is none of that name. */
+const Verb *verb_find(const char *name);
+
+/* "unknown verb", with the nearest one. STATUS_USAGE. */
+ExitStatus verb_unknown(const char *name);
+
+/* Prints the overview. */
+void verbs_print_help(FILE *stream);

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <string.h>
+
+#include "client/inspect.h"
+#include "client/trace-reader.h"
+#include "trace-builder.h"
+
+static TraceSlice *find_slice(const TraceSummary *summary, const char *name) {
+        GHashTableIter iter;
+        gpointer value;
+
+        g_hash_table_iter_init(&iter, summary->slices);
+        while (g_hash_table_iter_next(&iter, NULL, &value))
+                if (streq(((TraceSlice *)value)->name, name))
+                        return value;
+        return NULL;
+}
+
+static TraceThread *find_thread(const TraceSummary *summary, int32_t tid) {
+        return g_hash_table_lookup(summary->threads, &tid);
+}
+
+static bool has_loss(const TraceSummary *summary, const char *kind, uint64_t n) {
+        for (guint i = 0; i < summary->losses->len; i++) {
+                const TraceLoss *loss = &g_array_index(summary->losses, TraceLoss, i);
+
+                if (streq(loss->kind, kind))
+                        return loss->n == n;
+        }
+        return false;
+}
+
+/* A small recording of an app with nothing wrong. */
+static TraceBuilder *app_recording(void) {
+        TraceBuilder *builder = trace_builder_new();
+
+        trace_clock(builder);
+        trace_sequence_start(builder, 3, 77, 900);
+        trace_thread_track(builder, 3, 900, 77, 78, "painter");
+        trace_track_event(builder, 3, 2000, 1, 0);
+        trace_track_event(builder, 3, 2100, 1, 0);
+        trace_track_event(builder, 3, 2400, 2, 0);
+        trace_track_event(builder, 3, 3000, 2, 0);
+        trace_track_event(builder, 3, 3100, 3, 0);
+        return builder;
+}
+
+START_TEST(test_slices_are_matched_and_named) {
+        _cleanup_(freep) TraceBuilder *builder = app_recording();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+        TraceSlice *slice;
+
+        trace_stats(builder, 0, 0);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        slice = find_slice(summary, "draw");
+        ck_assert_ptr_nonnull(slice);
+        ck_assert_str_eq(slice->category, "ui");
+        ck_assert_uint_eq(slice->n_slices, 2);
+        ck_assert_uint_eq(slice->n_instants, 1);
+        ck_assert_uint_eq(slice->total_ns, 1300);
+        ck_assert_uint_eq(slice->max_ns, 1000);
+        ck_assert_str_eq(find_thread(summary, 78)->name, "painter");
+        ck_assert_int_eq(find_thread(summary, 78)->pid, 77);
+        ck_assert_uint_eq(find_thread(summary, 78)->n_slices, 2);
+        ck_assert_uint_eq(summary->n_track_events, 5);
+        ck_assert_uint_eq(summary->n_undecodable, 0);
+        ck_assert_uint_eq(trace_summary_start_realtime_ns(summary), 5000001000);
+}
+END_TEST
+
+START_TEST(test_slices_of_one_track_from_two_threads_are_put_in_order) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        /* The file has all of the one thread's packets first: both begins, then both ends. */
+        trace_sequence_start(builder, 3, 77, 900);
+        trace_track_event(builder, 3, 1000, 1, 0);
+        trace_track_event(builder, 3, 3000, 1, 0);
+        trace_sequence_start(builder, 4, 77, 900);
+        trace_track_event(builder, 4, 2000, 2, 0);
+        trace_track_event(builder, 4, 3001, 2, 0);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_uint_eq(find_slice(summary, "draw")->max_ns, 1000);
+        ck_assert_uint_eq(find_slice(summary, "draw")->total_ns, 1001);
+        ck_assert_uint_eq(summary->n_unmatched_ends, 0);
+}
+END_TEST
+
+START_TEST(test_cpu_time_comes_from_switches) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+        g_autoptr(GPtrArray) counts = NULL;
+        const TraceNameCount *switches;
+
+        trace_compact_sched(builder, 0, 2000, 42, "worker", 500, false);
+        trace_compact_sched(builder, 1, 2100, 42, "worker", 30, false);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_uint_eq(find_thread(summary, 42)->cpu_ns, 530);
+        ck_assert_uint_eq(find_thread(summary, 42)->n_switches, 2);
+        ck_assert_str_eq(find_thread(summary, 42)->name, "worker");
+        ck_assert_uint_eq(trace_summary_n_kernel_events(summary), 4);
+        ck_assert_uint_eq(g_hash_table_size(summary->kernel_events), 1);
+        counts = trace_summary_sorted(summary->kernel_events, inspect_compare_counts);
+        switches = g_ptr_array_index(counts, 0);
+        ck_assert_str_eq(switches->name, "sched_switch");
+}
+END_TEST
+
+START_TEST(test_no_losses_is_said_only_when_proven) {
+        _cleanup_(freep) TraceBuilder *builder = app_recording();
+        _cleanup_(trace_summary_freep) TraceSummary *without = trace_summary_of(builder, SIZE_MAX);
+        _cleanup_(trace_summary_freep) TraceSummary *with = NULL;
+
+        ck_assert_int_eq(without->verdict, TRACE_VERDICT_UNKNOWN);
+        trace_stats(builder, 0, 0);
+        with = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_int_eq(with->verdict, TRACE_VERDICT_NONE);
+}
+END_TEST
+
+START_TEST(test_kernel_events_need_the_kernels_counters_for_a_proof) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *without = NULL, *with = NULL;
+
+        trace_kernel_stats(builder, 1, 5);
+        trace_compact_sched(builder, 0, 2000, 42, "worker", 500, false);
+        trace_stats(builder, 0, 0);
+        without = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_int_eq(without->verdict, TRACE_VERDICT_UNKNOWN);
+        trace_kernel_stats(builder, 2, 5);
+        with = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_int_eq(with->verdict, TRACE_VERDICT_NONE);
+}
+END_TEST
+
+START_TEST(test_each_sign_of_a_loss_is_reported) {
+        static const struct {
+                uint32_t field;
+                const char *kind;
+        } cases[] = {
+                { 18, "chunks_discarded" },
+                { 19, "writer_losses" },
+                { 6, "patches_failed" },
+                { 9, "abi_violations" },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_(freep) TraceBuilder *builder = app_recording();
+                _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+                trace_stats(builder, cases[i].field, 7);
+                summary = trace_summary_of(builder, SIZE_MAX);
+                ck_assert_int_eq(summary->verdict, TRACE_VERDICT_LOST);
+                ck_assert_msg(has_loss(summary, cases[i].kind, 7), "%s", cases[i].kind);
+        }
+}
+END_TEST
+
+START_TEST(test_marks_in_packets_and_bundles_are_losses) {
+        _cleanup_(freep) TraceBuilder *builder = app_recording();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        trace_track_event(builder, 3, 4000, 1, PACKET_LOSS_PRESENT | 256);
+        trace_compact_sched(builder, 0, 2000, 42, "worker", 500, true);
+        trace_kernel_stats(builder, 1, 5);
+        trace_kernel_stats(builder, 2, 9);
+        trace_stats(builder, 0, 0);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert(has_loss(summary, "packets_after_loss", 1));
+        ck_assert(has_loss(summary, "kernel_bundles_lost", 1));
+        ck_assert(has_loss(summary, "kernel_events_overrun", 4));
+        ck_assert_uint_eq(summary->n_undecodable, 1); /* its names were in what may be lost */
+}
+END_TEST
+
+START_TEST(test_a_ring_that_overwrote_has_lost_nothing_unless_it_was_streamed) {
+        _cleanup_(freep) TraceBuilder *builder = app_recording();
+        _cleanup_(trace_summary_freep) TraceSummary *ring = NULL, *streamed = NULL;
+        WireWriter *w;
+        size_t config;
+
+        trace_stats(builder, 3, 11);
+        ring = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_int_eq(ring->verdict, TRACE_VERDICT_NONE);
+        ck_assert_uint_eq(ring->n_overwritten, 11);
+
+        w = trace_packet(builder, 0);
+        config = wire_begin(w, 33);
+        wire_put_bool(w, 8, true);
+        wire_end(w, config);
+        trace_packet_end(builder, 1, 0, 0);
+        streamed = trace_summary_of(builder, SIZE_MAX);
+        ck_assert(has_loss(streamed, "chunks_overwritten", 11));
+}
+END_TEST
+
+START_TEST(test_a_file_cut_anywhere_is_read_up_to_the_cut) {
+        _cleanup_(freep) TraceBuilder *builder = app_recording();
+        size_t n_all = wire_writer_size(&builder->writer), n_last = 0;
+
+        for (size_t n = 0; n <= n_all; n++) {
+                _cleanup_(trace_summary_freep) TraceSummary *summary = trace_summary_of(builder, n);
+
+                ck_assert_uint_ge(summary->n_packets, n_last);
+                ck_assert_uint_eq(summary->n_malformed, 0);
+                ck_assert_uint_le(summary->end_offset, n);
+                if (summary->end == TRACE_END_COMPLETE)
+                        ck_assert_uint_eq(summary->end_offset, n);
+                else
+                        ck_assert_int_eq(summary->verdict, TRACE_VERDICT_LOST);
+                n_last = summary->n_packets;
+        }
+        ck_assert_uint_eq(n_last, 8);
+}
+END_TEST
+
+START_TEST(test_garbage_neither_crashes_nor_passes) {
+        _cleanup_(freep) TraceBuilder *builder = app_recording();
+        uint32_t seed = 12345;
+
+        trace_compact_sched(builder, 0, 2000, 42, "worker", 500, false);
+        trace_stats(builder, 0, 0);
+        for (int round = 0; round < 2000; round++) {
+                _cleanup_(freep) TraceBuilder *broken = trace_builder_new();
+                _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+                memcpy(broken->memory, builder->memory, wire_writer_size(&builder->writer));
+                broken->writer.at += wire_writer_size(&builder->writer);
+                for (int i = 0; i < 8; i++) {
+                        seed = seed * 1664525 + 1013904223;
+                        broken->memory[(seed >> 8) % wire_writer_size(&builder->writer)] =
+                                (uint8_t)seed;
+                }
+                summary = trace_summary_of(broken, SIZE_MAX);
+                ck_assert_uint_le(summary->n_malformed, summary->n_packets);
+        }
+}
+END_TEST
+
+START_TEST(test_a_length_that_lies_costs_no_memory) {
+        static const uint8_t bytes[] = {
+                0x0a, 0xff, 0xff, 0xff, 0x7f, 1, 2, 3
+        }; /* claims 256 MiB */
+        _cleanup_(trace_reader_deinit) TraceReader reader;
+        const uint8_t *packet;
+        size_t n_packet;
+        int fd = trace_memfd(bytes, sizeof(bytes));
+
+        lseek(fd, 0, SEEK_SET);
+        trace_reader_init(&reader, fd);
+        ck_assert_int_eq(trace_reader_next(&reader, &packet, &n_packet), TRACE_READER_E_TRUNCATED);
+        ck_assert_uint_le(reader.buffer.n_allocated, 1u << 20);
+        close(fd);
+}
+END_TEST
+
+START_TEST(test_packets_larger_than_the_read_buffer_are_whole) {
+        static uint8_t data[900000];
+        TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+        WireWriter *w = trace_packet(builder, 5);
+
+        wire_put_bytes(w, 900, data, sizeof(data));
+        trace_packet_end(builder, 1, 0, 0);
+        trace_clock(builder);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_uint_eq(summary->n_packets, 2);
+        ck_assert_int_eq(summary->end, TRACE_END_COMPLETE);
+        ck_assert_uint_eq(summary->n_clocks, 3);
+        free(builder);
+}
+END_TEST
+
+START_TEST(test_names_cannot_drive_a_terminal) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        trace_thread_track(builder, 3, 900, 77, 78, "\033[2Jx\xff\n");
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_str_eq(find_thread(summary, 78)->name, "?[2Jx\xef\xbf\xbd?");
+}
+END_TEST
+
+START_TEST(test_json_quotes_what_it_must) {
+        _cleanup_(json_writer_deinit) JsonWriter writer = { 0 };
+
+        json_writer_init(&writer, JSON_SHORT);
+        json_begin_object(&writer, NULL);
+        json_string(&writer, "a\"b", "x\\\n\x01");
+        json_begin_array(&writer, "list");
+        json_int(&writer, NULL, -1);
+        json_double(&writer, NULL, 0.5);
+        json_double(&writer, NULL, 1.0 / 0.0);
+        json_end_array(&writer);
+        json_string(&writer, "n", NULL);
+        json_end_object(&writer);
+        ck_assert_str_eq(writer.text->str,
+                         "{\"a\\\"b\":\"x\\\\\\u000a\\u0001\",\"list\":[-1,0.5,null],\"n\":null}");
+}
+END_TEST
+
+TEST_MAIN("trace",
+          test_slices_are_matched_and_named,
+          test_slices_of_one_track_from_two_threads_are_put_in_order,
+          test_cpu_time_comes_from_switches,
+          test_no_losses_is_said_only_when_proven,
+          test_kernel_events_need_the_kernels_counters_for_a_proof,
+          test_each_sign_of_a_loss_is_reported,
+          test_marks_in_packets_and_bundles_are_losses,
+          test_a_ring_that_overwrote_has_lost_nothing_unless_it_was_streamed,
+          test_a_file_cut_anywhere_is_read_up_to_the_cut,
+          test_garbage_neither_crashes_nor_passes,
+          test_a_length_that_lies_costs_no_memory,
+          test_packets_larger_than_the_read_buffer_are_whole,
+          test_names_cannot_drive_a_terminal,
+          test_json_quotes_what_it_must)
