@@ -49,7 +49,10 @@ typedef struct ProducerOps {
         int (*setup_memory)(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret);
 
         /* Answer to start_source: producer_source_started(), or producer_source_failed() for either. */
-        void (*setup_source)(void *peer, uint64_t instance, const char *name, const void *config,
+        void (*setup_source)(void *peer,
+                             uint64_t instance,
+                             const char *name,
+                             const void *config,
                              size_t n_config);
         void (*start_source)(void *peer, uint64_t instance);
 
@@ -57,7 +60,10 @@ typedef struct ProducerOps {
         void (*stop_source)(void *peer, uint64_t instance);
 
         /* Answer: producer_flushed(). */
-        void (*flush)(void *peer, uint64_t flush_id, const uint64_t *instances, size_t n_instances,
+        void (*flush)(void *peer,
+                      uint64_t flush_id,
+                      const uint64_t *instances,
+                      size_t n_instances,
                       uint64_t flags);
         void (*clear_incremental_state)(void *peer, const uint64_t *instances, size_t n_instances);
 } ProducerOps;

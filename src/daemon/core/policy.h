@@ -36,12 +36,17 @@ typedef enum PolicyScope {
 
 /* Returns the bits; *ret_scope is the scope the session has once they are granted. An own-scope session that
  * names reserved sources needs trace-system all the same. */
-unsigned policy_session_needs(const ServiceInfo *info, const Identity *owner, const Config *config,
-                              PolicyScope wanted, bool detached, SessionScope *ret_scope);
+unsigned policy_session_needs(const ServiceInfo *info,
+                              const Identity *owner,
+                              const Config *config,
+                              PolicyScope wanted,
+                              bool detached,
+                              SessionScope *ret_scope);
 
 /* Whether `identity` may see, read and stop the session without manage-sessions. */
 bool policy_owns_session(const ServiceInfo *info, const Identity *identity, const Session *session);
 
 /* Whether packets of this producer may get into a session of that owner and scope. */
-bool policy_may_record(const ServiceInfo *info, const SessionOptions *session,
+bool policy_may_record(const ServiceInfo *info,
+                       const SessionOptions *session,
                        const Identity *producer);

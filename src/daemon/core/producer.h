@@ -32,15 +32,22 @@ enum {
         PRODUCER_E_UNKNOWN,  /* no such source */
 };
 
-int producer_new(Producer **ret, Service *service, const Identity *identity, const char *name,
-                 const ProducerOptions *options, const ProducerOps *ops, void *peer);
+int producer_new(Producer **ret,
+                 Service *service,
+                 const Identity *identity,
+                 const char *name,
+                 const ProducerOptions *options,
+                 const ProducerOps *ops,
+                 void *peer);
 
 /* The connection is gone. */
 Producer *producer_free(Producer *producer);
 DEFINE_CLEANUP(Producer *, producer_free)
 
 /* Adds a source or changes its options; joins it to running sessions that want it. */
-int producer_add_source(Producer *producer, const char *name, const SourceOptions *options,
+int producer_add_source(Producer *producer,
+                        const char *name,
+                        const SourceOptions *options,
                         uint64_t now);
 int producer_remove_source(Producer *producer, const char *name, uint64_t now);
 
@@ -59,8 +66,13 @@ void producer_register_writer(Producer *producer, uint16_t writer_id, uint16_t t
 
 /* Perfetto's protocol says commits and patches by RPC. Foreign buffers and bad numbers are counted and ignored. */
 void producer_commit(Producer *producer, uint32_t page, uint32_t chunk, uint16_t target_buffer);
-void producer_patch(Producer *producer, uint16_t target_buffer, uint16_t writer_id, uint32_t chunk_id,
-                    uint16_t offset, const uint8_t data[static 4], bool more_patches);
+void producer_patch(Producer *producer,
+                    uint16_t target_buffer,
+                    uint16_t writer_id,
+                    uint32_t chunk_id,
+                    uint16_t offset,
+                    const uint8_t data[static 4],
+                    bool more_patches);
 
 uint64_t producer_id(const Producer *producer);
 const char *producer_name(const Producer *producer);

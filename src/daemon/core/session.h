@@ -54,10 +54,10 @@ typedef struct SessionOptions {
 
 enum {
         _SESSION_E_SUCCESS,
-        SESSION_E_CONFIG,     /* *error says what is wrong */
-        SESSION_E_LIMIT,      /* *error names the limit */
+        SESSION_E_CONFIG, /* *error says what is wrong */
+        SESSION_E_LIMIT,  /* *error names the limit */
         SESSION_E_NAME_IN_USE,
-        SESSION_E_NO_SOURCE,  /* *error names the source and the nearest one */
+        SESSION_E_NO_SOURCE, /* *error names the source and the nearest one */
         SESSION_E_STATE,
         SESSION_E_TIMEOUT,
 };
@@ -68,13 +68,21 @@ typedef struct SessionError {
 
 /* Checks everything that session_new() would refuse, and changes nothing: for asking polkit only about what could
  * be done. 0 or one of SESSION_E_CONFIG, _LIMIT, _NAME_IN_USE, _NO_SOURCE. */
-int session_check(Service *service, const Config *config, const SessionOptions *options,
+int session_check(Service *service,
+                  const Config *config,
+                  const SessionOptions *options,
                   SessionError *error);
 
 /* Checks the whole config, makes the buffers and sets up the sources that are there. Takes the config over on
  * success only. SessionOps are not called before it returns. */
-int session_new(Session **ret, Service *service, Config *config, const SessionOptions *options,
-                const SessionOps *ops, void *peer, SessionError *error, uint64_t now);
+int session_new(Session **ret,
+                Service *service,
+                Config *config,
+                const SessionOptions *options,
+                const SessionOps *ops,
+                void *peer,
+                SessionError *error,
+                uint64_t now);
 
 /* Stops at once what still runs, without waiting for anybody. */
 Session *session_free(Session *session);
@@ -91,8 +99,12 @@ void session_stop(Session *session, const char *reason, uint64_t now);
 typedef void (*SessionFlushDone)(void *userdata, int outcome);
 /* `timeout_ns` 0: what the config says, else SESSION_FLUSH_TIMEOUT_NS. 0; SESSION_E_STATE when it is not recording and
  * SESSION_E_LIMIT past SESSION_FLUSHES_MAX, both without a call of done(). */
-int session_flush(Session *session, uint64_t timeout_ns, uint64_t flags, SessionFlushDone done,
-                  void *userdata, uint64_t now);
+int session_flush(Session *session,
+                  uint64_t timeout_ns,
+                  uint64_t flags,
+                  SessionFlushDone done,
+                  void *userdata,
+                  uint64_t now);
 /* The asker is gone: forget its callback. */
 void session_flush_cancel(Session *session, void *userdata);
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Flush: one request to empty the producers of a session, with exactly one reply
+ *
+ * Made when somebody asks (a consumer, a period, a stop), linked in its session, and freed with its reply:
+ * when every producer has answered or is gone, at its deadline, or when the session goes away.
+ */
+
+#include "core/producer-private.h"
+#include "core/session.h"
+
+typedef struct Flush {
+        List link;
+        Session *session;
+        uint64_t id;
+        uint64_t deadline;
+        Producer **pending; /* who has not answered; NULL entries have */
+        size_t n_pending_slots;
+        size_t n_pending;
+        SessionFlushDone done; /* NULL: nobody asks any more */
+        void *userdata;
+} Flush;
+
+/* Perfetto's FlushFlags: bits 0-3 the reason, bits 4-7 who began it. */
+enum {
+        FLUSH_REASON_PERIODIC = 1,
+        FLUSH_REASON_TRACE_STOP = 2,
+        FLUSH_REASON_EXPLICIT = 4,
+        FLUSH_INITIATOR_SERVICE = 1 << 4,
+};
+
+/* Asks every producer with running instances that hold data. Nobody is asked twice; with nobody to ask the flush is
+ * complete: flush_progress() ends it. */
+int flush_new(Flush **ret,
+              Session *session,
+              uint64_t timeout_ns,
+              uint64_t flags,
+              SessionFlushDone done,
+              void *userdata);
+
+/* Unlinks and frees without a reply. */
+Flush *flush_free(Flush *flush);
+DEFINE_CLEANUP(Flush *, flush_free)
+
+/* The producer has answered, or nothing of it is left to be asked. */
+void flush_producer_done(Flush *flush, const Producer *producer);
+
+/* Replies and frees when complete or overdue. */
+void flush_progress(Flush *flush, uint64_t now);
+
+/* Replies now. */
+void flush_finish(Flush *flush, int outcome);

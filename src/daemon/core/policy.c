@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "core/policy.h"
+
+static const char *const reserved_prefixes[] = { "linux.", "desktrace." };
+
+bool policy_source_is_reserved(const char *source) {
+        for (size_t i = 0; i < ARRAY_SIZE(reserved_prefixes); i++)
+                if (strncmp(source, reserved_prefixes[i], strlen(reserved_prefixes[i])) == 0)
+                        return true;
+        return false;
+}
+
+/* Root may do anything to the machine by other means, and so may anybody who can reach a private instance. */
+static bool identity_is_privileged(const ServiceInfo *info, const Identity *identity) {
+        return info->is_private || identity->uid == 0;
+}
+
+bool policy_may_register(const ServiceInfo *info, const Identity *identity, const char *source) {
+        if (!policy_source_is_reserved(source))
+                return true;
+        if (identity_is_privileged(info, identity))
+                return true;
+        return info->probes_uid != (uid_t)-1 && identity->uid == info->probes_uid;
+}
+
+static bool config_names_reserved(const Config *config) {
+        for (size_t i = 0; i < config->pb->n_data_sources; i++) {
+                const Perfetto__Protos__DataSourceConfig *source =
+                        config->pb->data_sources[i]->config;
+
+                if (source && source->name && policy_source_is_reserved(source->name))
+                        return true;
+        }
+        return false;
+}
+
+static bool config_is_bounded(const Config *config) {
+        return config->pb->duration_ms > 0 && config->pb->duration_ms <= SESSION_DURATION_MAX_MS;
+}
+
+unsigned policy_session_needs(const ServiceInfo *info,
+                              const Identity *owner,
+                              const Config *config,
+                              PolicyScope wanted,
+                              bool detached,
+                              SessionScope *ret_scope) {
+        bool privileged = identity_is_privileged(info, owner);
+        bool reserved = config_names_reserved(config);
+        bool system = wanted == POLICY_SCOPE_SYSTEM ||
+                      (wanted == POLICY_SCOPE_DEFAULT && (reserved || privileged));
+        unsigned needs = 0;
+
+        *ret_scope = system ? SESSION_SCOPE_SYSTEM : SESSION_SCOPE_OWN;
+        if (privileged)
+                return 0;
+        if (system || reserved)
+                needs |= POLICY_NEEDS_TRACE_SYSTEM;
+        if (detached && !config_is_bounded(config))
+                needs |= POLICY_NEEDS_DETACH;
+        return needs;
+}
+
+bool policy_owns_session(const ServiceInfo *info,
+                         const Identity *identity,
+                         const Session *session) {
+        return identity_is_privileged(info, identity) ||
+               identity->uid == session_options(session)->owner.uid;
+}
+
+bool policy_may_record(const ServiceInfo *info,
+                       const SessionOptions *session,
+                       const Identity *producer) {
+        return session->scope == SESSION_SCOPE_SYSTEM || producer->uid == session->owner.uid;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * From shared memory into trace buffers
+ *
+ * Everything that the producer wrote may be a lie: the chunk's place is checked by the smb layer, the
+ * buffer it names is taken only when one of the producer's running instances has it, and the payload is copied
+ * once by the trace buffer before anybody parses it.
+ *
+ * A producer is asleep (its next commit rings the doorbell) or awake (looked at every
+ * PRODUCER_DRAIN_INTERVAL_NS, and a commit is only a store). It falls asleep after QUIET_LOOKS looks that found
+ * nothing.
+ */
+
+#include <errno.h>
+
+#include "core/producer-private.h"
+#include "core/session-private.h"
+#include "shared/error.h"
+#include "smb/smb-reader.h"
+
+#define QUIET_LOOKS 2
+
+typedef struct MemorySize {
+        uint64_t bytes;
+        uint64_t page_bytes;
+} MemorySize;
+
+/* A hint of 0 leaves the value to the next in line. */
+static void memory_size_hint(MemorySize *size, uint64_t bytes, uint64_t page_bytes) {
+        if (bytes)
+                size->bytes = MIN(bytes, (uint64_t)SMB_PAGES_BYTES_MAX);
+        if (page_bytes)
+                size->page_bytes = MIN(page_bytes, (uint64_t)SMB_PAGE_BYTES_MAX);
+}
+
+static MemorySize producer_memory_size(const Producer *producer,
+                                       const Perfetto__Protos__TraceConfig *config) {
+        MemorySize size = { SMB_PAGES_BYTES_DEFAULT, SMB_PAGE_BYTES_DEFAULT };
+
+        memory_size_hint(&size, producer->options.memory_bytes, producer->options.page_bytes);
+        for (size_t i = 0; i < config->n_producers; i++) {
+                const Perfetto__Protos__TraceConfig__ProducerConfig *at = config->producers[i];
+
+                if (at->producer_name && streq(at->producer_name, producer->name))
+                        memory_size_hint(&size,
+                                         (uint64_t)at->shm_size_kb * 1024,
+                                         (uint64_t)at->page_size_kb * 1024);
+        }
+        /* Sizes that do not fit each other count for nothing, both. */
+        if (!smb_sizes_valid(size.bytes, (uint32_t)size.page_bytes))
+                size = (MemorySize){ SMB_PAGES_BYTES_DEFAULT, SMB_PAGE_BYTES_DEFAULT };
+        return size;
+}
+
+int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfig *config) {
+        MemorySize size;
+        int r;
+
+        if (producer->has_memory)
+                return 0;
+        size = producer_memory_size(producer, config);
+        r = quota_charge(&producer->service->quota,
+                         &producer->memory_charge,
+                         producer->identity.uid,
+                         QUOTA_MEMORY_BYTES,
+                         smb_native_bytes(size.bytes, (uint32_t)size.page_bytes));
+        if (r)
+                return r == QUOTA_E_EXCEEDED ? PRODUCER_MEMORY_E_LIMIT : error_fold(r);
+
+        r = producer->ops->setup_memory(
+                producer->peer, size.bytes, (uint32_t)size.page_bytes, &producer->area);
+        if (r < 0) {
+                charge_deinit(&producer->memory_charge);
+                return r;
+        }
+        producer->has_memory = true;
+        if (producer->area.control)
+                smb_prepare_sleep(&producer->area);
+        return 0;
+}
+
+uint64_t producer_n_dropped(const Producer *producer) {
+        SmbArea area = producer->area;
+
+        return producer->has_memory && area.control ? smb_n_dropped(&area) : 0;
+}
+
+void producer_register_writer(Producer *producer, uint16_t writer_id, uint16_t target_buffer) {
+        if (producer->options.is_native || writer_id == 0 || writer_id > SMB_WRITER_MAX)
+                return;
+        if (!producer->writer_buffers)
+                producer->writer_buffers = calloc(SMB_WRITER_MAX + 1, sizeof(uint16_t));
+        if (producer->writer_buffers)
+                producer->writer_buffers[writer_id] = target_buffer;
+}
+
+/* 0: none, or not known. */
+static uint16_t producer_writer_buffer(Producer *producer, uint16_t writer_id) {
+        if (producer->area.control)
+                return smb_writer_buffer(&producer->area, writer_id);
+        if (!producer->writer_buffers || writer_id > SMB_WRITER_MAX)
+                return 0;
+        return producer->writer_buffers[writer_id];
+}
+
+/* The buffer, if one of the producer's instances may write there now. */
+static SessionBuffer *producer_target(const Producer *producer, uint16_t target) {
+        SessionBuffer *buffer = service_find_buffer(producer->service, target);
+        const SourceInstance *instance;
+
+        if (!buffer)
+                return NULL;
+        list_for_each (instance, &producer->instances, producer_link)
+                if (instance->buffer == buffer && instance_is_live(instance))
+                        return buffer;
+        return NULL;
+}
+
+/* Which of the sessions a stray chunk or patch was meant for is unknown: all that this producer takes part in are
+ * told. */
+static void producer_count_stray(Producer *producer, bool is_patch) {
+        const SourceInstance *instance;
+        const Session *last = NULL;
+
+        list_for_each (instance, &producer->instances, producer_link) {
+                Session *session = instance->session;
+
+                if (session == last)
+                        continue;
+                last = session;
+                if (is_patch)
+                        session->patches_discarded++;
+                else
+                        session->chunks_discarded++;
+        }
+}
+
+static void
+producer_put_chunk(Producer *producer, const SessionBuffer *buffer, const SmbChunk *chunk) {
+        const ChunkOrigin origin = {
+                .producer_id = producer->id,
+                .writer_id = chunk->writer_id,
+                .identity = producer->identity,
+        };
+        const ChunkData data = {
+                .chunk_id = chunk->chunk_id,
+                .n_fragments = chunk->n_fragments,
+                .flags = chunk->flags,
+                .complete = chunk->complete,
+                .payload = chunk->payload,
+                .n_payload = chunk->n_payload,
+        };
+
+        /* A refusal is counted by the buffer. */
+        trace_buffer_put(buffer->buffer, &origin, &data);
+}
+
+/* `declared` is the buffer that came with a commit by RPC; 0 when only the writer says it. */
+static void
+producer_take_chunk(Producer *producer, uint32_t page, uint32_t chunk, uint16_t declared) {
+        const SessionBuffer *buffer = NULL;
+        SmbChunk taken;
+        uint16_t target;
+        int r;
+
+        r = smb_take_chunk(&producer->area, page, chunk, &taken);
+        if (r == SMB_E_INVALID)
+                producer_count_stray(producer, false);
+        if (r)
+                return;
+        target = producer_writer_buffer(producer, taken.writer_id);
+        if (!declared || !target || target == declared)
+                buffer = producer_target(producer, declared ?: target);
+        if (buffer)
+                producer_put_chunk(producer, buffer, &taken);
+        else
+                producer_count_stray(producer, false);
+        smb_release_chunk(&producer->area, &taken);
+}
+
+void producer_commit(Producer *producer, uint32_t page, uint32_t chunk, uint16_t target_buffer) {
+        if (producer->has_memory)
+                producer_take_chunk(producer, page, chunk, target_buffer);
+}
+
+void producer_patch(Producer *producer,
+                    uint16_t target_buffer,
+                    uint16_t writer_id,
+                    uint32_t chunk_id,
+                    uint16_t offset,
+                    const uint8_t data[static 4],
+                    bool more_patches) {
+        const SessionBuffer *buffer = producer_target(producer, target_buffer);
+
+        if (!buffer)
+                producer_count_stray(producer, true);
+        else
+                trace_buffer_patch(buffer->buffer,
+                                   producer->id,
+                                   writer_id,
+                                   chunk_id,
+                                   offset,
+                                   data,
+                                   more_patches);
+}
+
+static void producer_apply(Producer *producer, const SmbCommit *commit) {
+        if (commit->is_patch)
+                producer_patch(producer,
+                               producer_writer_buffer(producer, commit->writer_id),
+                               commit->writer_id,
+                               commit->chunk_id,
+                               commit->offset,
+                               commit->data,
+                               commit->more_patches);
+        else
+                producer_take_chunk(producer, commit->page, commit->chunk, 0);
+}
+
+/* Completed chunks that found no room in the ring. */
+static void producer_rescan(Producer *producer) {
+        for (uint32_t page = 0; page < producer->area.n_pages; page++) {
+                uint32_t n_chunks = smb_page_chunks(&producer->area, page);
+
+                for (uint32_t chunk = 0; chunk < n_chunks; chunk++)
+                        producer_take_chunk(producer, page, chunk, 0);
+        }
+}
+
+/* The smb layer ends this loop after one lap of the ring, however fast the producer fills it. */
+static size_t producer_drain_ring(Producer *producer) {
+        SmbCommit commit;
+        size_t n = 0;
+
+        for (; smb_next_commit(&producer->area, &commit) == 0; n++)
+                producer_apply(producer, &commit);
+        return n;
+}
+
+size_t producer_drain(Producer *producer) {
+        size_t n;
+
+        if (!producer->has_memory || !producer->area.control)
+                return 0;
+        n = producer_drain_ring(producer);
+        if (smb_take_rescan(&producer->area)) {
+                producer_rescan(producer);
+                n += 1 + producer_drain_ring(producer);
+        }
+        return n;
+}
+
+/* What is finished of a chunk that its writer still has. Perfetto's writers count a fragment before they write it, so
+ * their last one is left out. */
+static void producer_put_unfinished(Producer *producer, const Session *session, SmbChunk *chunk) {
+        const SessionBuffer *buffer =
+                producer_target(producer, producer_writer_buffer(producer, chunk->writer_id));
+
+        if (!buffer || (session && buffer->session != session))
+                return;
+        if (!chunk->complete && !producer->options.is_native) {
+                if (chunk->n_fragments < 2)
+                        return;
+                chunk->n_fragments--;
+                chunk->flags &= (uint8_t)~SMB_CHUNK_TO_BE_CONTINUED;
+        }
+        producer_put_chunk(producer, buffer, chunk);
+}
+
+void producer_scan(Producer *producer, const Session *session) {
+        if (!producer->has_memory)
+                return;
+        for (uint32_t page = 0; page < producer->area.n_pages; page++) {
+                uint32_t n_chunks = smb_page_chunks(&producer->area, page);
+
+                for (uint32_t chunk = 0; chunk < n_chunks; chunk++) {
+                        SmbChunk seen;
+
+                        if (producer->area.control)
+                                producer_take_chunk(producer, page, chunk, 0);
+                        if (smb_peek_chunk(&producer->area, page, chunk, &seen) == 0)
+                                producer_put_unfinished(producer, session, &seen);
+                }
+        }
+}
+
+static void producer_awaken(Producer *producer, uint64_t now) {
+        Service *service = producer->service;
+
+        if (list_is_linked(&producer->awake_link))
+                return;
+        smb_wake(&producer->area);
+        if (list_is_empty(&service->awake))
+                service->next_drain = now + PRODUCER_DRAIN_INTERVAL_NS;
+        list_append(&service->awake, &producer->awake_link);
+}
+
+void producer_doorbell(Producer *producer, uint64_t now) {
+        now = service_note_now(producer->service, now);
+        if (!producer->has_memory || !producer->area.control)
+                return;
+        producer_awaken(producer, now);
+        producer->n_quiet = 0;
+        producer_drain(producer);
+}
+
+void producer_look(Producer *producer) {
+        if (producer_drain(producer) > 0) {
+                producer->n_quiet = 0;
+                return;
+        }
+        if (++producer->n_quiet < QUIET_LOOKS)
+                return;
+
+        /* Something may come in just before `sleeping` is seen: then it did not ring. */
+        if (smb_prepare_sleep(&producer->area)) {
+                list_unlink(&producer->awake_link);
+                return;
+        }
+        smb_wake(&producer->area);
+        producer->n_quiet = 0;
+        producer_drain(producer);
+}

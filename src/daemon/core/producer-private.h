@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What the parts of the core know of a producer; not for transports.
+ */
+
+#include "config/config.h"
+#include "core/producer.h"
+#include "core/quota.h"
+#include "core/service-private.h"
+
+typedef struct ProducerSource {
+        char *name;
+        char **categories; /* NULL-terminated, or NULL */
+        bool no_flush;
+        bool clears_state; /* wants ClearIncrementalState */
+        Charge charge;     /* descriptor and category bytes */
+} ProducerSource;
+
+struct Producer {
+        Service *service;
+        List link;
+        uint64_t id;
+        Identity identity;
+        char *name;
+        ProducerOptions options;
+        const ProducerOps *ops;
+        void *peer;
+        Charge charge;
+
+        ProducerSource *sources[PRODUCER_SOURCES_MAX];
+        size_t n_sources;
+        List instances;
+        uint64_t last_flush_id; /* asked */
+        uint64_t last_round;    /* a session went over its producers */
+
+        /* The shared memory, from the first setup of a source on. */
+        SmbArea area;
+        bool has_memory;
+        Charge memory_charge;
+        uint16_t *
+                writer_buffers; /* Perfetto's protocol: by writer id, made with the first registration */
+
+        /* Awake: drained by service_tick() until it was quiet twice. */
+        List awake_link;
+        unsigned n_quiet;
+};
+
+enum {
+        _PRODUCER_MEMORY_E_SUCCESS,
+        PRODUCER_MEMORY_E_LIMIT, /* of the user's shared memory */
+};
+
+/* Makes the shared memory, unless it is there. The sizes come from the config's entry for this producer's name, else
+ * from its hints, else from the defaults. */
+int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfig *config);
+
+/* Takes what is committed. Returns how many entries there were. */
+size_t producer_drain(Producer *producer);
+
+/* Takes what was never committed, too: of writers to this session's buffers, or to any if NULL. */
+void producer_scan(Producer *producer, const Session *session);
+
+/* One look at a producer that is awake. */
+void producer_look(Producer *producer);
+
+/* Packets that the producer says it had no room for. */
+uint64_t producer_n_dropped(const Producer *producer);

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Registration and the routing of answers. What a producer registers is charged to its user; what it
+ * writes is the business of producer-memory.c.
+ */
+
+#include <assert.h>
+#include <errno.h>
+
+#include "core/policy.h"
+#include "core/producer-private.h"
+#include "core/session-private.h"
+#include "shared/error.h"
+#include "wire/wire-reader.h"
+
+/* Fields of perfetto.protos.DataSourceDescriptor. */
+enum {
+        DESCRIPTOR_NAME = 1,
+        DESCRIPTOR_HANDLES_CLEAR = 4,
+        DESCRIPTOR_NO_FLUSH = 9,
+};
+
+/* Printable ASCII without spaces at least at its ends: it goes into lists, logs and regular expressions. */
+static bool name_is_valid(const char *name, size_t max) {
+        size_t n = strnlen(name, max + 1);
+
+        if (n == 0 || n > max)
+                return false;
+        for (size_t i = 0; i < n; i++)
+                if (name[i] < ' ' || name[i] > '~')
+                        return false;
+        return true;
+}
+
+static ProducerSource *source_free(ProducerSource *source) {
+        if (!source)
+                return NULL;
+        charge_deinit(&source->charge);
+        strings_free(source->categories);
+        free(source->name);
+        free(source);
+        return NULL;
+}
+DEFINE_CLEANUP(ProducerSource *, source_free)
+
+/* Takes from the descriptor what the service acts on; false when the bytes are no descriptor of this source. */
+static bool source_read_descriptor(ProducerSource *source, const void *descriptor, size_t n) {
+        WireReader reader;
+        WireField field;
+        int r;
+
+        wire_reader_init(&reader, descriptor, n);
+        while ((r = wire_read(&reader, &field)) > 0) {
+                if (field.number == DESCRIPTOR_NAME &&
+                    (field.type != WIRE_BYTES || field.n_bytes != strlen(source->name) ||
+                     memcmp(field.data, source->name, field.n_bytes) != 0))
+                        return false;
+                if (field.number == DESCRIPTOR_HANDLES_CLEAR && field.type == WIRE_VARINT)
+                        source->clears_state = field.value;
+                if (field.number == DESCRIPTOR_NO_FLUSH && field.type == WIRE_VARINT)
+                        source->no_flush = source->no_flush || field.value;
+        }
+        return r == 0;
+}
+
+static uint64_t source_options_bytes(const SourceOptions *options) {
+        uint64_t n = sizeof(ProducerSource) + options->n_descriptor;
+
+        for (size_t i = 0; options->categories && options->categories[i]; i++)
+                n += strlen(options->categories[i]) + sizeof(char *) + 1;
+        return n;
+}
+
+static int source_new(ProducerSource **ret,
+                      const Producer *producer,
+                      const char *name,
+                      const SourceOptions *options) {
+        _cleanup_(source_freep) ProducerSource *source = NULL;
+        uint64_t n_bytes = source_options_bytes(options);
+        int r;
+
+        if (n_bytes > SOURCE_DESCRIPTOR_BYTES_MAX)
+                return PRODUCER_E_LIMIT;
+        source = calloc(1, sizeof(*source));
+        if (!source)
+                return -ENOMEM;
+        source->name = strdup(name);
+        if (!source->name)
+                return -ENOMEM;
+
+        r = quota_charge(&producer->service->quota,
+                         &source->charge,
+                         producer->identity.uid,
+                         QUOTA_DESCRIPTOR_BYTES,
+                         n_bytes);
+        if (r)
+                return r == QUOTA_E_EXCEEDED ? PRODUCER_E_LIMIT : error_fold(r);
+
+        source->no_flush = options->no_flush;
+        /* Without a descriptor nothing was said; native sources ignore what they have no use for. */
+        source->clears_state = !options->descriptor && producer->options.is_native;
+        if (options->descriptor &&
+            !source_read_descriptor(source, options->descriptor, options->n_descriptor))
+                return PRODUCER_E_INVALID;
+        if (options->categories) {
+                source->categories = strings_copy(options->categories);
+                if (!source->categories)
+                        return -ENOMEM;
+        }
+        *ret = TAKE(source);
+        return 0;
+}
+
+int producer_new(Producer **ret,
+                 Service *service,
+                 const Identity *identity,
+                 const char *name,
+                 const ProducerOptions *options,
+                 const ProducerOps *ops,
+                 void *peer) {
+        _cleanup_(producer_freep) Producer *producer = NULL;
+        int r;
+
+        if (!name_is_valid(name, PRODUCER_NAME_MAX))
+                return PRODUCER_E_INVALID;
+        if (service->n_producers >= SERVICE_PRODUCERS_MAX)
+                return PRODUCER_E_LIMIT;
+
+        producer = calloc(1, sizeof(*producer));
+        if (!producer)
+                return -ENOMEM;
+        producer->service = service;
+        producer->identity = *identity;
+        producer->options = *options;
+        producer->ops = ops;
+        producer->peer = peer;
+        list_init(&producer->link);
+        list_init(&producer->instances);
+        list_init(&producer->awake_link);
+
+        producer->name = strdup(name);
+        if (!producer->name)
+                return -ENOMEM;
+        r = quota_charge(&service->quota, &producer->charge, identity->uid, QUOTA_PRODUCERS, 1);
+        if (r)
+                return r == QUOTA_E_EXCEEDED ? PRODUCER_E_LIMIT : error_fold(r);
+
+        producer->id = ++service->last_producer_id;
+        list_append(&service->producers, &producer->link);
+        service->n_producers++;
+        service->n_producers_seen++;
+        *ret = TAKE(producer);
+        return 0;
+}
+
+/* Ends the producer's instances, of one source or (NULL) all. The time is not known here: the sessions look at their
+ * state with the next tick, which is due at once. */
+static void producer_end_instances(Producer *producer, const ProducerSource *source) {
+        SourceInstance *instance;
+
+        list_for_each (instance, &producer->instances, producer_link) {
+                if (source && instance->offered != source)
+                        continue;
+                instance->session->is_dirty = true;
+                instance_stopped(instance, NULL);
+        }
+}
+
+Producer *producer_free(Producer *producer) {
+        if (!producer)
+                return NULL;
+
+        if (producer->has_memory) {
+                producer_drain(producer);
+                producer_scan(producer, NULL);
+        }
+        producer_end_instances(producer, NULL);
+        if (list_is_linked(&producer->link)) {
+                service_producer_gone(producer->service, producer->id);
+                list_unlink(&producer->link);
+                producer->service->n_producers--;
+        }
+        list_unlink(&producer->awake_link);
+        for (size_t i = 0; i < producer->n_sources; i++)
+                source_free(producer->sources[i]);
+        producer->service->n_sources -= producer->n_sources;
+
+        charge_deinit(&producer->memory_charge);
+        charge_deinit(&producer->charge);
+        free(producer->writer_buffers);
+        free(producer->name);
+        free(producer);
+        return NULL;
+}
+
+static ssize_t producer_find_source(const Producer *producer, const char *name) {
+        for (size_t i = 0; i < producer->n_sources; i++)
+                if (streq(producer->sources[i]->name, name))
+                        return (ssize_t)i;
+        return -1;
+}
+
+/* New options for a source that it has: running instances go on. */
+static void producer_update_source(Producer *producer, size_t at, ProducerSource *source) {
+        ProducerSource *old = producer->sources[at];
+        SourceInstance *instance;
+
+        list_for_each (instance, &producer->instances, producer_link)
+                if (instance->offered == old)
+                        instance->offered = source;
+        producer->sources[at] = source;
+        source_free(old);
+}
+
+static void producer_offer(Producer *producer, ProducerSource *source, uint64_t now) {
+        Session *session;
+
+        list_for_each (session, &producer->service->sessions, link) {
+                session_match_source(session, producer, source);
+                session_progress(session, now);
+        }
+}
+
+int producer_add_source(Producer *producer,
+                        const char *name,
+                        const SourceOptions *options,
+                        uint64_t now) {
+        Service *service = producer->service;
+        _cleanup_(source_freep) ProducerSource *source = NULL;
+        ssize_t at;
+        int r;
+
+        now = service_note_now(service, now);
+        if (!name_is_valid(name, SOURCE_NAME_MAX))
+                return PRODUCER_E_INVALID;
+        if (!policy_may_register(&service->info, &producer->identity, name))
+                return PRODUCER_E_RESERVED;
+        at = producer_find_source(producer, name);
+        if (at < 0 && producer->n_sources >= PRODUCER_SOURCES_MAX)
+                return PRODUCER_E_LIMIT;
+
+        r = source_new(&source, producer, name, options);
+        if (r)
+                return r;
+        if (at >= 0) {
+                producer_update_source(producer, (size_t)at, TAKE(source));
+                return 0;
+        }
+        producer->sources[producer->n_sources++] = source;
+        service->n_sources++;
+        service->n_sources_seen++;
+        producer_offer(producer, TAKE(source), now);
+        return 0;
+}
+
+int producer_remove_source(Producer *producer, const char *name, uint64_t now) {
+        ssize_t at = producer_find_source(producer, name);
+        ProducerSource *source;
+        Session *session;
+
+        if (at < 0)
+                return PRODUCER_E_UNKNOWN;
+        now = service_note_now(producer->service, now);
+        source = producer->sources[at];
+        producer->sources[at] = producer->sources[--producer->n_sources];
+        producer->service->n_sources--;
+
+        if (producer->has_memory) {
+                producer_drain(producer);
+                producer_scan(producer, NULL);
+        }
+        producer_end_instances(producer, source);
+        source_free(source);
+        list_for_each (session, &producer->service->sessions, link)
+                session_progress(session, now);
+        return 0;
+}
+
+static SourceInstance *producer_find_instance(const Producer *producer, uint64_t id) {
+        SourceInstance *instance;
+
+        list_for_each (instance, &producer->instances, producer_link)
+                if (instance->id == id)
+                        return instance;
+        return NULL;
+}
+
+void producer_source_started(Producer *producer, uint64_t instance, uint64_t now) {
+        SourceInstance *found = producer_find_instance(producer, instance);
+
+        now = service_note_now(producer->service, now);
+        if (!found || found->state != INSTANCE_STARTING)
+                return;
+        instance_started(found);
+        session_progress(found->session, now);
+}
+
+void producer_source_failed(Producer *producer, uint64_t instance, const char *why, uint64_t now) {
+        SourceInstance *found = producer_find_instance(producer, instance);
+
+        now = service_note_now(producer->service, now);
+        if (!found)
+                return;
+        instance_stopped(found, why);
+        session_progress(found->session, now);
+}
+
+/* What the instance wrote last is committed before its answer: taken while the buffer is still the producer's. */
+void producer_source_stopped(Producer *producer, uint64_t instance, uint64_t now) {
+        SourceInstance *found = producer_find_instance(producer, instance);
+
+        now = service_note_now(producer->service, now);
+        if (!found)
+                return;
+        producer_drain(producer);
+        producer_scan(producer, found->session);
+        instance_stopped(found, NULL);
+        session_progress(found->session, now);
+}
+
+void producer_flushed(Producer *producer, uint64_t flush_id, uint64_t now) {
+        Session *session;
+        Flush *flush, *at;
+
+        now = service_note_now(producer->service, now);
+        list_for_each (session, &producer->service->sessions, link) {
+                bool is_ours = false;
+
+                list_for_each (flush, &session->flushes, link)
+                        is_ours = is_ours || flush->id == flush_id;
+                if (!is_ours)
+                        continue;
+
+                /* Who has flushed everything until now has done what older requests asked for. */
+                list_for_each (at, &session->flushes, link)
+                        if (at->id <= flush_id)
+                                flush_producer_done(at, producer);
+                session_progress(session, now);
+                return;
+        }
+}
+
+uint64_t producer_id(const Producer *producer) {
+        return producer->id;
+}
+
+const char *producer_name(const Producer *producer) {
+        return producer->name;
+}
+
+const Identity *producer_identity(const Producer *producer) {
+        return &producer->identity;
+}
+
+size_t producer_memory_bytes(const Producer *producer) {
+        return producer->has_memory ? producer->area.n_bytes : 0;
+}
+
+size_t producer_n_sources(const Producer *producer) {
+        return producer->n_sources;
+}
+
+const char *producer_source_name(const Producer *producer, size_t i) {
+        return producer->sources[i]->name;
+}
+
+const char *const *producer_source_categories(const Producer *producer, size_t i) {
+        return (const char *const *)producer->sources[i]->categories;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Open addressing with linear probing; grows at half full; nothing is ever removed. Producer ids count up
+ * from 1 and never come near 2^48, so that producer and writer fit one key.
+ */
+
+#include <errno.h>
+
+#include "core/sequence-ids.h"
+#include "core/service.h"
+
+#define SLOTS_FIRST 64
+
+static size_t key_hash(uint64_t key) {
+        return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20);
+}
+
+static SequenceIdsSlot *slots_find(SequenceIdsSlot *slots, size_t n_slots, uint64_t key) {
+        size_t i = key_hash(key) & (n_slots - 1);
+
+        while (slots[i].sequence != 0 && slots[i].key != key)
+                i = (i + 1) & (n_slots - 1);
+        return &slots[i];
+}
+
+static int sequence_ids_grow(SequenceIds *ids) {
+        size_t n_slots = ids->n_slots ? ids->n_slots * 2 : SLOTS_FIRST;
+        SequenceIdsSlot *slots;
+
+        slots = calloc(n_slots, sizeof(*slots));
+        if (!slots)
+                return -ENOMEM;
+        for (size_t i = 0; i < ids->n_slots; i++)
+                if (ids->slots[i].sequence != 0)
+                        *slots_find(slots, n_slots, ids->slots[i].key) = ids->slots[i];
+        free(ids->slots);
+        ids->slots = slots;
+        ids->n_slots = n_slots;
+        return 0;
+}
+
+int sequence_ids_get(SequenceIds *ids, uint64_t producer_id, uint16_t writer_id, uint32_t *ret) {
+        uint64_t key = producer_id << 16 | writer_id;
+        SequenceIdsSlot *slot;
+        int r;
+
+        if (ids->n * 2 >= ids->n_slots) {
+                r = sequence_ids_grow(ids);
+                if (r < 0)
+                        return r;
+        }
+        slot = slots_find(ids->slots, ids->n_slots, key);
+        if (slot->sequence == 0) {
+                if (ids->n >= SESSION_SEQUENCES_MAX)
+                        return SEQUENCE_IDS_E_LIMIT;
+                *slot = (SequenceIdsSlot){ .key = key,
+                                           .sequence = SEQUENCE_SERVICE + (uint32_t)++ids->n };
+        }
+        *ret = slot->sequence;
+        return 0;
+}
+
+void sequence_ids_deinit(SequenceIds *ids) {
+        free(ids->slots);
+        *ids = (SequenceIds){};
+}

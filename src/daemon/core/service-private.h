@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What the parts of the core know of the service; not for transports.
+ */
+
+#include "core/quota.h"
+#include "core/service.h"
+
+typedef struct SessionBuffer SessionBuffer;
+
+#define SERVICE_BUFFER_IDS (UINT16_MAX + 1)
+
+struct Service {
+        ServiceInfo info;
+        const ServiceOps *ops;
+        void *userdata;
+        uint64_t now; /* the latest that anybody told */
+        uint64_t settled_at;
+
+        Quota quota;
+        List sessions, producers;
+        List awake; /* producers that are looked at every PRODUCER_DRAIN_INTERVAL_NS */
+        uint64_t next_drain;
+        size_t n_sessions, n_producers, n_sources, n_buffers;
+        uint64_t n_producers_seen, n_sources_seen;
+        uint64_t last_session_id, last_producer_id, last_instance_id, last_flush_id;
+        uint64_t last_round;
+
+        Activatable *activatables;
+        size_t n_activatables;
+
+        SessionBuffer **buffers; /* by buffer id; [0] stays empty */
+        uint16_t last_buffer_id;
+};
+
+/* Time never goes back, whatever a caller says. */
+uint64_t service_note_now(Service *service, uint64_t now);
+
+/* Takes the next free buffer id for the buffer. Ids are used round robin, so that what a producer still writes to a
+ * freed one does not land in another session's. */
+uint16_t service_claim_buffer_id(Service *service, SessionBuffer *buffer);
+void service_release_buffer_id(Service *service, uint16_t id);
+SessionBuffer *service_find_buffer(Service *service, uint16_t id);
+
+/* The number of an activatable producer that offers the source; -1 for none. */
+ssize_t service_find_activatable(Service *service, const char *source);
+
+/* Nothing more will come from it: buffers stop waiting for the rest of its packets. */
+void service_producer_gone(Service *service, uint64_t producer_id);
+
+/* NULL-terminated arrays. The copy is NULL when memory ran out. */
+char **strings_copy(const char *const strings[]);
+void strings_free(char **strings);

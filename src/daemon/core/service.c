@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The service holds lists and numbers; what happens, happens in producers and sessions. Their waits are
+ * polled: the next deadline is the least of all sessions' (there are at most SERVICE_SESSIONS_MAX) and of the
+ * common drain of awake producers, so that thousands of sleeping producers cost nothing.
+ */
+
+#include <assert.h>
+#include <errno.h>
+
+#include "core/producer-private.h"
+#include "core/service-private.h"
+#include "core/session-private.h"
+
+uint64_t service_note_now(Service *service, uint64_t now) {
+        service->now = MAX(service->now, now);
+        return service->now;
+}
+
+int service_new(Service **ret,
+                const ServiceInfo *info,
+                const ServiceOps *ops,
+                void *userdata,
+                uint64_t now) {
+        _cleanup_(service_freep) Service *service = NULL;
+
+        service = calloc(1, sizeof(*service));
+        if (!service)
+                return -ENOMEM;
+        service->info = *info;
+        service->ops = ops;
+        service->userdata = userdata;
+        service->now = now;
+        service->settled_at = now + SERVICE_SETTLE_NS;
+        service->next_drain = UINT64_MAX;
+        quota_init(&service->quota);
+        list_init(&service->sessions);
+        list_init(&service->producers);
+        list_init(&service->awake);
+
+        /* Half a megabyte of address space; only pages with buffers in them become memory. */
+        service->buffers = calloc(SERVICE_BUFFER_IDS, sizeof(*service->buffers));
+        if (!service->buffers)
+                return -ENOMEM;
+
+        *ret = TAKE(service);
+        return 0;
+}
+
+void strings_free(char **strings) {
+        for (size_t i = 0; strings && strings[i]; i++)
+                free(strings[i]);
+        free(strings);
+}
+
+Service *service_free(Service *service) {
+        if (!service)
+                return NULL;
+        assert(list_is_empty(&service->sessions));
+        assert(list_is_empty(&service->producers));
+
+        for (size_t i = 0; i < service->n_activatables; i++) {
+                free(service->activatables[i].name);
+                strings_free(service->activatables[i].sources);
+        }
+        free(service->activatables);
+        free(service->buffers);
+        free(service);
+        return NULL;
+}
+
+char **strings_copy(const char *const strings[]) {
+        size_t n = 0;
+        char **copy;
+
+        while (strings[n])
+                n++;
+        copy = calloc(n + 1, sizeof(*copy));
+        for (size_t i = 0; copy && i < n; i++) {
+                copy[i] = strdup(strings[i]);
+                if (!copy[i]) {
+                        strings_free(copy);
+                        return NULL;
+                }
+        }
+        return copy;
+}
+
+int service_add_activatable(Service *service, const char *name, const char *const sources[]) {
+        size_t n = service->n_activatables;
+        Activatable *grown, added;
+
+        grown = reallocarray(service->activatables, n + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        service->activatables = grown;
+
+        added.name = strdup(name);
+        added.sources = strings_copy(sources);
+        if (!added.name || !added.sources) {
+                free(added.name);
+                strings_free(added.sources);
+                return -ENOMEM;
+        }
+        service->activatables[service->n_activatables++] = added;
+        return 0;
+}
+
+const Activatable *service_activatables(Service *service, size_t *ret_n) {
+        *ret_n = service->n_activatables;
+        return service->activatables;
+}
+
+ssize_t service_find_activatable(Service *service, const char *source) {
+        for (size_t i = 0; i < service->n_activatables; i++)
+                for (char **at = service->activatables[i].sources; *at; at++)
+                        if (streq(*at, source))
+                                return (ssize_t)i;
+        return -1;
+}
+
+bool service_can_activate(Service *service, const char *source) {
+        return service_find_activatable(service, source) >= 0;
+}
+
+void service_activation_failed(Service *service, size_t index, const char *why, uint64_t now) {
+        Session *session;
+
+        now = service_note_now(service, now);
+        list_for_each (session, &service->sessions, link) {
+                session_give_up_on(session, (ssize_t)index, why);
+                session_progress(session, now);
+        }
+}
+
+void service_producer_gone(Service *service, uint64_t producer_id) {
+        const Session *session;
+
+        list_for_each (session, &service->sessions, link)
+                for (size_t i = 0; i < session->n_buffers; i++)
+                        trace_buffer_producer_gone(session->buffers[i].buffer, producer_id);
+}
+
+uint16_t service_claim_buffer_id(Service *service, SessionBuffer *buffer) {
+        uint16_t id = service->last_buffer_id;
+
+        /* SERVICE_SESSIONS_MAX times SESSION_BUFFERS_MAX is far below the number of ids: one is free. */
+        static_assert(SERVICE_SESSIONS_MAX * SESSION_BUFFERS_MAX < UINT16_MAX, "ids must suffice");
+        do
+                id++;
+        while (id == 0 || service->buffers[id]);
+
+        service->buffers[id] = buffer;
+        service->last_buffer_id = id;
+        service->n_buffers++;
+        return id;
+}
+
+void service_release_buffer_id(Service *service, uint16_t id) {
+        if (id == 0)
+                return;
+        service->buffers[id] = NULL;
+        service->n_buffers--;
+}
+
+SessionBuffer *service_find_buffer(Service *service, uint16_t id) {
+        return service->buffers[id];
+}
+
+uint64_t service_next_deadline(Service *service) {
+        uint64_t next = list_is_empty(&service->awake) ? UINT64_MAX : service->next_drain;
+        const Session *session;
+
+        list_for_each (session, &service->sessions, link)
+                next = MIN(next, session_next_deadline(session));
+        return next;
+}
+
+static void service_look_at_awake(Service *service, uint64_t now) {
+        Producer *producer;
+
+        if (list_is_empty(&service->awake) || now < service->next_drain)
+                return;
+        list_for_each (producer, &service->awake, awake_link)
+                producer_look(producer);
+        service->next_drain = now + PRODUCER_DRAIN_INTERVAL_NS;
+}
+
+void service_tick(Service *service, uint64_t now) {
+        Session *session;
+
+        now = service_note_now(service, now);
+        service_look_at_awake(service, now);
+        list_for_each (session, &service->sessions, link)
+                session_tick(session, now);
+}
+
+size_t service_n_sessions(Service *service) {
+        return service->n_sessions;
+}
+
+size_t service_n_producers(Service *service) {
+        return service->n_producers;
+}
+
+Session *service_find_session(Service *service, uint64_t id) {
+        Session *session;
+
+        list_for_each (session, &service->sessions, link)
+                if (session->id == id)
+                        return session;
+        return NULL;
+}
+
+/* A name is unique among sessions that run; among the stopped ones the youngest is meant. */
+Session *service_find_session_by_name(Service *service, const char *name) {
+        Session *session, *found = NULL;
+
+        list_for_each (session, &service->sessions, link) {
+                if (!name[0] || !streq(session_name(session), name))
+                        continue;
+                if (session->state != SESSION_STOPPED)
+                        return session;
+                found = session;
+        }
+        return found;
+}
+
+Session *service_next_session(Service *service, Session *after) {
+        List *link = after ? after->link.next : service->sessions.next;
+
+        return link == &service->sessions ? NULL : list_entry(link, Session, link);
+}
+
+Producer *service_next_producer(Service *service, Producer *after) {
+        List *link = after ? after->link.next : service->producers.next;
+
+        return link == &service->producers ? NULL : list_entry(link, Producer, link);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Which data sources of which producers take part in a session: those of the config's name, of a producer that
+ * its filters let through and that the session's owner may record. The same question is asked when a session
+ * comes and when a source comes.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "core/policy.h"
+#include "core/session-private.h"
+
+static bool source_takes_producer(const SessionSource *source, const char *producer) {
+        const Perfetto__Protos__TraceConfig__DataSource *pb = source->pb;
+
+        if (pb->n_producer_name_filter == 0 && source->n_filters == 0)
+                return true;
+        for (size_t i = 0; i < pb->n_producer_name_filter; i++)
+                if (streq(pb->producer_name_filter[i], producer))
+                        return true;
+        for (size_t i = 0; i < source->n_filters; i++)
+                if (regexec(&source->filters[i], producer, 0, NULL, 0) == 0)
+                        return true;
+        return false;
+}
+
+/* Ended instances are kept for people to see, but not for ever: programs come and go. */
+static void session_prune_instances(Session *session) {
+        SourceInstance *instance;
+
+        list_for_each (instance, &session->instances, session_link) {
+                if (session->n_gone <= SESSION_GONE_MAX)
+                        return;
+                if (instance->state == INSTANCE_STOPPED)
+                        instance_free(instance);
+        }
+}
+
+/* Joins the source; a failure of one is told in its place and does not end the session. */
+static void source_join(SessionSource *source, Producer *producer, ProducerSource *offered) {
+        Session *session = source->session;
+        SourceInstance *instance;
+        int r;
+
+        if (session->n_instances - session->n_gone >= SESSION_INSTANCES_MAX) {
+                snprintf(source->why,
+                         sizeof(source->why),
+                         "some are left out: the session is at its limit SESSION_INSTANCES_MAX");
+                return;
+        }
+        session_prune_instances(session);
+        r = instance_new(&instance, session, source, producer, offered);
+        if (r < 0) {
+                snprintf(source->why, sizeof(source->why), "%s", strerror(-r));
+                return;
+        }
+        source->awaited = -1;
+        source->why[0] = 0;
+        if (session_is_running(session) && instance_is_live(instance))
+                instance_start(instance);
+        session_changed(session);
+}
+
+void session_match_source(Session *session, Producer *producer, ProducerSource *offered) {
+        const Service *service = session->service;
+        bool may = policy_may_record(&service->info, &session->options, &producer->identity);
+
+        if (!session_is_open(session))
+                return;
+        for (size_t i = 0; i < session->n_sources; i++) {
+                SessionSource *source = &session->sources[i];
+
+                if (!streq(source->pb->config->name, offered->name))
+                        continue;
+                if (may && source_takes_producer(source, producer->name)) {
+                        source_join(source, producer, offered);
+                } else if (source->awaited >= 0) {
+                        /* It came, but not for this session: nobody else will. */
+                        source->awaited = -1;
+                        snprintf(source->why,
+                                 sizeof(source->why),
+                                 may ? "its producer is not one that the filters name"
+                                     : "its producer runs as another user: needs scope \"system\"");
+                }
+        }
+}
+
+void session_match_all(Session *session) {
+        Producer *producer;
+
+        list_for_each (producer, &session->service->producers, link)
+                for (size_t i = 0; i < producer->n_sources; i++)
+                        session_match_source(session, producer, producer->sources[i]);
+}
+
+/* Asks once for each activatable producer, however many of its sources are wanted. */
+void session_activate_missing(Session *session) {
+        Service *service = session->service;
+
+        for (size_t i = 0; i < session->n_sources; i++) {
+                SessionSource *source = &session->sources[i];
+
+                if (source->n_instances == 0)
+                        source->awaited =
+                                service_find_activatable(service, source->pb->config->name);
+        }
+        for (size_t at = 0; at < service->n_activatables; at++)
+                for (size_t i = 0; i < session->n_sources; i++) {
+                        if (session->sources[i].awaited != (ssize_t)at)
+                                continue;
+                        service->ops->activate(service->userdata, at);
+                        break;
+                }
+}
+
+bool session_awaits_producer(const Session *session) {
+        for (size_t i = 0; i < session->n_sources; i++)
+                if (session->sources[i].awaited >= 0)
+                        return true;
+        return false;
+}
+
+void session_give_up_on(Session *session, ssize_t activatable, const char *why) {
+        for (size_t i = 0; i < session->n_sources; i++) {
+                SessionSource *source = &session->sources[i];
+
+                if (source->awaited < 0 || (activatable >= 0 && source->awaited != activatable))
+                        continue;
+                source->awaited = -1;
+                snprintf(source->why, sizeof(source->why), "%s", why);
+                session_changed(session);
+        }
+}
+
+static bool instance_wants_clear(const SourceInstance *instance) {
+        return instance_is_live(instance) && instance->state == INSTANCE_STARTED &&
+               instance->offered->clears_state;
+}
+
+static size_t
+session_collect_clears(const Session *session, const Producer *producer, uint64_t *instances) {
+        const SourceInstance *instance;
+        size_t n = 0;
+
+        list_for_each (instance, &producer->instances, producer_link)
+                if (instance->session == session && instance_wants_clear(instance))
+                        instances[n++] = instance->id;
+        return n;
+}
+
+void session_clear_incremental_state(Session *session) {
+        _cleanup_(freep) uint64_t *instances = calloc(session->n_instances + 1, sizeof(*instances));
+        uint64_t round = ++session->service->last_round;
+        SourceInstance *instance;
+
+        /* Out of memory: the next period tries again. */
+        if (!instances)
+                return;
+        list_for_each (instance, &session->instances, session_link) {
+                Producer *producer = instance->producer;
+
+                if (!instance_wants_clear(instance) || producer->last_round == round)
+                        continue;
+                producer->last_round = round;
+                producer->ops->clear_incremental_state(
+                        producer->peer,
+                        instances,
+                        session_collect_clears(session, producer, instances));
+        }
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Making a session, and its end. Everything that can fail is done before the first producer hears of it.
+ */
+
+#include <errno.h>
+
+#include "core/session-private.h"
+#include "shared/error.h"
+
+static int session_charge(Session *session, SessionError *error) {
+        int r;
+
+        r = quota_charge(&session->service->quota,
+                         &session->charge,
+                         session->options.owner.uid,
+                         QUOTA_SESSIONS,
+                         1);
+        if (r == QUOTA_E_EXCEEDED)
+                return session_error(error,
+                                     SESSION_E_LIMIT,
+                                     "too many sessions: %s",
+                                     quota_limit_name(QUOTA_SESSIONS));
+        return r;
+}
+
+static int session_add_buffer(Session *session,
+                              const Perfetto__Protos__TraceConfig__BufferConfig *config,
+                              SessionError *error) {
+        SessionBuffer *buffer = &session->buffers[session->n_buffers];
+        TraceBufferPolicy policy =
+                config->fill_policy ==
+                                PERFETTO__PROTOS__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD
+                        ? TRACE_BUFFER_DISCARD
+                        : TRACE_BUFFER_RING;
+        uint64_t n_bytes = session_buffer_bytes(config);
+        int r;
+
+        buffer->session = session;
+        r = quota_charge(&session->service->quota,
+                         &buffer->charge,
+                         session->options.owner.uid,
+                         QUOTA_BUFFER_BYTES,
+                         n_bytes);
+        if (r == QUOTA_E_EXCEEDED)
+                return session_error(error,
+                                     SESSION_E_LIMIT,
+                                     "too large buffers: %s",
+                                     quota_limit_name(QUOTA_BUFFER_BYTES));
+        if (r < 0)
+                return r;
+        r = trace_buffer_new(&buffer->buffer, n_bytes, 0, policy);
+        if (r) {
+                charge_deinit(&buffer->charge);
+                return error_fold(r);
+        }
+        buffer->id = service_claim_buffer_id(session->service, buffer);
+        session->n_buffers++;
+        return 0;
+}
+
+static int session_add_buffers(Session *session,
+                               const Perfetto__Protos__TraceConfig *config,
+                               SessionError *error) {
+        session->buffers = calloc(config->n_buffers, sizeof(*session->buffers));
+        if (!session->buffers)
+                return -ENOMEM;
+        for (size_t i = 0; i < config->n_buffers; i++) {
+                int r = session_add_buffer(session, config->buffers[i], error);
+
+                if (r)
+                        return r;
+        }
+        return 0;
+}
+
+static int session_add_sources(Session *session, const Perfetto__Protos__TraceConfig *config) {
+        session->sources = calloc(config->n_data_sources, sizeof(*session->sources));
+        if (!session->sources)
+                return -ENOMEM;
+        for (size_t i = 0; i < config->n_data_sources; i++) {
+                SessionSource *source = &session->sources[i];
+                char why[128];
+                int r;
+
+                source->session = session;
+                source->index = i;
+                source->pb = config->data_sources[i];
+                source->awaited = -1;
+                source->buffer =
+                        &session->buffers[session_target_buffer(config, source->pb->config)];
+                r = session_compile_filters(&source->filters, &source->n_filters, source->pb, why);
+                if (r < 0)
+                        return r;
+                session->n_sources++;
+        }
+        return 0;
+}
+
+static void session_choose_uuid(Session *session, const Perfetto__Protos__TraceConfig *config) {
+        if (config->has_trace_uuid_msb && config->has_trace_uuid_lsb) {
+                session->uuid[0] = (uint64_t)config->trace_uuid_msb;
+                session->uuid[1] = (uint64_t)config->trace_uuid_lsb;
+        } else {
+                session->service->ops->random(
+                        session->service->userdata, session->uuid, sizeof(session->uuid));
+        }
+}
+
+static void session_register(Session *session) {
+        Service *service = session->service;
+
+        session->id = ++service->last_session_id;
+        list_append(&service->sessions, &session->link);
+        service->n_sessions++;
+}
+
+static int session_allocate(Session **ret,
+                            Service *service,
+                            const SessionOptions *options,
+                            const SessionOps *ops,
+                            void *peer) {
+        Session *session = calloc(1, sizeof(*session));
+
+        if (!session)
+                return -ENOMEM;
+        session->service = service;
+        session->options = *options;
+        session->ops = ops;
+        session->peer = peer;
+        session->is_quiet = true;
+        list_init(&session->link);
+        list_init(&session->instances);
+        list_init(&session->flushes);
+        for (size_t i = 0; i < _SESSION_TIMER_N; i++)
+                session->timers[i] = UINT64_MAX;
+        *ret = session;
+        return 0;
+}
+
+int session_new(Session **ret,
+                Service *service,
+                Config *config,
+                const SessionOptions *options,
+                const SessionOps *ops,
+                void *peer,
+                SessionError *error,
+                uint64_t now) {
+        _cleanup_(session_freep) Session *session = NULL;
+        int r;
+
+        service_note_now(service, now);
+        r = session_check(service, config, options, error);
+        if (r)
+                return r;
+        r = session_allocate(&session, service, options, ops, peer);
+        if (r < 0)
+                return r;
+        r = session_charge(session, error);
+        if (r)
+                return r;
+        r = session_add_buffers(session, config->pb, error);
+        if (r)
+                return r;
+        r = session_add_sources(session, config->pb);
+        if (r < 0)
+                return r;
+
+        session_choose_uuid(session, config->pb);
+        session_register(session);
+        session->config = config;
+        session_match_all(session);
+        session->is_quiet = false;
+        *ret = TAKE(session);
+        return 0;
+}
+
+static void session_end_instances(Session *session) {
+        SourceInstance *instance;
+
+        list_for_each (instance, &session->instances, session_link) {
+                if (instance_is_live(instance))
+                        instance_stop(instance);
+                instance_free(instance);
+        }
+}
+
+static void session_free_buffers(Session *session) {
+        for (size_t i = 0; i < session->n_buffers; i++) {
+                service_release_buffer_id(session->service, session->buffers[i].id);
+                trace_buffer_free(session->buffers[i].buffer);
+                charge_deinit(&session->buffers[i].charge);
+        }
+        free(session->buffers);
+}
+
+Session *session_free(Session *session) {
+        Flush *flush;
+
+        if (!session)
+                return NULL;
+
+        session->is_quiet = true;
+        list_for_each (flush, &session->flushes, link)
+                flush_finish(flush, SESSION_E_STATE);
+        session_end_instances(session);
+        session_free_buffers(session);
+        for (size_t i = 0; i < session->n_sources; i++)
+                session_free_filters(session->sources[i].filters, session->sources[i].n_filters);
+        free(session->sources);
+        if (list_is_linked(&session->link)) {
+                list_unlink(&session->link);
+                session->service->n_sessions--;
+        }
+
+        sequence_ids_deinit(&session->reader.sequences);
+        event_list_clear(&session->events);
+        charge_deinit(&session->charge);
+        config_free(session->config);
+        free(session);
+        return NULL;
+}
+
+/*
+ * What there is to see
+ */
+
+uint64_t session_id(const Session *session) {
+        return session->id;
+}
+
+SessionState session_state(const Session *session) {
+        return session->state;
+}
+
+const char *session_stop_reason(const Session *session) {
+        return session->stop_reason;
+}
+
+const char *session_name(const Session *session) {
+        return session->config->pb->unique_session_name ?: "";
+}
+
+const SessionOptions *session_options(const Session *session) {
+        return &session->options;
+}
+
+const Config *session_config(const Session *session) {
+        return session->config;
+}
+
+uint64_t session_stopped_at(const Session *session) {
+        return session->stopped_at;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What the parts of a session know of each other; not for transports.
+ *
+ *      session.c        life: states, timers, stop
+ *      session-new.c    making one, and its end
+ *      session-check.c  what a config may ask for
+ *      session-match.c  which sources of which producers take part
+ *      session-read.c   read-out
+ */
+
+#include <regex.h>
+
+#include "core/flush.h"
+#include "core/sequence-ids.h"
+#include "core/service-packets.h"
+#include "core/session.h"
+#include "core/source-instance.h"
+
+struct SessionBuffer {
+        Session *session;
+        TraceBuffer *buffer;
+        uint16_t id; /* what producers call it; 0: none yet */
+        Charge charge;
+};
+
+/* One data_sources entry of the config. */
+struct SessionSource {
+        Session *session;
+        size_t index;
+        const Perfetto__Protos__TraceConfig__DataSource *pb;
+        SessionBuffer *buffer;
+        regex_t *filters; /* compiled producer_name_regex_filter */
+        size_t n_filters;
+        size_t n_instances;           /* ever, and still shown; 0: missing */
+        ssize_t awaited;              /* the activatable producer that should bring it, or -1 */
+        char why[INSTANCE_WHY_BYTES]; /* why it is missing, if there is more to say */
+};
+
+typedef enum SessionTimer {
+        SESSION_TIMER_SETTLE,   /* the service is old enough */
+        SESSION_TIMER_START,    /* starts and activations are overdue */
+        SESSION_TIMER_DURATION, /* recorded long enough */
+        SESSION_TIMER_FLUSH,    /* periodic flush */
+        SESSION_TIMER_CLEAR,    /* periodic clearing of incremental state */
+        SESSION_TIMER_SNAPSHOT, /* periodic clock snapshot */
+        SESSION_TIMER_OUTPUT,   /* a piece for the output */
+        SESSION_TIMER_STOP,     /* stops are overdue */
+        _SESSION_TIMER_N,
+} SessionTimer;
+
+/* As perfetto.protos.TraceStats.FinalFlushOutcome. */
+typedef enum FinalFlush {
+        FINAL_FLUSH_NONE,
+        FINAL_FLUSH_SUCCEEDED,
+        FINAL_FLUSH_FAILED,
+} FinalFlush;
+
+/* Where the read-out stands. */
+typedef struct SessionReader {
+        bool in_pass;
+        bool is_last_pass;  /* it began when the session had stopped */
+        bool has_packets;   /* this pass found some */
+        bool is_finished;   /* everything is read */
+        bool is_full;       /* max_file_size_bytes */
+        bool said_preamble; /* config, uuid, system info */
+        bool stats_due, marker_due;
+        size_t buffer; /* being read */
+        SequenceIds sequences;
+        uint64_t n_invalid; /* packets dropped: malformed or forged */
+        uint64_t n_bytes;   /* given out */
+} SessionReader;
+
+struct Session {
+        Service *service;
+        List link;
+        uint64_t id;
+        SessionState state;
+        SessionOptions options;
+        const SessionOps *ops;
+        void *peer;
+        Config *config;
+        Charge charge;
+        bool is_quiet; /* within session_new() or session_free(): no SessionOps */
+        bool is_dirty; /* something happened at an unknown time: the next tick looks */
+        char stop_reason[128];
+        uint64_t stopped_at;
+        uint64_t timers[_SESSION_TIMER_N]; /* UINT64_MAX: off */
+
+        SessionBuffer *buffers;
+        size_t n_buffers;
+        SessionSource *sources;
+        size_t n_sources;
+        List instances;
+        size_t n_instances, n_gone;
+
+        List flushes;
+        size_t n_flushes;
+        uint64_t flushes_requested, flushes_succeeded, flushes_failed;
+        FinalFlush final_flush;
+        bool has_periodic_flush; /* one that nobody has answered yet */
+
+        uint64_t uuid[2];
+        ClockRing clocks;
+        EventList events;
+        bool said_all_started;
+        uint64_t chunks_discarded,
+                patches_discarded;  /* of producers in this session, for no buffer of theirs */
+        uint64_t producers_dropped; /* lost packets told by producers that are gone */
+        SessionReader reader;
+};
+
+#define SESSION_GONE_MAX 64 /* ended instances that are kept for people to see */
+
+/* session.c */
+void session_changed(Session *session);
+/* Goes on to the next state when what was awaited is there. */
+void session_progress(Session *session, uint64_t now);
+void session_tick(Session *session, uint64_t now);
+uint64_t session_next_deadline(const Session *session);
+bool session_is_running(const Session *session); /* sources that appear are started at once */
+bool session_is_open(const Session *session);    /* sources that appear can join */
+void session_drain(Session *session);
+uint64_t session_stop_timeout_ns(const Session *session);
+uint64_t session_flush_timeout_ns(const Session *session);
+
+/* session-check.c */
+int session_error(SessionError *error, int outcome, const char *format, ...) _printf_(3, 4);
+ssize_t session_target_buffer(const Perfetto__Protos__TraceConfig *config,
+                              const Perfetto__Protos__DataSourceConfig *source);
+uint64_t session_buffer_bytes(const Perfetto__Protos__TraceConfig__BufferConfig *buffer);
+int session_compile_filters(regex_t **ret,
+                            size_t *ret_n,
+                            const Perfetto__Protos__TraceConfig__DataSource *source,
+                            char ret_why[static 128]);
+void session_free_filters(regex_t *filters, size_t n);
+
+/* session-match.c */
+void session_match_all(Session *session);
+void session_match_source(Session *session, Producer *producer, ProducerSource *offered);
+void session_activate_missing(Session *session);
+void session_clear_incremental_state(Session *session);
+bool session_awaits_producer(const Session *session);
+void session_give_up_on(Session *session, ssize_t activatable, const char *why);
+
+/* session-stats.c */
+void session_put_stats(const Session *session, WireWriter *writer);

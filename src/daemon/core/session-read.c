@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Read-out, in passes
+ *
+ * A pass says first what the service has to say, then goes through the buffers in the config's order until each
+ * has nothing more to give. A read that is cut short by max_bytes goes on in the same pass. The pass that begins after
+ * the session has stopped is the last one, and ends with the statistics. Packets of producers are copied as
+ * they are, with the trusted fields behind them: a reader takes the last one of a field.
+ */
+
+#include <errno.h>
+
+#include "core/packet-check.h"
+#include "core/session-private.h"
+#include "shared/error.h"
+
+#define TRACE_PACKET_TAG 0x0a /* field 1 of perfetto.protos.Trace, length-delimited */
+#define FRAME_BYTES_MAX  (1 + WIRE_VARINT_MAX)
+
+/* Of max_file_size_bytes, kept for the packets that end a trace. */
+#define END_BYTES        512
+#define END_BYTES_BUFFER 160
+
+static const Perfetto__Protos__TraceConfig__BuiltinDataSource *
+session_builtin(const Session *session) {
+        static const Perfetto__Protos__TraceConfig__BuiltinDataSource defaults =
+                PERFETTO__PROTOS__TRACE_CONFIG__BUILTIN_DATA_SOURCE__INIT;
+
+        return session->config->pb->builtin_data_sources ?: &defaults;
+}
+
+/*
+ * Room: what one read, and one file, may have
+ */
+
+typedef struct Room {
+        Bytes *out;
+        size_t start;     /* bytes before this read */
+        size_t max_bytes; /* of this read */
+} Room;
+
+static bool room_is_used_up(const Room *room) {
+        return room->out->n - room->start >= room->max_bytes;
+}
+
+static uint64_t session_file_limit(const Session *session) {
+        uint64_t limit = session->config->pb->max_file_size_bytes;
+
+        return session->options.has_output && limit > 0 ? limit : UINT64_MAX;
+}
+
+/* The limit for what producers wrote: the end of the trace must fit behind it. */
+static uint64_t session_packets_limit(const Session *session) {
+        uint64_t limit = session_file_limit(session);
+        uint64_t end = END_BYTES + END_BYTES_BUFFER * session->n_buffers;
+
+        return limit == UINT64_MAX ? limit : limit - MIN(end, limit / 4);
+}
+
+/* Takes back what passes the file's limit. */
+static int session_keep_within(Session *session, const Room *room, size_t before, int r) {
+        if (r < 0 ||
+            session->reader.n_bytes + room->out->n - room->start > session_file_limit(session))
+                room->out->n = before;
+        return r;
+}
+
+/*
+ * Service packets
+ */
+
+static int session_put_clocks(Session *session, const Room *room) {
+        const Perfetto__Protos__TraceConfig__BuiltinDataSource *builtin = session_builtin(session);
+        uint32_t primary = builtin->primary_trace_clock ?: CLOCK_ID_BOOTTIME;
+        ClockSnapshot snapshot;
+
+        while (clock_ring_take(&session->clocks, &snapshot)) {
+                size_t before = room->out->n;
+                int r = session_keep_within(
+                        session,
+                        room,
+                        before,
+                        packet_put_clock_snapshot(
+                                room->out, &session->service->info, &snapshot, primary));
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int session_put_marker(Session *session, const Room *room) {
+        if (!session->reader.marker_due)
+                return 0;
+        session->reader.marker_due = false;
+        return session_keep_within(
+                session, room, room->out->n, packet_put_marker(room->out, &session->service->info));
+}
+
+/* Once in a trace. */
+static int session_put_preamble(Session *session, const Room *room) {
+        const Perfetto__Protos__TraceConfig__BuiltinDataSource *builtin = session_builtin(session);
+        const ServiceInfo *info = &session->service->info;
+        size_t before = room->out->n;
+        int r = 0;
+
+        if (session->reader.said_preamble)
+                return 0;
+        session->reader.said_preamble = true;
+        if (!builtin->disable_trace_config)
+                r = packet_put_config(
+                        room->out, info, session->config->bytes, session->config->n_bytes);
+        if (r == 0)
+                r = packet_put_uuid(room->out, info, session->uuid);
+        if (r == 0 && !builtin->disable_system_info)
+                r = packet_put_system_info(room->out, info);
+        return session_keep_within(session, room, before, r);
+}
+
+static int session_put_events(Session *session, const Room *room) {
+        bool is_off = session_builtin(session)->disable_service_events;
+        size_t before = room->out->n;
+        int r = 0;
+
+        for (size_t i = 0; i < session->events.n && !is_off && r == 0; i++)
+                r = packet_put_event(
+                        room->out, &session->service->info, &session->events.records[i]);
+        event_list_clear(&session->events);
+        return session_keep_within(session, room, before, r);
+}
+
+static int session_put_trace_stats(Session *session, const Room *room) {
+        _cleanup_(bytes_deinit) Bytes stats = {};
+        WireWriter writer;
+        int r;
+
+        if (!session->reader.stats_due)
+                return 0;
+        session->reader.stats_due = false;
+        bytes_writer_init(&writer, &stats);
+        session_put_stats(session, &writer);
+        r = bytes_writer_finish(&writer, &stats);
+        if (r < 0)
+                return r;
+        r = packet_put_stats(
+                room->out, &session->service->info, session->service->now, stats.data, stats.n);
+        return session_keep_within(session, room, room->out->n, r);
+}
+
+static int session_begin_pass(Session *session, const Room *room) {
+        static int (*const steps[])(Session *, const Room *) = {
+                session_put_clocks,
+                session_put_marker,
+                session_put_preamble,
+                session_put_events,
+        };
+        SessionReader *reader = &session->reader;
+
+        reader->in_pass = true;
+        reader->is_last_pass = session->state == SESSION_STOPPED;
+        reader->has_packets = false;
+        reader->buffer = 0;
+        for (size_t i = 0; i < session->n_buffers; i++)
+                trace_buffer_begin_read(session->buffers[i].buffer);
+        for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+                int r = steps[i](session, room);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int session_end_pass(Session *session, const Room *room, uint64_t now) {
+        SessionReader *reader = &session->reader;
+        int r;
+
+        if (reader->has_packets || reader->is_last_pass) {
+                event_list_add(&session->events, EVENT_READ_COMPLETED, now, NULL);
+                r = session_put_events(session, room);
+                if (r < 0)
+                        return r;
+        }
+        reader->stats_due = reader->stats_due || reader->is_last_pass;
+        r = session_put_trace_stats(session, room);
+        if (r < 0)
+                return r;
+        reader->in_pass = false;
+        reader->is_finished = reader->is_last_pass;
+        return 0;
+}
+
+/*
+ * Producers' packets
+ */
+
+static int session_trust(Session *session,
+                         const TracePacket *packet,
+                         const PacketFacts *facts,
+                         PacketTrust *ret) {
+        *ret = (PacketTrust){
+                .uid = packet->origin->identity.uid,
+                .pid = packet->origin->identity.pid,
+                .loss = packet->loss ? packet->loss | facts->dropped : 0,
+        };
+        return sequence_ids_get(&session->reader.sequences,
+                                packet->origin->producer_id,
+                                packet->origin->writer_id,
+                                &ret->sequence_id);
+}
+
+static int
+append_packet(Bytes *out, const TracePacket *packet, const uint8_t *trust, size_t n_trust) {
+        uint8_t frame[FRAME_BYTES_MAX] = { TRACE_PACKET_TAG };
+        uint8_t *end = wire_encode_varint(frame + 1, packet->n_bytes + n_trust);
+        int r;
+
+        r = bytes_reserve(out, sizeof(frame) + packet->n_bytes + n_trust);
+        if (r < 0)
+                return r;
+        bytes_append(out, frame, (size_t)(end - frame));
+        for (size_t i = 0; i < packet->n_slices; i++)
+                bytes_append(out, packet->slices[i].iov_base, packet->slices[i].iov_len);
+        return bytes_append(out, trust, n_trust);
+}
+
+/* The packet that would pass the limit is the first one that is not written. */
+static bool session_has_room(const Session *session, const Room *room, size_t n_packet) {
+        uint64_t n = session->reader.n_bytes + room->out->n - room->start;
+
+        return n + FRAME_BYTES_MAX + PACKET_TRUST_BYTES_MAX + n_packet <=
+               session_packets_limit(session);
+}
+
+static int session_put_packet(Session *session, const Room *room, const TracePacket *packet) {
+        uint8_t encoded[PACKET_TRUST_BYTES_MAX];
+        PacketFacts facts;
+        PacketTrust trust;
+        int r;
+
+        r = packet_check(packet->slices, packet->n_slices, &facts);
+        if (r == 0)
+                r = session_trust(session, packet, &facts, &trust);
+        if (r > 0) {
+                session->reader.n_invalid++;
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        if (!session_has_room(session, room, packet->n_bytes)) {
+                session->reader.is_full = true;
+                return 0;
+        }
+        session->reader.has_packets = true;
+        return append_packet(room->out, packet, encoded, packet_put_trust(encoded, &trust));
+}
+
+/* 0: all buffers are at their end, or the room is used up. */
+static int session_read_buffers(Session *session, const Room *room) {
+        SessionReader *reader = &session->reader;
+
+        while (reader->buffer < session->n_buffers && !reader->is_full && !room_is_used_up(room)) {
+                TracePacket packet;
+                int r;
+
+                r = trace_buffer_read(session->buffers[reader->buffer].buffer, &packet);
+                if (r == TRACE_BUFFER_E_END) {
+                        reader->buffer++;
+                        continue;
+                }
+                if (r)
+                        return error_fold(r);
+                r = session_put_packet(session, room, &packet);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int session_read_on(Session *session, const Room *room, uint64_t now) {
+        SessionReader *reader = &session->reader;
+        int r;
+
+        if (!reader->in_pass) {
+                r = session_begin_pass(session, room);
+                if (r < 0)
+                        return r;
+        }
+        r = session_read_buffers(session, room);
+        if (r < 0)
+                return r;
+        if (reader->buffer < session->n_buffers && !reader->is_full)
+                return 0;
+        return session_end_pass(session, room, now);
+}
+
+int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more, uint64_t now) {
+        const Room room = { .out = out, .start = out->n, .max_bytes = max_bytes };
+        SessionReader *reader = &session->reader;
+        int r;
+
+        now = service_note_now(session->service, now);
+        *ret_more = false;
+        if (reader->is_finished)
+                return 0;
+
+        r = session_read_on(session, &room, now);
+        reader->n_bytes += out->n - room.start;
+        if (r < 0)
+                return r;
+        if (reader->is_full)
+                session_stop(session, "max-file-size", now);
+        *ret_more = reader->in_pass || (session->state == SESSION_STOPPED && !reader->is_finished);
+        return 0;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Numbers about a session: TraceStats for the trace, totals and instances for people.
+ */
+
+#include "core/session-private.h"
+
+/* Fields of perfetto.protos.TraceStats.BufferStats, and where they come from. */
+static const struct {
+        uint32_t field;
+        size_t offset;
+} buffer_fields[] = {
+        { 12, offsetof(TraceBufferStats, buffer_bytes) },
+        { 1, offsetof(TraceBufferStats, bytes_written) },
+        { 13, offsetof(TraceBufferStats, bytes_overwritten) },
+        { 14, offsetof(TraceBufferStats, bytes_read) },
+        { 15, offsetof(TraceBufferStats, padding_bytes_written) },
+        { 2, offsetof(TraceBufferStats, chunks_written) },
+        { 10, offsetof(TraceBufferStats, chunks_rewritten) },
+        { 3, offsetof(TraceBufferStats, chunks_overwritten) },
+        { 18, offsetof(TraceBufferStats, chunks_discarded) },
+        { 17, offsetof(TraceBufferStats, chunks_read) },
+        { 11, offsetof(TraceBufferStats, chunks_committed_out_of_order) },
+        { 4, offsetof(TraceBufferStats, write_wrap_count) },
+        { 5, offsetof(TraceBufferStats, patches_succeeded) },
+        { 6, offsetof(TraceBufferStats, patches_failed) },
+        { 9, offsetof(TraceBufferStats, abi_violations) },
+        { 19, offsetof(TraceBufferStats, trace_writer_packet_loss) },
+};
+
+static void put_buffer_stats(WireWriter *writer, const TraceBufferStats *stats) {
+        size_t begin = wire_begin(writer, 1);
+
+        for (size_t i = 0; i < ARRAY_SIZE(buffer_fields); i++) {
+                uint64_t value;
+
+                memcpy(&value, (const uint8_t *)stats + buffer_fields[i].offset, sizeof(value));
+                wire_put_uint(writer, buffer_fields[i].field, value);
+        }
+        wire_end(writer, begin);
+}
+
+void session_put_stats(const Session *session, WireWriter *writer) {
+        const Service *service = session->service;
+        const struct {
+                uint32_t field;
+                uint64_t value;
+        } numbers[] = {
+                { 2, service->n_producers },        { 3, service->n_producers_seen },
+                { 4, service->n_sources },          { 5, service->n_sources_seen },
+                { 6, service->n_sessions },         { 7, service->n_buffers },
+                { 8, session->chunks_discarded },   { 9, session->patches_discarded },
+                { 10, session->reader.n_invalid },  { 12, session->flushes_requested },
+                { 13, session->flushes_succeeded }, { 14, session->flushes_failed },
+                { 15, session->final_flush },
+        };
+
+        for (size_t i = 0; i < session->n_buffers; i++)
+                put_buffer_stats(writer, trace_buffer_stats(session->buffers[i].buffer));
+        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+                wire_put_uint(writer, numbers[i].field, numbers[i].value);
+}
+
+/* Producers count for all their sessions together; each is asked once. */
+static uint64_t session_producers_dropped(const Session *session) {
+        uint64_t n = session->producers_dropped, round = ++session->service->last_round;
+        const SourceInstance *instance;
+
+        list_for_each (instance, &session->instances, session_link) {
+                if (!instance->producer || instance->producer->last_round == round)
+                        continue;
+                instance->producer->last_round = round;
+                n += producer_n_dropped(instance->producer) - instance->dropped_before;
+        }
+        return n;
+}
+
+void session_totals(const Session *session, SessionTotals *ret) {
+        *ret = (SessionTotals){
+                .bytes_output = session->reader.n_bytes,
+                .packets_lost = session->reader.n_invalid + session_producers_dropped(session),
+        };
+        for (size_t i = 0; i < session->n_buffers; i++) {
+                const TraceBufferStats *stats = trace_buffer_stats(session->buffers[i].buffer);
+
+                ret->bytes_written += stats->bytes_written;
+                ret->chunks_lost +=
+                        stats->chunks_overwritten + stats->chunks_discarded + stats->abi_violations;
+        }
+}
+
+size_t session_n_buffers(const Session *session) {
+        return session->n_buffers;
+}
+
+const char *session_buffer_name(const Session *session, size_t i) {
+        return session->config->pb->buffers[i]->name ?: "";
+}
+
+const TraceBufferStats *session_buffer_stats(const Session *session, size_t i) {
+        return trace_buffer_stats(session->buffers[i].buffer);
+}
+
+static size_t session_n_missing(const Session *session) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < session->n_sources; i++)
+                n += session->sources[i].n_instances == 0;
+        return n;
+}
+
+/* Instances first, then what is missing. */
+size_t session_n_instances(const Session *session) {
+        return session->n_instances + session_n_missing(session);
+}
+
+static void session_missing(const Session *session, size_t nth, InstanceInfo *ret) {
+        for (size_t i = 0; i < session->n_sources; i++) {
+                const SessionSource *source = &session->sources[i];
+
+                if (source->n_instances > 0 || nth-- > 0)
+                        continue;
+                *ret = (InstanceInfo){
+                        .source = source->pb->config->name,
+                        .producer = "",
+                        .state = INSTANCE_MISSING,
+                        .why = source->why,
+                };
+                return;
+        }
+}
+
+void session_instance(const Session *session, size_t i, InstanceInfo *ret) {
+        const SourceInstance *instance;
+
+        if (i >= session->n_instances) {
+                session_missing(session, i - session->n_instances, ret);
+                return;
+        }
+        list_for_each (instance, &session->instances, session_link)
+                if (i-- == 0)
+                        break;
+        *ret = (InstanceInfo){
+                .source = instance->source->pb->config->name,
+                .producer = instance->producer_name,
+                .identity = instance->identity,
+                .state = instance->state,
+                .why = instance->why,
+        };
+}

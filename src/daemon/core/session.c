@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The life of a session
+ *
+ * Nothing here waits: a state is left by session_progress(), which everybody calls who has changed something
+ * that the session may wait for, or by the handler of a timer. Both are idempotent.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "core/session-private.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* One bit per successor. Every state can be stopped; nothing leads back. */
+static const uint8_t session_successors[_SESSION_STATE_N] = {
+        [SESSION_CONFIGURED] = 1 << SESSION_STARTING | 1 << SESSION_FLUSHING,
+        [SESSION_STARTING] = 1 << SESSION_STARTED | 1 << SESSION_FLUSHING,
+        [SESSION_STARTED] = 1 << SESSION_FLUSHING,
+        [SESSION_FLUSHING] = 1 << SESSION_STOPPING,
+        [SESSION_STOPPING] = 1 << SESSION_STOPPED,
+};
+
+static const char *const session_state_names[_SESSION_STATE_N] = {
+        [SESSION_CONFIGURED] = "configured", [SESSION_STARTING] = "starting",
+        [SESSION_STARTED] = "started",       [SESSION_FLUSHING] = "flushing",
+        [SESSION_STOPPING] = "stopping",     [SESSION_STOPPED] = "stopped",
+};
+
+const char *session_state_name(SessionState state) {
+        return session_state_names[state];
+}
+
+bool session_is_running(const Session *session) {
+        return session->state == SESSION_STARTING || session->state == SESSION_STARTED;
+}
+
+bool session_is_open(const Session *session) {
+        return session->state <= SESSION_STARTED;
+}
+
+void session_changed(Session *session) {
+        if (!session->is_quiet)
+                session->ops->changed(session->peer);
+}
+
+static void session_output_due(Session *session) {
+        if (session->options.has_output && !session->is_quiet)
+                session->ops->output_due(session->peer);
+}
+
+/* The only writer of session->state. */
+static void session_enter(Session *session, SessionState state) {
+        assert(session_successors[session->state] & 1 << state);
+
+        session->state = state;
+        session_changed(session);
+}
+
+/* A configured time, or the default when the config says none. */
+static uint64_t config_ns(uint32_t ms, uint64_t default_ns) {
+        return ms ? ms * NS_PER_MS : default_ns;
+}
+
+/* Periods are not shorter than SESSION_PERIOD_MIN_NS: nobody may keep the service busy with a number. */
+static uint64_t config_period_ns(uint32_t ms, uint64_t default_ns) {
+        return MAX(config_ns(ms, default_ns), SESSION_PERIOD_MIN_NS);
+}
+
+uint64_t session_stop_timeout_ns(const Session *session) {
+        return config_ns(session->config->pb->data_source_stop_timeout_ms, SESSION_STOP_TIMEOUT_NS);
+}
+
+uint64_t session_flush_timeout_ns(const Session *session) {
+        return config_ns(session->config->pb->flush_timeout_ms, SESSION_FLUSH_TIMEOUT_NS);
+}
+
+static uint64_t session_write_period_ns(const Session *session) {
+        return config_period_ns(session->config->pb->file_write_period_ms, SESSION_WRITE_PERIOD_NS);
+}
+
+static bool session_streams(const Session *session) {
+        return session->options.has_output && session->config->pb->write_into_file;
+}
+
+/* Perfetto's automatic mode: who writes often flushes every SESSION_WRITE_PERIOD_NS beside it, who writes seldom does
+ * it before each write. */
+static bool session_flushes_before_output(const Session *session) {
+        return session_write_period_ns(session) > SESSION_WRITE_PERIOD_NS;
+}
+
+/* UINT64_MAX: none. */
+static uint64_t session_flush_period_ns(const Session *session) {
+        if (session->config->pb->flush_period_ms)
+                return config_period_ns(session->config->pb->flush_period_ms, 0);
+        if (session_streams(session) && !session_flushes_before_output(session))
+                return SESSION_WRITE_PERIOD_NS;
+        return UINT64_MAX;
+}
+
+static uint64_t session_clear_period_ns(const Session *session) {
+        const Perfetto__Protos__TraceConfig__IncrementalStateConfig *config =
+                session->config->pb->incremental_state_config;
+
+        if (!config || !config->clear_period_ms)
+                return UINT64_MAX;
+        return config_period_ns(config->clear_period_ms, 0);
+}
+
+/* UINT64_MAX: only the one at the start, or not even that. */
+static uint64_t session_snapshot_period_ns(const Session *session) {
+        const Perfetto__Protos__TraceConfig__BuiltinDataSource *config =
+                session->config->pb->builtin_data_sources;
+
+        if (config && config->disable_clock_snapshotting)
+                return UINT64_MAX;
+        return config_period_ns(config ? config->snapshot_interval_ms : 0,
+                                SESSION_SNAPSHOT_INTERVAL_NS);
+}
+
+static void session_arm(Session *session, SessionTimer timer, uint64_t now, uint64_t after_ns) {
+        session->timers[timer] = after_ns == UINT64_MAX ? UINT64_MAX : now + after_ns;
+}
+
+static void session_disarm_all(Session *session) {
+        for (size_t i = 0; i < _SESSION_TIMER_N; i++)
+                session->timers[i] = UINT64_MAX;
+}
+
+static bool session_has_instances_in(const Session *session, InstanceState state) {
+        const SourceInstance *instance;
+
+        list_for_each (instance, &session->instances, session_link)
+                if (instance->state == state)
+                        return true;
+        return false;
+}
+
+static void session_snapshot_clocks(Session *session) {
+        Service *service = session->service;
+        ClockSnapshot snapshot;
+
+        if (session_snapshot_period_ns(session) == UINT64_MAX)
+                return;
+        snapshot.n = service->ops->read_clocks(service->userdata, snapshot.readings);
+        clock_ring_add(&session->clocks, &snapshot);
+}
+
+void session_drain(Session *session) {
+        uint64_t round = ++session->service->last_round;
+        SourceInstance *instance;
+
+        list_for_each (instance, &session->instances, session_link) {
+                Producer *producer = instance->producer;
+
+                if (!producer || producer->last_round == round)
+                        continue;
+                producer->last_round = round;
+                producer_drain(producer);
+                producer_scan(producer, session);
+        }
+}
+
+int session_start(Session *session, uint64_t now) {
+        SourceInstance *instance;
+
+        now = service_note_now(session->service, now);
+        if (session->state != SESSION_CONFIGURED)
+                return SESSION_E_STATE;
+
+        /* Before any source is asked: trace readers drop what is older than tracing_started. */
+        session_snapshot_clocks(session);
+        event_list_add(&session->events, EVENT_TRACING_STARTED, now, NULL);
+        session_enter(session, SESSION_STARTING);
+        session_arm(session, SESSION_TIMER_START, now, SESSION_START_TIMEOUT_NS);
+        session_arm(session, SESSION_TIMER_SNAPSHOT, now, session_snapshot_period_ns(session));
+        if (now < session->service->settled_at)
+                session->timers[SESSION_TIMER_SETTLE] = session->service->settled_at;
+
+        session_activate_missing(session);
+        list_for_each (instance, &session->instances, session_link)
+                instance_start(instance);
+        session_progress(session, now);
+        return 0;
+}
+
+static void session_record(Session *session, uint64_t now) {
+        const Perfetto__Protos__TraceConfig *config = session->config->pb;
+
+        session->timers[SESSION_TIMER_START] = UINT64_MAX;
+        session->timers[SESSION_TIMER_SETTLE] = UINT64_MAX;
+        session_arm(
+                session, SESSION_TIMER_DURATION, now, config_ns(config->duration_ms, UINT64_MAX));
+        session_arm(session, SESSION_TIMER_FLUSH, now, session_flush_period_ns(session));
+        session_arm(session, SESSION_TIMER_CLEAR, now, session_clear_period_ns(session));
+        if (session_streams(session))
+                session_arm(session, SESSION_TIMER_OUTPUT, now, session_write_period_ns(session));
+        session_enter(session, SESSION_STARTED);
+}
+
+static void session_tell_slow_starters(Session *session, uint64_t now) {
+        Bytes sources = {};
+        const SourceInstance *instance;
+        size_t n = 0;
+
+        list_for_each (instance, &session->instances, session_link)
+                if (instance->state == INSTANCE_STARTING && n++ < EVENT_NAMES_MAX)
+                        event_sources_add(&sources,
+                                          instance->producer_name,
+                                          instance->source->pb->config->name);
+        if (n > 0)
+                event_list_add(&session->events, EVENT_SLOW_STARTING_SOURCES, now, &sources);
+        bytes_deinit(&sources);
+}
+
+static void final_flush_done(void *userdata, int outcome) {
+        Session *session = userdata;
+
+        session->final_flush = outcome == 0 ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
+}
+
+void session_stop(Session *session, const char *reason, uint64_t now) {
+        Flush *flush;
+
+        now = service_note_now(session->service, now);
+        if (session->state >= SESSION_FLUSHING)
+                return;
+
+        snprintf(session->stop_reason, sizeof(session->stop_reason), "%s", reason);
+        session_disarm_all(session);
+        session_enter(session, SESSION_FLUSHING);
+        /* Out of memory: producers give what they hold when they stop, all the same. */
+        if (flush_new(&flush,
+                      session,
+                      session_flush_timeout_ns(session),
+                      FLUSH_REASON_TRACE_STOP | FLUSH_INITIATOR_SERVICE,
+                      final_flush_done,
+                      session) < 0)
+                session->final_flush = FINAL_FLUSH_FAILED;
+        session_progress(session, now);
+}
+
+static void session_stop_sources(Session *session, uint64_t now) {
+        SourceInstance *instance;
+
+        session_enter(session, SESSION_STOPPING);
+        session_arm(session, SESSION_TIMER_STOP, now, session_stop_timeout_ns(session));
+        list_for_each (instance, &session->instances, session_link)
+                instance_stop(instance);
+}
+
+static void session_finish(Session *session, uint64_t now) {
+        Flush *flush;
+
+        session_disarm_all(session);
+        list_for_each (flush, &session->flushes, link)
+                flush_finish(flush, flush->n_pending > 0 ? SESSION_E_TIMEOUT : 0);
+        event_list_add(&session->events, EVENT_TRACING_DISABLED, now, NULL);
+        session->stopped_at = now;
+        session_enter(session, SESSION_STOPPED);
+        session_output_due(session);
+}
+
+static bool session_is_ready(const Session *session, uint64_t now) {
+        return now >= session->service->settled_at && !session_awaits_producer(session) &&
+               !session_has_instances_in(session, INSTANCE_STARTING);
+}
+
+/* Said once, even if late sources start later. */
+static void session_tell_all_started(Session *session, uint64_t now) {
+        if (session->said_all_started || session_has_instances_in(session, INSTANCE_STARTING))
+                return;
+        event_list_add(&session->events, EVENT_ALL_SOURCES_STARTED, now, NULL);
+        session->said_all_started = true;
+}
+
+void session_progress(Session *session, uint64_t now) {
+        Flush *flush;
+
+        session->is_dirty = false;
+        list_for_each (flush, &session->flushes, link)
+                flush_progress(flush, now);
+
+        if (session->state == SESSION_STARTING && session_is_ready(session, now))
+                session_record(session, now);
+        if (session->state == SESSION_STARTED)
+                session_tell_all_started(session, now);
+        if (session->state == SESSION_FLUSHING && session->final_flush != FINAL_FLUSH_NONE)
+                session_stop_sources(session, now);
+        if (session->state == SESSION_STOPPING && session->n_gone == session->n_instances)
+                session_finish(session, now);
+}
+
+int session_flush(Session *session,
+                  uint64_t timeout_ns,
+                  uint64_t flags,
+                  SessionFlushDone done,
+                  void *userdata,
+                  uint64_t now) {
+        Flush *flush;
+        int r;
+
+        now = service_note_now(session->service, now);
+        if (!session_is_running(session))
+                return SESSION_E_STATE;
+        if (session->n_flushes >= SESSION_FLUSHES_MAX)
+                return SESSION_E_LIMIT;
+
+        timeout_ns = MIN(timeout_ns ?: session_flush_timeout_ns(session),
+                         SESSION_TIMEOUT_MAX_MS * NS_PER_MS);
+        r = flush_new(&flush, session, timeout_ns, flags, done, userdata);
+        if (r < 0)
+                return r;
+        session_progress(session, now);
+        return 0;
+}
+
+void session_flush_cancel(Session *session, void *userdata) {
+        Flush *flush;
+
+        list_for_each (flush, &session->flushes, link)
+                if (flush->userdata == userdata)
+                        flush->done = NULL;
+}
+
+/* A producer that does not answer within the period is not asked again before it does. */
+static void periodic_flush_done(void *userdata, int outcome) {
+        Session *session = userdata;
+
+        session->has_periodic_flush = false;
+        if (session_streams(session) && session_flushes_before_output(session))
+                session_output_due(session);
+}
+
+static void session_flush_periodically(Session *session, uint64_t now) {
+        if (session->has_periodic_flush)
+                return;
+        session->has_periodic_flush = true;
+        if (session_flush(session,
+                          0,
+                          FLUSH_REASON_PERIODIC | FLUSH_INITIATOR_SERVICE,
+                          periodic_flush_done,
+                          session,
+                          now) != 0)
+                session->has_periodic_flush = false;
+}
+
+/*
+ * Timers
+ */
+
+static void on_settle(Session *session, uint64_t now) {
+        session_progress(session, now);
+}
+
+static void on_start_overdue(Session *session, uint64_t now) {
+        session_give_up_on(session, -1, "its producer did not appear in time");
+        session_tell_slow_starters(session, now);
+        session_record(session, now);
+        session_progress(session, now);
+}
+
+static void on_duration(Session *session, uint64_t now) {
+        session_stop(session, "duration", now);
+}
+
+static void on_flush_period(Session *session, uint64_t now) {
+        session_arm(session, SESSION_TIMER_FLUSH, now, session_flush_period_ns(session));
+        session_flush_periodically(session, now);
+}
+
+static void on_clear_period(Session *session, uint64_t now) {
+        session_arm(session, SESSION_TIMER_CLEAR, now, session_clear_period_ns(session));
+        session_clear_incremental_state(session);
+}
+
+static void on_snapshot_period(Session *session, uint64_t now) {
+        session_arm(session, SESSION_TIMER_SNAPSHOT, now, session_snapshot_period_ns(session));
+        session_snapshot_clocks(session);
+        session->reader.stats_due = true;
+        session->reader.marker_due = session_streams(session);
+}
+
+static void on_output_period(Session *session, uint64_t now) {
+        session_arm(session, SESSION_TIMER_OUTPUT, now, session_write_period_ns(session));
+        if (session_flushes_before_output(session))
+                session_flush_periodically(session, now);
+        else
+                session_output_due(session);
+}
+
+/* Who does not say that it has stopped is drained as it is, and may write no more. */
+static void on_stop_overdue(Session *session, uint64_t now) {
+        SourceInstance *instance;
+
+        session_drain(session);
+        list_for_each (instance, &session->instances, session_link)
+                instance_stopped(instance, "did not stop in time");
+        session_progress(session, now);
+}
+
+static void (*const timer_handlers[_SESSION_TIMER_N])(Session *, uint64_t) = {
+        [SESSION_TIMER_SETTLE] = on_settle,        [SESSION_TIMER_START] = on_start_overdue,
+        [SESSION_TIMER_DURATION] = on_duration,    [SESSION_TIMER_FLUSH] = on_flush_period,
+        [SESSION_TIMER_CLEAR] = on_clear_period,   [SESSION_TIMER_SNAPSHOT] = on_snapshot_period,
+        [SESSION_TIMER_OUTPUT] = on_output_period, [SESSION_TIMER_STOP] = on_stop_overdue,
+};
+
+uint64_t session_next_deadline(const Session *session) {
+        uint64_t next = session->is_dirty ? 0 : UINT64_MAX;
+        const Flush *flush;
+
+        for (size_t i = 0; i < _SESSION_TIMER_N; i++)
+                next = MIN(next, session->timers[i]);
+        list_for_each (flush, &session->flushes, link)
+                next = MIN(next, flush->deadline);
+        return next;
+}
+
+void session_tick(Session *session, uint64_t now) {
+        if (session_next_deadline(session) > now)
+                return;
+        session_progress(session, now);
+        for (size_t i = 0; i < _SESSION_TIMER_N; i++) {
+                if (session->timers[i] > now)
+                        continue;
+                session->timers[i] = UINT64_MAX;
+                timer_handlers[i](session, now);
+        }
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The requests of one instance, and its states. What a change means for the session is decided by whoever
+ * brought it about, with session_progress().
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "core/session-private.h"
+
+/* Fields of perfetto.protos.DataSourceConfig that are the service's to say. */
+enum {
+        CONFIG_TARGET_BUFFER = 2,
+        CONFIG_TRACE_DURATION_MS = 3,
+        CONFIG_TRACING_SESSION_ID = 4,
+        CONFIG_STOP_TIMEOUT_MS = 7,
+};
+
+static const uint8_t instance_successors[_INSTANCE_STATE_N] = {
+        [INSTANCE_CONFIGURED] =
+                1 << INSTANCE_STARTING | 1 << INSTANCE_STOPPING | 1 << INSTANCE_STOPPED,
+        [INSTANCE_STARTING] =
+                1 << INSTANCE_STARTED | 1 << INSTANCE_STOPPING | 1 << INSTANCE_STOPPED,
+        [INSTANCE_STARTED] = 1 << INSTANCE_STOPPING | 1 << INSTANCE_STOPPED,
+        [INSTANCE_STOPPING] = 1 << INSTANCE_STOPPED,
+};
+
+static const char *const instance_state_names[_INSTANCE_STATE_N] = {
+        [INSTANCE_CONFIGURED] = "configured", [INSTANCE_STARTING] = "starting",
+        [INSTANCE_STARTED] = "started",       [INSTANCE_STOPPING] = "stopping",
+        [INSTANCE_STOPPED] = "stopped",       [INSTANCE_MISSING] = "missing",
+};
+
+const char *instance_state_name(InstanceState state) {
+        return instance_state_names[state];
+}
+
+/* The only writer of instance->state. */
+static void instance_enter(SourceInstance *instance, InstanceState state) {
+        assert(instance_successors[instance->state] & 1 << state);
+
+        instance->state = state;
+        session_changed(instance->session);
+}
+
+/* The user's own bytes, with what the service has to say behind them: the last one of a field counts. */
+static int instance_encode_config(const SourceInstance *instance, Bytes *ret) {
+        const Session *session = instance->session;
+        const ConfigSource *raw = &session->config->sources[instance->source->index];
+        const Perfetto__Protos__TraceConfig *config = session->config->pb;
+        WireWriter writer;
+
+        bytes_writer_init(&writer, ret);
+        wire_put_raw(&writer, raw->bytes, raw->n_bytes);
+        wire_put_uint(&writer, CONFIG_TARGET_BUFFER, instance->buffer->id);
+        wire_put_uint(&writer, CONFIG_TRACE_DURATION_MS, config->duration_ms);
+        wire_put_uint(&writer, CONFIG_TRACING_SESSION_ID, session->id);
+        wire_put_uint(&writer, CONFIG_STOP_TIMEOUT_MS, session_stop_timeout_ns(session) / 1000000);
+        return bytes_writer_finish(&writer, ret);
+}
+
+static int instance_setup(SourceInstance *instance) {
+        _cleanup_(bytes_deinit) Bytes config = {};
+        Producer *producer = instance->producer;
+        int r;
+
+        r = producer_setup_memory(producer, instance->session->config->pb);
+        if (r) {
+                instance_stopped(instance,
+                                 r > 0 ? "the shared memory of this user's programs is at its "
+                                         "limit SERVICE_MEMORY_BYTES_PER_UID_MAX"
+                                       : strerror(-r));
+                return 0;
+        }
+        instance->dropped_before = producer_n_dropped(producer);
+
+        r = instance_encode_config(instance, &config);
+        if (r < 0)
+                return r;
+        producer->ops->setup_source(producer->peer,
+                                    instance->id,
+                                    instance->source->pb->config->name,
+                                    config.data,
+                                    config.n);
+        return 0;
+}
+
+int instance_new(SourceInstance **ret,
+                 Session *session,
+                 SessionSource *source,
+                 Producer *producer,
+                 ProducerSource *offered) {
+        _cleanup_(instance_freep) SourceInstance *instance = NULL;
+        int r;
+
+        instance = calloc(1, sizeof(*instance));
+        if (!instance)
+                return -ENOMEM;
+        list_init(&instance->session_link);
+        list_init(&instance->producer_link);
+        instance->id = ++session->service->last_instance_id;
+        instance->session = session;
+        instance->source = source;
+        instance->buffer = source->buffer;
+        instance->state = INSTANCE_CONFIGURED;
+        instance->identity = producer->identity;
+        instance->producer_name = strdup(producer->name);
+        if (!instance->producer_name)
+                return -ENOMEM;
+
+        instance->producer = producer;
+        instance->offered = offered;
+        list_append(&producer->instances, &instance->producer_link);
+        list_append(&session->instances, &instance->session_link);
+        session->n_instances++;
+        source->n_instances++;
+        r = instance_setup(instance);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE(instance);
+        return 0;
+}
+
+/* Whether another live instance of the session is the same producer's. */
+static bool instance_has_sibling(const SourceInstance *instance) {
+        const SourceInstance *at;
+
+        list_for_each (at, &instance->producer->instances, producer_link)
+                if (at != instance && at->session == instance->session)
+                        return true;
+        return false;
+}
+
+/* The last one of the session takes with it what the producer owes to it. */
+static void instance_leave_producer(SourceInstance *instance) {
+        Session *session = instance->session;
+        Producer *producer = instance->producer;
+        Flush *flush;
+
+        if (!producer)
+                return;
+        if (!instance_has_sibling(instance)) {
+                session->producers_dropped +=
+                        producer_n_dropped(producer) - instance->dropped_before;
+                list_for_each (flush, &session->flushes, link)
+                        flush_producer_done(flush, producer);
+        }
+        list_unlink(&instance->producer_link);
+        instance->producer = NULL;
+        instance->offered = NULL;
+}
+
+SourceInstance *instance_free(SourceInstance *instance) {
+        if (!instance)
+                return NULL;
+
+        instance_leave_producer(instance);
+        if (list_is_linked(&instance->session_link)) {
+                list_unlink(&instance->session_link);
+                instance->session->n_instances--;
+                instance->session->n_gone -= instance->state == INSTANCE_STOPPED;
+                instance->source->n_instances--;
+        }
+        free(instance->producer_name);
+        free(instance);
+        return NULL;
+}
+
+void instance_start(SourceInstance *instance) {
+        if (instance->state != INSTANCE_CONFIGURED)
+                return;
+        instance_enter(instance, INSTANCE_STARTING);
+        instance->producer->ops->start_source(instance->producer->peer, instance->id);
+}
+
+void instance_stop(SourceInstance *instance) {
+        if (instance->state >= INSTANCE_STOPPING)
+                return;
+        instance_enter(instance, INSTANCE_STOPPING);
+        instance->producer->ops->stop_source(instance->producer->peer, instance->id);
+}
+
+void instance_started(SourceInstance *instance) {
+        instance_enter(instance, INSTANCE_STARTED);
+}
+
+void instance_stopped(SourceInstance *instance, const char *why) {
+        if (instance->state == INSTANCE_STOPPED)
+                return;
+        if (why)
+                snprintf(instance->why, sizeof(instance->why), "%s", why);
+        instance_leave_producer(instance);
+        instance_enter(instance, INSTANCE_STOPPED);
+        instance->session->n_gone++;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Source instance: one session's use of one data source of one producer
+ *
+ * Owned by its session; linked from its producer for as long as both go on. Its state has one writer,
+ * instance_enter(). An instance whose producer is gone, or that has stopped, stays with the session for
+ * people to see what became of it, without the producer.
+ */
+
+#include "core/producer-private.h"
+#include "core/session.h"
+
+typedef struct SessionSource SessionSource;
+
+#define INSTANCE_WHY_BYTES 160
+
+typedef struct SourceInstance {
+        List session_link;
+        List producer_link;
+        uint64_t id;
+        Session *session;
+        SessionSource *source;
+        SessionBuffer *buffer;
+        InstanceState state;
+        Producer *producer;      /* NULL: it is gone, or the instance is over */
+        ProducerSource *offered; /* what of the producer; NULL with it */
+        char *producer_name;
+        Identity identity;
+        char why[INSTANCE_WHY_BYTES]; /* why it failed */
+        uint64_t dropped_before; /* the producer's count of lost packets when the session came */
+} SourceInstance;
+
+/* Makes an instance in its session and its producer, and asks for its setup. The instance exists, stopped and with a
+ * reason, when the setup could not even be asked for. */
+int instance_new(SourceInstance **ret,
+                 Session *session,
+                 SessionSource *source,
+                 Producer *producer,
+                 ProducerSource *offered);
+SourceInstance *instance_free(SourceInstance *instance);
+DEFINE_CLEANUP(SourceInstance *, instance_free)
+
+void instance_start(SourceInstance *instance);
+void instance_stop(SourceInstance *instance);
+
+/* Acknowledgements. */
+void instance_started(SourceInstance *instance);
+
+/* Over: by acknowledgement (why NULL) or for a reason. Leaves the producer. */
+void instance_stopped(SourceInstance *instance, const char *why);
+
+/* Whether the producer may write for it now. */
+static inline bool instance_is_live(const SourceInstance *instance) {
+        return instance->producer && instance->state != INSTANCE_STOPPED;
+}
