@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Event encoder: from a tracepoint's record to a perfetto.protos.FtraceEvent
+ *
+ * Compiled once for each enabled event, from the running kernel's format and, when there is one, the row
+ * of the event table. An event without a row is generic: its message has the kernel's id + 65536 as field
+ * number, its fields are numbered in the kernel's order, and a descriptor of it goes with each bundle
+ * in which it occurs, so that a reader needs nothing else.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probes/ftrace/event-format.h"
+#include "shared/macro.h"
+#include "wire/wire-writer.h"
+
+/* Numbers of generic events. Kernel ids are 16 bits and the same for all tracefs instances, so no two
+ * events of a trace share one. */
+#define EVENT_GENERIC_BASE       65536u
+#define EVENT_GENERIC_FIELDS_MAX 31 /* readers refuse descriptors with field numbers from 32 on */
+#define EVENT_PIDS_MAX           4  /* pid_t fields of one event that are looked at */
+
+typedef struct FieldEncoder {
+        uint32_t number;
+        uint16_t offset, size;
+        FieldKind kind;
+} FieldEncoder;
+
+typedef struct EventEncoder {
+        char *group, *name;
+        uint16_t id;
+        bool is_generic;
+        uint32_t number;      /* field of FtraceEvent */
+        uint32_t n_bytes_min; /* a shorter record is not this event */
+        FieldEncoder *fields;
+        size_t n_fields;
+        uint16_t pid_offsets[EVENT_PIDS_MAX];
+        size_t n_pids;
+        bool makes_task; /* task_newtask: the first pid names a new thread */
+
+        /* Generic only: encoded FtraceEventBundle.GenericEventDescriptor. */
+        uint8_t *descriptor;
+        size_t n_descriptor;
+} EventEncoder;
+
+/* 0, -ENOMEM. */
+int event_encoder_new(EventEncoder **ret, const EventFormat *format);
+EventEncoder *event_encoder_free(EventEncoder *encoder);
+DEFINE_CLEANUP(EventEncoder *, event_encoder_free)
+
+/* Appends FtraceEventBundle.event. False when the record is too short to be this event. */
+bool event_encode(const EventEncoder *encoder,
+                  WireWriter *wire,
+                  uint64_t timestamp,
+                  const uint8_t *record,
+                  uint32_t n_record);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Event format: what a tracepoint's record looks like in the running kernel
+ *
+ * Made from the text of events/GROUP/NAME/format by libtraceevent. Fields are listed without the common
+ * ones, which are at the same place in each record: u16 id, u8 flags, u8 preemption count, s32 pid.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/macro.h"
+
+enum {
+        RECORD_ID_OFFSET = 0,
+        RECORD_PID_OFFSET = 4,
+        RECORD_COMMON_BYTES = 8,
+};
+
+typedef enum FieldKind {
+        FIELD_UNSIGNED,   /* an integer of 1, 2, 4 or 8 bytes; bool, pointer */
+        FIELD_SIGNED,     /* the same, sign-extended */
+        FIELD_DEVICE,     /* the kernel's dev_t */
+        FIELD_CHARS,      /* char[n], up to the first NUL */
+        FIELD_TAIL,       /* char[0]: text up to the end of the record */
+        FIELD_LOC_STRING, /* __data_loc char[]: offset from the record's start */
+        FIELD_REL_STRING, /* __rel_loc char[]: offset from the end of the field */
+        FIELD_LOC_BYTES,  /* __data_loc of anything else */
+        FIELD_REL_BYTES,  /* __rel_loc of anything else */
+        FIELD_BYTES,      /* an array of anything else */
+        FIELD_WORDS,      /* an array of longs */
+        _FIELD_KIND_N,
+} FieldKind;
+
+typedef struct EventField {
+        char *name;
+        FieldKind kind;
+        uint32_t offset, size;
+        bool is_pid;
+} EventField;
+
+typedef struct EventFormat {
+        char *group, *name;
+        uint16_t id;
+        EventField *fields;
+        size_t n_fields;
+} EventFormat;
+
+#define EVENT_FIELDS_MAX 128 /* fields of one event; the largest of 6.18 have about 40 */
+
+/* 0, -EBADMSG when the text is no format, -ENOMEM. */
+int event_format_parse(EventFormat **ret, const char *group, const char *text, size_t n_text);
+
+EventFormat *event_format_free(EventFormat *format);
+DEFINE_CLEANUP(EventFormat *, event_format_free)
+
+/* NULL when the event has no such field. */
+const EventField *event_format_find(const EventFormat *format, const char *name);
+
+static inline bool field_kind_is_text(FieldKind kind) {
+        return kind == FIELD_CHARS || kind == FIELD_TAIL || kind == FIELD_LOC_STRING ||
+               kind == FIELD_REL_STRING;
+}
+
+static inline bool field_kind_is_number(FieldKind kind) {
+        return kind == FIELD_UNSIGNED || kind == FIELD_SIGNED || kind == FIELD_DEVICE;
+}

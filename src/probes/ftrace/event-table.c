@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The numbers are those of Perfetto's protos/perfetto/trace/ftrace/; the names of fields are the
+ * kernel's own, and are matched with its format files at run time.
+ */
+
+#include <string.h>
+
+#include "probes/ftrace/event-table.h"
+#include "shared/macro.h"
+
+/* Sorted by group and name. */
+const EventSpec event_specs[] = {
+        { "block", "block_bio_backmerge", 115, "dev sector nr_sector rwbs$ comm$" },
+        { "block", "block_bio_complete", 117, "dev sector nr_sector error rwbs$" },
+        { "block", "block_bio_frontmerge", 118, "dev sector nr_sector rwbs$ comm$" },
+        { "block", "block_bio_queue", 119, "dev sector nr_sector rwbs$ comm$" },
+        { "block", "block_bio_remap", 120, "dev sector nr_sector old_dev old_sector rwbs$" },
+        { "block", "block_dirty_buffer", 121, "dev sector size" },
+        { "block", "block_getrq", 122, "dev sector nr_sector rwbs$ comm$" },
+        { "block", "block_io_done", 547, "dev sector nr_sector bytes ioprio rwbs$ comm$ cmd$" },
+        { "block", "block_io_start", 546, "dev sector nr_sector bytes ioprio rwbs$ comm$ cmd$" },
+        { "block", "block_plug", 123, "comm$" },
+        { "block", "block_rq_complete", 125, "dev sector nr_sector errors rwbs$ cmd$ error" },
+        { "block", "block_rq_insert", 126, "dev sector nr_sector bytes rwbs$ comm$ cmd$" },
+        { "block", "block_rq_issue", 45, "dev sector nr_sector bytes rwbs$ comm$ cmd$" },
+        { "block", "block_rq_remap", 128, "dev sector nr_sector old_dev old_sector nr_bios rwbs$" },
+        { "block", "block_rq_requeue", 129, "dev sector nr_sector errors rwbs$ cmd$" },
+        { "block", "block_split", 131, "dev sector new_sector rwbs$ comm$" },
+        { "block", "block_touch_buffer", 132, "dev sector size" },
+        { "block", "block_unplug", 133, "nr_rq comm$" },
+
+        { "cgroup",
+          "cgroup_attach_task",
+          67,
+          "dst_root dst_id pid comm$ cname$ dst_level dst_path$" },
+        { "cgroup", "cgroup_destroy_root", 72, "root ss_mask name$" },
+        { "cgroup", "cgroup_mkdir", 68, "root id cname$ level path$" },
+        { "cgroup", "cgroup_release", 73, "root id cname$ level path$" },
+        { "cgroup", "cgroup_remount", 69, "root ss_mask name$" },
+        { "cgroup", "cgroup_rename", 74, "root id cname$ level path$" },
+        { "cgroup", "cgroup_rmdir", 70, "root id cname$ level path$" },
+        { "cgroup", "cgroup_setup_root", 75, "root ss_mask name$" },
+        { "cgroup",
+          "cgroup_transfer_tasks",
+          71,
+          "dst_root dst_id pid comm$ cname$ dst_level dst_path$" },
+
+        { "compaction",
+          "mm_compaction_begin",
+          99,
+          "zone_start migrate_pfn free_pfn zone_end sync" },
+        { "compaction",
+          "mm_compaction_defer_compaction",
+          100,
+          "nid idx order considered defer_shift order_failed" },
+        { "compaction",
+          "mm_compaction_defer_reset",
+          102,
+          "nid idx order considered defer_shift order_failed" },
+        { "compaction",
+          "mm_compaction_deferred",
+          101,
+          "nid idx order considered defer_shift order_failed" },
+        { "compaction",
+          "mm_compaction_end",
+          103,
+          "zone_start migrate_pfn free_pfn zone_end sync status" },
+        { "compaction", "mm_compaction_finished", 104, "nid idx order ret" },
+        { "compaction",
+          "mm_compaction_isolate_freepages",
+          105,
+          "start_pfn end_pfn nr_scanned nr_taken" },
+        { "compaction",
+          "mm_compaction_isolate_migratepages",
+          106,
+          "start_pfn end_pfn nr_scanned nr_taken" },
+        { "compaction", "mm_compaction_kcompactd_sleep", 107, "nid" },
+        { "compaction",
+          "mm_compaction_kcompactd_wake",
+          108,
+          "nid order classzone_idx highest_zoneidx" },
+        { "compaction", "mm_compaction_migratepages", 109, "nr_migrated nr_failed" },
+        { "compaction", "mm_compaction_suitable", 110, "nid idx order ret" },
+        { "compaction", "mm_compaction_try_to_compact_pages", 111, "order gfp_mask mode prio" },
+        { "compaction",
+          "mm_compaction_wakeup_kcompactd",
+          112,
+          "nid order classzone_idx highest_zoneidx" },
+
+        { "cpuhp", "cpuhp_enter", 345, "cpu fun idx target" },
+        { "cpuhp", "cpuhp_exit", 343, "cpu idx ret state" },
+        { "cpuhp", "cpuhp_multi_enter", 344, "cpu fun idx target" },
+
+        { "devfreq", "devfreq_frequency", 541, "dev_name$ freq prev_freq busy_time total_time" },
+
+        { "dma_fence", "dma_fence_emit", 415, "context driver$ seqno timeline$" },
+        { "dma_fence", "dma_fence_init", 414, "context driver$ seqno timeline$" },
+        { "dma_fence", "dma_fence_signaled", 416, "context driver$ seqno timeline$" },
+        { "dma_fence", "dma_fence_wait_end", 418, "context driver$ seqno timeline$" },
+        { "dma_fence", "dma_fence_wait_start", 417, "context driver$ seqno timeline$" },
+
+        { "drm", "drm_vblank_event", 409, "crtc high_prec seq time" },
+        { "drm", "drm_vblank_event_delivered", 410, "crtc file seq" },
+
+        { "ext4", "ext4_alloc_da_blocks", 134, "dev ino data_blocks meta_blocks" },
+        { "ext4",
+          "ext4_allocate_blocks",
+          135,
+          "dev ino block len logical lleft lright goal pleft pright flags" },
+        { "ext4", "ext4_allocate_inode", 136, "dev ino dir mode" },
+        { "ext4", "ext4_begin_ordered_truncate", 137, "dev ino new_size" },
+        { "ext4", "ext4_collapse_range", 138, "dev ino offset len" },
+        { "ext4",
+          "ext4_da_release_space",
+          139,
+          "dev ino i_blocks freed_blocks reserved_data_blocks reserved_meta_blocks "
+          "allocated_meta_blocks mode" },
+        { "ext4",
+          "ext4_da_reserve_space",
+          140,
+          "dev ino i_blocks reserved_data_blocks reserved_meta_blocks mode "
+          "md_needed" },
+        { "ext4",
+          "ext4_da_update_reserve_space",
+          141,
+          "dev ino i_blocks used_blocks reserved_data_blocks reserved_meta_blocks "
+          "allocated_meta_blocks quota_claim mode" },
+        { "ext4", "ext4_da_write_begin", 41, "dev ino pos len flags" },
+        { "ext4", "ext4_da_write_end", 42, "dev ino pos len copied" },
+        { "ext4", "ext4_da_write_pages_extent", 143, "dev ino lblk len flags" },
+        { "ext4", "ext4_discard_blocks", 146, "dev blk count" },
+        { "ext4", "ext4_discard_preallocations", 147, "dev ino len needed" },
+        { "ext4", "ext4_drop_inode", 148, "dev ino drop" },
+        { "ext4", "ext4_es_cache_extent", 149, "dev ino lblk len pblk status" },
+        { "ext4", "ext4_es_insert_extent", 152, "dev ino lblk len pblk status" },
+        { "ext4", "ext4_es_lookup_extent_enter", 153, "dev ino lblk" },
+        { "ext4", "ext4_es_lookup_extent_exit", 154, "dev ino lblk len pblk status found" },
+        { "ext4", "ext4_es_remove_extent", 155, "dev ino lblk len" },
+        { "ext4", "ext4_es_shrink", 156, "dev nr_shrunk scan_time nr_skipped retried" },
+        { "ext4", "ext4_es_shrink_count", 157, "dev nr_to_scan cache_cnt" },
+        { "ext4", "ext4_es_shrink_scan_enter", 158, "dev nr_to_scan cache_cnt" },
+        { "ext4", "ext4_es_shrink_scan_exit", 159, "dev nr_shrunk cache_cnt" },
+        { "ext4", "ext4_evict_inode", 160, "dev ino nlink" },
+        { "ext4",
+          "ext4_ext_convert_to_initialized_enter",
+          161,
+          "dev ino m_lblk m_len u_lblk u_len u_pblk" },
+        { "ext4",
+          "ext4_ext_convert_to_initialized_fastpath",
+          162,
+          "dev ino m_lblk m_len u_lblk u_len u_pblk i_lblk i_len i_pblk" },
+        { "ext4",
+          "ext4_ext_handle_unwritten_extents",
+          163,
+          "dev ino flags lblk pblk len allocated newblk" },
+        { "ext4", "ext4_ext_load_extent", 165, "dev ino pblk lblk" },
+        { "ext4", "ext4_ext_map_blocks_enter", 166, "dev ino lblk len flags" },
+        { "ext4", "ext4_ext_map_blocks_exit", 167, "dev ino flags pblk lblk len mflags ret" },
+        { "ext4", "ext4_ext_remove_space", 169, "dev ino start end depth" },
+        { "ext4",
+          "ext4_ext_remove_space_done",
+          170,
+          "dev ino start end depth partial eh_entries pc_lblk pc_pclu pc_state" },
+        { "ext4", "ext4_ext_rm_idx", 171, "dev ino pblk" },
+        { "ext4",
+          "ext4_ext_rm_leaf",
+          172,
+          "dev ino partial start ee_lblk ee_pblk ee_len pc_lblk pc_pclu pc_state" },
+        { "ext4", "ext4_ext_show_extent", 173, "dev ino pblk lblk len" },
+        { "ext4", "ext4_fallocate_enter", 174, "dev ino offset len mode pos" },
+        { "ext4", "ext4_fallocate_exit", 175, "dev ino pos blocks ret" },
+        { "ext4", "ext4_forget", 177, "dev ino block is_metadata mode" },
+        { "ext4", "ext4_free_blocks", 178, "dev ino block count flags mode" },
+        { "ext4", "ext4_free_inode", 179, "dev ino uid gid blocks mode" },
+        { "ext4", "ext4_get_implied_cluster_alloc_exit", 180, "dev flags lblk pblk len ret" },
+        { "ext4", "ext4_ind_map_blocks_enter", 182, "dev ino lblk len flags" },
+        { "ext4", "ext4_ind_map_blocks_exit", 183, "dev ino flags pblk lblk len mflags ret" },
+        { "ext4", "ext4_insert_range", 184, "dev ino offset len" },
+        { "ext4", "ext4_journal_start_reserved", 187, "dev ip blocks" },
+        { "ext4", "ext4_journalled_write_end", 189, "dev ino pos len copied" },
+        { "ext4", "ext4_load_inode", 190, "dev ino" },
+        { "ext4", "ext4_load_inode_bitmap", 191, "dev group" },
+        { "ext4", "ext4_mark_inode_dirty", 192, "dev ino ip" },
+        { "ext4", "ext4_mb_bitmap_load", 193, "dev group" },
+        { "ext4", "ext4_mb_buddy_bitmap_load", 194, "dev group" },
+        { "ext4", "ext4_mb_discard_preallocations", 195, "dev needed" },
+        { "ext4", "ext4_mb_new_group_pa", 196, "dev ino pa_pstart pa_lstart pa_len" },
+        { "ext4", "ext4_mb_new_inode_pa", 197, "dev ino pa_pstart pa_lstart pa_len" },
+        { "ext4", "ext4_mb_release_group_pa", 198, "dev pa_pstart pa_len" },
+        { "ext4", "ext4_mb_release_inode_pa", 199, "dev ino block count" },
+        { "ext4",
+          "ext4_mballoc_alloc",
+          200,
+          "dev ino orig_logical orig_start orig_group orig_len goal_logical "
+          "goal_start goal_group goal_len result_logical result_start result_group "
+          "result_len found groups buddy flags tail cr" },
+        { "ext4", "ext4_mballoc_discard", 201, "dev ino result_start result_group result_len" },
+        { "ext4", "ext4_mballoc_free", 202, "dev ino result_start result_group result_len" },
+        { "ext4",
+          "ext4_mballoc_prealloc",
+          203,
+          "dev ino orig_logical orig_start orig_group orig_len result_logical "
+          "result_start result_group result_len" },
+        { "ext4", "ext4_other_inode_update_time", 204, "dev ino orig_ino uid gid mode" },
+        { "ext4", "ext4_punch_hole", 205, "dev ino offset len mode" },
+        { "ext4", "ext4_read_block_bitmap_load", 206, "dev group prefetch" },
+        { "ext4",
+          "ext4_remove_blocks",
+          209,
+          "dev ino from to partial ee_pblk ee_lblk ee_len pc_lblk pc_pclu pc_state" },
+        { "ext4",
+          "ext4_request_blocks",
+          210,
+          "dev ino len logical lleft lright goal pleft pright flags" },
+        { "ext4", "ext4_request_inode", 211, "dev dir mode" },
+        { "ext4", "ext4_sync_file_enter", 43, "dev ino parent datasync" },
+        { "ext4", "ext4_sync_file_exit", 44, "dev ino ret" },
+        { "ext4", "ext4_sync_fs", 212, "dev wait" },
+        { "ext4", "ext4_trim_all_free", 213, "dev_major dev_minor group start len" },
+        { "ext4", "ext4_trim_extent", 214, "dev_major dev_minor group start len" },
+        { "ext4", "ext4_truncate_enter", 215, "dev ino blocks" },
+        { "ext4", "ext4_truncate_exit", 216, "dev ino blocks" },
+        { "ext4", "ext4_unlink_enter", 217, "dev ino parent size" },
+        { "ext4", "ext4_unlink_exit", 218, "dev ino ret" },
+        { "ext4", "ext4_write_begin", 219, "dev ino pos len flags" },
+        { "ext4", "ext4_write_end", 230, "dev ino pos len copied" },
+        { "ext4",
+          "ext4_writepages",
+          232,
+          "dev ino nr_to_write pages_skipped range_start range_end writeback_index "
+          "sync_mode for_kupdate range_cyclic" },
+        { "ext4",
+          "ext4_writepages_result",
+          233,
+          "dev ino ret pages_written pages_skipped writeback_index sync_mode" },
+        { "ext4", "ext4_zero_range", 234, "dev ino offset len mode" },
+
+        { "filemap", "mm_filemap_add_to_page_cache", 97, "pfn i_ino index s_dev page" },
+        { "filemap", "mm_filemap_delete_from_page_cache", 98, "pfn i_ino index s_dev page" },
+
+        { "ftrace", "funcgraph_entry", 437, "depth func" },
+        { "ftrace", "funcgraph_exit", 438, "calltime depth func overrun rettime" },
+        { "ftrace", "print", 3, "ip buf$" },
+
+        { "gpu_mem", "gpu_mem_total", 340, "gpu_id pid size" },
+
+        { "gpu_scheduler", "drm_run_job", 412, "entity fence hw_job_count id job_count name$" },
+        { "gpu_scheduler", "drm_sched_job", 411, "entity fence hw_job_count id job_count name$" },
+        { "gpu_scheduler", "drm_sched_job_add_dep", 591, "fence_context fence_seqno ctx seqno" },
+        { "gpu_scheduler", "drm_sched_job_done", 592, "fence_context fence_seqno" },
+        { "gpu_scheduler",
+          "drm_sched_job_queue",
+          593,
+          "name$ job_count hw_job_count dev$ fence_context fence_seqno client_id" },
+        { "gpu_scheduler",
+          "drm_sched_job_run",
+          594,
+          "name$ job_count hw_job_count dev$ fence_context fence_seqno client_id" },
+        { "gpu_scheduler",
+          "drm_sched_job_unschedulable",
+          595,
+          "fence_context fence_seqno ctx seqno" },
+        { "gpu_scheduler", "drm_sched_process_job", 413, "fence" },
+
+        { "i2c", "i2c_read", 27, "adapter_nr msg_nr addr flags len" },
+        { "i2c", "i2c_reply", 30, "adapter_nr msg_nr addr flags len - buf" },
+        { "i2c", "i2c_result", 29, "adapter_nr nr_msgs ret" },
+        { "i2c", "i2c_write", 28, "adapter_nr msg_nr addr flags len - buf" },
+        { "i2c", "smbus_read", 31, "adapter_nr flags addr command protocol" },
+        { "i2c", "smbus_reply", 34, "adapter_nr addr flags command len protocol" },
+        { "i2c", "smbus_result", 33, "adapter_nr addr flags read_write command res protocol" },
+        { "i2c", "smbus_write", 32, "adapter_nr addr flags command len protocol" },
+
+        { "ipi", "ipi_entry", 21, "reason$" },
+        { "ipi", "ipi_exit", 22, "reason$" },
+        { "ipi", "ipi_raise", 23, "target_cpus reason$" },
+
+        { "irq", "irq_handler_entry", 36, "irq name$ handler" },
+        { "irq", "irq_handler_exit", 37, "irq ret" },
+        { "irq", "softirq_entry", 24, "vec" },
+        { "irq", "softirq_exit", 25, "vec" },
+        { "irq", "softirq_raise", 26, "vec" },
+
+        { "irq_vectors", "local_timer_entry", 559, "vector" },
+        { "irq_vectors", "local_timer_exit", 560, "vector" },
+
+        { "kmem", "kfree", 298, "call_site ptr" },
+        { "kmem", "kmalloc", 299, "bytes_alloc bytes_req call_site gfp_flags ptr" },
+        { "kmem", "kmem_cache_alloc", 301, "bytes_alloc bytes_req call_site gfp_flags ptr" },
+        { "kmem", "kmem_cache_free", 303, "call_site ptr" },
+        { "kmem", "mm_page_alloc", 307, "gfp_flags migratetype order page pfn" },
+        { "kmem",
+          "mm_page_alloc_extfrag",
+          308,
+          "alloc_migratetype alloc_order fallback_migratetype fallback_order page "
+          "change_ownership pfn" },
+        { "kmem", "mm_page_alloc_zone_locked", 309, "migratetype order page pfn" },
+        { "kmem", "mm_page_free", 310, "order page pfn" },
+        { "kmem", "mm_page_free_batched", 311, "cold page pfn" },
+        { "kmem", "mm_page_pcpu_drain", 312, "migratetype order page pfn" },
+        { "kmem", "rss_stat", 313, "member size curr mm_id" },
+
+        { "net",
+          "napi_gro_receive_entry",
+          365,
+          "data_len gso_size gso_type hash ip_summed l4_hash len mac_header "
+          "mac_header_valid name$ napi_id nr_frags protocol queue_mapping skbaddr "
+          "truesize vlan_proto vlan_tagged vlan_tci" },
+        { "net", "napi_gro_receive_exit", 366, "ret" },
+        { "net", "net_dev_xmit", 361, "len name$ rc skbaddr" },
+        { "net", "netif_receive_skb", 360, "len name$ skbaddr" },
+
+        { "oom", "mark_victim", 334, "pid" },
+        { "oom", "oom_score_adj_update", 326, "comm$ oom_score_adj pid" },
+
+        { "power", "clock_disable", 15, "name$ state cpu_id" },
+        { "power", "clock_enable", 14, "name$ state cpu_id" },
+        { "power", "clock_set_rate", 16, "name$ state cpu_id" },
+        { "power", "cpu_frequency", 11, "state cpu_id" },
+        { "power", "cpu_frequency_limits", 12, "min_freq max_freq cpu_id" },
+        { "power", "cpu_idle", 13, "state cpu_id" },
+        { "power", "gpu_frequency", 332, "gpu_id state" },
+        { "power", "suspend_resume", 113, "action$ val start" },
+        { "power", "wakeup_source_activate", 404, "name$ state" },
+        { "power", "wakeup_source_deactivate", 405, "name$ state" },
+
+        { "printk", "console", 408, "msg$" },
+
+        { "raw_syscalls", "sys_enter", 329, "id args[]" },
+        { "raw_syscalls", "sys_exit", 330, "id ret" },
+
+        { "rpm", "rpm_status", 489, "name$ status" },
+
+        { "sched", "sched_blocked_reason", 18, "pid caller io_wait" },
+        { "sched", "sched_migrate_task", 491, "comm$ pid prio orig_cpu dest_cpu running load" },
+        { "sched", "sched_pi_setprio", 353, "comm$ newprio oldprio pid" },
+        { "sched", "sched_process_exec", 237, "filename$ pid old_pid" },
+        { "sched", "sched_process_exit", 238, "comm$ pid tgid prio" },
+        { "sched", "sched_process_fork", 239, "parent_comm$ parent_pid child_comm$ child_pid" },
+        { "sched", "sched_process_free", 240, "comm$ pid prio" },
+        { "sched", "sched_process_hang", 241, "comm$ pid" },
+        { "sched", "sched_process_wait", 242, "comm$ pid prio" },
+        { "sched",
+          "sched_switch",
+          4,
+          "prev_comm$ prev_pid prev_prio prev_state next_comm$ next_pid next_prio" },
+        { "sched", "sched_wakeup", 17, "comm$ pid prio success target_cpu" },
+        { "sched", "sched_wakeup_new", 114, "comm$ pid prio success target_cpu" },
+        { "sched", "sched_waking", 20, "comm$ pid prio success target_cpu" },
+
+        { "signal", "signal_deliver", 324, "code sa_flags sig" },
+        { "signal", "signal_generate", 325, "code comm$ group pid result sig" },
+
+        { "skb", "kfree_skb", 367, "location protocol skbaddr" },
+
+        { "sock",
+          "inet_sock_set_state",
+          362,
+          "daddr dport family newstate oldstate protocol saddr skaddr sport" },
+
+        { "task", "task_newtask", 235, "pid comm$ clone_flags oom_score_adj" },
+        { "task", "task_rename", 236, "pid oldcomm$ newcomm$ oom_score_adj" },
+
+        { "tcp", "tcp_retransmit_skb", 363, "daddr dport saddr skaddr skbaddr sport state" },
+
+        { "thermal", "cdev_update", 342, "target type$" },
+        { "thermal", "thermal_temperature", 341, "id temp temp_prev thermal_zone$" },
+
+        { "timer", "hrtimer_cancel", 552, "hrtimer" },
+        { "timer", "hrtimer_expire_entry", 553, "hrtimer now function" },
+        { "timer", "hrtimer_expire_exit", 554, "hrtimer" },
+        { "timer", "hrtimer_start", 551, "hrtimer function expires softexpires mode" },
+        { "timer", "timer_cancel", 556, "timer" },
+        { "timer", "timer_expire_entry", 557, "timer now function baseclk" },
+        { "timer", "timer_expire_exit", 558, "timer" },
+        { "timer",
+          "timer_start",
+          555,
+          "timer function expires now deferrable flags bucket_expiry" },
+
+        { "vmscan",
+          "mm_shrink_slab_end",
+          444,
+          "new_scan retval shr shrink total_scan unused_scan nid" },
+        { "vmscan",
+          "mm_shrink_slab_start",
+          443,
+          "cache_items delta gfp_flags lru_pgs nr_objects_to_shrink pgs_scanned "
+          "shr shrink total_scan nid priority" },
+        { "vmscan", "mm_vmscan_direct_reclaim_begin", 46, "order may_writepage gfp_flags" },
+        { "vmscan", "mm_vmscan_direct_reclaim_end", 47, "nr_reclaimed" },
+        { "vmscan", "mm_vmscan_kswapd_sleep", 49, "nid" },
+        { "vmscan", "mm_vmscan_kswapd_wake", 48, "nid order zid" },
+        { "vmscan", "mm_vmscan_memcg_reclaim_begin", 607, "order may_writepage gfp_flags" },
+        { "vmscan", "mm_vmscan_memcg_reclaim_end", 608, "nr_reclaimed" },
+
+        { "workqueue", "workqueue_activate_work", 56, "work function" },
+        { "workqueue", "workqueue_execute_end", 57, "work function" },
+        { "workqueue", "workqueue_execute_start", 58, "work function" },
+        { "workqueue", "workqueue_queue_work", 59, "work function - req_cpu cpu workqueue$" },
+};
+
+const size_t n_event_specs = ARRAY_SIZE(event_specs);
+
+const EventSpec *event_spec_find(const char *group, const char *name) {
+        for (size_t i = 0; i < n_event_specs; i++)
+                if (streq(event_specs[i].group, group) && streq(event_specs[i].name, name))
+                        return &event_specs[i];
+        return NULL;
+}
+
+uint32_t event_spec_field(const EventSpec *spec, const char *name, const char **ret_suffix) {
+        const char *at = spec->fields;
+        size_t n_name = strlen(name);
+
+        for (uint32_t number = 1; *at; number++) {
+                size_t n_word = strcspn(at, " ");
+                size_t n_plain = strcspn(at, " $[");
+
+                if (n_plain == n_name && memcmp(at, name, n_name) == 0) {
+                        *ret_suffix = at[n_plain] == '$' ? "$" : at[n_plain] == '[' ? "[]" : "";
+                        return number;
+                }
+                at += n_word;
+                at += *at == ' ';
+        }
+        return 0;
+}

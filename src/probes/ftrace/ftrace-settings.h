@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Ftrace settings: a FtraceConfig with its defaults and limits applied
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ftrace_config.pb-c.h"
+
+typedef Perfetto__Protos__FtraceConfig FtraceConfig;
+
+#define FTRACE_DRAIN_MS        100   /* default */
+#define FTRACE_DRAIN_MS_MAX    60000 /* beyond, the default is used, as Perfetto does */
+#define FTRACE_BUFFER_KB       2048  /* default for each CPU */
+#define FTRACE_BUFFER_KB_LARGE 8192  /* the same, on machines with 7 GiB and more */
+#define FTRACE_MEMORY_SHARE    4     /* at most this part of the machine's memory for all CPUs */
+#define FTRACE_SUBBUFFER_KB    32 /* a read gets so much at once; kernels before 6.8 have only pages */
+
+typedef struct FtraceSettings {
+        uint64_t drain_period_ns;
+        uint64_t buffer_kb; /* for each CPU */
+        bool compact_sched;
+} FtraceSettings;
+
+/* 0, or PROBE_E_REFUSED when the machine's memory (or number of CPUs) does not allow it. */
+int ftrace_settings_init(FtraceSettings *ret,
+                         const FtraceConfig *config,
+                         uint64_t memory_bytes,
+                         unsigned n_cpus,
+                         char **ret_error);

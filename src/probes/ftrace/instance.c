@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <tracefs.h>
+#include <unistd.h>
+
+#include "probes/ftrace/instance.h"
+#include "probes/probe.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+
+#define INSTANCE_PREFIX "desktrace-"
+
+/* Where the kernel says what a locked-down machine may do: "none [integrity] confidentiality". */
+#define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
+
+static bool is_locked_down(void) {
+        _cleanup_(freep) char *text = NULL;
+
+        return fd_read_file(&text, NULL, AT_FDCWD, LOCKDOWN_FILE, 256) == 0 &&
+               !strstr(text, "[none]");
+}
+
+/* What a person can do about an error of tracefs. */
+static const char *error_advice(int error) {
+        switch (error) {
+        case EPERM:
+        case EACCES:
+                if (is_locked_down())
+                        return "; the kernel is locked down (" LOCKDOWN_FILE
+                               "), which forbids kernel tracing";
+                return "; this needs root or CAP_DAC_OVERRIDE, and no security module that forbids "
+                       "it";
+        case ENOENT:
+                return "; this kernel does not offer it";
+        case ENOMEM:
+                return "; ask for a smaller buffer_size_kb";
+        case EROFS:
+                return "; tracefs is mounted read-only here";
+        default:
+                return "";
+        }
+}
+
+static int
+refuse_file(char **ret_error, const char *doing, const char *dir, const char *file, int error) {
+        return probe_refuse(ret_error,
+                            "cannot %s %s/%s: %s%s",
+                            doing,
+                            dir,
+                            file,
+                            strerror(error),
+                            error_advice(error));
+}
+
+/* libtracefs finds the mount point, and mounts tracefs when it is nowhere and we may. */
+static int tracing_open(Instance *instance, char **ret_error) {
+        const char *path = tracefs_tracing_dir();
+
+        if (!path)
+                return probe_refuse(ret_error,
+                                    "tracefs is not mounted; mount it: mount -t tracefs tracefs "
+                                    "/sys/kernel/tracing");
+        instance->tracing_path = strdup(path);
+        if (!instance->tracing_path)
+                return -ENOMEM;
+        instance->tracing_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (instance->tracing_fd < 0)
+                return refuse_file(ret_error, "open", path, "", errno);
+        instance->instances_fd =
+                openat(instance->tracing_fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (instance->instances_fd < 0)
+                return refuse_file(ret_error, "open", path, "instances", errno);
+        return 0;
+}
+
+static Instance *instance_close(Instance *instance) {
+        instance->dir_fd = fd_close(instance->dir_fd);
+        instance->instances_fd = fd_close(instance->instances_fd);
+        instance->tracing_fd = fd_close(instance->tracing_fd);
+        free(instance->tracing_path);
+        free(instance->path);
+        free(instance);
+        return NULL;
+}
+
+static int instance_new_closed(Instance **ret, char **ret_error) {
+        Instance *instance;
+        int r;
+
+        instance = calloc(1, sizeof(*instance));
+        if (!instance)
+                return -ENOMEM;
+        *instance = (Instance){ .tracing_fd = -1, .instances_fd = -1, .dir_fd = -1 };
+        r = tracing_open(instance, ret_error);
+        if (r != 0) {
+                instance_close(instance);
+                return r;
+        }
+        *ret = instance;
+        return 0;
+}
+
+/* Removes the directory if nobody holds its lock. 1 when it is gone. The caller has the lock of the parent, so
+ * nobody is between making a directory and locking it. */
+static int remove_if_stale(int instances_fd, const char *name) {
+        _cleanup_(fd_closep) int fd = -1;
+
+        fd = openat(instances_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+                return 0;
+        if (unlinkat(instances_fd, name, AT_REMOVEDIR) < 0) {
+                log_warning(
+                        "cannot remove the stale tracefs instance %s: %s", name, strerror(errno));
+                return 0;
+        }
+        log_notice("removed the stale tracefs instance %s", name);
+        return 1;
+}
+
+static void closedirp(DIR **dir) {
+        if (*dir)
+                closedir(*dir);
+}
+
+/* Counts the instances of ours, after those of the dead are gone. */
+static int remove_stale_locked(int instances_fd, unsigned *ret_n_alive) {
+        _cleanup_(closedirp) DIR *dir = NULL;
+        int fd, n_removed = 0;
+        unsigned n_alive = 0;
+
+        fd = openat(instances_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        dir = fd < 0 ? NULL : fdopendir(fd);
+        if (!dir) {
+                int error = errno;
+
+                fd_close(fd);
+                return -error;
+        }
+        for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+                if (strncmp(entry->d_name, INSTANCE_PREFIX, strlen(INSTANCE_PREFIX)) != 0)
+                        continue;
+                if (remove_if_stale(instances_fd, entry->d_name))
+                        n_removed++;
+                else
+                        n_alive++;
+        }
+        *ret_n_alive = n_alive;
+        return n_removed;
+}
+
+/* Another pid namespace may have the name already: then the next one. */
+static int instance_make_dir(Instance *instance, char **ret_error) {
+        static unsigned n_made;
+
+        for (unsigned i = 0; i <= INSTANCES_MAX; i++) {
+                _cleanup_(freep) char *path = NULL;
+                char *name;
+
+                if (asprintf(&path,
+                             "%s/instances/" INSTANCE_PREFIX "%d-%u",
+                             instance->tracing_path,
+                             getpid(),
+                             ++n_made) < 0) {
+                        path = NULL;
+                        return -ENOMEM;
+                }
+                name = strrchr(path, '/') + 1;
+                if (mkdirat(instance->instances_fd, name, 0700) == 0) {
+                        instance->path = TAKE(path);
+                        instance->name = name;
+                        break;
+                }
+                if (errno != EEXIST)
+                        return refuse_file(
+                                ret_error, "make", instance->tracing_path, "instances", errno);
+        }
+        if (!instance->name)
+                return -EEXIST;
+        instance->dir_fd =
+                openat(instance->instances_fd, instance->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (instance->dir_fd < 0 || flock(instance->dir_fd, LOCK_EX | LOCK_NB) < 0)
+                return -errno;
+        return 0;
+}
+
+int instance_new(Instance **ret, char **ret_error) {
+        _cleanup_(instance_freep) Instance *instance = NULL;
+        unsigned n_alive;
+        int r;
+
+        r = instance_new_closed(&instance, ret_error);
+        if (r != 0)
+                return r;
+        /* Held by others only while they make or remove directories. */
+        if (flock(instance->instances_fd, LOCK_EX) < 0)
+                return -errno;
+        r = remove_stale_locked(instance->instances_fd, &n_alive);
+        if (r >= 0 && n_alive >= INSTANCES_MAX)
+                r = probe_refuse(
+                        ret_error,
+                        "%u recordings of kernel events run already, which is the limit; stop "
+                        "one of them",
+                        n_alive);
+        else if (r >= 0)
+                r = instance_make_dir(instance, ret_error);
+        flock(instance->instances_fd, LOCK_UN);
+        if (r != 0)
+                return r;
+        r = instance_write(instance, "tracing_on", "0", ret_error);
+        if (r != 0)
+                return r;
+        *ret = TAKE(instance);
+        return 0;
+}
+
+Instance *instance_free(Instance *instance) {
+        if (!instance)
+                return NULL;
+        if (instance->name && unlinkat(instance->instances_fd, instance->name, AT_REMOVEDIR) < 0)
+                log_warning("cannot remove the tracefs instance %s: %s",
+                            instance->name,
+                            strerror(errno));
+        return instance_close(instance);
+}
+
+static int write_file(int dir_fd, const char *file, const char *value) {
+        _cleanup_(fd_closep) int fd = -1;
+
+        fd = openat(dir_fd, file, O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        return fd_write_all(fd, value, strlen(value));
+}
+
+int instance_write(Instance *instance, const char *file, const char *value, char **ret_error) {
+        _cleanup_(freep) char *doing = NULL;
+        int r;
+
+        r = write_file(instance->dir_fd, file, value);
+        if (r >= 0)
+                return 0;
+        if (asprintf(&doing, "write \"%.64s\" to", value) < 0) {
+                doing = NULL;
+                return -ENOMEM;
+        }
+        return refuse_file(ret_error, doing, instance->path, file, -r);
+}
+
+int instance_write_number(Instance *instance, const char *file, uint64_t value, char **ret_error) {
+        char text[24];
+
+        snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+        return instance_write(instance, file, text, ret_error);
+}
+
+int instance_read(Instance *instance,
+                  const char *file,
+                  char **ret,
+                  size_t *ret_n,
+                  char **ret_error) {
+        int r;
+
+        r = fd_read_file(ret, ret_n, instance->dir_fd, file, INSTANCE_FILE_BYTES_MAX);
+        return r < 0 ? refuse_file(ret_error, "read", instance->path, file, -r) : 0;
+}
+
+int instance_read_top(Instance *instance,
+                      const char *file,
+                      char **ret,
+                      size_t *ret_n,
+                      char **ret_error) {
+        int r;
+
+        r = fd_read_file(ret, ret_n, instance->tracing_fd, file, INSTANCE_FILE_BYTES_MAX);
+        return r < 0 ? refuse_file(ret_error, "read", instance->tracing_path, file, -r) : 0;
+}
+
+int instance_open_pages(Instance *instance, unsigned cpu) {
+        char file[64];
+        int fd;
+
+        snprintf(file, sizeof(file), "per_cpu/cpu%u/trace_pipe_raw", cpu);
+        fd = openat(instance->dir_fd, file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
+
+int instances_remove_stale(void) {
+        Instance *instance;
+        unsigned n_alive;
+        int r;
+
+        r = instance_new_closed(&instance, NULL);
+        if (r != 0)
+                return r > 0 ? -ENOENT : r;
+        if (flock(instance->instances_fd, LOCK_EX) < 0)
+                r = -errno;
+        else
+                r = remove_stale_locked(instance->instances_fd, &n_alive);
+        instance_close(instance);
+        return r;
+}

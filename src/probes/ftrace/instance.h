@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Instance: a private set of ring buffers in tracefs
+ *
+ * Each recording gets its own directory instances/desktrace-PID-N, so that neither other recordings nor other
+ * tracing tools are disturbed, and the kernel drops all of the recording's state with the directory.
+ *
+ * An instance lives as long as somebody holds a lock (flock) on its directory. The kernel takes the lock
+ * away from a process that dies, however it dies, so instances_remove_stale() can tell which directories
+ * nobody owns any more, also from within another pid namespace.
+ */
+
+#include <stddef.h>
+
+#include "probes/ftrace/page.h"
+#include "shared/macro.h"
+
+#define INSTANCES_MAX           16 /* recordings at once: each takes its buffers from the kernel */
+#define INSTANCE_FILE_BYTES_MAX (16u << 20)
+
+typedef struct Instance {
+        char *tracing_path;
+        char *path;       /* of the instance */
+        const char *name; /* the end of path; NULL before it is made */
+        int tracing_fd;
+        int instances_fd;
+        int dir_fd; /* locked */
+} Instance;
+
+/* A fresh instance, with recording off. 0, PROBE_E_REFUSED with *ret_error, negative errno. */
+int instance_new(Instance **ret, char **ret_error);
+/* Removes it from the kernel. Its descriptors must be closed by then. */
+Instance *instance_free(Instance *instance);
+DEFINE_CLEANUP(Instance *, instance_free)
+
+/* Writes a file below the instance. 0, PROBE_E_REFUSED: *ret_error (if not NULL) names the file and says why. */
+int instance_write(Instance *instance, const char *file, const char *value, char **ret_error);
+int instance_write_number(Instance *instance, const char *file, uint64_t value, char **ret_error);
+
+/* Reads a whole file below the instance; as instance_write(). */
+int instance_read(Instance *instance,
+                  const char *file,
+                  char **ret,
+                  size_t *ret_n,
+                  char **ret_error);
+/* The same below the top of tracefs. */
+int instance_read_top(Instance *instance,
+                      const char *file,
+                      char **ret,
+                      size_t *ret_n,
+                      char **ret_error);
+
+/* Opens the pages of one CPU for reading without waiting. A descriptor or a negative errno. */
+int instance_open_pages(Instance *instance, unsigned cpu);
+
+/* Removes what dead processes left. Returns how many, or a negative errno. */
+int instances_remove_stale(void);

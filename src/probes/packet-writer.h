@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Packet writer: where probes put their packets
+ *
+ * A PacketSink takes finished packets (bytes of perfetto.protos.TracePacket): a data source's writer in
+ * the daemon, an array in the tests. A PacketWriter is reusable memory in which one packet at a time is
+ * encoded; it grows to the largest packet and stays there. The packet's owner is the probe; one
+ * thread uses both.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/bytes.h"
+#include "wire/wire-writer.h"
+
+/* Fields of TracePacket that probes write. */
+enum {
+        PACKET_FTRACE_EVENTS = 1,
+        PACKET_PROCESS_TREE = 2,
+        PACKET_SYS_STATS = 7,
+        PACKET_TIMESTAMP = 8,
+        PACKET_PROCESS_STATS = 9,
+        PACKET_INTERNED_DATA = 12,
+        PACKET_SEQUENCE_FLAGS = 13,
+        PACKET_FTRACE_STATS = 34,
+        PACKET_INCREMENTAL_STATE_CLEARED = 41,
+};
+
+enum {
+        PACKET_STATE_CLEARED = 1, /* sequence_flags: what was interned before is forgotten */
+        PACKET_NEEDS_STATE = 2,   /* sequence_flags: refers to what was interned before */
+};
+
+typedef struct PacketSink PacketSink;
+
+struct PacketSink {
+        /* 0, -ENOBUFS when the packet was dropped, -ESHUTDOWN when nobody wants packets any more. */
+        int (*write)(PacketSink *sink, const void *packet, size_t n_bytes);
+};
+
+typedef struct PacketWriter {
+        PacketSink *sink;
+        Bytes memory;
+        WireWriter wire;
+        uint64_t n_packets; /* that the sink took */
+        uint64_t n_dropped; /* that it refused, or that did not fit into memory */
+} PacketWriter;
+
+#define PACKET_BYTES_MAX (4u << 20) /* a packet that would be larger is dropped and counted */
+
+void packet_writer_init(PacketWriter *writer, PacketSink *sink);
+void packet_writer_deinit(PacketWriter *writer);
+
+/* Starts an empty packet; encode into the result. */
+WireWriter *packet_begin(PacketWriter *writer);
+/* Gives it to the sink: as PacketSink.write(); also -ENOMEM. */
+int packet_end(PacketWriter *writer);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Probe: one kind of kernel data, as a table of the steps in the life of its instances
+ *
+ * A probe knows neither the tracing service nor the main loop: it gets its config, a place for packets and the time,
+ * and says when it wants to be called again. The host (host.h) connects it. All calls come from one thread.
+ *
+ * To add a data source: write its ProbeOps and name it in probe-registry.c, in data/producers.d, and in
+ * docs/ARCHITECTURE.md.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "data_source_config.pb-c.h"
+#include "probes/packet-writer.h"
+#include "probes/session-link.h"
+#include "shared/macro.h"
+
+typedef Perfetto__Protos__DataSourceConfig DataSourceConfig;
+
+#define PROBE_NEVER     UINT64_MAX
+#define PROBE_NS_PER_MS UINT64_C(1000000)
+
+enum {
+        _PROBE_E_SUCCESS,
+        PROBE_E_REFUSED, /* *ret_error says what was asked, what was wrong and what to do */
+};
+
+typedef struct ProbeSetup {
+        const DataSourceConfig *config; /* valid during setup() only */
+        PacketSink *sink;               /* valid from start() until free() */
+        SessionLink *link;              /* what the probes of one recording tell each other */
+} ProbeSetup;
+
+typedef struct ProbeOps {
+        const char *name; /* of the data source */
+
+        /* Checks the config and prepares everything that can fail. 0, PROBE_E_REFUSED, negative errno. */
+        int (*setup)(void **ret, const ProbeSetup *setup, char **ret_error);
+
+        /* Starts recording; the first poll() follows at once. As setup(). May be NULL. */
+        int (*start)(void *probe, char **ret_error);
+
+        /* Does what is due at `now_ns` (CLOCK_BOOTTIME), and returns when it wants to be called next. */
+        uint64_t (*poll)(void *probe, uint64_t now_ns);
+
+        /* Writes all that was recorded before `now_ns`. May be NULL. */
+        void (*flush)(void *probe, uint64_t now_ns);
+
+        /* Stops recording and writes all that is left. May be NULL. */
+        void (*stop)(void *probe, uint64_t now_ns);
+
+        /* What is written from now on must not need what was written before. May be NULL. */
+        void (*clear_incremental_state)(void *probe);
+
+        /* NULL in, NULL out; also for instances that were never started or stopped. */
+        void *(*free)(void *probe);
+} ProbeOps;
+
+/* Sets *ret_error, unless it is NULL, and returns PROBE_E_REFUSED (or -ENOMEM). */
+int probe_refuse(char **ret_error, const char *format, ...) _printf_(2, 3);
+
+uint64_t probe_now_ns(void);
+
+/* The next multiple of a period: polls of all instances with one period fall together. */
+static inline uint64_t probe_next_on_grid(uint64_t now_ns, uint64_t period_ns) {
+        return (now_ns / period_ns + 1) * period_ns;
+}
+
+/* The data sources of this program. */
+extern const ProbeOps *const probes[];
+extern const size_t n_probes;

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "test.h"
+
+#include "fixture.h"
+#include "packet-list.h"
+#include "probes/ftrace/bundle.h"
+
+enum { BUNDLE_CPU = 1, BUNDLE_EVENT = 2, BUNDLE_LOST = 3, BUNDLE_COMPACT = 4, BUNDLE_ERROR = 8 };
+enum { BUNDLE_PREVIOUS_END = 10, BUNDLE_DESCRIPTORS = 11 };
+
+static const PageLayout layout = PAGE_LAYOUT_64BIT;
+
+/* A bundle writer for a set of events, and what it wrote. */
+typedef struct World {
+        PacketList list;
+        PacketWriter packets;
+        EventSet events;
+        BundleWriter bundles;
+        BundleCpu cpu;
+        PidSet pids;
+} World;
+
+static World *world_new(void) {
+        World *world = calloc(1, sizeof(*world));
+
+        ck_assert_ptr_nonnull(world);
+        world->list = (PacketList)PACKET_LIST_INIT;
+        packet_writer_init(&world->packets, &world->list.sink);
+        ck_assert_int_eq(
+                bundle_writer_init(&world->bundles, &world->packets, &world->events, &layout), 0);
+        world->bundles.pids = &world->pids;
+        world->cpu.cpu = 3;
+        return world;
+}
+
+static void world_free(World *world) {
+        bundle_writer_deinit(&world->bundles);
+        packet_writer_deinit(&world->packets);
+        event_set_deinit(&world->events);
+        pid_set_deinit(&world->pids);
+        packet_list_deinit(&world->list);
+        free(world);
+}
+
+static void world_add_capture(World *world, const char *file) {
+        size_t n;
+        char *pages = fixture_read(file, &n);
+
+        for (size_t at = 0; at < n; at += 4096)
+                bundle_add_page(&world->bundles, &world->cpu, pages + at, 4096);
+        bundle_close(&world->bundles, &world->cpu);
+        free(pages);
+}
+
+/* The first event of a number in all bundles. */
+static bool
+world_find_event(World *world, uint32_t number, WireReader *ret_event, WireReader *ret_body) {
+        WireReader bundle;
+
+        for (size_t i = 0; packet_list_find(&world->list, PACKET_FTRACE_EVENTS, i, &bundle); i++)
+                for (size_t k = 0; message_submessage(bundle, BUNDLE_EVENT, k, ret_event); k++)
+                        if (message_submessage(*ret_event, number, 0, ret_body))
+                                return true;
+        return false;
+}
+
+START_TEST(test_switches_become_columns_that_say_the_same) {
+        World *world = world_new();
+        char *text = fixture_read("tracefs/sched.txt", NULL);
+        const char *at = text;
+        uint64_t times[2048], pids[2048], time = 0;
+        WireReader bundle, compact;
+        FixtureRow row;
+        size_t n, i = 0;
+
+        fixture_add_event(&world->events, "sched", "sched_switch", true);
+        fixture_add_event(&world->events, "sched", "sched_waking", true);
+        world_add_capture(world, "tracefs/sched.raw");
+        ck_assert_uint_eq(world->list.n, 1);
+        ck_assert(packet_list_find(&world->list, PACKET_FTRACE_EVENTS, 0, &bundle));
+        ck_assert_uint_eq(message_uint(bundle, BUNDLE_CPU), 3);
+        ck_assert_uint_eq(message_uint(bundle, BUNDLE_PREVIOUS_END), 0);
+        ck_assert_uint_eq(message_count(bundle, BUNDLE_EVENT), 0);
+        ck_assert_uint_eq(message_count(bundle, BUNDLE_LOST), 0);
+        ck_assert(message_submessage(bundle, BUNDLE_COMPACT, 0, &compact));
+        n = message_packed(compact, 1, times, 2048);
+        ck_assert_uint_eq(message_packed(compact, 3, pids, 2048), n);
+        ck_assert_uint_eq(message_packed(compact, 7, NULL, 0), message_packed(compact, 8, NULL, 0));
+        ck_assert(message_has_text(compact, 5, "python3"));
+
+        while ((at = fixture_row(at, &row))) {
+                if (strcmp(row.event, "sched_switch") != 0)
+                        continue;
+                ck_assert_uint_lt(i, n);
+                time += times[i];
+                ck_assert_uint_eq((time + 500) / 1000, row.time_us);
+                ck_assert_int_eq((int)pids[i], row.pid);
+                ck_assert(row.pid == 0 || pid_set_has(&world->pids, row.pid));
+                i++;
+        }
+        ck_assert_uint_eq(i, n);
+        ck_assert_uint_eq(world->cpu.end_timestamp, world->cpu.read_timestamp);
+        free(text);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_without_compact_sched_each_switch_is_an_event) {
+        World *world = world_new();
+        WireReader event, body;
+
+        fixture_add_event(&world->events, "sched", "sched_switch", false);
+        world_add_capture(world, "tracefs/sched.raw");
+        ck_assert(world_find_event(world, 4, &event, &body));
+        ck_assert(message_has_text(body, 1, "python3"));
+        ck_assert_uint_eq(message_uint(body, 3), 120);
+        ck_assert_uint_ne(message_uint(event, 1), UINT64_MAX);
+        ck_assert_uint_eq(message_uint(event, 2), message_uint(body, 2));
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_known_events_have_their_fields_under_the_known_numbers) {
+        World *world = world_new();
+        WireReader event, body;
+        WireField field;
+
+        fixture_add_event(&world->events, "sched", "sched_process_exec", true);
+        fixture_add_event(&world->events, "task", "task_newtask", true);
+        fixture_add_event(&world->events, "raw_syscalls", "sys_enter", true);
+        fixture_add_event(&world->events, "ftrace", "print", true);
+        fixture_add_event(&world->events, "block", "block_rq_issue", true);
+        world_add_capture(world, "tracefs/mixed.raw");
+
+        ck_assert(world_find_event(world, 237, &event, &body));
+        ck_assert(message_has_text(body, 1, "/bin/true"));
+        ck_assert_uint_eq(message_uint(body, 2), message_uint(event, 2));
+        ck_assert(world_find_event(world, 329, &event, &body));
+        ck_assert_uint_eq(message_uint(body, 1), 59);
+        ck_assert_uint_eq(message_count(body, 2), 6);
+        ck_assert(world_find_event(world, 3, &event, &body));
+        ck_assert(message_field(body, 2, 0, &field));
+        ck_assert_uint_eq(field.n_bytes, strlen("B|1|hello\n"));
+        ck_assert_int_eq(memcmp(field.data, "B|1|hello", 9), 0);
+        ck_assert(world_find_event(world, 45, &event, &body));
+        ck_assert(message_field(body, 6, 0, &field)); /* comm, of the issuing thread */
+        ck_assert_uint_gt(field.n_bytes, 0);
+
+        /* A new task is a new thread, even under a number that was met before. */
+        ck_assert(world_find_event(world, 235, &event, &body));
+        ck_assert(pid_set_has(&world->pids, (pid_t)message_uint(body, 1)));
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_unknown_events_bring_their_own_description) {
+        World *world = world_new();
+        EventFormat *format = fixture_format("csd", "csd_queue_cpu");
+        WireReader bundle, event, body, descriptor, message, field;
+
+        ck_assert_int_eq(event_set_add(&world->events, format, true), 0);
+        world_add_capture(world, "tracefs/mixed.raw");
+        ck_assert(packet_list_find(&world->list, PACKET_FTRACE_EVENTS, 0, &bundle));
+        ck_assert_uint_eq(message_count(bundle, BUNDLE_DESCRIPTORS), 1);
+        ck_assert(message_submessage(bundle, BUNDLE_DESCRIPTORS, 0, &descriptor));
+        ck_assert_uint_eq(message_uint(descriptor, 1), 65536u + format->id);
+        ck_assert(message_has_text(descriptor, 3, "csd"));
+        ck_assert(message_submessage(descriptor, 2, 0, &message));
+        ck_assert(message_has_text(message, 1, "csd_queue_cpu"));
+        ck_assert_uint_eq(message_count(message, 2), format->n_fields);
+        ck_assert(message_submessage(message, 2, 0, &field));
+        ck_assert(message_has_text(field, 1, format->fields[0].name));
+        ck_assert_uint_eq(message_uint(field, 3), 1);
+        ck_assert_uint_eq(message_uint(field, 5), 4); /* uint64 */
+        ck_assert(world_find_event(world, 65536u + format->id, &event, &body));
+        ck_assert_uint_eq(message_uint(body, 1), 1); /* queued for CPU 1 */
+        event_format_free(format);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_loss_in_the_kernel_starts_a_bundle_that_says_so) {
+        World *world = world_new();
+        size_t n_lost = 0;
+        WireReader bundle;
+
+        fixture_add_event(&world->events, "sched", "sched_switch", true);
+        world_add_capture(world, "tracefs/sched.raw");
+        world_add_capture(world, "tracefs/lost.raw");
+        ck_assert_uint_eq(world->list.n, 2);
+        for (size_t i = 0; packet_list_find(&world->list, PACKET_FTRACE_EVENTS, i, &bundle); i++)
+                n_lost += message_count(bundle, BUNDLE_LOST);
+        ck_assert_uint_eq(n_lost, 1);
+        ck_assert_uint_eq(world->cpu.n_losses, 1);
+        ck_assert(packet_list_find(&world->list, PACKET_FTRACE_EVENTS, 1, &bundle));
+        ck_assert_uint_eq(message_uint(bundle, BUNDLE_LOST), 1);
+        ck_assert_uint_ne(message_uint(bundle, BUNDLE_PREVIOUS_END), 0);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_bundle_that_the_sink_drops_is_a_loss_in_the_next) {
+        World *world = world_new();
+        uint64_t end;
+        WireReader bundle;
+
+        fixture_add_event(&world->events, "sched", "sched_switch", true);
+        world_add_capture(world, "tracefs/sched.raw");
+        end = world->cpu.end_timestamp;
+        world->list.refuses = true;
+        world_add_capture(world, "tracefs/sched.raw");
+        ck_assert_uint_eq(world->packets.n_dropped, 1);
+        world->list.refuses = false;
+        world_add_capture(world, "tracefs/sched.raw");
+        ck_assert_uint_eq(world->list.n, 2);
+        ck_assert(packet_list_find(&world->list, PACKET_FTRACE_EVENTS, 1, &bundle));
+        ck_assert_uint_eq(message_uint(bundle, BUNDLE_LOST), 1);
+        ck_assert_uint_eq(message_uint(bundle, BUNDLE_PREVIOUS_END), end);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_bundles_stay_small_and_lose_nothing_when_split) {
+        World *world = world_new();
+        WireReader bundle, compact;
+        size_t n_switches = 0, n_split = 0;
+
+        fixture_add_event(&world->events, "sched", "sched_switch", true);
+        for (size_t i = 0; i < 40; i++) {
+                size_t n;
+                char *pages = fixture_read("tracefs/sched.raw", &n);
+
+                for (size_t at = 0; at < n; at += 4096)
+                        bundle_add_page(&world->bundles, &world->cpu, pages + at, 4096);
+                free(pages);
+        }
+        bundle_close(&world->bundles, &world->cpu);
+        for (; packet_list_find(&world->list, PACKET_FTRACE_EVENTS, n_split, &bundle); n_split++) {
+                ck_assert(message_submessage(bundle, BUNDLE_COMPACT, 0, &compact));
+                ck_assert_uint_le(message_packed(compact, 1, NULL, 0), COMPACT_EVENTS_MAX);
+                ck_assert_uint_eq(message_count(bundle, BUNDLE_LOST), 0);
+                n_switches += message_packed(compact, 1, NULL, 0);
+        }
+        ck_assert_uint_gt(n_split, 2);
+        ck_assert_uint_gt(n_switches, 40 * 250);
+        ck_assert_uint_eq(n_switches % 40, 0);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_broken_pages_are_noted_and_never_read_past_their_end) {
+        size_t n_pages;
+        char *pages = fixture_read("tracefs/mixed.raw", &n_pages);
+        World *world = world_new();
+        uint32_t random = 1;
+
+        fixture_add_event(&world->events, "sched", "sched_process_exec", true);
+        fixture_add_event(&world->events, "ftrace", "print", true);
+        fixture_add_event(&world->events, "csd", "csd_queue_cpu", true);
+        fixture_add_event(&world->events, "block", "block_rq_issue", true);
+        fixture_add_event(&world->events, "sched", "sched_switch", true);
+        /* Each page in memory of its own, so that a sanitizer sees a byte too far. */
+        for (size_t i = 0; i < 3000; i++) {
+                char *page = malloc(4096);
+
+                ck_assert_ptr_nonnull(page);
+                memcpy(page, pages + i % (n_pages / 4096) * 4096, 4096);
+                for (size_t k = 0; k < 8; k++) {
+                        random = random * 1664525 + 1013904223;
+                        page[8 + (random >> 8) % 1000] = (char)(random >> 24);
+                }
+                bundle_add_page(&world->bundles, &world->cpu, page, 4096);
+                free(page);
+        }
+        bundle_close(&world->bundles, &world->cpu);
+        ck_assert_uint_ne(world->bundles.statuses, 0);
+        ck_assert_uint_gt(world->cpu.n_losses, 0);
+        free(pages);
+        world_free(world);
+}
+END_TEST
+
+TEST_MAIN("bundle",
+          test_switches_become_columns_that_say_the_same,
+          test_without_compact_sched_each_switch_is_an_event,
+          test_known_events_have_their_fields_under_the_known_numbers,
+          test_unknown_events_bring_their_own_description,
+          test_a_loss_in_the_kernel_starts_a_bundle_that_says_so,
+          test_a_bundle_that_the_sink_drops_is_a_loss_in_the_next,
+          test_bundles_stay_small_and_lose_nothing_when_split,
+          test_broken_pages_are_noted_and_never_read_past_their_end)

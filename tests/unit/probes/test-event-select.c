@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "test.h"
+
+#include "fixture.h"
+#include "packet-list.h"
+#include "probes/ftrace/cpu-stats.h"
+#include "probes/ftrace/event-select.h"
+#include "probes/ftrace/event-table.h"
+#include "probes/ftrace/ftrace-settings.h"
+#include "probes/ftrace/syscall-names.h"
+#include "probes/probe.h"
+
+static int select_one(EventSelection *ret, const char *pattern, char **ret_error) {
+        char *available = fixture_read("tracefs/available_events", NULL);
+        char *patterns[] = { (char *)pattern };
+        int r;
+
+        *ret = (EventSelection){};
+        *ret_error = NULL;
+        r = event_select(ret, available, patterns, 1, ret_error);
+        free(available);
+        return r;
+}
+
+START_TEST(test_events_are_found_by_full_name_bare_name_and_group) {
+        static const struct {
+                const char *pattern, *first;
+                size_t n_min, n_max;
+        } cases[] = {
+                { "sched/sched_switch", "sched/sched_switch", 1, 1 },
+                { "sched_waking", "sched/sched_waking", 1, 1 },
+                { "task/*", "task/task_prctl_unknown", 2, 10 },
+                { "ftrace/print", "ftrace/print", 1, 1 },
+                { "print", "ftrace/print", 1, 1 },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                EventSelection selection;
+                char *error;
+
+                ck_assert_msg(select_one(&selection, cases[i].pattern, &error) == 0, "case %zu", i);
+                ck_assert_uint_ge(selection.n_events, cases[i].n_min);
+                ck_assert_uint_le(selection.n_events, cases[i].n_max);
+                if (cases[i].n_max == 1)
+                        ck_assert_str_eq(selection.events[0].text, cases[i].first);
+                event_selection_deinit(&selection);
+        }
+}
+END_TEST
+
+START_TEST(test_a_mistyped_event_is_refused_and_the_nearest_named) {
+        static const struct {
+                const char *pattern, *nearest;
+        } cases[] = {
+                { "sched/sched_swich", "\"sched/sched_switch\"" },
+                { "sched_wakng", "\"sched_waking\"" },
+                { "zzzzzzzzzzzz", "available_events" },
+                { "nogroup/*", "no such group" },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                EventSelection selection;
+                char *error;
+
+                ck_assert_int_eq(select_one(&selection, cases[i].pattern, &error), PROBE_E_REFUSED);
+                ck_assert_msg(strstr(error, cases[i].pattern) && strstr(error, cases[i].nearest),
+                              "case %zu: %s",
+                              i,
+                              error);
+                free(error);
+        }
+}
+END_TEST
+
+START_TEST(test_events_that_only_this_kernel_lacks_are_listed_as_unknown) {
+        EventSelection selection;
+        char *error;
+
+        ck_assert_int_eq(select_one(&selection, "sched/sched_blocked_reason", &error), 0);
+        ck_assert_uint_eq(selection.n_events, 0);
+        ck_assert_uint_eq(selection.n_unknown, 1);
+        ck_assert_str_eq(selection.unknown[0], "sched/sched_blocked_reason");
+        event_selection_deinit(&selection);
+}
+END_TEST
+
+START_TEST(test_too_many_names_are_refused_with_the_limit) {
+        static char *patterns[EVENT_PATTERNS_MAX + 1];
+        EventSelection selection = {};
+        char *error = NULL;
+
+        ck_assert_int_eq(event_select(&selection, "", patterns, ARRAY_SIZE(patterns), &error),
+                         PROBE_E_REFUSED);
+        ck_assert_ptr_nonnull(strstr(error, "1024"));
+        free(error);
+}
+END_TEST
+
+START_TEST(test_the_event_table_has_each_event_once_and_in_order) {
+        for (size_t i = 1; i < n_event_specs; i++) {
+                int group = strcmp(event_specs[i - 1].group, event_specs[i].group);
+
+                ck_assert_int_le(group, 0);
+                ck_assert(group < 0 || strcmp(event_specs[i - 1].name, event_specs[i].name) < 0);
+                for (size_t k = 0; k < i; k++)
+                        ck_assert_msg(event_specs[k].number != event_specs[i].number,
+                                      "%s and %s",
+                                      event_specs[k].name,
+                                      event_specs[i].name);
+        }
+}
+END_TEST
+
+START_TEST(test_fields_of_the_table_are_numbered_by_place) {
+        const EventSpec *spec = event_spec_find("workqueue", "workqueue_queue_work");
+        const char *suffix;
+
+        ck_assert_ptr_nonnull(spec);
+        ck_assert_uint_eq(event_spec_field(spec, "work", &suffix), 1);
+        ck_assert_uint_eq(event_spec_field(spec, "req_cpu", &suffix), 4);
+        ck_assert_str_eq(suffix, "");
+        ck_assert_uint_eq(event_spec_field(spec, "workqueue", &suffix), 6);
+        ck_assert_str_eq(suffix, "$");
+        ck_assert_uint_eq(event_spec_field(spec, "-", &suffix), 3);
+        ck_assert_uint_eq(event_spec_field(spec, "wor", &suffix), 0);
+        ck_assert_uint_eq(
+                event_spec_field(event_spec_find("raw_syscalls", "sys_enter"), "args", &suffix), 2);
+        ck_assert_str_eq(suffix, "[]");
+        ck_assert_ptr_null(event_spec_find("sched", "sched_swich"));
+}
+END_TEST
+
+START_TEST(test_system_calls_become_a_filter_and_unknown_ones_are_refused) {
+        static char *good[] = { (char *)"sys_openat", (char *)"read" };
+        static char *bad[] = { (char *)"sys_opennat" };
+        char *filter, *error = NULL;
+
+        ck_assert_int_eq(syscall_filter_new(&filter, good, 2, &error), 0);
+        ck_assert_ptr_nonnull(strstr(filter, " || id == "));
+        ck_assert_int_eq(strncmp(filter, "id == ", 6), 0);
+        free(filter);
+        ck_assert_int_eq(syscall_filter_new(&filter, bad, 1, &error), PROBE_E_REFUSED);
+        ck_assert_ptr_nonnull(strstr(error, "\"openat\""));
+        free(error);
+}
+END_TEST
+
+START_TEST(test_settings_have_defaults_and_limits) {
+        FtraceConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__INIT;
+        Perfetto__Protos__FtraceConfig__CompactSchedConfig compact =
+                PERFETTO__PROTOS__FTRACE_CONFIG__COMPACT_SCHED_CONFIG__INIT;
+        const uint64_t gib = UINT64_C(1) << 30;
+        FtraceSettings settings;
+        char *error = NULL;
+
+        ck_assert_int_eq(ftrace_settings_init(&settings, &config, 4 * gib, 4, &error), 0);
+        ck_assert_uint_eq(settings.buffer_kb, 2048);
+        ck_assert_uint_eq(settings.drain_period_ns, 100 * PROBE_NS_PER_MS);
+        ck_assert(settings.compact_sched);
+        ck_assert_int_eq(ftrace_settings_init(&settings, &config, 16 * gib, 4, &error), 0);
+        ck_assert_uint_eq(settings.buffer_kb, 8192);
+
+        config.compact_sched = &compact;
+        config.drain_period_ms = 60001;
+        ck_assert_int_eq(ftrace_settings_init(&settings, &config, 16 * gib, 4, &error), 0);
+        ck_assert(settings.compact_sched); /* said, but without a value */
+        ck_assert_uint_eq(settings.drain_period_ns, 100 * PROBE_NS_PER_MS);
+        compact.has_enabled = true;
+        ck_assert_int_eq(ftrace_settings_init(&settings, &config, 16 * gib, 4, &error), 0);
+        ck_assert(!settings.compact_sched);
+
+        config.buffer_size_kb = 1024 * 1024;
+        ck_assert_int_eq(ftrace_settings_init(&settings, &config, 16 * gib, 4, &error), 0);
+        config.buffer_size_kb++;
+        ck_assert_int_eq(ftrace_settings_init(&settings, &config, 16 * gib, 4, &error),
+                         PROBE_E_REFUSED);
+        ck_assert_ptr_nonnull(strstr(error, "a quarter of the memory"));
+        free(error);
+}
+END_TEST
+
+START_TEST(test_counters_of_a_ring_are_read_in_full) {
+        char *text = fixture_read("tracefs/cpu0-stats", NULL);
+        uint8_t memory[256];
+        WireReader message, stats;
+        WireWriter wire;
+        CpuStats parsed;
+
+        cpu_stats_parse(&parsed, 5, text);
+        free(text);
+        ck_assert_uint_eq(parsed.entries, 17);
+        ck_assert_uint_eq(parsed.overrun, 5123456789u);
+        ck_assert_uint_eq(parsed.commit_overrun, 3);
+        ck_assert_uint_eq(parsed.n_bytes, 1204);
+        ck_assert_uint_eq(parsed.oldest_event_us, 3017117503u);
+        ck_assert_uint_eq(parsed.now_us, 3020000042u);
+        ck_assert_uint_eq(parsed.dropped_events, 2);
+        ck_assert_uint_eq(parsed.read_events, 4294967299u);
+
+        wire_writer_init(&wire, memory, sizeof(memory));
+        cpu_stats_encode(&parsed, &wire);
+        wire_reader_init(&message, memory, wire_writer_size(&wire));
+        ck_assert(message_submessage(message, 2, 0, &stats));
+        ck_assert_uint_eq(message_uint(stats, 1), 5);
+        ck_assert_uint_eq(message_uint(stats, 3), 5123456789u);
+        ck_assert_uint_eq(message_uint(stats, 9), 4294967299u);
+}
+END_TEST
+
+TEST_MAIN("event-select",
+          test_events_are_found_by_full_name_bare_name_and_group,
+          test_a_mistyped_event_is_refused_and_the_nearest_named,
+          test_events_that_only_this_kernel_lacks_are_listed_as_unknown,
+          test_too_many_names_are_refused_with_the_limit,
+          test_the_event_table_has_each_event_once_and_in_order,
+          test_fields_of_the_table_are_numbered_by_place,
+          test_system_calls_become_a_filter_and_unknown_ones_are_refused,
+          test_settings_have_defaults_and_limits,
+          test_counters_of_a_ring_are_read_in_full)

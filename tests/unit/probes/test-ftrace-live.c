@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The ftrace probe on the running kernel: needs root and tracefs.
+ */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <tracefs.h>
+#include <unistd.h>
+
+#include "packet-list.h"
+#include "probes/ftrace/ftrace-probe.h"
+#include "probes/ftrace/instance.h"
+#include "shared/log.h"
+#include "test.h"
+
+#define N_ROUND_TRIPS 100000
+#define SWITCHES_MAX  (1u << 20)
+#define NS_PER_SECOND 1000000000u
+
+/* A config, its instance of the probe, and what that wrote. */
+typedef struct World {
+        PacketList list;
+        List links;
+        SessionLink *link;
+        void *probe;
+        char *error;
+} World;
+
+static int world_setup_buffer(World *world, char **events, size_t n_events, uint32_t buffer_kb) {
+        Perfetto__Protos__FtraceConfig ftrace = PERFETTO__PROTOS__FTRACE_CONFIG__INIT;
+        DataSourceConfig config = PERFETTO__PROTOS__DATA_SOURCE_CONFIG__INIT;
+        ProbeSetup setup = { .config = &config };
+
+        *world = (World){ .list = PACKET_LIST_INIT };
+        list_init(&world->links);
+        ck_assert_int_eq(session_link_get(&world->link, &world->links, 1), 0);
+        config.ftrace_config = &ftrace;
+        ftrace.ftrace_events = events;
+        ftrace.n_ftrace_events = n_events;
+        ftrace.has_buffer_size_kb = true;
+        ftrace.buffer_size_kb = buffer_kb;
+        setup.sink = &world->list.sink;
+        setup.link = world->link;
+        return ftrace_probe_ops.setup(&world->probe, &setup, &world->error);
+}
+
+static int world_setup(World *world, char **events, size_t n_events) {
+        return world_setup_buffer(world, events, n_events, 16384);
+}
+
+static void world_deinit(World *world) {
+        ftrace_probe_ops.free(world->probe);
+        session_link_unref(world->link);
+        free(world->error);
+        packet_list_deinit(&world->list);
+}
+
+static unsigned count_instances(void) {
+        char path[4096];
+        unsigned n = 0;
+        DIR *dir;
+
+        snprintf(path, sizeof(path), "%s/instances", tracefs_tracing_dir());
+        dir = opendir(path);
+        ck_assert_ptr_nonnull(dir);
+        for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+                char own[32];
+
+                snprintf(own, sizeof(own), "desktrace-%d-", getpid());
+                n += strncmp(entry->d_name, own, strlen(own)) == 0;
+        }
+        closedir(dir);
+        return n;
+}
+
+static void pin_to_cpu_0(void) {
+        cpu_set_t cpus;
+
+        CPU_ZERO(&cpus);
+        CPU_SET(0, &cpus);
+        ck_assert_int_eq(sched_setaffinity(0, sizeof(cpus), &cpus), 0);
+}
+
+/* Context switches of its own thread, as the kernel counts them. */
+static uint64_t own_switches(void) {
+        uint64_t total = 0, value;
+        char line[256];
+        FILE *status = fopen("/proc/thread-self/status", "re");
+
+        ck_assert_ptr_nonnull(status);
+        while (fgets(line, sizeof(line), status))
+                if (sscanf(line, "voluntary_ctxt_switches: %lu", &value) == 1 ||
+                    sscanf(line, "nonvoluntary_ctxt_switches: %lu", &value) == 1)
+                        total += value;
+        fclose(status);
+        return total;
+}
+
+/* The other side of the ping-pong. Reports its pid's switches at the end. */
+_Noreturn static void pong(int in, int out, int report) {
+        uint64_t n_before, n;
+        char byte;
+
+        pin_to_cpu_0();
+        n_before = own_switches();
+        while (read(in, &byte, 1) == 1 && byte != 'q')
+                if (write(out, &byte, 1) != 1)
+                        _exit(1);
+        n = own_switches() - n_before;
+        _exit(write(report, &n, sizeof(n)) == sizeof(n) ? 0 : 1);
+}
+
+typedef struct Load {
+        pid_t pid;
+        uint64_t n_switches; /* away from the other side, as the kernel counts */
+} Load;
+
+/* Two processes on CPU 0 that wait for each other; the probe is polled meanwhile. */
+static Load run_load(World *world, unsigned n_round_trips) {
+        int to[2], from[2], report[2];
+        Load load = {};
+        char byte = 'p';
+
+        ck_assert_int_eq(pipe2(to, O_CLOEXEC), 0);
+        ck_assert_int_eq(pipe2(from, O_CLOEXEC), 0);
+        ck_assert_int_eq(pipe2(report, O_CLOEXEC), 0);
+        load.pid = fork();
+        ck_assert_int_ge(load.pid, 0);
+        if (load.pid == 0)
+                pong(to[0], from[1], report[1]);
+        pin_to_cpu_0();
+        for (unsigned i = 0; i < n_round_trips; i++) {
+                ck_assert_int_eq(write(to[1], &byte, 1), 1);
+                ck_assert_int_eq(read(from[0], &byte, 1), 1);
+                if (i % 10000 == 0)
+                        ftrace_probe_ops.poll(world->probe, probe_now_ns());
+        }
+        byte = 'q';
+        ck_assert_int_eq(write(to[1], &byte, 1), 1);
+        ck_assert_int_eq(read(report[0], &load.n_switches, sizeof(load.n_switches)),
+                         sizeof(load.n_switches));
+        ck_assert_int_eq(waitpid(load.pid, NULL, 0), load.pid);
+        for (size_t i = 0; i < 2; i++) {
+                close(to[i]);
+                close(from[i]);
+                close(report[i]);
+        }
+        return load;
+}
+
+/* Switches to a pid in all compact columns; and whether any bundle says that something is missing. */
+static size_t count_switches_to(const PacketList *list, pid_t pid, size_t *ret_n_losses) {
+        uint64_t *pids = calloc(SWITCHES_MAX, sizeof(*pids));
+        size_t n_found = 0;
+
+        ck_assert_ptr_nonnull(pids);
+        *ret_n_losses = 0;
+        for (size_t i = 0; i < list->n; i++) {
+                WireReader bundle, compact;
+                size_t n;
+
+                if (!packet_list_payload(list, i, PACKET_FTRACE_EVENTS, &bundle))
+                        continue;
+                *ret_n_losses += message_count(bundle, 3) + message_count(bundle, 8);
+                if (!message_submessage(bundle, 4, 0, &compact))
+                        continue;
+                n = message_packed(compact, 3, pids, SWITCHES_MAX);
+                ck_assert_uint_eq(message_packed(compact, 1, NULL, 0), n);
+                ck_assert_uint_eq(message_packed(compact, 6, NULL, 0), n);
+                for (size_t k = 0; k < n; k++)
+                        n_found += pids[k] == (uint64_t)pid;
+        }
+        free(pids);
+        return n_found;
+}
+
+static uint64_t sum_stats(const PacketList *list, size_t packet, uint32_t field) {
+        WireReader stats, cpu;
+        uint64_t sum = 0;
+
+        ck_assert(packet_list_find(list, PACKET_FTRACE_STATS, packet, &stats));
+        for (size_t i = 0; message_submessage(stats, 2, i, &cpu); i++)
+                sum += message_uint(cpu, field);
+        return sum;
+}
+
+START_TEST(test_every_switch_of_a_known_load_is_in_the_trace) {
+        static char *events[] = { (char *)"sched/sched_switch", (char *)"sched_waking" };
+        World world;
+        size_t n_found, n_losses;
+        Load load;
+
+        ck_assert_msg(world_setup(&world, events, 2) == 0, "%s", world.error);
+        ck_assert_int_eq(ftrace_probe_ops.start(world.probe, &world.error), 0);
+        load = run_load(&world, N_ROUND_TRIPS);
+        ftrace_probe_ops.stop(world.probe, probe_now_ns());
+
+        /* As often as it left the CPU it must have come there, but for its last moments. */
+        n_found = count_switches_to(&world.list, load.pid, &n_losses);
+        ck_assert_uint_ge(load.n_switches, N_ROUND_TRIPS / 2);
+        ck_assert_msg(n_found + 2 >= load.n_switches && n_found <= load.n_switches + 16,
+                      "%zu switches to the load, the kernel counted %lu",
+                      n_found,
+                      load.n_switches);
+        ck_assert_uint_eq(n_losses, 0);
+
+        /* The last stats say so, too: nothing overrun, nothing dropped, nothing left in the rings. */
+        ck_assert_uint_eq(sum_stats(&world.list, 2, 2), 0);
+        for (uint32_t field = 3; field <= 4; field++)
+                ck_assert_uint_eq(sum_stats(&world.list, 2, field), 0);
+        ck_assert_uint_eq(sum_stats(&world.list, 2, 8), 0);
+        ck_assert_uint_ge(sum_stats(&world.list, 2, 9), 2 * load.n_switches);
+        world_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_a_ring_that_overflows_is_a_marked_loss) {
+        static char *events[] = { (char *)"sched_switch" };
+        World world;
+        size_t n_losses;
+
+        ck_assert_int_eq(world_setup_buffer(&world, events, 1, 64), 0);
+        ck_assert_int_eq(ftrace_probe_ops.start(world.probe, &world.error), 0);
+        run_load(&world, 9999);
+        ftrace_probe_ops.stop(world.probe, probe_now_ns());
+        count_switches_to(&world.list, 1, &n_losses);
+        ck_assert_uint_ge(n_losses, 1);
+        ck_assert_uint_ge(sum_stats(&world.list, 2, 3), 1);
+        world_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_an_unknown_event_is_refused_by_name_with_the_nearest) {
+        static char *events[] = { (char *)"sched/sched_swich" };
+        World world;
+
+        ck_assert_int_eq(world_setup(&world, events, 1), PROBE_E_REFUSED);
+        ck_assert_ptr_nonnull(strstr(world.error, "\"sched/sched_swich\""));
+        ck_assert_ptr_nonnull(strstr(world.error, "\"sched/sched_switch\""));
+        ck_assert_uint_eq(count_instances(), 0);
+        world_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_the_instance_goes_with_the_recording) {
+        static char *events[] = { (char *)"sched_switch" };
+        World world;
+
+        ck_assert_int_eq(world_setup(&world, events, 1), 0);
+        ck_assert_uint_eq(count_instances(), 1);
+        ftrace_probe_ops.free(world.probe);
+        world.probe = NULL;
+        ck_assert_uint_eq(count_instances(), 0);
+        world_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_what_a_killed_recorder_left_is_removed_and_the_living_stay) {
+        static char *events[] = { (char *)"sched_switch" };
+        World world, other;
+        char path[4096], name[64];
+        int ready[2];
+        pid_t pid;
+
+        ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
+        ck_assert_int_eq(world_setup(&world, events, 1), 0);
+        pid = fork();
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+                if (world_setup(&other, events, 1) == 0 && write(ready[1], "x", 1) == 1)
+                        pause();
+                _exit(1);
+        }
+        ck_assert_int_eq(read(ready[0], name, 1), 1);
+        snprintf(path, sizeof(path), "%s/instances/desktrace-%d-2", tracefs_tracing_dir(), pid);
+        ck_assert_int_eq(access(path, F_OK), 0);
+        ck_assert_int_eq(instances_remove_stale(), 0);
+        ck_assert_int_eq(access(path, F_OK), 0);
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        ck_assert_int_eq(instances_remove_stale(), 1);
+        ck_assert_int_eq(access(path, F_OK), -1);
+        ck_assert_uint_eq(count_instances(), 1);
+        world_deinit(&world);
+}
+END_TEST
+
+int main(void) {
+        const TTest *tests[] = {
+                test_every_switch_of_a_known_load_is_in_the_trace,
+                test_a_ring_that_overflows_is_a_marked_loss,
+                test_an_unknown_event_is_refused_by_name_with_the_nearest,
+                test_the_instance_goes_with_the_recording,
+                test_what_a_killed_recorder_left_is_removed_and_the_living_stay,
+        };
+
+        log_init("test-ftrace-live");
+        if (geteuid() != 0 || !tracefs_tracing_dir()) {
+                printf("1..0 # SKIP %s\n",
+                       geteuid() != 0 ? "kernel events need root" : "no tracefs");
+                return EXIT_SUCCESS;
+        }
+        return test_run("ftrace-live", tests, ARRAY_SIZE(tests));
+}
