@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * A world for the core: a service, fake producers that write through the real shared memory, and fake
+ * consumers. Time stands still until fixture_advance(). Peers answer when they are told to (the *_acks flags) with the
+ * next fixture_settle(), as a transport would: never from inside a request.
+ *
+ * Everything that should work is asserted in here, so that tests read as what happens.
+ */
+
+#include "core/policy.h"
+#include "core/producer.h"
+#include "core/service.h"
+#include "core/session.h"
+#include "smb/smb-writer.h"
+#include "test.h"
+#include "wire/wire-reader.h"
+
+#define MS UINT64_C(1000000)
+#define S  (1000 * MS)
+
+#define FAKE_PEERS_MAX     16
+#define FAKE_INSTANCES_MAX 32
+
+typedef struct FakeInstance {
+        uint64_t id;
+        char name[64];
+        uint8_t config[1024];
+        size_t n_config;
+        uint16_t target_buffer;
+        bool start_asked, stop_asked;
+        unsigned n_clears;
+} FakeInstance;
+
+typedef struct Fixture Fixture;
+
+typedef struct FakeProducer {
+        Fixture *fixture;
+        Producer *producer;
+        uint8_t *memory;
+        SmbArea area; /* the service's */
+        SmbProducer *smb;
+        int doorbell_fd;
+        size_t pages_bytes;
+        uint32_t page_bytes;
+        bool is_native;
+        bool acks_start, acks_flush, acks_stop;
+        int memory_error; /* what setup_memory() returns */
+        FakeInstance instances[FAKE_INSTANCES_MAX];
+        size_t n_instances;
+        uint64_t flush_id; /* the last one asked for */
+        uint64_t flush_flags;
+        unsigned n_flushes, n_flushed_instances;
+
+        /* Answers that the next fixture_settle() gives. */
+        uint64_t to_start[FAKE_INSTANCES_MAX], to_stop[FAKE_INSTANCES_MAX], to_flush;
+        size_t n_to_start, n_to_stop;
+} FakeProducer;
+
+typedef struct FakeConsumer {
+        Session *session;
+        unsigned n_changed, n_outputs;
+        SessionError error;
+        bool is_over; /* the session was freed */
+} FakeConsumer;
+
+struct Fixture {
+        Service *service;
+        ServiceInfo info;
+        uint64_t now;
+        uint64_t skew_ns; /* of the clocks that are not BOOTTIME */
+        unsigned n_activations[4];
+        FakeProducer *producers[FAKE_PEERS_MAX];
+        size_t n_producers;
+        FakeConsumer *consumers[FAKE_PEERS_MAX];
+        size_t n_consumers;
+};
+
+/* A service that has settled, for uid 990 with probes as uid 991. */
+void fixture_init(Fixture *fixture);
+void fixture_init_fresh(Fixture *fixture);
+void fixture_deinit(Fixture *fixture);
+
+/* Delivers the answers that are due. */
+void fixture_settle(Fixture *fixture);
+
+/* Lets time pass, with all ticks and answers that come due in it. */
+void fixture_advance(Fixture *fixture, uint64_t ns);
+
+/* A native producer that answers everything, of this user, with one source (or none: NULL). */
+FakeProducer *
+fixture_connect_producer(Fixture *fixture, uid_t uid, const char *name, const char *source);
+
+/* One of Perfetto's: no control area. */
+FakeProducer *
+fixture_connect_plain_producer(Fixture *fixture, uid_t uid, const char *name, const char *source);
+void fixture_add_source(FakeProducer *producer, const char *source, const SourceOptions *options);
+void fixture_disconnect_producer(FakeProducer *producer);
+
+/* Makes and starts a session of the user's own scope. */
+FakeConsumer *fixture_start_session(Fixture *fixture, uid_t uid, const char *config);
+FakeConsumer *
+fixture_start_session_with(Fixture *fixture, const SessionOptions *options, const char *config);
+
+/* Only makes it; the outcome of session_new(), and the error in consumer->error. */
+int fixture_try_session(Fixture *fixture,
+                        FakeConsumer **ret,
+                        const SessionOptions *options,
+                        const char *config);
+void fixture_free_session(FakeConsumer *consumer);
+
+/* Stops and lets the producers answer. */
+void fixture_stop_session(Fixture *fixture, FakeConsumer *consumer);
+
+/* The newest instance of that source; NULL when there is none. */
+FakeInstance *fake_instance(FakeProducer *producer, const char *source);
+
+/* A writer into an instance's buffer, to be ended by free(). */
+SmbWriter *fake_writer_new(FakeProducer *producer, const FakeInstance *instance);
+
+/* Writes a packet with this text, and gives the service its chunk. */
+void fake_write(SmbWriter *writer, const char *text);
+
+/* The same, but the chunk stays with the writer. */
+void fake_write_unfinished(SmbWriter *writer, const char *text);
+void fake_write_bytes(SmbWriter *writer, const void *packet, size_t n);
+
+/* Rings when the service wants it. Returns whether it did. */
+bool fake_ring(FakeProducer *producer);
+
+/*
+ * Traces
+ */
+
+/* Reads all that there is now. */
+Bytes fixture_read(Fixture *fixture, FakeConsumer *consumer);
+
+typedef struct TestPacket {
+        const uint8_t *data;
+        size_t n;
+} TestPacket;
+
+/* false at the end; fails when the bytes are no trace. */
+bool trace_next(const Bytes *trace, size_t *at, TestPacket *ret);
+
+/* The last field of that number; false when there is none. */
+bool packet_field(const TestPacket *packet, uint32_t number, WireField *ret);
+uint64_t packet_uint(const TestPacket *packet, uint32_t number);
+
+/* How many packets hold the field. */
+size_t trace_count(const Bytes *trace, uint32_t field);
+
+/* The nth packet that holds the field; fails when there is none. */
+TestPacket trace_packet(const Bytes *trace, uint32_t field, size_t nth);
+
+/* How many packets fake_write() gave this text; the packet of the first one. */
+size_t trace_count_text(const Bytes *trace, const char *text);
+TestPacket trace_text(const Bytes *trace, const char *text);
+
+/* Whether the trace has this lifecycle event, and when. */
+bool trace_has_event(const Bytes *trace, uint32_t event, uint64_t *ret_ns);
+
+#define CONFIG_ONE(source) \
+        "buffers { size_kb: 256 } data_sources { config { name: \"" source "\" } } "
