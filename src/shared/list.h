@@ -63,10 +63,11 @@ static inline void list_unlink(List *link) {
 #define LIST_UNIQUE(name, line)  LIST_UNIQUE_(name, line)
 
 /* The element `at` may be unlinked and freed in the loop. Loops may be nested. */
-#define list_for_each(at, list, member) list_for_each_(at, list, member, LIST_UNIQUE(_next, __LINE__))
+#define list_for_each(at, list, member) \
+        list_for_each_(at, list, member, LIST_UNIQUE(_next, __LINE__))
 
-#define list_for_each_(at, list, member, next_)                                                \
-        for (__typeof__(at) next_ = (at = list_entry((list)->next, __typeof__(*at), member),   \
-                                     list_entry(at->member.next, __typeof__(*at), member));    \
-             &at->member != (list);                                                            \
+#define list_for_each_(at, list, member, next_)                                              \
+        for (__typeof__(at) next_ = (at = list_entry((list)->next, __typeof__(*at), member), \
+                                    list_entry(at->member.next, __typeof__(*at), member));   \
+             &at->member != (list);                                                          \
              at = next_, next_ = list_entry(at->member.next, __typeof__(*at), member))

@@ -23,8 +23,9 @@ static int log_max_level = LOG_INFO;
 static bool log_to_journal;
 
 static const char *const log_names[] = {
-        [LOG_EMERG] = "emerg",   [LOG_ALERT] = "alert",     [LOG_CRIT] = "crit", [LOG_ERR] = "err",
-        [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice", [LOG_INFO] = "info", [LOG_DEBUG] = "debug",
+        [LOG_EMERG] = "emerg", [LOG_ALERT] = "alert",     [LOG_CRIT] = "crit",
+        [LOG_ERR] = "err",     [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice",
+        [LOG_INFO] = "info",   [LOG_DEBUG] = "debug",
 };
 
 static bool stderr_is_journal(void) {

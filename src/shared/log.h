@@ -26,9 +26,9 @@ const char *log_level_name(int level);
 
 void log_write(int level, const char *format, ...) _printf_(2, 3);
 
-#define log_at(level, ...)                              \
-        do {                                            \
-                if (log_level() >= (level))             \
+#define log_at(level, ...)                               \
+        do {                                             \
+                if (log_level() >= (level))              \
                         log_write((level), __VA_ARGS__); \
         } while (0)
 

@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define _cleanup_(f)     __attribute__((__cleanup__(f)))
-#define _unused_         __attribute__((__unused__))
-#define _printf_(f, a)   __attribute__((__format__(__printf__, f, a)))
-#define _public_         __attribute__((__visibility__("default")))
+#define _cleanup_(f)   __attribute__((__cleanup__(f)))
+#define _unused_       __attribute__((__unused__))
+#define _printf_(f, a) __attribute__((__format__(__printf__, f, a)))
+#define _public_       __attribute__((__visibility__("default")))
 
-#define ARRAY_SIZE(a)    (sizeof(a) / sizeof((a)[0]))
-#define ALIGN_UP(n, to)  (((n) + (to) - 1) / (to) * (to))
-#define LIKELY(x)        __builtin_expect(!!(x), 1)
-#define UNLIKELY(x)      __builtin_expect(!!(x), 0)
+#define ARRAY_SIZE(a)   (sizeof(a) / sizeof((a)[0]))
+#define ALIGN_UP(n, to) (((n) + (to)-1) / (to) * (to))
+#define LIKELY(x)       __builtin_expect(!!(x), 1)
+#define UNLIKELY(x)     __builtin_expect(!!(x), 0)
 
 /* GLib has its own, which evaluate an argument twice. */
 #undef MIN
@@ -58,12 +58,12 @@
                 _p;                       \
         })
 
-#define TAKE_FD(fd)             \
-        ({                      \
+#define TAKE_FD(fd)               \
+        ({                        \
                 int *_fp = &(fd); \
-                int _f = *_fp;  \
-                *_fp = -1;      \
-                _f;             \
+                int _f = *_fp;    \
+                *_fp = -1;        \
+                _f;               \
         })
 
 static inline void freep(void *p) {

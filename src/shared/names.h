@@ -6,28 +6,28 @@
  * The interfaces are documented in data/dbus/org.desktrace.Tracing1.xml.
  */
 
-#define TRACING_BUS_NAME              "org.desktrace.Tracing1"
-#define TRACING_PATH                  "/org/desktrace/Tracing1"
-#define TRACING_SESSION_PATH          TRACING_PATH "/session"
-#define TRACING_PRODUCER_PATH         TRACING_PATH "/producer"
+#define TRACING_BUS_NAME      "org.desktrace.Tracing1"
+#define TRACING_PATH          "/org/desktrace/Tracing1"
+#define TRACING_SESSION_PATH  TRACING_PATH "/session"
+#define TRACING_PRODUCER_PATH TRACING_PATH "/producer"
 
-#define TRACING_MANAGER_INTERFACE     "org.desktrace.Tracing1.Manager"
-#define TRACING_SESSION_INTERFACE     "org.desktrace.Tracing1.Session"
+#define TRACING_MANAGER_INTERFACE       "org.desktrace.Tracing1.Manager"
+#define TRACING_SESSION_INTERFACE       "org.desktrace.Tracing1.Session"
 #define TRACING_PRODUCER_INFO_INTERFACE "org.desktrace.Tracing1.ProducerInfo"
 
 /* Implemented by producers, at this path of their own connection. */
-#define TRACING_PRODUCER_INTERFACE    "org.desktrace.Tracing1.Producer"
-#define TRACING_PRODUCER_OBJECT       "/org/desktrace/Tracing1/Producer"
+#define TRACING_PRODUCER_INTERFACE "org.desktrace.Tracing1.Producer"
+#define TRACING_PRODUCER_OBJECT    "/org/desktrace/Tracing1/Producer"
 
-#define TRACING_ERROR_PREFIX          "org.desktrace.Tracing1.Error."
+#define TRACING_ERROR_PREFIX "org.desktrace.Tracing1.Error."
 
-#define TRACING_ACTION_TRACE_SYSTEM   "org.desktrace.tracing1.trace-system"
-#define TRACING_ACTION_MANAGE         "org.desktrace.tracing1.manage-sessions"
-#define TRACING_ACTION_DETACH         "org.desktrace.tracing1.detach"
+#define TRACING_ACTION_TRACE_SYSTEM "org.desktrace.tracing1.trace-system"
+#define TRACING_ACTION_MANAGE       "org.desktrace.tracing1.manage-sessions"
+#define TRACING_ACTION_DETACH       "org.desktrace.tracing1.detach"
 
 /* The native socket of desktraced.socket: the same interfaces, point to point. */
-#define TRACING_SOCKET_SYSTEM         "/run/desktrace/native.sock"
+#define TRACING_SOCKET_SYSTEM "/run/desktrace/native.sock"
 
 /* Environment: where a private (--standalone) service listens. Makes the library and the client
  * use only that service. */
-#define TRACING_ENV_SOCKET            "DESKTRACE_SOCKET"
+#define TRACING_ENV_SOCKET "DESKTRACE_SOCKET"

@@ -17,14 +17,13 @@ typedef struct Unit {
 } Unit;
 
 static const Unit size_units[] = {
-        { "", 1 },           { "B", 1 },
-        { "k", 1024 },       { "K", 1024 },       { "KB", 1024 },       { "KiB", 1024 },
-        { "M", 1048576 },    { "MB", 1048576 },   { "MiB", 1048576 },
-        { "G", 1073741824 }, { "GB", 1073741824 }, { "GiB", 1073741824 },
+        { "", 1 },          { "B", 1 },          { "k", 1024 },        { "K", 1024 },
+        { "KB", 1024 },     { "KiB", 1024 },     { "M", 1048576 },     { "MB", 1048576 },
+        { "MiB", 1048576 }, { "G", 1073741824 }, { "GB", 1073741824 }, { "GiB", 1073741824 },
 };
 
 static const Unit duration_units[] = {
-        { "", 1e9 },   { "ns", 1 },   { "us", 1e3 },   { "ms", 1e6 },    { "s", 1e9 },
+        { "", 1e9 },    { "ns", 1 },   { "us", 1e3 },   { "ms", 1e6 },   { "s", 1e9 },
         { "sec", 1e9 }, { "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 }, { "d", 86400e9 },
 };
 
@@ -123,8 +122,11 @@ char *text_format_duration(char buffer[static TEXT_SIZE_BYTES], uint64_t ns) {
 
         while (i + 1 < ARRAY_SIZE(steps) && (double)ns >= steps[i + 1].factor)
                 i++;
-        snprintf(buffer, TEXT_SIZE_BYTES, i ? "%.2f %s" : "%.0f %s",
-                 (double)ns / steps[i].factor, steps[i].name);
+        snprintf(buffer,
+                 TEXT_SIZE_BYTES,
+                 i ? "%.2f %s" : "%.0f %s",
+                 (double)ns / steps[i].factor,
+                 steps[i].name);
         return buffer;
 }
 

@@ -26,9 +26,9 @@ static inline int test_run(const char *name, const TTest *const tests[], size_t 
         return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-#define TEST_MAIN(name, ...)                                                     \
-        int main(void) {                                                         \
-                const TTest *tests[] = { __VA_ARGS__ };                          \
-                                                                                 \
+#define TEST_MAIN(name, ...)                                                    \
+        int main(void) {                                                        \
+                const TTest *tests[] = { __VA_ARGS__ };                         \
+                                                                                \
                 return test_run(name, tests, sizeof(tests) / sizeof(tests[0])); \
         }

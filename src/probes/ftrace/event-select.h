@@ -4,7 +4,8 @@
 /*
  * Event selection: from the names in a config to events of the running kernel
  *
- * A name is "group/name", a whole group ("group/" and a star), or a bare "name" of any group. One that means nothing refuses
+ * A name is "group/name", a whole group ("group/" and a star), or a bare "name" of any group. One that means
+ * nothing refuses
  * the config, and the nearest event that exists is named. An event of the event table that only this kernel
  * lacks is no mistake: configs are meant to work on many kernels. It is listed in the trace as unknown.
  */

@@ -5,7 +5,8 @@
  * missing is said on the next packet of its writer, and only then.
  *
  * Each packet says who wrote it, its number and its length, and is filled with a pattern. The writers cut packets
- * into chunks of random sizes, leave bytes to be patched, show chunks before they are complete, and deliver late and out
+ * into chunks of random sizes, leave bytes to be patched, show chunks before they are complete,
+ * and deliver late and out
  * of order; reads come in between.
  */
 

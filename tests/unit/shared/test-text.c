@@ -10,8 +10,14 @@ START_TEST(test_sizes_are_powers_of_1024) {
                 const char *text;
                 uint64_t bytes;
         } cases[] = {
-                { "0", 0 },          { "4096", 4096 },      { "64M", 64u << 20 },  { "64MiB", 64u << 20 },
-                { "512k", 512 << 10 }, { "1.5K", 1536 },      { "1G", 1u << 30 },    { "1M512K", 1536 << 10 },
+                { "0", 0 },
+                { "4096", 4096 },
+                { "64M", 64u << 20 },
+                { "64MiB", 64u << 20 },
+                { "512k", 512 << 10 },
+                { "1.5K", 1536 },
+                { "1G", 1u << 30 },
+                { "1M512K", 1536 << 10 },
         };
 
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -28,7 +34,7 @@ START_TEST(test_durations_add_up) {
                 const char *text;
                 uint64_t ns;
         } cases[] = {
-                { "5", 5000000000 }, { "5s", 5000000000 }, { "1500ms", 1500000000 },
+                { "5", 5000000000 },   { "5s", 5000000000 },       { "1500ms", 1500000000 },
                 { "0.5s", 500000000 }, { "1h30m", 5400000000000 }, { "250us", 250000 },
         };
 
@@ -42,8 +48,9 @@ START_TEST(test_durations_add_up) {
 END_TEST
 
 START_TEST(test_nonsense_is_refused) {
-        static const char *const texts[] = { "",  "-1", "5x", "s5",  "inf", "nan", "0x10",
-                                             "1 s", "5s ", ".", "1e99", "99999999999999999999d" };
+        static const char *const texts[] = { "",    "-1",  "5x",   "s5",
+                                             "inf", "nan", "0x10", "1 s",
+                                             "5s ", ".",   "1e99", "99999999999999999999d" };
         uint64_t value = 7;
 
         for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -67,5 +74,8 @@ START_TEST(test_nearest_name_is_found_only_when_near) {
 }
 END_TEST
 
-TEST_MAIN("text", test_sizes_are_powers_of_1024, test_durations_add_up, test_nonsense_is_refused,
+TEST_MAIN("text",
+          test_sizes_are_powers_of_1024,
+          test_durations_add_up,
+          test_nonsense_is_refused,
           test_nearest_name_is_found_only_when_near)

@@ -91,13 +91,15 @@ START_TEST(test_bad_bytes_are_refused) {
                 const char *bytes;
                 size_t n;
         } cases[] = {
-                { "\x08", 1 },                                          /* value missing */
-                { "\x00\x01", 2 },                                      /* field number 0 */
-                { "\x0a\x05" "abc", 5 },                                /* longer than the rest */
-                { "\x0b", 1 },                                          /* a group */
-                { "\x09\x01\x02", 3 },                                  /* fixed64 cut off */
+                { "\x08", 1 },     /* value missing */
+                { "\x00\x01", 2 }, /* field number 0 */
+                { "\x0a\x05"
+                  "abc",
+                  5 },                 /* longer than the rest */
+                { "\x0b", 1 },         /* a group */
+                { "\x09\x01\x02", 3 }, /* fixed64 cut off */
                 { "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12 }, /* 11-byte varint */
-                { "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11 }, /* length 2^64 - 1 */
+                { "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11 },     /* length 2^64 - 1 */
         };
 
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -110,5 +112,8 @@ START_TEST(test_bad_bytes_are_refused) {
 }
 END_TEST
 
-TEST_MAIN("wire", test_what_is_written_is_read, test_long_nested_messages_move_up,
-          test_full_writer_fails_for_good_and_stays_inside, test_bad_bytes_are_refused)
+TEST_MAIN("wire",
+          test_what_is_written_is_read,
+          test_long_nested_messages_move_up,
+          test_full_writer_fails_for_good_and_stays_inside,
+          test_bad_bytes_are_refused)

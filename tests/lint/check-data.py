@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Files that other programs read: XML is well-formed, and every name in it is one of names.h.
+
+Usage: check-data.py SOURCE-ROOT
+"""
+
+import os
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import tap
+
+NAMES = "src/shared/names.h"
+INTERFACES = "data/dbus/org.desktrace.Tracing1.xml"
+OWNER = "org.freedesktop.policykit.owner"
+BASIC_TYPES = "ybnqiuxtdhsogv"
+
+
+def xml_files(top):
+    for path in tap.tree(top):
+        if path.startswith(("data/", "tests/")) and path.endswith((".xml", ".policy", ".policy.in")):
+            yield path
+
+
+def check_xml(top):
+    for path in xml_files(top):
+        try:
+            ElementTree.parse(os.path.join(top, path))
+        except ElementTree.ParseError as error:
+            yield f"{path}: {error}"
+
+
+def names(top):
+    return set(re.findall(r'"(org\.desktrace\.\w[\w.]*)"', tap.read(top, NAMES)))
+
+
+def type_end(signature, at):
+    """The index behind the complete type at `at`, or an IndexError or ValueError."""
+    if signature[at] == "a":
+        return type_end(signature, at + 1)
+    if signature[at] not in "({":
+        return at + 1 if signature[at] in BASIC_TYPES else len(signature) + 1
+    close = ")" if signature[at] == "(" else "}"
+    at = type_end(signature, at + 1)
+    while signature[at] != close:
+        at = type_end(signature, at)
+    return at + 1
+
+
+def is_type(signature):
+    try:
+        return type_end(signature, 0) == len(signature)
+    except (IndexError, ValueError):
+        return False
+
+
+def check_interfaces(top):
+    known = names(top)
+    for interface in ElementTree.parse(os.path.join(top, INTERFACES)).getroot().iter("interface"):
+        if interface.get("name") not in known:
+            yield f"{INTERFACES}: {interface.get('name')} is not in {NAMES}"
+        for argument in interface.iter("arg"):
+            if not is_type(argument.get("type", "")):
+                yield f"{INTERFACES}: {argument.get('name')}: type {argument.get('type')}"
+        for method in interface.iter("method"):
+            for argument in method.iter("arg"):
+                if argument.get("direction") not in ("in", "out"):
+                    yield f"{INTERFACES}: {method.get('name')}.{argument.get('name')}: no direction"
+
+
+def policies(top):
+    return [path for path in xml_files(top) if path.endswith((".policy", ".policy.in"))]
+
+
+def check_actions(top):
+    wanted = {name for name in names(top) if name.startswith("org.desktrace.tracing1.")}
+    found = set()
+    for path in policies(top):
+        for action in ElementTree.parse(os.path.join(top, path)).getroot().iter("action"):
+            found.add(action.get("id"))
+            annotations = {a.get("key"): a.text for a in action.iter("annotate")}
+            if OWNER not in annotations:
+                yield f"{path}: {action.get('id')} has no {OWNER} annotation"
+            for tag in ("description", "message", "defaults"):
+                if action.find(tag) is None:
+                    yield f"{path}: {action.get('id')} has no <{tag}>"
+    for name in sorted(wanted - found):
+        yield f"no policy has {name}"
+    for name in sorted(found - wanted):
+        yield f"{name} is not in {NAMES}"
+
+
+def main():
+    top = sys.argv[1]
+    out = tap.Tap()
+    out.note(" ".join(xml_files(top)))
+    out.check("XML is well-formed", check_xml(top))
+    out.check(
+        "a type that is no type is recognized",
+        [t for t in ("", "a", "(", "()", "(s", "a{sv", "z", "ss", "s)") if is_type(t)],
+    )
+    out.check("the interfaces are those of names.h", check_interfaces(top))
+    if policies(top):
+        out.check("polkit's actions are those of names.h, and say whose they are", check_actions(top))
+    out.done()
+
+
+main()

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What other people's linters say. Usage: check-tools.sh SOURCE-ROOT
+set -u
+cd "$1" || exit 1
+n=0 failed=0
+
+# files GLOB...: of the tree, without build directories and the inputs of tests
+files() {
+        local patterns=(-name "$1")
+        shift
+        for pattern; do patterns+=(-o -name "$pattern"); done
+        find . \( -name .git -o -name 'build*' -o -path ./tests/fixtures -o -path ./tests/fuzz/corpus \) \
+                -prune -o -type f \( "${patterns[@]}" \) -print | sort
+}
+
+scripts() {
+        files '*' | while read -r file; do
+                if head -c 64 "$file" | head -n 1 | grep -aqE '^#!.*[/ ](ba)?sh\b'; then echo "$file"; fi
+        done
+}
+
+# check PROMISE TOOL COMMAND...
+check() {
+        local promise=$1 tool=$2 output
+        shift 2
+        n=$((n + 1))
+        if ! command -v "$tool" >/dev/null; then
+                echo "ok $n - $promise # SKIP $tool is not installed"
+        elif output=$("$@" 2>&1); then
+                echo "ok $n - $promise"
+        else
+                head -n 100 <<<"$output" | sed 's/^/# /'
+                echo "not ok $n - $promise"
+                failed=1
+        fi
+}
+
+mapfile -t sources < <(files '*.c' '*.h')
+mapfile -t shell < <(scripts)
+check 'sources are formatted' clang-format-14 clang-format-14 --dry-run -Werror "${sources[@]}"
+check 'scripts pass shellcheck' shellcheck shellcheck "${shell[@]}"
+check 'words are spelled right' codespell codespell --skip '.git,build*,*.po,./tests/fuzz/corpus,./tests/fixtures' \
+        --ignore-words-list "$(grep -v '^#' tests/lint/words | paste -sd,)"
+echo "1..$n"
+exit $failed
