@@ -16,9 +16,7 @@ files() {
 }
 
 scripts() {
-        files '*' | while read -r file; do
-                if head -c 64 "$file" | head -n 1 | grep -aqE '^#!.*[/ ](ba)?sh\b'; then echo "$file"; fi
-        done
+        files '*' | xargs -d '\n' awk 'FNR == 1 && /^#!.*[/ ](ba)?sh( |$)/ { print FILENAME } { nextfile }'
 }
 
 # check PROMISE TOOL COMMAND...
