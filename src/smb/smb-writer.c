@@ -452,7 +452,11 @@ int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes) {
 }
 
 void smb_writer_flush(SmbWriter *writer) {
-        if (writer->header)
+        if (!writer->header)
+                return;
+        if (atomic_load_explicit(&writer->producer->closed, memory_order_relaxed))
+                writer->header = NULL; /* nobody is there to take it */
+        else
                 commit_chunk(writer);
 }
 
@@ -462,9 +466,11 @@ void smb_writer_deinit(SmbWriter *writer) {
         if (!producer)
                 return;
         smb_writer_flush(writer);
+        writer->producer = NULL;
+        if (atomic_load_explicit(&producer->closed, memory_order_relaxed))
+                return;
         atomic_store_explicit(&producer->pasts[writer->writer_id].next_chunk_id,
                               writer->next_chunk_id,
                               memory_order_relaxed);
         retire_writer_id(producer, writer->writer_id);
-        writer->producer = NULL;
 }

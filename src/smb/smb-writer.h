@@ -72,7 +72,8 @@ enum {
 /* A producer without control area, or with one that other producers use, is not possible. */
 void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_fd);
 
-/* The connection is gone: all writers drop from now on, those that wait are woken. Any thread. */
+/* The connection is gone: all writers drop from now on and leave the memory alone, those that wait are woken. Any
+ * thread. */
 void smb_producer_close(SmbProducer *producer);
 
 /* Takes a writer id and declares its buffer, which is not 0. 0 or SMB_WRITER_E_NO_ID. */

@@ -67,7 +67,7 @@ static void check_packet(Stream *stream, const uint8_t *packet, size_t n_bytes) 
         ck_assert_uint_ge(header.number, stream->user); /* some may be dropped, none swapped */
         stream->user = header.number + 1;
         for (size_t i = sizeof(header); i < n_bytes; i++)
-                ck_assert_uint_eq(packet[i], (uint8_t)header.number);
+                stream_assert(packet[i] == (uint8_t)header.number);
 }
 
 /* The service's loop: sleeps on the doorbell whenever there is nothing, so a lost ring hangs the

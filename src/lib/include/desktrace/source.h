@@ -12,7 +12,13 @@
  * instances are stopped, and everything is registered again with the next one.
  *
  * Callbacks run on the private thread and must be quick. Those with a dt_reply may answer later and from
- * any thread; each reply is answered exactly once.
+ * any thread; each reply is answered exactly once, even if the instance has gone meanwhile.
+ *
+ * The library blocks all signals on its thread, prints nothing, ends nothing and leaves errno alone in the writing
+ * functions. Where there is no bus it looks again at most every 30 seconds. A child that was made by fork() is not
+ * recorded: there everything returns at once, writers drop, and registering fails with -ECANCELED;
+ * after exec() it is a program like any other. The library stays loaded when its last user is dlclose()d; unregister
+ * what has callbacks in there before. Nothing has to be called at exit.
  *
  * Packets are bytes of perfetto.protos.TracePacket (protos/perfetto/trace/trace_packet.proto of Perfetto).
  */
@@ -45,8 +51,8 @@ typedef struct dt_source_ops {
         void (*stop)(dt_instance *instance, dt_reply *reply, void *userdata);
         void (*clear_incremental_state)(dt_instance *instance, void *userdata);
 
-        /* The last call for an instance, whatever happened; the place to free what belongs to it. No writer of the
-         * instance may be used once this has returned. May be NULL. */
+        /* The last call for an instance that setup accepted, whatever happened; the place to free what belongs to it.
+         * Its writers are over already, but still have to be freed, at any time. May be NULL. */
         void (*gone)(dt_instance *instance, void *userdata);
 } dt_source_ops;
 
@@ -54,6 +60,7 @@ typedef struct dt_source_options {
         const void *descriptor; /* serialized perfetto.protos.DataSourceDescriptor, or NULL for only the name */
         size_t n_descriptor;
         bool no_flush; /* every packet is written as soon as it exists: never asked to flush */
+        const char *const *categories; /* NULL-terminated names, for people to choose from; or NULL */
 } dt_source_options;
 
 /* What the service calls this program; default: its short name. Shared memory sizes are hints for the service,
@@ -61,9 +68,12 @@ typedef struct dt_source_options {
 int dt_set_producer(const char *name, size_t shared_memory_bytes, size_t page_bytes);
 
 /* Offers a data source from now on. Thread-safe. `name` and options are copied, ops are not.
- * 0, -EEXIST, -EINVAL, -ENOMEM, or an errno of starting the thread. */
+ * 0, -EEXIST, -EINVAL (no name, or no setup), -ENOMEM, -ECANCELED, or an errno of starting the thread. */
 int dt_source_register(dt_source **ret, const char *name, const dt_source_options *options,
                        const dt_source_ops *ops, void *userdata);
+
+/* Offers it with other options from now on, and tells the service; what records goes on. Thread-safe. 0 or -ENOMEM. */
+int dt_source_update(dt_source *source, const dt_source_options *options);
 
 /* Stops the instances without asking and forgets the source. Not from a callback. NULL is allowed. */
 void dt_source_unregister(dt_source *source);
@@ -71,6 +81,7 @@ void dt_source_unregister(dt_source *source);
 /* Whether any instance is recording. One relaxed load: for the hot path. */
 bool dt_source_enabled(const dt_source *source);
 
+/* An instance may be used from its setup until its gone has returned. */
 void dt_instance_set_userdata(dt_instance *instance, void *userdata);
 void *dt_instance_get_userdata(const dt_instance *instance);
 
@@ -83,14 +94,17 @@ typedef enum dt_full_policy {
         DT_FULL_STALL,       /* waits for room, at most one second, then drops */
 } dt_full_policy;
 
-/* A writer into the instance's buffer. Use it from one thread at a time. Thread-safe itself. 0, -ENOMEM,
- * -EMFILE (4095 writers exist), -ESHUTDOWN (the instance is over). */
+/* A writer into the instance's buffer. Use it from one thread at a time. Making one is thread-safe. It may outlive
+ * the instance: then it drops everything. 0, -ENOMEM, -EMFILE (4095 writers exist), -ESHUTDOWN (the
+ * instance is over, or this is a forked child). */
 int dt_writer_new(dt_writer **ret, dt_instance *instance, dt_full_policy policy);
+
+/* Gives back what it has at hand, and itself. Returns NULL; NULL is allowed. */
 dt_writer *dt_writer_free(dt_writer *writer);
 
-/* Writes one packet. 0, -ENOBUFS when it was dropped, -ESHUTDOWN when the session is over. After a drop the
- * library marks the next packet that gets through (previous_packet_dropped); the first packet of the writer
- * is marked, too (first_packet_on_sequence). */
+/* Writes one packet: never blocks, but for DT_FULL_STALL. 0, -ENOBUFS when it was dropped, -ESHUTDOWN when the
+ * session is over. After a drop the library marks the next packet that gets through
+ * (previous_packet_dropped); the first packet of the writer is marked, too (first_packet_on_sequence). */
 int dt_writer_write(dt_writer *writer, const void *packet, size_t n_bytes);
 
 /* Gives the service what is in the chunk at hand now, rather than when it is full. Stopping and flushing an

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+
+#include "lib/connection.h"
+#include "lib/source-private.h"
+#include "shared/bytes.h"
+#include "shared/names.h"
+
+#define BUS_NAME "org.freedesktop.DBus"
+#define BUS_PATH "/org/freedesktop/DBus"
+#define KIB      1024
+
+/* arg0: without it every client that comes or goes would wake every process on the desktop. */
+#define OWNER_MATCH                                                                    \
+        "type='signal',sender='" BUS_NAME "',path='" BUS_PATH "',interface='" BUS_NAME \
+        "',member='NameOwnerChanged',arg0='" TRACING_BUS_NAME "'"
+
+static void retry_later(Connection *connection) {
+        connection->retry_ns = library_now_ns() + connection->retry_delay_ns;
+        connection->retry_delay_ns = MIN(2 * connection->retry_delay_ns, CONNECTION_RETRY_MAX_NS);
+}
+
+/* The service is gone, or never was. */
+static void drop_service(Connection *connection) {
+        dt_instance *instance;
+
+        connection->registration = sd_bus_slot_unref(connection->registration);
+        if (connection->memory)
+                smb_producer_close(&connection->memory->producer);
+        list_for_each (instance, &connection->instances, connection_link)
+                instance_end(instance);
+        connection->memory = memory_unref(connection->memory);
+        free(TAKE(connection->owner));
+        sources_forget_registration(connection->index);
+        if (connection->state > CONNECTION_WATCHING)
+                connection->state = CONNECTION_WATCHING;
+}
+
+static void disconnect(Connection *connection) {
+        drop_service(connection);
+        if (connection->fork_fd >= 0)
+                library_fork_keep(connection->fork_fd);
+        connection->fork_fd = -1;
+        connection->bus = sd_bus_close_unref(connection->bus);
+        connection->state = CONNECTION_OFF;
+        retry_later(connection);
+}
+
+/*
+ * Registration
+ */
+
+static int append_kib(sd_bus_message *message, const char *key, size_t n_bytes) {
+        return n_bytes > 0
+                       ? sd_bus_message_append(message, "{sv}", key, "u", (uint32_t)(n_bytes / KIB))
+                       : 0;
+}
+
+static int append_options(sd_bus_message *message) {
+        int r;
+
+        r = sd_bus_message_open_container(message, 'a', "{sv}");
+        if (r < 0)
+                return r;
+        r = append_kib(message, "shared-memory-kb", library.shared_memory_bytes);
+        if (r < 0)
+                return r;
+        r = append_kib(message, "page-kb", library.page_bytes);
+        if (r < 0)
+                return r;
+        return sd_bus_message_close_container(message);
+}
+
+static int new_call(Connection *connection, sd_bus_message **ret, const char *member) {
+        int r;
+
+        r = sd_bus_message_new_method_call(connection->bus,
+                                           ret,
+                                           connection->owner,
+                                           TRACING_PATH,
+                                           TRACING_MANAGER_INTERFACE,
+                                           member);
+        if (r < 0)
+                return r;
+        /* A unique name starts nothing; this says it once more. */
+        return sd_bus_message_set_auto_start(*ret, false);
+}
+
+static int on_registered(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        Connection *connection = userdata;
+
+        connection->registration = sd_bus_slot_unref(connection->registration);
+        if (sd_bus_message_is_method_error(reply, NULL)) {
+                connection->state = CONNECTION_WATCHING;
+                sources_forget_registration(connection->index);
+                retry_later(connection);
+                return 1;
+        }
+        connection->state = CONNECTION_REGISTERED;
+        connection->retry_delay_ns = CONNECTION_RETRY_FIRST_NS;
+        connection_sources_changed(connection);
+        return 1;
+}
+
+static int build_registration(Connection *connection, sd_bus_message **ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        r = new_call(connection, &call, "RegisterProducer");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(call, "s", library.name ?: program_invocation_short_name);
+        if (r < 0)
+                return r;
+        r = sources_append(call, connection->index);
+        if (r < 0)
+                return r;
+        r = append_options(call);
+        if (r < 0)
+                return r;
+        *ret = TAKE(call);
+        return 0;
+}
+
+static void register_producer(Connection *connection) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        library_lock();
+        r = list_is_empty(&library.sources) ? 1 : build_registration(connection, &call);
+        library_unlock();
+        connection->retry_ns = UINT64_MAX;
+        if (r > 0) /* nothing to offer */
+                return;
+        if (r == 0)
+                r = sd_bus_call_async(connection->bus,
+                                      &connection->registration,
+                                      call,
+                                      on_registered,
+                                      connection,
+                                      0);
+        if (r < 0) {
+                sources_forget_registration(connection->index);
+                retry_later(connection);
+                return;
+        }
+        connection->state = CONNECTION_REGISTERING;
+}
+
+void connection_sources_changed(Connection *connection) {
+        if (connection->state == CONNECTION_WATCHING &&
+            (connection->owner || connection->kind == CONNECTION_SOCKET)) {
+                register_producer(connection);
+                return;
+        }
+        if (connection->state != CONNECTION_REGISTERED)
+                return;
+
+        for (;;) {
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+                int r;
+
+                r = new_call(connection, &call, "RegisterDataSource");
+                if (r < 0)
+                        return;
+                library_lock();
+                r = sources_append_next(call, connection->index);
+                library_unlock();
+                if (r <= 0)
+                        return;
+                sd_bus_message_set_expect_reply(call, false);
+                sd_bus_send(connection->bus, call, NULL);
+        }
+}
+
+void connection_source_removed(Connection *connection, const char *name) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+
+        if (connection->state < CONNECTION_REGISTERING)
+                return;
+        if (new_call(connection, &call, "UnregisterDataSource") < 0 ||
+            sd_bus_message_append(call, "s", name) < 0)
+                return;
+        sd_bus_message_set_expect_reply(call, false);
+        sd_bus_send(connection->bus, call, NULL);
+}
+
+/*
+ * Watching the name
+ */
+
+static void set_owner(Connection *connection, const char *owner) {
+        if (connection->owner && streq(connection->owner, owner))
+                return;
+        drop_service(connection);
+        if (owner[0] == 0)
+                return;
+        connection->owner = strdup(owner);
+        connection->retry_delay_ns = CONNECTION_RETRY_FIRST_NS;
+        if (connection->owner)
+                register_producer(connection);
+}
+
+static int on_owner_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        const char *owner;
+
+        if (sd_bus_message_read(signal, "sss", NULL, NULL, &owner) < 0)
+                return 0;
+        set_owner(userdata, owner);
+        return 0;
+}
+
+static int on_owner(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const char *owner;
+
+        if (sd_bus_message_is_method_error(reply, NULL)) /* nobody: the usual case */
+                return 1;
+        if (sd_bus_message_read(reply, "s", &owner) < 0)
+                return 1;
+        set_owner(userdata, owner);
+        return 1;
+}
+
+static int watch_name(Connection *connection) {
+        int r;
+
+        /* In this order there is no gap: the bus handles our messages one after the other. */
+        r = sd_bus_add_match_async(
+                connection->bus, NULL, OWNER_MATCH, on_owner_changed, NULL, connection);
+        if (r < 0)
+                return r;
+        return sd_bus_call_method_async(connection->bus,
+                                        NULL,
+                                        BUS_NAME,
+                                        BUS_PATH,
+                                        BUS_NAME,
+                                        "GetNameOwner",
+                                        on_owner,
+                                        connection,
+                                        "s",
+                                        TRACING_BUS_NAME);
+}
+
+/*
+ * Connecting
+ */
+
+/* "unix:path=" and the path, escaped as the D-Bus specification says. */
+static int socket_address(char **ret, const char *path) {
+        static const char plain[] =
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/.\\*";
+        static const char hex[] = "0123456789abcdef";
+        char *address = malloc(sizeof("unix:path=") + 3 * strlen(path));
+        char *at;
+
+        if (!address)
+                return -ENOMEM;
+        at = stpcpy(address, "unix:path=");
+        for (; *path; path++) {
+                if (strchr(plain, *path)) {
+                        *at++ = *path;
+                        continue;
+                }
+                *at++ = '%';
+                *at++ = hex[(uint8_t)*path >> 4];
+                *at++ = hex[(uint8_t)*path & 15];
+        }
+        *at = 0;
+        *ret = address;
+        return 0;
+}
+
+static int open_socket(sd_bus **ret) {
+        _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_(freep) char *address = NULL;
+        int r;
+
+        r = socket_address(&address, library.socket_path);
+        if (r < 0)
+                return r;
+        r = sd_bus_new(&bus);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_address(bus, address);
+        if (r < 0)
+                return r;
+        r = sd_bus_start(bus);
+        if (r < 0)
+                return r;
+        *ret = TAKE(bus);
+        return 0;
+}
+
+static int open_bus(Connection *connection) {
+        switch (connection->kind) {
+        case CONNECTION_SYSTEM:
+                return sd_bus_open_system(&connection->bus);
+        case CONNECTION_SESSION:
+                return sd_bus_open_user(&connection->bus);
+        default:
+                return open_socket(&connection->bus);
+        }
+}
+
+static void connect_now(Connection *connection) {
+        int r;
+
+        connection->retry_ns = UINT64_MAX;
+        r = open_bus(connection);
+        if (r == -ENOMEDIUM || r == -ENOPKG) /* the environment names no such bus, and will not */
+                return;
+        if (r < 0) {
+                retry_later(connection);
+                return;
+        }
+
+        sd_bus_set_exit_on_disconnect(connection->bus, false);
+        connection->state = CONNECTION_WATCHING;
+        r = connection_serve(connection);
+        if (r >= 0 && connection->kind != CONNECTION_SOCKET)
+                r = watch_name(connection);
+        if (r < 0) {
+                disconnect(connection);
+                return;
+        }
+        connection->fork_fd = sd_bus_get_fd(connection->bus);
+        if (connection->fork_fd >= 0)
+                library_fork_close(connection->fork_fd);
+        if (connection->kind == CONNECTION_SOCKET)
+                register_producer(connection);
+}
+
+int connection_new(Connection **ret, ConnectionKind kind, unsigned index) {
+        Connection *connection = malloc(sizeof(*connection));
+
+        if (!connection)
+                return -ENOMEM;
+        *connection = (Connection){
+                .kind = kind,
+                .index = index,
+                .retry_delay_ns = CONNECTION_RETRY_FIRST_NS,
+                .fork_fd = -1,
+        };
+        list_init(&connection->instances);
+        *ret = connection;
+        return 0;
+}
+
+bool connection_trusts(const Connection *connection, sd_bus_message *message) {
+        const char *sender = sd_bus_message_get_sender(message);
+
+        if (connection->kind == CONNECTION_SOCKET) /* there is nobody else on it */
+                return true;
+        return sender && connection->owner && streq(sender, connection->owner);
+}
+
+static void process(Connection *connection) {
+        int r;
+
+        do
+                r = sd_bus_process(connection->bus, NULL);
+        while (r > 0);
+        if (r < 0)
+                disconnect(connection);
+}
+
+void connection_run(Connection *connection, uint64_t now_ns) {
+        if (now_ns >= connection->retry_ns) {
+                if (connection->state == CONNECTION_OFF)
+                        connect_now(connection);
+                else
+                        register_producer(connection);
+        }
+        if (connection->bus)
+                process(connection);
+}
+
+uint64_t connection_prepare(Connection *connection, struct pollfd *ret) {
+        uint64_t due_ns = connection->retry_ns, usec;
+        int events;
+
+        *ret = (struct pollfd){ .fd = -1 };
+        if (!connection->bus)
+                return due_ns;
+        events = sd_bus_get_events(connection->bus);
+        if (events < 0 || sd_bus_get_timeout(connection->bus, &usec) < 0)
+                return 0; /* sd_bus_process() will say why */
+        ret->fd = sd_bus_get_fd(connection->bus);
+        ret->events = (short)events;
+        if (usec < UINT64_MAX / 1000)
+                due_ns = MIN(due_ns, usec * 1000);
+        return due_ns;
+}

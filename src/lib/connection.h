@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Connection: one place where the service may be
+ *
+ * That is the system bus, the session bus, or the socket that $DESKTRACE_SOCKET names. Watches for the service and
+ * never starts it; registers the sources when it is there, and ends all instances when it goes. A bus or socket
+ * that is not there is tried again after 100 ms, then after twice as long each time, at last every 30 s; a session
+ * bus that the environment does not name is not tried at all. Used only on the private thread; nothing
+ * here blocks.
+ */
+
+#include <poll.h>
+#include <systemd/sd-bus.h>
+
+#include "lib/library.h"
+#include "lib/memory.h"
+
+#define CONNECTION_RETRY_FIRST_NS UINT64_C(100000000)
+#define CONNECTION_RETRY_MAX_NS   UINT64_C(30000000000)
+
+typedef enum ConnectionKind {
+        CONNECTION_SYSTEM,
+        CONNECTION_SESSION,
+        CONNECTION_SOCKET,
+} ConnectionKind;
+
+typedef enum ConnectionState {
+        CONNECTION_OFF,      /* no bus; retry_ns says when to try */
+        CONNECTION_WATCHING, /* the service is not there, or has refused us and retry_ns is set */
+        CONNECTION_REGISTERING, /* asked, no answer yet */
+        CONNECTION_REGISTERED,
+} ConnectionState;
+
+struct Connection {
+        ConnectionKind kind;
+        ConnectionState state;
+        unsigned index; /* bit number in dt_source.registered_on */
+        sd_bus *bus;
+        sd_bus_slot *registration; /* the pending call */
+        char *owner;       /* unique name of the service; NULL when absent, and on the socket */
+        uint64_t retry_ns; /* UINT64_MAX: never */
+        uint64_t retry_delay_ns;
+        int fork_fd; /* of the bus, known to library_fork_close() */
+        Memory *memory;
+        List instances; /* dt_instance.connection_link */
+};
+
+int connection_new(Connection **ret, ConnectionKind kind, unsigned index);
+
+/* Does what is due. */
+void connection_run(Connection *connection, uint64_t now_ns);
+
+/* What to wait for: fills in the descriptor and returns when it is due anyway, UINT64_MAX for never. */
+uint64_t connection_prepare(Connection *connection, struct pollfd *ret);
+
+/* Tells a service that knows us about sources that it does not know. */
+void connection_sources_changed(Connection *connection);
+
+/* Tells it that a source is gone. */
+void connection_source_removed(Connection *connection, const char *name);
+
+/* Whether a message is from the service. */
+bool connection_trusts(const Connection *connection, sd_bus_message *message);
+
+/* producer-object.c: serves org.desktrace.Tracing1.Producer. */
+int connection_serve(Connection *connection);

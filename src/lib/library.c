@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/connection.h"
+#include "lib/library.h"
+#include "lib/source-private.h"
+#include "lib/writer.h"
+#include "shared/fd.h"
+#include "shared/names.h"
+
+#define NS_PER_SEC UINT64_C(1000000000)
+
+Library library = {
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .removed = PTHREAD_COND_INITIALIZER,
+        .sources = LIST_INIT(library.sources),
+        .answers = LIST_INIT(library.answers),
+        .wake_fd = -1,
+};
+
+_Atomic bool library_is_inert;
+
+/* Descriptor + 1; 0 is an empty place. */
+static _Atomic int fork_fds[LIBRARY_FORK_FDS_MAX];
+
+static _Thread_local bool on_thread;
+
+bool library_on_thread(void) {
+        return on_thread;
+}
+
+uint64_t library_now_ns(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Fork
+ */
+
+void library_fork_close(int fd) {
+        for (size_t i = 0; i < LIBRARY_FORK_FDS_MAX; i++) {
+                int empty = 0;
+
+                if (atomic_compare_exchange_strong(&fork_fds[i], &empty, fd + 1))
+                        return;
+        }
+}
+
+void library_fork_keep(int fd) {
+        for (size_t i = 0; i < LIBRARY_FORK_FDS_MAX; i++) {
+                int there = fd + 1;
+
+                if (atomic_compare_exchange_strong(&fork_fds[i], &there, 0))
+                        return;
+        }
+}
+
+/* Only async-signal-safe calls: the parent may have other threads in the middle of anything. */
+static void on_forked_child(void) {
+        atomic_store(&library_is_inert, true);
+        for (size_t i = 0; i < LIBRARY_FORK_FDS_MAX; i++)
+                fd_close(atomic_exchange(&fork_fds[i], 0) - 1);
+}
+
+/*
+ * The thread
+ */
+
+void library_wake(void) {
+        uint64_t one = 1;
+
+        while (write(library.wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+                ;
+}
+
+static void take_wakeups(void) {
+        uint64_t n;
+
+        while (read(library.wake_fd, &n, sizeof(n)) < 0 && errno == EINTR)
+                ;
+}
+
+static void make_connections(void) {
+        static const ConnectionKind buses[] = { CONNECTION_SYSTEM, CONNECTION_SESSION };
+
+        if (library.socket_path) {
+                if (connection_new(&library.connections[0], CONNECTION_SOCKET, 0) == 0)
+                        library.n_connections = 1;
+                return;
+        }
+        for (unsigned i = 0; i < ARRAY_SIZE(buses); i++)
+                if (connection_new(&library.connections[library.n_connections],
+                                   buses[i],
+                                   library.n_connections) == 0)
+                        library.n_connections++;
+}
+
+static void run_connections(void) {
+        bool sources_changed;
+
+        library_lock();
+        sources_changed = library.sources_changed;
+        library.sources_changed = false;
+        library_unlock();
+
+        for (unsigned i = 0; i < library.n_connections; i++) {
+                if (sources_changed)
+                        connection_sources_changed(library.connections[i]);
+                connection_run(library.connections[i], library_now_ns());
+        }
+}
+
+static void wait_for_work(void) {
+        struct pollfd fds[1 + LIBRARY_CONNECTIONS_MAX];
+        uint64_t until_ns = UINT64_MAX, now_ns = library_now_ns();
+        struct timespec timeout;
+
+        fds[0] = (struct pollfd){ .fd = library.wake_fd, .events = POLLIN };
+        for (unsigned i = 0; i < library.n_connections; i++) {
+                uint64_t due_ns = connection_prepare(library.connections[i], &fds[1 + i]);
+
+                until_ns = MIN(until_ns, due_ns);
+        }
+
+        if (until_ns != UINT64_MAX) {
+                uint64_t ns = until_ns > now_ns ? until_ns - now_ns : 0;
+
+                timeout.tv_sec = (time_t)(ns / NS_PER_SEC);
+                timeout.tv_nsec = (long)(ns % NS_PER_SEC);
+        }
+        ppoll(fds, 1 + library.n_connections, until_ns != UINT64_MAX ? &timeout : NULL, NULL);
+        if (fds[0].revents)
+                take_wakeups();
+}
+
+static void *run(void *userdata) {
+        on_thread = true;
+        make_connections();
+        for (;;) {
+                run_connections();
+                sources_remove_doomed();
+                replies_send(); /* last: any callback above may have answered */
+                wait_for_work();
+        }
+        return NULL;
+}
+
+static int start_thread(void) {
+        sigset_t all, saved;
+        pthread_t thread;
+        int r;
+
+        /* Signals are the application's: they must find one of its threads. */
+        sigfillset(&all);
+        r = pthread_sigmask(SIG_SETMASK, &all, &saved);
+        if (r != 0)
+                return -r;
+        r = pthread_create(&thread, NULL, run, NULL);
+        pthread_sigmask(SIG_SETMASK, &saved, NULL);
+        if (r != 0)
+                return -r;
+        pthread_setname_np(thread, "desktrace");
+        pthread_detach(thread);
+        return 0;
+}
+
+/* The environment is read here: the application may change it, but not while it is in a call of ours. */
+static int read_environment(void) {
+        const char *path = secure_getenv(TRACING_ENV_SOCKET);
+
+        if (!path || library.socket_path)
+                return 0;
+        library.socket_path = strdup(path);
+        return library.socket_path ? 0 : -ENOMEM;
+}
+
+static int make_wake_fd(void) {
+        if (library.wake_fd >= 0)
+                return 0;
+        library.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (library.wake_fd < 0)
+                return -errno;
+        library_fork_close(library.wake_fd);
+        return 0;
+}
+
+int library_start(void) {
+        static bool fork_handled;
+        int r;
+
+        if (library.started)
+                return 0;
+        r = read_environment();
+        if (r < 0)
+                return r;
+        r = make_wake_fd();
+        if (r < 0)
+                return r;
+        if (!fork_handled) {
+                r = pthread_atfork(NULL, NULL, on_forked_child);
+                if (r != 0)
+                        return -r;
+                fork_handled = true;
+        }
+        writers_prepare();
+        r = start_thread();
+        if (r < 0)
+                return r;
+        library.started = true;
+        return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The library's one piece of global state, and its private thread
+ *
+ * The thread starts with the first data source and lives as long as the process: the shared object is linked
+ * with -z nodelete, and there is nothing to do at exit, because what has been written is in memory
+ * that the service reads. It owns all connections and all instances; every callback runs on it, without
+ * the lock.
+ *
+ * The lock guards what the comments below say. It is held for a few list operations at a time, never
+ * over a callback, a wait for a peer or anything that blocks.
+ *
+ * In a forked child nothing of this exists: library_inert() says so, and every public function looks at
+ * it before it touches anything else. The child keeps the mappings, so that a stray look at them is
+ * harmless, but not the descriptors, so that the parent's connections end when the parent does.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/list.h"
+
+#define LIBRARY_CONNECTIONS_MAX 2 /* system bus and session bus, or one socket */
+
+typedef struct Connection Connection;
+
+typedef struct Library {
+        pthread_mutex_t lock;
+        pthread_cond_t removed; /* the private thread has let go of a source */
+
+        /* Under the lock. */
+        List sources; /* dt_source.link */
+        List answers; /* dt_reply.link, answered but not yet sent */
+        bool sources_changed;
+        bool started;
+        char *name; /* NULL: the program's */
+        size_t shared_memory_bytes, page_bytes;
+
+        /* Of the private thread. */
+        Connection *connections[LIBRARY_CONNECTIONS_MAX];
+        unsigned n_connections;
+
+        /* Set before the thread starts. */
+        int wake_fd;
+        char *socket_path; /* of $DESKTRACE_SOCKET, or NULL: the buses */
+} Library;
+
+extern Library library;
+
+/* Set once, in a forked child. */
+extern _Atomic bool library_is_inert;
+
+static inline bool library_inert(void) {
+        return atomic_load_explicit(&library_is_inert, memory_order_relaxed);
+}
+
+static inline void library_lock(void) {
+        pthread_mutex_lock(&library.lock);
+}
+
+static inline void library_unlock(void) {
+        pthread_mutex_unlock(&library.lock);
+}
+
+/* Starts the thread if there is none. With the lock held. 0 or a negative errno. */
+int library_start(void);
+
+/* Makes the thread look at sources and answers. Any thread, with or without the lock. */
+void library_wake(void);
+
+/* Whether this is the private thread. */
+bool library_on_thread(void);
+
+uint64_t library_now_ns(void); /* CLOCK_MONOTONIC */
+
+/* A descriptor that a forked child must not keep: closed there. At most LIBRARY_FORK_FDS_MAX; more are
+ * kept, which does no harm but to delay the end of a connection. */
+#define LIBRARY_FORK_FDS_MAX 16
+void library_fork_close(int fd);
+void library_fork_keep(int fd);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "lib/library.h"
+#include "lib/memory.h"
+#include "shared/fd.h"
+
+static int map(Memory *memory, int fd) {
+        struct stat st;
+
+        /* Sealed, or else a crashed service's file could shrink under us: SIGBUS in somebody's program. */
+        if (fd_check_sealed_memfd(fd, 1) < 0 || fstat(fd, &st) < 0)
+                return -EBADMSG;
+        memory->address = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (memory->address == MAP_FAILED) {
+                memory->address = NULL;
+                return -errno;
+        }
+        memory->n_bytes = (size_t)st.st_size;
+        return 0;
+}
+
+int memory_new(Memory **ret, int memory_fd, int doorbell_fd) {
+        _cleanup_(memory_unrefp) Memory *memory = calloc(1, sizeof(*memory));
+        SmbArea area;
+        int r;
+
+        if (!memory)
+                return -ENOMEM;
+        atomic_init(&memory->n_ref, 1);
+        memory->doorbell_fd = fcntl(doorbell_fd, F_DUPFD_CLOEXEC, 3);
+        if (memory->doorbell_fd < 0)
+                return -errno;
+        library_fork_close(memory->doorbell_fd);
+
+        r = map(memory, memory_fd);
+        if (r < 0)
+                return r;
+        r = smb_area_attach(&area, memory->address, memory->n_bytes);
+        if (r < 0)
+                return r;
+        smb_producer_init(&memory->producer, &area, memory->doorbell_fd);
+        *ret = TAKE(memory);
+        return 0;
+}
+
+Memory *memory_ref(Memory *memory) {
+        atomic_fetch_add_explicit(&memory->n_ref, 1, memory_order_relaxed);
+        return memory;
+}
+
+Memory *memory_unref(Memory *memory) {
+        if (!memory || atomic_fetch_sub_explicit(&memory->n_ref, 1, memory_order_acq_rel) > 1)
+                return NULL;
+
+        if (memory->address)
+                munmap(memory->address, memory->n_bytes);
+        if (memory->doorbell_fd >= 0) {
+                library_fork_keep(memory->doorbell_fd);
+                fd_close(memory->doorbell_fd);
+        }
+        free(memory);
+        return NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Memory: the shared memory of one connection, mapped
+ *
+ * Reference counted: the connection has a reference, and each writer, so that the mapping outlives the
+ * connection for as long as some thread may be in the middle of a packet. Any thread.
+ */
+
+#include "shared/macro.h"
+#include "smb/smb-writer.h"
+
+typedef struct Memory {
+        _Atomic unsigned n_ref;
+        void *address;
+        size_t n_bytes;
+        int doorbell_fd;
+        SmbProducer producer;
+} Memory;
+
+/* Maps what the service passed. Both descriptors stay the caller's. -EBADMSG when it is not what it
+ * should be, or an errno. */
+int memory_new(Memory **ret, int memory_fd, int doorbell_fd);
+Memory *memory_ref(Memory *memory);
+Memory *memory_unref(Memory *memory);
+DEFINE_CLEANUP(Memory *, memory_unref)

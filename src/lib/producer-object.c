@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * org.desktrace.Tracing1.Producer, as data/dbus/org.desktrace.Tracing1.xml documents it. Whoever is not the
+ * service is refused, whatever it asks.
+ */
+
+#include <errno.h>
+
+#include "lib/source-private.h"
+#include "shared/names.h"
+
+#define ERROR_WRONG_STATE   TRACING_ERROR_PREFIX "WrongState"
+#define ERROR_SOURCE_FAILED TRACING_ERROR_PREFIX "SourceFailed"
+
+static int refuse(Connection *connection, sd_bus_message *call, sd_bus_error *error) {
+        if (connection_trusts(connection, call))
+                return 0;
+        return sd_bus_error_set(
+                error, SD_BUS_ERROR_ACCESS_DENIED, "Only the tracing service may call this.");
+}
+
+static int
+find(Connection *connection, sd_bus_message *call, dt_instance **ret, sd_bus_error *error) {
+        uint64_t id;
+        int r;
+
+        r = refuse(connection, call, error);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(call, "t", &id);
+        if (r < 0)
+                return r;
+        *ret = instance_find(connection, id);
+        if (*ret)
+                return 0;
+        return sd_bus_error_setf(error,
+                                 ERROR_WRONG_STATE,
+                                 "There is no data source instance %llu.",
+                                 (unsigned long long)id);
+}
+
+static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        Connection *connection = userdata;
+        int memory_fd, doorbell_fd;
+        int r;
+
+        r = refuse(connection, call, error);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(call, "hh", &memory_fd, &doorbell_fd);
+        if (r < 0)
+                return r;
+        if (connection->memory)
+                return sd_bus_error_set(
+                        error, ERROR_WRONG_STATE, "There is shared memory already.");
+        r = memory_new(&connection->memory, memory_fd, doorbell_fd);
+        if (r == -EBADMSG)
+                return sd_bus_error_set(error,
+                                        SD_BUS_ERROR_INVALID_ARGS,
+                                        "The shared memory has another layout, or is not sealed.");
+        if (r < 0)
+                return r;
+        return sd_bus_reply_method_return(call, NULL);
+}
+
+static int on_setup_source(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        Connection *connection = userdata;
+        const char *name, *why = NULL;
+        const void *config;
+        size_t n_config;
+        uint64_t id;
+        int r;
+
+        r = refuse(connection, call, error);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(call, "ts", &id, &name);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read_array(call, 'y', &config, &n_config);
+        if (r < 0)
+                return r;
+        if (!connection->memory)
+                return sd_bus_error_set(error, ERROR_WRONG_STATE, "SetupTracing() comes first.");
+
+        r = instance_new(connection, id, name, config, n_config, &why);
+        if (why)
+                return sd_bus_error_set(error, ERROR_SOURCE_FAILED, why);
+        if (r == -ENOENT)
+                return sd_bus_error_setf(error,
+                                         TRACING_ERROR_PREFIX "NoSuchSource",
+                                         "This program has no data source \"%s\".",
+                                         name);
+        if (r < 0)
+                return r;
+        return sd_bus_reply_method_return(call, NULL);
+}
+
+/* Calls that are answered later. */
+static int defer(sd_bus_message *call,
+                 dt_instance *instance,
+                 int (*handler)(dt_instance *instance, Request *request)) {
+        Request *request;
+        int r;
+
+        r = request_new(&request, call);
+        if (r < 0)
+                return r;
+        r = handler(instance, request);
+        request_close(request, r < 0 ? strerror(-r) : NULL);
+        return 1;
+}
+
+static int on_start(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        dt_instance *instance;
+        int r;
+
+        r = find(userdata, call, &instance, error);
+        return r < 0 ? r : defer(call, instance, instance_start);
+}
+
+static int on_stop(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        dt_instance *instance;
+        int r;
+
+        r = find(userdata, call, &instance, error);
+        return r < 0 ? r : defer(call, instance, instance_stop);
+}
+
+/* Unknown numbers are skipped: the instance may have ended while the call was on its way. */
+static int for_each_instance(Connection *connection,
+                             sd_bus_message *call,
+                             void (*handler)(dt_instance *instance, void *userdata),
+                             void *userdata) {
+        uint64_t id;
+        int r;
+
+        r = sd_bus_message_enter_container(call, 'a', "t");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_read(call, "t", &id)) > 0) {
+                dt_instance *instance = instance_find(connection, id);
+
+                if (instance)
+                        handler(instance, userdata);
+        }
+        return r;
+}
+
+static void flush_one(dt_instance *instance, void *userdata) {
+        instance_flush(instance, userdata);
+}
+
+static int on_flush(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        Connection *connection = userdata;
+        Request *request;
+        int r;
+
+        r = refuse(connection, call, error);
+        if (r < 0)
+                return r;
+        r = request_new(&request, call);
+        if (r < 0)
+                return r;
+        r = for_each_instance(connection, call, flush_one, request);
+        request_close(request, r < 0 ? strerror(-r) : NULL);
+        return 1;
+}
+
+static void clear_one(dt_instance *instance, void *userdata) {
+        instance_clear(instance);
+}
+
+static int on_clear(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        int r;
+
+        r = refuse(userdata, call, error);
+        if (r < 0)
+                return r;
+        r = for_each_instance(userdata, call, clear_one, NULL);
+        if (r < 0)
+                return r;
+        return sd_bus_reply_method_return(call, NULL);
+}
+
+/* UNPRIVILEGED: sd-bus would otherwise let only root and our own uid in; refuse() is stricter. */
+static const sd_bus_vtable producer_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("SetupTracing", "hha{sv}", "", on_setup_tracing, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("SetupDataSource", "tsay", "", on_setup_source, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("StartDataSource", "t", "", on_start, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("StopDataSource", "t", "", on_stop, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Flush", "att", "", on_flush, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("ClearIncrementalState", "at", "", on_clear, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END,
+};
+
+int connection_serve(Connection *connection) {
+        return sd_bus_add_object_vtable(connection->bus,
+                                        NULL,
+                                        TRACING_PRODUCER_OBJECT,
+                                        TRACING_PRODUCER_INTERFACE,
+                                        producer_vtable,
+                                        connection);
+}

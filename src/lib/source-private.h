@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Sources, instances, replies: what is behind <desktrace/source.h>
+ *
+ * A source is made by any thread and taken off the list by the private thread, when dt_source_unregister()
+ * asked for it. Instances live on the private thread; other threads come to them only through the
+ * lists that the lock guards.
+ */
+
+#include <systemd/sd-bus.h>
+
+#include "desktrace/source.h"
+#include "lib/connection.h"
+#include "shared/bytes.h"
+#include "smb/smb-writer.h"
+
+#define DT_EXPORT __attribute__((__visibility__("default")))
+
+struct dt_source {
+        const dt_source_ops *ops;
+        void *userdata;
+        _Atomic unsigned n_recording; /* instances between start and the end */
+
+        /* Under the lock. */
+        List link;
+        char *name;
+        Bytes descriptor;
+        char **categories; /* NULL-terminated, or NULL */
+        bool no_flush;
+        bool doomed;            /* the private thread shall let go of it */
+        bool removed;           /* it has */
+        unsigned registered_on; /* a bit for each connection whose service knows it as it is */
+
+        List instances; /* private thread: dt_instance.source_link */
+};
+
+typedef enum InstanceState {
+        INSTANCE_CONFIGURED,
+        INSTANCE_STARTED,  /* its start has been asked for: it may record */
+        INSTANCE_STOPPING, /* its stop has been asked for */
+} InstanceState;
+
+struct dt_instance {
+        uint64_t id; /* of the service, unique on the connection */
+        InstanceState state;
+        dt_source *source;
+        Connection *connection;
+        Memory *memory;
+        uint16_t target_buffer;
+        SmbFullPolicy full_policy; /* by the config */
+        void *userdata;
+        List source_link;
+        List connection_link;
+        List replies; /* dt_reply.instance_link, not answered yet */
+
+        /* Under the lock. */
+        List writers; /* dt_writer.link */
+        bool over;
+};
+
+/* A D-Bus call that is answered when the last of its replies is. */
+typedef struct Request {
+        sd_bus_message *call;
+        unsigned n_open;
+        char *error; /* the first one */
+} Request;
+
+typedef enum ReplyKind {
+        REPLY_START,
+        REPLY_FLUSH,
+        REPLY_STOP,
+} ReplyKind;
+
+struct dt_reply {
+        ReplyKind kind;
+        dt_instance *instance; /* NULL: gone meanwhile */
+        Request *request;
+        List instance_link;
+        List answer_link; /* under the lock, as error is */
+        char *error;
+};
+
+/*
+ * Sources. The first four with the lock held.
+ */
+
+/* Appends all sources as a(sa{sv}), or one that the connection's service does not know as sa{sv}, and takes them for
+ * registered. The latter returns 1, or 0 when there is none. */
+int sources_append(sd_bus_message *call, unsigned connection);
+int sources_append_next(sd_bus_message *call, unsigned connection);
+
+void source_set_dirty(dt_source *source);
+dt_source *source_find(const char *name);
+
+void sources_forget_registration(unsigned connection);
+
+/* Ends what dt_source_unregister() waits for. */
+void sources_remove_doomed(void);
+
+/*
+ * Instances and replies: private thread only.
+ */
+
+/* Makes an instance and asks the source. `*ret_error` is set when it refuses (-ECANCELED); -ENOENT: no such source;
+ * -EINVAL: a config without target buffer; -EEXIST: the number is in use. */
+int instance_new(Connection *connection,
+                 uint64_t id,
+                 const char *name,
+                 const void *config,
+                 size_t n_config,
+                 const char **ret_error);
+
+dt_instance *instance_find(Connection *connection, uint64_t id);
+
+/* Its writers are closed and it is freed. */
+void instance_end(dt_instance *instance);
+
+int instance_start(dt_instance *instance, Request *request);
+int instance_flush(dt_instance *instance, Request *request);
+int instance_stop(dt_instance *instance, Request *request);
+void instance_clear(dt_instance *instance);
+
+/* A request has one open reply from the start, that of its maker: request_close() ends it. */
+int request_new(Request **ret, sd_bus_message *call);
+void request_close(Request *request, const char *error);
+
+/* Carries out what dt_reply_done() queued. */
+void replies_send(void);

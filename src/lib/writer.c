@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The writer's thread says that it is busy with a plain store, and looks whether the private thread has claimed
+ * the writer. The private thread claims it, then looks whether it is busy. Each must see the other's store if
+ * its own came too late to be seen: the expensive half of that, the full barrier between store and load, is put on
+ * the private thread alone by membarrier(2), which executes one on every CPU that runs this process. Without
+ * it (a kernel before 4.14, a seccomp filter) the writer's store becomes a seq_cst exchange.
+ */
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/writer.h"
+#include "wire/wire-writer.h"
+
+enum {
+        FIELD_PREVIOUS_PACKET_DROPPED = 42,
+        FIELD_FIRST_PACKET_ON_SEQUENCE = 87,
+};
+
+/* What Perfetto's writers say when the shared memory was full: dropped by the producer. */
+#define DROPPED_BY_PRODUCER 257
+
+#define MARKS_BYTES_MAX 16
+#define PACKET_ON_STACK 1024
+#define BUSY_POLL_NS    100000
+
+static bool have_membarrier;
+
+void writers_prepare(void) {
+        have_membarrier =
+                syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+static void barrier_in_all_threads(void) {
+        if (have_membarrier)
+                syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+/*
+ * The writer's thread
+ */
+
+static void set_busy(dt_writer *writer) {
+        if (LIKELY(have_membarrier)) {
+                atomic_store_explicit(&writer->busy, true, memory_order_relaxed);
+                atomic_signal_fence(memory_order_seq_cst);
+        } else
+                atomic_exchange(&writer->busy, true);
+}
+
+/* false: the writer is over. Else smb is ours until leave(). */
+static bool enter(dt_writer *writer) {
+        set_busy(writer);
+        /* acquire: pairs with the private thread's giving it back. */
+        while (UNLIKELY(atomic_load_explicit(&writer->claimed, memory_order_acquire))) {
+                atomic_store_explicit(&writer->busy, false, memory_order_release);
+                sched_yield(); /* the claimant does not wait for us, and does one chunk */
+                if (library_inert())
+                        return false;
+                set_busy(writer);
+        }
+        if (LIKELY(!atomic_load_explicit(&writer->over, memory_order_relaxed)))
+                return true;
+        atomic_store_explicit(&writer->busy, false, memory_order_release);
+        return false;
+}
+
+static void leave(dt_writer *writer) {
+        /* Ended while we were too long in here for the private thread to wait. */
+        if (UNLIKELY(atomic_load_explicit(&writer->over, memory_order_relaxed)))
+                smb_writer_deinit(&writer->smb);
+        atomic_store_explicit(&writer->busy, false, memory_order_release);
+}
+
+/*
+ * The private thread
+ */
+
+static bool wait_until_idle(dt_writer *writer, uint64_t deadline_ns) {
+        static const struct timespec poll_time = { .tv_nsec = BUSY_POLL_NS };
+
+        for (;;) {
+                /* acquire: what the thread did to smb. */
+                if (!atomic_load_explicit(&writer->busy, memory_order_acquire))
+                        return true;
+                if (library_now_ns() >= deadline_ns)
+                        return false;
+                nanosleep(&poll_time, NULL);
+        }
+}
+
+static void return_chunk(dt_writer *writer, bool end) {
+        if (end)
+                smb_writer_deinit(&writer->smb);
+        else
+                smb_writer_flush(&writer->smb);
+}
+
+void writers_return_chunks(List *writers, bool end) {
+        uint64_t deadline_ns = library_now_ns() + WRITER_BUSY_WAIT_NS;
+        dt_writer *writer;
+
+        list_for_each (writer, writers, link) {
+                if (end)
+                        atomic_store(&writer->over, true);
+                atomic_store(&writer->claimed, true);
+        }
+        barrier_in_all_threads();
+        list_for_each (writer, writers, link) {
+                /* One that is still busy is waiting for room: what it has finished is counted in shared memory
+                 * already, and the service reads it there. */
+                if (wait_until_idle(writer, deadline_ns))
+                        return_chunk(writer, end);
+                atomic_store_explicit(&writer->claimed, false, memory_order_release);
+                if (end)
+                        list_unlink(&writer->link);
+        }
+}
+
+/*
+ * Public
+ */
+
+static SmbFullPolicy choose_policy(const dt_instance *instance, dt_full_policy policy) {
+        switch (policy) {
+        case DT_FULL_DROP:
+                return SMB_FULL_DROP;
+        case DT_FULL_STALL:
+                return SMB_FULL_STALL;
+        default:
+                return instance->full_policy;
+        }
+}
+
+static int attach(dt_writer *writer, dt_instance *instance, dt_full_policy policy) {
+        int r;
+
+        if (instance->over)
+                return -ESHUTDOWN;
+        r = smb_writer_init(&writer->smb,
+                            &instance->memory->producer,
+                            instance->target_buffer,
+                            choose_policy(instance, policy),
+                            WRITER_STALL_NS);
+        if (r > 0)
+                return -EMFILE;
+        writer->memory = memory_ref(instance->memory);
+        list_append(&instance->writers, &writer->link);
+        return 0;
+}
+
+DT_EXPORT int dt_writer_new(dt_writer **ret, dt_instance *instance, dt_full_policy policy) {
+        dt_writer *writer;
+        int r;
+
+        if (library_inert())
+                return -ESHUTDOWN;
+        writer = calloc(1, sizeof(*writer));
+        if (!writer)
+                return -ENOMEM;
+        list_init(&writer->link);
+        library_lock();
+        r = attach(writer, instance, policy);
+        library_unlock();
+        if (r < 0) {
+                free(writer);
+                return r;
+        }
+        *ret = writer;
+        return 0;
+}
+
+DT_EXPORT dt_writer *dt_writer_free(dt_writer *writer) {
+        if (!writer)
+                return NULL;
+        if (!library_inert()) {
+                /* With the lock the private thread has no claim. */
+                library_lock();
+                list_unlink(&writer->link);
+                smb_writer_deinit(&writer->smb);
+                library_unlock();
+                memory_unref(writer->memory);
+        }
+        free(writer);
+        return NULL;
+}
+
+/* The packet and the marks that it must have, as one. */
+static int write_marked(dt_writer *writer, const void *packet, size_t n_bytes) {
+        _cleanup_(freep) uint8_t *allocated = NULL;
+        uint8_t on_stack[PACKET_ON_STACK];
+        uint8_t *copy = on_stack;
+        WireWriter wire;
+
+        if (n_bytes > sizeof(on_stack) - MARKS_BYTES_MAX) {
+                copy = allocated = malloc(n_bytes + MARKS_BYTES_MAX);
+                if (!copy) /* still to be marked, and counted by nobody: like a full memory, but for that */
+                        return SMB_WRITER_E_FULL;
+        }
+        memcpy(copy, packet, n_bytes);
+        wire_writer_init(&wire, copy + n_bytes, MARKS_BYTES_MAX);
+        if (smb_writer_lost(&writer->smb))
+                wire_put_uint(&wire, FIELD_PREVIOUS_PACKET_DROPPED, DROPPED_BY_PRODUCER);
+        if (!writer->begun)
+                wire_put_bool(&wire, FIELD_FIRST_PACKET_ON_SEQUENCE, true);
+        return smb_writer_write(&writer->smb, copy, n_bytes + wire_writer_size(&wire));
+}
+
+DT_EXPORT int dt_writer_write(dt_writer *writer, const void *packet, size_t n_bytes) {
+        int r;
+
+        if (UNLIKELY(library_inert() || !enter(writer)))
+                return -ESHUTDOWN;
+        if (LIKELY(writer->begun && !smb_writer_lost(&writer->smb)))
+                r = smb_writer_write(&writer->smb, packet, n_bytes);
+        else
+                r = write_marked(writer, packet, n_bytes);
+        writer->begun |= r == 0;
+        leave(writer);
+        return r == 0 ? 0 : r == SMB_WRITER_E_CLOSED ? -ESHUTDOWN : -ENOBUFS;
+}
+
+DT_EXPORT void dt_writer_flush(dt_writer *writer) {
+        if (library_inert() || !enter(writer))
+                return;
+        smb_writer_flush(&writer->smb);
+        leave(writer);
+}
+
+DT_EXPORT bool dt_writer_lost(const dt_writer *writer) {
+        return smb_writer_lost(&writer->smb);
+}

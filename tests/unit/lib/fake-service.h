@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * A tracing service of the test's own, on a socket, in the test's thread
+ *
+ * fake_service_init() makes the socket that $DESKTRACE_SOCKET names; fake_accept() waits until the library has
+ * connected and registered. The other verbs are the service's calls: each returns 0, or the
+ * error's errno with its text in `fake->error`.
+ */
+
+#include <systemd/sd-bus.h>
+
+#include "../smb/smb-fixture.h"
+
+#define FAKE_PAGES_BYTES (64 * 4096)
+#define FAKE_SOURCES_MAX 8
+
+typedef struct FakeSource {
+        char name[64];
+        uint8_t descriptor[4096];
+        size_t n_descriptor;
+        char categories[256]; /* joined by "," */
+        bool no_flush;
+} FakeSource;
+
+typedef struct Fake {
+        int listen_fd;
+        sd_bus *bus;
+        unsigned n_registered; /* calls of RegisterProducer() */
+        unsigned n_unregistered;
+        char producer[64];
+        uint32_t memory_kib, page_kib;
+        FakeSource sources[FAKE_SOURCES_MAX];
+        size_t n_sources;
+
+        void *memory;
+        size_t n_memory;
+        int doorbell_fd;
+        SmbArea area;
+        Stream streams[SMB_NATIVE_WRITERS_MAX];
+
+        char error[256];
+} Fake;
+
+void fake_init(Fake *fake);
+void fake_deinit(Fake *fake);
+
+void fake_listen(Fake *fake);
+void fake_accept(Fake *fake);
+void fake_disconnect(Fake *fake);
+
+/* Handles what the library sends, until `n_sources` registrations and `n_unregistered` are there. */
+void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered);
+
+FakeSource *fake_source(Fake *fake, const char *name);
+
+void fake_setup_memory(Fake *fake, size_t pages_bytes, uint32_t page_bytes);
+int fake_pass_memory(Fake *fake, int memory_fd);
+int fake_setup(Fake *fake, uint64_t id, const char *name, const void *config, size_t n_config);
+int fake_setup_buffer(Fake *fake, uint64_t id, const char *name, uint16_t buffer);
+int fake_start(Fake *fake, uint64_t id);
+int fake_stop(Fake *fake, uint64_t id);
+int fake_flush(Fake *fake, uint64_t id);
+int fake_clear(Fake *fake, uint64_t id);
+
+/* Takes all that is committed into streams[]. */
+void fake_drain(Fake *fake);
+
+/* All packets of all streams so far. */
+unsigned fake_n_packets(const Fake *fake);
