@@ -40,7 +40,7 @@ def declared(top):
         text = re.sub(r"^\s*#.*?(?<!\\)$", "", text, flags=re.M | re.S)
         text = re.sub(r"static inline[^{]*\{.*?^\}", "", text, flags=re.M | re.S)
         yield from re.findall(r"\b(dt_\w+)\s*\([^;{}]*\)[^;{}()]*(?:\([^;{}]*\))*\s*;", text)
-        yield from re.findall(r"^extern\b[^;(]*\b(dt_\w+)[^;(]*;", text, flags=re.M)
+        yield from re.findall(r'^extern\b(?! *")[^;(]*\b(dt_\w+)[^;(]*;', text, flags=re.M)
 
 
 def main():
