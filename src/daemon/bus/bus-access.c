@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+
+#include "bus/bus-access.h"
+#include "bus/bus-error.h"
+#include "bus/bus-polkit.h"
+#include "bus/bus-session.h"
+#include "shared/names.h"
+
+#define DBUS "org.freedesktop.DBus."
+
+/* clang-format off */
+static const AccessRule access_rules[] = {
+        { TRACING_MANAGER_INTERFACE, "StartSession",         ACCESS_ANYONE,   true },
+        { TRACING_MANAGER_INTERFACE, "ListSources",          ACCESS_ANYONE,   true },
+        { TRACING_MANAGER_INTERFACE, "ListPresets",          ACCESS_ANYONE,   true },
+        { TRACING_MANAGER_INTERFACE, "ListSessions",         ACCESS_ANYONE,   true },
+        { TRACING_MANAGER_INTERFACE, "GetSession",           ACCESS_ANYONE,   true },
+        { TRACING_MANAGER_INTERFACE, "RegisterProducer",     ACCESS_ANYONE,   false },
+        { TRACING_MANAGER_INTERFACE, "RegisterDataSource",   ACCESS_ANYONE,   false },
+        { TRACING_MANAGER_INTERFACE, "UnregisterDataSource", ACCESS_ANYONE,   false },
+
+        { TRACING_SESSION_INTERFACE, "Start",                ACCESS_SEES,     true },
+        { TRACING_SESSION_INTERFACE, "Stop",                 ACCESS_SEES,     true },
+        { TRACING_SESSION_INTERFACE, "Flush",                ACCESS_SEES,     true },
+        { TRACING_SESSION_INTERFACE, "Read",                 ACCESS_SEES,     true },
+        { TRACING_SESSION_INTERFACE, "ReadInto",             ACCESS_SEES,     true },
+        { TRACING_SESSION_INTERFACE, "Free",                 ACCESS_SEES,     true },
+        { TRACING_SESSION_INTERFACE, "GetBufferStats",       ACCESS_SEES,     true },
+
+        { DBUS "Properties",         "Get",                  ACCESS_SEES,     true },
+        { DBUS "Properties",         "GetAll",               ACCESS_SEES,     true },
+        { DBUS "ObjectManager",      "GetManagedObjects",    ACCESS_SESSIONS, true },
+        { DBUS "Introspectable",     "Introspect",           ACCESS_ANYONE,   false },
+        { DBUS "Peer",               "Ping",                 ACCESS_ANYONE,   false },
+        { DBUS "Peer",               "GetMachineId",         ACCESS_ANYONE,   false },
+};
+/* clang-format on */
+
+/* A call that waits for polkit's word on manage-sessions, or has it and is about to be dispatched again. */
+typedef struct ManageQuestion {
+        Request request;
+        PolkitQuery *query; /* NULL: answered */
+        List link;          /* client->manage_questions */
+} ManageQuestion;
+
+const AccessRule *access_find(const char *interface, const char *member) {
+        for (size_t i = 0; i < ARRAY_SIZE(access_rules); i++)
+                if (streq(access_rules[i].interface, interface) &&
+                    streq(access_rules[i].member, member))
+                        return &access_rules[i];
+        return NULL;
+}
+
+static ManageQuestion *manage_question_free(ManageQuestion *question) {
+        if (!question)
+                return NULL;
+        polkit_query_free(question->query);
+        request_deinit(&question->request);
+        list_unlink(&question->link);
+        free(question);
+        return NULL;
+}
+DEFINE_CLEANUP(ManageQuestion *, manage_question_free)
+
+static void manage_question_cancel(Request *request) {
+        manage_question_free(container_of(request, ManageQuestion, request));
+}
+
+/* The answer is for this message; a grant is kept for the connection's next ones, too. */
+static void on_manage_answer(void *userdata, PolkitAnswer answer) {
+        ManageQuestion *question = userdata;
+        Client *client = question->request.client;
+
+        question->query = NULL;
+        if (answer == POLKIT_GRANTED)
+                client->manage_until = bus_now(client->bus) + POLKIT_KEEP_NS;
+        if (sd_bus_enqueue_for_read(client->connection, question->request.message) < 0)
+                manage_question_free(question);
+}
+
+/* Whether the message was asked about before. Says so once. */
+static bool manage_take_answered(Client *client, sd_bus_message *message) {
+        ManageQuestion *question;
+
+        list_for_each (question, &client->manage_questions, link) {
+                if (question->request.message != message || question->query)
+                        continue;
+                manage_question_free(question);
+                return true;
+        }
+        return false;
+}
+
+int access_ask_manage(Client *client,
+                      sd_bus_message *message,
+                      bool interactive,
+                      sd_bus_error *error) {
+        _cleanup_(manage_question_freep) ManageQuestion *question = NULL;
+        int r;
+
+        if (client->manage_is_answered)
+                return 0;
+        question = calloc(1, sizeof(*question));
+        if (!question)
+                return -ENOMEM;
+        list_init(&question->link);
+        if (request_init(&question->request, client, message, manage_question_cancel))
+                return bus_error_set(
+                        error,
+                        BUS_ERROR_LIMIT_EXCEEDED,
+                        "this connection has %d unanswered calls; wait for their replies",
+                        BUS_REQUESTS_PER_CLIENT_MAX);
+        r = polkit_ask(&question->query,
+                       client,
+                       TRACING_ACTION_MANAGE,
+                       NULL,
+                       0,
+                       interactive,
+                       on_manage_answer,
+                       question);
+        if (r < 0)
+                return r;
+        if (r > 0)
+                return 0; /* nobody to ask, or asked too much: no */
+        list_append(&client->manage_questions, &question->link);
+        question = NULL;
+        return 1;
+}
+
+bool access_hides_sessions(const Client *client) {
+        BusSession *session;
+
+        list_for_each (session, &client->bus->sessions, link) {
+                if (!bus_session_is_visible(session, client))
+                        return true;
+        }
+        return false;
+}
+
+static bool
+access_needs_manage(const AccessRule *rule, const Client *client, sd_bus_message *message) {
+        const BusSession *session;
+
+        if (rule->who == ACCESS_SESSIONS)
+                return access_hides_sessions(client);
+        if (rule->who != ACCESS_SEES)
+                return false;
+        session = bus_session_by_path(client->bus, sd_bus_message_get_path(message));
+        return session && !bus_session_is_visible(session, client);
+}
+
+int access_check(Client *client, sd_bus_message *message, sd_bus_error *error) {
+        const char *interface = sd_bus_message_get_interface(message);
+        const char *member = sd_bus_message_get_member(message);
+        const AccessRule *rule = interface ? access_find(interface, member) : NULL;
+
+        if (!rule)
+                return sd_bus_error_setf(error,
+                                         SD_BUS_ERROR_UNKNOWN_METHOD,
+                                         "there is no method %s%s%s to call here",
+                                         interface ? interface : "",
+                                         interface ? "." : "",
+                                         member);
+        client->manage_is_answered = manage_take_answered(client, message);
+        if (rule->listens)
+                client->is_listener = true;
+        if (!access_needs_manage(rule, client, message))
+                return 0;
+        return access_ask_manage(
+                client,
+                message,
+                rule->who == ACCESS_SEES &&
+                        sd_bus_message_get_allow_interactive_authorization(message) > 0,
+                error);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * sd-bus can emit these signals by itself, but only as broadcasts. The properties' values come from the same vtables
+ * that serve Get().
+ */
+
+#include <errno.h>
+
+#include "bus/bus-emit.h"
+#include "bus/bus-manager.h"
+#include "bus/bus-producer.h"
+#include "bus/bus-session.h"
+#include "shared/log.h"
+#include "shared/names.h"
+
+#define OBJECT_MANAGER_INTERFACE "org.freedesktop.DBus.ObjectManager"
+#define PROPERTIES_INTERFACE     "org.freedesktop.DBus.Properties"
+
+/* One signal: what it is about, who may see it, and what it says. */
+typedef struct Emission Emission;
+
+struct Emission {
+        const char *path, *interface, *member; /* the message's */
+        int (*fill)(sd_bus_message *message, const Emission *emission);
+        bool (*is_visible)(const Emission *emission, const Client *client);
+
+        const char *object_path, *object_interface;
+        const sd_bus_vtable *vtable;
+        void *object; /* the vtable's userdata */
+        const char *const *properties;
+};
+
+static void emission_send(const Emission *emission, sd_bus *connection, const char *destination) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        int r;
+
+        r = sd_bus_message_new_signal(
+                connection, &message, emission->path, emission->interface, emission->member);
+        if (r >= 0)
+                r = emission->fill(message, emission);
+        if (r >= 0 && destination)
+                r = sd_bus_message_set_destination(message, destination);
+        if (r >= 0)
+                r = sd_bus_send(connection, message, NULL);
+        if (r < 0)
+                log_debug("cannot send signal %s: %s", emission->member, strerror(-r));
+}
+
+static void bus_emit(Bus *bus, const Emission *emission) {
+        const bool is_broadcast = bus->message_bus && (!bus->is_shared || !emission->is_visible);
+        Client *client;
+
+        if (is_broadcast)
+                emission_send(emission, bus->message_bus, NULL);
+        list_for_each (client, &bus->clients, link) {
+                if (!client->is_listener || (is_broadcast && !client_is_private(client)))
+                        continue;
+                if (!emission->is_visible || emission->is_visible(emission, client))
+                        emission_send(emission, client->connection, client->name);
+        }
+}
+
+static bool emission_has(const Emission *emission, const char *property) {
+        if (!emission->properties)
+                return true;
+        for (const char *const *at = emission->properties; *at; at++)
+                if (streq(*at, property))
+                        return true;
+        return false;
+}
+
+static int append_property(sd_bus_message *message, const sd_bus_vtable *entry, void *object) {
+        int r;
+
+        r = sd_bus_message_open_container(message, 'e', "sv");
+        if (r >= 0)
+                r = sd_bus_message_append(message, "s", entry->x.property.member);
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'v', entry->x.property.signature);
+        if (r >= 0)
+                r = entry->x.property.get(
+                        NULL, NULL, NULL, entry->x.property.member, message, object, NULL);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        return r;
+}
+
+/* a{sv} of the properties that the emission is about. */
+static int append_properties(sd_bus_message *message, const Emission *emission) {
+        int r;
+
+        r = sd_bus_message_open_container(message, 'a', "{sv}");
+        if (r < 0)
+                return r;
+        for (const sd_bus_vtable *entry = emission->vtable; entry->type != _SD_BUS_VTABLE_END;
+             entry++) {
+                if (entry->type != _SD_BUS_VTABLE_PROPERTY ||
+                    !emission_has(emission, entry->x.property.member))
+                        continue;
+                r = append_property(message, entry, emission->object);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(message);
+}
+
+static int fill_properties_changed(sd_bus_message *message, const Emission *emission) {
+        int r;
+
+        r = sd_bus_message_append(message, "s", emission->object_interface);
+        if (r >= 0)
+                r = append_properties(message, emission);
+        if (r >= 0)
+                r = sd_bus_message_append(message, "as", 0);
+        return r;
+}
+
+static int fill_interfaces_added(sd_bus_message *message, const Emission *emission) {
+        int r;
+
+        r = sd_bus_message_append(message, "o", emission->object_path);
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'a', "{sa{sv}}");
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'e', "sa{sv}");
+        if (r >= 0)
+                r = sd_bus_message_append(message, "s", emission->object_interface);
+        if (r >= 0)
+                r = append_properties(message, emission);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        return r;
+}
+
+static int fill_interfaces_removed(sd_bus_message *message, const Emission *emission) {
+        return sd_bus_message_append(
+                message, "oas", emission->object_path, 1, emission->object_interface);
+}
+
+static int fill_stopped(sd_bus_message *message, const Emission *emission) {
+        BusSession *session = emission->object;
+
+        return sd_bus_message_append(message, "s", session_stop_reason(session->session));
+}
+
+static bool session_is_visible(const Emission *emission, const Client *client) {
+        return bus_session_is_visible(emission->object, client);
+}
+
+static bool producer_is_visible(const Emission *emission, const Client *client) {
+        return bus_producer_is_visible(emission->object, client);
+}
+
+static Emission session_emission(BusSession *session) {
+        return (Emission){
+                .path = session->path,
+                .is_visible = session_is_visible,
+                .object_path = session->path,
+                .object_interface = TRACING_SESSION_INTERFACE,
+                .vtable = bus_session_vtable,
+                .object = session,
+        };
+}
+
+static Emission producer_emission(BusProducer *producer) {
+        return (Emission){
+                .path = producer->path,
+                .is_visible = producer_is_visible,
+                .object_path = producer->path,
+                .object_interface = TRACING_PRODUCER_INFO_INTERFACE,
+                .vtable = bus_producer_vtable,
+                .object = producer,
+        };
+}
+
+static void emit_added(Bus *bus, Emission emission) {
+        emission.path = TRACING_PATH;
+        emission.interface = OBJECT_MANAGER_INTERFACE;
+        emission.member = "InterfacesAdded";
+        emission.fill = fill_interfaces_added;
+        bus_emit(bus, &emission);
+}
+
+static void emit_removed(Bus *bus, Emission emission) {
+        emission.path = TRACING_PATH;
+        emission.interface = OBJECT_MANAGER_INTERFACE;
+        emission.member = "InterfacesRemoved";
+        emission.fill = fill_interfaces_removed;
+        bus_emit(bus, &emission);
+}
+
+static void emit_changed(Bus *bus, Emission emission, const char *const properties[]) {
+        emission.interface = PROPERTIES_INTERFACE;
+        emission.member = "PropertiesChanged";
+        emission.fill = fill_properties_changed;
+        emission.properties = properties;
+        bus_emit(bus, &emission);
+}
+
+void bus_emit_session_added(BusSession *session) {
+        emit_added(session->bus, session_emission(session));
+}
+
+void bus_emit_session_removed(BusSession *session) {
+        emit_removed(session->bus, session_emission(session));
+}
+
+void bus_emit_session_changed(BusSession *session, const char *const properties[]) {
+        emit_changed(session->bus, session_emission(session), properties);
+}
+
+void bus_emit_session_stopped(BusSession *session) {
+        Emission emission = session_emission(session);
+
+        emission.interface = TRACING_SESSION_INTERFACE;
+        emission.member = "Stopped";
+        emission.fill = fill_stopped;
+        bus_emit(session->bus, &emission);
+}
+
+void bus_emit_producer_added(BusProducer *producer) {
+        emit_added(producer->client->bus, producer_emission(producer));
+}
+
+void bus_emit_producer_removed(BusProducer *producer) {
+        emit_removed(producer->client->bus, producer_emission(producer));
+}
+
+void bus_emit_producer_changed(BusProducer *producer, const char *const properties[]) {
+        emit_changed(producer->client->bus, producer_emission(producer), properties);
+}
+
+void bus_emit_counts(Bus *bus) {
+        static const char *const properties[] = { "NumSessions", "NumProducers", NULL };
+        const Emission manager = {
+                .path = TRACING_PATH,
+                .object_interface = TRACING_MANAGER_INTERFACE,
+                .vtable = bus_manager_vtable,
+                .object = bus,
+        };
+
+        emit_changed(bus, manager, properties);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Signals, to those who may see them
+ *
+ * A broadcast on the system bus reaches everybody, and sessions are not everybody's business. So there the signals
+ * of sessions and producers go, one by one, to the peers that may see the object and have made a consumer's call.
+ * The user instance broadcasts on the session bus, whose peers are all the same user.
+ */
+
+#include "bus/connection.h"
+
+/* `properties` is a NULL-terminated list of names. */
+void bus_emit_session_added(BusSession *session);
+void bus_emit_session_removed(BusSession *session);
+void bus_emit_session_changed(BusSession *session, const char *const properties[]);
+void bus_emit_session_stopped(BusSession *session);
+
+void bus_emit_producer_added(BusProducer *producer);
+void bus_emit_producer_removed(BusProducer *producer);
+void bus_emit_producer_changed(BusProducer *producer, const char *const properties[]);
+
+/* NumSessions and NumProducers. */
+void bus_emit_counts(Bus *bus);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+
+#include "bus/bus-access.h"
+#include "bus/bus-error.h"
+#include "bus/bus-manager.h"
+#include "bus/bus-register.h"
+#include "bus/bus-session.h"
+#include "bus/bus-sources.h"
+#include "bus/bus-start.h"
+#include "config/preset.h"
+#include "shared/text.h"
+
+typedef struct PresetList {
+        Preset *presets;
+        size_t n;
+} PresetList;
+
+static void preset_list_deinit(PresetList *list) {
+        presets_free(list->presets, list->n);
+}
+
+static int method_list_presets(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(preset_list_deinit) PresetList list = {};
+        int r;
+
+        r = presets_list(&list.presets, &list.n);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_new_method_return(message, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(ss)");
+        for (size_t i = 0; r >= 0 && i < list.n; i++)
+                r = sd_bus_message_append(
+                        reply, "(ss)", list.presets[i].name, list.presets[i].description);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int append_session(sd_bus_message *reply, const BusSession *session) {
+        return sd_bus_message_append(reply,
+                                     "(otsus)",
+                                     session->path,
+                                     session_id(session->session),
+                                     session_name(session->session),
+                                     (uint32_t)session_options(session->session)->owner.uid,
+                                     session_state_name(session_state(session->session)));
+}
+
+static int method_list_sessions(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Bus *bus = userdata;
+        BusSession *session;
+        int r;
+
+        if (access_hides_sessions(bus->caller)) {
+                r = access_ask_manage(bus->caller, message, false, error);
+                if (r)
+                        return r;
+        }
+        r = sd_bus_message_new_method_return(message, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(otsus)");
+        list_for_each (session, &bus->sessions, link) {
+                if (r >= 0 && bus_session_is_visible(session, bus->caller))
+                        r = append_session(reply, session);
+        }
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static BusSession *find_session(Bus *bus, const char *name) {
+        BusSession *session;
+        uint64_t id;
+        const bool is_number = text_parse_uint(&id, name, UINT64_MAX) >= 0;
+
+        list_for_each (session, &bus->sessions, link) {
+                if (is_number ? session_id(session->session) == id
+                              : name[0] && streq(session_name(session->session), name))
+                        return session;
+        }
+        return NULL;
+}
+
+static int method_get_session(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Bus *bus = userdata;
+        BusSession *session;
+        const char *name;
+        int r;
+
+        r = sd_bus_message_read(message, "s", &name);
+        if (r < 0)
+                return r;
+        session = find_session(bus, name);
+        if (session && !bus_session_is_visible(session, bus->caller)) {
+                r = access_ask_manage(bus->caller,
+                                      message,
+                                      sd_bus_message_get_allow_interactive_authorization(message) >
+                                              0,
+                                      error);
+                if (r)
+                        return r;
+                session = NULL;
+        }
+        if (!session)
+                return bus_error_set(
+                        error,
+                        BUS_ERROR_NO_SUCH_SESSION,
+                        "no session has the name or number \"%s\", or it is another user's; see "
+                        "ListSessions()",
+                        name);
+        return sd_bus_reply_method_return(message, "o", session->path);
+}
+
+static int get_version(sd_bus *connection,
+                       const char *path,
+                       const char *interface,
+                       const char *property,
+                       sd_bus_message *reply,
+                       void *userdata,
+                       sd_bus_error *error) {
+        Bus *bus = userdata;
+
+        return sd_bus_message_append(reply, "s", bus->info->version);
+}
+
+static int get_n_sessions(sd_bus *connection,
+                          const char *path,
+                          const char *interface,
+                          const char *property,
+                          sd_bus_message *reply,
+                          void *userdata,
+                          sd_bus_error *error) {
+        Bus *bus = userdata;
+
+        return sd_bus_message_append(reply, "u", (uint32_t)service_n_sessions(bus->service));
+}
+
+static int get_n_producers(sd_bus *connection,
+                           const char *path,
+                           const char *interface,
+                           const char *property,
+                           sd_bus_message *reply,
+                           void *userdata,
+                           sd_bus_error *error) {
+        Bus *bus = userdata;
+
+        return sd_bus_message_append(reply, "u", (uint32_t)service_n_producers(bus->service));
+}
+
+/* Not sd-bus, but the access gate (bus-access.h) says who may call. */
+#define GATED SD_BUS_VTABLE_UNPRIVILEGED
+
+const sd_bus_vtable bus_manager_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD_WITH_NAMES("StartSession",
+                                 "a{sv}",
+                                 SD_BUS_PARAM(options),
+                                 "o",
+                                 SD_BUS_PARAM(session),
+                                 bus_method_start_session,
+                                 GATED),
+        SD_BUS_METHOD_WITH_NAMES("ListSources",
+                                 "",
+                                 ,
+                                 "a(saoa{sv})",
+                                 SD_BUS_PARAM(sources),
+                                 bus_method_list_sources,
+                                 GATED),
+        SD_BUS_METHOD_WITH_NAMES("ListPresets",
+                                 "",
+                                 ,
+                                 "a(ss)",
+                                 SD_BUS_PARAM(presets),
+                                 method_list_presets,
+                                 GATED),
+        SD_BUS_METHOD_WITH_NAMES("ListSessions",
+                                 "",
+                                 ,
+                                 "a(otsus)",
+                                 SD_BUS_PARAM(sessions),
+                                 method_list_sessions,
+                                 GATED),
+        SD_BUS_METHOD_WITH_NAMES("GetSession",
+                                 "s",
+                                 SD_BUS_PARAM(name),
+                                 "o",
+                                 SD_BUS_PARAM(session),
+                                 method_get_session,
+                                 GATED),
+        SD_BUS_METHOD_WITH_NAMES("RegisterProducer",
+                                 "sa(sa{sv})a{sv}",
+                                 SD_BUS_PARAM(name) SD_BUS_PARAM(sources) SD_BUS_PARAM(options),
+                                 "o",
+                                 SD_BUS_PARAM(producer),
+                                 bus_method_register_producer,
+                                 GATED),
+        SD_BUS_METHOD_WITH_NAMES("RegisterDataSource",
+                                 "sa{sv}",
+                                 SD_BUS_PARAM(name) SD_BUS_PARAM(options),
+                                 "",
+                                 ,
+                                 bus_method_register_source,
+                                 GATED),
+        SD_BUS_METHOD_WITH_NAMES("UnregisterDataSource",
+                                 "s",
+                                 SD_BUS_PARAM(name),
+                                 "",
+                                 ,
+                                 bus_method_unregister_source,
+                                 GATED),
+        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("NumSessions", "u", get_n_sessions, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("NumProducers",
+                        "u",
+                        get_n_producers,
+                        0,
+                        SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_VTABLE_END,
+};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The options of StartSession()
+ *
+ * Read from D-Bus into StartOptions, then made into a trace config: the preset or config that was given, with
+ * what the typed options add and change.
+ */
+
+#include <stdbool.h>
+#include <systemd/sd-bus.h>
+
+#include "config/config.h"
+#include "core/policy.h"
+
+#define START_NAMES_MAX         1024 /* in one of sources, events, categories */
+#define START_BUFFER_KB_DEFAULT 32768
+
+typedef struct StartOptions {
+        char *preset;
+        char *config_text;
+        uint8_t *config;
+        size_t n_config;
+        bool has_config;
+        char **sources, **events, **categories; /* NULL-terminated, or NULL */
+        uint32_t buffer_size_kb;
+        uint32_t duration_ms;
+        char *fill_policy;
+        char *name;
+        char *scope;
+        int output_fd; /* -1: none */
+        bool detach;
+        uint64_t given; /* which options were given, by their place in the table */
+} StartOptions;
+
+#define START_OPTIONS_INIT \
+        { .output_fd = -1 }
+
+void start_options_deinit(StartOptions *options);
+
+/* Reads an a{sv}. 0, or a negative errno with *error set: an unknown, repeated, or ill-typed option is named. */
+int start_options_read(StartOptions *options, sd_bus_message *message, sd_bus_error *error);
+
+/* The config that they say, and the scope. 0, or a negative errno with *error set. */
+int start_options_to_config(Config **ret,
+                            PolicyScope *ret_scope,
+                            const StartOptions *options,
+                            sd_bus_error *error);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "bus/bus-polkit.h"
+#include "shared/log.h"
+
+#define POLKIT_NAME      "org.freedesktop.PolicyKit1"
+#define POLKIT_PATH      "/org/freedesktop/PolicyKit1/Authority"
+#define POLKIT_INTERFACE "org.freedesktop.PolicyKit1.Authority"
+
+#define POLKIT_ALLOW_INTERACTION 1u
+#define POLKIT_ID_MAX            32
+
+struct PolkitQuery {
+        Bus *bus;
+        uid_t uid;
+        char id[POLKIT_ID_MAX]; /* polkit's cancellation id: ours to choose, unique on our connection */
+        sd_bus_slot *slot;
+        PolkitDone done;
+        void *userdata;
+        List link; /* bus->queries */
+};
+
+static size_t bus_count_queries(Bus *bus, uid_t uid) {
+        PolkitQuery *query;
+        size_t n = 0;
+
+        list_for_each (query, &bus->queries, link) {
+                if (query->uid == uid)
+                        n++;
+        }
+        return n;
+}
+
+static int polkit_query_new(PolkitQuery **ret, Client *client, PolkitDone done, void *userdata) {
+        static uint64_t last_id;
+        PolkitQuery *query;
+
+        query = calloc(1, sizeof(*query));
+        if (!query)
+                return -ENOMEM;
+        query->bus = client->bus;
+        query->uid = client->identity.uid;
+        query->done = done;
+        query->userdata = userdata;
+        snprintf(query->id, sizeof(query->id), "%" PRIu64, ++last_id);
+        list_append(&client->bus->queries, &query->link);
+        *ret = query;
+        return 0;
+}
+
+static void polkit_cancel(PolkitQuery *query) {
+        int r;
+
+        r = sd_bus_call_method_async(query->bus->message_bus,
+                                     NULL,
+                                     POLKIT_NAME,
+                                     POLKIT_PATH,
+                                     POLKIT_INTERFACE,
+                                     "CancelCheckAuthorization",
+                                     NULL,
+                                     NULL,
+                                     "s",
+                                     query->id);
+        if (r < 0)
+                log_debug("cannot cancel a polkit check: %s", strerror(-r));
+}
+
+PolkitQuery *polkit_query_free(PolkitQuery *query) {
+        if (!query)
+                return NULL;
+        if (query->slot)
+                polkit_cancel(query);
+        sd_bus_slot_unref(query->slot);
+        list_unlink(&query->link);
+        free(query);
+        return NULL;
+}
+
+static PolkitAnswer polkit_read_answer(sd_bus_message *reply) {
+        int is_authorized, is_challenge, r;
+
+        if (sd_bus_message_is_method_error(reply, NULL)) {
+                const sd_bus_error *error = sd_bus_message_get_error(reply);
+
+                log_warning("polkit cannot be asked: %s", error->message);
+                return POLKIT_UNAVAILABLE;
+        }
+        r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "bb", &is_authorized, &is_challenge);
+        if (r < 0)
+                return POLKIT_UNAVAILABLE;
+        if (is_authorized)
+                return POLKIT_GRANTED;
+        return is_challenge ? POLKIT_NEEDS_INTERACTION : POLKIT_DENIED;
+}
+
+static int on_polkit_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        PolkitQuery *query = userdata;
+        PolkitAnswer answer = polkit_read_answer(reply);
+        PolkitDone done = query->done;
+        void *done_userdata = query->userdata;
+
+        query->slot = sd_bus_slot_unref(query->slot); /* answered: nothing to cancel */
+        polkit_query_free(query);
+        done(done_userdata, answer);
+        return 0;
+}
+
+static int
+polkit_append_details(sd_bus_message *call, const PolkitDetail *details, size_t n_details) {
+        int r;
+
+        r = sd_bus_message_open_container(call, 'a', "{ss}");
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n_details; i++) {
+                r = sd_bus_message_append(call, "{ss}", details[i].key, details[i].value);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(call);
+}
+
+static int polkit_send(PolkitQuery *query,
+                       const char *subject,
+                       const char *action,
+                       const PolkitDetail *details,
+                       size_t n_details,
+                       bool interactive) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        sd_bus *bus = query->bus->message_bus;
+        int r;
+
+        r = sd_bus_message_new_method_call(
+                bus, &call, POLKIT_NAME, POLKIT_PATH, POLKIT_INTERFACE, "CheckAuthorization");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(
+                call, "(sa{sv})s", "system-bus-name", 1, "name", "s", subject, action);
+        if (r < 0)
+                return r;
+        r = polkit_append_details(call, details, n_details);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(
+                call, "us", interactive ? POLKIT_ALLOW_INTERACTION : 0, query->id);
+        if (r < 0)
+                return r;
+        return sd_bus_call_async(
+                bus, &query->slot, call, on_polkit_answer, query, POLKIT_TIMEOUT_USEC);
+}
+
+int polkit_ask(PolkitQuery **ret,
+               Client *client,
+               const char *action,
+               const PolkitDetail *details,
+               size_t n_details,
+               bool interactive,
+               PolkitDone done,
+               void *userdata) {
+        _cleanup_(polkit_query_freep) PolkitQuery *query = NULL;
+        int r;
+
+        if (!client->bus->is_shared || client_is_private(client))
+                return POLKIT_E_UNAVAILABLE;
+        if (bus_count_queries(client->bus, client->identity.uid) >= POLKIT_PENDING_PER_UID_MAX)
+                return POLKIT_E_LIMIT;
+
+        r = polkit_query_new(&query, client, done, userdata);
+        if (r < 0)
+                return r;
+        r = polkit_send(query, client->name, action, details, n_details, interactive);
+        if (r < 0)
+                return r;
+        *ret = TAKE(query);
+        return 0;
+}

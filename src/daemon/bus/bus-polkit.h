@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Polkit: may this peer do that?
+ *
+ * Asked asynchronously, with the peer's bus name as the subject, so that polkit knows its seat and session. The
+ * user is prompted only if the message that asks allows it. No polkit means no; root is never asked about, and
+ * a peer on a socket cannot be (polkit has no name for it).
+ */
+
+#include "bus/connection.h"
+
+#define POLKIT_PENDING_PER_UID_MAX 8
+#define POLKIT_TIMEOUT_USEC        (UINT64_C(5) * 60 * 1000000) /* a person may be typing a password */
+#define POLKIT_KEEP_NS \
+        (UINT64_C(5) * 60 * 1000000000) /* a grant of manage-sessions to a connection */
+
+typedef struct PolkitQuery PolkitQuery;
+
+typedef enum PolkitAnswer {
+        POLKIT_GRANTED,
+        POLKIT_DENIED,
+        POLKIT_NEEDS_INTERACTION, /* would be asked, but the message does not allow it */
+        POLKIT_UNAVAILABLE,       /* no polkit here, or it does not answer */
+} PolkitAnswer;
+
+/* Never called from inside polkit_ask(). The query is over and freed when it returns. */
+typedef void (*PolkitDone)(void *userdata, PolkitAnswer answer);
+
+/* A detail that rules can look at, and that the prompt's text may name. */
+typedef struct PolkitDetail {
+        const char *key;
+        const char *value;
+} PolkitDetail;
+
+enum {
+        _POLKIT_E_SUCCESS,
+        POLKIT_E_UNAVAILABLE, /* there is nobody to ask */
+        POLKIT_E_LIMIT,       /* POLKIT_PENDING_PER_UID_MAX */
+};
+
+int polkit_ask(PolkitQuery **ret,
+               Client *client,
+               const char *action,
+               const PolkitDetail *details,
+               size_t n_details,
+               bool interactive,
+               PolkitDone done,
+               void *userdata);
+
+/* Cancels: a prompt that is on the screen goes away. */
+PolkitQuery *polkit_query_free(PolkitQuery *query);
+DEFINE_CLEANUP(PolkitQuery *, polkit_query_free)

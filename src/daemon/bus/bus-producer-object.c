@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The object /org/desktrace/Tracing1/producer/N
+ */
+
+#include <errno.h>
+
+#include "bus/bus-emit.h"
+#include "bus/bus-producer.h"
+
+static int get_name(sd_bus *connection,
+                    const char *path,
+                    const char *interface,
+                    const char *property,
+                    sd_bus_message *reply,
+                    void *userdata,
+                    sd_bus_error *error) {
+        BusProducer *producer = userdata;
+
+        return sd_bus_message_append(reply, "s", producer_name(producer->producer));
+}
+
+static int get_uid(sd_bus *connection,
+                   const char *path,
+                   const char *interface,
+                   const char *property,
+                   sd_bus_message *reply,
+                   void *userdata,
+                   sd_bus_error *error) {
+        BusProducer *producer = userdata;
+
+        return sd_bus_message_append(reply, "u", (uint32_t)producer->client->identity.uid);
+}
+
+static int get_pid(sd_bus *connection,
+                   const char *path,
+                   const char *interface,
+                   const char *property,
+                   sd_bus_message *reply,
+                   void *userdata,
+                   sd_bus_error *error) {
+        BusProducer *producer = userdata;
+
+        return sd_bus_message_append(reply, "u", (uint32_t)producer->client->identity.pid);
+}
+
+static int get_sources(sd_bus *connection,
+                       const char *path,
+                       const char *interface,
+                       const char *property,
+                       sd_bus_message *reply,
+                       void *userdata,
+                       sd_bus_error *error) {
+        BusProducer *producer = userdata;
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "s");
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < producer_n_sources(producer->producer); i++) {
+                r = sd_bus_message_append(reply, "s", producer_source_name(producer->producer, i));
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
+}
+
+static int get_shared_memory(sd_bus *connection,
+                             const char *path,
+                             const char *interface,
+                             const char *property,
+                             sd_bus_message *reply,
+                             void *userdata,
+                             sd_bus_error *error) {
+        BusProducer *producer = userdata;
+
+        return sd_bus_message_append(reply, "t", (uint64_t)producer->n_memory);
+}
+
+const sd_bus_vtable bus_producer_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Name", "s", get_name, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("UID", "u", get_uid, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("PID", "u", get_pid, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Sources", "as", get_sources, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("SharedMemory", "t", get_shared_memory, 0, 0),
+        SD_BUS_VTABLE_END,
+};
+
+int bus_producer_find(sd_bus *connection,
+                      const char *path,
+                      const char *interface,
+                      void *userdata,
+                      void **ret_found,
+                      sd_bus_error *error) {
+        Bus *bus = userdata;
+        BusProducer *producer;
+
+        list_for_each (producer, &bus->producers, link) {
+                if (!streq(producer->path, path))
+                        continue;
+                if (!bus->caller || !bus_producer_is_visible(producer, bus->caller))
+                        return 0;
+                *ret_found = producer;
+                return 1;
+        }
+        return 0;
+}
+
+int bus_producer_enumerate(sd_bus *connection,
+                           const char *prefix,
+                           void *userdata,
+                           char ***ret_nodes,
+                           sd_bus_error *error) {
+        Bus *bus = userdata;
+        BusProducer *producer;
+        char **nodes;
+        size_t n = 0;
+
+        list_for_each (producer, &bus->producers, link) {
+                n++;
+        }
+        nodes = calloc(n + 1, sizeof(*nodes));
+        if (!nodes)
+                return -ENOMEM;
+        n = 0;
+        list_for_each (producer, &bus->producers, link) {
+                if (!bus->caller || !bus_producer_is_visible(producer, bus->caller))
+                        continue;
+                nodes[n] = strdup(producer->path);
+                if (!nodes[n])
+                        break; /* sd-bus frees what it gets, so give it what there is */
+                n++;
+        }
+        *ret_nodes = nodes;
+        return 0;
+}
+
+void bus_producer_sources_changed(BusProducer *producer) {
+        bus_emit_producer_changed(producer, (const char *const[]){ "Sources", NULL });
+}

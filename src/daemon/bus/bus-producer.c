@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bus/bus-emit.h"
+#include "bus/bus-producer.h"
+#include "bus/producer-call.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+#include "shared/names.h"
+
+/* A peer that cannot be told what to do is no producer any more. */
+static void producer_broke(BusProducer *producer, int r) {
+        log_warning("cannot talk to %s: %s", client_describe(producer->client), strerror(-r));
+        client_is_gone(producer->client);
+}
+
+static int on_doorbell(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        BusProducer *producer = userdata;
+        Bus *bus = producer->client->bus;
+
+        producer_doorbell(producer->producer, bus_now(bus));
+        bus_counters_changed(bus);
+        return 0;
+}
+
+/* The eventfd is never read, only watched for edges: the peer holds it, too, and could make a read block. */
+static int producer_make_doorbell(BusProducer *producer) {
+        int r;
+
+        producer->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (producer->doorbell < 0)
+                return -errno;
+        r = sd_event_add_io(producer->client->bus->event,
+                            &producer->doorbell_source,
+                            producer->doorbell,
+                            EPOLLIN | EPOLLET,
+                            on_doorbell,
+                            producer);
+        if (r < 0)
+                return r;
+        return sd_event_source_set_ratelimit(
+                producer->doorbell_source, DOORBELL_INTERVAL_USEC, DOORBELL_BURST);
+}
+
+static int producer_map(BusProducer *producer, int *ret_fd, size_t n_bytes) {
+        _cleanup_(fd_closep) int fd = -1;
+        void *memory;
+        int r;
+
+        r = fd_new_sealed_memfd(&fd, "desktrace-producer", n_bytes);
+        if (r < 0)
+                return r;
+        memory = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (memory == MAP_FAILED)
+                return -errno;
+        producer->memory = memory;
+        producer->n_memory = n_bytes;
+        *ret_fd = TAKE_FD(fd);
+        return 0;
+}
+
+static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        _cleanup_(fd_closep) int fd = -1;
+        BusProducer *producer = peer;
+        int r;
+
+        r = producer_map(producer, &fd, smb_native_bytes(pages_bytes, page_bytes));
+        if (r < 0)
+                return r;
+        r = producer_make_doorbell(producer);
+        if (r < 0)
+                return r;
+        smb_area_create(ret, producer->memory, pages_bytes, page_bytes);
+
+        r = producer_call_message(&call, producer, PRODUCER_CALL_SETUP_TRACING);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(
+                call, "hha{sv}", fd, producer->doorbell, 1, "page-size", "u", page_bytes);
+        if (r < 0)
+                return r;
+        producer_call(producer, PRODUCER_CALL_SETUP_TRACING, 0, TAKE(call));
+        return 0;
+}
+
+static void op_setup_source(void *peer,
+                            uint64_t instance,
+                            const char *name,
+                            const void *config,
+                            size_t n_config) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        BusProducer *producer = peer;
+        int r;
+
+        r = producer_call_message(&call, producer, PRODUCER_CALL_SETUP_SOURCE);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "ts", instance, name);
+        if (r >= 0)
+                r = sd_bus_message_append_array(call, 'y', config, n_config);
+        if (r < 0)
+                producer_broke(producer, r);
+        else
+                producer_call(producer, PRODUCER_CALL_SETUP_SOURCE, instance, TAKE(call));
+}
+
+static void
+producer_call_instance(BusProducer *producer, ProducerCallKind kind, uint64_t instance) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        r = producer_call_message(&call, producer, kind);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "t", instance);
+        if (r < 0)
+                producer_broke(producer, r);
+        else
+                producer_call(producer, kind, instance, TAKE(call));
+}
+
+static void op_start_source(void *peer, uint64_t instance) {
+        producer_call_instance(peer, PRODUCER_CALL_START_SOURCE, instance);
+}
+
+static void op_stop_source(void *peer, uint64_t instance) {
+        producer_call_instance(peer, PRODUCER_CALL_STOP_SOURCE, instance);
+}
+
+static void op_flush(void *peer,
+                     uint64_t flush_id,
+                     const uint64_t *instances,
+                     size_t n_instances,
+                     uint64_t flags) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        BusProducer *producer = peer;
+        int r;
+
+        r = producer_call_message(&call, producer, PRODUCER_CALL_FLUSH);
+        if (r >= 0)
+                r = sd_bus_message_append_array(
+                        call, 't', instances, n_instances * sizeof(*instances));
+        if (r >= 0)
+                r = sd_bus_message_append(call, "t", flags);
+        if (r < 0)
+                producer_broke(producer, r);
+        else
+                producer_call(producer, PRODUCER_CALL_FLUSH, flush_id, TAKE(call));
+}
+
+static void op_clear_incremental_state(void *peer, const uint64_t *instances, size_t n_instances) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        BusProducer *producer = peer;
+        int r;
+
+        r = producer_call_message(&call, producer, PRODUCER_CALL_CLEAR_STATE);
+        if (r >= 0)
+                r = sd_bus_message_append_array(
+                        call, 't', instances, n_instances * sizeof(*instances));
+        if (r < 0)
+                producer_broke(producer, r);
+        else
+                producer_call(producer, PRODUCER_CALL_CLEAR_STATE, 0, TAKE(call));
+}
+
+static const ProducerOps producer_ops = {
+        .setup_memory = op_setup_memory,
+        .setup_source = op_setup_source,
+        .start_source = op_start_source,
+        .stop_source = op_stop_source,
+        .flush = op_flush,
+        .clear_incremental_state = op_clear_incremental_state,
+};
+
+int bus_producer_new(BusProducer **ret,
+                     Client *client,
+                     const char *name,
+                     const ProducerOptions *options) {
+        _cleanup_(bus_producer_freep) BusProducer *producer = NULL;
+        int r;
+
+        producer = calloc(1, sizeof(*producer));
+        if (!producer)
+                return -ENOMEM;
+        producer->client = client;
+        producer->doorbell = -1;
+        list_init(&producer->calls);
+        list_append(&client->bus->producers, &producer->link);
+
+        r = producer_new(&producer->producer,
+                         client->bus->service,
+                         &client->identity,
+                         name,
+                         options,
+                         &producer_ops,
+                         producer);
+        if (r)
+                return r;
+        if (asprintf(&producer->path,
+                     TRACING_PRODUCER_PATH "/%" PRIu64,
+                     producer_id(producer->producer)) < 0)
+                return -ENOMEM;
+        client->bus->counts_changed = true;
+        *ret = TAKE(producer);
+        return 0;
+}
+
+BusProducer *bus_producer_free(BusProducer *producer) {
+        if (!producer)
+                return NULL;
+
+        list_unlink(&producer->link);
+        if (producer->is_announced)
+                bus_emit_producer_removed(producer);
+        producer->producer = producer_free(producer->producer); /* still reads the memory */
+        producer_calls_drop(producer);
+        sd_event_source_disable_unref(producer->doorbell_source);
+        fd_close(producer->doorbell);
+        if (producer->memory)
+                munmap(producer->memory, producer->n_memory);
+        producer->client->bus->counts_changed = true;
+        free(producer->path);
+        free(producer);
+        return NULL;
+}
+
+bool bus_producer_is_visible(const BusProducer *producer, const Client *client) {
+        const ServiceInfo *info = client->bus->info;
+        const uid_t uid = producer->client->identity.uid;
+
+        return info->is_private || client->identity.uid == 0 || client->identity.uid == uid ||
+               uid == 0 || (info->probes_uid != (uid_t)-1 && uid == info->probes_uid);
+}

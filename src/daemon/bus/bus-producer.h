@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * BusProducer: a producer of the core behind a D-Bus connection
+ *
+ * Carries the core's requests (ProducerOps) to the peer as method calls of org.desktrace.Tracing1.Producer and their
+ * replies back, and owns the shared memory and the doorbell. Belongs to its Client, and ends with it.
+ */
+
+#include "bus/connection.h"
+#include "core/producer.h"
+
+/* How long a peer's silence to one call is waited for. The core's own deadlines are shorter; this one only
+ * bounds how long the call takes up a place. */
+#define PRODUCER_CALL_TIMEOUT_USEC (UINT64_C(25) * 1000000)
+
+/* A doorbell that rings more often is looked at this often: the core drains by itself while it is awake. */
+#define DOORBELL_INTERVAL_USEC (UINT64_C(10) * 1000)
+#define DOORBELL_BURST         16
+
+struct BusProducer {
+        Client *client;
+        Producer *producer;
+        char *path;
+        bool is_announced;
+
+        void *memory;
+        size_t n_memory;
+        int doorbell;
+        sd_event_source *doorbell_source;
+
+        List link;  /* bus->producers */
+        List calls; /* ProducerCall, in order */
+        size_t n_calls, n_calls_out;
+};
+
+/* 0, PRODUCER_E_… or an errno. */
+int bus_producer_new(BusProducer **ret,
+                     Client *client,
+                     const char *name,
+                     const ProducerOptions *options);
+BusProducer *bus_producer_free(BusProducer *producer);
+DEFINE_CLEANUP(BusProducer *, bus_producer_free)
+
+/* Producers of other users are nobody's business; those of the system are everybody's. */
+bool bus_producer_is_visible(const BusProducer *producer, const Client *client);
+
+extern const sd_bus_vtable bus_producer_vtable[];
+
+/* For sd_bus_add_fallback_vtable() and sd_bus_add_node_enumerator(); userdata is the Bus. */
+int bus_producer_find(sd_bus *connection,
+                      const char *path,
+                      const char *interface,
+                      void *userdata,
+                      void **ret_found,
+                      sd_bus_error *error);
+int bus_producer_enumerate(sd_bus *connection,
+                           const char *prefix,
+                           void *userdata,
+                           char ***ret_nodes,
+                           sd_bus_error *error);
+
+/* The sources are not what they were. */
+void bus_producer_sources_changed(BusProducer *producer);

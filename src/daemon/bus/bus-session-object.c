@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The object /org/desktrace/Tracing1/session/N: properties and methods. Who gets here has passed the access gate, and
+ * find() shows a session only to those who may see it.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "bus/bus-session.h"
+#include "shared/fd.h"
+
+#define PROPERTY(name)                         \
+        static int name(sd_bus *connection,    \
+                        const char *path,      \
+                        const char *interface, \
+                        const char *property,  \
+                        sd_bus_message *reply, \
+                        void *userdata,        \
+                        sd_bus_error *error)
+
+PROPERTY(get_id) {
+        BusSession *session = userdata;
+
+        return sd_bus_message_append(reply, "t", session_id(session->session));
+}
+
+PROPERTY(get_name) {
+        BusSession *session = userdata;
+
+        return sd_bus_message_append(reply, "s", session_name(session->session));
+}
+
+PROPERTY(get_owner_uid) {
+        BusSession *session = userdata;
+
+        return sd_bus_message_append(
+                reply, "u", (uint32_t)session_options(session->session)->owner.uid);
+}
+
+PROPERTY(get_scope) {
+        BusSession *session = userdata;
+        const SessionScope scope = session_options(session->session)->scope;
+
+        return sd_bus_message_append(reply, "s", scope == SESSION_SCOPE_SYSTEM ? "system" : "own");
+}
+
+PROPERTY(get_detached) {
+        BusSession *session = userdata;
+
+        return sd_bus_message_append(reply, "b", session_options(session->session)->detached);
+}
+
+PROPERTY(get_duration) {
+        BusSession *session = userdata;
+
+        return sd_bus_message_append(reply, "u", session_config(session->session)->pb->duration_ms);
+}
+
+PROPERTY(get_state) {
+        BusSession *session = userdata;
+
+        return sd_bus_message_append(
+                reply, "s", session_state_name(session_state(session->session)));
+}
+
+PROPERTY(get_stop_reason) {
+        return sd_bus_message_append(reply, "s", bus_session_stop_reason(userdata));
+}
+
+PROPERTY(get_sources) {
+        BusSession *session = userdata;
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "(ssuus)");
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < session_n_instances(session->session); i++) {
+                InstanceInfo info;
+
+                session_instance(session->session, i, &info);
+                r = sd_bus_message_append(reply,
+                                          "(ssuus)",
+                                          info.source,
+                                          info.producer,
+                                          (uint32_t)info.identity.uid,
+                                          (uint32_t)info.identity.pid,
+                                          instance_state_name(info.state));
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
+}
+
+/* One getter for all totals: the property's name says which. */
+PROPERTY(get_total) {
+        BusSession *session = userdata;
+        SessionTotals totals;
+        const struct {
+                const char *name;
+                const uint64_t *value;
+        } fields[] = {
+                { "BytesWritten", &totals.bytes_written },
+                { "BytesOutput", &totals.bytes_output },
+                { "ChunksLost", &totals.chunks_lost },
+                { "PacketsLost", &totals.packets_lost },
+        };
+
+        session_totals(session->session, &totals);
+        for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+                if (streq(fields[i].name, property))
+                        return sd_bus_message_append(reply, "t", *fields[i].value);
+        return -EINVAL;
+}
+
+static int method_start(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        BusSession *session = userdata;
+        int r;
+
+        r = session_start(session->session, bus_now(session->bus));
+        if (r)
+                return bus_error_set_session(error, "cannot start the session", r, NULL);
+        return session_wait(NULL, session, session->bus->caller, message, WAIT_STARTED, error);
+}
+
+static int method_stop(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        BusSession *session = userdata;
+
+        session_stop(session->session, "requested", bus_now(session->bus));
+        return session_wait(NULL, session, session->bus->caller, message, WAIT_STOPPED, error);
+}
+
+static void on_flushed(void *userdata, int outcome) {
+        SessionWaiter *waiter = userdata;
+
+        waiter->is_flushed = true;
+        waiter->outcome = outcome;
+        bus_session_mark(waiter->session);
+}
+
+static int method_flush(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        BusSession *session = userdata;
+        SessionWaiter *waiter;
+        uint32_t timeout_ms;
+        int r;
+
+        r = sd_bus_message_read(message, "u", &timeout_ms);
+        if (r < 0)
+                return r;
+        r = session_wait(&waiter, session, session->bus->caller, message, WAIT_FLUSHED, error);
+        if (r < 0)
+                return r;
+        r = session_flush(session->session,
+                          (uint64_t)timeout_ms * 1000000,
+                          0,
+                          on_flushed,
+                          waiter,
+                          bus_now(session->bus));
+        if (r == 0)
+                return 1;
+        session_waiter_free(waiter);
+        return bus_error_set_session(error, "cannot flush", r, NULL);
+}
+
+static int check_readable(BusSession *session, sd_bus_error *error) {
+        if (session_options(session->session)->has_output)
+                return bus_error_set(error,
+                                     BUS_ERROR_WRONG_STATE,
+                                     "cannot read: the session writes to its output; look there");
+        if (session->output)
+                return bus_error_set(
+                        error,
+                        BUS_ERROR_WRONG_STATE,
+                        "cannot read: a ReadInto() of this session is not finished; wait for it");
+        return 0;
+}
+
+static int reply_data(sd_bus_message *message, const Bytes *data, bool more) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(message, &reply);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append_array(reply, 'y', data->data, data->n);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(reply, "b", more);
+        if (r < 0)
+                return r;
+        return sd_bus_send(NULL, reply, NULL);
+}
+
+static int method_read(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        _cleanup_(bytes_deinit) Bytes data = {};
+        BusSession *session = userdata;
+        uint32_t max_bytes;
+        bool more = false;
+        int r;
+
+        r = sd_bus_message_read(message, "u", &max_bytes);
+        if (r < 0)
+                return r;
+        r = check_readable(session, error);
+        if (r < 0)
+                return r;
+        max_bytes = max_bytes ? MIN(max_bytes, (uint32_t)READ_BYTES_MAX) : READ_BYTES_DEFAULT;
+        r = session_read(session->session, max_bytes, &data, &more, bus_now(session->bus));
+        if (r)
+                return bus_error_set_session(error, "cannot read", r, NULL);
+        bus_counters_changed(session->bus);
+        return reply_data(message, &data, more);
+}
+
+static int method_read_into(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        _cleanup_(fd_closep) int own_fd = -1;
+        BusSession *session = userdata;
+        int fd, r;
+
+        r = sd_bus_message_read(message, "h", &fd);
+        if (r < 0)
+                return r;
+        r = check_readable(session, error);
+        if (r < 0)
+                return r;
+        own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        if (own_fd < 0)
+                return -errno;
+        return bus_session_read_into(session, session->bus->caller, message, &own_fd, error);
+}
+
+static int method_free(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        BusSession *session = userdata;
+
+        if (session_options(session->session)->has_output && !bus_session_is_finished(session)) {
+                session_stop(session->session, "requested", bus_now(session->bus));
+                session->free_when_finished = true;
+                return session_wait(
+                        NULL, session, session->bus->caller, message, WAIT_FREED, error);
+        }
+        bus_session_free(session);
+        return sd_bus_reply_method_return(message, "");
+}
+
+static int
+append_buffer_stats(sd_bus_message *reply, const char *name, const TraceBufferStats *stats) {
+        const struct {
+                const char *name;
+                uint64_t value;
+        } fields[] = {
+                { "size", stats->buffer_bytes },
+                { "bytes-written", stats->bytes_written },
+                { "bytes-overwritten", stats->bytes_overwritten },
+                { "bytes-read", stats->bytes_read },
+                { "chunks-written", stats->chunks_written },
+                { "chunks-overwritten", stats->chunks_overwritten },
+                { "chunks-discarded", stats->chunks_discarded },
+                { "chunks-read", stats->chunks_read },
+                { "patches-succeeded", stats->patches_succeeded },
+                { "patches-failed", stats->patches_failed },
+                { "abi-violations", stats->abi_violations },
+                { "writer-packet-loss", stats->trace_writer_packet_loss },
+        };
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "{sv}");
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "{sv}", "name", "s", name);
+        for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(fields); i++)
+                r = sd_bus_message_append(reply, "{sv}", fields[i].name, "t", fields[i].value);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int method_get_buffer_stats(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        BusSession *session = userdata;
+        int r;
+
+        r = sd_bus_message_new_method_return(message, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "a{sv}");
+        for (size_t i = 0; r >= 0 && i < session_n_buffers(session->session); i++)
+                r = append_buffer_stats(reply,
+                                        session_buffer_name(session->session, i),
+                                        session_buffer_stats(session->session, i));
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+#define CONST   SD_BUS_VTABLE_PROPERTY_CONST
+#define CHANGES SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE
+
+/* Not sd-bus, but the access gate (bus-access.h) says who may call. */
+#define GATED SD_BUS_VTABLE_UNPRIVILEGED
+
+const sd_bus_vtable bus_session_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("Start", "", "", method_start, GATED),
+        SD_BUS_METHOD("Stop", "", "", method_stop, GATED),
+        SD_BUS_METHOD_WITH_NAMES("Flush", "u", SD_BUS_PARAM(timeout_ms), "", , method_flush, GATED),
+        SD_BUS_METHOD_WITH_NAMES("Read",
+                                 "u",
+                                 SD_BUS_PARAM(max_bytes),
+                                 "ayb",
+                                 SD_BUS_PARAM(data) SD_BUS_PARAM(more),
+                                 method_read,
+                                 GATED),
+        SD_BUS_METHOD_WITH_NAMES("ReadInto",
+                                 "h",
+                                 SD_BUS_PARAM(output),
+                                 "t",
+                                 SD_BUS_PARAM(n_bytes),
+                                 method_read_into,
+                                 GATED),
+        SD_BUS_METHOD("Free", "", "", method_free, GATED),
+        SD_BUS_METHOD_WITH_NAMES("GetBufferStats",
+                                 "",
+                                 ,
+                                 "aa{sv}",
+                                 SD_BUS_PARAM(buffers),
+                                 method_get_buffer_stats,
+                                 GATED),
+        SD_BUS_SIGNAL_WITH_NAMES("Stopped", "s", SD_BUS_PARAM(reason), 0),
+        SD_BUS_PROPERTY("Id", "t", get_id, 0, CONST),
+        SD_BUS_PROPERTY("Name", "s", get_name, 0, CONST),
+        SD_BUS_PROPERTY("OwnerUID", "u", get_owner_uid, 0, CONST),
+        SD_BUS_PROPERTY("Scope", "s", get_scope, 0, CONST),
+        SD_BUS_PROPERTY("Detached", "b", get_detached, 0, CONST),
+        SD_BUS_PROPERTY("DurationMSec", "u", get_duration, 0, CONST),
+        SD_BUS_PROPERTY("State", "s", get_state, 0, CHANGES),
+        SD_BUS_PROPERTY("StopReason", "s", get_stop_reason, 0, CHANGES),
+        SD_BUS_PROPERTY("Sources", "a(ssuus)", get_sources, 0, CHANGES),
+        SD_BUS_PROPERTY("BytesWritten", "t", get_total, 0, CHANGES),
+        SD_BUS_PROPERTY("BytesOutput", "t", get_total, 0, CHANGES),
+        SD_BUS_PROPERTY("ChunksLost", "t", get_total, 0, CHANGES),
+        SD_BUS_PROPERTY("PacketsLost", "t", get_total, 0, CHANGES),
+        SD_BUS_VTABLE_END,
+};
+
+BusSession *bus_session_by_path(Bus *bus, const char *path) {
+        BusSession *session;
+
+        list_for_each (session, &bus->sessions, link) {
+                if (streq(session->path, path))
+                        return session;
+        }
+        return NULL;
+}
+
+int bus_session_find(sd_bus *connection,
+                     const char *path,
+                     const char *interface,
+                     void *userdata,
+                     void **ret_found,
+                     sd_bus_error *error) {
+        Bus *bus = userdata;
+        BusSession *session = bus_session_by_path(bus, path);
+
+        if (!session || !bus->caller || !bus_session_is_visible(session, bus->caller))
+                return 0;
+        *ret_found = session;
+        return 1;
+}
+
+int bus_session_enumerate(sd_bus *connection,
+                          const char *prefix,
+                          void *userdata,
+                          char ***ret_nodes,
+                          sd_bus_error *error) {
+        Bus *bus = userdata;
+        BusSession *session;
+        char **nodes;
+        size_t n = 0;
+
+        nodes = calloc(SERVICE_SESSIONS_MAX + 1, sizeof(*nodes));
+        if (!nodes)
+                return -ENOMEM;
+        list_for_each (session, &bus->sessions, link) {
+                if (!bus->caller || !bus_session_is_visible(session, bus->caller) ||
+                    n == SERVICE_SESSIONS_MAX)
+                        continue;
+                nodes[n] = strdup(session->path);
+                if (!nodes[n])
+                        break; /* sd-bus frees what it gets, so give it what there is */
+                n++;
+        }
+        *ret_nodes = nodes;
+        return 0;
+}

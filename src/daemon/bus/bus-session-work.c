@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * What bus_settle() does for a session: move data, signal, answer. Runs when the core has returned, so it may
+ * call it.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "bus/bus-emit.h"
+#include "bus/bus-session.h"
+#include "shared/error.h"
+#include "shared/log.h"
+
+static const OutputOps *work_output_ops(const BusSession *session) {
+        return session->bus->output_ops;
+}
+
+static bool session_is_read_into(const BusSession *session) {
+        return session->output && !session_options(session->session)->has_output;
+}
+
+static void session_output_failed(BusSession *session, int r) {
+        session->output_is_due = false;
+        session->output_is_finished = true;
+        if (session_is_read_into(session))
+                return; /* the call's trouble, not the session's */
+        snprintf(session->output_error,
+                 sizeof(session->output_error),
+                 "output-failed: %s",
+                 strerror(-r));
+        log_notice("session %" PRIu64 ": %s", session_id(session->session), session->output_error);
+        session_stop(session->session, session->output_error, bus_now(session->bus));
+}
+
+/* One step; 0 when there was nothing to read. */
+static int session_move_batch(BusSession *session, size_t room) {
+        _cleanup_(bytes_deinit) Bytes bytes = {};
+        bool more = false;
+        int r;
+
+        r = session_read(session->session,
+                         MIN(room, (size_t)OUTPUT_BATCH_BYTES),
+                         &bytes,
+                         &more,
+                         bus_now(session->bus));
+        if (r)
+                return error_fold(r);
+        session->output_is_due = more;
+        return bytes.n > 0 ? work_output_ops(session)->push(session->output, &bytes) : 0;
+}
+
+/* Reads while there is something and room for it; a full output calls back. After the stop the last reading is
+ * by ourselves, whatever the core says is due. */
+static void session_pump(BusSession *session) {
+        const OutputOps *ops = work_output_ops(session);
+        size_t room;
+        int r;
+
+        if (!session->output || session->output_is_finished)
+                return;
+        r = ops->error(session->output);
+        while (r >= 0 && session->output_is_due && (room = ops->room(session->output)) > 0)
+                r = session_move_batch(session, room);
+        if (r < 0) {
+                session_output_failed(session, r);
+                return;
+        }
+        if (!session->output_is_due &&
+            (session_is_read_into(session) || session_state(session->session) == SESSION_STOPPED)) {
+                session->output_is_finished = true;
+                ops->finish(session->output);
+        }
+}
+
+/* An output that fails while it writes its last bytes. */
+static void session_check_output(BusSession *session) {
+        const OutputOps *ops = work_output_ops(session);
+        int r;
+
+        if (!session->output || session->output_error[0])
+                return;
+        r = ops->error(session->output);
+        if (r < 0)
+                session_output_failed(session, r);
+}
+
+static uint64_t digest(uint64_t hash, const char *text) {
+        for (; *text; text++)
+                hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3); /* FNV-1a */
+        return hash * UINT64_C(0x100000001b3);
+}
+
+static uint64_t session_sources_digest(const BusSession *session) {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+        for (size_t i = 0; i < session_n_instances(session->session); i++) {
+                InstanceInfo info;
+
+                session_instance(session->session, i, &info);
+                hash = digest(hash, info.source);
+                hash = digest(hash, info.producer);
+                hash = (hash ^ info.state) * UINT64_C(0x100000001b3);
+                hash = (hash ^ (uint64_t)info.identity.pid) * UINT64_C(0x100000001b3);
+        }
+        return hash;
+}
+
+void bus_session_signal_totals(BusSession *session) {
+        const char *names[5] = {};
+        SessionTotals now;
+        size_t n = 0;
+
+        session_totals(session->session, &now);
+        if (now.bytes_written != session->totals.bytes_written)
+                names[n++] = "BytesWritten";
+        if (now.bytes_output != session->totals.bytes_output)
+                names[n++] = "BytesOutput";
+        if (now.chunks_lost != session->totals.chunks_lost)
+                names[n++] = "ChunksLost";
+        if (now.packets_lost != session->totals.packets_lost)
+                names[n++] = "PacketsLost";
+        session->totals = now;
+        if (n > 0)
+                bus_emit_session_changed(session, names);
+}
+
+static void session_signal_changes(BusSession *session) {
+        const SessionState state = session_state(session->session);
+        const uint64_t sources = session_sources_digest(session);
+        const char *names[4] = {};
+        size_t n = 0;
+
+        if (sources != session->sources_digest)
+                names[n++] = "Sources";
+        if (state != session->state)
+                names[n++] = "State";
+        if (state != session->state && state > SESSION_STARTED)
+                names[n++] = "StopReason";
+        session->sources_digest = sources;
+        session->state = state;
+        if (n > 0)
+                bus_emit_session_changed(session, names);
+        if (session->stopped_is_signalled || !bus_session_is_finished(session))
+                return;
+        session->stopped_is_signalled = true;
+        bus_session_signal_totals(session);
+        bus_emit_session_stopped(session);
+}
+
+static void waiter_reply_flush(SessionWaiter *waiter) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+
+        if (waiter->outcome == 0) {
+                request_reply(&waiter->request, "");
+                return;
+        }
+        bus_error_set_session(&error, "the flush is not complete", waiter->outcome, NULL);
+        request_reply_error(&waiter->request, &error);
+}
+
+static void waiter_reply_read_into(SessionWaiter *waiter) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        BusSession *session = waiter->session;
+        const OutputOps *ops = work_output_ops(session);
+        const uint64_t n_bytes = ops->n_written(session->output);
+        const int r = ops->error(session->output);
+
+        session->output = ops->close(session->output);
+        if (r >= 0) {
+                request_reply(&waiter->request, "t", n_bytes);
+                return;
+        }
+        bus_error_set(&error,
+                      BUS_ERROR_OUTPUT_FAILED,
+                      "cannot write the trace: %s; %" PRIu64 " bytes are written",
+                      strerror(-r),
+                      n_bytes);
+        request_reply_error(&waiter->request, &error);
+}
+
+static bool waiter_is_due(const SessionWaiter *waiter) {
+        const BusSession *session = waiter->session;
+        const SessionState state = session_state(session->session);
+
+        switch (waiter->what) {
+        case WAIT_SESSION:
+        case WAIT_STARTED:
+                return state != SESSION_STARTING;
+        case WAIT_STOPPED:
+                return bus_session_is_finished(session);
+        case WAIT_FLUSHED:
+                return waiter->is_flushed;
+        case WAIT_READ_INTO:
+                return work_output_ops(session)->is_done(session->output);
+        case WAIT_FREED: /* answered by bus_session_free() */
+        default:
+                return false;
+        }
+}
+
+static void waiter_answer(SessionWaiter *waiter) {
+        switch (waiter->what) {
+        case WAIT_SESSION:
+                request_reply(&waiter->request, "o", waiter->session->path);
+                break;
+        case WAIT_FLUSHED:
+                waiter_reply_flush(waiter);
+                break;
+        case WAIT_READ_INTO:
+                waiter_reply_read_into(waiter);
+                break;
+        case WAIT_STARTED:
+        case WAIT_STOPPED:
+        case WAIT_FREED:
+        default:
+                request_reply(&waiter->request, "");
+                break;
+        }
+        session_waiter_free(waiter);
+}
+
+void bus_session_work(BusSession *session) {
+        SessionWaiter *waiter;
+
+        if (session_state(session->session) == SESSION_STOPPED && !session_is_read_into(session) &&
+            !session->output_is_finished)
+                session->output_is_due = true;
+        session_pump(session);
+        session_check_output(session);
+        session_signal_changes(session);
+        list_for_each (waiter, &session->waiters, link) {
+                if (waiter_is_due(waiter))
+                        waiter_answer(waiter);
+        }
+        if (session->free_when_finished && bus_session_is_finished(session))
+                bus_session_free(session);
+}

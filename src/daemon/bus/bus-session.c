@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "bus/bus-emit.h"
+#include "bus/bus-session.h"
+#include "core/policy.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+#include "shared/names.h"
+
+static const OutputOps *session_output_ops(const BusSession *session) {
+        return session->bus->output_ops;
+}
+
+void bus_session_mark(BusSession *session) {
+        if (!list_is_linked(&session->dirty_link))
+                list_append(&session->bus->dirty_sessions, &session->dirty_link);
+}
+
+static void op_changed(void *peer) {
+        bus_session_mark(peer);
+}
+
+static void op_output_due(void *peer) {
+        BusSession *session = peer;
+
+        session->output_is_due = true;
+        bus_session_mark(session);
+}
+
+static const SessionOps session_ops = {
+        .changed = op_changed,
+        .output_due = op_output_due,
+};
+
+static void on_output_changed(void *userdata) {
+        bus_session_mark(userdata);
+}
+
+static int session_open_output(BusSession *session, int *fd, sd_bus_error *error) {
+        const char *why = NULL;
+        int r;
+
+        r = session_output_ops(session)->open(
+                &session->output, session->bus->output_host, *fd, on_output_changed, session, &why);
+        if (r == OUTPUT_E_UNUSABLE)
+                return bus_error_set(
+                        error, BUS_ERROR_OUTPUT_FAILED, "cannot write to the output: %s", why);
+        if (r < 0)
+                return sd_bus_error_set_errnof(
+                        error, r, "cannot write to the output: %s", strerror(-r));
+        *fd = -1;
+        session->output_is_finished = false;
+        return 0;
+}
+
+int bus_session_new(BusSession **ret,
+                    Client *owner,
+                    Config **config,
+                    int *fd,
+                    const SessionOptions *options,
+                    sd_bus_error *error) {
+        _cleanup_(bus_session_freep) BusSession *session = NULL;
+        Bus *bus = owner->bus;
+        SessionError why = {};
+        int r;
+
+        session = calloc(1, sizeof(*session));
+        if (!session)
+                return -ENOMEM;
+        session->bus = bus;
+        session->owner = owner;
+        list_init(&session->waiters);
+        list_init(&session->dirty_link);
+        list_append(&bus->sessions, &session->link);
+        list_append(&owner->sessions, &session->owner_link);
+
+        if (*fd >= 0) {
+                r = session_open_output(session, fd, error);
+                if (r < 0)
+                        return r;
+        }
+        r = session_new(&session->session,
+                        bus->service,
+                        *config,
+                        options,
+                        &session_ops,
+                        session,
+                        &why,
+                        bus_now(bus));
+        if (r)
+                return bus_error_set_session(error, "cannot start the session", r, &why);
+        *config = NULL;
+        if (asprintf(&session->path,
+                     TRACING_SESSION_PATH "/%" PRIu64,
+                     session_id(session->session)) < 0)
+                return -ENOMEM;
+
+        session->state = session_state(session->session);
+        bus->counts_changed = true;
+        bus_emit_session_added(session);
+        *ret = TAKE(session);
+        return 0;
+}
+
+static void session_refuse_waiters(BusSession *session) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        SessionWaiter *waiter;
+
+        bus_error_set(&error,
+                      BUS_ERROR_WRONG_STATE,
+                      "the session was freed while the call waited for it");
+        list_for_each (waiter, &session->waiters, link) {
+                if (waiter->what == WAIT_FREED)
+                        request_reply(&waiter->request, "");
+                else
+                        request_reply_error(&waiter->request, &error);
+                session_waiter_free(waiter);
+        }
+}
+
+BusSession *bus_session_free(BusSession *session) {
+        if (!session)
+                return NULL;
+
+        if (session->path)
+                bus_emit_session_removed(session);
+        session_refuse_waiters(session);
+        session->session = session_free(session->session);
+        if (session->output)
+                session_output_ops(session)->close(session->output);
+        list_unlink(&session->link);
+        if (session->owner)
+                list_unlink(&session->owner_link);
+        list_unlink(&session->dirty_link);
+        session->bus->counts_changed = true;
+        free(session->path);
+        free(session);
+        return NULL;
+}
+
+static bool session_has_own_output(const BusSession *session) {
+        return session_options(session->session)->has_output;
+}
+
+bool bus_session_is_finished(const BusSession *session) {
+        if (session_state(session->session) != SESSION_STOPPED)
+                return false;
+        return !session_has_own_output(session) ||
+               session_output_ops(session)->is_done(session->output);
+}
+
+bool bus_session_is_visible(const BusSession *session, const Client *client) {
+        return policy_owns_session(client->bus->info, &client->identity, session->session) ||
+               client->manage_until > bus_now(client->bus);
+}
+
+const char *bus_session_stop_reason(const BusSession *session) {
+        return session->output_error[0] ? session->output_error
+                                        : session_stop_reason(session->session);
+}
+
+/* Without an output nobody could get at the data any more; with one, what was recorded is still written. */
+void bus_session_owner_gone(BusSession *session) {
+        const bool is_finished = bus_session_is_finished(session);
+
+        list_unlink(&session->owner_link);
+        session->owner = NULL;
+        if (session_options(session->session)->detached) {
+                bus_session_mark(session);
+                return;
+        }
+        if (!session_has_own_output(session) || is_finished) {
+                bus_session_free(session);
+                return;
+        }
+        session->free_when_finished = true;
+        session_stop(session->session, "owner-gone", bus_now(session->bus));
+        bus_session_mark(session);
+}
+
+/* A detached session whose starter is gone keeps its data for a while, and nothing when it was written out. */
+uint64_t bus_session_deadline(const BusSession *session) {
+        if (session->owner || !bus_session_is_finished(session))
+                return UINT64_MAX;
+        return session_stopped_at(session->session) +
+               (session_has_own_output(session) ? 0 : SESSION_LINGER_NS);
+}
+
+SessionWaiter *session_waiter_free(SessionWaiter *waiter) {
+        if (!waiter)
+                return NULL;
+        request_deinit(&waiter->request);
+        list_unlink(&waiter->link);
+        free(waiter);
+        return NULL;
+}
+
+static void session_waiter_cancel(Request *request) {
+        SessionWaiter *waiter = container_of(request, SessionWaiter, request);
+        BusSession *session = waiter->session;
+
+        if (waiter->what == WAIT_FLUSHED && !waiter->is_flushed)
+                session_flush_cancel(session->session, waiter);
+        if (waiter->what == WAIT_READ_INTO)
+                session->output = session_output_ops(session)->close(session->output);
+        session_waiter_free(waiter);
+}
+
+int session_wait(SessionWaiter **ret,
+                 BusSession *session,
+                 Client *client,
+                 sd_bus_message *message,
+                 WaitFor what,
+                 sd_bus_error *error) {
+        SessionWaiter *waiter;
+        int r;
+
+        waiter = calloc(1, sizeof(*waiter));
+        if (!waiter)
+                return -ENOMEM;
+        list_init(&waiter->link);
+        r = request_init(&waiter->request, client, message, session_waiter_cancel);
+        if (r) {
+                free(waiter);
+                return bus_error_set(
+                        error,
+                        BUS_ERROR_LIMIT_EXCEEDED,
+                        "this connection has %d unanswered calls; wait for their replies",
+                        BUS_REQUESTS_PER_CLIENT_MAX);
+        }
+        waiter->session = session;
+        waiter->what = what;
+        list_append(&session->waiters, &waiter->link);
+        bus_session_mark(session);
+        if (ret)
+                *ret = waiter;
+        return 1; /* answered later */
+}
+
+int bus_session_read_into(BusSession *session,
+                          Client *client,
+                          sd_bus_message *message,
+                          int *fd,
+                          sd_bus_error *error) {
+        int r;
+
+        r = session_open_output(session, fd, error);
+        if (r < 0)
+                return r;
+        r = session_wait(NULL, session, client, message, WAIT_READ_INTO, error);
+        if (r < 0)
+                session->output = session_output_ops(session)->close(session->output);
+        session->output_is_due = true;
+        return r;
+}

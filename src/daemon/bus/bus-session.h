@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * BusSession: a session of the core behind an object path
+ *
+ * Belongs to the Client that started it, unless it is detached and that Client has gone. Moves data from the
+ * session to its output, signals what changes, and answers the calls that wait for it.
+ */
+
+#include "bus/bus-error.h"
+#include "bus/connection.h"
+#include "bus/output-ops.h"
+#include "bus/request.h"
+#include "core/session.h"
+
+#define OUTPUT_BATCH_BYTES (1u << 20) /* moved from a session to its output in one step */
+#define READ_BYTES_DEFAULT (1u << 20)
+#define READ_BYTES_MAX     (16u << 20)
+#define STOP_REASON_MAX    128
+
+struct BusSession {
+        Bus *bus;
+        Client *owner; /* NULL: detached, or on its way out */
+        Session *session;
+        char *path;
+
+        List link;       /* bus->sessions */
+        List owner_link; /* owner->sessions */
+        List dirty_link; /* bus->dirty_sessions */
+        List waiters;    /* SessionWaiter */
+
+        /* One output at a time: the one of StartSession(), or ReadInto()'s while that call lasts. */
+        Output *output;
+        bool output_is_due;      /* session_read() may have something for it */
+        bool output_is_finished; /* nothing more will be pushed */
+        bool free_when_finished;
+        char output_error[STOP_REASON_MAX]; /* "output-failed: …" */
+
+        /* As last signalled. */
+        SessionState state;
+        SessionTotals totals;
+        uint64_t sources_digest;
+        bool stopped_is_signalled;
+};
+
+typedef enum WaitFor {
+        WAIT_SESSION,   /* StartSession(): replies with the path */
+        WAIT_STARTED,   /* Start() */
+        WAIT_STOPPED,   /* Stop() */
+        WAIT_FREED,     /* Free() of a session whose output is still being written */
+        WAIT_FLUSHED,   /* Flush() */
+        WAIT_READ_INTO, /* ReadInto() */
+} WaitFor;
+
+/* A call that waits for the session. */
+typedef struct SessionWaiter {
+        Request request;
+        BusSession *session;
+        WaitFor what;
+        bool is_flushed;
+        int outcome; /* of the flush */
+        List link;   /* session->waiters */
+} SessionWaiter;
+
+/* Makes the session; takes *config and *fd over on success only. A negative errno has *error set. */
+int bus_session_new(BusSession **ret,
+                    Client *owner,
+                    Config **config,
+                    int *fd,
+                    const SessionOptions *options,
+                    sd_bus_error *error);
+BusSession *bus_session_free(BusSession *session);
+DEFINE_CLEANUP(BusSession *, bus_session_free)
+
+/* Its Client is being freed. */
+void bus_session_owner_gone(BusSession *session);
+
+bool bus_session_is_visible(const BusSession *session, const Client *client);
+
+/* Stopped, and its output is written (or has failed). */
+bool bus_session_is_finished(const BusSession *session);
+const char *bus_session_stop_reason(const BusSession *session);
+
+/* Everything of the session that waits or changed; may free it. */
+void bus_session_work(BusSession *session);
+void bus_session_mark(BusSession *session);
+void bus_session_signal_totals(BusSession *session);
+uint64_t bus_session_deadline(const BusSession *session);
+
+/* A negative errno has *error set. */
+int session_wait(SessionWaiter **ret,
+                 BusSession *session,
+                 Client *client,
+                 sd_bus_message *message,
+                 WaitFor what,
+                 sd_bus_error *error);
+SessionWaiter *session_waiter_free(SessionWaiter *waiter);
+
+/* Sends what can be read now to `fd`, which is taken over on success only. */
+int bus_session_read_into(BusSession *session,
+                          Client *client,
+                          sd_bus_message *message,
+                          int *fd,
+                          sd_bus_error *error);
+
+extern const sd_bus_vtable bus_session_vtable[];
+
+/* For sd_bus_add_fallback_vtable() and sd_bus_add_node_enumerator(); userdata is the Bus. */
+int bus_session_find(sd_bus *connection,
+                     const char *path,
+                     const char *interface,
+                     void *userdata,
+                     void **ret_found,
+                     sd_bus_error *error);
+int bus_session_enumerate(sd_bus *connection,
+                          const char *prefix,
+                          void *userdata,
+                          char ***ret_nodes,
+                          sd_bus_error *error);
+BusSession *bus_session_by_path(Bus *bus, const char *path);

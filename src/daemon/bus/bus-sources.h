@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * ListSources()
+ */
+
+#include <systemd/sd-bus.h>
+
+int bus_method_list_sources(sd_bus_message *message, void *userdata, sd_bus_error *error);

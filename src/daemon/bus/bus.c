@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <search.h>
+#include <systemd/sd-id128.h>
+
+#include "bus/bus-access.h"
+#include "bus/bus-emit.h"
+#include "bus/bus-error.h"
+#include "bus/bus-manager.h"
+#include "bus/bus-producer.h"
+#include "bus/bus-session.h"
+#include "bus/bus.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+#include "shared/names.h"
+
+int bus_new(Bus **ret, const BusOptions *options) {
+        Bus *bus;
+
+        bus = calloc(1, sizeof(*bus));
+        if (!bus)
+                return -ENOMEM;
+        bus->event = sd_event_ref(options->event);
+        bus->service = options->service;
+        bus->info = options->info;
+        bus->output_ops = options->output_ops;
+        bus->output_host = options->output_host;
+        bus->counters_due_at = UINT64_MAX;
+        list_init(&bus->clients);
+        list_init(&bus->sessions);
+        list_init(&bus->producers);
+        list_init(&bus->queries);
+        list_init(&bus->gone);
+        list_init(&bus->dirty_sessions);
+        list_init(&bus->calls);
+        *ret = bus;
+        return 0;
+}
+
+static void bus_free_all_clients(List *clients) {
+        while (!list_is_empty(clients))
+                client_free(list_entry(clients->next, Client, link));
+}
+
+Bus *bus_free(Bus *bus) {
+        if (!bus)
+                return NULL;
+        bus_free_all_clients(&bus->gone);
+        bus_free_all_clients(&bus->clients);
+        while (!list_is_empty(&bus->sessions))
+                bus_session_free(list_entry(bus->sessions.next, BusSession, link));
+        if (bus->message_bus)
+                sd_bus_detach_event(bus->message_bus);
+        sd_bus_flush_close_unref(bus->message_bus);
+        sd_event_unref(bus->event);
+        free(bus);
+        return NULL;
+}
+
+uint64_t bus_now(Bus *bus) {
+        uint64_t usec;
+
+        if (sd_event_now(bus->event, CLOCK_BOOTTIME, &usec) < 0)
+                return 0; /* only after a fork, which never happens */
+        return usec * 1000;
+}
+
+/* Calls to paths outside our tree need no access rule: there is nothing but introspection. */
+static bool message_is_ours(sd_bus_message *message) {
+        const char *path = sd_bus_message_get_path(message);
+
+        return sd_bus_message_is_method_call(message, NULL, NULL) > 0 &&
+               !strncmp(path, TRACING_PATH, strlen(TRACING_PATH));
+}
+
+static int bus_check(Bus *bus, Client *client, sd_bus_message *message, sd_bus_error *error) {
+        int r;
+
+        bus->n_calls_received++;
+        r = access_check(client, message, error);
+        bus->caller = r == 0 ? client : NULL;
+        return r;
+}
+
+static int on_bus_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Bus *bus = userdata;
+        Client *client;
+        int r;
+
+        bus->caller = NULL;
+        if (!message_is_ours(message))
+                return 0;
+        r = client_get(&client, bus, message);
+        if (r == CLIENT_E_LIMIT)
+                return bus_error_set(
+                        error,
+                        BUS_ERROR_LIMIT_EXCEEDED,
+                        "too many connections use the service, or %d of this user; close some",
+                        BUS_CLIENTS_PER_UID_MAX);
+        if (r < 0)
+                return sd_bus_error_set_errnof(
+                        error, r, "cannot tell who is calling: %s", strerror(-r));
+        return bus_check(bus, client, message, error);
+}
+
+static int on_private_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Client *client = userdata;
+        Bus *bus = client->bus;
+
+        bus->caller = NULL;
+        if (sd_bus_message_is_signal(message, "org.freedesktop.DBus.Local", "Disconnected") > 0)
+                client_is_gone(client);
+        if (!message_is_ours(message))
+                return 0;
+        return bus_check(bus, client, message, error);
+}
+
+static int on_name_gone(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        const char *name;
+        int r;
+
+        r = sd_bus_message_read(message, "s", &name);
+        if (r > 0 && name[0] == ':')
+                clients_name_gone(userdata, name);
+        return 0;
+}
+
+static int bus_serve(Bus *bus, sd_bus *connection) {
+        int r;
+
+        r = sd_bus_add_object_vtable(
+                connection, NULL, TRACING_PATH, TRACING_MANAGER_INTERFACE, bus_manager_vtable, bus);
+        if (r >= 0)
+                r = sd_bus_add_fallback_vtable(connection,
+                                               NULL,
+                                               TRACING_SESSION_PATH,
+                                               TRACING_SESSION_INTERFACE,
+                                               bus_session_vtable,
+                                               bus_session_find,
+                                               bus);
+        if (r >= 0)
+                r = sd_bus_add_node_enumerator(
+                        connection, NULL, TRACING_SESSION_PATH, bus_session_enumerate, bus);
+        if (r >= 0)
+                r = sd_bus_add_fallback_vtable(connection,
+                                               NULL,
+                                               TRACING_PRODUCER_PATH,
+                                               TRACING_PRODUCER_INFO_INTERFACE,
+                                               bus_producer_vtable,
+                                               bus_producer_find,
+                                               bus);
+        if (r >= 0)
+                r = sd_bus_add_node_enumerator(
+                        connection, NULL, TRACING_PRODUCER_PATH, bus_producer_enumerate, bus);
+        if (r >= 0)
+                r = sd_bus_add_object_manager(connection, NULL, TRACING_PATH);
+        return r;
+}
+
+int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared) {
+        int r;
+
+        bus->message_bus = sd_bus_ref(message_bus);
+        bus->is_shared = is_shared;
+        r = sd_bus_set_exit_on_disconnect(message_bus, true);
+        if (r >= 0)
+                r = sd_bus_add_filter(message_bus, NULL, on_bus_message, bus);
+        if (r >= 0)
+                r = sd_bus_add_match(
+                        message_bus,
+                        NULL,
+                        "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+                        "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''",
+                        on_name_gone,
+                        bus);
+        if (r >= 0)
+                r = bus_serve(bus, message_bus);
+        return r < 0 ? r : sd_bus_attach_event(message_bus, bus->event, SD_EVENT_PRIORITY_NORMAL);
+}
+
+int bus_request_name(Bus *bus) {
+        return bus->message_bus ? sd_bus_request_name(bus->message_bus, TRACING_BUS_NAME, 0) : 0;
+}
+
+int bus_release_name(Bus *bus) {
+        return bus->message_bus ? sd_bus_release_name(bus->message_bus, TRACING_BUS_NAME) : 0;
+}
+
+static int connection_new_server(sd_bus **ret, int *fd) {
+        _cleanup_(sd_bus_unrefp) sd_bus *connection = NULL;
+        sd_id128_t id;
+        int r;
+
+        r = sd_id128_randomize(&id);
+        if (r >= 0)
+                r = sd_bus_new(&connection);
+        if (r >= 0)
+                r = sd_bus_set_fd(connection, *fd, *fd);
+        if (r < 0)
+                return r;
+        *fd = -1;
+        r = sd_bus_set_server(connection, true, id);
+        if (r >= 0)
+                r = sd_bus_negotiate_fds(connection, true);
+        if (r >= 0)
+                r = sd_bus_start(connection);
+        if (r >= 0)
+                *ret = TAKE(connection);
+        return r;
+}
+
+int bus_accept(Bus *bus, int fd) {
+        _cleanup_(sd_bus_close_unrefp) sd_bus *connection = NULL;
+        _cleanup_(fd_closep) int own_fd = fd;
+        _cleanup_(client_freep) Client *client = NULL;
+        Identity identity;
+        int r;
+
+        r = fd_peer_credentials(own_fd, &identity.uid, &identity.pid);
+        if (r < 0)
+                return r;
+        r = connection_new_server(&connection, &own_fd);
+        if (r < 0)
+                return r;
+        r = client_new_private(&client, bus, connection, &identity);
+        if (r)
+                return r == CLIENT_E_LIMIT ? -EUSERS : r;
+        r = sd_bus_add_filter(connection, NULL, on_private_message, client);
+        if (r >= 0)
+                r = bus_serve(bus, connection);
+        if (r >= 0)
+                r = sd_bus_attach_event(connection, bus->event, SD_EVENT_PRIORITY_NORMAL);
+        if (r < 0)
+                return r;
+        client = NULL; /* ends with its connection */
+        connection = sd_bus_unref(connection);
+        return 0;
+}
+
+bool bus_is_busy(const Bus *bus) {
+        return !list_is_empty(&bus->sessions) || !list_is_empty(&bus->queries) ||
+               bus->n_private_clients > 0;
+}
+
+void bus_stop_sessions(Bus *bus, const char *reason) {
+        BusSession *session;
+
+        list_for_each (session, &bus->sessions, link) {
+                session_stop(session->session, reason, bus_now(bus));
+                bus_session_mark(session);
+        }
+}
+
+bool bus_is_stopped(const Bus *bus) {
+        BusSession *session;
+
+        list_for_each (session, &bus->sessions, link) {
+                if (!bus_session_is_finished(session))
+                        return false;
+        }
+        return true;
+}
+
+uint64_t bus_next_deadline(const Bus *bus) {
+        uint64_t deadline = bus->counters_due_at;
+        BusSession *session;
+
+        list_for_each (session, &bus->sessions, link) {
+                deadline = MIN(deadline, bus_session_deadline(session));
+        }
+        return deadline;
+}
+
+void bus_tick(Bus *bus, uint64_t now) {
+        BusSession *session;
+
+        if (bus->counters_due_at <= now) {
+                bus->counters_due_at = UINT64_MAX;
+                bus->counters_sent_at = now;
+                list_for_each (session, &bus->sessions, link) {
+                        bus_session_signal_totals(session);
+                }
+        }
+        list_for_each (session, &bus->sessions, link) {
+                if (bus_session_deadline(session) <= now)
+                        bus_session_free(session);
+        }
+}
+
+void bus_counters_changed(Bus *bus) {
+        if (bus->counters_due_at == UINT64_MAX && !list_is_empty(&bus->sessions))
+                bus->counters_due_at =
+                        MAX(bus_now(bus), bus->counters_sent_at + BUS_COUNTERS_INTERVAL_NS);
+}
+
+/* Each step may make work for the others. */
+void bus_settle(Bus *bus) {
+        while (!list_is_empty(&bus->dirty_sessions) || !list_is_empty(&bus->gone)) {
+                BusSession *session;
+
+                bus_free_all_clients(&bus->gone);
+                session = list_first(&bus->dirty_sessions, BusSession, dirty_link);
+                if (!session)
+                        continue;
+                list_unlink(&session->dirty_link);
+                bus_session_work(session);
+        }
+        if (bus->counts_changed) {
+                bus->counts_changed = false;
+                bus_emit_counts(bus);
+        }
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Bus: the D-Bus transport
+ *
+ * Converts between D-Bus and the core: method calls become calls of the core, the core's requests become
+ * method calls on producers, its changes become signals. The same objects are served on the message bus
+ * and on every accepted socket (point to point).
+ *
+ * The core must not be entered again from inside its own calls, and a connection must not be freed from inside
+ * its own dispatch. So whatever such a call has to say is queued, and bus_settle() does it: the main loop calls
+ * that after everything else and before it sleeps.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "bus/output-ops.h"
+#include "core/service.h"
+#include "shared/list.h"
+#include "shared/macro.h"
+
+/* Limits. Each is charged to the peer's uid. */
+#define BUS_CLIENTS_MAX             8192
+#define BUS_CLIENTS_PER_UID_MAX     2048
+#define BUS_REQUESTS_PER_CLIENT_MAX 64 /* calls not answered yet */
+#define BUS_CALLS_MAX               96 /* out at once on the message bus, whose own limit is 128 */
+#define BUS_CALLS_PER_PRODUCER_MAX  4  /* of these, so that a silent one cannot take them all */
+#define BUS_CALLS_QUEUED_MAX        4096 /* of one producer; more and it is disconnected */
+
+/* Counters are signalled at most so often. */
+#define BUS_COUNTERS_INTERVAL_NS (UINT64_C(500) * 1000000)
+
+typedef struct Client Client;
+typedef struct Bus Bus;
+
+struct Bus {
+        sd_event *event;
+        Service *service;
+        const ServiceInfo *info;
+        const OutputOps *output_ops;
+        void *output_host;
+
+        sd_bus *message_bus; /* NULL in a standalone instance */
+        bool is_shared; /* users who must not see each other listen on it, and polkit is there */
+
+        void *clients_by_name; /* tsearch(3) tree of those on the message bus */
+        List clients;
+        size_t n_clients;
+        size_t n_private_clients; /* of these, on sockets */
+        Client *caller; /* of the message in dispatch, for callbacks that sd-bus gives no message */
+
+        List sessions;  /* BusSession */
+        List producers; /* BusProducer */
+        List queries;   /* PolkitQuery */
+
+        /* Work for bus_settle(). */
+        List gone;           /* Client */
+        List dirty_sessions; /* BusSession */
+        List calls;          /* ProducerCall waiting for a place among BUS_CALLS_MAX */
+        size_t n_calls;      /* out */
+        bool counts_changed; /* NumSessions, NumProducers */
+
+        uint64_t n_calls_received;
+
+        uint64_t counters_due_at; /* UINT64_MAX: nothing to signal */
+        uint64_t counters_sent_at;
+};
+
+typedef struct BusOptions {
+        sd_event *event;
+        Service *service;
+        const ServiceInfo *info;
+        const OutputOps *output_ops;
+        void *output_host;
+} BusOptions;
+
+int bus_new(Bus **ret, const BusOptions *options);
+Bus *bus_free(Bus *bus);
+DEFINE_CLEANUP(Bus *, bus_free)
+
+/* Takes a reference. `is_shared` for the system bus. Serves the objects; the name is requested apart. */
+int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared);
+int bus_request_name(Bus *bus);
+int bus_release_name(Bus *bus);
+
+/* A connected socket: serves the objects point to point. Takes the descriptor over, always. */
+int bus_accept(Bus *bus, int fd);
+
+/* BOOTTIME now, as of this turn of the main loop. */
+uint64_t bus_now(Bus *bus);
+
+/* Whether anything is going on that ends if the process does. */
+bool bus_is_busy(const Bus *bus);
+
+/* Stops all sessions in order. bus_is_stopped() tells when all of them are, and their outputs are written. */
+void bus_stop_sessions(Bus *bus, const char *reason);
+bool bus_is_stopped(const Bus *bus);
+
+uint64_t bus_next_deadline(const Bus *bus);
+void bus_tick(Bus *bus, uint64_t now);
+
+/* Does what was queued, until nothing is. */
+void bus_settle(Bus *bus);
+
+/* Data may have come: counters are to be signalled when it is time. */
+void bus_counters_changed(Bus *bus);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Disconnects come by one match for all unique names rather than by a sd_bus_track for each: a connection may
+ * have only 512 match rules on the system bus, and there may be more peers.
+ */
+
+#include <errno.h>
+#include <search.h>
+#include <stdio.h>
+
+#include "bus/bus-producer.h"
+#include "bus/bus-session.h"
+#include "bus/connection.h"
+#include "bus/request.h"
+#include "shared/log.h"
+
+static int client_compare(const void *a, const void *b) {
+        return strcmp(((const Client *)a)->name, ((const Client *)b)->name);
+}
+
+static size_t bus_count_clients(Bus *bus, uid_t uid) {
+        Client *client;
+        size_t n = 0;
+
+        list_for_each (client, &bus->clients, link) {
+                if (client->identity.uid == uid)
+                        n++;
+        }
+        return n;
+}
+
+static int
+client_new(Client **ret, Bus *bus, sd_bus *connection, const char *name, const Identity *identity) {
+        _cleanup_(client_freep) Client *client = NULL;
+
+        if (bus->n_clients >= BUS_CLIENTS_MAX ||
+            (identity->uid != 0 &&
+             bus_count_clients(bus, identity->uid) >= BUS_CLIENTS_PER_UID_MAX))
+                return CLIENT_E_LIMIT;
+
+        client = calloc(1, sizeof(*client));
+        if (!client)
+                return -ENOMEM;
+        client->bus = bus;
+        client->identity = *identity;
+        client->connection = sd_bus_ref(connection);
+        list_init(&client->requests);
+        list_init(&client->sessions);
+        list_init(&client->manage_questions);
+        list_append(&bus->clients, &client->link);
+        bus->n_clients++;
+        if (!name) {
+                bus->n_private_clients++;
+                *ret = TAKE(client);
+                return 0;
+        }
+
+        client->name = strdup(name);
+        if (!client->name)
+                return -ENOMEM;
+        if (!tsearch(client, &bus->clients_by_name, client_compare))
+                return -ENOMEM;
+        *ret = TAKE(client);
+        return 0;
+}
+
+int client_new_private(Client **ret, Bus *bus, sd_bus *connection, const Identity *identity) {
+        return client_new(ret, bus, connection, NULL, identity);
+}
+
+/* What the bus daemon attests. A round trip to the daemon, once in the life of a peer. */
+static int message_query_identity(sd_bus_message *message, Identity *ret) {
+        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        int r;
+
+        r = sd_bus_query_sender_creds(message, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &creds);
+        if (r < 0)
+                return r;
+        r = sd_bus_creds_get_euid(creds, &ret->uid);
+        if (r < 0)
+                return r;
+        return sd_bus_creds_get_pid(creds, &ret->pid);
+}
+
+static Client *client_find(Bus *bus, const char *name) {
+        const Client key = { .name = (char *)name };
+        Client *const *found = tfind(&key, &bus->clients_by_name, client_compare);
+
+        return found ? *found : NULL;
+}
+
+int client_get(Client **ret, Bus *bus, sd_bus_message *message) {
+        const char *sender = sd_bus_message_get_sender(message);
+        Identity identity;
+        int r;
+
+        if (!sender)
+                return -EBADMSG;
+        *ret = client_find(bus, sender);
+        if (*ret)
+                return 0;
+
+        r = message_query_identity(message, &identity);
+        if (r < 0)
+                return r;
+        return client_new(ret, bus, sd_bus_message_get_bus(message), sender, &identity);
+}
+
+static void client_cancel_requests(Client *client) {
+        /* A cancelled request may take others with it, so always look at the first one. */
+        while (!list_is_empty(&client->requests)) {
+                Request *request = list_entry(client->requests.next, Request, link);
+
+                request->cancel(request);
+        }
+}
+
+static void client_end_sessions(Client *client) {
+        while (!list_is_empty(&client->sessions))
+                bus_session_owner_gone(list_entry(client->sessions.next, BusSession, owner_link));
+}
+
+static void client_close(Client *client) {
+        if (client->name) {
+                tdelete(client, &client->bus->clients_by_name, client_compare);
+                client->connection = sd_bus_unref(client->connection);
+                return;
+        }
+        sd_bus_detach_event(client->connection);
+        client->connection = sd_bus_close_unref(client->connection);
+        client->bus->n_private_clients--;
+}
+
+Client *client_free(Client *client) {
+        if (!client)
+                return NULL;
+
+        log_debug("%s is gone", client_describe(client));
+        client->is_listener = false;
+        client_cancel_requests(client);
+        client->producer = bus_producer_free(client->producer);
+        client_end_sessions(client);
+        if (client->bus->caller == client)
+                client->bus->caller = NULL;
+        client_close(client);
+        list_unlink(&client->link);
+        client->bus->n_clients--;
+        free(client->name);
+        free(client);
+        return NULL;
+}
+
+void client_is_gone(Client *client) {
+        list_unlink(&client->link);
+        list_append(&client->bus->gone, &client->link);
+}
+
+void clients_name_gone(Bus *bus, const char *name) {
+        Client *client = client_find(bus, name);
+
+        if (client)
+                client_is_gone(client);
+}
+
+const char *client_describe(const Client *client) {
+        static char text[96]; /* one thread, and log lines are written at once */
+
+        snprintf(text,
+                 sizeof(text),
+                 "client %s (pid %d, uid %u)",
+                 client->name ? client->name : "on a socket",
+                 (int)client->identity.pid,
+                 (unsigned)client->identity.uid);
+        return text;
+}

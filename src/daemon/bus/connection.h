@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Client: one peer
+ *
+ * A unique name of the message bus, or a socket. Its identity is what the bus daemon or the kernel says. All that a
+ * peer has (a producer, sessions, calls to be answered) hangs on its Client and ends with it: when its
+ * name leaves the bus, or the socket closes.
+ */
+
+#include "bus/bus.h"
+
+typedef struct BusProducer BusProducer;
+typedef struct BusSession BusSession;
+
+struct Client {
+        Bus *bus;
+        sd_bus *connection; /* referenced */
+        char *name;         /* NULL on a socket */
+        Identity identity;
+        bool is_listener; /* made a consumer's call: gets the signals it may see */
+
+        uint64_t manage_until;   /* manage-sessions is granted until then */
+        List manage_questions;   /* ManageQuestion */
+        bool manage_is_answered; /* for the message in dispatch */
+
+        List link;     /* bus->clients or bus->gone */
+        List requests; /* Request */
+        List sessions; /* BusSession */
+        size_t n_requests;
+        BusProducer *producer;
+};
+
+enum {
+        _CLIENT_E_SUCCESS,
+        CLIENT_E_LIMIT, /* too many of them, or of this uid */
+};
+
+/* The sender of a message, made known if need be. Asks the bus daemon the first time. */
+int client_get(Client **ret, Bus *bus, sd_bus_message *message);
+
+/* A socket's peer. */
+int client_new_private(Client **ret, Bus *bus, sd_bus *connection, const Identity *identity);
+
+/* Ends everything of it. */
+Client *client_free(Client *client);
+DEFINE_CLEANUP(Client *, client_free)
+
+/* The peer is gone (or must go): freed by the next bus_settle(). */
+void client_is_gone(Client *client);
+
+/* A unique name left the message bus. */
+void clients_name_gone(Bus *bus, const char *name);
+
+static inline bool client_is_private(const Client *client) {
+        return !client->name;
+}
+
+/* For log lines and errors. */
+const char *client_describe(const Client *client);

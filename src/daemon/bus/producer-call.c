@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+
+#include "bus/producer-call.h"
+#include "shared/log.h"
+#include "shared/names.h"
+
+typedef struct ProducerCall {
+        BusProducer *producer;
+        ProducerCallKind kind;
+        uint64_t id;
+        sd_bus_message *message;
+        sd_bus_slot *slot; /* NULL: not sent yet */
+        List link;         /* producer->calls */
+        List queue_link;   /* bus->calls until it is sent */
+} ProducerCall;
+
+static void on_tracing_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
+static void on_nothing(Producer *producer, uint64_t id, uint64_t now);
+static void on_flush_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
+static void on_stop_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
+
+/* What a reply and an error reply mean to the core. A flush or stop that fails is over all the same. */
+/* clang-format off */
+static const struct {
+        const char *member;
+        void (*done)(Producer *producer, uint64_t id, uint64_t now);
+        void (*failed)(Producer *producer, uint64_t id, const char *why, uint64_t now);
+} call_kinds[_PRODUCER_CALL_N] = {
+        [PRODUCER_CALL_SETUP_TRACING] = { "SetupTracing", on_nothing, on_tracing_failed },
+        [PRODUCER_CALL_SETUP_SOURCE]  = { "SetupDataSource", on_nothing, producer_source_failed },
+        [PRODUCER_CALL_START_SOURCE]  = { "StartDataSource", producer_source_started, producer_source_failed },
+        [PRODUCER_CALL_STOP_SOURCE]   = { "StopDataSource", producer_source_stopped, on_stop_failed },
+        [PRODUCER_CALL_FLUSH]         = { "Flush", producer_flushed, on_flush_failed },
+        [PRODUCER_CALL_CLEAR_STATE]   = { "ClearIncrementalState", on_nothing, on_tracing_failed },
+};
+/* clang-format on */
+
+static void on_nothing(Producer *producer, uint64_t id, uint64_t now) {
+}
+
+static void on_tracing_failed(Producer *producer, uint64_t id, const char *why, uint64_t now) {
+        log_notice("producer \"%s\" (pid %d): %s",
+                   producer_name(producer),
+                   (int)producer_identity(producer)->pid,
+                   why);
+}
+
+static void on_flush_failed(Producer *producer, uint64_t id, const char *why, uint64_t now) {
+        on_tracing_failed(producer, id, why, now);
+        producer_flushed(producer, id, now);
+}
+
+static void on_stop_failed(Producer *producer, uint64_t id, const char *why, uint64_t now) {
+        on_tracing_failed(producer, id, why, now);
+        producer_source_stopped(producer, id, now);
+}
+
+static Bus *call_bus(const ProducerCall *call) {
+        return call->producer->client->bus;
+}
+
+/* Only the message bus limits how many calls are out. */
+static bool call_counts(const ProducerCall *call) {
+        return !client_is_private(call->producer->client);
+}
+
+static ProducerCall *producer_call_free(ProducerCall *call) {
+        if (call->slot) {
+                call->slot = sd_bus_slot_unref(call->slot);
+                call->producer->n_calls_out--;
+                if (call_counts(call))
+                        call_bus(call)->n_calls--;
+        }
+        call->producer->n_calls--;
+        sd_bus_message_unref(call->message);
+        list_unlink(&call->link);
+        list_unlink(&call->queue_link);
+        free(call);
+        return NULL;
+}
+
+static void bus_send_calls(Bus *bus);
+
+static int on_call_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        ProducerCall *call = userdata;
+        Bus *bus = call_bus(call);
+        Producer *producer = call->producer->producer;
+        const ProducerCallKind kind = call->kind;
+        const uint64_t id = call->id;
+
+        producer_call_free(call);
+        if (sd_bus_message_is_method_error(reply, NULL))
+                call_kinds[kind].failed(
+                        producer, id, sd_bus_message_get_error(reply)->message, bus_now(bus));
+        else
+                call_kinds[kind].done(producer, id, bus_now(bus));
+        bus_send_calls(bus);
+        return 0;
+}
+
+static bool call_may_be_sent(const ProducerCall *call) {
+        return call->producer->n_calls_out < BUS_CALLS_PER_PRODUCER_MAX &&
+               (!call_counts(call) || call_bus(call)->n_calls < BUS_CALLS_MAX);
+}
+
+static void call_send(ProducerCall *call) {
+        int r;
+
+        list_unlink(&call->queue_link);
+        r = sd_bus_call_async(call->producer->client->connection,
+                              &call->slot,
+                              call->message,
+                              on_call_reply,
+                              call,
+                              PRODUCER_CALL_TIMEOUT_USEC);
+        if (r < 0) {
+                log_notice("cannot call %s: %s",
+                           client_describe(call->producer->client),
+                           strerror(-r));
+                client_is_gone(call->producer->client);
+                producer_call_free(call);
+                return;
+        }
+        call->message = sd_bus_message_unref(call->message);
+        call->producer->n_calls_out++;
+        if (call_counts(call))
+                call_bus(call)->n_calls++;
+}
+
+static void bus_send_calls(Bus *bus) {
+        ProducerCall *call;
+
+        list_for_each (call, &bus->calls, queue_link) {
+                if (call_may_be_sent(call))
+                        call_send(call);
+        }
+}
+
+int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerCallKind kind) {
+        return sd_bus_message_new_method_call(producer->client->connection,
+                                              ret,
+                                              producer->client->name,
+                                              TRACING_PRODUCER_OBJECT,
+                                              TRACING_PRODUCER_INTERFACE,
+                                              call_kinds[kind].member);
+}
+
+void producer_call(BusProducer *producer,
+                   ProducerCallKind kind,
+                   uint64_t id,
+                   sd_bus_message *message) {
+        ProducerCall *call = NULL;
+
+        if (producer->n_calls < BUS_CALLS_QUEUED_MAX)
+                call = calloc(1, sizeof(*call));
+        if (!call) {
+                sd_bus_message_unref(message);
+                client_is_gone(producer->client);
+                return;
+        }
+        call->producer = producer;
+        call->kind = kind;
+        call->id = id;
+        call->message = message;
+        producer->n_calls++;
+        list_append(&producer->calls, &call->link);
+        list_append(&producer->client->bus->calls, &call->queue_link);
+        bus_send_calls(producer->client->bus);
+}
+
+void producer_calls_drop(BusProducer *producer) {
+        ProducerCall *call;
+
+        list_for_each (call, &producer->calls, link) {
+                producer_call_free(call);
+        }
+        bus_send_calls(producer->client->bus);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * ProducerCall: a method call on a producer
+ *
+ * The message bus allows a connection 128 calls without a reply, so calls wait their turn, in order for each
+ * producer. A reply is the core's acknowledgement.
+ */
+
+#include "bus/bus-producer.h"
+
+typedef enum ProducerCallKind {
+        PRODUCER_CALL_SETUP_TRACING,
+        PRODUCER_CALL_SETUP_SOURCE,
+        PRODUCER_CALL_START_SOURCE,
+        PRODUCER_CALL_STOP_SOURCE,
+        PRODUCER_CALL_FLUSH,
+        PRODUCER_CALL_CLEAR_STATE,
+        _PRODUCER_CALL_N,
+} ProducerCallKind;
+
+/* Makes the message for a call, to be filled in. */
+int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerCallKind kind);
+
+/* Sends it when it is its turn; `id` is the instance's or flush's. Takes the message over, always. */
+void producer_call(BusProducer *producer,
+                   ProducerCallKind kind,
+                   uint64_t id,
+                   sd_bus_message *message);
+
+/* Forgets all calls of the producer. */
+void producer_calls_drop(BusProducer *producer);
