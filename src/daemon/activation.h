@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Activation: starts producers that are not running
+ *
+ * By their bus name (the bus daemon starts them) or their unit (systemd does). A failure is told to the core with its
+ * reason; a success tells itself, by the producer's registration.
+ */
+
+#include <systemd/sd-bus.h>
+
+#include "config.h"
+#include "core/service.h"
+#include "shared/list.h"
+
+typedef struct Activator {
+        Service *service;
+        sd_bus *bus; /* NULL: nothing can be started */
+        const DaemonConfig *config;
+        List activations; /* under way, or failed and not told yet */
+} Activator;
+
+void activator_init(Activator *activator,
+                    Service *service,
+                    sd_bus *bus,
+                    const DaemonConfig *config);
+void activator_deinit(Activator *activator);
+
+/* ServiceOps.activate: called from inside the core, so failures wait for activator_settle(). */
+void activator_start(Activator *activator, size_t index);
+void activator_settle(Activator *activator, uint64_t now);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Host: clocks, chance, and facts about this machine, for the core
+ */
+
+#include "core/service.h"
+
+/* ServiceOps.read_clocks and .random. */
+size_t host_read_clocks(void *userdata, ClockReading ret[static CLOCK_READINGS_MAX]);
+void host_random(void *userdata, void *ret, size_t n_bytes);
+
+uint64_t host_now(void); /* BOOTTIME, ns */
+
+/* Fills in everything but is_private. Once. `probes_user` may not exist: then only root may register reserved names. */
+void host_info(ServiceInfo *ret, const char *probes_user);

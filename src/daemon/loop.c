@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "build-config.h"
+#include "host.h"
+#include "loop.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+#include "sink.h"
+
+#define TIMER_ACCURACY_USEC  1000
+#define LISTEN_INTERVAL_USEC (UINT64_C(100) * 1000)
+#define LISTEN_BURST         64
+
+static void op_activate(void *userdata, size_t index) {
+        Loop *loop = userdata;
+
+        activator_start(&loop->activator, index);
+}
+
+static const ServiceOps service_ops = {
+        .read_clocks = host_read_clocks,
+        .random = host_random,
+        .activate = op_activate,
+};
+
+static uint64_t loop_idle_timeout(const Loop *loop) {
+        if (loop->mode != LOOP_STANDALONE)
+                return loop->config->idle_timeout_ns;
+        return loop->had_client ? LOOP_STANDALONE_IDLE_NS : LOOP_STANDALONE_FIRST_NS;
+}
+
+static uint64_t loop_idle_deadline(const Loop *loop) {
+        uint64_t deadline;
+
+        if (loop->idle_since == UINT64_MAX ||
+            __builtin_add_overflow(loop->idle_since, loop_idle_timeout(loop), &deadline))
+                return UINT64_MAX;
+        return deadline;
+}
+
+/* Any call counts as use, so that somebody who looks around is not cut off between two calls. */
+static void loop_look_whether_idle(Loop *loop, uint64_t now) {
+        const bool is_used = loop->bus->n_calls_received != loop->n_calls_seen;
+
+        loop->n_calls_seen = loop->bus->n_calls_received;
+        loop->had_client |= loop->bus->n_private_clients > 0;
+        if (bus_is_busy(loop->bus))
+                loop->idle_since = UINT64_MAX;
+        else if (loop->idle_since == UINT64_MAX || is_used)
+                loop->idle_since = now;
+}
+
+static int loop_accept(Loop *loop, int listen_fd) {
+        _cleanup_(fd_closep) int fd = -1;
+        uid_t uid;
+        pid_t pid;
+        int r;
+
+        fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+                return -errno;
+        r = fd_peer_credentials(fd, &uid, &pid);
+        if (r < 0)
+                return r;
+        if (loop->info.is_private && uid != 0 && uid != loop->info.uid) {
+                log_notice("refused a connection of uid %u: this instance is private",
+                           (unsigned)uid);
+                return 0;
+        }
+        r = bus_accept(loop->bus, TAKE_FD(fd));
+        if (r < 0)
+                log_notice("cannot serve a connection of pid %d, uid %u: %s",
+                           (int)pid,
+                           (unsigned)uid,
+                           strerror(-r));
+        return 0;
+}
+
+static int on_connection(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        int r;
+
+        r = loop_accept(userdata, fd);
+        if (r < 0 && r != -EAGAIN)
+                log_notice("cannot accept a connection: %s", strerror(-r));
+        return 0;
+}
+
+/*
+ * A request may come while we leave. The order is: tell systemd, which from then on queues start requests instead
+ * of thinking that we run; release the name; see what came until then. If that is a session, take the name
+ * back and stay; systemd then has to be kept from losing its patience.
+ */
+static void loop_leave(Loop *loop, uint64_t now) {
+        log_info("idle, leaving");
+        sd_notify(0, "STOPPING=1\nSTATUS=Idle.");
+        bus_release_name(loop->bus);
+        while (loop->bus->message_bus && sd_bus_process(loop->bus->message_bus, NULL) > 0)
+                ;
+        for (size_t i = 0; i < loop->n_listeners; i++)
+                while (loop_accept(loop, sd_event_source_get_io_fd(loop->listeners[i])) >= 0)
+                        ;
+        bus_settle(loop->bus);
+        if (!bus_is_busy(loop->bus)) {
+                sd_event_exit(loop->event, 0);
+                return;
+        }
+        loop->idle_since = UINT64_MAX;
+        loop->extend_deadline = now;
+        if (bus_request_name(loop->bus) < 0)
+                log_warning("a request came while leaving, and somebody else has the name by now");
+}
+
+static void loop_extend(Loop *loop, uint64_t now) {
+        sd_notifyf(0,
+                   "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=Serving a late request.",
+                   3 * LOOP_EXTEND_NS / 1000);
+        loop->extend_deadline = now + LOOP_EXTEND_NS;
+}
+
+static void loop_arm(Loop *loop) {
+        const uint64_t deadlines[] = {
+                service_next_deadline(loop->service),
+                bus_next_deadline(loop->bus),
+                loop_idle_deadline(loop),
+                loop->stop_deadline,
+                loop->extend_deadline,
+        };
+        uint64_t deadline = UINT64_MAX;
+
+        for (size_t i = 0; i < ARRAY_SIZE(deadlines); i++)
+                deadline = MIN(deadline, deadlines[i]);
+        if (deadline < UINT64_MAX)
+                sd_event_source_set_time(loop->timer, deadline / 1000 + (deadline % 1000 > 0));
+        sd_event_source_set_enabled(loop->timer,
+                                    deadline < UINT64_MAX ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
+static void loop_settle(Loop *loop) {
+        const uint64_t now = bus_now(loop->bus);
+
+        activator_settle(&loop->activator, now);
+        bus_settle(loop->bus);
+        loop_look_whether_idle(loop, now);
+        if (loop->stop_deadline < UINT64_MAX) {
+                if (bus_is_stopped(loop->bus) || now >= loop->stop_deadline)
+                        sd_event_exit(loop->event, 0);
+        } else if (loop_idle_deadline(loop) <= now) {
+                loop_leave(loop, now);
+        }
+        if (loop->extend_deadline <= now)
+                loop_extend(loop, now);
+        loop_arm(loop);
+}
+
+static int on_turn(sd_event_source *source, void *userdata) {
+        loop_settle(userdata);
+        return 0;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
+        Loop *loop = userdata;
+        const uint64_t now = bus_now(loop->bus);
+
+        if (service_next_deadline(loop->service) <= now) {
+                service_tick(loop->service, now);
+                bus_counters_changed(loop->bus);
+        }
+        bus_tick(loop->bus, now);
+        return 0;
+}
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
+        Loop *loop = userdata;
+
+        if (loop->stop_deadline < UINT64_MAX)
+                return sd_event_exit(loop->event, 0); /* the second one: at once */
+        log_debug("stopping on signal %u", info->ssi_signo);
+        sd_notify(0, "STOPPING=1\nSTATUS=Stopping sessions.");
+        loop->stop_deadline = bus_now(loop->bus) + LOOP_STOP_TIMEOUT_NS;
+        bus_stop_sessions(loop->bus, "service-stopped");
+        return 0;
+}
+
+static int loop_add_signals(Loop *loop) {
+        const int signals[] = { SIGTERM, SIGINT };
+        sigset_t set;
+        int r = 0;
+
+        sink_ignore_signals();
+        signal(SIGHUP, SIG_IGN);
+        sigemptyset(&set);
+        for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+                sigaddset(&set, signals[i]);
+        if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+                return -errno;
+        for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(signals); i++)
+                r = sd_event_add_signal(loop->event, NULL, signals[i], on_signal, loop);
+        return r;
+}
+
+static int loop_add_listener(Loop *loop, int fd) {
+        sd_event_source **source = &loop->listeners[loop->n_listeners];
+        int r;
+
+        if (sd_is_socket(fd, AF_UNIX, SOCK_STREAM, true) <= 0) {
+                log_error("descriptor %d is no listening AF_UNIX stream socket", fd);
+                return -EINVAL;
+        }
+        if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+                return -errno;
+        r = sd_event_add_io(loop->event, source, fd, EPOLLIN, on_connection, loop);
+        if (r >= 0)
+                r = sd_event_source_set_ratelimit(*source, LISTEN_INTERVAL_USEC, LISTEN_BURST);
+        if (r < 0)
+                return r;
+        loop->n_listeners++;
+        return 0;
+}
+
+static int loop_add_listeners(Loop *loop) {
+        const int n = sd_listen_fds(1);
+        int r = 0;
+
+        if (n < 0)
+                return n;
+        if (n > LOOP_LISTEN_MAX)
+                return -E2BIG;
+        if (n == 0 && loop->mode == LOOP_STANDALONE) {
+                log_error("--standalone needs a listening socket (LISTEN_FDS=1 and descriptor 3)");
+                return -EINVAL;
+        }
+        for (int i = 0; r >= 0 && i < n; i++)
+                r = loop_add_listener(loop, SD_LISTEN_FDS_START + i);
+        return r;
+}
+
+static int loop_add_service(Loop *loop) {
+        int r;
+
+        host_info(&loop->info, PROBES_USER);
+        loop->info.is_private = loop->mode == LOOP_STANDALONE;
+        r = service_new(&loop->service, &loop->info, &service_ops, loop, host_now());
+        for (size_t i = 0; r >= 0 && loop->mode != LOOP_STANDALONE && i < loop->config->n_producers;
+             i++)
+                r = service_add_activatable(
+                        loop->service,
+                        loop->config->producers[i].name,
+                        (const char *const *)loop->config->producers[i].sources);
+        return r;
+}
+
+static int loop_add_bus(Loop *loop) {
+        _cleanup_(sd_bus_unrefp) sd_bus *message_bus = NULL;
+        const BusOptions options = {
+                .event = loop->event,
+                .service = loop->service,
+                .info = &loop->info,
+                .output_ops = &sink_output_ops,
+                .output_host = loop->event,
+        };
+        int r;
+
+        r = bus_new(&loop->bus, &options);
+        if (r < 0)
+                return r;
+        if (loop->mode != LOOP_STANDALONE) {
+                r = loop->mode == LOOP_SYSTEM ? sd_bus_open_system(&message_bus)
+                                              : sd_bus_open_user(&message_bus);
+                if (r >= 0)
+                        r = bus_set_message_bus(loop->bus, message_bus, loop->mode == LOOP_SYSTEM);
+                if (r < 0)
+                        log_error("cannot use the %s bus: %s",
+                                  loop->mode == LOOP_SYSTEM ? "system" : "session",
+                                  strerror(-r));
+        }
+        activator_init(&loop->activator, loop->service, message_bus, loop->config);
+        return r;
+}
+
+static int loop_add_timer(Loop *loop) {
+        int r;
+
+        r = sd_event_add_time(
+                loop->event, &loop->timer, CLOCK_BOOTTIME, 0, TIMER_ACCURACY_USEC, on_timer, loop);
+        if (r >= 0)
+                r = sd_event_add_post(loop->event, NULL, on_turn, loop);
+        return r;
+}
+
+int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config) {
+        int r;
+
+        *loop = (Loop){
+                .mode = mode,
+                .config = config,
+                .idle_since = UINT64_MAX,
+                .stop_deadline = UINT64_MAX,
+                .extend_deadline = UINT64_MAX,
+        };
+        list_init(&loop->activator.activations);
+        r = sd_event_new(&loop->event);
+        if (r >= 0)
+                r = loop_add_signals(loop);
+        if (r >= 0)
+                r = loop_add_service(loop);
+        if (r >= 0)
+                r = loop_add_bus(loop);
+        if (r >= 0)
+                r = loop_add_timer(loop);
+        if (r >= 0)
+                r = loop_add_listeners(loop);
+        if (r >= 0)
+                r = sd_event_set_watchdog(loop->event, true);
+        return r < 0 ? r : 0;
+}
+
+void loop_deinit(Loop *loop) {
+        activator_deinit(&loop->activator);
+        for (size_t i = 0; i < loop->n_listeners; i++)
+                sd_event_source_disable_unref(loop->listeners[i]);
+        sd_event_source_disable_unref(loop->timer);
+        bus_free(loop->bus);
+        service_free(loop->service);
+        sd_event_unref(loop->event);
+}
+
+int loop_run(Loop *loop) {
+        int r;
+
+        r = bus_request_name(loop->bus);
+        if (r < 0) {
+                log_error("cannot own the bus name: %s", strerror(-r));
+                return r;
+        }
+        sd_notify(0, "READY=1\nSTATUS=Waiting for sessions.");
+        loop_settle(loop);
+        return sd_event_loop(loop->event);
+}
