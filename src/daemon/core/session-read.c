@@ -38,10 +38,11 @@ typedef struct Room {
         Bytes *out;
         size_t start;     /* bytes before this read */
         size_t max_bytes; /* of this read */
+        size_t n_dropped; /* bytes that were looked at for nothing: they count, so that a read always ends */
 } Room;
 
 static bool room_is_used_up(const Room *room) {
-        return room->out->n - room->start >= room->max_bytes;
+        return room->out->n - room->start + room->n_dropped >= room->max_bytes;
 }
 
 static uint64_t session_file_limit(const Session *session) {
@@ -58,8 +59,12 @@ static uint64_t session_packets_limit(const Session *session) {
         return limit == UINT64_MAX ? limit : limit - MIN(end, limit / 4);
 }
 
-/* Takes back what passes the file's limit. */
-static int session_keep_within(Session *session, const Room *room, size_t before, int r) {
+/* Carries out a step, all or nothing: what would pass the file's limit is taken back. */
+static int session_put(Session *session, const Room *room, int (*step)(Session *, Bytes *)) {
+        size_t before = room->out->n;
+        int r;
+
+        r = step(session, room->out);
         if (r < 0 ||
             session->reader.n_bytes + room->out->n - room->start > session_file_limit(session))
                 room->out->n = before;
@@ -70,67 +75,52 @@ static int session_keep_within(Session *session, const Room *room, size_t before
  * Service packets
  */
 
-static int session_put_clocks(Session *session, const Room *room) {
-        const Perfetto__Protos__TraceConfig__BuiltinDataSource *builtin = session_builtin(session);
-        uint32_t primary = builtin->primary_trace_clock ?: CLOCK_ID_BOOTTIME;
+static int put_clocks(Session *session, Bytes *out) {
+        uint32_t primary = session_builtin(session)->primary_trace_clock ?: CLOCK_ID_BOOTTIME;
         ClockSnapshot snapshot;
+        int r = 0;
 
-        while (clock_ring_take(&session->clocks, &snapshot)) {
-                size_t before = room->out->n;
-                int r = session_keep_within(
-                        session,
-                        room,
-                        before,
-                        packet_put_clock_snapshot(
-                                room->out, &session->service->info, &snapshot, primary));
-
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        while (r == 0 && clock_ring_take(&session->clocks, &snapshot))
+                r = packet_put_clock_snapshot(out, &session->service->info, &snapshot, primary);
+        return r;
 }
 
-static int session_put_marker(Session *session, const Room *room) {
+static int put_marker(Session *session, Bytes *out) {
         if (!session->reader.marker_due)
                 return 0;
         session->reader.marker_due = false;
-        return session_keep_within(
-                session, room, room->out->n, packet_put_marker(room->out, &session->service->info));
+        return packet_put_marker(out, &session->service->info);
 }
 
 /* Once in a trace. */
-static int session_put_preamble(Session *session, const Room *room) {
+static int put_preamble(Session *session, Bytes *out) {
         const Perfetto__Protos__TraceConfig__BuiltinDataSource *builtin = session_builtin(session);
         const ServiceInfo *info = &session->service->info;
-        size_t before = room->out->n;
         int r = 0;
 
         if (session->reader.said_preamble)
                 return 0;
         session->reader.said_preamble = true;
         if (!builtin->disable_trace_config)
-                r = packet_put_config(
-                        room->out, info, session->config->bytes, session->config->n_bytes);
+                r = packet_put_config(out, info, session->config->bytes, session->config->n_bytes);
         if (r == 0)
-                r = packet_put_uuid(room->out, info, session->uuid);
+                r = packet_put_uuid(out, info, session->uuid);
         if (r == 0 && !builtin->disable_system_info)
-                r = packet_put_system_info(room->out, info);
-        return session_keep_within(session, room, before, r);
+                r = packet_put_system_info(out, info);
+        return r;
 }
 
-static int session_put_events(Session *session, const Room *room) {
+static int put_events(Session *session, Bytes *out) {
         bool is_off = session_builtin(session)->disable_service_events;
-        size_t before = room->out->n;
         int r = 0;
 
         for (size_t i = 0; i < session->events.n && !is_off && r == 0; i++)
-                r = packet_put_event(
-                        room->out, &session->service->info, &session->events.records[i]);
+                r = packet_put_event(out, &session->service->info, &session->events.records[i]);
         event_list_clear(&session->events);
-        return session_keep_within(session, room, before, r);
+        return r;
 }
 
-static int session_put_trace_stats(Session *session, const Room *room) {
+static int put_trace_stats(Session *session, Bytes *out) {
         _cleanup_(bytes_deinit) Bytes stats = {};
         WireWriter writer;
         int r;
@@ -143,19 +133,19 @@ static int session_put_trace_stats(Session *session, const Room *room) {
         r = bytes_writer_finish(&writer, &stats);
         if (r < 0)
                 return r;
-        r = packet_put_stats(
-                room->out, &session->service->info, session->service->now, stats.data, stats.n);
-        return session_keep_within(session, room, room->out->n, r);
+        return packet_put_stats(
+                out, &session->service->info, session->service->now, stats.data, stats.n);
 }
 
 static int session_begin_pass(Session *session, const Room *room) {
-        static int (*const steps[])(Session *, const Room *) = {
-                session_put_clocks,
-                session_put_marker,
-                session_put_preamble,
-                session_put_events,
+        static int (*const steps[])(Session *, Bytes *) = {
+                put_clocks,
+                put_marker,
+                put_preamble,
+                put_events,
         };
         SessionReader *reader = &session->reader;
+        int r = 0;
 
         reader->in_pass = true;
         reader->is_last_pass = session->state == SESSION_STOPPED;
@@ -163,27 +153,22 @@ static int session_begin_pass(Session *session, const Room *room) {
         reader->buffer = 0;
         for (size_t i = 0; i < session->n_buffers; i++)
                 trace_buffer_begin_read(session->buffers[i].buffer);
-        for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-                int r = steps[i](session, room);
-
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        for (size_t i = 0; i < ARRAY_SIZE(steps) && r == 0; i++)
+                r = session_put(session, room, steps[i]);
+        return r;
 }
 
 static int session_end_pass(Session *session, const Room *room, uint64_t now) {
         SessionReader *reader = &session->reader;
         int r;
 
-        if (reader->has_packets || reader->is_last_pass) {
+        if (reader->has_packets || reader->is_last_pass)
                 event_list_add(&session->events, EVENT_READ_COMPLETED, now, NULL);
-                r = session_put_events(session, room);
-                if (r < 0)
-                        return r;
-        }
+        r = session_put(session, room, put_events);
+        if (r < 0)
+                return r;
         reader->stats_due = reader->stats_due || reader->is_last_pass;
-        r = session_put_trace_stats(session, room);
+        r = session_put(session, room, put_trace_stats);
         if (r < 0)
                 return r;
         reader->in_pass = false;
@@ -233,7 +218,7 @@ static bool session_has_room(const Session *session, const Room *room, size_t n_
                session_packets_limit(session);
 }
 
-static int session_put_packet(Session *session, const Room *room, const TracePacket *packet) {
+static int session_put_packet(Session *session, Room *room, const TracePacket *packet) {
         uint8_t encoded[PACKET_TRUST_BYTES_MAX];
         PacketFacts facts;
         PacketTrust trust;
@@ -244,6 +229,7 @@ static int session_put_packet(Session *session, const Room *room, const TracePac
                 r = session_trust(session, packet, &facts, &trust);
         if (r > 0) {
                 session->reader.n_invalid++;
+                room->n_dropped += packet->n_bytes + 1;
                 return 0;
         }
         if (r < 0)
@@ -257,7 +243,7 @@ static int session_put_packet(Session *session, const Room *room, const TracePac
 }
 
 /* 0: all buffers are at their end, or the room is used up. */
-static int session_read_buffers(Session *session, const Room *room) {
+static int session_read_buffers(Session *session, Room *room) {
         SessionReader *reader = &session->reader;
 
         while (reader->buffer < session->n_buffers && !reader->is_full && !room_is_used_up(room)) {
@@ -278,7 +264,7 @@ static int session_read_buffers(Session *session, const Room *room) {
         return 0;
 }
 
-static int session_read_on(Session *session, const Room *room, uint64_t now) {
+static int session_read_on(Session *session, Room *room, uint64_t now) {
         SessionReader *reader = &session->reader;
         int r;
 
@@ -296,7 +282,7 @@ static int session_read_on(Session *session, const Room *room, uint64_t now) {
 }
 
 int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more, uint64_t now) {
-        const Room room = { .out = out, .start = out->n, .max_bytes = max_bytes };
+        Room room = { .out = out, .start = out->n, .max_bytes = MAX(max_bytes, (size_t)1) };
         SessionReader *reader = &session->reader;
         int r;
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Sessions with an output: when a piece is due, how the stream can be found again, where a file ends. */
+
+#include "core/service-packets.h"
+#include "fixture.h"
+
+static Fixture f;
+
+#define PIECE_TEXT 3000
+
+static const char *long_text(char c) {
+        static char text[PIECE_TEXT + 1];
+
+        memset(text, c, PIECE_TEXT);
+        return text;
+}
+
+static FakeConsumer *
+start_streaming(const char *config, FakeProducer **ret_app, SmbWriter **ret_writer) {
+        const SessionOptions options = { .owner = { .uid = 1000 }, .has_output = true };
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        *ret_app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session_with(&f, &options, config);
+        *ret_writer = fake_writer_new(*ret_app, fake_instance(*ret_app, "track_event"));
+        return consumer;
+}
+
+START_TEST(test_output_is_due_each_period_and_at_the_end) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+
+        consumer = start_streaming(
+                CONFIG_ONE("track_event") "write_into_file: true file_write_period_ms: 1000",
+                &app,
+                &writer);
+        fixture_advance(&f, 3500 * MS);
+        ck_assert_uint_eq(consumer->n_outputs, 3);
+        ck_assert_uint_eq(app->n_flushes, 0);
+        fixture_advance(&f, 2 * S); /* often: flushed every five seconds, beside it */
+        ck_assert_uint_eq(app->n_flushes, 1);
+        fixture_stop_session(&f, consumer);
+        ck_assert_uint_eq(consumer->n_outputs, 6);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_seldom_output_flushes_first) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+
+        consumer = start_streaming(
+                CONFIG_ONE("track_event") "write_into_file: true file_write_period_ms: 8000",
+                &app,
+                &writer);
+        app->acks_flush = false;
+        fixture_advance(&f, 9 * S);
+        ck_assert_uint_eq(app->n_flushes, 1);
+        ck_assert_uint_eq(consumer->n_outputs, 0);
+        producer_flushed(app->producer, app->flush_id, f.now);
+        ck_assert_uint_eq(consumer->n_outputs, 1);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_output_that_does_not_stream_is_due_once) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+
+        consumer = start_streaming(CONFIG_ONE("track_event"), &app, &writer);
+        fixture_advance(&f, 30 * S);
+        ck_assert_uint_eq(consumer->n_outputs, 0);
+        fixture_stop_session(&f, consumer);
+        ck_assert_uint_eq(consumer->n_outputs, 1);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_streams_have_markers_to_find_the_way_back) {
+        static const uint8_t marker[] = { 0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
+                                          0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79 };
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+        TestPacket packet;
+        Bytes trace, rest;
+
+        consumer =
+                start_streaming(CONFIG_ONE("track_event") "write_into_file: true", &app, &writer);
+        fixture_advance(&f, 11 * S);
+        fake_write(writer, "after the marker");
+        fixture_stop_session(&f, consumer);
+        trace = fixture_read(&f, consumer);
+        packet = trace_packet(&trace, PACKET_SYNCHRONIZATION_MARKER, 0);
+        ck_assert_mem_eq(packet.data + packet.n - sizeof(marker), marker, sizeof(marker));
+        rest = (Bytes){ .data = (uint8_t *)packet.data + packet.n,
+                        .n = (size_t)(trace.data + trace.n - packet.data) - packet.n };
+        ck_assert_uint_eq(trace_count_text(&rest, "after the marker"), 1);
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_file_ends_before_it_gets_too_large) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+        Bytes trace = {};
+        bool more = true;
+
+        consumer = start_streaming(
+                CONFIG_ONE("track_event") "write_into_file: true max_file_size_bytes: 20000",
+                &app,
+                &writer);
+        for (unsigned i = 0; i < 10; i++)
+                fake_write(writer, long_text('x'));
+        fake_ring(app);
+        while (more)
+                ck_assert_int_eq(session_read(consumer->session, 4000, &trace, &more, f.now), 0);
+        fixture_settle(&f);
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STOPPED);
+        ck_assert_str_eq(session_stop_reason(consumer->session), "max-file-size");
+        ck_assert_int_eq(session_read(consumer->session, 4000, &trace, &more, f.now), 0);
+        ck_assert(!more);
+        ck_assert_uint_le(trace.n, 20000);
+        ck_assert_uint_ge(trace_count_text(&trace, long_text('x')), 4);
+        ck_assert_uint_ge(trace_count(&trace, PACKET_TRACE_STATS), 1);
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+TEST_MAIN("session-output",
+          test_output_is_due_each_period_and_at_the_end,
+          test_seldom_output_flushes_first,
+          test_output_that_does_not_stream_is_due_once,
+          test_streams_have_markers_to_find_the_way_back,
+          test_file_ends_before_it_gets_too_large)
