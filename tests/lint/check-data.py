@@ -33,7 +33,7 @@ def check_xml(top):
 
 
 def names(top):
-    return set(re.findall(r'"(org\.desktrace\.\w[\w.]*)"', tap.read(top, NAMES)))
+    return set(re.findall(r'"(org\.desktrace\.\w[\w.-]*)"', tap.read(top, NAMES)))
 
 
 def type_end(signature, at):
