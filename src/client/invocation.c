@@ -13,7 +13,7 @@ typedef struct CommonOptions {
         char *json;
 } CommonOptions;
 
-void invocation_init(Invocation *invocation, char **ret_verb, char *const argv[]) {
+void invocation_init(Invocation *invocation, char **ret_verb, const char *const argv[]) {
         g_autoptr(GStrvBuilder) options = g_strv_builder_new();
         char *verb = NULL;
         size_t i = 0;

@@ -55,7 +55,7 @@ struct Invocation {
 
 /* Splits at "--" and takes the verb's name out of the rest. *ret_verb is NULL when there is none;
  * free it. */
-void invocation_init(Invocation *invocation, char **ret_verb, char *const argv[]);
+void invocation_init(Invocation *invocation, char **ret_verb, const char *const argv[]);
 void invocation_deinit(Invocation *invocation);
 
 /* Parses the options by the verb's entries and the common ones. STATUS_USAGE: said what is wrong,

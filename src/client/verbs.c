@@ -7,6 +7,8 @@
 
 /* clang-format off */
 static const Verb verbs[] = {
+        { "record", N_("[EVENT…] [-- COMMAND…]"), N_("Record into a trace file"),
+          VERB_USES_BUS | VERB_STANDALONE | VERB_SHOWS_DATA | VERB_RUNS_COMMAND, verb_record },
         { "inspect", N_("FILE"), N_("Show what is in a trace file"), VERB_SHOWS_DATA, verb_inspect },
         { "help", N_("[VERB]"), N_("Show this overview, or a verb's options"), 0, verb_help },
 };

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/output-file.h"
+#include "shared/fd.h"
+
+static char *default_path(void) {
+        time_t now = time(NULL);
+        char text[64];
+        struct tm local;
+
+        if (!localtime_r(&now, &local))
+                return g_strdup("desktrace.pftrace");
+        strftime(text, sizeof(text), "desktrace-%Y%m%d-%H%M%S.pftrace", &local);
+        return g_strdup(text);
+}
+
+static int open_stdout(OutputFile *output) {
+        if (isatty(STDOUT_FILENO))
+                return -ENOTTY;
+        output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+        return output->fd < 0 ? -errno : 0;
+}
+
+/* A pipe or a device takes bytes as they are. */
+static int open_special(OutputFile *output) {
+        output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        return output->fd < 0 ? -errno : 0;
+}
+
+static int open_beside(OutputFile *output) {
+        output->new_path = g_strconcat(output->path, ".XXXXXX", NULL);
+        output->fd = mkostemp(output->new_path, O_CLOEXEC);
+        if (output->fd < 0) {
+                g_clear_pointer(&output->new_path, g_free);
+                return -errno;
+        }
+        output->is_ours = true;
+        return fchmod(output->fd, 0644) < 0 ? -errno : 0;
+}
+
+/* What is there already under the name. */
+static int open_existing(OutputFile *output, bool replace) {
+        struct stat st;
+
+        if (stat(output->path, &st) < 0)
+                return -errno;
+        if (S_ISDIR(st.st_mode))
+                return -EISDIR;
+        if (!S_ISREG(st.st_mode))
+                return open_special(output);
+        return replace ? open_beside(output) : -EEXIST;
+}
+
+int output_file_open(OutputFile *output, const char *path, bool replace) {
+        *output = (OutputFile)OUTPUT_FILE_INIT;
+        output->path = path ? g_strdup(path) : default_path();
+        if (path && streq(path, "-"))
+                return open_stdout(output);
+        output->fd = open(output->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0644);
+        if (output->fd >= 0) {
+                output->is_ours = true;
+                return 0;
+        }
+        return errno == EEXIST ? open_existing(output, replace) : -errno;
+}
+
+int output_file_commit(OutputFile *output) {
+        if (output->new_path && rename(output->new_path, output->path) < 0)
+                return -errno;
+        output->is_ours = false;
+        return 0;
+}
+
+void output_file_deinit(OutputFile *output) {
+        output->fd = fd_close(output->fd);
+        if (output->is_ours)
+                unlink(output->new_path ? output->new_path : output->path);
+        output->is_ours = false;
+        g_clear_pointer(&output->path, g_free);
+        g_clear_pointer(&output->new_path, g_free);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Output file: where a recording goes
+ *
+ * A new file is made under its name, so that it can be watched as it grows and survives a crash of ours. A file
+ * that exists is never touched, unless it is to be replaced: then the new one is written beside it, and takes its
+ * name at the end. Pipes, devices and "-" (stdout) are written to as they are.
+ */
+
+#include <stdbool.h>
+
+#include "shared/macro.h"
+
+typedef struct OutputFile {
+        int fd;
+        char *path;     /* display name; "-": stdout */
+        char *new_path; /* beside the one to replace, or NULL */
+        bool is_ours;   /* made here: discarding removes it */
+} OutputFile;
+
+#define OUTPUT_FILE_INIT \
+        { .fd = -1 }
+
+/* `path` NULL: desktrace-DATE-TIME.pftrace in the current directory. 0, -EEXIST without `replace`, -EISDIR,
+ * -ENOTTY (a terminal), or another errno. */
+int output_file_open(OutputFile *output, const char *path, bool replace);
+
+/* Keeps what was written. 0 or an errno. */
+int output_file_commit(OutputFile *output);
+
+/* Leaves nothing behind that was not there before; does nothing after a commit. Also closes. */
+void output_file_deinit(OutputFile *output);

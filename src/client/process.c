@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/process.h"
+#include "shared/fd.h"
+#include "shared/names.h"
+
+#define LISTEN_FD 3 /* sd_listen_fds(3) */
+
+/* We block signals to take them from the event loop, and ignore SIGPIPE; the child must not inherit that. */
+static void child_reset_signals(void) {
+        sigset_t none;
+
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL);
+}
+
+static int child_pass_socket(int listen_fd) {
+        char pid[16];
+
+        if (listen_fd == LISTEN_FD) {
+                if (fcntl(listen_fd, F_SETFD, 0) < 0)
+                        return -errno;
+        } else if (dup2(listen_fd, LISTEN_FD) < 0)
+                return -errno;
+        snprintf(pid, sizeof(pid), "%d", (int)getpid());
+        if (setenv("LISTEN_PID", pid, 1) < 0 || setenv("LISTEN_FDS", "1", 1) < 0)
+                return -errno;
+        return 0;
+}
+
+static int child_prepare(const ProcessSpec *spec, pid_t parent) {
+        child_reset_signals();
+        if (spec->is_helper) {
+                if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
+                        return -errno;
+                if (getppid() != parent)
+                        return -ESRCH; /* died before the request was in effect */
+        }
+        if (spec->socket && setenv(TRACING_ENV_SOCKET, spec->socket, 1) < 0)
+                return -errno;
+        return spec->listen_fd >= 0 ? child_pass_socket(spec->listen_fd) : 0;
+}
+
+/* Never returns. What goes wrong is told through the pipe, which closes by itself when all went well. */
+static void child_run(const ProcessSpec *spec, pid_t parent, int report_fd) {
+        int r = child_prepare(spec, parent);
+
+        if (r == 0) {
+                execvp(spec->argv[0], (char *const *)spec->argv);
+                r = -errno;
+        }
+        (void)!write(report_fd, &r, sizeof(r));
+        _exit(127);
+}
+
+static int read_report(int fd) {
+        ssize_t n;
+        int r = 0;
+
+        do
+                n = read(fd, &r, sizeof(r));
+        while (n < 0 && errno == EINTR);
+        return n == (ssize_t)sizeof(r) ? r : 0;
+}
+
+int process_spawn(pid_t *ret, const ProcessSpec *spec) {
+        _cleanup_(fd_closep) int read_fd = -1;
+        pid_t parent = getpid(), pid;
+        int fds[2], r;
+
+        if (pipe2(fds, O_CLOEXEC) < 0)
+                return -errno;
+        read_fd = fds[0];
+        /* Out of the way of LISTEN_FD. */
+        if (fds[1] <= LISTEN_FD) {
+                int high = fcntl(fds[1], F_DUPFD_CLOEXEC, LISTEN_FD + 1);
+
+                close(fds[1]);
+                if (high < 0)
+                        return -errno;
+                fds[1] = high;
+        }
+        pid = fork();
+        if (pid == 0)
+                child_run(spec, parent, fds[1]);
+        r = pid < 0 ? -errno : 0;
+        close(fds[1]);
+        if (r < 0)
+                return r;
+        r = read_report(read_fd);
+        if (r < 0) {
+                waitpid(pid, NULL, 0);
+                return r;
+        }
+        *ret = pid;
+        return 0;
+}
+
+/* Waits without a signal handler: a pidfd becomes readable when the process ends. */
+static bool process_ends_within(pid_t pid, int timeout_ms) {
+        _cleanup_(fd_closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+        struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+        int r;
+
+        if (fd < 0)
+                return errno == ESRCH;
+        do
+                r = poll(&pollfd, 1, timeout_ms);
+        while (r < 0 && errno == EINTR);
+        return r > 0;
+}
+
+pid_t process_end(pid_t pid, unsigned grace_ms) {
+        if (pid <= 0)
+                return 0;
+        kill(pid, SIGTERM);
+        if (!process_ends_within(pid, (int)grace_ms))
+                kill(pid, SIGKILL);
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+                ;
+        return 0;
+}
+
+int process_exit_status(int wait_status) {
+        return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Process: a child that we start and wait for
+ */
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "shared/macro.h"
+
+typedef struct ProcessSpec {
+        const char *const *argv; /* argv[0] is looked for in $PATH, unless it has a slash */
+        const char *socket;      /* for $DESKTRACE_SOCKET, or NULL */
+        int listen_fd;           /* passed as systemd passes one (LISTEN_FDS), or -1 */
+        bool is_helper; /* of ours: out of reach of the terminal's Ctrl-C, and ends with us */
+} ProcessSpec;
+
+/* Returns the errno of starting the program itself, too: -ENOENT, -EACCES. */
+int process_spawn(pid_t *ret, const ProcessSpec *spec);
+
+/* SIGTERM, and after `grace_ms` SIGKILL; reaps it. Accepts 0. Returns 0, to assign. */
+pid_t process_end(pid_t pid, unsigned grace_ms);
+
+/* As shells say it: the status, or 128 plus the signal. */
+int process_exit_status(int wait_status);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Progress: one line on stderr that is drawn anew; nothing at all when stderr is no terminal
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Progress {
+        bool is_on;
+        bool is_drawn;
+} Progress;
+
+void progress_init(Progress *progress, bool is_quiet);
+void progress_draw(Progress *progress, uint64_t elapsed_ns, uint64_t n_bytes, uint64_t n_lost);
+void progress_clear(Progress *progress);

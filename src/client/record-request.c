@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gi18n.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/record-request.h"
+#include "client/say.h"
+#include "config/preset.h"
+#include "shared/fd.h"
+#include "shared/names.h"
+#include "shared/text.h"
+#include "wire/wire-writer.h"
+
+#define BUFFER_KB_DEFAULT    (64u << 10) /* when only events are named */
+#define WRITE_PERIOD_MS      1000 /* of configs that say nothing: a crash costs at most a second */
+#define CATEGORY_PREFIX      "cat:"
+#define PROBE_PREFIX         "linux."
+#define AVAILABLE_EVENTS     "/sys/kernel/tracing/available_events"
+#define AVAILABLE_EVENTS_MAX (4u << 20)
+
+/* perfetto.protos.TraceConfig: what is added behind the user's config. The last value of a field counts. */
+enum {
+        TRACE_CONFIG_BUFFERS = 1,
+        TRACE_CONFIG_WRITE_INTO_FILE = 8,
+        TRACE_CONFIG_FILE_WRITE_PERIOD_MS = 9,
+        TRACE_CONFIG_DEFERRED_START = 12,
+        BUFFER_CONFIG_SIZE_KB = 1,
+};
+
+void record_request_init(RecordRequest *request) {
+        *request = (RecordRequest){
+                .events = g_ptr_array_new_with_free_func(g_free),
+                .sources = g_ptr_array_new_with_free_func(g_free),
+                .categories = g_ptr_array_new_with_free_func(g_free),
+        };
+}
+
+void record_request_deinit(RecordRequest *request) {
+        request->config = config_free(request->config);
+        g_clear_pointer(&request->events, g_ptr_array_unref);
+        g_clear_pointer(&request->sources, g_ptr_array_unref);
+        g_clear_pointer(&request->categories, g_ptr_array_unref);
+}
+
+/*
+ * Configs
+ */
+
+static int read_file(char **ret, size_t *ret_n, const char *path) {
+        if (streq(path, "-"))
+                return fd_read_all(ret, ret_n, STDIN_FILENO, CONFIG_BYTES_MAX);
+        return fd_read_file(ret, ret_n, AT_FDCWD, path, CONFIG_BYTES_MAX);
+}
+
+/* As compilers say it, so that editors find the place. */
+static ExitStatus say_config_error(const char *name, const ConfigError *error) {
+        g_autofree char *message = say_clean(error->message, strlen(error->message));
+
+        if (error->line)
+                say_error("%s:%u:%u: %s", name, error->line, error->column, message);
+        else
+                say_error("%s: %s", name, message);
+        return STATUS_USAGE;
+}
+
+ExitStatus record_request_load_file(RecordRequest *request, const char *path) {
+        g_autofree char *name = g_filename_display_name(streq(path, "-") ? "stdin" : path);
+        _cleanup_(freep) char *text = NULL;
+        ConfigError error = { 0 };
+        size_t n_text;
+        int r;
+
+        r = read_file(&text, &n_text, path);
+        if (r == -EFBIG) {
+                say_error(
+                        _("%s is larger than a config may be (%u bytes)"), name, CONFIG_BYTES_MAX);
+                return STATUS_USAGE;
+        }
+        if (r < 0) {
+                say_error(_("cannot read %s: %s"), name, g_strerror(-r));
+                return STATUS_USAGE;
+        }
+        if (strlen(text) != n_text) {
+                say_error(_("%s is no text: configs are in protobuf's text format"), name);
+                return STATUS_USAGE;
+        }
+        r = config_new_from_text(&request->config, text, &error);
+        if (r < 0)
+                return bus_client_say_errno(r);
+        return r > 0 ? say_config_error(name, &error) : STATUS_OK;
+}
+
+ExitStatus record_request_load_preset(RecordRequest *request, const char *name) {
+        ConfigError error = { 0 };
+        int r;
+
+        r = preset_load(&request->config, name, &error);
+        if (r < 0) {
+                say_error(_("cannot load the preset %s: %s"), name, g_strerror(-r));
+                return STATUS_FAILED;
+        }
+        if (r == PRESET_E_UNKNOWN) {
+                say_error("%s", error.message);
+                say_hint(_("\"desktrace list presets\" shows what there is."));
+                return STATUS_USAGE;
+        }
+        return r > 0 ? say_config_error(name, &error) : STATUS_OK;
+}
+
+/*
+ * Events
+ */
+
+static bool names_are_equal(const char *line, size_t n_line, const char *event) {
+        return strlen(event) == n_line && memcmp(line, event, n_line) == 0;
+}
+
+/* A whole group is known when there is any event of the group. tracefs writes "group:name". */
+static bool line_matches(const char *line, size_t n_line, const char *event) {
+        size_t n_event = strlen(event);
+
+        if (g_str_has_suffix(event, "/*"))
+                return n_line > n_event - 1 && memcmp(line, event, n_event - 2) == 0 &&
+                       line[n_event - 2] == '/';
+        return names_are_equal(line, n_line, event);
+}
+
+/* What the kernel offers, when we may look: most users may not, and then the probes tell. */
+static GPtrArray *kernel_events(void) {
+        _cleanup_(freep) char *text = NULL;
+        GPtrArray *events;
+        char *line, *next;
+
+        if (fd_read_file(&text, NULL, AT_FDCWD, AVAILABLE_EVENTS, AVAILABLE_EVENTS_MAX) < 0)
+                return NULL;
+        events = g_ptr_array_new_with_free_func(g_free);
+        for (line = text; *line; line = next) {
+                next = line + strcspn(line, "\n");
+                if (*next)
+                        *next++ = 0;
+                g_strdelimit(line, ":", '/');
+                g_ptr_array_add(events, g_strdup(line));
+        }
+        return events;
+}
+
+static ExitStatus check_kernel_event(const char *event) {
+        g_autoptr(GPtrArray) known = kernel_events();
+
+        if (!known || known->len == 0)
+                return STATUS_OK;
+        for (guint i = 0; i < known->len; i++) {
+                const char *line = g_ptr_array_index(known, i);
+
+                if (line_matches(line, strlen(line), event))
+                        return STATUS_OK;
+        }
+        return usage_unknown(
+                _("kernel event"), event, (const char *const *)known->pdata, known->len);
+}
+
+static ExitStatus add_kernel_event(RecordRequest *request, const char *event) {
+        const char *slash = strchr(event, '/');
+        ExitStatus status;
+
+        if (slash == event || !slash[1] || strchr(slash + 1, '/')) {
+                say_error(_("'%s' is no kernel event: those are written group/name or group/*"),
+                          event);
+                return STATUS_USAGE;
+        }
+        status = check_kernel_event(event);
+        if (!status)
+                g_ptr_array_add(request->events, g_strdup(event));
+        return status;
+}
+
+static bool is_preset(const char *name) {
+        Preset *presets;
+        size_t n = 0;
+        bool found = false;
+
+        if (presets_list(&presets, &n))
+                return false;
+        for (size_t i = 0; i < n; i++)
+                found |= streq(presets[i].name, name);
+        presets_free(presets, n);
+        return found;
+}
+
+ExitStatus record_request_add_event(RecordRequest *request, const char *event) {
+        if (!g_utf8_validate(event, -1, NULL) || !*event) {
+                say_error(_("an event's name is not empty, and UTF-8 text"));
+                return STATUS_USAGE;
+        }
+        if (g_str_has_prefix(event, CATEGORY_PREFIX)) {
+                g_ptr_array_add(request->categories, g_strdup(event + strlen(CATEGORY_PREFIX)));
+                return STATUS_OK;
+        }
+        if (strchr(event, '/'))
+                return add_kernel_event(request, event);
+        if (is_preset(event)) {
+                say_error(_("'%s' is a preset: use -p %s"), event, event);
+                return STATUS_USAGE;
+        }
+        g_ptr_array_add(request->sources, g_strdup(event));
+        return STATUS_OK;
+}
+
+/*
+ * Numbers
+ */
+
+ExitStatus record_request_set_duration(RecordRequest *request, const char *text) {
+        uint64_t ns;
+
+        if (text_parse_duration(&ns, text) < 0 || ns < 1000000 || ns / 1000000 > UINT32_MAX) {
+                say_error(_("'%s' is no duration: try 5s, 500ms or 1h30m"), text);
+                return STATUS_USAGE;
+        }
+        request->duration_ms = ns / 1000000;
+        return STATUS_OK;
+}
+
+ExitStatus record_request_set_buffer(RecordRequest *request, const char *text) {
+        uint64_t n_bytes;
+
+        if (text_parse_size(&n_bytes, text) < 0 || n_bytes < 4096 || n_bytes / 1024 > UINT32_MAX) {
+                say_error(_("'%s' is no size of a buffer: try 64M"), text);
+                return STATUS_USAGE;
+        }
+        request->buffer_kb = (uint32_t)(n_bytes / 1024);
+        return STATUS_OK;
+}
+
+/*
+ * The call
+ */
+
+static void add_probe_source(GStrvBuilder *builder, const char *name) {
+        if (name && g_str_has_prefix(name, PROBE_PREFIX))
+                g_strv_builder_add(builder, name);
+}
+
+char **record_request_probe_sources(const RecordRequest *request) {
+        g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+
+        for (size_t i = 0; request->config && i < request->config->pb->n_data_sources; i++) {
+                const Perfetto__Protos__DataSourceConfig *source =
+                        request->config->pb->data_sources[i]->config;
+
+                if (source)
+                        add_probe_source(builder, source->name);
+        }
+        for (guint i = 0; i < request->sources->len; i++)
+                add_probe_source(builder, g_ptr_array_index(request->sources, i));
+        if (request->events->len)
+                g_strv_builder_add(builder, "linux.ftrace");
+        return g_strv_builder_end(builder);
+}
+
+/* What the command line means for the config as such: whether it is written out while it records. */
+static void put_overrides(WireWriter *writer, const RecordRequest *request, bool is_streamed) {
+        const Config *config = request->config;
+        size_t buffer;
+
+        if (!config) {
+                buffer = wire_begin(writer, TRACE_CONFIG_BUFFERS);
+                wire_put_uint(writer, BUFFER_CONFIG_SIZE_KB, BUFFER_KB_DEFAULT);
+                wire_end(writer, buffer);
+        }
+        wire_put_bool(writer, TRACE_CONFIG_WRITE_INTO_FILE, is_streamed);
+        if (is_streamed && !(config && config->pb->file_write_period_ms))
+                wire_put_uint(writer, TRACE_CONFIG_FILE_WRITE_PERIOD_MS, WRITE_PERIOD_MS);
+        if (config && config->pb->deferred_start)
+                wire_put_bool(writer, TRACE_CONFIG_DEFERRED_START, false);
+}
+
+static int append_config(sd_bus_message *message, const RecordRequest *request, bool is_streamed) {
+        g_autoptr(GByteArray) bytes = g_byte_array_new();
+        uint8_t memory[64];
+        WireWriter writer;
+        int r;
+
+        wire_writer_init(&writer, memory, sizeof(memory));
+        put_overrides(&writer, request, is_streamed);
+        if (request->config)
+                g_byte_array_append(bytes, request->config->bytes, (guint)request->config->n_bytes);
+        g_byte_array_append(bytes, memory, (guint)wire_writer_size(&writer));
+
+        r = sd_bus_message_open_container(message, 'e', "sv");
+        if (r >= 0)
+                r = sd_bus_message_append(message, "s", "config");
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'v', "ay");
+        if (r >= 0)
+                r = sd_bus_message_append_array(message, 'y', bytes->data, bytes->len);
+        for (int level = 0; level < 2 && r >= 0; level++)
+                r = sd_bus_message_close_container(message);
+        return r;
+}
+
+static int append_names(sd_bus_message *message, const char *option, const GPtrArray *names) {
+        int r;
+
+        if (names->len == 0)
+                return 0;
+        r = sd_bus_message_open_container(message, 'e', "sv");
+        if (r >= 0)
+                r = sd_bus_message_append(message, "s", option);
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'v', "as");
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'a', "s");
+        for (guint i = 0; i < names->len && r >= 0; i++)
+                r = sd_bus_message_append(message, "s", (const char *)g_ptr_array_index(names, i));
+        for (int level = 0; level < 3 && r >= 0; level++)
+                r = sd_bus_message_close_container(message);
+        return r;
+}
+
+static int append_scalars(sd_bus_message *message, const RecordRequest *request, int output_fd) {
+        int r = 0;
+
+        if (request->buffer_kb)
+                r = sd_bus_message_append(
+                        message, "{sv}", "buffer-size-kb", "u", request->buffer_kb);
+        if (r >= 0 && request->duration_ms)
+                r = sd_bus_message_append(
+                        message, "{sv}", "duration-ms", "u", (uint32_t)request->duration_ms);
+        if (r >= 0 && request->is_ring)
+                r = sd_bus_message_append(message, "{sv}", "fill-policy", "s", "ring");
+        if (r >= 0 && request->name)
+                r = sd_bus_message_append(message, "{sv}", "name", "s", request->name);
+        if (r >= 0 && request->is_detached)
+                r = sd_bus_message_append(message, "{sv}", "detach", "b", true);
+        if (r >= 0 && output_fd >= 0)
+                r = sd_bus_message_append(message, "{sv}", "output", "h", output_fd);
+        return r;
+}
+
+int record_request_to_message(const RecordRequest *request,
+                              const BusClient *client,
+                              int output_fd,
+                              sd_bus_message **ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        int r;
+
+        r = bus_client_new_call(
+                client, &message, TRACING_PATH, TRACING_MANAGER_INTERFACE, "StartSession");
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'a', "{sv}");
+        if (r >= 0)
+                r = append_config(message, request, output_fd >= 0);
+        if (r >= 0)
+                r = append_names(message, "events", request->events);
+        if (r >= 0)
+                r = append_names(message, "sources", request->sources);
+        if (r >= 0)
+                r = append_names(message, "categories", request->categories);
+        if (r >= 0)
+                r = append_scalars(message, request, output_fd);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        if (r < 0)
+                return r;
+        *ret = TAKE(message);
+        return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Record request: what the user wants to have recorded
+ *
+ * From a config file, a preset, and events, to the arguments of StartSession(). Configs are parsed here with the
+ * service's own parser, so that mistakes are told with file, line and column before anything is started.
+ */
+
+#include <glib.h>
+#include <stdint.h>
+
+#include "client/bus-client.h"
+#include "config/config.h"
+
+#define RECORD_PRESET_DEFAULT "default"
+#define RECORD_PRESET_APPS    "apps" /* needs no privilege */
+
+typedef struct RecordRequest {
+        Config *config;                           /* of a file or a preset; NULL: only events */
+        GPtrArray *events, *sources, *categories; /* of char *, owned */
+        uint64_t duration_ms;                     /* 0: as the config says */
+        uint32_t buffer_kb;                       /* likewise */
+        const char *name;                         /* or NULL */
+        bool is_ring; /* keep the newest in memory; nothing is written before the end */
+        bool is_detached;
+} RecordRequest;
+
+void record_request_init(RecordRequest *request);
+void record_request_deinit(RecordRequest *request);
+
+/* Each says what is wrong: STATUS_USAGE. */
+ExitStatus record_request_load_file(RecordRequest *request, const char *path); /* "-": stdin */
+ExitStatus record_request_load_preset(RecordRequest *request, const char *name);
+ExitStatus record_request_add_event(RecordRequest *request, const char *event);
+ExitStatus record_request_set_duration(RecordRequest *request, const char *text);
+ExitStatus record_request_set_buffer(RecordRequest *request, const char *text);
+
+/* The data sources of desktrace-probes that are wanted; free with g_strfreev(). */
+char **record_request_probe_sources(const RecordRequest *request);
+
+/* The StartSession() call; `output_fd` -1: nothing is streamed. 0 or an errno. */
+int record_request_to_message(const RecordRequest *request,
+                              const BusClient *client,
+                              int output_fd,
+                              sd_bus_message **ret);

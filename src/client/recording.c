@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The session is driven by asynchronous calls, one at a time; each reply takes the recording to its next state.
+ *
+ *      STARTING ─▶ RUNNING ─▶ STOPPING ─▶ READING ─▶ LOOKING ─▶ FREEING ─▶ DONE
+ *                        └──────────────▶ (a session that ends by itself)
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <glib/gi18n.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <systemd/sd-event.h>
+
+#include "client/process.h"
+#include "client/progress.h"
+#include "client/recording.h"
+#include "client/say.h"
+#include "shared/names.h"
+
+#define PROGRESS_PERIOD_USEC (UINT64_C(250) * 1000)
+#define STOP_TIMEOUT_USEC    (UINT64_C(60) * 1000000)
+#define READ_TIMEOUT_USEC    (UINT64_C(3600) * 1000000) /* a slow disk or reader; Ctrl-C ends it */
+#define COMMAND_GRACE_MS     2000
+#define PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
+
+typedef enum RecordingState {
+        RECORDING_STARTING, /* StartSession() is under way, perhaps with a question for a password */
+        RECORDING_RUNNING,
+        RECORDING_STOPPING, /* Stop() is under way */
+        RECORDING_READING,  /* the buffers are read into our file */
+        RECORDING_LOOKING,  /* the last look at the session's properties */
+        RECORDING_FREEING,
+        RECORDING_DONE,
+} RecordingState;
+
+typedef struct Recording {
+        const RecordingOptions *options;
+        RecordingResult *result;
+        RecordingState state;
+        ExitStatus status;
+        sd_event *event;
+        sd_event_source *command_source, *progress_source;
+        sd_bus_slot *call; /* the one that takes us on */
+        sd_bus_slot *progress_call;
+        sd_bus_slot *stopped_match, *disconnected_match;
+        pid_t command;
+        uint64_t started_usec;
+        Progress progress;
+} Recording;
+
+/* What to do with a reply; `reply` is no error. */
+typedef int (*RecordingReply)(Recording *recording, sd_bus_message *reply);
+
+void recording_result_deinit(RecordingResult *result) {
+        g_clear_pointer(&result->session_path, g_free);
+        session_info_deinit(&result->info);
+}
+
+static void recording_deinit(Recording *recording) {
+        progress_clear(&recording->progress);
+        sd_bus_slot_unref(recording->call);
+        sd_bus_slot_unref(recording->progress_call);
+        sd_bus_slot_unref(recording->stopped_match);
+        sd_bus_slot_unref(recording->disconnected_match);
+        sd_event_source_disable_unref(recording->command_source);
+        sd_event_source_disable_unref(recording->progress_source);
+        process_end(recording->command, COMMAND_GRACE_MS);
+        sd_bus_detach_event(recording->options->client->bus);
+        sd_event_unref(recording->event);
+}
+
+/* Ends the loop. The first trouble is the one that counts. */
+static int recording_done(Recording *recording, ExitStatus status) {
+        if (recording->state == RECORDING_DONE)
+                return 0;
+        recording->state = RECORDING_DONE;
+        recording->status = status;
+        return sd_event_exit(recording->event, 0);
+}
+
+static int recording_fail(Recording *recording, const sd_bus_error *error) {
+        progress_clear(&recording->progress);
+        return recording_done(recording, bus_client_say_error(error));
+}
+
+static int recording_fail_errno(Recording *recording, int r) {
+        progress_clear(&recording->progress);
+        return recording_done(recording, bus_client_say_errno(r));
+}
+
+/*
+ * Calls
+ */
+
+static int recording_call(Recording *recording,
+                          const char *member,
+                          sd_bus_message_handler_t on_reply,
+                          uint64_t timeout_usec) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        const BusClient *client = recording->options->client;
+        int r;
+
+        recording->call = sd_bus_slot_unref(recording->call);
+        r = bus_client_new_call(client,
+                                &message,
+                                recording->result->session_path,
+                                TRACING_SESSION_INTERFACE,
+                                member);
+        if (r >= 0 && streq(member, "ReadInto"))
+                r = sd_bus_message_append(message, "h", recording->options->ring_fd);
+        if (r >= 0)
+                r = sd_bus_call_async(
+                        client->bus, &recording->call, message, on_reply, recording, timeout_usec);
+        return r < 0 ? recording_fail_errno(recording, r) : 0;
+}
+
+static int
+recording_get_info(Recording *recording, sd_bus_slot **slot, sd_bus_message_handler_t on_reply) {
+        const BusClient *client = recording->options->client;
+
+        *slot = sd_bus_slot_unref(*slot);
+        return sd_bus_call_method_async(client->bus,
+                                        slot,
+                                        client->destination,
+                                        recording->result->session_path,
+                                        PROPERTIES_INTERFACE,
+                                        "GetAll",
+                                        on_reply,
+                                        recording,
+                                        "s",
+                                        TRACING_SESSION_INTERFACE);
+}
+
+static int on_freed(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+
+        /* It ends with our connection anyway; everything there is has been read. */
+        return recording_done(recording, STATUS_OK);
+}
+
+static int on_last_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+
+        if (!sd_bus_message_is_method_error(reply, NULL))
+                session_info_read(&recording->result->info, reply);
+        recording->state = RECORDING_FREEING;
+        return recording_call(recording, "Free", on_freed, STOP_TIMEOUT_USEC);
+}
+
+static int recording_look(Recording *recording) {
+        int r;
+
+        recording->state = RECORDING_LOOKING;
+        r = recording_get_info(recording, &recording->call, on_last_info);
+        return r < 0 ? recording_fail_errno(recording, r) : 0;
+}
+
+static int on_read(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+
+        if (sd_bus_message_is_method_error(reply, NULL))
+                return recording_fail(recording, sd_bus_message_get_error(reply));
+        return recording_look(recording);
+}
+
+/* The session has stopped, by us or by itself. */
+static int recording_ended(Recording *recording) {
+        if (recording->state > RECORDING_STOPPING)
+                return 0;
+        progress_clear(&recording->progress);
+        recording->progress_source = sd_event_source_disable_unref(recording->progress_source);
+        recording->progress_call = sd_bus_slot_unref(recording->progress_call);
+        if (recording->options->ring_fd < 0)
+                return recording_look(recording);
+        recording->state = RECORDING_READING;
+        return recording_call(recording, "ReadInto", on_read, READ_TIMEOUT_USEC);
+}
+
+static int on_stop_replied(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+
+        if (sd_bus_message_is_method_error(reply, NULL))
+                return recording_fail(recording, sd_bus_message_get_error(reply));
+        return recording_ended(recording);
+}
+
+static int recording_stop(Recording *recording) {
+        if (recording->state != RECORDING_RUNNING)
+                return 0;
+        recording->state = RECORDING_STOPPING;
+        return recording_call(recording, "Stop", on_stop_replied, STOP_TIMEOUT_USEC);
+}
+
+/*
+ * What happens by itself
+ */
+
+static int on_stopped_signal(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+        const char *path = recording->result->session_path;
+
+        if (!path || !streq(sd_bus_message_get_path(message), path))
+                return 0;
+        /* Ours is answered when the service is done with it; a reply to Stop() comes after this signal. */
+        return recording->state == RECORDING_RUNNING ? recording_ended(recording) : 0;
+}
+
+static int on_disconnected(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        return recording_fail_errno(userdata, -ECONNRESET);
+}
+
+static int on_command_ended(sd_event_source *source, const siginfo_t *info, void *userdata) {
+        Recording *recording = userdata;
+
+        recording->command = 0;
+        recording->result->command_status =
+                info->si_code == CLD_EXITED ? info->si_status : 128 + info->si_status;
+        return recording_stop(recording);
+}
+
+static int
+on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
+        Recording *recording = userdata;
+
+        if (recording->state == RECORDING_RUNNING) {
+                progress_clear(&recording->progress);
+                if (!recording->options->is_quiet)
+                        fputs(_("Stopping; once more discards the recording.\n"), stderr);
+                return recording_stop(recording);
+        }
+        recording->result->is_discarded = true;
+        return recording_done(recording, STATUS_FAILED);
+}
+
+static int on_progress_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+        SessionInfo *info = &recording->result->info;
+        uint64_t now;
+
+        if (sd_bus_message_is_method_error(reply, NULL) || session_info_read(info, reply) < 0)
+                return 0; /* only for show */
+        sd_event_now(recording->event, CLOCK_MONOTONIC, &now);
+        progress_draw(&recording->progress,
+                      (now - recording->started_usec) * 1000,
+                      MAX(info->n_bytes_written, info->n_bytes_output),
+                      info->n_chunks_lost + info->n_packets_lost);
+        return 0;
+}
+
+static int on_progress_due(sd_event_source *source, uint64_t usec, void *userdata) {
+        Recording *recording = userdata;
+
+        recording_get_info(recording, &recording->progress_call, on_progress_info);
+        sd_event_source_set_time_relative(source, PROGRESS_PERIOD_USEC);
+        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/*
+ * The start
+ */
+
+static int recording_start_command(Recording *recording) {
+        const RecordingOptions *options = recording->options;
+        const ProcessSpec spec = { .argv = options->command,
+                                   .socket = options->socket,
+                                   .listen_fd = -1 };
+        int r;
+
+        if (!options->command)
+                return 0;
+        r = process_spawn(&recording->command, &spec);
+        if (r < 0) {
+                say_error(_("cannot run %s: %s"), options->command[0], g_strerror(-r));
+                recording->result->is_discarded = true;
+                return recording_done(recording,
+                                      r == -ENOENT ? STATUS_COMMAND_NOT_FOUND : STATUS_CANNOT_RUN);
+        }
+        r = sd_event_add_child(recording->event,
+                               &recording->command_source,
+                               recording->command,
+                               WEXITED,
+                               on_command_ended,
+                               recording);
+        return r < 0 ? recording_fail_errno(recording, r) : 0;
+}
+
+static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+        const char *path;
+        int r;
+
+        if (sd_bus_message_is_method_error(reply, NULL))
+                return recording_fail(recording, sd_bus_message_get_error(reply));
+        r = sd_bus_message_read(reply, "o", &path);
+        if (r < 0)
+                return recording_fail_errno(recording, r);
+        recording->result->session_path = g_strdup(path);
+        recording->result->is_started = true;
+        recording->state = RECORDING_RUNNING;
+        if (recording->options->is_detached)
+                return recording_done(recording, STATUS_OK);
+        sd_event_now(recording->event, CLOCK_MONOTONIC, &recording->started_usec);
+        if (recording->progress.is_on)
+                sd_event_add_time_relative(recording->event,
+                                           &recording->progress_source,
+                                           CLOCK_MONOTONIC,
+                                           0,
+                                           0,
+                                           on_progress_due,
+                                           recording);
+        return recording_start_command(recording);
+}
+
+/* All that the loop takes from signalfd has to be blocked, and SIGCHLD for the command. */
+static int recording_watch_signals(Recording *recording) {
+        static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+        sigset_t mask;
+        int r = 0;
+
+        sigemptyset(&mask);
+        sigaddset(&mask, SIGCHLD);
+        for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+                sigaddset(&mask, signals[i]);
+        if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
+                return -errno;
+        for (size_t i = 0; i < ARRAY_SIZE(signals) && r >= 0; i++)
+                r = sd_event_add_signal(
+                        recording->event, NULL, signals[i], on_interrupt, recording);
+        return r;
+}
+
+static int recording_watch_bus(Recording *recording) {
+        const BusClient *client = recording->options->client;
+        int r;
+
+        r = sd_bus_match_signal(client->bus,
+                                &recording->stopped_match,
+                                client->destination,
+                                NULL,
+                                TRACING_SESSION_INTERFACE,
+                                "Stopped",
+                                on_stopped_signal,
+                                recording);
+        if (r < 0)
+                return r;
+        return sd_bus_match_signal(client->bus,
+                                   &recording->disconnected_match,
+                                   NULL,
+                                   "/org/freedesktop/DBus/Local",
+                                   "org.freedesktop.DBus.Local",
+                                   "Disconnected",
+                                   on_disconnected,
+                                   recording);
+}
+
+static int recording_prepare(Recording *recording) {
+        const RecordingOptions *options = recording->options;
+        int r;
+
+        r = sd_event_new(&recording->event);
+        if (r >= 0)
+                r = recording_watch_signals(recording);
+        if (r >= 0)
+                r = sd_bus_attach_event(
+                        options->client->bus, recording->event, SD_EVENT_PRIORITY_NORMAL);
+        if (r >= 0)
+                r = recording_watch_bus(recording);
+        if (r >= 0)
+                r = sd_bus_call_async(options->client->bus,
+                                      &recording->call,
+                                      options->start,
+                                      on_started,
+                                      recording,
+                                      BUS_START_TIMEOUT_USEC);
+        return r;
+}
+
+ExitStatus recording_run(RecordingResult *result, const RecordingOptions *options) {
+        _cleanup_(recording_deinit) Recording recording = { .options = options, .result = result };
+        int r;
+
+        session_info_init(&result->info);
+        progress_init(&recording.progress, options->is_quiet);
+        r = recording_prepare(&recording);
+        if (r >= 0)
+                r = sd_event_loop(recording.event);
+        if (r < 0 && recording.state != RECORDING_DONE)
+                return bus_client_say_errno(r);
+        return recording.status;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Recording: one session, from its start to the last byte
+ *
+ * Runs the event loop until the session has ended: by itself (duration, a failed output), because the command
+ * ended, or on Ctrl-C, which keeps the data. A second Ctrl-C gives up and discards it.
+ */
+
+#include <stdint.h>
+
+#include "client/bus-client.h"
+#include "client/session-info.h"
+
+typedef struct RecordingOptions {
+        const BusClient *client;
+        sd_bus_message *start;      /* the StartSession() call */
+        const char *const *command; /* or NULL */
+        const char *socket;         /* the command's $DESKTRACE_SOCKET, or NULL */
+        int ring_fd; /* read the buffers into it at the end; -1: the service streams by itself */
+        bool is_quiet;
+        bool is_detached; /* end when it runs, and leave it running */
+} RecordingOptions;
+
+typedef struct RecordingResult {
+        char *session_path;
+        SessionInfo info;   /* at the end */
+        int command_status; /* -1: no command, or not by itself */
+        bool is_started;
+        bool is_discarded; /* the user gave up */
+} RecordingResult;
+
+#define RECORDING_RESULT_INIT \
+        { .command_status = -1 }
+
+void recording_result_deinit(RecordingResult *result);
+
+/* Says what goes wrong. */
+ExitStatus recording_run(RecordingResult *result, const RecordingOptions *options);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Session info: the properties of a session object, read at once
+ */
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/bus-client.h"
+
+/* A data source in a session; state "missing" has no producer. */
+typedef struct SessionSource {
+        char *source, *producer, *state;
+        uint32_t uid, pid;
+} SessionSource;
+
+typedef struct SessionInfo {
+        uint64_t id;
+        char *name, *scope, *state, *stop_reason;
+        uint32_t owner_uid, duration_ms;
+        bool is_detached;
+        uint64_t n_bytes_written, n_bytes_output, n_chunks_lost, n_packets_lost;
+        GArray *sources; /* of SessionSource */
+} SessionInfo;
+
+void session_info_init(SessionInfo *info);
+void session_info_deinit(SessionInfo *info);
+
+/* From a reply to Properties.GetAll(); unknown properties are skipped. 0 or an errno. */
+int session_info_read(SessionInfo *info, sd_bus_message *reply);
+
+/* Asks for them. Says what is wrong. */
+ExitStatus session_info_get(SessionInfo *info, const BusClient *client, const char *path);

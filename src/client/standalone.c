@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <glib/gi18n.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "build-config.h"
+#include "client/process.h"
+#include "client/say.h"
+#include "client/standalone.h"
+#include "shared/fd.h"
+#include "shared/names.h"
+
+#define PROBES_TIMEOUT_USEC (10 * G_USEC_PER_SEC)
+#define PROBES_POLL_USEC    (20 * 1000)
+#define END_GRACE_MS        3000
+#define SOCKET_NAME         "native.sock"
+
+/* Where a program is: as the environment says, beside us in a build tree, or installed. */
+static char *program_path(const char *variable, const char *in_build, const char *installed) {
+        const char *path = g_getenv(variable);
+        g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+        g_autofree char *directory = self ? g_path_get_dirname(self) : NULL;
+        g_autofree char *built =
+                directory ? g_build_filename(directory, "..", in_build, NULL) : NULL;
+
+        if (path && *path)
+                return g_strdup(path);
+        if (built && g_file_test(built, G_FILE_TEST_IS_EXECUTABLE))
+                return g_steal_pointer(&built);
+        return g_strdup(installed);
+}
+
+static ExitStatus spawn_helper(pid_t *ret, const char *path, const char *socket, int listen_fd) {
+        const char *const argv[] = { path, "--standalone", NULL };
+        const ProcessSpec spec = {
+                .argv = argv,
+                .socket = socket,
+                .listen_fd = listen_fd,
+                .is_helper = true,
+        };
+        int r = process_spawn(ret, &spec);
+
+        if (r == 0)
+                return STATUS_OK;
+        say_error(_("cannot start %s: %s"), path, g_strerror(-r));
+        return STATUS_NO_SERVICE;
+}
+
+static int make_listener(int *ret, const char *path) {
+        _cleanup_(fd_closep) int fd = -1;
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        if (strlen(path) >= sizeof(address.sun_path))
+                return -ENAMETOOLONG;
+        strcpy(address.sun_path, path);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0)
+                return -errno;
+        if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, SOMAXCONN) < 0)
+                return -errno;
+        *ret = TAKE_FD(fd);
+        return 0;
+}
+
+static int make_directory(Standalone *standalone) {
+        standalone->directory = g_build_filename(g_get_tmp_dir(), "desktrace-XXXXXX", NULL);
+        if (!g_mkdtemp_full(standalone->directory, 0700)) {
+                int r = -errno;
+
+                g_clear_pointer(&standalone->directory, g_free);
+                return r;
+        }
+        standalone->socket = g_build_filename(standalone->directory, SOCKET_NAME, NULL);
+        return 0;
+}
+
+/* A helper that ended already; its status says more than a broken connection. */
+static bool helper_is_dead(pid_t *pid, const char *name) {
+        int status;
+
+        if (*pid <= 0 || waitpid(*pid, &status, WNOHANG) != *pid)
+                return false;
+        *pid = 0;
+        say_error(_("%s ended at once, with status %d"), name, process_exit_status(status));
+        return true;
+}
+
+/* The first call proves that somebody answers. */
+static ExitStatus connect_to_service(Standalone *standalone, BusClient *client) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r;
+
+        r = bus_client_open_socket(client, standalone->socket);
+        if (r < 0)
+                return bus_client_say_errno(r);
+        r = sd_bus_call_method(client->bus,
+                               NULL,
+                               TRACING_PATH,
+                               "org.freedesktop.DBus.Properties",
+                               "Get",
+                               &error,
+                               &reply,
+                               "ss",
+                               TRACING_MANAGER_INTERFACE,
+                               "Version");
+        if (r >= 0)
+                return STATUS_OK;
+        if (helper_is_dead(&standalone->service, "desktraced"))
+                return STATUS_NO_SERVICE;
+        return sd_bus_error_is_set(&error) ? bus_client_say_error(&error) : bus_client_say_errno(r);
+}
+
+ExitStatus standalone_start(Standalone *standalone, BusClient *client) {
+        g_autofree char *path =
+                program_path("DESKTRACE_DAEMON", "daemon/desktraced", DESKTRACED_PATH);
+        _cleanup_(fd_closep) int listen_fd = -1;
+        ExitStatus status;
+        int r;
+
+        r = make_directory(standalone);
+        if (r == 0)
+                r = make_listener(&listen_fd, standalone->socket);
+        if (r < 0) {
+                say_error(_("cannot make a socket in %s: %s"), g_get_tmp_dir(), g_strerror(-r));
+                return STATUS_FAILED;
+        }
+        status = spawn_helper(&standalone->service, path, NULL, listen_fd);
+        if (status)
+                return status;
+        listen_fd = fd_close(
+                listen_fd); /* if the service dies, connections must fail instead of waiting */
+        return connect_to_service(standalone, client);
+}
+
+static bool name_is_in(sd_bus_message *reply, const char *name) {
+        const char *source;
+        bool found = false;
+
+        sd_bus_message_rewind(reply, true);
+        if (sd_bus_message_enter_container(reply, 'a', "(saoa{sv})") < 0)
+                return false;
+        while (!found && sd_bus_message_enter_container(reply, 'r', "saoa{sv}") > 0) {
+                if (sd_bus_message_read(reply, "s", &source) < 0)
+                        return false;
+                found = streq(source, name);
+                if (sd_bus_message_skip(reply, "aoa{sv}") < 0 ||
+                    sd_bus_message_exit_container(reply) < 0)
+                        return found;
+        }
+        return found;
+}
+
+/* The first of the sources that the service does not know, or NULL. */
+static ExitStatus
+find_missing(const BusClient *client, char *const *sources, const char **ret_missing) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        ExitStatus status;
+
+        status = bus_client_call(
+                client, &reply, TRACING_PATH, TRACING_MANAGER_INTERFACE, "ListSources", NULL);
+        if (status)
+                return status;
+        *ret_missing = NULL;
+        for (; *sources && !*ret_missing; sources++)
+                if (!name_is_in(reply, *sources))
+                        *ret_missing = *sources;
+        return STATUS_OK;
+}
+
+static ExitStatus
+wait_for_sources(Standalone *standalone, const BusClient *client, char *const *sources) {
+        const gint64 deadline = g_get_monotonic_time() + PROBES_TIMEOUT_USEC;
+        const char *missing = NULL;
+
+        while (g_get_monotonic_time() < deadline) {
+                ExitStatus status = find_missing(client, sources, &missing);
+
+                if (status || !missing)
+                        return status;
+                if (helper_is_dead(&standalone->probes, "desktrace-probes"))
+                        return STATUS_NO_SERVICE;
+                g_usleep(PROBES_POLL_USEC);
+        }
+        say_error(_("desktrace-probes does not offer %s on this machine"), missing);
+        return STATUS_NOT_FOUND;
+}
+
+ExitStatus
+standalone_start_probes(Standalone *standalone, const BusClient *client, char *const *sources) {
+        g_autofree char *path =
+                program_path("DESKTRACE_PROBES", "probes/desktrace-probes", PROBES_PATH);
+        ExitStatus status;
+
+        status = spawn_helper(&standalone->probes, path, standalone->socket, -1);
+        return status ? status : wait_for_sources(standalone, client, sources);
+}
+
+void standalone_deinit(Standalone *standalone) {
+        standalone->probes = process_end(standalone->probes, END_GRACE_MS);
+        standalone->service = process_end(standalone->service, END_GRACE_MS);
+        if (standalone->socket)
+                unlink(standalone->socket);
+        if (standalone->directory)
+                rmdir(standalone->directory);
+        g_clear_pointer(&standalone->socket, g_free);
+        g_clear_pointer(&standalone->directory, g_free);
+}

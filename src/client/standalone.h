@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Standalone: a service of our own, for one recording
+ *
+ * Makes a directory that only we can enter, listens on a socket in it, and starts desktraced with that socket as
+ * systemd would, and desktrace-probes when kernel data is wanted. No bus and no systemd are needed. Both end with
+ * us, however we end.
+ */
+
+#include <sys/types.h>
+
+#include "client/bus-client.h"
+
+typedef struct Standalone {
+        char *directory;
+        char *socket;
+        pid_t service;
+        pid_t probes; /* 0: not started */
+} Standalone;
+
+/* Starts the service, and connects to it. Says what is wrong. */
+ExitStatus standalone_start(Standalone *standalone, BusClient *client);
+
+/* Starts the probes, and waits (bounded) until the service knows these data sources. Says what is wrong. */
+ExitStatus
+standalone_start_probes(Standalone *standalone, const BusClient *client, char *const *sources);
+
+/* Ends both, and removes the directory. */
+void standalone_deinit(Standalone *standalone);
