@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/macro.h"
 #include "smb/smb.h"
 
 typedef struct Fragment {
@@ -26,5 +27,34 @@ enum {
         FRAGMENT_E_ABORTED, /* the writer gave up on this packet */
 };
 
-/* The fragment at the front of `n_left` bytes, which are not 0. */
-int fragment_parse(const uint8_t *at, size_t n_left, Fragment *ret);
+/* Any size that fragment_parse() does not do itself. */
+int fragment_parse_size(const uint8_t *at,
+                        size_t n_left,
+                        uint64_t *ret_n_bytes,
+                        size_t *ret_n_size);
+
+/* The fragment at the front of `n_left` bytes, which are not 0. Inline, with the one- and two-byte
+ * sizes that most fragments have: every packet comes through here twice. */
+static inline int fragment_parse(const uint8_t *at, size_t n_left, Fragment *ret) {
+        uint64_t n_bytes = at[0];
+        size_t n_size = 1;
+        int r;
+
+        if (n_bytes >= 0x80) {
+                if (LIKELY(n_left > 1 && at[1] < 0x80)) {
+                        n_bytes = (n_bytes & 0x7f) | (uint64_t)at[1] << 7;
+                        n_size = 2;
+                } else {
+                        r = fragment_parse_size(at, n_left, &n_bytes, &n_size);
+                        if (r != 0)
+                                return r;
+                }
+        }
+        if (UNLIKELY(n_bytes > n_left - n_size))
+                return FRAGMENT_E_CORRUPT;
+
+        ret->data = at + n_size;
+        ret->n_bytes = (size_t)n_bytes;
+        ret->n_outer = n_size + (size_t)n_bytes;
+        return 0;
+}

@@ -29,11 +29,10 @@ static size_t sequence_lower_bound(const Sequence *sequence, uint32_t chunk_id) 
  * not there. */
 static size_t sequence_position(const Sequence *sequence, uint32_t chunk_id) {
         size_t n = sequence->n_records, guess;
-        uint32_t behind;
+        uint32_t behind = sequence->last_id - chunk_id;
 
-        if (n == 0)
+        if (sequence_is_next(sequence, chunk_id))
                 return n;
-        behind = sequence_at(sequence, n - 1)->chunk_id - chunk_id;
         if (behind < n) {
                 guess = n - 1 - behind;
                 if (LIKELY(sequence_at(sequence, guess)->chunk_id == chunk_id))
@@ -71,15 +70,12 @@ int sequence_reserve(Sequence *sequence) {
 
 bool sequence_has_place(const Sequence *sequence, uint32_t chunk_id) {
         size_t n = sequence->n_records;
-        uint32_t first, last;
 
         if (n == 0)
                 return true;
-        first = sequence_at(sequence, 0)->chunk_id;
-        last = sequence_at(sequence, n - 1)->chunk_id;
-        if (chunk_id_compare(chunk_id, last) > 0)
-                return chunk_id - first <= INT32_MAX;
-        if (last - chunk_id > INT32_MAX)
+        if (sequence_is_next(sequence, chunk_id))
+                return chunk_id - sequence->first_id <= INT32_MAX;
+        if (sequence->last_id - chunk_id > INT32_MAX)
                 return false;
         return n < SEQUENCE_REORDER_MAX ||
                chunk_id_compare(chunk_id,
@@ -87,9 +83,12 @@ bool sequence_has_place(const Sequence *sequence, uint32_t chunk_id) {
 }
 
 bool sequence_insert(Sequence *sequence, Record *record) {
+        bool is_next = sequence_is_next(sequence, record->chunk_id);
         size_t i = sequence->n_records++;
 
-        for (; i > 0; i--) {
+        if (is_next)
+                sequence->last_id = record->chunk_id;
+        for (; !is_next && i > 0; i--) {
                 Record *before = sequence_at(sequence, i - 1);
 
                 if (chunk_id_compare(before->chunk_id, record->chunk_id) < 0)
@@ -97,7 +96,9 @@ bool sequence_insert(Sequence *sequence, Record *record) {
                 *sequence_slot(sequence, i) = before;
         }
         *sequence_slot(sequence, i) = record;
-        return i == sequence->n_records - 1;
+        if (i == 0)
+                sequence->first_id = record->chunk_id;
+        return is_next;
 }
 
 void sequence_replace(Sequence *sequence, Record *record) {
@@ -114,5 +115,6 @@ void sequence_pop(Sequence *sequence) {
                 .chunk_id = record->chunk_id,
         };
         sequence->first = (sequence->first + 1) & (sequence->n_allocated - 1);
-        sequence->n_records--;
+        if (--sequence->n_records > 0)
+                sequence->first_id = sequence_at(sequence, 0)->chunk_id;
 }

@@ -63,6 +63,8 @@ struct Sequence {
         bool is_gone;         /* its producer is: nothing more will come */
         uint64_t paused_pass; /* the read pass in which it had to wait */
         List idle_link;       /* in SequenceTable.idle while it has no records */
+        uint32_t first_id;    /* chunk ids of the first and the last record, if there are any; */
+        uint32_t last_id;     /* kept here because the records are far away */
         Record **records;     /* ring of n_allocated (0 or a power of two) */
         size_t first;
         size_t n_records;
@@ -79,6 +81,11 @@ static inline Record *sequence_at(const Sequence *sequence, size_t i) {
 
 static inline void sequence_lose(Sequence *sequence, uint32_t reason) {
         sequence->loss |= LOSS_PRESENT | reason;
+}
+
+/* Whether the chunk comes after all that are there, as nearly every new one does. */
+static inline bool sequence_is_next(const Sequence *sequence, uint32_t chunk_id) {
+        return sequence->n_records == 0 || chunk_id_compare(chunk_id, sequence->last_id) > 0;
 }
 
 /* The record of the chunk, or NULL. */

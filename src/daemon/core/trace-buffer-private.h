@@ -55,10 +55,23 @@ static_assert(sizeof(Record) + sizeof(Record *) <= TRACE_BUFFER_RECORD_BYTES, "c
 static_assert(TRACE_BUFFER_CHUNK_BYTES_MAX <= UINT16_MAX, "sizes in Record");
 static_assert(TRACE_BUFFER_CHUNK_BYTES_MAX >= SMB_PAGE_BYTES_MAX, "every chunk fits");
 
-#define RECORD_ALIGNMENT 8
+/* Payloads begin 16 bytes into a cache line, as they do in shared memory of one chunk a page:
+ * copying is up to twice as fast when both sides lie alike. */
+#define PAYLOAD_ALIGNMENT 64
+#define PAYLOAD_SKEW      (SMB_PAGE_HEADER_BYTES + SMB_CHUNK_HEADER_BYTES)
 
 static inline size_t record_outer_bytes(size_t n_room) {
-        return ALIGN_UP(n_room, RECORD_ALIGNMENT) + TRACE_BUFFER_RECORD_BYTES;
+        return ALIGN_UP(n_room, PAYLOAD_ALIGNMENT) + TRACE_BUFFER_RECORD_BYTES;
+}
+
+/* What a chunk of so much room would take of an empty segment. */
+static inline size_t segment_bytes_needed(size_t n_room) {
+        return PAYLOAD_SKEW + record_outer_bytes(n_room);
+}
+
+static inline void slot_clear(Slot *slot) {
+        slot->n_records = 0;
+        slot->n_used = PAYLOAD_SKEW;
 }
 
 static inline Slot *trace_buffer_newest(const TraceBuffer *buffer) {

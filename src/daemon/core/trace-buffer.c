@@ -65,6 +65,7 @@ static int trace_buffer_map_slots(TraceBuffer *buffer) {
                 if (r < 0)
                         return r;
                 slot->records = buffer->records + i * per_slot;
+                slot_clear(slot);
                 list_append(&buffer->free, &slot->link);
         }
         return 0;
@@ -80,9 +81,9 @@ int trace_buffer_new(TraceBuffer **ret,
         if (n_bytes > TRACE_BUFFER_BYTES_MAX ||
             (segment_bytes == 0 && n_bytes < TRACE_BUFFER_BYTES_MIN))
                 return -EINVAL;
-        segment_bytes = (segment_bytes ? segment_bytes : segment_bytes_for(n_bytes)) &
-                        ~(size_t)(RECORD_ALIGNMENT - 1);
-        if (segment_bytes < record_outer_bytes(1) || segment_bytes > UINT32_MAX ||
+        if (segment_bytes == 0)
+                segment_bytes = segment_bytes_for(n_bytes);
+        if (segment_bytes < segment_bytes_needed(1) || segment_bytes > UINT32_MAX ||
             n_bytes / segment_bytes < 2 || n_bytes / segment_bytes > UINT16_MAX)
                 return -EINVAL;
 
@@ -216,8 +217,7 @@ static int trace_buffer_rotate(TraceBuffer *buffer) {
         if (++buffer->n_rotations % buffer->n_slots == 0)
                 buffer->stats.write_wrap_count++;
         trace_buffer_cursor_leave(buffer, slot);
-        slot->n_records = 0;
-        slot->n_used = 0;
+        slot_clear(slot);
         list_unlink(&slot->link);
         list_append(&buffer->used, &slot->link);
         return 0;
@@ -230,8 +230,7 @@ static void trace_buffer_rewind(TraceBuffer *buffer) {
 
         if (newest->n_live > 0 || newest->n_records == 0 || segment_is_shared(newest->segment))
                 return;
-        newest->n_records = 0;
-        newest->n_used = 0;
+        slot_clear(newest);
         if (buffer->cursor_slot == newest)
                 buffer->cursor_record = 0;
 }
@@ -390,7 +389,7 @@ static Record *trace_buffer_append(TraceBuffer *buffer,
                 .n_consumed = n_consumed,
                 .flags = payload->flags,
         };
-        slot->n_used += (uint32_t)ALIGN_UP(payload->n_room, RECORD_ALIGNMENT);
+        slot->n_used += (uint32_t)ALIGN_UP(payload->n_room, PAYLOAD_ALIGNMENT);
         slot->n_live++;
         buffer->n_unread += payload->n_used - n_consumed;
         buffer->stats.chunks_written++;
@@ -427,39 +426,55 @@ static void trace_buffer_insert(TraceBuffer *buffer,
                 buffer->stats.chunks_committed_out_of_order++;
 }
 
+/* Finds out what the chunk is, and makes room for it if it needs any: PUT_E_STORE. Making room may
+ * evict the chunk's own record, or later ones of its sequence, so then the question is asked once
+ * more. */
+static int trace_buffer_place(TraceBuffer *buffer,
+                              Sequence *sequence,
+                              uint32_t chunk_id,
+                              const Payload *payload,
+                              Record **ret_old,
+                              uint16_t *ret_n_consumed) {
+        int r;
+
+        for (;;) {
+                *ret_old = sequence_find(sequence, chunk_id);
+                r = *ret_old ? trace_buffer_put_again(buffer, *ret_old, payload)
+                             : trace_buffer_admit(
+                                       buffer, sequence, chunk_id, payload, ret_n_consumed);
+                if (r != PUT_E_STORE ||
+                    slot_has_room(buffer, trace_buffer_newest(buffer), payload->n_room))
+                        return r;
+
+                if (buffer->is_sealed)
+                        return trace_buffer_refuse(buffer);
+                if (segment_bytes_needed(payload->n_room) > buffer->segment_bytes)
+                        return trace_buffer_refuse_violation(buffer);
+                r = trace_buffer_rotate(buffer);
+                if (r)
+                        return r < 0 ? r : trace_buffer_refuse(buffer);
+        }
+}
+
 static int trace_buffer_store(TraceBuffer *buffer,
                               Sequence *sequence,
                               uint32_t chunk_id,
                               const Payload *payload) {
         Record *old;
-        uint16_t n_consumed;
+        uint16_t n_consumed = 0;
         int r;
 
-        if (buffer->is_sealed)
-                return trace_buffer_refuse(buffer);
-        if (record_outer_bytes(payload->n_room) > buffer->segment_bytes)
-                return trace_buffer_refuse_violation(buffer);
         r = sequence_reserve(sequence);
         if (r < 0)
                 return r;
-        if (!slot_has_room(buffer, trace_buffer_newest(buffer), payload->n_room)) {
-                r = trace_buffer_rotate(buffer);
-                if (r)
-                        return r < 0 ? r : trace_buffer_refuse(buffer);
-        }
-
-        /* Making room may have evicted the chunk's own record, or later ones of its sequence. */
-        old = sequence_find(sequence, chunk_id);
-        if (old) {
+        r = trace_buffer_place(buffer, sequence, chunk_id, payload, &old, &n_consumed);
+        if (r != PUT_E_STORE)
+                return r;
+        if (old)
                 trace_buffer_relocate(buffer, sequence, old, payload);
-                return 0;
-        }
-        r = trace_buffer_admit(buffer, sequence, chunk_id, payload, &n_consumed);
-        if (r == PUT_E_STORE) {
+        else
                 trace_buffer_insert(buffer, sequence, chunk_id, payload, n_consumed);
-                r = 0;
-        }
-        return r;
+        return 0;
 }
 
 /* Whether the chunk has a record: a sealed buffer still takes the rest of an incomplete chunk. */
@@ -474,8 +489,6 @@ trace_buffer_holds(const TraceBuffer *buffer, const ChunkOrigin *origin, uint32_
 int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const ChunkData *chunk) {
         Sequence *sequence;
         Payload payload;
-        Record *record;
-        uint16_t n_consumed;
         int r;
 
         if (buffer->is_sealed && !trace_buffer_holds(buffer, origin, chunk->chunk_id))
@@ -490,13 +503,7 @@ int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const Chunk
 
         trace_buffer_rewind(buffer);
         trace_buffer_take_payload(buffer, chunk, &payload);
-        record = sequence_find(sequence, chunk->chunk_id);
-        if (record)
-                r = trace_buffer_put_again(buffer, record, &payload);
-        else
-                r = trace_buffer_admit(buffer, sequence, chunk->chunk_id, &payload, &n_consumed);
-        return r == PUT_E_STORE ? trace_buffer_store(buffer, sequence, chunk->chunk_id, &payload)
-                                : r;
+        return trace_buffer_store(buffer, sequence, chunk->chunk_id, &payload);
 }
 
 int trace_buffer_patch(TraceBuffer *buffer,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Simulated writers against the two promises of a trace buffer: a packet comes out whole or not at all, and what is
- * missing is said on the next packet of its writer, and only then.
+ * Simulated writers against the two promises of a trace buffer: a packet comes out whole or not at
+ * all, and what is missing is said on the next packet of its writer, and only then.
  *
- * Each packet says who wrote it, its number and its length, and is filled with a pattern. The writers cut packets
- * into chunks of random sizes, leave bytes to be patched, show chunks before they are complete,
- * and deliver late and out
- * of order; reads come in between.
+ * Each packet says who wrote it, its number and its length, and is filled with a pattern. The
+ * writers cut packets into chunks of random sizes, leave bytes to be patched, show chunks before
+ * they are complete, and deliver late and out of order; reads come in between.
  */
 
 #include "core/trace-buffer.h"
@@ -102,7 +101,8 @@ static void writer_deliver(World *world, Writer *writer) {
 static void writer_patch(World *world, Writer *writer) {
         if (!writer->patch.is_due)
                 return;
-        /* A patch never overtakes its chunk. The chunk may be overwritten by now; then the read-back says so. */
+        /* A patch never overtakes its chunk. The chunk may be overwritten by now; then the read-
+         * back says so. */
         writer_deliver(world, writer);
         trace_buffer_patch(world->buffer,
                            3,

@@ -28,13 +28,13 @@ static const Script basics[] = {
                      PASS("") } },
         { "an exact fill, three times",
           .n_segments = 2,
-          .segment_bytes = 512,
-          .steps = { PUT(1, 0, 0, "a470"),
-                     PUT(1, 1, 0, "b470"),
-                     PUT(1, 2, 0, "c470"),
-                     PUT(1, 3, 0, "d470"),
+          .segment_bytes = 504,
+          .steps = { PUT(1, 0, 0, "a446"),
+                     PUT(1, 1, 0, "b446"),
+                     PUT(1, 2, 0, "c446"),
+                     PUT(1, 3, 0, "d446"),
                      STAT(padding_bytes_written, 0),
-                     PASS("1:c470/65 1:d470") } },
+                     PASS("1:c446/65 1:d446") } },
 };
 SCRIPT_TEST(test_packets_come_back_in_buffer_order, basics)
 
@@ -309,7 +309,7 @@ static const Script losses[] = {
                      PUT(1, 3, 0, "d400"),
                      PASS("1:c400/65 1:d400"),
                      STAT(chunks_overwritten, 2),
-                     STAT(bytes_overwritten, 896) } },
+                     STAT(bytes_overwritten, 976) } },
         { "a sequence of which everything was evicted remembers its place",
           .n_segments = 2,
           .segment_bytes = 512,
