@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The trace buffer: chunks in, packets out, patches by position. */
+
+#include <string.h>
+
+#include "bench.h"
+#include "core/trace-buffer.h"
+#include "shared/macro.h"
+
+#define BUFFER_BYTES  (64u << 20)
+#define CHUNK_BYTES   4080 /* payload of a 4 KiB page with one chunk, behind its headers */
+#define HEADER_BYTES  16
+#define N_CHUNKS      (BUFFER_BYTES / 4096)
+#define SOURCE_CHUNKS 256 /* 1 MiB of shared memory, as a producer has it */
+#define N_PATCHES     1000000
+
+typedef struct Bench {
+        uint8_t *source;
+        uint8_t *target;
+        TraceBuffer *buffer;
+        uint32_t next_id;
+        uint16_t n_fragments;
+        uint32_t patch_back; /* chunks behind the newest */
+} Bench;
+
+static uint8_t *new_pages(size_t n_bytes) {
+        uint8_t *pages = aligned_alloc(4096, n_bytes);
+
+        if (!pages)
+                abort();
+        memset(pages, 0, n_bytes);
+        return pages;
+}
+
+static inline uint8_t *source_chunk(const Bench *bench, size_t i) {
+        return bench->source + i % SOURCE_CHUNKS * 4096 + HEADER_BYTES;
+}
+
+static void run_memcpy(void *userdata) {
+        Bench *bench = userdata;
+
+        for (size_t i = 0; i < N_CHUNKS; i++) {
+                memcpy(bench->target + i * 4096 + HEADER_BYTES,
+                       source_chunk(bench, i),
+                       CHUNK_BYTES);
+                bench_use(bench->target);
+        }
+}
+
+static void run_put(void *userdata) {
+        Bench *bench = userdata;
+        ChunkOrigin origin = { .producer_id = 1, .writer_id = 1 };
+
+        for (size_t i = 0; i < N_CHUNKS; i++) {
+                ChunkData chunk = {
+                        .chunk_id = bench->next_id++,
+                        .n_fragments = bench->n_fragments,
+                        .complete = true,
+                        .payload = source_chunk(bench, i),
+                        .n_payload = CHUNK_BYTES,
+                };
+
+                if (trace_buffer_put(bench->buffer, &origin, &chunk) != 0)
+                        abort();
+        }
+}
+
+/* Fills each chunk with packets of n_packet bytes. */
+static void bench_set_packets(Bench *bench, size_t n_packet) {
+        bench->n_fragments = (uint16_t)(CHUNK_BYTES / (n_packet + 2));
+        for (size_t i = 0; i < SOURCE_CHUNKS; i++)
+                for (size_t f = 0; f < bench->n_fragments; f++) {
+                        uint8_t *at = source_chunk(bench, i) + f * (n_packet + 2);
+
+                        at[0] = (uint8_t)(n_packet | 0x80);
+                        at[1] = (uint8_t)(n_packet >> 7);
+                        memset(at + 2, (int)f, n_packet);
+                }
+}
+
+static void run_read(void *userdata) {
+        Bench *bench = userdata;
+        TracePacket packet;
+
+        trace_buffer_begin_read(bench->buffer);
+        while (trace_buffer_read(bench->buffer, &packet) == 0)
+                bench_use(packet.slices);
+}
+
+typedef struct Figures {
+        uint64_t memcpy_ns, write_ns, read_ns;
+} Figures;
+
+/* One after the other, so that a busy machine slows all of them down. What is read is what was
+ * written before. */
+static Figures measure(Bench *bench, size_t n_packet) {
+        Figures best = { UINT64_MAX, UINT64_MAX, UINT64_MAX };
+
+        bench_set_packets(bench, n_packet);
+        run_put(bench);
+        run_read(bench);
+        for (unsigned i = 0; i < BENCH_RUNS; i++) {
+                uint64_t memcpy_ns = bench_run_ns(run_memcpy, bench);
+                uint64_t write_ns, read_ns;
+
+                run_put(bench);
+                write_ns = bench_run_ns(run_put, bench);
+                read_ns = bench_run_ns(run_read, bench);
+                best.memcpy_ns = MIN(best.memcpy_ns, memcpy_ns);
+                best.write_ns = MIN(best.write_ns, write_ns);
+                best.read_ns = MIN(best.read_ns, read_ns);
+        }
+        return best;
+}
+
+static bool report(Bench *bench, size_t n_packet, double write_at_least) {
+        Figures figures = measure(bench, n_packet);
+        char what[64];
+        bool ok = true;
+
+        snprintf(what, sizeof(what), "write 4 KiB chunks of %zu B packets", n_packet);
+        ok &= bench_report_ratio(
+                what, (double)figures.memcpy_ns / (double)figures.write_ns, write_at_least);
+        snprintf(what, sizeof(what), "read %zu B packets", n_packet);
+        if (n_packet >= 500)
+                return ok & bench_report_ratio(
+                                    what, (double)figures.memcpy_ns / (double)figures.read_ns, 0.5);
+        /* It is their number that counts, not their bytes. */
+        return ok &
+               bench_report_ns(
+                       what, (double)figures.read_ns / ((double)N_CHUNKS * bench->n_fragments), 30);
+}
+
+static void run_patch(void *userdata) {
+        Bench *bench = userdata;
+        static const uint8_t data[4] = { 1, 2, 3, 4 };
+
+        for (size_t i = 0; i < N_PATCHES; i++)
+                if (trace_buffer_patch(bench->buffer,
+                                       1,
+                                       1,
+                                       bench->next_id - 1 - bench->patch_back,
+                                       100,
+                                       data,
+                                       true) != 0)
+                        abort();
+}
+
+static bool report_patch(Bench *bench, const char *what, uint32_t patch_back) {
+        bench->patch_back = patch_back;
+        return bench_report_ns(what, bench_best_ns(run_patch, bench) / N_PATCHES, 10);
+}
+
+int main(void) {
+        Bench bench = {
+                .source = new_pages(SOURCE_CHUNKS * 4096),
+                .target = new_pages(BUFFER_BYTES),
+        };
+        bool ok = true;
+
+        if (trace_buffer_new(&bench.buffer, BUFFER_BYTES, 0, TRACE_BUFFER_RING) < 0)
+                abort();
+        ok &= report(&bench, 4078, 0.8);
+        ok &= report(&bench, 500, 0.6);
+        ok &= report(&bench, 60, 0.3);
+
+        run_put(&bench);
+        ok &= report_patch(&bench, "patch the newest chunk", 0);
+        ok &= report_patch(&bench, "patch a chunk half way back", N_CHUNKS / 2);
+        ok &= report_patch(&bench, "patch the oldest chunk", N_CHUNKS - N_CHUNKS / 8);
+
+        trace_buffer_free(bench.buffer);
+        free(bench.source);
+        free(bench.target);
+        return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
