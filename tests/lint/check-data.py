@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Files that other programs read: XML is well-formed, and every name in it is one of names.h.
+"""Files that others read: XML is well-formed, every name in it is one of names.h, and the page of
+environment variables has them all.
 
 Usage: check-data.py SOURCE-ROOT
 """
@@ -14,6 +15,7 @@ import tap
 
 NAMES = "src/shared/names.h"
 INTERFACES = "data/dbus/org.desktrace.Tracing1.xml"
+ENVIRONMENT = "docs/ENVIRONMENT.md"
 OWNER = "org.freedesktop.policykit.owner"
 BASIC_TYPES = "ybnqiuxtdhsogv"
 
@@ -92,6 +94,22 @@ def check_actions(top):
         yield f"{name} is not in {NAMES}"
 
 
+def environment(top):
+    """Every variable that the code looks at: a string in a getenv(), or with our prefix."""
+    for path in tap.tree(top):
+        if path.startswith(("src/", "examples/")) and path.endswith((".c", ".h")):
+            text = tap.read(top, path)
+            yield from re.findall(r'getenv\("(\w+)"\)', text)
+            yield from re.findall(r'"(DESKTRACE_[A-Z_]+)"', text)
+
+
+def check_environment(top):
+    read = set(environment(top))
+    told = set(re.findall(r"^\| `(\w+)` \|", tap.read(top, ENVIRONMENT), re.M))
+    yield from sorted(f"{name} is not in {ENVIRONMENT}" for name in read - told)
+    yield from sorted(f"{name} is read by nobody" for name in told - read)
+
+
 def main():
     top = sys.argv[1]
     out = tap.Tap()
@@ -104,6 +122,7 @@ def main():
     out.check("the interfaces are those of names.h", check_interfaces(top))
     if policies(top):
         out.check("polkit's actions are those of names.h, and say whose they are", check_actions(top))
+    out.check("every environment variable is documented, and no other", check_environment(top))
     out.done()
 
 

@@ -31,10 +31,11 @@
 extern "C" {
 #endif
 
-typedef struct dt_source dt_source;     /* a registered data source; lives until dt_source_unregister() */
+typedef struct dt_source
+        dt_source; /* a registered data source; lives until dt_source_unregister() */
 typedef struct dt_instance dt_instance; /* one recording session's use of it */
 typedef struct dt_reply dt_reply;       /* an answer that the service waits for */
-typedef struct dt_writer dt_writer;     /* one thread's stream of packets into one session's buffer */
+typedef struct dt_writer dt_writer; /* one thread's stream of packets into one session's buffer */
 
 /*
  * Life of an instance: setup, start, any number of flush and clear_incremental_state, stop. After stop has
@@ -43,7 +44,10 @@ typedef struct dt_writer dt_writer;     /* one thread's stream of packets into o
 typedef struct dt_source_ops {
         /* `config` is a serialized perfetto.protos.DataSourceConfig, valid during the call. Returning a text refuses
          * the instance and is told to the session's owner; NULL accepts. Must not be NULL itself. */
-        const char *(*setup)(dt_instance *instance, const void *config, size_t n_config, void *userdata);
+        const char *(*setup)(dt_instance *instance,
+                             const void *config,
+                             size_t n_config,
+                             void *userdata);
 
         /* Each may be NULL: answered at once. */
         void (*start)(dt_instance *instance, dt_reply *reply, void *userdata);
@@ -57,10 +61,12 @@ typedef struct dt_source_ops {
 } dt_source_ops;
 
 typedef struct dt_source_options {
-        const void *descriptor; /* serialized perfetto.protos.DataSourceDescriptor, or NULL for only the name */
+        const void *
+                descriptor; /* serialized perfetto.protos.DataSourceDescriptor, or NULL for only the name */
         size_t n_descriptor;
         bool no_flush; /* every packet is written as soon as it exists: never asked to flush */
-        const char *const *categories; /* NULL-terminated names, for people to choose from; or NULL */
+        const char *const
+                *categories; /* NULL-terminated names, for people to choose from; or NULL */
 } dt_source_options;
 
 /* What the service calls this program; default: its short name. Shared memory sizes are hints for the service,
@@ -69,8 +75,11 @@ int dt_set_producer(const char *name, size_t shared_memory_bytes, size_t page_by
 
 /* Offers a data source from now on. Thread-safe. `name` and options are copied, ops are not.
  * 0, -EEXIST, -EINVAL (no name, or no setup), -ENOMEM, -ECANCELED, or an errno of starting the thread. */
-int dt_source_register(dt_source **ret, const char *name, const dt_source_options *options,
-                       const dt_source_ops *ops, void *userdata);
+int dt_source_register(dt_source **ret,
+                       const char *name,
+                       const dt_source_options *options,
+                       const dt_source_ops *ops,
+                       void *userdata);
 
 /* Offers it with other options from now on, and tells the service; what records goes on. Thread-safe. 0 or -ENOMEM. */
 int dt_source_update(dt_source *source, const dt_source_options *options);
