@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "probes/ftrace/ftrace-probe.h"
+#include "probes/probe.h"
+#include "probes/proc/process-stats-probe.h"
+#include "probes/proc/sys-stats-probe.h"
+
+const ProbeOps *const probes[] = {
+        &ftrace_probe_ops,
+        &process_stats_probe_ops,
+        &sys_stats_probe_ops,
+};
+
+const size_t n_probes = ARRAY_SIZE(probes);

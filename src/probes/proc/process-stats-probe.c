@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "probes/proc/process-stats-probe.h"
+#include "probes/proc/process-tree.h"
+
+enum {
+        STATS_PROCESS = 1,
+        STATS_COLLECTION_END = 2,
+        PROCESS_PID = 1,
+};
+
+/* Kernel threads have no memory to poll, and are passed over; but a pid may come to be somebody else's. */
+#define KTHREAD_RECHECK_POLLS 16
+
+typedef Perfetto__Protos__ProcessStatsConfig ProcessStatsConfig;
+
+typedef struct ProcessStats {
+        PacketWriter packets;
+        ProcDir proc;
+        TaskTable tasks;
+        ProcessTree tree;
+        SessionLink *link;
+        uint64_t poll_period_ns; /* 0: off */
+        uint64_t n_cache_polls;  /* after so many polls all counters are written again; 0: never */
+        bool scan_all, smaps, runtime;
+        bool scan_is_due;
+        bool recording; /* from the first poll until stop: only then packets may be written */
+        uint32_t n_polls;
+        uint64_t ns_per_tick;
+
+        WireWriter *wire; /* the ProcessStats packet at hand, or NULL */
+        size_t begin;
+} ProcessStats;
+
+static void *process_stats_free(void *userdata) {
+        ProcessStats *stats = userdata;
+
+        if (!stats)
+                return NULL;
+        session_link_unwatch(stats->link, stats);
+        session_link_unref(stats->link);
+        task_table_deinit(&stats->tasks);
+        proc_dir_close(&stats->proc);
+        packet_writer_deinit(&stats->packets);
+        free(stats);
+        return NULL;
+}
+
+static void process_stats_freep(ProcessStats **stats) {
+        process_stats_free(*stats);
+}
+
+/* Threads that linux.ftrace met in its last drain. */
+static void resolve_threads(SessionLink *link, void *userdata) {
+        ProcessStats *stats = userdata;
+
+        if (!stats->recording)
+                return; /* not yet: then they stay fresh */
+        process_tree_begin(&stats->tree, probe_now_ns());
+        for (size_t i = 0; i < link->pids.n_fresh; i++)
+                process_tree_add_thread(&stats->tree, link->pids.fresh[i]);
+        process_tree_end(&stats->tree);
+        pid_set_clear_fresh(&link->pids);
+}
+
+static bool has_quirk(const ProcessStatsConfig *config,
+                      Perfetto__Protos__ProcessStatsConfig__Quirks quirk) {
+        for (size_t i = 0; i < config->n_quirks; i++)
+                if (config->quirks[i] == quirk)
+                        return true;
+        return false;
+}
+
+static void stats_configure(ProcessStats *stats, const ProcessStatsConfig *config) {
+        uint32_t poll_ms = config->proc_stats_poll_ms;
+
+        if (poll_ms > 0)
+                poll_ms = MAX(poll_ms, (uint32_t)PROCESS_POLL_MS_MIN);
+        stats->poll_period_ns = poll_ms * PROBE_NS_PER_MS;
+        if (poll_ms > 0 && config->proc_stats_cache_ttl_ms > 0)
+                stats->n_cache_polls = MAX(config->proc_stats_cache_ttl_ms / poll_ms, 1u);
+        stats->scan_all = config->scan_all_processes_on_start;
+        stats->scan_is_due = stats->scan_all;
+        stats->smaps = config->scan_smaps_rollup;
+        stats->runtime = config->record_process_runtime;
+        stats->ns_per_tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+        stats->tree = (ProcessTree){
+                .packets = &stats->packets,
+                .proc = &stats->proc,
+                .tasks = &stats->tasks,
+                .thread_names = config->record_thread_names,
+        };
+}
+
+static int process_stats_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
+        static const ProcessStatsConfig defaults = PERFETTO__PROTOS__PROCESS_STATS_CONFIG__INIT;
+        const ProcessStatsConfig *config = setup->config->process_stats_config ?: &defaults;
+        _cleanup_(process_stats_freep) ProcessStats *stats = NULL;
+        int r;
+
+        stats = calloc(1, sizeof(*stats));
+        if (!stats)
+                return -ENOMEM;
+        stats->proc.fd = -1;
+        stats->link = session_link_ref(setup->link);
+        packet_writer_init(&stats->packets, setup->sink);
+        stats_configure(stats, config);
+        r = proc_dir_open(&stats->proc, "/proc");
+        if (r < 0)
+                return probe_refuse(
+                        ret_error, "linux.process_stats: cannot open /proc: %s", strerror(-r));
+        if (!has_quirk(config, PERFETTO__PROTOS__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND))
+                session_link_watch(stats->link, resolve_threads, stats);
+        *ret = TAKE(stats);
+        return 0;
+}
+
+static void scan_all(ProcessStats *stats, uint64_t now_ns) {
+        ProcWalk walk;
+        pid_t pid;
+
+        process_tree_begin(&stats->tree, now_ns);
+        proc_walk_begin(&walk, &stats->proc, 0);
+        while ((pid = proc_walk_next(&walk)))
+                process_tree_add_with_threads(&stats->tree, pid);
+        proc_walk_end(&walk);
+        process_tree_end(&stats->tree);
+}
+
+/* What there is to know about the memory of a process; false when it is gone. */
+static bool read_counters(ProcessStats *stats, pid_t pid, ProcessCounters *ret) {
+        const char *text = proc_dir_read(&stats->proc, pid, "status", NULL);
+        ProcessStatus status;
+        ProcessTimes times;
+
+        if (!text || !process_status_parse(&status, text))
+                return false;
+        *ret = status.counters;
+        text = proc_dir_read(&stats->proc, pid, "oom_score_adj", NULL);
+        if (text)
+                process_counters_set(ret, PROCESS_OOM_SCORE_ADJ, strtol(text, NULL, 10));
+        text = stats->smaps ? proc_dir_read(&stats->proc, pid, "smaps_rollup", NULL) : NULL;
+        if (text)
+                process_smaps_parse(ret, text);
+        text = stats->runtime ? proc_dir_read(&stats->proc, pid, "stat", NULL) : NULL;
+        if (text && process_times_parse(&times, text)) {
+                process_counters_set(ret,
+                                     PROCESS_RUNTIME_USER,
+                                     (int64_t)(times.user_ticks * stats->ns_per_tick));
+                process_counters_set(ret,
+                                     PROCESS_RUNTIME_KERNEL,
+                                     (int64_t)(times.kernel_ticks * stats->ns_per_tick));
+        }
+        return true;
+}
+
+static void stats_packet_end(ProcessStats *stats) {
+        if (!stats->wire)
+                return;
+        wire_put_uint(stats->wire, STATS_COLLECTION_END, probe_now_ns());
+        wire_end(stats->wire, stats->begin);
+        stats->wire = NULL;
+        /* Only changes are written: what a dropped packet said must be said again. */
+        if (packet_end(&stats->packets) < 0)
+                task_table_forget_counters(&stats->tasks);
+}
+
+static WireWriter *stats_packet(ProcessStats *stats, uint64_t now_ns) {
+        if (stats->wire && wire_writer_size(stats->wire) >= PROCESS_STATS_BYTES_MAX)
+                stats_packet_end(stats);
+        if (!stats->wire) {
+                stats->wire = packet_begin(&stats->packets);
+                wire_put_uint(stats->wire, PACKET_TIMESTAMP, now_ns);
+                stats->begin = wire_begin(stats->wire, PACKET_PROCESS_STATS);
+        }
+        return stats->wire;
+}
+
+static bool is_changed(const Task *task, const ProcessCounters *now, ProcessCounter i) {
+        return now->known & 1u << i &&
+               (!(task->counters.known & 1u << i) || task->counters.values[i] != now->values[i]);
+}
+
+static void
+put_counters(ProcessStats *stats, Task *task, const ProcessCounters *now, uint64_t now_ns) {
+        bool any = false;
+        WireWriter *wire;
+        size_t begin;
+
+        for (ProcessCounter i = 0; i < _PROCESS_COUNTER_N; i++)
+                any = any || is_changed(task, now, i);
+        if (!any)
+                return;
+        wire = stats_packet(stats, now_ns);
+        begin = wire_begin(wire, STATS_PROCESS);
+        wire_put_int(wire, PROCESS_PID, task->tid);
+        for (ProcessCounter i = 0; i < _PROCESS_COUNTER_N; i++)
+                if (is_changed(task, now, i))
+                        wire_put_int(wire, process_counter_field(i), now->values[i]);
+        wire_end(wire, begin);
+        task->counters = *now;
+}
+
+/* Processes are written to the tree first, as both use the one packet memory. */
+static void poll_tree(ProcessStats *stats, uint64_t now_ns) {
+        bool recheck = stats->n_polls % KTHREAD_RECHECK_POLLS == 0;
+        ProcWalk walk;
+        pid_t pid;
+
+        process_tree_begin(&stats->tree, now_ns);
+        proc_walk_begin(&walk, &stats->proc, 0);
+        while ((pid = proc_walk_next(&walk))) {
+                Task *task = task_table_find(&stats->tasks, pid);
+
+                if (!task || !task->is_kthread || recheck)
+                        task = process_tree_add_process(&stats->tree, pid);
+                if (task)
+                        task->seen = stats->n_polls;
+        }
+        proc_walk_end(&walk);
+        process_tree_end(&stats->tree);
+        task_table_prune(&stats->tasks, stats->n_polls);
+}
+
+static void poll_counters(ProcessStats *stats, uint64_t now_ns) {
+        for (size_t i = 0; i < stats->tasks.n_slots; i++) {
+                Task *task = &stats->tasks.slots[i];
+                ProcessCounters now;
+
+                if (task->tid > 0 && task->tid == task->tgid && !task->is_kthread &&
+                    read_counters(stats, task->tid, &now))
+                        put_counters(stats, task, &now, now_ns);
+        }
+        stats_packet_end(stats);
+}
+
+static uint64_t process_stats_poll(void *userdata, uint64_t now_ns) {
+        ProcessStats *stats = userdata;
+
+        if (stats->scan_is_due)
+                scan_all(stats, now_ns);
+        stats->scan_is_due = false;
+        if (!stats->recording) {
+                stats->recording = true;
+                session_link_notify(stats->link); /* whom linux.ftrace met before */
+        }
+        if (stats->poll_period_ns == 0)
+                return PROBE_NEVER;
+        if (stats->n_cache_polls > 0 && stats->n_polls % stats->n_cache_polls == 0)
+                task_table_forget_counters(&stats->tasks);
+        stats->n_polls++;
+        poll_tree(stats, now_ns);
+        poll_counters(stats, now_ns);
+        return probe_next_on_grid(now_ns, stats->poll_period_ns);
+}
+
+static void process_stats_stop(void *userdata, uint64_t now_ns) {
+        ProcessStats *stats = userdata;
+
+        if (stats->poll_period_ns > 0)
+                process_stats_poll(stats, now_ns);
+        stats->recording = false;
+}
+
+/* All is forgotten, and written again: the tree at the next poll, threads when they are met again. */
+static void process_stats_clear(void *userdata) {
+        ProcessStats *stats = userdata;
+
+        task_table_clear(&stats->tasks);
+        pid_set_clear(&stats->link->pids);
+        stats->tree.says_cleared = true;
+        if (stats->recording && stats->scan_all)
+                scan_all(stats, probe_now_ns());
+}
+
+const ProbeOps process_stats_probe_ops = {
+        .name = "linux.process_stats",
+        .setup = process_stats_setup,
+        .poll = process_stats_poll,
+        .stop = process_stats_stop,
+        .clear_incremental_state = process_stats_clear,
+        .free = process_stats_free,
+};
