@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The lock guards the queue and `closing`. Once `closing` is set the loop does not run any more, and requests are
+ * carried out by whoever makes them, under the lock.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "desktrace/source.h"
+#include "probes/host.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+
+#define HOST_MEMORY_BYTES \
+        (4u << 20) /* shared with the service: a drain of many CPUs comes at once */
+#define HOST_PAGE_BYTES  (32u << 10) /* one chunk each: a bundle needs few fragments */
+#define HOST_ERROR_BYTES 1024        /* of a text that tells why an instance cannot record */
+
+#define NS_PER_US 1000u
+
+enum {
+        DESCRIPTOR_NAME = 1,
+        DESCRIPTOR_NOTIFIES_STOP = 2,
+        DESCRIPTOR_NOTIFIES_START = 3,
+        DESCRIPTOR_CLEARS_STATE = 4,
+        DESCRIPTOR_BYTES = 128,
+};
+
+typedef struct HostInstance {
+        List instances;
+        Host *host;
+        const ProbeOps *ops;
+        void *probe;
+        dt_instance *dt;
+        dt_writer *writer; /* NULL before start */
+        PacketSink sink;
+        SessionLink *link;
+        sd_event_source *timer;
+} HostInstance;
+
+/* One callback of the library, in the order of ProbeOps. */
+typedef enum RequestKind {
+        REQUEST_SETUP,
+        REQUEST_START,
+        REQUEST_FLUSH,
+        REQUEST_STOP,
+        REQUEST_CLEAR,
+        REQUEST_GONE,
+} RequestKind;
+
+typedef struct Request {
+        List requests;
+        RequestKind kind;
+        dt_instance *dt;
+        dt_reply *reply;     /* start, flush, stop */
+        const ProbeOps *ops; /* setup */
+        const void *config;  /* setup */
+        size_t n_config;     /* setup */
+        bool is_waited_for;  /* on the stack of the library's thread; else on the heap */
+        bool done;           /* under the lock */
+        char *error;         /* why setup was refused */
+} Request;
+
+/* What a data source's callbacks get. */
+typedef struct HostSource {
+        Host *host;
+        const ProbeOps *ops;
+        dt_source *dt;
+} HostSource;
+
+struct Host {
+        sd_event *event;
+        sd_event_source *wake;
+        int wake_fd;
+        HostBusy *busy;
+        void *userdata;
+        HostSource *sources;
+        List instances;
+        size_t n_instances;
+        List links;
+
+        pthread_mutex_t lock;
+        pthread_cond_t done;
+        List requests;
+        bool closing;
+};
+
+/*
+ * Instances: on the loop
+ */
+
+static int sink_write(PacketSink *sink, const void *packet, size_t n_bytes) {
+        HostInstance *instance = container_of(sink, HostInstance, sink);
+
+        return instance->writer ? dt_writer_write(instance->writer, packet, n_bytes) : -ESHUTDOWN;
+}
+
+static HostInstance *instance_free(HostInstance *instance) {
+        if (!instance)
+                return NULL;
+        sd_event_source_disable_unref(instance->timer);
+        instance->ops->free(instance->probe);
+        dt_writer_free(instance->writer);
+        session_link_unref(instance->link);
+        list_unlink(&instance->instances);
+        free(instance);
+        return NULL;
+}
+DEFINE_CLEANUP(HostInstance *, instance_free)
+
+static void host_count(Host *host, int difference) {
+        bool was_busy = host->n_instances > 0;
+
+        host->n_instances += (size_t)difference;
+        if (was_busy != (host->n_instances > 0) && !host->closing)
+                host->busy(host->userdata, host->n_instances > 0);
+}
+
+/* A poll, now, and the timer for the next one. */
+static void instance_poll(HostInstance *instance) {
+        uint64_t next_ns = instance->ops->poll(instance->probe, probe_now_ns());
+
+        if (next_ns == PROBE_NEVER) {
+                sd_event_source_set_enabled(instance->timer, SD_EVENT_OFF);
+                return;
+        }
+        sd_event_source_set_time(instance->timer, (next_ns + NS_PER_US - 1) / NS_PER_US);
+        sd_event_source_set_enabled(instance->timer, SD_EVENT_ONESHOT);
+}
+
+static int on_timer(sd_event_source *source, uint64_t due_us, void *userdata) {
+        instance_poll(userdata);
+        return 0;
+}
+
+static int instance_new(HostInstance **ret,
+                        Host *host,
+                        const Request *request,
+                        const DataSourceConfig *config) {
+        _cleanup_(instance_freep) HostInstance *instance = calloc(1, sizeof(*instance));
+        int r;
+
+        if (!instance)
+                return -ENOMEM;
+        *instance = (HostInstance){
+                .host = host,
+                .ops = request->ops,
+                .dt = request->dt,
+                .sink = { .write = sink_write },
+        };
+        list_init(&instance->instances);
+        r = session_link_get(&instance->link, &host->links, config->tracing_session_id);
+        if (r < 0)
+                return r;
+        /* An accuracy of 1 µs: samples are promised to be on their grid. */
+        r = sd_event_add_time(
+                host->event, &instance->timer, CLOCK_BOOTTIME, 0, 1, on_timer, instance);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(instance->timer, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        *ret = TAKE(instance);
+        return 0;
+}
+
+static int instance_setup(Host *host, Request *request, const DataSourceConfig *config) {
+        _cleanup_(instance_freep) HostInstance *instance = NULL;
+        ProbeSetup setup = { .config = config };
+        int r;
+
+        if (host->n_instances >= HOST_INSTANCES_MAX)
+                return probe_refuse(
+                        &request->error,
+                        "%d data sources record already, which is the limit; stop a session",
+                        HOST_INSTANCES_MAX);
+        r = instance_new(&instance, host, request, config);
+        if (r < 0)
+                return r;
+        setup.sink = &instance->sink;
+        setup.link = instance->link;
+        r = request->ops->setup(&instance->probe, &setup, &request->error);
+        if (r != 0)
+                return r;
+        dt_instance_set_userdata(request->dt, instance);
+        list_append(&host->instances, &instance->instances);
+        instance = NULL;
+        host_count(host, 1);
+        return 0;
+}
+
+static int request_setup(Host *host, Request *request) {
+        DataSourceConfig *config;
+        int r;
+
+        config = perfetto__protos__data_source_config__unpack(
+                NULL, request->n_config, request->config);
+        if (!config)
+                return probe_refuse(&request->error, "the data source's config cannot be decoded");
+        r = instance_setup(host, request, config);
+        perfetto__protos__data_source_config__free_unpacked(config, NULL);
+        return r;
+}
+
+static int instance_start(HostInstance *instance, char **ret_error) {
+        int r;
+
+        r = dt_writer_new(&instance->writer, instance->dt, DT_FULL_STALL);
+        if (r == 0 && instance->ops->start)
+                r = instance->ops->start(instance->probe, ret_error);
+        if (r == 0)
+                instance_poll(instance);
+        return r;
+}
+
+static void instance_stop(HostInstance *instance) {
+        sd_event_source_set_enabled(instance->timer, SD_EVENT_OFF);
+        if (instance->writer && instance->ops->stop)
+                instance->ops->stop(instance->probe, probe_now_ns());
+}
+
+/*
+ * Requests: on the loop, or when closing on the library's thread
+ */
+
+static int request_run_on(Host *host, Request *request, HostInstance *instance) {
+        switch (request->kind) {
+        case REQUEST_START:
+                return instance_start(instance, &request->error);
+        case REQUEST_FLUSH:
+                if (instance->writer && instance->ops->flush)
+                        instance->ops->flush(instance->probe, probe_now_ns());
+                return 0;
+        case REQUEST_STOP:
+                instance_stop(instance);
+                return 0;
+        case REQUEST_CLEAR:
+                if (instance->ops->clear_incremental_state)
+                        instance->ops->clear_incremental_state(instance->probe);
+                return 0;
+        default:
+                instance_free(instance);
+                host_count(host, -1);
+                return 0;
+        }
+}
+
+/* Carries out; *request->error is set when it failed. */
+static void request_run(Host *host, Request *request) {
+        HostInstance *instance = dt_instance_get_userdata(request->dt);
+        int r = 0;
+
+        if (request->kind == REQUEST_SETUP)
+                r = request_setup(host, request);
+        else if (instance)
+                r = request_run_on(host, request, instance);
+        if (r < 0 && !request->error &&
+            asprintf(&request->error, "out of resources: %s", strerror(-r)) < 0)
+                request->error = NULL;
+        if (r != 0)
+                log_info("refused: %s", request->error ?: strerror(ENOMEM));
+        if (request->reply)
+                dt_reply_done(request->reply, r == 0 ? NULL : request->error ?: strerror(ENOMEM));
+}
+
+static void request_finish(Host *host, Request *request) {
+        request_run(host, request);
+        if (!request->is_waited_for) {
+                free(request->error);
+                free(request);
+        }
+}
+
+static Request *host_take(Host *host) {
+        Request *request;
+
+        pthread_mutex_lock(&host->lock);
+        request = list_first(&host->requests, Request, requests);
+        if (request)
+                list_unlink(&request->requests);
+        pthread_mutex_unlock(&host->lock);
+        return request;
+}
+
+static void host_run_queue(Host *host) {
+        Request *request;
+
+        while ((request = host_take(host))) {
+                bool is_waited_for = request->is_waited_for;
+
+                request_finish(host, request);
+                if (!is_waited_for)
+                        continue;
+                pthread_mutex_lock(&host->lock);
+                request->done = true;
+                pthread_cond_broadcast(&host->done);
+                pthread_mutex_unlock(&host->lock);
+        }
+}
+
+static int on_wake(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        uint64_t n;
+
+        if (read(fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+                return -errno;
+        host_run_queue(userdata);
+        return 0;
+}
+
+/*
+ * Callbacks: on the library's thread
+ */
+
+/* Puts a request into the queue, and waits for it if it is one that is waited for. The loop comes by between any two
+ * polls, each of which ends by itself, so the wait is as bounded as they are. */
+static void host_request(Host *host, Request *request) {
+        uint64_t one = 1;
+
+        pthread_mutex_lock(&host->lock);
+        if (host->closing) {
+                request_finish(host, request);
+                pthread_mutex_unlock(&host->lock);
+                return;
+        }
+        list_append(&host->requests, &request->requests);
+        if (write(host->wake_fd, &one, sizeof(one)) < 0)
+                log_error("cannot wake the loop: %s", strerror(errno));
+        while (request->is_waited_for && !request->done)
+                pthread_cond_wait(&host->done, &host->lock);
+        pthread_mutex_unlock(&host->lock);
+}
+
+static const char *
+callback_setup(dt_instance *dt, const void *config, size_t n_config, void *userdata) {
+        static char text[HOST_ERROR_BYTES]; /* there is one such thread */
+        HostSource *source = userdata;
+        Request request = {
+                .kind = REQUEST_SETUP,
+                .dt = dt,
+                .ops = source->ops,
+                .config = config,
+                .n_config = n_config,
+                .is_waited_for = true,
+        };
+
+        host_request(source->host, &request);
+        if (dt_instance_get_userdata(dt))
+                return NULL;
+        snprintf(text, sizeof(text), "%s", request.error ?: "out of memory");
+        free(request.error);
+        return text;
+}
+
+static void callback_gone(dt_instance *dt, void *userdata) {
+        HostSource *source = userdata;
+        Request request = { .kind = REQUEST_GONE, .dt = dt, .is_waited_for = true };
+
+        host_request(source->host, &request);
+}
+
+static void post(HostSource *source, RequestKind kind, dt_instance *dt, dt_reply *reply) {
+        Request *request = malloc(sizeof(*request));
+
+        if (!request) {
+                if (reply)
+                        dt_reply_done(reply, strerror(ENOMEM));
+                return;
+        }
+        *request = (Request){ .kind = kind, .dt = dt, .reply = reply };
+        host_request(source->host, request);
+}
+
+static void callback_start(dt_instance *dt, dt_reply *reply, void *userdata) {
+        post(userdata, REQUEST_START, dt, reply);
+}
+
+static void callback_flush(dt_instance *dt, dt_reply *reply, void *userdata) {
+        post(userdata, REQUEST_FLUSH, dt, reply);
+}
+
+static void callback_stop(dt_instance *dt, dt_reply *reply, void *userdata) {
+        post(userdata, REQUEST_STOP, dt, reply);
+}
+
+static void callback_clear(dt_instance *dt, void *userdata) {
+        post(userdata, REQUEST_CLEAR, dt, NULL);
+}
+
+static const dt_source_ops host_source_ops = {
+        .setup = callback_setup,
+        .start = callback_start,
+        .flush = callback_flush,
+        .stop = callback_stop,
+        .clear_incremental_state = callback_clear,
+        .gone = callback_gone,
+};
+
+/*
+ * The host
+ */
+
+static int source_register(HostSource *source) {
+        uint8_t memory[DESCRIPTOR_BYTES];
+        WireWriter wire;
+
+        wire_writer_init(&wire, memory, sizeof(memory));
+        wire_put_string(&wire, DESCRIPTOR_NAME, source->ops->name);
+        wire_put_bool(&wire, DESCRIPTOR_NOTIFIES_STOP, true);
+        wire_put_bool(&wire, DESCRIPTOR_NOTIFIES_START, true);
+        if (source->ops->clear_incremental_state)
+                wire_put_bool(&wire, DESCRIPTOR_CLEARS_STATE, true);
+        return dt_source_register(&source->dt,
+                                  source->ops->name,
+                                  &(dt_source_options){
+                                          .descriptor = memory,
+                                          .n_descriptor = wire_writer_size(&wire),
+                                          .no_flush = !source->ops->flush,
+                                  },
+                                  &host_source_ops,
+                                  source);
+}
+
+static int host_register(Host *host) {
+        int r;
+
+        r = dt_set_producer("desktrace-probes", HOST_MEMORY_BYTES, HOST_PAGE_BYTES);
+        host->sources = calloc(n_probes, sizeof(*host->sources));
+        if (!host->sources)
+                return -ENOMEM;
+        for (size_t i = 0; r == 0 && i < n_probes; i++) {
+                host->sources[i] = (HostSource){ .host = host, .ops = probes[i] };
+                r = source_register(&host->sources[i]);
+        }
+        return r;
+}
+
+int host_new(Host **ret, sd_event *event, HostBusy *busy, void *userdata) {
+        _cleanup_(host_freep) Host *host = calloc(1, sizeof(*host));
+        int r;
+
+        if (!host)
+                return -ENOMEM;
+        host->event = sd_event_ref(event);
+        host->busy = busy;
+        host->userdata = userdata;
+        list_init(&host->instances);
+        list_init(&host->links);
+        list_init(&host->requests);
+        pthread_mutex_init(&host->lock, NULL);
+        pthread_cond_init(&host->done, NULL);
+        host->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (host->wake_fd < 0)
+                return -errno;
+        r = sd_event_add_io(event, &host->wake, host->wake_fd, EPOLLIN, on_wake, host);
+        if (r < 0)
+                return r;
+        r = host_register(host);
+        if (r < 0)
+                return r;
+        *ret = TAKE(host);
+        return 0;
+}
+
+Host *host_free(Host *host) {
+        HostInstance *instance;
+
+        if (!host)
+                return NULL;
+        /* What is recorded until now gets out; then the library takes the instances down. */
+        list_for_each (instance, &host->instances, instances) {
+                instance_stop(instance);
+                if (instance->writer)
+                        dt_writer_flush(instance->writer);
+        }
+        pthread_mutex_lock(&host->lock);
+        host->closing = true;
+        pthread_mutex_unlock(&host->lock);
+        host_run_queue(host);
+        for (size_t i = 0; host->sources && i < n_probes; i++)
+                dt_source_unregister(host->sources[i].dt);
+        free(host->sources);
+        sd_event_source_disable_unref(host->wake);
+        sd_event_unref(host->event);
+        fd_close(host->wake_fd);
+        pthread_cond_destroy(&host->done);
+        pthread_mutex_destroy(&host->lock);
+        free(host);
+        return NULL;
+}
+
+bool host_is_busy(const Host *host) {
+        return host->n_instances > 0;
+}

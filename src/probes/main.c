@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * desktrace-probes: the kernel's data as data sources
+ *
+ * A producer like any other, with the privileges that its files need. As a system service it is started when a
+ * recording wants it, and ends when none has for a while. Its bus name is only there so that it can be started.
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+
+#include "build-config.h"
+#include "probes/ftrace/instance.h"
+#include "probes/host.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+#include "shared/names.h"
+
+#define PROBES_BUS_NAME "org.desktrace.Probes1"
+#define IDLE_US         UINT64_C(5000000) /* without an instance, until the program ends */
+#define IDLE_SLACK_US   UINT64_C(500000)
+
+typedef enum Mode {
+        MODE_RUN_SYSTEM,
+        MODE_RUN_STANDALONE,
+        MODE_CLEANUP,
+        MODE_DONE, /* --help and --version */
+} Mode;
+
+typedef struct Program {
+        sd_event *event;
+        sd_event_source *idle;  /* NULL in standalone mode */
+        sd_event_source *owner; /* the process that made the private socket */
+        int owner_fd;
+        sd_bus *bus; /* NULL in standalone mode */
+        Host *host;
+} Program;
+
+static void print_help(void) {
+        printf("desktrace-probes [OPTION…]\n\n"
+               "Offers data of the kernel and of all processes to the tracing service.\n\n"
+               "  --system      serve the system's tracing service (default)\n"
+               "  --standalone  serve the private service at $" TRACING_ENV_SOCKET
+               " (default when that is set)\n"
+               "  --cleanup     remove kernel trace instances that dead recorders left, and exit\n"
+               "  -h, --help    show this help\n"
+               "  --version     show the version\n");
+}
+
+static int parse_options(Mode *ret, int argc, char **argv) {
+        enum { OPTION_SYSTEM = 256, OPTION_STANDALONE, OPTION_CLEANUP, OPTION_VERSION };
+        static const struct option options[] = {
+                { "system", no_argument, NULL, OPTION_SYSTEM },
+                { "standalone", no_argument, NULL, OPTION_STANDALONE },
+                { "cleanup", no_argument, NULL, OPTION_CLEANUP },
+                { "help", no_argument, NULL, 'h' },
+                { "version", no_argument, NULL, OPTION_VERSION },
+                {},
+        };
+        int option;
+
+        *ret = getenv(TRACING_ENV_SOCKET) ? MODE_RUN_STANDALONE : MODE_RUN_SYSTEM;
+        while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0)
+                switch (option) {
+                case OPTION_SYSTEM:
+                        unsetenv(TRACING_ENV_SOCKET);
+                        *ret = MODE_RUN_SYSTEM;
+                        break;
+                case OPTION_STANDALONE:
+                        *ret = MODE_RUN_STANDALONE;
+                        break;
+                case OPTION_CLEANUP:
+                        *ret = MODE_CLEANUP;
+                        break;
+                case OPTION_VERSION:
+                        printf("desktrace-probes %s\n", DESKTRACE_VERSION);
+                        *ret = MODE_DONE;
+                        return 0;
+                case 'h':
+                        print_help();
+                        *ret = MODE_DONE;
+                        return 0;
+                default:
+                        return -EINVAL;
+                }
+        if (optind < argc) {
+                log_error("unexpected argument \"%s\"; see --help", argv[optind]);
+                return -EINVAL;
+        }
+        if (*ret == MODE_RUN_STANDALONE && !getenv(TRACING_ENV_SOCKET)) {
+                log_error("--standalone needs the path of the service's socket in "
+                          "$" TRACING_ENV_SOCKET);
+                return -EINVAL;
+        }
+        return 0;
+}
+
+/*
+ * When to end
+ */
+
+static int on_idle(sd_event_source *source, uint64_t now_us, void *userdata) {
+        Program *program = userdata;
+
+        log_info("idle, exiting");
+        return sd_event_exit(program->event, 0);
+}
+
+static void on_busy(void *userdata, bool is_busy) {
+        Program *program = userdata;
+
+        if (!program->idle)
+                return;
+        if (!is_busy)
+                sd_event_source_set_time_relative(program->idle, IDLE_US);
+        sd_event_source_set_enabled(program->idle, is_busy ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+}
+
+static int on_owner_gone(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Program *program = userdata;
+
+        log_debug("the private service is gone, exiting");
+        return sd_event_exit(program->event, 0);
+}
+
+/* Who made the socket: the kernel tells whoever connects to it. The connection itself is of no use. */
+static int socket_owner(pid_t *ret, const char *path) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        _cleanup_(fd_closep) int fd = -1;
+        uid_t uid;
+
+        if (strlen(path) >= sizeof(address.sun_path))
+                return -ENAMETOOLONG;
+        strcpy(address.sun_path, path);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+                return -errno;
+        return fd_peer_credentials(fd, &uid, ret);
+}
+
+static int program_watch_owner(Program *program) {
+        const char *path = getenv(TRACING_ENV_SOCKET);
+        pid_t pid;
+        int r;
+
+        r = socket_owner(&pid, path);
+        if (r < 0) {
+                log_error("cannot connect to %s: %s", path, strerror(-r));
+                return r;
+        }
+        program->owner_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+        if (program->owner_fd < 0)
+                return -errno;
+        return sd_event_add_io(program->event,
+                               &program->owner,
+                               program->owner_fd,
+                               EPOLLIN,
+                               on_owner_gone,
+                               program);
+}
+
+static int program_watch_idle(Program *program) {
+        return sd_event_add_time_relative(program->event,
+                                          &program->idle,
+                                          CLOCK_MONOTONIC,
+                                          IDLE_US,
+                                          IDLE_SLACK_US,
+                                          on_idle,
+                                          program);
+}
+
+/*
+ * The bus name
+ */
+
+static int on_bus_gone(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        Program *program = userdata;
+
+        log_info("the system bus is gone, exiting");
+        return sd_event_exit(program->event, 0);
+}
+
+/* Only activation needs the bus. Started by hand on a machine without one, the program still serves the library's
+ * connections. */
+static int program_take_name(Program *program) {
+        int r;
+
+        r = sd_bus_open_system_with_description(&program->bus, "probes");
+        if (r < 0) {
+                log_notice("no system bus (%s): cannot be started on demand", strerror(-r));
+                return 0;
+        }
+        r = sd_bus_attach_event(program->bus, program->event, 0);
+        if (r >= 0)
+                r = sd_bus_match_signal(program->bus,
+                                        NULL,
+                                        NULL,
+                                        "/org/freedesktop/DBus/Local",
+                                        "org.freedesktop.DBus.Local",
+                                        "Disconnected",
+                                        on_bus_gone,
+                                        program);
+        if (r >= 0)
+                r = sd_bus_request_name(program->bus, PROBES_BUS_NAME, 0);
+        if (r == -EEXIST || r == -EALREADY)
+                log_error("%s is taken: desktrace-probes runs already", PROBES_BUS_NAME);
+        else if (r < 0)
+                log_error("cannot take the bus name %s: %s", PROBES_BUS_NAME, strerror(-r));
+        return r < 0 ? r : 0;
+}
+
+static void program_deinit(Program *program) {
+        host_free(program->host);
+        sd_event_source_disable_unref(program->idle);
+        sd_event_source_disable_unref(program->owner);
+        fd_close(program->owner_fd);
+        sd_bus_flush_close_unref(program->bus);
+        sd_event_unref(program->event);
+}
+
+static int program_setup(Program *program, Mode mode) {
+        int r;
+
+        r = sd_event_new(&program->event);
+        if (r >= 0)
+                r = sd_event_add_signal(program->event, NULL, SIGTERM, NULL, NULL);
+        if (r >= 0)
+                r = sd_event_add_signal(program->event, NULL, SIGINT, NULL, NULL);
+        if (r >= 0)
+                r = sd_event_set_watchdog(program->event, true);
+        if (r >= 0)
+                r = mode == MODE_RUN_STANDALONE ? program_watch_owner(program)
+                                                : program_watch_idle(program);
+        if (r >= 0)
+                r = host_new(&program->host, program->event, on_busy, program);
+        /* Last: whoever waits for the name then finds that all is there. */
+        if (r >= 0 && mode == MODE_RUN_SYSTEM)
+                r = program_take_name(program);
+        return r;
+}
+
+static int run(Mode mode) {
+        _cleanup_(program_deinit) Program program = { .owner_fd = -1 };
+        sigset_t signals;
+        int r;
+
+        /* Before the library's thread starts, which inherits the mask. */
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        sigprocmask(SIG_BLOCK, &signals, NULL);
+
+        r = program_setup(&program, mode);
+        if (r < 0) {
+                log_error("cannot start: %s", strerror(-r));
+                return r;
+        }
+        sd_notify(false, "READY=1");
+        r = sd_event_loop(program.event);
+        sd_notify(false, "STOPPING=1");
+        return r;
+}
+
+int main(int argc, char **argv) {
+        Mode mode;
+        int r;
+
+        log_init("desktrace-probes");
+        r = parse_options(&mode, argc, argv);
+        if (r < 0)
+                return EXIT_FAILURE;
+        switch (mode) {
+        case MODE_DONE:
+                return EXIT_SUCCESS;
+        case MODE_CLEANUP:
+                r = instances_remove_stale();
+                if (r < 0 && r != -ENOENT)
+                        log_error("cannot look for stale trace instances: %s", strerror(-r));
+                return r < 0 && r != -ENOENT ? EXIT_FAILURE : EXIT_SUCCESS;
+        default:
+                return run(mode) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        }
+}
