@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Producers: registration and its limits, shared memory and what a hostile one can put there. */
+
+#include <errno.h>
+
+#include "core/producer-private.h"
+#include "fixture.h"
+
+static Fixture f;
+
+static FakeConsumer *start_with_writer(FakeProducer **ret_app, SmbWriter **ret_writer) {
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        *ret_app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        *ret_writer = fake_writer_new(*ret_app, fake_instance(*ret_app, "track_event"));
+        return consumer;
+}
+
+/*
+ * Registration
+ */
+
+static int add_source(FakeProducer *producer, const char *name, const void *descriptor, size_t n) {
+        return producer_add_source(producer->producer,
+                                   name,
+                                   &(SourceOptions){ .descriptor = descriptor, .n_descriptor = n },
+                                   f.now);
+}
+
+START_TEST(test_reserved_names_are_the_machines) {
+        FakeProducer *app, *root, *probes;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", NULL);
+        root = fixture_connect_producer(&f, 0, "root", NULL);
+        probes = fixture_connect_producer(&f, 991, "probes", NULL);
+        ck_assert_int_eq(add_source(app, "linux.ftrace", NULL, 0), PRODUCER_E_RESERVED);
+        ck_assert_int_eq(add_source(app, "desktrace.x", NULL, 0), PRODUCER_E_RESERVED);
+        ck_assert_int_eq(add_source(app, "linux", NULL, 0), 0);
+        ck_assert_int_eq(add_source(root, "linux.ftrace", NULL, 0), 0);
+        ck_assert_int_eq(add_source(probes, "linux.ftrace", NULL, 0), 0);
+        ck_assert_uint_eq(producer_n_sources(app->producer), 1);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_bad_names_and_descriptors_are_refused) {
+        static const uint8_t other_name[] = { 0x0a, 1, 'b' };
+        static const uint8_t truncated[] = { 0x0a, 9, 'a' };
+        char long_name[SOURCE_NAME_MAX + 2];
+        FakeProducer *app;
+        Producer *producer;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", NULL);
+        memset(long_name, 'a', sizeof(long_name) - 1);
+        long_name[sizeof(long_name) - 1] = 0;
+        ck_assert_int_eq(add_source(app, "", NULL, 0), PRODUCER_E_INVALID);
+        ck_assert_int_eq(add_source(app, long_name, NULL, 0), PRODUCER_E_INVALID);
+        ck_assert_int_eq(add_source(app, "a\nb", NULL, 0), PRODUCER_E_INVALID);
+        ck_assert_int_eq(add_source(app, "\xc3\xa4", NULL, 0), PRODUCER_E_INVALID);
+        ck_assert_int_eq(add_source(app, "a", other_name, sizeof(other_name)), PRODUCER_E_INVALID);
+        ck_assert_int_eq(add_source(app, "a", truncated, sizeof(truncated)), PRODUCER_E_INVALID);
+        ck_assert_int_eq(producer_new(&producer,
+                                      f.service,
+                                      &(Identity){ .uid = 1000 },
+                                      "",
+                                      &(ProducerOptions){},
+                                      &(ProducerOps){},
+                                      NULL),
+                         PRODUCER_E_INVALID);
+        ck_assert_uint_eq(producer_n_sources(app->producer), 0);
+        ck_assert_uint_eq(service_n_producers(f.service), 1);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_sources_and_their_descriptors_are_limited) {
+        static uint8_t large[SOURCE_DESCRIPTOR_BYTES_MAX + 1];
+        FakeProducer *app;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", NULL);
+        ck_assert_int_eq(add_source(app, "large", large, sizeof(large)), PRODUCER_E_LIMIT);
+        for (unsigned i = 0; i < PRODUCER_SOURCES_MAX; i++) {
+                char name[] = { 's', (char)('0' + i / 10), (char)('0' + i % 10), 0 };
+
+                ck_assert_int_eq(add_source(app, name, NULL, 0), 0);
+        }
+        ck_assert_int_eq(add_source(app, "one-more", NULL, 0), PRODUCER_E_LIMIT);
+        ck_assert_int_eq(add_source(app, "s00", NULL, 0), 0); /* it has this one */
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_producers_are_limited_by_user) {
+        static Producer *producers[SERVICE_PRODUCERS_PER_UID_MAX + 1];
+        const Identity mine = { .uid = 1000 }, theirs = { .uid = 1001 };
+        size_t n = 0;
+
+        fixture_init(&f);
+        while (n < SERVICE_PRODUCERS_PER_UID_MAX)
+                ck_assert_int_eq(producer_new(&producers[n++],
+                                              f.service,
+                                              &mine,
+                                              "p",
+                                              &(ProducerOptions){},
+                                              &(ProducerOps){},
+                                              NULL),
+                                 0);
+        ck_assert_int_eq(producer_new(&producers[n],
+                                      f.service,
+                                      &mine,
+                                      "p",
+                                      &(ProducerOptions){},
+                                      &(ProducerOps){},
+                                      NULL),
+                         PRODUCER_E_LIMIT);
+        ck_assert_int_eq(producer_new(&producers[n++],
+                                      f.service,
+                                      &theirs,
+                                      "p",
+                                      &(ProducerOptions){},
+                                      &(ProducerOps){},
+                                      NULL),
+                         0);
+        while (n > 0)
+                producer_free(producers[--n]);
+        ck_assert_uint_eq(service_n_producers(f.service), 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
+/*
+ * Shared memory
+ */
+
+START_TEST(test_memory_is_made_once_at_the_first_setup) {
+        FakeProducer *app;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        ck_assert_uint_eq(producer_memory_bytes(app->producer), 0);
+        fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        ck_assert_uint_eq(app->pages_bytes, SMB_PAGES_BYTES_DEFAULT);
+        ck_assert_uint_eq(app->page_bytes, SMB_PAGE_BYTES_DEFAULT);
+        ck_assert_uint_ge(producer_memory_bytes(app->producer), SMB_PAGES_BYTES_DEFAULT);
+        fixture_start_session(
+                &f,
+                1000,
+                CONFIG_ONE("track_event") "producers { producer_name: \"app\" shm_size_kb: 64 }");
+        ck_assert_uint_eq(app->pages_bytes, SMB_PAGES_BYTES_DEFAULT);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_memory_size_is_the_configs_the_producers_or_the_default) {
+        static const struct {
+                size_t hint_bytes, hint_page;
+                const char *config;
+                size_t bytes, page;
+        } cases[] = {
+                { 4 << 20, 32768, "", 4 << 20, 32768 },
+                { 4 << 20,
+                  32768,
+                  "producers { producer_name: \"app\" shm_size_kb: 64 page_size_kb: 8 }",
+                  64 << 10,
+                  8192 },
+                { 4 << 20,
+                  32768,
+                  "producers { producer_name: \"other\" shm_size_kb: 64 }",
+                  4 << 20,
+                  32768 },
+                { 0,
+                  0,
+                  "producers { producer_name: \"app\" shm_size_kb: 4000000 }",
+                  SMB_PAGES_BYTES_MAX,
+                  4096 },
+                { 0,
+                  0,
+                  "producers { producer_name: \"app\" shm_size_kb: 64 page_size_kb: 12 }",
+                  SMB_PAGES_BYTES_DEFAULT,
+                  SMB_PAGE_BYTES_DEFAULT },
+                { 10000, 4096, "", SMB_PAGES_BYTES_DEFAULT, SMB_PAGE_BYTES_DEFAULT },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char config[512] = CONFIG_ONE("track_event");
+                FakeProducer *app;
+
+                fixture_init(&f);
+                app = fixture_connect_producer(&f, 1000, "app", "track_event");
+                app->producer->options.memory_bytes = cases[i].hint_bytes;
+                app->producer->options.page_bytes = (uint32_t)cases[i].hint_page;
+                fixture_start_session(&f, 1000, strcat(config, cases[i].config));
+                ck_assert_uint_eq(app->pages_bytes, cases[i].bytes);
+                ck_assert_uint_eq(app->page_bytes, cases[i].page);
+                fixture_deinit(&f);
+        }
+}
+END_TEST
+
+START_TEST(test_failed_memory_ends_the_instance_with_a_reason) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        InstanceInfo info;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        app->memory_error = -EMFILE;
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STARTED);
+        session_instance(consumer->session, 0, &info);
+        ck_assert_int_eq(info.state, INSTANCE_STOPPED);
+        ck_assert_str_eq(info.why, strerror(EMFILE));
+        ck_assert_uint_eq(app->n_instances, 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_commit_rings_once_then_is_only_a_store_while_awake) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+
+        consumer = start_with_writer(&app, &writer);
+        ck_assert_uint_eq(service_next_deadline(f.service) > f.now + 1 * S,
+                          1); /* asleep: no timer */
+        fake_write(writer, "a");
+        ck_assert(fake_ring(app));
+        for (unsigned i = 0; i < 20; i++) {
+                fake_write(writer, "b");
+                fixture_advance(&f, PRODUCER_DRAIN_INTERVAL_NS);
+                ck_assert(!fake_ring(app));
+        }
+        ck_assert_uint_eq(session_buffer_stats(consumer->session, 0)->chunks_written, 21);
+        fixture_advance(&f, 2 * PRODUCER_DRAIN_INTERVAL_NS);
+        ck_assert_uint_gt(service_next_deadline(f.service), f.now + 1 * S);
+        fake_write(writer, "c");
+        ck_assert(fake_ring(app));
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_foreign_buffers_are_refused_and_counted) {
+        FakeProducer *app, *other;
+        FakeConsumer *consumer, *others;
+        FakeInstance foreign;
+        SmbWriter *writer;
+        TestPacket packet, stats;
+        WireField field;
+        Bytes trace;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        other = fixture_connect_producer(&f, 1001, "other", "track_event");
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        others = fixture_start_session(&f, 1001, CONFIG_ONE("track_event"));
+        foreign = *fake_instance(other, "track_event");
+        writer = fake_writer_new(app, &foreign);
+        fake_write(writer, "intruder");
+        fake_write_unfinished(writer, "intruder");
+        fixture_stop_session(&f, others);
+        trace = fixture_read(&f, others);
+        ck_assert_uint_eq(trace_count_text(&trace, "intruder"), 0);
+        bytes_deinit(&trace);
+
+        fixture_stop_session(&f, consumer);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count_text(&trace, "intruder"), 0);
+        packet = trace_packet(&trace, 35, 0);
+        ck_assert(packet_field(&packet, 35, &field));
+        stats = (TestPacket){ field.data, field.n_bytes };
+        ck_assert_uint_ge(packet_uint(&stats, 8), 1); /* chunks_discarded */
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_stopped_session_takes_nothing_more) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+        Bytes trace;
+
+        consumer = start_with_writer(&app, &writer);
+        fixture_stop_session(&f, consumer);
+        fake_write(writer, "too late");
+        fake_ring(app);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count_text(&trace, "too late"), 0);
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_full_ring_loses_nothing) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+        uint32_t n_slots;
+
+        consumer = start_with_writer(&app, &writer);
+        n_slots = app->area.n_slots;
+        /* The ring is full of patches for chunks that do not exist; then a commit finds no slot. */
+        for (uint32_t i = 0; i < n_slots; i++)
+                ck_assert(smb_post_patch(
+                        app->smb, writer->writer_id, 1000 + i, 0, (uint8_t[4]){}, false));
+        fake_write(writer, "no slot for me");
+        fake_ring(app);
+        fixture_advance(&f, 1 * S);
+        ck_assert_uint_eq(session_buffer_stats(consumer->session, 0)->chunks_written, 1);
+        ck_assert_uint_eq(session_buffer_stats(consumer->session, 0)->patches_failed, n_slots);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+/* A small pseudo random sequence that is the same everywhere. */
+static uint32_t next_random(uint32_t *state) {
+        *state = *state * 1664525 + 1013904223;
+        return *state ^ *state >> 15;
+}
+
+START_TEST(test_hostile_memory_harms_nobody) {
+        uint32_t state = 42;
+        FakeProducer *app, *honest;
+        FakeConsumer *consumer;
+        SmbWriter *writer, *other;
+        Bytes trace;
+
+        consumer = start_with_writer(&app, &writer);
+        honest = fixture_connect_producer(&f, 1000, "honest", "track_event");
+        other = fake_writer_new(honest, fake_instance(honest, "track_event"));
+        fake_write(other, "honest");
+        for (unsigned round = 0; round < 200; round++) {
+                uint32_t *words = (uint32_t *)app->memory;
+                size_t n_words = app->area.n_bytes / sizeof(uint32_t);
+
+                for (unsigned i = 0; i < 400; i++)
+                        words[6 + next_random(&state) % (n_words - 6)] = next_random(&state);
+                /* Page states and slots are few: aim at them. */
+                for (unsigned i = 0; i < app->area.n_pages; i++)
+                        *(uint32_t *)(app->area.pages + i * app->area.page_bytes) =
+                                next_random(&state);
+                for (unsigned i = 0; i < 64; i++) {
+                        SmbSlot *slot =
+                                &app->area.control->slots[next_random(&state) % app->area.n_slots];
+
+                        atomic_store(&slot->turn, app->producer->area.head + i % 3);
+                        slot->what = i % 2 ? 0 : next_random(&state);
+                        slot->a = next_random(&state) % (2 * app->area.n_pages);
+                        slot->b = next_random(&state) % 20;
+                }
+                producer_doorbell(app->producer, f.now);
+                fixture_advance(&f, PRODUCER_DRAIN_INTERVAL_NS);
+                if (round % 20 == 0) {
+                        ck_assert_int_eq(session_flush(consumer->session, 0, 0, NULL, NULL, f.now),
+                                         0);
+                        fixture_settle(&f);
+                }
+        }
+        fixture_disconnect_producer(app);
+        fixture_stop_session(&f, consumer);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_ge(trace_count(&trace, 35), 1);
+        bytes_deinit(&trace);
+        free(writer);
+        free(other);
+        fixture_deinit(&f);
+}
+END_TEST
+
+/*
+ * Perfetto's protocol
+ */
+
+/* Writes a chunk into page 0, as a producer of Perfetto does. */
+static void plain_chunk(FakeProducer *producer,
+                        uint16_t writer_id,
+                        uint32_t chunk_id,
+                        SmbChunkState state,
+                        uint16_t packets,
+                        const void *payload,
+                        size_t n) {
+        SmbPageHeader *page = smb_page(&producer->area, 0);
+        SmbChunkHeader *header = (SmbChunkHeader *)(page + 1);
+
+        atomic_store(&header->writer_id, writer_id);
+        atomic_store(&header->chunk_id, chunk_id);
+        atomic_store(&header->packets, packets);
+        memcpy(header + 1, payload, n);
+        atomic_store(&page->state, (uint32_t)SMB_LAYOUT_DIV1 << 28 | state);
+}
+
+/* Two packets: 900: "a", 900: "b". */
+static const uint8_t two_packets[] = { 4, 0xa2, 0x38, 1, 'a', 4, 0xa2, 0x38, 1, 'b' };
+
+static FakeConsumer *start_plain(FakeProducer **ret_app, uint16_t *ret_buffer) {
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        *ret_app = fixture_connect_plain_producer(&f, 1000, "sdk", "track_event");
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        *ret_buffer = fake_instance(*ret_app, "track_event")->target_buffer;
+        return consumer;
+}
+
+START_TEST(test_commits_by_message_are_taken_and_bad_ones_ignored) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        uint16_t buffer;
+        Bytes trace;
+
+        consumer = start_plain(&app, &buffer);
+        plain_chunk(app, 1, 0, SMB_CHUNK_COMPLETE, 2, two_packets, sizeof(two_packets));
+        producer_commit(app->producer, 1000000, 0, buffer);
+        producer_commit(app->producer, 0, 13, buffer);
+        producer_commit(app->producer, 1, 0, buffer);
+        ck_assert_uint_eq(session_buffer_stats(consumer->session, 0)->chunks_written, 0);
+        producer_commit(app->producer, 0, 0, buffer);
+        ck_assert_uint_eq(session_buffer_stats(consumer->session, 0)->chunks_written, 1);
+        ck_assert_uint_eq(atomic_load(&smb_page(&app->area, 0)->state), 0);
+
+        /* Nobody's buffer: refused, and the chunk is free again all the same. */
+        plain_chunk(app, 1, 1, SMB_CHUNK_COMPLETE, 2, two_packets, sizeof(two_packets));
+        producer_commit(app->producer, 0, 0, (uint16_t)(buffer + 1));
+        ck_assert_uint_eq(atomic_load(&smb_page(&app->area, 0)->state), 0);
+        fixture_stop_session(&f, consumer);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count_text(&trace, "a"), 1);
+        ck_assert_uint_eq(trace_count_text(&trace, "b"), 1);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_last_fragment_of_an_unfinished_chunk_is_left_out) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        uint16_t buffer;
+        Bytes trace;
+
+        consumer = start_plain(&app, &buffer);
+        producer_register_writer(app->producer, 1, buffer);
+        plain_chunk(app, 1, 0, SMB_CHUNK_BEING_WRITTEN, 2, two_packets, sizeof(two_packets));
+        fixture_disconnect_producer(app);
+        fixture_stop_session(&f, consumer);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count_text(&trace, "a"), 1);
+        ck_assert_uint_eq(trace_count_text(&trace, "b"), 0);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_unregistered_writers_are_not_scanned) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        uint16_t buffer;
+        Bytes trace;
+
+        consumer = start_plain(&app, &buffer);
+        producer_register_writer(app->producer, 0, buffer);
+        producer_register_writer(app->producer, SMB_WRITER_MAX + 1, buffer);
+        producer_register_writer(app->producer, 2, buffer);
+        plain_chunk(app, 1, 0, SMB_CHUNK_COMPLETE, 2, two_packets, sizeof(two_packets));
+        fixture_disconnect_producer(app);
+        fixture_stop_session(&f, consumer);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count_text(&trace, "a"), 0);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_patches_find_their_chunk_by_producer_writer_and_number) {
+        /* One packet, 900: four bytes that are still to come. */
+        static const uint8_t unpatched[] = { 7, 0xa2, 0x38, 4, 0, 0, 0, 0 };
+        FakeProducer *app, *other;
+        FakeConsumer *consumer;
+        uint16_t buffer;
+        Bytes trace;
+
+        consumer = start_plain(&app, &buffer);
+        other = fixture_connect_plain_producer(&f, 1000, "other", "track_event");
+        plain_chunk(app,
+                    7,
+                    3,
+                    SMB_CHUNK_COMPLETE,
+                    1 | SMB_CHUNK_NEEDS_PATCHING << SMB_FLAGS_SHIFT,
+                    unpatched,
+                    sizeof(unpatched));
+        producer_commit(app->producer, 0, 0, buffer);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count(&trace, 900), 0);
+        bytes_deinit(&trace);
+
+        producer_patch(other->producer, buffer, 7, 3, 4, (const uint8_t *)"evil", false);
+        producer_patch(app->producer, buffer, 8, 3, 4, (const uint8_t *)"evil", false);
+        producer_patch(app->producer, buffer, 7, 4, 4, (const uint8_t *)"evil", false);
+        producer_patch(app->producer, buffer, 7, 3, 5, (const uint8_t *)"evil", false);
+        producer_patch(
+                app->producer, (uint16_t)(buffer + 1), 7, 3, 4, (const uint8_t *)"evil", false);
+        producer_patch(app->producer, buffer, 7, 3, 4, (const uint8_t *)"good", false);
+        ck_assert_uint_eq(session_buffer_stats(consumer->session, 0)->patches_succeeded, 1);
+        ck_assert_uint_eq(session_buffer_stats(consumer->session, 0)->patches_failed, 4);
+        fixture_stop_session(&f, consumer);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count_text(&trace, "good"), 1);
+        ck_assert_uint_eq(trace_count_text(&trace, "evil"), 0);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_native_patches_come_through_the_ring) {
+        static const uint8_t packet[] = { 0xa2, 0x38, 4, 0, 0, 0, 0 };
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+        Bytes trace;
+
+        consumer = start_with_writer(&app, &writer);
+        fake_write_bytes(writer, packet, sizeof(packet));
+        atomic_fetch_or(&writer->header->packets, SMB_CHUNK_NEEDS_PATCHING << SMB_FLAGS_SHIFT);
+        writer->packets |= SMB_CHUNK_NEEDS_PATCHING << SMB_FLAGS_SHIFT;
+        smb_writer_flush(writer);
+        /* Behind the fragment's size, one byte, and the packet's first three. */
+        ck_assert(
+                smb_post_patch(app->smb, writer->writer_id, 0, 4, (const uint8_t *)"good", false));
+        fixture_stop_session(&f, consumer);
+        ck_assert_uint_eq(session_buffer_stats(consumer->session, 0)->patches_succeeded, 1);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count_text(&trace, "good"), 1);
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+TEST_MAIN("producer",
+          test_reserved_names_are_the_machines,
+          test_bad_names_and_descriptors_are_refused,
+          test_sources_and_their_descriptors_are_limited,
+          test_producers_are_limited_by_user,
+          test_memory_is_made_once_at_the_first_setup,
+          test_memory_size_is_the_configs_the_producers_or_the_default,
+          test_failed_memory_ends_the_instance_with_a_reason,
+          test_commit_rings_once_then_is_only_a_store_while_awake,
+          test_foreign_buffers_are_refused_and_counted,
+          test_stopped_session_takes_nothing_more,
+          test_full_ring_loses_nothing,
+          test_hostile_memory_harms_nobody,
+          test_commits_by_message_are_taken_and_bad_ones_ignored,
+          test_last_fragment_of_an_unfinished_chunk_is_left_out,
+          test_unregistered_writers_are_not_scanned,
+          test_patches_find_their_chunk_by_producer_writer_and_number,
+          test_native_patches_come_through_the_ring)

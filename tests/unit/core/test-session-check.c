@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a config may ask for, and what is said when it asks for more. */
+
+#include <stdio.h>
+
+#include "fixture.h"
+
+static Fixture f;
+
+#define ONE   "data_sources { config { name: \"track_event\" } } "
+#define PLAIN "buffers { size_kb: 256 } "
+
+/* A refusal: its outcome, and words that its text must have. */
+static const struct Refusal {
+        const char *config;
+        int outcome;
+        const char *words[3];
+} refusals[] = {
+        { ONE, SESSION_E_CONFIG, { "no buffers" } },
+        { PLAIN, SESSION_E_CONFIG, { "no data_sources" } },
+        { "buffers { } " ONE, SESSION_E_CONFIG, { "buffers[0].size_kb" } },
+        { PLAIN "buffers { size_kb: 4194305 } " ONE,
+          SESSION_E_LIMIT,
+          { "buffers[1].size_kb", "4194305", "TRACE_BUFFER_BYTES_MAX" } },
+        { "buffers { size_kb: 3000000 } buffers { size_kb: 3000000 } " ONE,
+          SESSION_E_LIMIT,
+          { "6000000", "SERVICE_BUFFER_BYTES_PER_UID_MAX", "4194304" } },
+        { "buffers { size_kb: 256 name: \"a\" } buffers { size_kb: 256 name: \"a\" } " ONE,
+          SESSION_E_CONFIG,
+          { "two buffers are named \"a\"" } },
+        { PLAIN ONE "duration_ms: 604800001",
+          SESSION_E_LIMIT,
+          { "duration_ms", "604800001", "SESSION_DURATION_MAX_MS" } },
+        { PLAIN ONE "flush_timeout_ms: 600001",
+          SESSION_E_LIMIT,
+          { "flush_timeout_ms", "SESSION_TIMEOUT_MAX_MS" } },
+        { PLAIN ONE "data_source_stop_timeout_ms: 600001",
+          SESSION_E_LIMIT,
+          { "data_source_stop_timeout_ms", "SESSION_TIMEOUT_MAX_MS" } },
+        { PLAIN "data_sources { }", SESSION_E_CONFIG, { "data_sources[0] has no config.name" } },
+        { PLAIN "data_sources { config { name: \"\" } }", SESSION_E_CONFIG, { "config.name" } },
+        { PLAIN "data_sources { config { name: \"track_event\" target_buffer: 1 } }",
+          SESSION_E_CONFIG,
+          { "track_event", "target_buffer 1", "1 buffers" } },
+        { "buffers { size_kb: 256 name: \"main\" } "
+          "data_sources { config { name: \"track_event\" target_buffer_name: \"mian\" } }",
+          SESSION_E_CONFIG,
+          { "no buffer is named \"mian\"", "did you mean \"main\"" } },
+        { "buffers { size_kb: 256 name: \"a\" } buffers { size_kb: 256 name: \"b\" } "
+          "data_sources { config { name: \"track_event\" target_buffer: 0 target_buffer_name: "
+          "\"b\" } }",
+          SESSION_E_CONFIG,
+          { "do not agree" } },
+        { PLAIN
+          "data_sources { config { name: \"track_event\" } producer_name_regex_filter: \"(\" }",
+          SESSION_E_CONFIG,
+          { "producer_name_regex_filter" } },
+        { PLAIN "data_sources { config { name: \"track_event\" } producer_name_regex_filter: "
+                "\"((a{1,255}){1,255})\" }",
+          SESSION_E_CONFIG,
+          { "counted repetition" } },
+        { PLAIN "data_sources { config { name: \"track_event\" } producer_name_regex_filter: "
+                "\"(a*)\\\\1\" }",
+          SESSION_E_CONFIG,
+          { "back reference" } },
+        { PLAIN ONE "write_into_file: true", SESSION_E_CONFIG, { "write_into_file", "output" } },
+        { PLAIN "data_sources { config { name: \"linux.ftrac\" } }",
+          SESSION_E_NO_SOURCE,
+          { "linux.ftrac", "did you mean \"linux.ftrace\"" } },
+        { PLAIN "data_sources { config { name: \"linux.perfectly.unknown\" } }",
+          SESSION_E_NO_SOURCE,
+          { "linux.perfectly.unknown", "no producer" } },
+        { PLAIN "data_sources { config { name: \"desktrace.x\" } }",
+          SESSION_E_NO_SOURCE,
+          { "desktrace.x" } },
+        { PLAIN "data_sources { config { name: \"trak_event\" } }",
+          SESSION_E_NO_SOURCE,
+          { "did you mean \"track_event\"" } },
+        { PLAIN "data_sources { config { name: \"com.example.rendr\" } }",
+          SESSION_E_NO_SOURCE,
+          { "did you mean \"com.example.render\"" } },
+        { PLAIN "data_sources { config { name: \"linux.ftrace\" } }",
+          SESSION_E_CONFIG,
+          { "linux.ftrace", "scope \"system\"" } },
+};
+
+static void assert_refused(const SessionOptions *options,
+                           const char *config,
+                           int outcome,
+                           const char *const words[3]) {
+        size_t n_sessions = service_n_sessions(f.service);
+        FakeConsumer *consumer;
+
+        ck_assert_msg(fixture_try_session(&f, &consumer, options, config) == outcome,
+                      "not refused so: %s",
+                      config);
+        for (size_t i = 0; i < 3 && words[i]; i++)
+                ck_assert_msg(strstr(consumer->error.message, words[i]),
+                              "\"%s\" is not in \"%s\"",
+                              words[i],
+                              consumer->error.message);
+        ck_assert_uint_eq(service_n_sessions(f.service), n_sessions);
+        free(consumer);
+        f.n_consumers--;
+}
+
+START_TEST(test_each_refusal_names_what_is_wrong) {
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        FakeProducer *app;
+
+        fixture_init(&f);
+        ck_assert_int_eq(service_add_activatable(
+                                 f.service, "probes", (const char *[]){ "linux.ftrace", NULL }),
+                         0);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        fixture_connect_producer(&f, 1001, "other", "com.example.render");
+        for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
+                assert_refused(
+                        &options, refusals[i].config, refusals[i].outcome, refusals[i].words);
+        ck_assert_uint_eq(app->n_instances, 0);
+        ck_assert_uint_eq(f.n_activations[0], 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_too_many_buffers_and_sources_are_refused) {
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        static char config[64 << 10];
+        char *at;
+
+        fixture_init(&f);
+        at = config;
+        for (unsigned i = 0; i <= SESSION_BUFFERS_MAX; i++)
+                at = stpcpy(at, PLAIN);
+        stpcpy(at, ONE);
+        assert_refused(&options,
+                       config,
+                       SESSION_E_LIMIT,
+                       (const char *[3]){ "number of buffers 129", "SESSION_BUFFERS_MAX" });
+        at = stpcpy(config, PLAIN);
+        for (unsigned i = 0; i <= SESSION_SOURCES_MAX; i++)
+                at = stpcpy(at, ONE);
+        assert_refused(&options,
+                       config,
+                       SESSION_E_LIMIT,
+                       (const char *[3]){ "data_sources 257", "SESSION_SOURCES_MAX" });
+        at = stpcpy(config, PLAIN "data_sources { config { name: \"track_event\" } ");
+        for (unsigned i = 0; i <= SESSION_FILTERS_MAX; i++)
+                at = stpcpy(at, "producer_name_regex_filter: \"a\" ");
+        stpcpy(at, "}");
+        assert_refused(&options,
+                       config,
+                       SESSION_E_LIMIT,
+                       (const char *[3]){ "65", "SESSION_FILTERS_MAX" });
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_unknown_name_that_resembles_nothing_may_come_yet) {
+        FakeConsumer *consumer;
+        InstanceInfo info;
+
+        fixture_init(&f);
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("org.gnome.Shell.frames"));
+        session_instance(consumer->session, 0, &info);
+        ck_assert_int_eq(info.state, INSTANCE_MISSING);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_names_are_unique_among_running_sessions) {
+        const SessionOptions options = { .owner = { .uid = 1001 } };
+        FakeConsumer *first, *second;
+
+        fixture_init(&f);
+        first = fixture_start_session(
+                &f, 1000, PLAIN ONE "unique_session_name: \"flight-recorder\"");
+        ck_assert_str_eq(session_name(first->session), "flight-recorder");
+        assert_refused(&options,
+                       PLAIN ONE "unique_session_name: \"flight-recorder\"",
+                       SESSION_E_NAME_IN_USE,
+                       (const char *[3]){ "flight-recorder" });
+        ck_assert_ptr_eq(service_find_session_by_name(f.service, "flight-recorder"),
+                         first->session);
+        ck_assert_ptr_null(service_find_session_by_name(f.service, ""));
+        fixture_stop_session(&f, first);
+        second = fixture_start_session(
+                &f, 1001, PLAIN ONE "unique_session_name: \"flight-recorder\"");
+        ck_assert_ptr_eq(service_find_session_by_name(f.service, "flight-recorder"),
+                         second->session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_sessions_are_limited_by_user) {
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        FakeConsumer *last = NULL;
+
+        fixture_init(&f);
+        for (unsigned i = 0; i < SERVICE_SESSIONS_PER_UID_MAX; i++)
+                last = fixture_start_session(&f, 1000, PLAIN ONE);
+        assert_refused(&options,
+                       PLAIN ONE,
+                       SESSION_E_LIMIT,
+                       (const char *[3]){ "uid 1000", "SERVICE_SESSIONS_PER_UID_MAX" });
+        fixture_start_session(&f, 1001, PLAIN ONE);
+        fixture_free_session(last);
+        fixture_start_session(&f, 1000, PLAIN ONE);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_small_buffers_and_short_periods_are_made_what_is_possible) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer =
+                fixture_start_session(&f, 1000, "buffers { size_kb: 1 } " ONE "flush_period_ms: 1");
+        ck_assert_uint_ge(session_buffer_stats(consumer->session, 0)->buffer_bytes,
+                          TRACE_BUFFER_BYTES_MIN);
+        fixture_advance(&f, 1 * S);
+        ck_assert_uint_eq(app->n_flushes, 1 * S / SESSION_PERIOD_MIN_NS);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_checking_changes_nothing) {
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        SessionError error;
+        ConfigError config_error;
+        FakeProducer *app;
+        Config *config;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        ck_assert_int_eq(config_new_from_text(&config, PLAIN ONE, &config_error), 0);
+        ck_assert_int_eq(session_check(f.service, config, &options, &error), 0);
+        ck_assert_uint_eq(service_n_sessions(f.service), 0);
+        ck_assert_uint_eq(app->n_instances, 0);
+        config_free(config);
+        fixture_deinit(&f);
+}
+END_TEST
+
+TEST_MAIN("session-check",
+          test_each_refusal_names_what_is_wrong,
+          test_too_many_buffers_and_sources_are_refused,
+          test_unknown_name_that_resembles_nothing_may_come_yet,
+          test_names_are_unique_among_running_sessions,
+          test_sessions_are_limited_by_user,
+          test_small_buffers_and_short_periods_are_made_what_is_possible,
+          test_checking_changes_nothing)
