@@ -32,7 +32,7 @@ int bus_client_open_socket(BusClient *client, const char *path) {
         return 0;
 }
 
-static int open_bus(BusClient *client, BusChoice choice) {
+int bus_client_try_open(BusClient *client, BusChoice choice) {
         const char *socket = g_getenv(TRACING_ENV_SOCKET);
         int r;
 
@@ -55,7 +55,7 @@ static int open_bus(BusClient *client, BusChoice choice) {
 }
 
 ExitStatus bus_client_open(BusClient *client, const Invocation *invocation) {
-        int r = open_bus(client, invocation->bus);
+        int r = bus_client_try_open(client, invocation->bus);
 
         if (r < 0) {
                 say_error(invocation->bus == BUS_CHOICE_USER ? _("there is no user bus here: %s")
@@ -114,7 +114,7 @@ ExitStatus bus_client_call(const BusClient *client,
         if (r < 0)
                 return bus_client_say_errno(r);
         va_start(arguments, types);
-        r = sd_bus_message_appendv(message, types, arguments);
+        r = types ? sd_bus_message_appendv(message, types, arguments) : 0;
         va_end(arguments);
         if (r < 0)
                 return bus_client_say_errno(r);

@@ -26,10 +26,13 @@ void bus_client_deinit(BusClient *client);
 /* As the invocation says. Says what is wrong. */
 ExitStatus bus_client_open(BusClient *client, const Invocation *invocation);
 
+/* Likewise, by the choice alone, without a word. 0 or an errno. */
+int bus_client_try_open(BusClient *client, BusChoice choice);
+
 /* Connects to a service that listens at a socket's path. 0 or an errno. */
 int bus_client_open_socket(BusClient *client, const char *path);
 
-/* As sd_bus_call_methodv(). Says what is wrong; `ret_reply` may be NULL. */
+/* As sd_bus_call_method(). Says what is wrong; `types` and `ret_reply` may be NULL. */
 ExitStatus bus_client_call(const BusClient *client,
                            sd_bus_message **ret_reply,
                            const char *path,

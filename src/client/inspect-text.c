@@ -56,7 +56,9 @@ static void add_producer(Table *table, const TraceSummary *summary, const void *
 
         add_id(table, producer->pid);
         add_id(table, producer->uid);
-        table_add(table, trace_summary_process_name(summary, producer->pid));
+        table_add(table,
+                  producer->pid ? trace_summary_process_name(summary, producer->pid)
+                                : _("(service)"));
         add_count(table, producer->n_packets);
         add_count(table, producer->n_sequences);
         add_count(table, producer->n_losses);

@@ -189,7 +189,8 @@ static ExitStatus invocation_take_common(Invocation *invocation, const CommonOpt
 static GOptionContext *
 option_context_new(const Verb *verb, const GOptionEntry *common, const GOptionEntry *entries) {
         g_autofree char *program = g_strconcat("desktrace ", verb->name, NULL);
-        GOptionContext *context = g_option_context_new(_(verb->arguments));
+        GOptionContext *context =
+                g_option_context_new(*verb->arguments ? _(verb->arguments) : NULL);
 
         g_set_prgname(program); /* what --help begins with */
         g_option_context_set_summary(context, _(verb->summary));

@@ -2,13 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glib.h>
+#include <glib/gi18n.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "client/output-file.h"
+#include "client/say.h"
 #include "shared/fd.h"
 
 static char *default_path(void) {
@@ -77,6 +78,27 @@ int output_file_commit(OutputFile *output) {
                 return -errno;
         output->is_ours = false;
         return 0;
+}
+
+ExitStatus output_file_say_error(const OutputFile *output, int r) {
+        if (r == -ENOTTY) {
+                say_error(_("a trace is no text: send stdout to a file or a program"));
+                return STATUS_USAGE;
+        }
+        say_error(_("cannot write %s: %s"), output->path, g_strerror(-r));
+        if (r != -EEXIST)
+                return STATUS_FAILED;
+        say_hint(_("-f replaces it."));
+        return STATUS_USAGE;
+}
+
+ExitStatus output_file_keep(OutputFile *output) {
+        int r = output_file_commit(output);
+
+        if (r == 0)
+                return STATUS_OK;
+        say_error(_("cannot name the recording %s: %s"), output->path, g_strerror(-r));
+        return STATUS_FAILED;
 }
 
 void output_file_deinit(OutputFile *output) {

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "client/exit-status.h"
 #include "shared/macro.h"
 
 typedef struct OutputFile {
@@ -27,8 +28,14 @@ typedef struct OutputFile {
  * -ENOTTY (a terminal), or another errno. */
 int output_file_open(OutputFile *output, const char *path, bool replace);
 
+/* Says what was wrong with opening. */
+ExitStatus output_file_say_error(const OutputFile *output, int r);
+
 /* Keeps what was written. 0 or an errno. */
 int output_file_commit(OutputFile *output);
+
+/* Likewise, and says what is wrong. */
+ExitStatus output_file_keep(OutputFile *output);
 
 /* Leaves nothing behind that was not there before; does nothing after a commit. Also closes. */
 void output_file_deinit(OutputFile *output);

@@ -445,6 +445,21 @@ void packet_trace_uuid(Packet *packet, const WireField *payload) {
         packet->summary->trace_uuid[1] = numbers[2];
 }
 
+/* All sources run from "all_data_sources_started" on; without it, from "tracing_started" on. */
+void packet_service_event(Packet *packet, const WireField *payload) {
+        TraceSummary *summary = packet->summary;
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, payload);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1 || (field.number == 2 && summary->started_ns == 0))
+                        summary->started_ns = packet->at_ns;
+                else if (field.number == 5) /* tracing_disabled */
+                        summary->stopped_ns = packet->at_ns;
+        }
+}
+
 void packet_compressed(Packet *packet, const WireField *payload) {
         packet->summary->n_compressed++;
 }

@@ -127,6 +127,7 @@ void packet_trace_stats(Packet *packet, const WireField *payload);
 void packet_system_info(Packet *packet, const WireField *payload);
 void packet_compressed(Packet *packet, const WireField *payload);
 void packet_track_descriptor(Packet *packet, const WireField *payload);
+void packet_service_event(Packet *packet, const WireField *payload);
 void packet_trace_uuid(Packet *packet, const WireField *payload);
 
 /* Parts of the envelope. */

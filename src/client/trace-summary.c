@@ -52,7 +52,7 @@ static const PacketKind packet_kinds[] = {
         { 46, "trigger", "", NULL },
         { 50, "compressed_packets", "", packet_compressed },
         { 133, "zstd_compressed_packets", "", packet_compressed },
-        { 69, "service_event", "", NULL },
+        { 69, "service_event", "", packet_service_event },
         { 89, "trace_uuid", "", packet_trace_uuid },
         { 124, "trace_provenance", "", NULL },
         { 0, "other", "", NULL }, /* what is not in this table; last */
@@ -387,6 +387,8 @@ uint64_t trace_summary_n_kernel_events(const TraceSummary *summary) {
 }
 
 uint64_t trace_summary_duration_ns(const TraceSummary *summary) {
+        if (summary->started_ns && summary->stopped_ns > summary->started_ns)
+                return summary->stopped_ns - summary->started_ns;
         return summary->last_ns - summary->first_ns;
 }
 

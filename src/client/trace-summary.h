@@ -144,7 +144,8 @@ typedef struct TraceSummary {
         TraceEnd end;
         uint64_t end_offset;
 
-        uint64_t first_ns, last_ns; /* BOOTTIME, of events; equal and 0 when there are none */
+        uint64_t first_ns, last_ns;      /* BOOTTIME, of events; equal and 0 when there are none */
+        uint64_t started_ns, stopped_ns; /* as the service says; 0: it does not */
         uint64_t trace_uuid[2];
         TraceSystem system;
         TraceClock clocks[TRACE_CLOCKS_MAX];
@@ -197,6 +198,7 @@ size_t trace_source_count(void);
 /* A hash table's values, sorted; free with g_ptr_array_unref(). */
 GPtrArray *trace_summary_sorted(GHashTable *table, GCompareFunc compare);
 uint64_t trace_summary_n_kernel_events(const TraceSummary *summary);
+/* Of the recording; if the file does not say it, of what is in it. */
 uint64_t trace_summary_duration_ns(const TraceSummary *summary);
 /* Of REALTIME, when the recording began; 0: unknown. */
 uint64_t trace_summary_start_realtime_ns(const TraceSummary *summary);

@@ -157,13 +157,7 @@ static ExitStatus open_output(Run *run) {
         r = output_file_open(&run->output, arg_output, arg_force);
         if (r == 0)
                 return STATUS_OK;
-        if (r == -ENOTTY)
-                say_error(_("a trace is no text: send stdout to a file or a program"));
-        else
-                say_error(_("cannot write %s: %s"), run->output.path, g_strerror(-r));
-        if (r == -EEXIST)
-                say_hint(_("-f replaces it."));
-        return r == -ENOTTY || r == -EEXIST ? STATUS_USAGE : STATUS_FAILED;
+        return output_file_say_error(&run->output, r);
 }
 
 static ExitStatus record(Run *run) {
@@ -284,15 +278,6 @@ static ExitStatus report(const Run *run) {
         return failure ? failure : status;
 }
 
-static ExitStatus keep(Run *run) {
-        int r = output_file_commit(&run->output);
-
-        if (r == 0)
-                return STATUS_OK;
-        say_error(_("cannot name the recording %s: %s"), run->output.path, g_strerror(-r));
-        return STATUS_FAILED;
-}
-
 static ExitStatus report_detached(const Run *run) {
         const char *number = strrchr(run->result.session_path, '/') + 1;
 
@@ -317,7 +302,7 @@ static ExitStatus finish(Run *run, ExitStatus status) {
         }
         if (arg_detach)
                 return report_detached(run);
-        report_status = keep(run);
+        report_status = output_file_keep(&run->output);
         if (!report_status)
                 report_status = report(run);
         if (!status)

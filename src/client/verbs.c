@@ -5,11 +5,20 @@
 
 #include "client/verbs.h"
 
+#define ARGUMENTS_WIDTH 35
+
 /* clang-format off */
 static const Verb verbs[] = {
         { "record", N_("[EVENT…] [-- COMMAND…]"), N_("Record into a trace file"),
           VERB_USES_BUS | VERB_STANDALONE | VERB_SHOWS_DATA | VERB_RUNS_COMMAND, verb_record },
         { "inspect", N_("FILE"), N_("Show what is in a trace file"), VERB_SHOWS_DATA, verb_inspect },
+        { "status", "", N_("Show whether the service is there, and what records"),
+          VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },
+        { "list", N_("sources|producers|sessions|presets"), N_("List what there is"),
+          VERB_USES_BUS | VERB_SHOWS_DATA, verb_list },
+        { "stop", N_("SESSION"), N_("Stop a session; its data can still be read"), VERB_USES_BUS, verb_stop },
+        { "read", N_("SESSION"), N_("Write what a session has in memory into a file"), VERB_USES_BUS, verb_read },
+        { "flush", N_("SESSION"), N_("Ask programs for what they still hold"), VERB_USES_BUS, verb_flush },
         { "help", N_("[VERB]"), N_("Show this overview, or a verb's options"), 0, verb_help },
 };
 /* clang-format on */
@@ -30,12 +39,18 @@ ExitStatus verb_unknown(const char *name) {
 }
 
 static void print_verbs(FILE *stream) {
-        for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+                const char *arguments = *verbs[i].arguments ? _(verbs[i].arguments) : "";
+                glong n_padding = ARGUMENTS_WIDTH - g_utf8_strlen(arguments, -1);
+
                 fprintf(stream,
-                        "  %-8s %-28s %s\n",
+                        "  %-7s  %s%*s  %s\n",
                         verbs[i].name,
-                        _(verbs[i].arguments),
+                        arguments,
+                        (int)MAX(n_padding, 0),
+                        "",
                         _(verbs[i].summary));
+        }
 }
 
 static void print_statuses(FILE *stream) {

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Service view: what the service has, as lists
+ *
+ * Each list is an array of structs that owns them; free it with g_array_unref(). Functions say what is wrong.
+ */
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/session-info.h"
+
+typedef struct ViewSource {
+        char *name;
+        char **producers; /* object paths */
+        bool is_activatable;
+        bool is_system;    /* recording it needs polkit's trace-system */
+        char **categories; /* or NULL */
+} ViewSource;
+
+typedef struct ViewProducer {
+        char *path, *name;
+        uint32_t uid, pid;
+        char **sources;
+        uint64_t n_memory_bytes;
+} ViewProducer;
+
+typedef struct ViewManager {
+        char *version;
+        uint32_t n_sessions, n_producers;
+} ViewManager;
+
+ExitStatus view_manager_get(ViewManager *ret, const BusClient *client);
+void view_manager_deinit(ViewManager *manager);
+
+ExitStatus view_list_sources(GArray **ret, const BusClient *client);
+ExitStatus view_list_producers(GArray **ret, const BusClient *client);
+ExitStatus view_list_sessions(GArray **ret, const BusClient *client); /* of SessionInfo */
+
+/* A user's name, or the number. Malloc'ed. */
+char *view_user_name(uint32_t uid);

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <glib/gi18n.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "client/say.h"
+#include "client/service-view.h"
+#include "client/table.h"
+#include "client/verbs.h"
+#include "config/preset.h"
+#include "shared/text.h"
+
+/* What a list is made of: columns for people, objects for programs. */
+typedef struct ListKind {
+        const char *name;
+        const TableColumn *columns;
+        size_t n_columns;
+        ExitStatus (*get)(GArray **ret, const BusClient *client); /* NULL: needs no service */
+        size_t n_item;
+        void (*add_row)(Table *table, const void *item);
+        void (*write)(JsonWriter *writer, const void *item);
+} ListKind;
+
+static void add_strings(Table *table, char *const *strings) {
+        g_autofree char *text = strings ? g_strjoinv(", ", (char **)strings) : NULL;
+
+        table_add(table, text);
+}
+
+/* Other programs' names may hold anything that a string can. */
+static void write_string(JsonWriter *writer, const char *key, const char *value) {
+        g_autofree char *clean = value ? say_clean(value, strlen(value)) : NULL;
+
+        json_string(writer, key, clean);
+}
+
+static void write_strings(JsonWriter *writer, const char *key, char *const *strings) {
+        json_begin_array(writer, key);
+        for (; strings && *strings; strings++)
+                write_string(writer, NULL, *strings);
+        json_end_array(writer);
+}
+
+static const TableColumn source_columns[] = {
+        { N_("DATA SOURCE") }, { N_("PRODUCERS"), true }, { N_("STARTS") },
+        { N_("NEEDS") },       { N_("CATEGORIES") },
+};
+
+static void add_source(Table *table, const void *item) {
+        const ViewSource *source = item;
+
+        table_add(table, source->name);
+        table_add_format(table, "%u", g_strv_length(source->producers));
+        table_add(table, source->is_activatable ? _("on demand") : NULL);
+        table_add(table, source->is_system ? "trace-system" : NULL);
+        add_strings(table, source->categories);
+}
+
+static void write_source(JsonWriter *writer, const void *item) {
+        const ViewSource *source = item;
+
+        write_string(writer, "name", source->name);
+        write_strings(writer, "producers", source->producers);
+        json_bool(writer, "activatable", source->is_activatable);
+        json_bool(writer, "system", source->is_system);
+        write_strings(writer, "categories", source->categories);
+}
+
+static const TableColumn producer_columns[] = {
+        { N_("PID"), true },    { N_("USER") },         { N_("PROGRAM") },
+        { N_("MEMORY"), true }, { N_("DATA SOURCES") },
+};
+
+static void add_producer(Table *table, const void *item) {
+        const ViewProducer *producer = item;
+        g_autofree char *user = view_user_name(producer->uid);
+        char size[TEXT_SIZE_BYTES];
+
+        table_add_format(table, "%" PRIu32, producer->pid);
+        table_add(table, user);
+        table_add(table, producer->name);
+        table_add(table,
+                  producer->n_memory_bytes ? text_format_size(size, producer->n_memory_bytes)
+                                           : NULL);
+        add_strings(table, producer->sources);
+}
+
+static void write_producer(JsonWriter *writer, const void *item) {
+        const ViewProducer *producer = item;
+
+        json_string(writer, "path", producer->path);
+        json_uint(writer, "pid", producer->pid);
+        json_uint(writer, "uid", producer->uid);
+        write_string(writer, "name", producer->name);
+        json_uint(writer, "memory_bytes", producer->n_memory_bytes);
+        write_strings(writer, "sources", producer->sources);
+}
+
+static const TableColumn session_columns[] = {
+        { N_("SESSION"), true }, { N_("NAME") },       { N_("USER") },
+        { N_("STATE") },         { N_("SCOPE") },      { N_("SOURCES"), true },
+        { N_("SIZE"), true },    { N_("LOST"), true },
+};
+
+static void add_session(Table *table, const void *item) {
+        const SessionInfo *session = item;
+        g_autofree char *user = view_user_name(session->owner_uid);
+        char size[TEXT_SIZE_BYTES];
+
+        table_add_format(table, "%" PRIu64, session->id);
+        table_add(table, session->name);
+        table_add(table, user);
+        table_add(table, session->state);
+        table_add(table, session->scope);
+        table_add_format(table, "%u", session->sources->len);
+        table_add(table, text_format_size(size, session->n_bytes_written));
+        table_add_format(table, "%" PRIu64, session->n_chunks_lost + session->n_packets_lost);
+}
+
+static void write_session_source(JsonWriter *writer, const SessionSource *source) {
+        json_begin_object(writer, NULL);
+        write_string(writer, "source", source->source);
+        write_string(writer, "producer", source->producer);
+        json_uint(writer, "uid", source->uid);
+        json_uint(writer, "pid", source->pid);
+        write_string(writer, "state", source->state);
+        json_end_object(writer);
+}
+
+static void write_session(JsonWriter *writer, const void *item) {
+        const SessionInfo *session = item;
+
+        json_uint(writer, "id", session->id);
+        write_string(writer, "name", session->name);
+        json_uint(writer, "uid", session->owner_uid);
+        write_string(writer, "state", session->state);
+        write_string(writer, "stop_reason", session->stop_reason);
+        write_string(writer, "scope", session->scope);
+        json_bool(writer, "detached", session->is_detached);
+        json_uint(writer, "duration_ms", session->duration_ms);
+        json_uint(writer, "bytes_written", session->n_bytes_written);
+        json_uint(writer, "bytes_output", session->n_bytes_output);
+        json_uint(writer, "chunks_lost", session->n_chunks_lost);
+        json_uint(writer, "packets_lost", session->n_packets_lost);
+        json_begin_array(writer, "sources");
+        for (guint i = 0; i < session->sources->len; i++)
+                write_session_source(writer, &g_array_index(session->sources, SessionSource, i));
+        json_end_array(writer);
+}
+
+static const TableColumn preset_columns[] = { { N_("PRESET") }, { N_("DESCRIPTION") } };
+
+static void add_preset(Table *table, const void *item) {
+        const Preset *preset = item;
+
+        table_add(table, preset->name);
+        table_add(table, preset->description);
+}
+
+static void write_preset(JsonWriter *writer, const void *item) {
+        const Preset *preset = item;
+
+        write_string(writer, "name", preset->name);
+        write_string(writer, "description", preset->description);
+}
+
+/* What "record -p" would find: presets are read by us, not by the service. */
+static ExitStatus get_presets(GArray **ret, const BusClient *client) {
+        g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(Preset));
+        Preset *presets;
+        size_t n = 0;
+        int r;
+
+        r = presets_list(&presets, &n);
+        if (r < 0) {
+                say_error(_("cannot list presets: %s"), g_strerror(-r));
+                return STATUS_FAILED;
+        }
+        if (n)
+                g_array_append_vals(list, presets, (guint)n);
+        free(presets); /* the array; the strings live as long as we do */
+        *ret = g_steal_pointer(&list);
+        return STATUS_OK;
+}
+
+#define COLUMNS(columns) (columns), ARRAY_SIZE(columns)
+
+static const ListKind kinds[] = {
+        { "sources",
+          COLUMNS(source_columns),
+          view_list_sources,
+          sizeof(ViewSource),
+          add_source,
+          write_source },
+        { "producers",
+          COLUMNS(producer_columns),
+          view_list_producers,
+          sizeof(ViewProducer),
+          add_producer,
+          write_producer },
+        { "sessions",
+          COLUMNS(session_columns),
+          view_list_sessions,
+          sizeof(SessionInfo),
+          add_session,
+          write_session },
+        { "presets", COLUMNS(preset_columns), NULL, sizeof(Preset), add_preset, write_preset },
+};
+
+static const void *list_item(const ListKind *kind, const GArray *list, guint i) {
+        return list->data + i * kind->n_item;
+}
+
+static void print_table(const ListKind *kind, const GArray *list, const Invocation *invocation) {
+        _cleanup_(table_deinit) Table table = { 0 };
+
+        table_init(&table, kind->columns, kind->n_columns);
+        for (guint i = 0; i < list->len; i++)
+                kind->add_row(&table, list_item(kind, list, i));
+        table_print(&table, invocation->has_legend);
+}
+
+static void print_json(const ListKind *kind, const GArray *list, JsonMode mode) {
+        _cleanup_(json_writer_deinit) JsonWriter writer = { 0 };
+
+        json_writer_init(&writer, mode);
+        json_begin_array(&writer, NULL);
+        for (guint i = 0; i < list->len; i++) {
+                json_begin_object(&writer, NULL);
+                kind->write(&writer, list_item(kind, list, i));
+                json_end_object(&writer);
+        }
+        json_end_array(&writer);
+        json_writer_print(&writer);
+}
+
+static ExitStatus get_list(GArray **ret, const ListKind *kind, const Invocation *invocation) {
+        _cleanup_(bus_client_deinit) BusClient client = { 0 };
+        ExitStatus status;
+
+        if (!kind->get)
+                return get_presets(ret, NULL);
+        status = bus_client_open(&client, invocation);
+        return status ? status : kind->get(ret, &client);
+}
+
+static ExitStatus print_list(const ListKind *kind, const Invocation *invocation) {
+        g_autoptr(GArray) list = NULL;
+        ExitStatus status = get_list(&list, kind, invocation);
+
+        if (status)
+                return status;
+        if (invocation->json == JSON_OFF)
+                print_table(kind, list, invocation);
+        else
+                print_json(kind, list, invocation->json);
+        return STATUS_OK;
+}
+
+ExitStatus verb_list(Invocation *invocation) {
+        const char *names[ARRAY_SIZE(kinds)];
+        ExitStatus status;
+
+        status = invocation_parse(invocation, NULL);
+        if (!status)
+                status = invocation_expect(invocation, 1, 1);
+        if (status)
+                return status;
+        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+                names[i] = kinds[i].name;
+                if (streq(kinds[i].name, invocation->arguments[0]))
+                        return print_list(&kinds[i], invocation);
+        }
+        return usage_unknown(_("list"), invocation->arguments[0], names, ARRAY_SIZE(names));
+}
