@@ -80,15 +80,18 @@ static bool snapshot_drifted(const ClockSnapshot *a, const ClockSnapshot *b) {
         return false;
 }
 
+static ClockSnapshot *clock_ring_at(ClockRing *ring, size_t i) {
+        return &ring->snapshots[(ring->first + i) % CLOCK_RING_MAX];
+}
+
 void clock_ring_add(ClockRing *ring, const ClockSnapshot *snapshot) {
-        if (ring->newest.n > 0 && !snapshot_drifted(&ring->newest, snapshot))
+        if (ring->n > 0 && !snapshot_drifted(clock_ring_at(ring, ring->n - 1), snapshot))
                 return;
         if (ring->n == CLOCK_RING_MAX) {
                 ring->first = (ring->first + 1) % CLOCK_RING_MAX;
                 ring->n--;
         }
-        ring->snapshots[(ring->first + ring->n++) % CLOCK_RING_MAX] = *snapshot;
-        ring->newest = *snapshot;
+        *clock_ring_at(ring, ring->n++) = *snapshot;
 }
 
 bool clock_ring_take(ClockRing *ring, ClockSnapshot *ret) {

@@ -51,12 +51,12 @@ typedef struct ClockSnapshot {
 #define CLOCK_RING_MAX      16
 #define CLOCK_RING_DRIFT_NS (UINT64_C(10) * 1000000)
 
-/* Snapshots that nobody has read yet. A new one is kept only if some clock has drifted since the newest: otherwise it
- * says nothing. Zero-initialised is empty. */
+/* Snapshots that nobody has read yet. A new one is kept only if some clock has drifted since the one before:
+ * otherwise it says nothing. Once that was read, the next is kept in any case, so that each piece of a stream
+ * can be understood by itself. Zero-initialised is empty. */
 typedef struct ClockRing {
         ClockSnapshot snapshots[CLOCK_RING_MAX];
         size_t first, n;
-        ClockSnapshot newest; /* the one that drift is measured against, read or not */
 } ClockRing;
 
 void clock_ring_add(ClockRing *ring, const ClockSnapshot *snapshot);
