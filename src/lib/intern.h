@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Intern table: numbers for byte strings, from 1 on
+ *
+ * By content, so that it does not matter where a text lives or whether it is freed. Grows up to a limit; what
+ * comes behind it has no number and is written out each time. Zero-initialised is empty. One thread.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/bytes.h"
+
+#define INTERN_ENTRIES_MAX 1024
+#define INTERN_BYTES_MAX   65536 /* of all strings together */
+
+typedef struct InternEntry {
+        uint64_t hash;
+        uint32_t offset; /* into texts */
+        uint32_t n_bytes;
+        uint32_t number; /* 0: empty */
+} InternEntry;
+
+typedef struct Intern {
+        InternEntry *entries;
+        uint32_t n_slots; /* power of two, or 0 */
+        uint32_t n_entries;
+        Bytes texts;
+} Intern;
+
+enum {
+        _INTERN_E_SUCCESS, /* known */
+        INTERN_E_NEW,      /* it has this number from now on */
+        INTERN_E_FULL,     /* it has none */
+};
+
+void intern_deinit(Intern *intern);
+
+/* Forgets all, but keeps the memory. */
+void intern_clear(Intern *intern);
+
+/* 0, INTERN_E_NEW or INTERN_E_FULL. */
+int intern_number(Intern *intern, const void *data, size_t n_bytes, uint32_t *ret);
+
+uint64_t intern_hash(uint64_t seed, const void *data, size_t n_bytes);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "lib/track.h"
+
+/* Field numbers of perfetto.protos messages, in the order of their names. */
+enum {
+        CLOCK_ID = 1,
+        CLOCK_TIMESTAMP = 2,
+        CLOCK_IS_INCREMENTAL = 3,
+        CLOCK_UNIT_MULTIPLIER_NS = 4,
+
+        CLOCK_SNAPSHOT_CLOCKS = 1,
+        CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK = 2,
+
+        COUNTER_UNIT_NAME = 6,
+
+        ANNOTATION_NAME_IID = 1,
+        ANNOTATION_BOOL = 2,
+        ANNOTATION_UINT = 3,
+        ANNOTATION_INT = 4,
+        ANNOTATION_DOUBLE = 5,
+        ANNOTATION_STRING = 6,
+        ANNOTATION_POINTER = 7,
+        ANNOTATION_NAME = 10,
+
+        DEFAULTS_TRACK_EVENT = 11,
+        DEFAULTS_TIMESTAMP_CLOCK_ID = 58,
+
+        EVENT_CATEGORY_IIDS = 3,
+        EVENT_DEBUG_ANNOTATIONS = 4,
+        EVENT_TYPE = 9,
+        EVENT_NAME_IID = 10,
+        EVENT_TRACK_UUID = 11,
+        EVENT_CATEGORIES = 22,
+        EVENT_NAME = 23,
+        EVENT_COUNTER_VALUE = 30,
+        EVENT_DOUBLE_COUNTER_VALUE = 44,
+        EVENT_FLOW_IDS = 47,
+        EVENT_TERMINATING_FLOW_IDS = 48,
+
+        INTERNED_CATEGORIES = 1,
+        INTERNED_NAMES = 2,
+        INTERNED_ARG_NAMES = 3,
+        INTERNED_ENTRY_IID = 1,
+        INTERNED_ENTRY_NAME = 2,
+
+        PACKET_CLOCK_SNAPSHOT = 6,
+        PACKET_TIMESTAMP = 8,
+        PACKET_TRACK_EVENT = 11,
+        PACKET_INTERNED_DATA = 12,
+        PACKET_SEQUENCE_FLAGS = 13,
+        PACKET_DEFAULTS = 59,
+        PACKET_TRACK_DESCRIPTOR = 60,
+
+        PROCESS_PID = 1,
+        PROCESS_CMDLINE = 2,
+        PROCESS_NAME = 6,
+
+        THREAD_PID = 1,
+        THREAD_TID = 2,
+        THREAD_NAME = 5,
+
+        TRACK_UUID = 1,
+        TRACK_NAME = 2,
+        TRACK_PROCESS = 3,
+        TRACK_THREAD = 4,
+        TRACK_PARENT_UUID = 5,
+        TRACK_COUNTER = 8,
+};
+
+enum {
+        SEQUENCE_STATE_CLEARED = 1,
+        SEQUENCE_NEEDS_STATE = 2,
+};
+
+enum {
+        CLOCK_OF_BOOTTIME = 6,
+        CLOCK_OF_SEQUENCE = 64, /* the first of those that are a sequence's own */
+};
+
+#define KERNEL_NAME_BYTES 16
+
+static size_t text_bytes(const char *text) {
+        return strnlen(text, DT_TEXT_BYTES_MAX);
+}
+
+/*
+ * Descriptors
+ */
+
+uint64_t track_uuid(const dt_track *track) {
+        uint64_t parent = track->parent ? track_uuid(track->parent) : track_process_uuid;
+        uint64_t uuid = intern_hash(parent ^ track->id, track->name, text_bytes(track->name));
+
+        if (track->unit)
+                uuid = intern_hash(uuid, track->unit, text_bytes(track->unit));
+        return uuid ?: 1;
+}
+
+static void put_clock(WireWriter *packet, uint32_t id, uint64_t ns, bool is_incremental) {
+        size_t clock = wire_begin(packet, CLOCK_SNAPSHOT_CLOCKS);
+
+        wire_put_uint(packet, CLOCK_ID, id);
+        wire_put_uint(packet, CLOCK_TIMESTAMP, ns);
+        if (is_incremental) {
+                wire_put_bool(packet, CLOCK_IS_INCREMENTAL, true);
+                wire_put_uint(packet, CLOCK_UNIT_MULTIPLIER_NS, 1);
+        }
+        wire_end(packet, clock);
+}
+
+void track_encode_start(WireWriter *packet, const TrackThread *thread, uint64_t now_ns) {
+        size_t outer, inner;
+
+        wire_put_uint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_STATE_CLEARED);
+        outer = wire_begin(packet, PACKET_DEFAULTS);
+        inner = wire_begin(packet, DEFAULTS_TRACK_EVENT);
+        wire_put_uint(packet, EVENT_TRACK_UUID, thread->uuid);
+        wire_end(packet, inner);
+        wire_put_uint(packet, DEFAULTS_TIMESTAMP_CLOCK_ID, CLOCK_OF_SEQUENCE);
+        wire_end(packet, outer);
+
+        outer = wire_begin(packet, PACKET_CLOCK_SNAPSHOT);
+        put_clock(packet, CLOCK_OF_BOOTTIME, now_ns, false);
+        put_clock(packet, CLOCK_OF_SEQUENCE, now_ns, true);
+        wire_put_uint(packet, CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK, CLOCK_OF_BOOTTIME);
+        wire_end(packet, outer);
+}
+
+/* The rest of a packet is its track descriptor; descriptors have the time of the packet before. */
+static size_t begin_descriptor(WireWriter *packet, uint64_t uuid) {
+        size_t descriptor;
+
+        wire_put_uint(packet, PACKET_TIMESTAMP, 0);
+        wire_put_uint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+        descriptor = wire_begin(packet, PACKET_TRACK_DESCRIPTOR);
+        wire_put_uint(packet, TRACK_UUID, uuid);
+        return descriptor;
+}
+
+void track_encode_thread(WireWriter *packet, const TrackThread *thread) {
+        size_t descriptor = begin_descriptor(packet, thread->uuid);
+        char kernel_name[KERNEL_NAME_BYTES] = "";
+        size_t details;
+
+        prctl(PR_GET_NAME, kernel_name);
+        wire_put_uint(packet, TRACK_PARENT_UUID, track_process_uuid);
+        details = wire_begin(packet, TRACK_THREAD);
+        wire_put_int(packet, THREAD_PID, getpid());
+        wire_put_int(packet, THREAD_TID, thread->tid);
+        wire_put_string(packet, THREAD_NAME, thread->name[0] ? thread->name : kernel_name);
+        wire_end(packet, details);
+        wire_end(packet, descriptor);
+}
+
+static void put_cmdline(WireWriter *packet) {
+        for (size_t at = 0; at < track_n_cmdline; at += strlen(track_cmdline + at) + 1)
+                wire_put_string(packet, PROCESS_CMDLINE, track_cmdline + at);
+}
+
+void track_encode_process(WireWriter *packet) {
+        size_t descriptor = begin_descriptor(packet, track_process_uuid);
+        size_t details = wire_begin(packet, TRACK_PROCESS);
+
+        wire_put_int(packet, PROCESS_PID, getpid());
+        put_cmdline(packet);
+        wire_put_string(packet, PROCESS_NAME, program_invocation_short_name);
+        wire_end(packet, details);
+        wire_end(packet, descriptor);
+}
+
+void track_encode_track(WireWriter *packet, const dt_track *track, bool is_counter) {
+        size_t descriptor = begin_descriptor(packet, track_uuid(track));
+        size_t counter;
+
+        wire_put_bytes(packet, TRACK_NAME, track->name, text_bytes(track->name));
+        wire_put_uint(packet,
+                      TRACK_PARENT_UUID,
+                      track->parent ? track_uuid(track->parent) : track_process_uuid);
+        if (is_counter) {
+                counter = wire_begin(packet, TRACK_COUNTER);
+                if (track->unit)
+                        wire_put_bytes(
+                                packet, COUNTER_UNIT_NAME, track->unit, text_bytes(track->unit));
+                wire_end(packet, counter);
+        }
+        wire_end(packet, descriptor);
+}
+
+/*
+ * Events
+ */
+
+static void put_interned(WireWriter *interned, uint32_t field, uint32_t iid, const char *text) {
+        size_t entry = wire_begin(interned, field);
+
+        wire_put_uint(interned, INTERNED_ENTRY_IID, iid);
+        wire_put_bytes(interned, INTERNED_ENTRY_NAME, text, text_bytes(text));
+        wire_end(interned, entry);
+}
+
+/* The number of a name, or the name itself when it can have none. */
+static void put_name(WireWriter *packet,
+                     WireWriter *interned,
+                     Intern *names,
+                     uint32_t kind,
+                     uint32_t iid_field,
+                     uint32_t text_field,
+                     const char *name) {
+        size_t n = text_bytes(name);
+        uint32_t iid;
+        int r;
+
+        r = intern_number(names, name, n, &iid);
+        if (r == INTERN_E_FULL) {
+                wire_put_bytes(packet, text_field, name, n);
+                return;
+        }
+        if (r == INTERN_E_NEW)
+                put_interned(interned, kind, iid, name);
+        wire_put_uint(packet, iid_field, iid);
+}
+
+static void put_category(WireWriter *packet,
+                         WireWriter *interned,
+                         TrackSequence *sequence,
+                         const dt_category *category) {
+        uint64_t bit = UINT64_C(1) << (category->number % 64);
+        uint64_t *known = &sequence->categories[category->number / 64];
+
+        if (!(*known & bit))
+                put_interned(interned, INTERNED_CATEGORIES, category->number + 1, category->name);
+        *known |= bit;
+        wire_put_uint(packet, EVENT_CATEGORY_IIDS, category->number + 1);
+}
+
+static void put_arg_value(WireWriter *packet, const dt_arg *arg) {
+        const char *text;
+
+        switch (arg->type) {
+        case DT_ARG_INT:
+                wire_put_int(packet, ANNOTATION_INT, arg->value.as_int);
+                break;
+        case DT_ARG_UINT:
+                wire_put_uint(packet, ANNOTATION_UINT, arg->value.as_uint);
+                break;
+        case DT_ARG_DOUBLE:
+                wire_put_double(packet, ANNOTATION_DOUBLE, arg->value.as_double);
+                break;
+        case DT_ARG_BOOL:
+                wire_put_bool(packet, ANNOTATION_BOOL, arg->value.as_uint);
+                break;
+        case DT_ARG_POINTER:
+                wire_put_uint(packet, ANNOTATION_POINTER, arg->value.as_uint);
+                break;
+        default:
+                text = arg->value.as_string ?: "(null)";
+                wire_put_bytes(packet, ANNOTATION_STRING, text, text_bytes(text));
+                break;
+        }
+}
+
+static void
+put_arg(WireWriter *packet, WireWriter *interned, TrackSequence *sequence, const dt_arg *arg) {
+        size_t annotation = wire_begin(packet, EVENT_DEBUG_ANNOTATIONS);
+
+        put_name(packet,
+                 interned,
+                 &sequence->arg_names,
+                 INTERNED_ARG_NAMES,
+                 ANNOTATION_NAME_IID,
+                 ANNOTATION_NAME,
+                 arg->name ?: "");
+        put_arg_value(packet, arg);
+        wire_end(packet, annotation);
+}
+
+static void put_args(WireWriter *packet,
+                     WireWriter *interned,
+                     TrackSequence *sequence,
+                     const TrackEvent *event) {
+        for (size_t i = 0; i < event->n_args; i++) {
+                const dt_arg *arg = &event->args[i];
+
+                switch (arg->type) {
+                case DT_ARG_NONE:
+                        break;
+                case DT_ARG_FLOW:
+                        wire_put_fixed64(packet, EVENT_FLOW_IDS, arg->value.as_uint);
+                        break;
+                case DT_ARG_FLOW_END:
+                        wire_put_fixed64(packet, EVENT_TERMINATING_FLOW_IDS, arg->value.as_uint);
+                        break;
+                default:
+                        put_arg(packet, interned, sequence, arg);
+                        break;
+                }
+        }
+}
+
+static void put_counter_value(WireWriter *packet, const TrackEvent *event) {
+        if (event->is_double)
+                wire_put_double(packet, EVENT_DOUBLE_COUNTER_VALUE, event->double_value);
+        else
+                wire_put_int(packet, EVENT_COUNTER_VALUE, event->int_value);
+}
+
+void track_encode_event(WireWriter *packet,
+                        WireWriter *interned,
+                        TrackSequence *sequence,
+                        const TrackEvent *event,
+                        uint64_t since_ns) {
+        size_t body;
+
+        wire_put_uint(packet, PACKET_TIMESTAMP, since_ns);
+        wire_put_uint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+        body = wire_begin(packet, PACKET_TRACK_EVENT);
+        wire_put_uint(packet, EVENT_TYPE, event->type);
+        if (event->type != TRACK_EVENT_SLICE_END)
+                put_category(packet, interned, sequence, event->category);
+        if (event->name)
+                put_name(packet,
+                         interned,
+                         &sequence->names,
+                         INTERNED_NAMES,
+                         EVENT_NAME_IID,
+                         EVENT_NAME,
+                         event->name);
+        if (event->track)
+                wire_put_uint(packet, EVENT_TRACK_UUID, track_uuid(event->track));
+        if (event->type == TRACK_EVENT_COUNTER)
+                put_counter_value(packet, event);
+        put_args(packet, interned, sequence, event);
+        wire_end(packet, body);
+        if (wire_writer_size(interned) > 0)
+                wire_put_bytes(
+                        packet, PACKET_INTERNED_DATA, interned->start, wire_writer_size(interned));
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/random.h>
+
+#include "lib/category-rules.h"
+#include "lib/library.h"
+#include "lib/source-private.h"
+#include "lib/track.h"
+#include "shared/fd.h"
+#include "wire/wire-reader.h"
+
+#define SOURCE_NAME    "track_event"
+#define GROW_BYTES_MIN 1024
+
+/* A longer one is left out: it must fit into a packet. */
+#define CMDLINE_BYTES_MAX 4096
+
+/* perfetto.protos.DataSourceConfig */
+#define CONFIG_TRACK_EVENT 113
+
+/* perfetto.protos.DataSourceDescriptor, TrackEventDescriptor, TrackEventCategory */
+enum {
+        DESCRIPTOR_NAME = 1,
+        DESCRIPTOR_WILL_NOTIFY_ON_STOP = 2,
+        DESCRIPTOR_WILL_NOTIFY_ON_START = 3,
+        DESCRIPTOR_HANDLES_INCREMENTAL_STATE_CLEAR = 4,
+        DESCRIPTOR_TRACK_EVENT = 6,
+        DESCRIPTOR_CATEGORIES = 1,
+        CATEGORY_NAME = 1,
+        CATEGORY_DESCRIPTION = 2,
+        CATEGORY_TAGS = 3,
+};
+
+TrackSession track_sessions[DT_SESSIONS_MAX];
+uint64_t track_process_uuid;
+char *track_cmdline;
+size_t track_n_cmdline;
+
+/* Guards what follows, and what track.h says. Taken before the library's lock, never while it is held. */
+static pthread_mutex_t track_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static dt_category *categories;
+static unsigned n_categories; /* ever registered: numbers are not used again */
+static dt_source *source;     /* NULL: not started */
+
+static void lock(void) {
+        pthread_mutex_lock(&track_lock);
+}
+
+static void unlock(void) {
+        pthread_mutex_unlock(&track_lock);
+}
+
+/*
+ * Sessions: the data source's callbacks, on the library's thread
+ */
+
+/* Sets or clears the session's bit in a category. */
+static void category_switch(dt_category *category, unsigned session, bool on) {
+        unsigned bit = 1u << session;
+
+        if (on)
+                __atomic_fetch_or(&category->enabled, bit, __ATOMIC_RELEASE);
+        else
+                __atomic_fetch_and(&category->enabled, ~bit, __ATOMIC_RELAXED);
+}
+
+static bool session_wants(const TrackSession *session, const dt_category *category) {
+        return session->started && category->number < DT_CATEGORIES_MAX &&
+               category_rules_enable(
+                       session->config.data, session->config.n, category->name, category->tags);
+}
+
+static void session_apply(unsigned number) {
+        for (dt_category *category = categories; category; category = category->next)
+                category_switch(category, number, session_wants(&track_sessions[number], category));
+}
+
+static int copy_config(TrackSession *session, const void *config, size_t n_config) {
+        WireReader reader;
+        WireField field;
+
+        bytes_clear(&session->config);
+        wire_reader_init(&reader, config, n_config);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == CONFIG_TRACK_EVENT && field.type == WIRE_BYTES &&
+                    bytes_append(&session->config, field.data, field.n_bytes) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+static TrackSession *find_free_session(void) {
+        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
+                if (!track_sessions[i].instance)
+                        return &track_sessions[i];
+        return NULL;
+}
+
+static const char *
+on_setup(dt_instance *instance, const void *config, size_t n_config, void *userdata) {
+        const char *error = NULL;
+        TrackSession *session;
+
+        lock();
+        session = find_free_session();
+        if (!session)
+                error = "This program's track events are in 8 sessions already, which is the "
+                        "limit.";
+        else if (copy_config(session, config, n_config) < 0)
+                error = "The program is out of memory.";
+        else {
+                session->instance = instance;
+                session->started = false;
+                atomic_fetch_add(&session->epoch, 1);
+                dt_instance_set_userdata(instance, session);
+        }
+        unlock();
+        return error;
+}
+
+static void session_start(TrackSession *session, bool on) {
+        lock();
+        session->started = on;
+        session_apply((unsigned)(session - track_sessions));
+        unlock();
+}
+
+static void on_start(dt_instance *instance, dt_reply *reply, void *userdata) {
+        session_start(dt_instance_get_userdata(instance), true);
+        dt_reply_done(reply, NULL);
+}
+
+static void on_stop(dt_instance *instance, dt_reply *reply, void *userdata) {
+        session_start(dt_instance_get_userdata(instance), false);
+        dt_reply_done(reply, NULL);
+}
+
+static void on_clear(dt_instance *instance, void *userdata) {
+        TrackSession *session = dt_instance_get_userdata(instance);
+
+        atomic_fetch_add_explicit(&session->n_clears, 1, memory_order_relaxed);
+}
+
+static void on_gone(dt_instance *instance, void *userdata) {
+        TrackSession *session = dt_instance_get_userdata(instance);
+
+        session_start(session, false);
+        lock();
+        session->instance = NULL;
+        bytes_deinit(&session->config);
+        unlock();
+}
+
+int track_attach(TrackSequence *sequence, unsigned number) {
+        TrackSession *session = &track_sessions[number];
+        int r = -ESHUTDOWN;
+
+        lock();
+        sequence->epoch = atomic_load(&session->epoch);
+        if (session->instance)
+                r = dt_writer_new(&sequence->writer, session->instance, DT_FULL_DEFAULT);
+        unlock();
+        return r;
+}
+
+/*
+ * Categories
+ */
+
+typedef struct Offer {
+        Bytes descriptor;
+        const char **names;
+} Offer;
+
+static void offer_deinit(Offer *offer) {
+        bytes_deinit(&offer->descriptor);
+        free(offer->names);
+}
+
+static int grow_descriptor(WireWriter *writer, size_t n_more) {
+        Bytes *bytes = writer->userdata;
+        int r;
+
+        bytes->n = wire_writer_size(writer);
+        r = bytes_reserve(bytes, MAX(n_more, (size_t)GROW_BYTES_MIN));
+        if (r < 0)
+                return r;
+        writer->start = bytes->data;
+        writer->at = bytes->data + bytes->n;
+        writer->end = bytes->data + bytes->n_allocated;
+        return 0;
+}
+
+static void put_tags(WireWriter *writer, const char *tags) {
+        while (tags && *tags) {
+                size_t n = strcspn(tags, ",");
+
+                wire_put_bytes(writer, CATEGORY_TAGS, tags, n);
+                tags += n;
+                tags += *tags == ',';
+        }
+}
+
+static void put_category(WireWriter *writer, const dt_category *category) {
+        size_t begin = wire_begin(writer, DESCRIPTOR_CATEGORIES);
+
+        wire_put_string(writer, CATEGORY_NAME, category->name);
+        if (category->description)
+                wire_put_string(writer, CATEGORY_DESCRIPTION, category->description);
+        put_tags(writer, category->tags);
+        wire_end(writer, begin);
+}
+
+static int describe(Offer *offer) {
+        WireWriter writer;
+        size_t begin;
+
+        wire_writer_init(&writer, NULL, 0);
+        writer.grow = grow_descriptor;
+        writer.userdata = &offer->descriptor;
+        wire_put_string(&writer, DESCRIPTOR_NAME, SOURCE_NAME);
+        wire_put_bool(&writer, DESCRIPTOR_WILL_NOTIFY_ON_STOP, true);
+        wire_put_bool(&writer, DESCRIPTOR_WILL_NOTIFY_ON_START, true);
+        wire_put_bool(&writer, DESCRIPTOR_HANDLES_INCREMENTAL_STATE_CLEAR, true);
+        begin = wire_begin(&writer, DESCRIPTOR_TRACK_EVENT);
+        for (const dt_category *at = categories; at; at = at->next)
+                put_category(&writer, at);
+        wire_end(&writer, begin);
+        offer->descriptor.n = wire_writer_size(&writer);
+        return wire_writer_failed(&writer) ? -ENOMEM : 0;
+}
+
+/* What the source looks like with the categories that there are. */
+static int offer_make(Offer *offer, dt_source_options *ret) {
+        size_t n = 0;
+
+        for (const dt_category *at = categories; at; at = at->next)
+                n++;
+        offer->names = calloc(n + 1, sizeof(*offer->names));
+        if (!offer->names || describe(offer) < 0)
+                return -ENOMEM;
+        for (const dt_category *at = categories; at; at = at->next)
+                offer->names[--n] = at->name; /* the list has the newest first */
+        *ret = (dt_source_options){
+                .descriptor = offer->descriptor.data,
+                .n_descriptor = offer->descriptor.n,
+                .categories = offer->names,
+        };
+        return 0;
+}
+
+static void update_source(void) {
+        _cleanup_(offer_deinit) Offer offer = { 0 };
+        dt_source_options options;
+
+        /* Without memory for it people see the old list; what they record is right all the same. */
+        if (source && offer_make(&offer, &options) == 0)
+                dt_source_update(source, &options);
+}
+
+DT_EXPORT void dt_category_register(dt_category *category) {
+        if (library_inert())
+                return;
+        lock();
+        category->number = n_categories++;
+        category->next = categories;
+        categories = category;
+        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
+                category_switch(category, i, session_wants(&track_sessions[i], category));
+        update_source();
+        unlock();
+}
+
+DT_EXPORT void dt_category_unregister(dt_category *category) {
+        if (library_inert())
+                return;
+        lock();
+        for (dt_category **at = &categories; *at; at = &(*at)->next)
+                if (*at == category) {
+                        *at = category->next;
+                        break;
+                }
+        __atomic_store_n(&category->enabled, 0, __ATOMIC_RELAXED);
+        /* The service is told with the next change: usually it is the whole program that ends. */
+        unlock();
+}
+
+/*
+ * Start
+ */
+
+static const dt_source_ops track_ops = {
+        .setup = on_setup,
+        .start = on_start,
+        .stop = on_stop,
+        .clear_incremental_state = on_clear,
+        .gone = on_gone,
+};
+
+static int introduce_process(void) {
+        if (getrandom(&track_process_uuid, sizeof(track_process_uuid), 0) < 0)
+                return -errno;
+        if (!track_cmdline)
+                fd_read_file(&track_cmdline,
+                             &track_n_cmdline,
+                             AT_FDCWD,
+                             "/proc/self/cmdline",
+                             CMDLINE_BYTES_MAX);
+        return 0;
+}
+
+static int start(const dt_options *options) {
+        _cleanup_(offer_deinit) Offer offer = { 0 };
+        dt_source_options source_options;
+        int r;
+
+        if (options) {
+                r = dt_set_producer(
+                        options->name, options->shared_memory_bytes, options->page_bytes);
+                if (r < 0 && r != -EBUSY) /* who has sources of its own may have said it already */
+                        return r;
+        }
+        r = introduce_process();
+        if (r < 0)
+                return r;
+        r = offer_make(&offer, &source_options);
+        if (r < 0)
+                return r;
+        return dt_source_register(&source, SOURCE_NAME, &source_options, &track_ops, NULL);
+}
+
+DT_EXPORT int dt_init(const dt_options *options) {
+        int saved_errno = errno;
+        int r;
+
+        if (library_inert())
+                return -ECANCELED;
+        lock();
+        r = source ? 0 : start(options);
+        unlock();
+        errno = saved_errno;
+        return r;
+}

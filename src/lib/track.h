@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Track events, inside
+ *
+ *      track-event.c     dt_init(), the data source, sessions, categories; the lock
+ *      track-thread.c    what each thread has: a sequence for each session; the public event functions
+ *      track-sequence.c  one thread's stream of packets into one session: its start, its clock, what it has interned
+ *      track-encode.c    events and descriptors into bytes; knows no state but the sequence's tables
+ *
+ * A thread that emits reads the sessions without the lock: a session's epoch tells it whether the writer that it has is
+ * of this session, and only when it is not does it take the lock to get another one.
+ */
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "desktrace/source.h"
+#include "desktrace/track-event.h"
+#include "lib/intern.h"
+#include "wire/wire-writer.h"
+
+#define TRACK_THREAD_NAME_MAX 64
+#define TRACK_INTERNED_BYTES  8192 /* room for what one event interns; more is written out */
+
+typedef struct TrackSession {
+        _Atomic uint32_t epoch;    /* changes when the session does */
+        _Atomic uint32_t n_clears; /* how often it was asked to start incremental state anew */
+
+        /* Under track_lock. */
+        dt_instance *instance; /* NULL: the place is free */
+        Bytes config;          /* TrackEventConfig */
+        bool started;
+} TrackSession;
+
+typedef enum TrackEventType {
+        TRACK_EVENT_SLICE_BEGIN = 1,
+        TRACK_EVENT_SLICE_END = 2,
+        TRACK_EVENT_INSTANT = 3,
+        TRACK_EVENT_COUNTER = 4,
+} TrackEventType;
+
+typedef struct TrackEvent {
+        TrackEventType type;
+        const dt_category *category;
+        const dt_track *track; /* NULL: the thread's */
+        const char *name;      /* NULL: none */
+        const dt_arg *args;
+        size_t n_args;
+        bool is_double; /* of a counter */
+        int64_t int_value;
+        double double_value;
+} TrackEvent;
+
+/* One thread in one session. Only its thread touches it. */
+typedef struct TrackSequence {
+        dt_writer *writer; /* NULL: none yet */
+        uint32_t epoch;    /* the session's when the writer was made */
+        uint32_t n_clears;
+        uint32_t name_epoch;
+        bool begun;       /* the start of incremental state is written, and nothing lost since */
+        uint64_t last_ns; /* time of the last packet; the next one says the difference */
+        uint32_t depth;   /* open slices on the thread's track */
+        Intern names;
+        Intern arg_names;
+        Intern tracks; /* uuids that are described */
+        uint64_t categories[DT_CATEGORIES_MAX / 64];
+} TrackSequence;
+
+typedef struct TrackScratch {
+        uint8_t packet[DT_EVENT_BYTES_MAX];
+        uint8_t interned[TRACK_INTERNED_BYTES];
+} TrackScratch;
+
+typedef struct TrackThread {
+        uint64_t uuid; /* of its track */
+        pid_t tid;
+        bool busy;           /* emitting: an event of its own allocator would be one too many */
+        uint32_t name_epoch; /* counts dt_thread_set_name() */
+        char name[TRACK_THREAD_NAME_MAX]; /* "": the kernel's */
+        TrackSequence *sequences[DT_SESSIONS_MAX];
+        TrackScratch *scratch; /* with the first sequence */
+} TrackThread;
+
+/*
+ * track-event.c
+ */
+
+extern TrackSession track_sessions[DT_SESSIONS_MAX];
+
+/* A random number: unique in any trace. Set by the first dt_init(). */
+extern uint64_t track_process_uuid;
+
+/* /proc/self/cmdline, with a NUL behind it. Read once, as every thread says it in every session. */
+extern char *track_cmdline;
+extern size_t track_n_cmdline;
+
+/* Gives the sequence a writer of the session that is in that place now. 0, or a negative errno. */
+int track_attach(TrackSequence *sequence, unsigned session);
+
+/*
+ * track-sequence.c
+ */
+
+uint64_t track_now_ns(void); /* CLOCK_BOOTTIME */
+
+TrackSequence *track_sequence_free(TrackSequence *sequence);
+
+/* Writes an event, after what has to come before it. What fails is lost, and counted by the writer. */
+void track_sequence_write(TrackSequence *sequence,
+                          TrackThread *thread,
+                          const TrackSession *session,
+                          const TrackEvent *event,
+                          uint64_t now_ns);
+
+/*
+ * track-encode.c
+ */
+
+uint64_t track_uuid(const dt_track *track);
+
+/* The packet that starts incremental state: defaults, and the sequence's clock begins at now_ns. */
+void track_encode_start(WireWriter *packet, const TrackThread *thread, uint64_t now_ns);
+void track_encode_thread(WireWriter *packet, const TrackThread *thread);
+void track_encode_process(WireWriter *packet);
+void track_encode_track(WireWriter *packet, const dt_track *track, bool is_counter);
+
+/* `since_ns` is the time since the sequence's last packet. */
+void track_encode_event(WireWriter *packet,
+                        WireWriter *interned,
+                        TrackSequence *sequence,
+                        const TrackEvent *event,
+                        uint64_t since_ns);

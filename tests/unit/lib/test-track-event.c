@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "desktrace/track-event.h"
+#include "fake-service.h"
+#include "trace.h"
+#include "wire/wire-reader.h"
+#include "wire/wire-writer.h"
+
+DT_CATEGORY(render, "render", "Frames");
+DT_CATEGORY(net, "net", "Packets");
+DT_CATEGORY_TAGGED(noisy, "render.noisy", "Every little thing", "debug,gpu");
+
+enum {
+        BEGIN = 1,
+        END = 2,
+        INSTANT = 3,
+        COUNTER = 4,
+};
+
+typedef struct World {
+        Fake fake;
+        Trace *trace;
+        unsigned n_sessions; /* ever: their numbers */
+} World;
+
+static World *reading; /* whose trace the packets go to */
+
+static void on_packet(Stream *stream, const uint8_t *packet, size_t n_bytes) {
+        trace_packet(reading->trace, (unsigned)(stream - reading->fake.streams), packet, n_bytes);
+}
+
+static World *world_new(void) {
+        World *world = calloc(1, sizeof(*world));
+
+        fake_init(&world->fake);
+        fake_listen(&world->fake);
+        ck_assert_int_eq(dt_init(NULL), 0);
+        ck_assert_int_eq(dt_init(NULL), 0);
+        fake_accept(&world->fake);
+        fake_setup_memory(&world->fake, FAKE_PAGES_BYTES, 4096);
+        for (unsigned i = 0; i < SMB_NATIVE_WRITERS_MAX; i++)
+                world->fake.streams[i].on_packet = on_packet;
+        world->trace = calloc(1, sizeof(*world->trace));
+        return reading = world;
+}
+
+static void world_free(World *world) {
+        fake_deinit(&world->fake);
+        trace_free(world->trace);
+        free(world);
+        /* Without fork the next test must not find this one's session. */
+        for (unsigned i = 0; dt_category_enabled(&render) || dt_category_enabled(&net); i++) {
+                ck_assert_uint_lt(i, 10000);
+                usleep(1000);
+        }
+}
+
+static int try_session(World *world, const char *enabled, const char *disabled) {
+        uint8_t config[256];
+        WireWriter writer;
+        size_t begin;
+
+        wire_writer_init(&writer, config, sizeof(config));
+        wire_put_string(&writer, 1, "track_event");
+        wire_put_uint(&writer, 2, 5);
+        begin = wire_begin(&writer, 113);
+        if (enabled)
+                wire_put_string(&writer, 2, enabled);
+        if (disabled)
+                wire_put_string(&writer, 1, disabled);
+        wire_end(&writer, begin);
+        return fake_setup(&world->fake,
+                          ++world->n_sessions,
+                          "track_event",
+                          config,
+                          wire_writer_size(&writer));
+}
+
+static uint64_t world_record(World *world, const char *enabled, const char *disabled) {
+        ck_assert_int_eq(try_session(world, enabled, disabled), 0);
+        ck_assert_int_eq(fake_start(&world->fake, world->n_sessions), 0);
+        return world->n_sessions;
+}
+
+static void world_read(World *world) {
+        ck_assert_int_eq(fake_flush(&world->fake, world->n_sessions), 0);
+        fake_drain(&world->fake);
+}
+
+static uint64_t boottime_ns(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+START_TEST(test_categories_are_offered) {
+        World *world = world_new();
+        FakeSource *source = fake_source(&world->fake, "track_event");
+        WireReader reader, inner;
+        WireField field, category;
+        unsigned n = 0;
+
+        ck_assert_ptr_nonnull(source);
+        ck_assert_str_eq(source->categories, "render,net,render.noisy");
+        ck_assert(!source->no_flush);
+        wire_reader_init(&reader, source->descriptor, source->n_descriptor);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1)
+                        ck_assert_int_eq(memcmp(field.data, "track_event", field.n_bytes), 0);
+                if (field.number != 6)
+                        continue;
+                wire_reader_init_field(&inner, &field);
+                while (wire_read(&inner, &category) > 0)
+                        n++;
+        }
+        ck_assert_uint_eq(n, 3);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_categories_are_on_as_the_session_says_and_while_it_runs) {
+        World *world = world_new();
+        uint64_t id;
+
+        ck_assert(!dt_category_enabled(&render));
+        id = world_record(world, NULL, NULL);
+        ck_assert(dt_category_enabled(&render) && dt_category_enabled(&net));
+        ck_assert(!dt_category_enabled(&noisy)); /* by its tag */
+        ck_assert_int_eq(fake_stop(&world->fake, id), 0);
+        ck_assert(!dt_category_enabled(&render) && !dt_category_enabled(&net));
+
+        id = world_record(world, "render*", "*");
+        ck_assert(dt_category_enabled(&render));
+        ck_assert(!dt_category_enabled(&net));
+        DT_INSTANT(net, "not recorded");
+        DT_INSTANT(render, "recorded");
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, 1);
+        ck_assert_int_eq(fake_stop(&world->fake, id), 0);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_events_say_what_they_were_given) {
+        const uint64_t before = boottime_ns();
+        World *world = world_new();
+        TraceEvent *event;
+
+        world_record(world, NULL, NULL);
+        errno = 55;
+        DT_SLICE_BEGIN(render,
+                       "frame",
+                       DT_INT("n", -3),
+                       DT_UINT("big", UINT64_MAX),
+                       DT_DOUBLE("d", 0.5),
+                       DT_BOOL("yes", 7),
+                       DT_STRING("url", "a b"),
+                       DT_STRING("null", NULL),
+                       DT_POINTER("p", 0x10));
+        DT_INSTANT(net, "packet", DT_FLOW(5), DT_FLOW_END(6));
+        DT_SLICE_END(render);
+        DT_COUNTER(render, "fps", 60);
+        DT_COUNTER_DOUBLE(render, "load", 0.25);
+        ck_assert_int_eq(errno, 55);
+        world_read(world);
+
+        ck_assert_uint_eq(world->trace->n_events, 5);
+        event = trace_event(world->trace, BEGIN, "frame");
+        ck_assert_ptr_nonnull(event);
+        ck_assert_str_eq(event->category, "render");
+        ck_assert_str_eq(event->args,
+                         "n=-3 big=18446744073709551615 d=0.5 yes=true url=a b null=(null) p=0x10");
+        ck_assert_uint_ge(event->ns, before);
+        ck_assert_uint_le(event->ns, boottime_ns());
+        event = trace_event(world->trace, INSTANT, "packet");
+        ck_assert_str_eq(event->category, "net");
+        ck_assert_str_eq(event->args, "flow=5 flow_end=6");
+        ck_assert_ptr_nonnull(trace_event(world->trace, END, ""));
+        ck_assert_int_eq(world->trace->events[3].int_value, 60);
+        ck_assert(world->trace->events[4].double_value == 0.25);
+        for (unsigned i = 1; i < 5; i++)
+                ck_assert_uint_ge(world->trace->events[i].ns, world->trace->events[i - 1].ns);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_events_are_on_tracks_of_threads_and_programs) {
+        World *world = world_new();
+        TraceTrack *thread, *process, *counter;
+
+        prctl(PR_SET_NAME, "kernel name");
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render, "here");
+        DT_COUNTER(render, "fps", 60);
+        dt_thread_set_name("a name of its own, longer than the kernel's");
+        DT_INSTANT(render, "there");
+        world_read(world);
+
+        thread = trace_track(world->trace, trace_event(world->trace, INSTANT, "here")->uuid);
+        ck_assert_ptr_nonnull(thread);
+        ck_assert_int_eq(thread->pid, getpid());
+        ck_assert_int_eq(thread->tid, gettid());
+        ck_assert_str_eq(thread->thread_name, "a name of its own, longer than the kernel's");
+        ck_assert_uint_eq(thread->n_described, 2); /* once with each name */
+        process = trace_track(world->trace, thread->parent);
+        ck_assert_ptr_nonnull(process);
+        ck_assert_int_eq(process->process_pid, getpid());
+        ck_assert_uint_gt(process->n_cmdline, 0);
+        counter = trace_track_named(world->trace, "fps");
+        ck_assert_ptr_nonnull(counter);
+        ck_assert(counter->is_counter);
+        ck_assert_uint_eq(counter->parent, process->uuid);
+        ck_assert_uint_eq(trace_event(world->trace, COUNTER, "")->uuid, counter->uuid);
+        dt_thread_set_name("");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_own_tracks_are_described_once_under_their_parents) {
+        static const dt_track gpu = DT_TRACK("gpu", 0), memory = DT_COUNTER_TRACK("memory", "MiB");
+        const dt_track queue = { "queue", NULL, 1, &gpu }, other = { "queue", NULL, 2, &gpu };
+        World *world = world_new();
+        TraceTrack *parent;
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 3; i++) {
+                DT_SLICE_BEGIN_ON(render, &queue, "job", DT_INT("i", i));
+                DT_SLICE_BEGIN_ON(render, &other, "job");
+                DT_SLICE_END_ON(render, &queue);
+                DT_SLICE_END_ON(render, &other);
+                DT_COUNTER_ON(render, &memory, i);
+                DT_COUNTER_DOUBLE_ON(render, &memory, i);
+                DT_INSTANT_ON(render, &gpu, "tick");
+        }
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, 21);
+        parent = trace_track_named(world->trace, "gpu");
+        ck_assert_ptr_nonnull(parent);
+        ck_assert_uint_eq(parent->n_described, 1);
+        ck_assert_uint_eq(trace_track_named(world->trace, "queue")->parent, parent->uuid);
+        ck_assert_str_eq(trace_track_named(world->trace, "memory")->unit, "MiB");
+        ck_assert_uint_ne(world->trace->events[0].uuid, world->trace->events[1].uuid);
+        ck_assert_uint_eq(world->trace->events[0].uuid, world->trace->events[2].uuid);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_events_that_say_nothing_new_are_small) {
+        World *world = world_new();
+        TraceEvent *last;
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 3; i++) {
+                DT_SLICE_BEGIN(render, "a slice with a rather long name", DT_INT("argument", i));
+                DT_SLICE_END(render);
+        }
+        world_read(world);
+        last = &world->trace->events[world->trace->n_events - 1];
+        ck_assert_uint_le(last->n_packet, 12);
+        ck_assert_str_eq(last[-1].name, "a slice with a rather long name");
+        ck_assert_uint_le(last[-1].n_packet, 24);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_more_names_than_can_be_numbered_are_written_out) {
+        World *world = world_new();
+        char name[32];
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 1500; i++) {
+                snprintf(name, sizeof(name), "name %u", i);
+                DT_INSTANT(render, name);
+                if (i % 100 == 0)
+                        world_read(world);
+        }
+        DT_INSTANT(render, "name 7");
+        world_read(world);
+        for (unsigned i = 0; i < 1500; i++) {
+                snprintf(name, sizeof(name), "name %u", i);
+                ck_assert_str_eq(world->trace->events[i].name, name);
+        }
+        ck_assert_str_eq(world->trace->events[1500].name, "name 7");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_cleared_state_is_said_anew) {
+        World *world = world_new();
+        uint64_t id = world_record(world, NULL, NULL);
+        unsigned sequence;
+
+        DT_INSTANT(render, "before");
+        ck_assert_int_eq(fake_clear(&world->fake, id), 0);
+        DT_INSTANT(render, "before");
+        DT_COUNTER(render, "fps", 1);
+        DT_INSTANT(render, "before");
+        world_read(world); /* fails if a name is used that was not given again */
+        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "before"), 3);
+        sequence = world->trace->events[0].sequence;
+        ck_assert_uint_eq(world->trace->sequences[sequence].n_starts, 2);
+        ck_assert_uint_eq(world->trace->sequences[sequence].n_first, 1);
+        ck_assert_uint_eq(world->trace->sequences[sequence].n_lost, 0);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_lost_events_are_marked_and_the_rest_makes_sense) {
+        World *world = world_new();
+        static char text[3000];
+        unsigned sequence;
+
+        memset(text, 'x', sizeof(text) - 1);
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 200; i++) {
+                DT_SLICE(render, "filler", DT_STRING("text", text));
+                DT_INSTANT(net, "also");
+        }
+        ck_assert_uint_gt(smb_n_dropped(&world->fake.area), 0);
+        fake_drain(&world->fake);
+        DT_SLICE_BEGIN(render, "after");
+        DT_SLICE_END(render);
+        world_read(world);
+        sequence = world->trace->events[0].sequence;
+        ck_assert_ptr_nonnull(trace_event(world->trace, BEGIN, "after"));
+        ck_assert_uint_gt(world->trace->sequences[sequence].n_lost, 0);
+        ck_assert_uint_eq(world->trace->sequences[sequence].n_starts,
+                          world->trace->sequences[sequence].n_lost + 1);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_slices_end_with_their_block) {
+        World *world = world_new();
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 2; i++) {
+                DT_SLICE(render, "outer", DT_INT("i", i));
+                DT_SLICE(render, "inner");
+                if (i == 1)
+                        break;
+        }
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, 8);
+        for (unsigned i = 0; i < 8; i++)
+                ck_assert_uint_eq(world->trace->events[i].type, i % 4 < 2 ? BEGIN : END);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_the_end_of_a_slice_from_before_the_session_is_not_mentioned) {
+        World *world = world_new();
+
+        DT_SLICE_BEGIN(render, "before");
+        world_record(world, NULL, NULL);
+        DT_SLICE_END(render);
+        DT_SLICE_BEGIN(render, "in it");
+        DT_SLICE_END(render);
+        DT_SLICE_END(render);
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, 2);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_too_much_for_an_event_is_left_out) {
+        static char huge[3 * DT_TEXT_BYTES_MAX];
+        World *world = world_new();
+        TraceEvent *cut;
+
+        memset(huge, 'y', sizeof(huge) - 1);
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render, "cut", DT_STRING("s", huge));
+        DT_INSTANT(render,
+                   "bare",
+                   DT_STRING("a", huge),
+                   DT_STRING("b", huge),
+                   DT_STRING("c", huge),
+                   DT_STRING("d", huge));
+        DT_INSTANT(render, "next", DT_INT("a", 1));
+        world_read(world);
+        cut = trace_event(world->trace, INSTANT, "cut");
+        ck_assert_uint_gt(cut->n_packet, DT_TEXT_BYTES_MAX);
+        ck_assert_uint_lt(cut->n_packet, DT_TEXT_BYTES_MAX + 100);
+        ck_assert_str_eq(trace_event(world->trace, INSTANT, "bare")->args, "");
+        ck_assert_str_eq(trace_event(world->trace, INSTANT, "next")->args, "a=1");
+        world_free(world);
+}
+END_TEST
+
+static void *work(void *userdata) {
+        dt_thread_set_name(userdata);
+        for (unsigned i = 0; i < 50; i++) {
+                DT_SLICE(render, "work", DT_INT("i", i));
+                DT_COUNTER(render, "done", i);
+        }
+        return NULL;
+}
+
+START_TEST(test_threads_have_their_own_tracks_and_leave_nothing_behind) {
+        static char names[][16] = { "worker one", "worker two" };
+        World *world = world_new();
+        pthread_t threads[2];
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 2; i++)
+                ck_assert_int_eq(pthread_create(&threads[i], NULL, work, names[i]), 0);
+        for (unsigned i = 0; i < 2; i++)
+                pthread_join(threads[i], NULL);
+        fake_drain(&world->fake); /* without flush: the threads' ends returned their chunks */
+        ck_assert_uint_eq(trace_n_events(world->trace, BEGIN, "work"), 100);
+        ck_assert_uint_eq(trace_n_events(world->trace, END, ""), 100);
+        ck_assert_uint_ne(trace_track_named(world->trace, names[0])->uuid,
+                          trace_track_named(world->trace, names[1])->uuid);
+        ck_assert_ptr_nonnull(trace_track_named(world->trace, "done"));
+        world_free(world);
+}
+END_TEST
+
+static _Atomic bool stop_working;
+
+static void *work_on(void *userdata) {
+        while (!stop_working)
+                work(userdata);
+        return NULL;
+}
+
+START_TEST(test_sessions_start_and_stop_around_busy_threads) {
+        static char names[][16] = { "worker one", "worker two" };
+        World *world = world_new();
+        pthread_t threads[2];
+
+        world->trace->only_last = true;
+        stop_working = false;
+        for (unsigned i = 0; i < 2; i++)
+                ck_assert_int_eq(pthread_create(&threads[i], NULL, work_on, names[i]), 0);
+        for (unsigned i = 0; i < 10; i++) {
+                uint64_t id = world_record(world, NULL, NULL);
+
+                ck_assert_int_eq(fake_clear(&world->fake, id), 0);
+                do {
+                        ck_assert_int_eq(fake_flush(&world->fake, id), 0);
+                        fake_drain(&world->fake);
+                } while (world->trace->n_events == 0);
+                ck_assert_int_eq(fake_stop(&world->fake, id), 0);
+                fake_drain(&world->fake);
+                world->trace->n_events = 0;
+        }
+        stop_working = true;
+        for (unsigned i = 0; i < 2; i++)
+                pthread_join(threads[i], NULL);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_two_sessions_record_what_each_wants) {
+        World *world = world_new();
+        uint64_t one = world_record(world, NULL, "net"), two = world_record(world, NULL, "render");
+
+        DT_INSTANT(render, "r");
+        DT_INSTANT(net, "n");
+        ck_assert_int_eq(fake_stop(&world->fake, one), 0);
+        DT_INSTANT(render, "r");
+        DT_INSTANT(net, "n");
+        ck_assert_int_eq(fake_stop(&world->fake, two), 0);
+        DT_INSTANT(net, "n");
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "r"), 1);
+        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "n"), 2);
+        ck_assert_uint_ne(trace_event(world->trace, INSTANT, "r")->sequence,
+                          trace_event(world->trace, INSTANT, "n")->sequence);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_more_sessions_than_there_is_room_for_are_refused) {
+        World *world = world_new();
+
+        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
+                world_record(world, NULL, NULL);
+        ck_assert_int_lt(try_session(world, NULL, NULL), 0);
+        ck_assert_ptr_nonnull(strstr(world->fake.error, "8 sessions"));
+        DT_INSTANT(render, "in all");
+        for (unsigned i = 1; i <= DT_SESSIONS_MAX; i++)
+                ck_assert_int_eq(fake_stop(&world->fake, i), 0);
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "in all"), DT_SESSIONS_MAX);
+        ck_assert_int_eq(try_session(world, NULL, NULL), 0);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_category_that_comes_late_is_on_at_once) {
+        static dt_category late = { .name = "late" };
+        World *world = world_new();
+
+        world_record(world, NULL, NULL);
+        world->fake.n_sources = 0;
+        dt_category_register(&late);
+        ck_assert(dt_category_enabled(&late));
+        fake_run(&world->fake, 1, 0);
+        ck_assert_ptr_nonnull(strstr(fake_source(&world->fake, "track_event")->categories, "late"));
+        DT_INSTANT(late, "seen");
+        dt_category_unregister(&late);
+        ck_assert(!dt_category_enabled(&late));
+        DT_INSTANT(late, "not seen");
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, 1);
+        ck_assert_str_eq(world->trace->events[0].category, "late");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_events_of_a_forked_child_go_nowhere) {
+        World *world = world_new();
+        int status;
+        pid_t pid;
+
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render, "parent");
+        pid = fork();
+        if (pid == 0) {
+                DT_INSTANT(render, "child");
+                dt_thread_set_name("child");
+                _exit(dt_init(NULL) == -ECANCELED ? 0 : 1);
+        }
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert_int_eq(status, 0);
+        DT_INSTANT(render, "parent");
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, 2);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_recording_goes_on_with_the_next_service) {
+        World *world = world_new();
+
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render, "lost");
+        world_free(world);
+
+        world = world_new();
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render, "found");
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, 1);
+        ck_assert_str_eq(world->trace->events[0].name, "found");
+        world_free(world);
+}
+END_TEST
+
+TEST_MAIN("track-event",
+          test_categories_are_offered,
+          test_categories_are_on_as_the_session_says_and_while_it_runs,
+          test_events_say_what_they_were_given,
+          test_events_are_on_tracks_of_threads_and_programs,
+          test_own_tracks_are_described_once_under_their_parents,
+          test_events_that_say_nothing_new_are_small,
+          test_more_names_than_can_be_numbered_are_written_out,
+          test_cleared_state_is_said_anew,
+          test_lost_events_are_marked_and_the_rest_makes_sense,
+          test_slices_end_with_their_block,
+          test_the_end_of_a_slice_from_before_the_session_is_not_mentioned,
+          test_too_much_for_an_event_is_left_out,
+          test_threads_have_their_own_tracks_and_leave_nothing_behind,
+          test_sessions_start_and_stop_around_busy_threads,
+          test_two_sessions_record_what_each_wants,
+          test_more_sessions_than_there_is_room_for_are_refused,
+          test_a_category_that_comes_late_is_on_at_once,
+          test_events_of_a_forked_child_go_nowhere,
+          test_recording_goes_on_with_the_next_service)

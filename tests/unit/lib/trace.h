@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Reads packets as a trace viewer would: interned names, incremental clocks, defaults
+ *
+ * One TraceSequence for each writer. What a viewer could not make sense of (a number that was not interned, an
+ * event before the first cleared state) fails the test.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRACE_EVENTS_MAX 4096
+#define TRACE_TRACKS_MAX 64
+#define TRACE_NAMES_MAX  2048
+
+typedef struct TraceEvent {
+        unsigned type;
+        char name[64], category[64];
+        char args[512]; /* "name=value" with blanks between */
+        uint64_t uuid, ns;
+        int64_t int_value;
+        double double_value;
+        size_t n_packet;
+        unsigned sequence;
+} TraceEvent;
+
+typedef struct TraceTrack {
+        uint64_t uuid, parent;
+        char name[64], thread_name[64], unit[32];
+        int pid, tid, process_pid;
+        unsigned n_cmdline;
+        bool is_counter;
+        unsigned n_described;
+} TraceTrack;
+
+typedef struct TraceSequence {
+        bool valid;
+        unsigned n_starts, n_first, n_lost;
+        uint64_t ns, default_uuid;
+        char *names[3][TRACE_NAMES_MAX]; /* categories, events, arguments */
+} TraceSequence;
+
+typedef struct Trace {
+        TraceEvent events[TRACE_EVENTS_MAX];
+        size_t n_events;
+        bool only_last; /* keep no more than one event */
+        TraceTrack tracks[TRACE_TRACKS_MAX];
+        size_t n_tracks;
+        TraceSequence sequences[64]; /* by writer id */
+} Trace;
+
+Trace *trace_free(Trace *trace);
+void trace_packet(Trace *trace, unsigned sequence, const uint8_t *packet, size_t n_bytes);
+
+TraceTrack *trace_track(Trace *trace, uint64_t uuid);
+TraceTrack *trace_track_named(Trace *trace, const char *name);
+TraceEvent *trace_event(Trace *trace, unsigned type, const char *name);
+unsigned trace_n_events(const Trace *trace, unsigned type, const char *name);
