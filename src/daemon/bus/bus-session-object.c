@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bus/bus-session.h"
@@ -70,6 +71,24 @@ PROPERTY(get_stop_reason) {
         return sd_bus_message_append(reply, "s", bus_session_stop_reason(userdata));
 }
 
+/* Its state; for one that failed, also why. */
+static int append_source(sd_bus_message *reply, const InstanceInfo *info) {
+        _cleanup_(freep) char *failed = NULL;
+
+        if (info->state == INSTANCE_STOPPED && info->why[0] &&
+            asprintf(&failed, "failed: %s", info->why) < 0) {
+                failed = NULL;
+                return -ENOMEM;
+        }
+        return sd_bus_message_append(reply,
+                                     "(ssuus)",
+                                     info->source,
+                                     info->producer,
+                                     (uint32_t)info->identity.uid,
+                                     (uint32_t)info->identity.pid,
+                                     failed ?: instance_state_name(info->state));
+}
+
 PROPERTY(get_sources) {
         BusSession *session = userdata;
         int r;
@@ -81,13 +100,7 @@ PROPERTY(get_sources) {
                 InstanceInfo info;
 
                 session_instance(session->session, i, &info);
-                r = sd_bus_message_append(reply,
-                                          "(ssuus)",
-                                          info.source,
-                                          info.producer,
-                                          (uint32_t)info.identity.uid,
-                                          (uint32_t)info.identity.pid,
-                                          instance_state_name(info.state));
+                r = append_source(reply, &info);
                 if (r < 0)
                         return r;
         }
