@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "bus/bus-error.h"
@@ -14,12 +15,12 @@
 #include "bus/bus-session.h"
 #include "bus/bus-start.h"
 #include "core/policy.h"
+#include "shared/bytes.h"
 #include "shared/error.h"
 #include "shared/fd.h"
 #include "shared/names.h"
-#include "shared/text.h"
 
-#define SOURCES_TEXT_MAX 256
+#define DURATION_TEXT_BYTES sizeof("4294967295")
 
 typedef struct StartRequest {
         Request request;
@@ -130,40 +131,50 @@ static int start_refuse(const StartRequest *start, PolkitAnswer answer, sd_bus_e
         }
 }
 
-static void sources_text(char *ret, size_t n, const Config *config) {
-        size_t at = 0;
+/* All of them: a rule that allows what it sees must see everything. */
+static int sources_text(char **ret, const Config *config) {
+        _cleanup_(bytes_deinit) Bytes text = {};
+        int r;
 
-        ret[0] = 0;
-        for (size_t i = 0; i < config->pb->n_data_sources && at < n; i++) {
+        for (size_t i = 0; i < config->pb->n_data_sources; i++) {
                 const Perfetto__Protos__DataSourceConfig *source =
                         config->pb->data_sources[i]->config;
                 const char *name = source && source->name ? source->name : "";
 
-                at += (size_t)snprintf(ret + at, n - at, "%s%s", at > 0 ? "," : "", name);
+                r = bytes_append(&text, ",", i > 0);
+                if (r >= 0)
+                        r = bytes_append(&text, name, strlen(name));
+                if (r < 0)
+                        return r;
         }
+        r = bytes_append(&text, "", 1);
+        if (r < 0)
+                return r;
+        *ret = (char *)TAKE(text.data);
+        return 0;
 }
 
 static void on_answer(void *userdata, PolkitAnswer answer);
 
 static int start_ask(StartRequest *start, sd_bus_error *error) {
         const size_t i = need_find(start->needs);
-        char sources[SOURCES_TEXT_MAX], duration[TEXT_SIZE_BYTES];
+        _cleanup_(freep) char *sources = NULL;
+        char duration_ms[DURATION_TEXT_BYTES];
         const char *name = start->config->pb->unique_session_name;
-        const PolkitDetail details[] = {
-                { "sources", sources },
-                { "duration", duration },
-                { "session", name ? name : "" },
-        };
         int r;
 
-        sources_text(sources, sizeof(sources), start->config);
-        text_format_duration(duration, (uint64_t)start->config->pb->duration_ms * 1000000);
+        r = sources_text(&sources, start->config);
+        if (r < 0)
+                return r;
+        snprintf(duration_ms, sizeof(duration_ms), "%" PRIu32, start->config->pb->duration_ms);
         start->asked = start_needs[i].need;
         r = polkit_ask(&start->query,
                        start->client,
                        start_needs[i].action,
-                       details,
-                       ARRAY_SIZE(details),
+                       (const PolkitDetail[]){ { "sources", sources },
+                                               { "duration-ms", duration_ms },
+                                               { "session", name ? name : "" } },
+                       3,
                        start->is_interactive,
                        on_answer,
                        start);
