@@ -223,7 +223,7 @@ START_TEST(test_a_helper_gets_its_socket_as_from_systemd) {
                                      "-c",
                                      "[ \"$LISTEN_FDS\" = 1 ] && [ \"$LISTEN_PID\" = $$ ] && [ "
                                      "\"$DESKTRACE_SOCKET\" = /s ] && "
-                                     "echo yes >&3; sleep 100",
+                                     "echo yes >&3; exec sleep 100",
                                      NULL };
         ProcessSpec spec = { .argv = argv, .socket = "/s", .is_helper = true };
         char text[8] = "";
