@@ -1,0 +1,200 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Verbs of the bus tests: private buses, the service in each mode, producers, and checks. Each check is one TAP line;
+# what a failing check saw is printed before it. Needs DESKTRACED, TEST_PRODUCER,
+# TEST_CONSUMER, FAKE_POLKIT and BUS_POLICY.
+
+set -u
+
+BUS=org.desktrace.Tracing1
+ROOT=/org/desktrace/Tracing1
+MANAGER=$BUS.Manager
+SESSION=$BUS.Session
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/desktrace-test.XXXXXX")
+chmod 755 "$tmp"
+n_checks=0 n_failed=0 pids=() daemon=
+unset DESKTRACE_SOCKET DBUS_SESSION_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS NOTIFY_SOCKET LISTEN_FDS LISTEN_PID
+# Neither bus of this machine: a library that finds no bus where it looks waits for one.
+export DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/session.sock DBUS_SYSTEM_BUS_ADDRESS=unix:path=$tmp/system.sock
+export DESKTRACE_CONFIG=$tmp/desktraced.conf DESKTRACE_PRODUCERS_PATH=$tmp/producers.d
+export DESKTRACE_PRESET_PATH=$tmp/presets
+mkdir "$tmp/presets" "$tmp/producers.d"
+
+cleanup() {
+        local pid
+        for pid in "${pids[@]}"; do
+                kill -KILL "$pid" 2>/dev/null
+        done
+        wait 2>/dev/null
+        mountpoint -q "$tmp/full" 2>/dev/null && umount "$tmp/full"
+        rm -rf "$tmp"
+}
+trap cleanup EXIT
+
+# started COMMAND...: in the background, ended with the test; the pid is in $started
+started() {
+        "$@" 2>>"$tmp/log" &
+        started=$!
+        pids+=("$started")
+}
+
+# failed PROMISE TEXT...: what was seen, and what the programs said last
+failed() {
+        { printf '%s\n' "${@:2}" | head -n 20; tail -n 10 "$tmp/log"; } | cut -c1-400 | sed 's/^/# /'
+        echo "not ok $n_checks - $1"
+        n_failed=$((n_failed + 1))
+}
+
+# ok PROMISE COMMAND...: the command succeeds
+ok() {
+        local promise=$1 output
+        shift
+        n_checks=$((n_checks + 1))
+        if output=$("$@" 2>&1); then
+                echo "ok $n_checks - $promise"
+        else
+                failed "$promise" "$* ($?): $output"
+        fi
+}
+
+# gives PROMISE PATTERN COMMAND...: the command succeeds and its output matches
+gives() {
+        local promise=$1 pattern=$2 output
+        shift 2
+        n_checks=$((n_checks + 1))
+        if output=$("$@" 2>&1) && grep -qE -- "$pattern" <<<"$output"; then
+                echo "ok $n_checks - $promise"
+        else
+                failed "$promise" "$*: $output" "wanted: $pattern"
+        fi
+}
+
+# fails PROMISE PATTERN COMMAND...: the command fails and its output matches
+fails() {
+        local promise=$1 pattern=$2 output
+        shift 2
+        n_checks=$((n_checks + 1))
+        if ! output=$("$@" 2>&1) && grep -qE -- "$pattern" <<<"$output"; then
+                echo "ok $n_checks - $promise"
+        else
+                failed "$promise" "$*: $output" "wanted: $pattern"
+        fi
+}
+
+skip_all() {
+        echo "1..0 # SKIP $1"
+        exit 0
+}
+
+finish() {
+        echo "1..$n_checks"
+        exit $((n_failed > 0))
+}
+
+# eventually COMMAND...: succeeds within ten seconds
+eventually() {
+        local n
+        for ((n = 0; n < 200; n++)); do
+                "$@" >/dev/null 2>&1 && return 0
+                sleep 0.05
+        done
+        "$@"
+}
+
+# A session bus as every desktop has it, but without service files.
+session_bus() {
+        cat >"$tmp/session.conf" <<CONF
+<busconfig><type>session</type><listen>unix:path=$tmp/session.sock</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/>
+<allow eavesdrop="true"/><allow own="*"/></policy>
+</busconfig>
+CONF
+        started dbus-daemon --nofork --config-file="$tmp/session.conf"
+        eventually busctl --user status >/dev/null
+}
+
+# A system bus with the rules of every system bus, our own policy, and one for a polkit. $1: the service's uid.
+system_bus() {
+        mkdir -p "$tmp/system.d"
+        sed "s/user=\"desktrace\"/user=\"$1\"/" "$BUS_POLICY" >"$tmp/system.d/desktrace.conf"
+        cat >"$tmp/system.conf" <<CONF
+<busconfig><type>system</type><listen>unix:path=$tmp/system.sock</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow user="*"/><deny own="*"/><deny send_type="method_call"/>
+<allow send_type="signal"/><allow send_requested_reply="true" send_type="method_return"/>
+<allow send_requested_reply="true" send_type="error"/><allow receive_type="method_call"/>
+<allow receive_type="method_return"/><allow receive_type="error"/><allow receive_type="signal"/>
+<allow send_destination="org.freedesktop.DBus"/><allow send_destination="org.freedesktop.PolicyKit1"/></policy>
+<policy user="root"><allow own="org.freedesktop.PolicyKit1"/></policy>
+<includedir>$tmp/system.d</includedir></busconfig>
+CONF
+        started dbus-daemon --nofork --config-file="$tmp/system.conf"
+        eventually busctl --system status >/dev/null
+        chmod 666 "$tmp/system.sock"
+}
+
+# service COMMAND...: the daemon, until it owns its name; its pid is in $daemon
+service() {
+        local bus=--user
+        [[ " $* " != *" --system"* ]] || bus=--system
+        started "$@"
+        # shellcheck disable=SC2034 # for the tests
+        daemon=$started
+        eventually busctl $bus status $BUS
+}
+
+# producer NAME SOURCE [BEHAVIOUR]: until the service knows one more; its pid is in $started
+producer() {
+        started "$TEST_PRODUCER" "$@"
+        eventually has_producer "$1"
+}
+
+has_producer() {
+        busctl "${BUSCTL:---user}" call $BUS $ROOT org.freedesktop.DBus.ObjectManager GetManagedObjects |
+                grep -q "\"Name\" s \"$1\""
+}
+
+# manager METHOD ARGUMENTS...; session PATH METHOD ARGUMENTS...; property PATH NAME
+manager() {
+        busctl "${BUSCTL:---user}" call $BUS $ROOT $MANAGER "$@"
+}
+
+session() {
+        busctl "${BUSCTL:---user}" call $BUS "$1" $SESSION "${@:2}"
+}
+
+property() {
+        busctl "${BUSCTL:---user}" get-property $BUS "$1" $SESSION "$2"
+}
+
+# consumer OPTIONS...: a test-consumer that stays; its session is $path, its pid $started, its descriptor 3 is ours
+consumer() {
+        : >"$tmp/consumer"
+        "$TEST_CONSUMER" "$@" >"$tmp/consumer" 2>>"$tmp/log" &
+        started=$!
+        pids+=("$started")
+        eventually test -s "$tmp/consumer"
+        path=$(cat "$tmp/consumer")
+}
+
+# start OPTIONS...: StartSession, the path is in $path
+start() {
+        path=$(manager StartSession 'a{sv}' "$@" 2>"$tmp/start-error" | cut -d'"' -f2)
+        [ -n "$path" ]
+}
+
+# Bytes out of the reply of Read.
+bytes() {
+        perl -ane 'print pack "C*", @F[2 .. $#F - 1]'
+}
+
+# as UID COMMAND...: without any privilege
+as() {
+        setpriv --reuid="$1" --regid="$1" --clear-groups --inh-caps=-all -- "${@:2}"
+}
+
+# counts PATTERN FILE N: at least so many matches
+counts() {
+        [ "$(grep -aoE -- "$1" "$2" | wc -l)" -ge "$3" ]
+}

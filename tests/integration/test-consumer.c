@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * A consumer for the tests: what busctl cannot do, which is to pass descriptors and to stay
+ *
+ * Usage: test-consumer BUS start SOURCE [output] [detach]   says the session's path, and stays until it is killed
+ *        test-consumer BUS read-into PATH                   says how many bytes were written
+ * BUS is "user", "system", or the path of a socket. "output" and read-into pass descriptor 3.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <systemd/sd-bus.h>
+#include <unistd.h>
+
+#include "shared/macro.h"
+#include "shared/names.h"
+
+#define OUTPUT_FD 3
+
+static int open_private(sd_bus **ret, const char *path) {
+        _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
+        char address[256];
+        int r;
+
+        snprintf(address, sizeof(address), "unix:path=%s", path);
+        r = sd_bus_new(&bus);
+        if (r >= 0)
+                r = sd_bus_set_address(bus, address);
+        if (r >= 0)
+                r = sd_bus_start(bus);
+        if (r >= 0)
+                *ret = TAKE(bus);
+        return r;
+}
+
+static int open_bus(sd_bus **ret, const char *which) {
+        if (streq(which, "user"))
+                return sd_bus_open_user(ret);
+        if (streq(which, "system"))
+                return sd_bus_open_system(ret);
+        return open_private(ret, which);
+}
+
+static int call(sd_bus *bus, sd_bus_message *message, const char *types, void *ret) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        static sd_bus_message *reply; /* keeps *ret alive */
+        int r;
+
+        r = sd_bus_call(bus, message, 0, &error, &reply);
+        if (r < 0) {
+                fprintf(stderr, "%s: %s\n", error.name, error.message);
+                return r;
+        }
+        return sd_bus_message_read(reply, types, ret);
+}
+
+static int start(sd_bus *bus, const char *destination, const char *source, char *const options[]) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        const char *path;
+        int r;
+
+        r = sd_bus_message_new_method_call(bus,
+                                           &message,
+                                           destination,
+                                           TRACING_PATH,
+                                           TRACING_MANAGER_INTERFACE,
+                                           "StartSession");
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'a', "{sv}");
+        if (r >= 0)
+                r = sd_bus_message_append(message, "{sv}", "sources", "as", 1, source);
+        for (; r >= 0 && *options; options++) {
+                if (streq(*options, "output"))
+                        r = sd_bus_message_append(message, "{sv}", "output", "h", OUTPUT_FD);
+                else if (streq(*options, "detach"))
+                        r = sd_bus_message_append(
+                                message, "{sv}{sv}", "detach", "b", 1, "duration-ms", "u", 60000);
+        }
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        if (r >= 0)
+                r = call(bus, message, "o", &path);
+        if (r < 0)
+                return r;
+        printf("%s\n", path);
+        fflush(stdout);
+        for (;;)
+                pause();
+}
+
+static int read_into(sd_bus *bus, const char *destination, const char *path) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        uint64_t n_bytes;
+        int r;
+
+        r = sd_bus_message_new_method_call(
+                bus, &message, destination, path, TRACING_SESSION_INTERFACE, "ReadInto");
+        if (r >= 0)
+                r = sd_bus_message_append(message, "h", OUTPUT_FD);
+        if (r >= 0)
+                r = call(bus, message, "t", &n_bytes);
+        if (r >= 0)
+                printf("%" PRIu64 "\n", n_bytes);
+        return r;
+}
+
+int main(int argc, char *argv[]) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        const char *destination;
+        int r;
+
+        if (argc < 4)
+                return 2;
+        destination = argv[1][0] == '/' ? NULL : TRACING_BUS_NAME;
+        r = open_bus(&bus, argv[1]);
+        if (r < 0)
+                fprintf(stderr, "cannot connect: %s\n", strerror(-r));
+        else if (streq(argv[2], "start"))
+                r = start(bus, destination, argv[3], argv + 4);
+        else
+                r = read_into(bus, destination, argv[3]);
+        return r < 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * A producer for the tests: offers data sources, writes packets with a text that can be found again, and can be
+ * made to misbehave.
+ *
+ * Usage: test-producer NAME SOURCE [BEHAVIOUR]
+ *   writes 100 packets "NAME-1" … at the start and one every 10 ms after it
+ *   BEHAVIOUR  silent: never answers a flush or a stop; refuse: refuses each instance; flood: writes as fast as it can
+ */
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <desktrace/source.h>
+
+#include "shared/macro.h"
+#include "wire/wire-writer.h"
+
+#define PACKET_TIMESTAMP  8
+#define PACKET_TEST_EVENT 900
+#define TEST_EVENT_STR    1
+#define PACKETS_AT_START  100
+
+typedef struct Run {
+        dt_instance *instance;
+        pthread_t thread;
+        atomic_bool is_stopping;
+} Run;
+
+static const char *producer, *behaviour = "";
+
+static uint64_t now_ns(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void write_packet(dt_writer *writer, unsigned number) {
+        uint8_t packet[256];
+        char text[96];
+        WireWriter wire;
+        size_t event;
+
+        snprintf(text, sizeof(text), "%s-%u.", producer, number);
+        wire_writer_init(&wire, packet, sizeof(packet));
+        wire_put_uint(&wire, PACKET_TIMESTAMP, now_ns());
+        event = wire_begin(&wire, PACKET_TEST_EVENT);
+        wire_put_string(&wire, TEST_EVENT_STR, text);
+        wire_end(&wire, event);
+        assert(!wire_writer_failed(&wire));
+        dt_writer_write(writer, packet, wire_writer_size(&wire));
+}
+
+static void *run(void *userdata) {
+        const bool is_flood = streq(behaviour, "flood");
+        Run *self = userdata;
+        unsigned number = 0;
+        dt_writer *writer;
+
+        if (dt_writer_new(&writer, self->instance, DT_FULL_DROP) < 0)
+                return NULL;
+        while (number < PACKETS_AT_START)
+                write_packet(writer, ++number);
+        dt_writer_flush(writer);
+        while (!self->is_stopping) {
+                write_packet(writer, ++number);
+                if (!is_flood)
+                        usleep(10000);
+        }
+        dt_writer_free(writer);
+        return NULL;
+}
+
+static const char *
+on_setup(dt_instance *instance, const void *config, size_t n_config, void *userdata) {
+        return streq(behaviour, "refuse") ? "the test wants it so" : NULL;
+}
+
+static void on_start(dt_instance *instance, dt_reply *reply, void *userdata) {
+        Run *self = calloc(1, sizeof(*self));
+
+        assert(self);
+        self->instance = instance;
+        dt_instance_set_userdata(instance, self);
+        assert(pthread_create(&self->thread, NULL, run, self) == 0);
+        dt_reply_done(reply, NULL);
+}
+
+static void run_end(dt_instance *instance) {
+        Run *self = dt_instance_get_userdata(instance);
+
+        if (!self)
+                return;
+        self->is_stopping = true;
+        pthread_join(self->thread, NULL);
+        dt_instance_set_userdata(instance, NULL);
+        free(self);
+}
+
+static void on_flush(dt_instance *instance, dt_reply *reply, void *userdata) {
+        if (!streq(behaviour, "silent"))
+                dt_reply_done(reply, NULL);
+}
+
+static void on_stop(dt_instance *instance, dt_reply *reply, void *userdata) {
+        run_end(instance);
+        if (!streq(behaviour, "silent"))
+                dt_reply_done(reply, NULL);
+}
+
+static void on_gone(dt_instance *instance, void *userdata) {
+        run_end(instance);
+}
+
+int main(int argc, char *argv[]) {
+        static const dt_source_ops ops = {
+                .setup = on_setup,
+                .start = on_start,
+                .flush = on_flush,
+                .stop = on_stop,
+                .gone = on_gone,
+        };
+        dt_source *source;
+
+        if (argc < 3)
+                return 2;
+        producer = argv[1];
+        if (argc > 3)
+                behaviour = argv[3];
+        if (dt_set_producer(producer, 0, 0) < 0 ||
+            dt_source_register(&source, argv[2], NULL, &ops, NULL) < 0)
+                return 1;
+        for (;;)
+                pause();
+}
