@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Compiled as strict C99, and as C++: what the macros expand to must be both. */
+
+#include <desktrace/source.h>
+#include <desktrace/track-event.h>
+
+DT_CATEGORY_DECLARE(elsewhere);
+DT_CATEGORY(here, "here", "In this file");
+DT_CATEGORY_TAGGED(tagged, "tagged", "With tags", "slow,debug");
+DT_CATEGORY(elsewhere, "elsewhere", NULL);
+
+static const dt_track row = DT_TRACK("row", 1);
+static const dt_track counter = DT_COUNTER_TRACK("memory", "bytes");
+
+int header_use(int n, const char *text);
+
+int header_use(int n, const char *text) {
+        dt_options options = { "name", 0, 0 };
+
+        DT_SLICE(here, "whole");
+        DT_SLICE(here, "whole", DT_INT("n", n), DT_STRING("text", text));
+        if (n > 3)
+                DT_SLICE_BEGIN(
+                        here, "inner", DT_UINT("n", 1u), DT_BOOL("b", n), DT_DOUBLE("d", 1.5));
+        else
+                DT_SLICE_END(here);
+        DT_SLICE_BEGIN_ON(tagged, &row, "on", DT_POINTER("p", text), DT_FLOW(dt_flow_id(4)));
+        DT_SLICE_END_ON(tagged, &row);
+        DT_INSTANT(elsewhere, text);
+        DT_INSTANT_ON(elsewhere, &row, text, DT_FLOW_END(7));
+        DT_COUNTER(here, "n", n);
+        DT_COUNTER_DOUBLE(here, "n", 0.5);
+        DT_COUNTER_ON(here, &counter, n);
+        DT_COUNTER_DOUBLE_ON(here, &counter, 1e9);
+        return dt_init(&options) || dt_category_enabled(&here);
+}
