@@ -9,11 +9,13 @@
 
 #include "core/session-private.h"
 
+/* Not before the start, when there is nothing; not while it stops, which flushes by itself. */
 static bool instance_wants_flush(const SourceInstance *instance) {
         return instance_is_live(instance) && instance->state != INSTANCE_CONFIGURED &&
                instance->state != INSTANCE_STOPPING && !instance->offered->no_flush;
 }
 
+/* There is room for all instances of the session. */
 static size_t flush_collect(const Flush *flush, const Producer *producer, uint64_t *instances) {
         const SourceInstance *instance;
         size_t n = 0;
@@ -38,6 +40,7 @@ static int flush_ask(Flush *flush, uint64_t flags) {
 
                 if (!instance_wants_flush(instance) || producer->last_flush_id == flush->id)
                         continue;
+                /* Marks who was asked, for its other instances in this list. */
                 producer->last_flush_id = flush->id;
                 flush->pending[flush->n_pending_slots++] = producer;
                 flush->n_pending++;
@@ -126,6 +129,7 @@ static void flush_tell_slow(const Flush *flush, uint64_t now) {
         bytes_deinit(&sources);
 }
 
+/* The reply comes last: whoever asked may ask again from within it. */
 void flush_finish(Flush *flush, int outcome) {
         Session *session = flush->session;
         SessionFlushDone done = flush->done;
@@ -147,6 +151,7 @@ void flush_progress(Flush *flush, uint64_t now) {
         if (flush->n_pending > 0 && now < flush->deadline)
                 return;
 
+        /* What producers have answered for is in shared memory; of the silent ones what they had finished is. */
         session_drain(flush->session);
         if (flush->n_pending > 0)
                 flush_tell_slow(flush, now);

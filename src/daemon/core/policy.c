@@ -24,6 +24,7 @@ bool policy_may_register(const ServiceInfo *info, const Identity *identity, cons
         return info->probes_uid != (uid_t)-1 && identity->uid == info->probes_uid;
 }
 
+/* One is enough: a session is granted as a whole. */
 static bool config_names_reserved(const Config *config) {
         for (size_t i = 0; i < config->pb->n_data_sources; i++) {
                 const Perfetto__Protos__DataSourceConfig *source =
@@ -35,6 +36,7 @@ static bool config_names_reserved(const Config *config) {
         return false;
 }
 
+/* Whether the session ends without anybody's doing. */
 static bool config_is_bounded(const Config *config) {
         return config->pb->duration_ms > 0 && config->pb->duration_ms <= SESSION_DURATION_MAX_MS;
 }

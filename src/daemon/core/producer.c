@@ -64,6 +64,7 @@ static bool source_read_descriptor(ProducerSource *source, const void *descripto
         return r == 0;
 }
 
+/* What a source is charged for: roughly what it makes the service keep. */
 static uint64_t source_options_bytes(const SourceOptions *options) {
         uint64_t n = sizeof(ProducerSource) + options->n_descriptor;
 
@@ -154,6 +155,11 @@ int producer_new(Producer **ret,
         return 0;
 }
 
+static void producer_take_all(Producer *producer) {
+        producer_drain(producer);
+        producer_scan(producer, NULL);
+}
+
 /* Ends the producer's instances, of one source or (NULL) all. The time is not known here: the sessions look at their
  * state with the next tick, which is due at once. */
 static void producer_end_instances(Producer *producer, const ProducerSource *source) {
@@ -171,10 +177,8 @@ Producer *producer_free(Producer *producer) {
         if (!producer)
                 return NULL;
 
-        if (producer->has_memory) {
-                producer_drain(producer);
-                producer_scan(producer, NULL);
-        }
+        /* While its buffers are still its own: a crash loses only the packet at hand. */
+        producer_take_all(producer);
         producer_end_instances(producer, NULL);
         if (list_is_linked(&producer->link)) {
                 service_producer_gone(producer->service, producer->id);
@@ -213,6 +217,7 @@ static void producer_update_source(Producer *producer, size_t at, ProducerSource
         source_free(old);
 }
 
+/* To every session, also to those that do not know yet that they miss it. */
 static void producer_offer(Producer *producer, ProducerSource *source, uint64_t now) {
         Session *session;
 
@@ -266,10 +271,7 @@ int producer_remove_source(Producer *producer, const char *name, uint64_t now) {
         producer->sources[at] = producer->sources[--producer->n_sources];
         producer->service->n_sources--;
 
-        if (producer->has_memory) {
-                producer_drain(producer);
-                producer_scan(producer, NULL);
-        }
+        producer_take_all(producer);
         producer_end_instances(producer, source);
         source_free(source);
         list_for_each (session, &producer->service->sessions, link)
@@ -286,6 +288,7 @@ static SourceInstance *producer_find_instance(const Producer *producer, uint64_t
         return NULL;
 }
 
+/* An answer that comes when nobody waits any more, or that was never asked for, changes nothing. */
 void producer_source_started(Producer *producer, uint64_t instance, uint64_t now) {
         SourceInstance *found = producer_find_instance(producer, instance);
 

@@ -58,6 +58,7 @@ bool quota_has_room(const Quota *quota, uid_t uid, QuotaSlot slot, uint64_t n) {
         const Owner *owner = quota_find(quota, uid);
         uint64_t used = owner ? owner->used[slot] : 0;
 
+        /* Never below zero: nothing was charged that went over the limit. */
         return n <= limits[slot].max - used;
 }
 

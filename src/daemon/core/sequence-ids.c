@@ -12,10 +12,12 @@
 
 #define SLOTS_FIRST 64
 
+/* Fibonacci hashing: producer and writer numbers are small and dense. */
 static size_t key_hash(uint64_t key) {
         return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20);
 }
 
+/* Ends, as at least half of the slots are empty. */
 static SequenceIdsSlot *slots_find(SequenceIdsSlot *slots, size_t n_slots, uint64_t key) {
         size_t i = key_hash(key) & (n_slots - 1);
 

@@ -20,6 +20,7 @@ static const uint8_t synchronization_marker[16] = {
  * Writing into Bytes
  */
 
+/* The bytes may have moved: all three pointers follow. */
 static void bytes_writer_sync(WireWriter *writer, Bytes *bytes, size_t n_written) {
         writer->start = bytes->data + bytes->n;
         writer->at = writer->start + n_written;
@@ -38,6 +39,7 @@ static int bytes_writer_grow(WireWriter *writer, size_t n_more) {
         return 0;
 }
 
+/* Bytes without memory get some with the first reservation. */
 void bytes_writer_init(WireWriter *writer, Bytes *bytes) {
         *writer = (WireWriter){ .grow = bytes_writer_grow, .userdata = bytes };
         if (bytes->data)

@@ -177,6 +177,7 @@ uint64_t service_next_deadline(Service *service) {
         return next;
 }
 
+/* One timer for all of them: producers that are awake at the same time cost one wake-up. */
 static void service_look_at_awake(Service *service, uint64_t now) {
         Producer *producer;
 

@@ -19,41 +19,45 @@
 #include "shared/list.h"
 #include "shared/macro.h"
 
-/* Limits. Each thing a peer can make the service allocate is here. */
-#define SERVICE_SESSIONS_MAX                 64
-#define SERVICE_SESSIONS_PER_UID_MAX         8
-#define SERVICE_PRODUCERS_MAX                4096
-#define SERVICE_PRODUCERS_PER_UID_MAX        1024
-#define SERVICE_BUFFER_BYTES_PER_UID_MAX     (UINT64_C(4) << 30)
-#define PRODUCER_SOURCES_MAX                 64
-#define PRODUCER_NAME_MAX                    128
-#define SOURCE_NAME_MAX                      128
-#define SOURCE_DESCRIPTOR_BYTES_MAX          (256u << 10)
-#define SESSION_BUFFERS_MAX                  128
-#define SESSION_SOURCES_MAX                  256
-#define SESSION_NAME_MAX                     128
-#define SESSION_DURATION_MAX_MS              (UINT64_C(7) * 24 * 3600 * 1000)
-#define SESSION_FLUSHES_MAX                  64 /* asked for and not answered */
-#define SESSION_INSTANCES_MAX                16384
-#define SESSION_SEQUENCES_MAX                (1u << 18)
-#define SESSION_FILTERS_MAX                  64 /* producer name filters of one data source */
-#define SERVICE_DESCRIPTOR_BYTES_PER_UID_MAX (UINT64_C(64) << 20)
-#define SERVICE_MEMORY_BYTES_PER_UID_MAX     (UINT64_C(2) << 30) /* shared with producers */
+/* Limits. Everything that a peer can make the service allocate has one; errors name it. */
 
-/* Waits. */
+/* Of the service, and of one user in it: core/quota.h. */
+#define SERVICE_SESSIONS_MAX                 64
+#define SERVICE_PRODUCERS_MAX                4096
+#define SERVICE_SESSIONS_PER_UID_MAX         8
+#define SERVICE_PRODUCERS_PER_UID_MAX        1024
+#define SERVICE_BUFFER_BYTES_PER_UID_MAX     (UINT64_C(4) << 30)  /* of all trace buffers */
+#define SERVICE_MEMORY_BYTES_PER_UID_MAX     (UINT64_C(2) << 30)  /* shared with producers */
+#define SERVICE_DESCRIPTOR_BYTES_PER_UID_MAX (UINT64_C(64) << 20) /* of data sources */
+
+/* Of one producer. */
+#define PRODUCER_NAME_MAX           128
+#define PRODUCER_SOURCES_MAX        64
+#define SOURCE_NAME_MAX             128
+#define SOURCE_DESCRIPTOR_BYTES_MAX (256u << 10) /* with its categories */
+
+/* Of one session. */
+#define SESSION_NAME_MAX        128
+#define SESSION_BUFFERS_MAX     128
+#define SESSION_SOURCES_MAX     256   /* data_sources entries */
+#define SESSION_FILTERS_MAX     64    /* producer name filters of one entry */
+#define SESSION_INSTANCES_MAX   16384 /* that run at a time */
+#define SESSION_FLUSHES_MAX     64    /* asked for and not answered */
+#define SESSION_SEQUENCES_MAX   (1u << 18)
+#define SESSION_DURATION_MAX_MS (UINT64_C(7) * 24 * 3600 * 1000)
+#define SESSION_TIMEOUT_MAX_MS  (UINT64_C(10) * 60 * 1000) /* that a config may ask to wait */
+#define SESSION_PERIOD_MIN_NS   (UINT64_C(100) * 1000000)  /* shorter ones are made this long */
+
+/* Waits, and their defaults where a config may say something else. */
 #define SERVICE_SETTLE_NS          (UINT64_C(150) * 1000000) /* a fresh service: running programs register */
 #define PRODUCER_DRAIN_INTERVAL_NS (UINT64_C(10) * 1000000) /* between looks while awake */
 #define SESSION_START_TIMEOUT_NS \
-        (UINT64_C(5) * 1000000000) /* activation and start acknowledgements */
-#define SESSION_FLUSH_TIMEOUT_NS (UINT64_C(5) * 1000000000) /* default of flush_timeout_ms */
-#define SESSION_STOP_TIMEOUT_NS \
-        (UINT64_C(5) * 1000000000) /* default of data_source_stop_timeout_ms */
-#define SESSION_SNAPSHOT_INTERVAL_NS (UINT64_C(10) * 1000000000) /* default clock snapshot period */
-#define SESSION_WRITE_PERIOD_NS      (UINT64_C(5) * 1000000000) /* default of file_write_period_ms */
-#define SESSION_LINGER_NS \
-        (UINT64_C(300) * 1000000000) /* a stopped detached session's data is kept */
-#define SESSION_PERIOD_MIN_NS  (UINT64_C(100) * 1000000)  /* shorter periods are made this long */
-#define SESSION_TIMEOUT_MAX_MS (UINT64_C(10) * 60 * 1000) /* of what a config may ask to wait */
+        (UINT64_C(5) * 1000000000) /* activations and start acknowledgements */
+#define SESSION_FLUSH_TIMEOUT_NS     (UINT64_C(5) * 1000000000)  /* flush_timeout_ms */
+#define SESSION_STOP_TIMEOUT_NS      (UINT64_C(5) * 1000000000)  /* data_source_stop_timeout_ms */
+#define SESSION_SNAPSHOT_INTERVAL_NS (UINT64_C(10) * 1000000000) /* snapshot_interval_ms */
+#define SESSION_WRITE_PERIOD_NS      (UINT64_C(5) * 1000000000)  /* file_write_period_ms */
+#define SESSION_LINGER_NS            (UINT64_C(300) * 1000000000) /* the data of a stopped, detached session */
 
 /* Facts about this machine and instance, for the trace and the policy. Strings stay valid. */
 typedef struct ServiceInfo {

@@ -33,6 +33,7 @@ int session_error(SessionError *error, int outcome, const char *format, ...) {
         return outcome;
 }
 
+/* Every limit is refused in the same words: what, how much, which limit, how much that is. */
 static int check_range(const Check *check,
                        const char *field,
                        uint64_t value,
@@ -108,10 +109,12 @@ static int check_counts(const Check *check) {
  * Buffers
  */
 
+/* Smaller ones than the minimum are made larger: Perfetto's configs have them, and mean no harm. */
 uint64_t session_buffer_bytes(const Perfetto__Protos__TraceConfig__BufferConfig *buffer) {
         return MAX((uint64_t)buffer->size_kb * 1024, (uint64_t)TRACE_BUFFER_BYTES_MIN);
 }
 
+/* The first of that name, which tells duplicates from their originals. */
 static ssize_t config_find_buffer(const ConfigPb *config, const char *name) {
         for (size_t i = 0; i < config->n_buffers; i++)
                 if (config->buffers[i]->name && streq(config->buffers[i]->name, name))
@@ -293,6 +296,7 @@ void session_free_filters(regex_t *filters, size_t n) {
         free(filters);
 }
 
+/* Compiled for the error only; a session that is made compiles them again, to keep. */
 static int check_filters(const Check *check,
                          const Perfetto__Protos__TraceConfig__DataSource *source) {
         char why[128] = "";
@@ -322,6 +326,7 @@ static int check_filters(const Check *check,
 
 #define KNOWN_SOURCES_MAX 4096 /* names that a suggestion is looked for in */
 
+/* Names of all users' programs: anybody may list the data sources. */
 static size_t service_known_sources(const Service *service,
                                     const char *known[static KNOWN_SOURCES_MAX]) {
         const Producer *producer;
@@ -438,6 +443,7 @@ static int check_output(const Check *check) {
         return 0;
 }
 
+/* Of any user: a name is how people and scripts find the one session that they mean. */
 static int check_name(const Check *check) {
         const char *name = check->config->unique_session_name;
         const Session *other;
@@ -481,6 +487,7 @@ static int check_sessions(const Check *check) {
         return 0;
 }
 
+/* Cheap ones first; what depends on the other sessions last, as it can change by the next try. */
 static int (*const checks[])(const Check *) = {
         check_times,  check_counts, check_buffers,  check_sources,
         check_output, check_name,   check_sessions,

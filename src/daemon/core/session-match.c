@@ -12,6 +12,7 @@
 #include "core/policy.h"
 #include "core/session-private.h"
 
+/* Perfetto's rule: one filter of either kind suffices, and no filter lets all through. */
 static bool source_takes_producer(const SessionSource *source, const char *producer) {
         const Perfetto__Protos__TraceConfig__DataSource *pb = source->pb;
 
@@ -115,6 +116,7 @@ void session_activate_missing(Session *session) {
                 }
 }
 
+/* A start waits for producers that are known to be coming, and only for those. */
 bool session_awaits_producer(const Session *session) {
         for (size_t i = 0; i < session->n_sources; i++)
                 if (session->sources[i].awaited >= 0)
@@ -122,6 +124,7 @@ bool session_awaits_producer(const Session *session) {
         return false;
 }
 
+/* On one activatable producer, or (-1) on all. */
 void session_give_up_on(Session *session, ssize_t activatable, const char *why) {
         for (size_t i = 0; i < session->n_sources; i++) {
                 SessionSource *source = &session->sources[i];
@@ -139,6 +142,7 @@ static bool instance_wants_clear(const SourceInstance *instance) {
                instance->offered->clears_state;
 }
 
+/* There is room for all instances of the session. */
 static size_t
 session_collect_clears(const Session *session, const Producer *producer, uint64_t *instances) {
         const SourceInstance *instance;
@@ -150,6 +154,8 @@ session_collect_clears(const Session *session, const Producer *producer, uint64_
         return n;
 }
 
+/* Interned names and the like are lost with the ring's oldest chunks; written anew now and then they are never all
+ * lost. Each producer is asked once. */
 void session_clear_incremental_state(Session *session) {
         _cleanup_(freep) uint64_t *instances = calloc(session->n_instances + 1, sizeof(*instances));
         uint64_t round = ++session->service->last_round;

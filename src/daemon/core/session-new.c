@@ -9,6 +9,8 @@
 #include "core/session-private.h"
 #include "shared/error.h"
 
+/* session_check() has asked for room already; what is charged here can fail only by memory, or by a limit that two
+ * charges of one config share. */
 static int session_charge(Session *session, SessionError *error) {
         int r;
 
@@ -75,6 +77,7 @@ static int session_add_buffers(Session *session,
         return 0;
 }
 
+/* The checks have said that the names, targets and filters are good. */
 static int session_add_sources(Session *session, const Perfetto__Protos__TraceConfig *config) {
         session->sources = calloc(config->n_data_sources, sizeof(*session->sources));
         if (!session->sources)
@@ -98,6 +101,7 @@ static int session_add_sources(Session *session, const Perfetto__Protos__TraceCo
         return 0;
 }
 
+/* A config may bring its own, to be found again by it. */
 static void session_choose_uuid(Session *session, const Perfetto__Protos__TraceConfig *config) {
         if (config->has_trace_uuid_msb && config->has_trace_uuid_lsb) {
                 session->uuid[0] = (uint64_t)config->trace_uuid_msb;
@@ -170,12 +174,14 @@ int session_new(Session **ret,
         session_choose_uuid(session, config->pb);
         session_register(session);
         session->config = config;
+        /* Nothing can fail any more. */
         session_match_all(session);
         session->is_quiet = false;
         *ret = TAKE(session);
         return 0;
 }
 
+/* Nobody waits for their answers: they come for numbers that are not known any more. */
 static void session_end_instances(Session *session) {
         SourceInstance *instance;
 
@@ -186,6 +192,7 @@ static void session_end_instances(Session *session) {
         }
 }
 
+/* The ids first: no chunk may find its way to a buffer that goes. */
 static void session_free_buffers(Session *session) {
         for (size_t i = 0; i < session->n_buffers; i++) {
                 service_release_buffer_id(session->service, session->buffers[i].id);

@@ -100,7 +100,8 @@ struct Session {
         size_t n_flushes;
         uint64_t flushes_requested, flushes_succeeded, flushes_failed;
         FinalFlush final_flush;
-        bool has_periodic_flush; /* one that nobody has answered yet */
+        bool has_periodic_flush;  /* one that nobody has answered yet */
+        bool output_awaits_flush; /* the output is due when it is answered */
 
         uint64_t uuid[2];
         ClockRing clocks;

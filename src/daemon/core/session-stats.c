@@ -29,6 +29,7 @@ static const struct {
         { 19, offsetof(TraceBufferStats, trace_writer_packet_loss) },
 };
 
+/* One message for each buffer, in the config's order, as readers number them. */
 static void put_buffer_stats(WireWriter *writer, const TraceBufferStats *stats) {
         size_t begin = wire_begin(writer, 1);
 
@@ -76,6 +77,7 @@ static uint64_t session_producers_dropped(const Session *session) {
         return n;
 }
 
+/* Overwritten chunks are a ring's way, but whoever looks for something old wants to know. */
 void session_totals(const Session *session, SessionTotals *ret) {
         *ret = (SessionTotals){
                 .bytes_output = session->reader.n_bytes,

@@ -34,14 +34,17 @@ const char *session_state_name(SessionState state) {
         return session_state_names[state];
 }
 
+/* Asked to record, and not yet to stop. */
 bool session_is_running(const Session *session) {
         return session->state == SESSION_STARTING || session->state == SESSION_STARTED;
 }
 
+/* Also before the start: late sources are set up then, and started with the others. */
 bool session_is_open(const Session *session) {
         return session->state <= SESSION_STARTED;
 }
 
+/* Within session_new() and session_free() the transport knows by itself, and has nothing to look at. */
 void session_changed(Session *session) {
         if (!session->is_quiet)
                 session->ops->changed(session->peer);
@@ -125,6 +128,7 @@ static void session_arm(Session *session, SessionTimer timer, uint64_t now, uint
         session->timers[timer] = after_ns == UINT64_MAX ? UINT64_MAX : now + after_ns;
 }
 
+/* When recording ends no period and no overdue start matters any more. */
 static void session_disarm_all(Session *session) {
         for (size_t i = 0; i < _SESSION_TIMER_N; i++)
                 session->timers[i] = UINT64_MAX;
@@ -139,6 +143,7 @@ static bool session_has_instances_in(const Session *session, InstanceState state
         return false;
 }
 
+/* Trace readers convert every other clock to BOOTTIME by these. */
 static void session_snapshot_clocks(Session *session) {
         Service *service = session->service;
         ClockSnapshot snapshot;
@@ -149,6 +154,8 @@ static void session_snapshot_clocks(Session *session) {
         clock_ring_add(&session->clocks, &snapshot);
 }
 
+/* Takes what every producer has finished, committed or not. A producer with several instances is drained once; the
+ * round tells who was. */
 void session_drain(Session *session) {
         uint64_t round = ++session->service->last_round;
         SourceInstance *instance;
@@ -187,6 +194,7 @@ int session_start(Session *session, uint64_t now) {
         return 0;
 }
 
+/* From now on it records, and its periods run. */
 static void session_record(Session *session, uint64_t now) {
         const Perfetto__Protos__TraceConfig *config = session->config->pb;
 
@@ -243,6 +251,7 @@ void session_stop(Session *session, const char *reason, uint64_t now) {
         session_progress(session, now);
 }
 
+/* Nobody is stopped before everybody has flushed: what one has recorded about another is complete then. */
 static void session_stop_sources(Session *session, uint64_t now) {
         SourceInstance *instance;
 
@@ -252,6 +261,7 @@ static void session_stop_sources(Session *session, uint64_t now) {
                 instance_stop(instance);
 }
 
+/* All sources have stopped, so a flush that waits for one of them is as good as answered. */
 static void session_finish(Session *session, uint64_t now) {
         Flush *flush;
 
@@ -277,6 +287,7 @@ static void session_tell_all_started(Session *session, uint64_t now) {
         session->said_all_started = true;
 }
 
+/* In the order of the states: a session with nobody to wait for runs through several of them at once. */
 void session_progress(Session *session, uint64_t now) {
         Flush *flush;
 
@@ -331,8 +342,10 @@ static void periodic_flush_done(void *userdata, int outcome) {
         Session *session = userdata;
 
         session->has_periodic_flush = false;
-        if (session_streams(session) && session_flushes_before_output(session))
-                session_output_due(session);
+        if (!session->output_awaits_flush)
+                return;
+        session->output_awaits_flush = false;
+        session_output_due(session);
 }
 
 static void session_flush_periodically(Session *session, uint64_t now) {
@@ -386,10 +399,12 @@ static void on_snapshot_period(Session *session, uint64_t now) {
 
 static void on_output_period(Session *session, uint64_t now) {
         session_arm(session, SESSION_TIMER_OUTPUT, now, session_write_period_ns(session));
-        if (session_flushes_before_output(session))
+        if (session_flushes_before_output(session)) {
+                session->output_awaits_flush = true;
                 session_flush_periodically(session, now);
-        else
+        } else {
                 session_output_due(session);
+        }
 }
 
 /* Who does not say that it has stopped is drained as it is, and may write no more. */
@@ -409,6 +424,7 @@ static void (*const timer_handlers[_SESSION_TIMER_N])(Session *, uint64_t) = {
         [SESSION_TIMER_OUTPUT] = on_output_period, [SESSION_TIMER_STOP] = on_stop_overdue,
 };
 
+/* Something that happened at an unknown time is due at once. */
 uint64_t session_next_deadline(const Session *session) {
         uint64_t next = session->is_dirty ? 0 : UINT64_MAX;
         const Flush *flush;
@@ -424,6 +440,7 @@ void session_tick(Session *session, uint64_t now) {
         if (session_next_deadline(session) > now)
                 return;
         session_progress(session, now);
+        /* A handler may disarm the timers behind it, which are looked at only then. */
         for (size_t i = 0; i < _SESSION_TIMER_N; i++) {
                 if (session->timers[i] > now)
                         continue;

@@ -62,6 +62,7 @@ static int instance_encode_config(const SourceInstance *instance, Bytes *ret) {
         return bytes_writer_finish(&writer, ret);
 }
 
+/* A producer without memory takes no part; that is told to people, and holds nobody else. */
 static int instance_setup(SourceInstance *instance) {
         _cleanup_(bytes_deinit) Bytes config = {};
         Producer *producer = instance->producer;
@@ -111,6 +112,7 @@ int instance_new(SourceInstance **ret,
         if (!instance->producer_name)
                 return -ENOMEM;
 
+        /* Linked before it is set up: from here on instance_free() unlinks it whatever fails. */
         instance->producer = producer;
         instance->offered = offered;
         list_append(&producer->instances, &instance->producer_link);
@@ -170,6 +172,7 @@ SourceInstance *instance_free(SourceInstance *instance) {
         return NULL;
 }
 
+/* Late joiners and deferred sessions come here more than once. */
 void instance_start(SourceInstance *instance) {
         if (instance->state != INSTANCE_CONFIGURED)
                 return;
@@ -177,6 +180,7 @@ void instance_start(SourceInstance *instance) {
         instance->producer->ops->start_source(instance->producer->peer, instance->id);
 }
 
+/* Also for one that was never started: the producer has set it up and must be told. */
 void instance_stop(SourceInstance *instance) {
         if (instance->state >= INSTANCE_STOPPING)
                 return;

@@ -221,6 +221,81 @@ START_TEST(test_failed_memory_ends_the_instance_with_a_reason) {
 }
 END_TEST
 
+START_TEST(test_shared_memory_is_limited_by_user) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        InstanceInfo info;
+        Charge charge = {};
+
+        fixture_init(&f);
+        ck_assert_int_eq(quota_charge(&f.service->quota,
+                                      &charge,
+                                      1000,
+                                      QUOTA_MEMORY_BYTES,
+                                      SERVICE_MEMORY_BYTES_PER_UID_MAX - SMB_PAGES_BYTES_DEFAULT),
+                         0);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        session_instance(consumer->session, 0, &info);
+        ck_assert_int_eq(info.state, INSTANCE_STOPPED);
+        ck_assert_ptr_nonnull(strstr(info.why, "SERVICE_MEMORY_BYTES_PER_UID_MAX"));
+        ck_assert_ptr_null(app->memory);
+        charge_deinit(&charge);
+        fixture_deinit(&f);
+}
+END_TEST
+
+/* A producer that takes everything and needs no memory of its own. */
+static int small_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret) {
+        static _Alignas(4096) uint8_t page[4096];
+
+        smb_area_create_plain(ret, page, sizeof(page), sizeof(page));
+        return 0;
+}
+
+static void
+ignore_setup(void *peer, uint64_t id, const char *name, const void *config, size_t n_config) {
+}
+
+static void ignore(void *peer, uint64_t id) {
+}
+
+START_TEST(test_instances_of_a_session_are_limited) {
+        static const ProducerOps ops = { .setup_memory = small_memory,
+                                         .setup_source = ignore_setup,
+                                         .start_source = ignore,
+                                         .stop_source = ignore };
+        static char config[32 << 10] = "buffers { size_kb: 256 } ";
+        static Producer *producers[SESSION_INSTANCES_MAX / SESSION_SOURCES_MAX + 1];
+        FakeConsumer *consumer;
+        InstanceInfo info;
+
+        fixture_init(&f);
+        for (unsigned i = 0; i < SESSION_SOURCES_MAX; i++)
+                strcat(config, "data_sources { config { name: \"track_event\" } } ");
+        consumer = fixture_start_session(&f, 1000, config);
+        for (size_t i = 0; i < ARRAY_SIZE(producers); i++) {
+                ck_assert_int_eq(producer_new(&producers[i],
+                                              f.service,
+                                              &(Identity){ .uid = 1000 },
+                                              "p",
+                                              &(ProducerOptions){},
+                                              &ops,
+                                              NULL),
+                                 0);
+                ck_assert_int_eq(
+                        producer_add_source(producers[i], "track_event", &(SourceOptions){}, f.now),
+                        0);
+        }
+        ck_assert_uint_eq(session_n_instances(consumer->session), SESSION_INSTANCES_MAX);
+        session_instance(consumer->session, SESSION_INSTANCES_MAX - 1, &info);
+        ck_assert_int_eq(info.state, INSTANCE_STARTING);
+        for (size_t i = 0; i < ARRAY_SIZE(producers); i++)
+                producer_free(producers[i]);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_commit_rings_once_then_is_only_a_store_while_awake) {
         FakeProducer *app;
         FakeConsumer *consumer;
@@ -553,6 +628,8 @@ TEST_MAIN("producer",
           test_memory_is_made_once_at_the_first_setup,
           test_memory_size_is_the_configs_the_producers_or_the_default,
           test_failed_memory_ends_the_instance_with_a_reason,
+          test_shared_memory_is_limited_by_user,
+          test_instances_of_a_session_are_limited,
           test_commit_rings_once_then_is_only_a_store_while_awake,
           test_foreign_buffers_are_refused_and_counted,
           test_stopped_session_takes_nothing_more,

@@ -69,6 +69,29 @@ START_TEST(test_seldom_output_flushes_first) {
 }
 END_TEST
 
+START_TEST(test_other_flushes_do_not_make_output_due) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+
+        consumer = start_streaming(
+                CONFIG_ONE("track_event") "write_into_file: true file_write_period_ms: 8000 "
+                                          "flush_period_ms: 1000",
+                &app,
+                &writer);
+        fixture_advance(&f, 7500 * MS);
+        ck_assert_uint_eq(app->n_flushes, 7);
+        ck_assert_uint_eq(consumer->n_outputs, 0);
+        app->acks_flush = false; /* the next one is still out when the output is due */
+        fixture_advance(&f, 1 * S);
+        ck_assert_uint_eq(consumer->n_outputs, 0);
+        producer_flushed(app->producer, app->flush_id, f.now);
+        ck_assert_uint_eq(consumer->n_outputs, 1);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_output_that_does_not_stream_is_due_once) {
         FakeProducer *app;
         FakeConsumer *consumer;
@@ -143,6 +166,7 @@ END_TEST
 TEST_MAIN("session-output",
           test_output_is_due_each_period_and_at_the_end,
           test_seldom_output_flushes_first,
+          test_other_flushes_do_not_make_output_due,
           test_output_that_does_not_stream_is_due_once,
           test_streams_have_markers_to_find_the_way_back,
           test_file_ends_before_it_gets_too_large)
