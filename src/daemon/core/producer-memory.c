@@ -263,7 +263,7 @@ static void producer_put_unfinished(Producer *producer, const Session *session, 
                 if (chunk->n_fragments < 2)
                         return;
                 chunk->n_fragments--;
-                chunk->flags &= (uint8_t)~SMB_CHUNK_TO_BE_CONTINUED;
+                chunk->flags &= (uint8_t) ~(SMB_CHUNK_TO_BE_CONTINUED | SMB_CHUNK_NEEDS_PATCHING);
         }
         producer_put_chunk(producer, buffer, chunk);
 }
