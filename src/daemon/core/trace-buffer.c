@@ -28,12 +28,10 @@ typedef struct Payload {
 } Payload;
 
 static size_t segment_bytes_for(uint64_t n_bytes) {
-        uint64_t wanted = n_bytes / SEGMENTS_WANTED;
-        uint64_t n_segments;
+        uint64_t wanted = MAX(n_bytes / SEGMENTS_WANTED, (uint64_t)SEGMENT_BYTES_MIN);
 
-        wanted = MIN(MAX(wanted, (uint64_t)SEGMENT_BYTES_MIN), (uint64_t)SEGMENT_BYTES_MAX);
-        n_segments = n_bytes / wanted;
-        return (size_t)(n_bytes / n_segments);
+        wanted = MIN(wanted, (uint64_t)SEGMENT_BYTES_MAX);
+        return (size_t)(n_bytes / (n_bytes / wanted));
 }
 
 static int trace_buffer_map_slots(TraceBuffer *buffer) {
