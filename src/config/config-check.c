@@ -9,6 +9,8 @@
 /* Message types with more fields than this do not exist here. */
 #define SEEN_MAX 128
 
+#define SHORT_VARINT_BYTES_MAX 5
+
 typedef struct Check {
         ConfigError *error;
         unsigned depth;
@@ -30,13 +32,23 @@ static int read_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret) {
         return -EBADMSG;
 }
 
+/* Tags and lengths: protobuf-c, like protobuf, takes no more than five bytes for them, however
+ * small their value. */
+static int read_short_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret) {
+        const uint8_t *start = *at;
+
+        if (read_varint(at, end, ret) < 0 || *at - start > SHORT_VARINT_BYTES_MAX)
+                return -EBADMSG;
+        return 0;
+}
+
 int config_field_next(const uint8_t **at, const uint8_t *end, ConfigField *ret) {
         uint64_t tag, n_bytes;
         const uint8_t *start;
 
         if (*at == end)
                 return 0;
-        if (read_varint(at, end, &tag) < 0 || tag > UINT32_MAX || tag >> 3 == 0)
+        if (read_short_varint(at, end, &tag) < 0 || tag > UINT32_MAX || tag >> 3 == 0)
                 return -EBADMSG;
         start = *at;
         switch (tag & 7) {
@@ -52,7 +64,7 @@ int config_field_next(const uint8_t **at, const uint8_t *end, ConfigField *ret) 
                 n_bytes = 4;
                 break;
         case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED:
-                if (read_varint(at, end, &n_bytes) < 0)
+                if (read_short_varint(at, end, &n_bytes) < 0)
                         return -EBADMSG;
                 start = *at;
                 break;

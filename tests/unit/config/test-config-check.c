@@ -33,6 +33,11 @@ static const struct {
           "Not a serialized test.EveryType: broken framing" },
         { BYTES("\xff\xff\xff\xff\xff\x01\x01"),
           "Not a serialized test.EveryType: broken framing" },
+        { BYTES("\x88\x80\x80\x80\x80\x00\x01"),
+          "Not a serialized test.EveryType: broken framing" },
+        { BYTES("\x72\x81\x80\x80\x80\x80\x00"
+                "a"),
+          "Not a serialized test.EveryType: broken framing" },
         { BYTES("\x8a\x01\x01\x08"), "Not a serialized test.EveryType: broken framing" },
         { BYTES("\x0d\x01\x02\x03\x04"), "EveryType.a_int32 has a value of another type" },
         { BYTES("\x0a\x01\x01"), "EveryType.a_int32 has a value of another type" },
