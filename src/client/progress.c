@@ -3,7 +3,6 @@
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "client/progress.h"
 #include "client/say.h"
@@ -12,7 +11,7 @@
 #define ERASE_LINE "\r\033[K"
 
 void progress_init(Progress *progress, bool is_quiet) {
-        *progress = (Progress){ .is_on = !is_quiet && isatty(STDERR_FILENO) };
+        *progress = (Progress){ .is_on = !is_quiet && is_smart_terminal(stderr) };
 }
 
 void progress_draw(Progress *progress, uint64_t elapsed_ns, uint64_t n_bytes, uint64_t n_lost) {

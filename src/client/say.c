@@ -7,14 +7,20 @@
 
 #include "client/say.h"
 
+bool is_smart_terminal(FILE *stream) {
+        const char *term = getenv("TERM");
+
+        return term && !streq(term, "dumb") && isatty(fileno(stream));
+}
+
 const char *style(FILE *stream, Style which) {
         static const char *const sequences[] = {
                 [STYLE_NORMAL] = "\033[0m", [STYLE_BOLD] = "\033[1m",   [STYLE_DIM] = "\033[2m",
                 [STYLE_GOOD] = "\033[32m",  [STYLE_BAD] = "\033[1;31m",
         };
-        const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+        const char *no_color = getenv("NO_COLOR");
 
-        if ((no_color && *no_color) || !term || streq(term, "dumb") || !isatty(fileno(stream)))
+        if ((no_color && *no_color) || !is_smart_terminal(stream))
                 return "";
         return sequences[which];
 }

@@ -25,6 +25,9 @@ typedef enum Style {
         STYLE_BAD,
 } Style;
 
+/* Whether a stream is a terminal that can draw a line anew. */
+bool is_smart_terminal(FILE *stream);
+
 /* The escape sequence; "" when the stream is no terminal, with NO_COLOR, or on a dumb terminal. */
 const char *style(FILE *stream, Style style);
 

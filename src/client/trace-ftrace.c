@@ -6,6 +6,8 @@
  * switch.
  */
 
+#include <sched.h>
+
 #include "client/trace-names.h"
 #include "client/trace-state.h"
 
@@ -135,6 +137,18 @@ event_names_thread(TraceSummary *summary, const KernelEvent *event, uint32_t com
                 trace_thread_set_name(thread, comm, NAME_RANK_PROCFS);
 }
 
+/* A task that is cloned without CLONE_THREAD is a process. */
+static void event_new_process(TraceSummary *summary, const KernelEvent *event) {
+        uint64_t numbers[4];
+        TraceThread *thread;
+
+        trace_read_numbers(&event->body, numbers, ARRAY_SIZE(numbers));
+        thread =
+                numbers[3] & CLONE_THREAD ? NULL : trace_state_thread(summary, (int32_t)numbers[1]);
+        if (thread)
+                thread->pid = thread->tid;
+}
+
 /* The old way of events without a number: the name is in each. */
 static const char *generic_event_name(TraceSummary *summary, const WireField *body) {
         WireReader reader;
@@ -172,6 +186,7 @@ static void event_apply(TraceSummary *summary, CpuState *cpu, const KernelEvent 
                 break;
         case EVENT_TASK_NEWTASK:
                 event_names_thread(summary, event, 2);
+                event_new_process(summary, event);
                 break;
         case EVENT_TASK_RENAME:
                 event_names_thread(summary, event, 3);

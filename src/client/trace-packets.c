@@ -15,18 +15,6 @@
 #define CLOCK_SEQUENCE_FIRST_ID 64
 #define CLOCK_SEQUENCE_LAST_ID  127
 
-/* Reads scalar fields by number into an array; others are ignored. */
-static void read_numbers(const WireField *message, uint64_t *ret, size_t n_ret) {
-        WireReader reader;
-        WireField field;
-
-        memset(ret, 0, n_ret * sizeof(*ret));
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0)
-                if (field.type != WIRE_BYTES && field.number < n_ret)
-                        ret[field.number] = field.value;
-}
-
 /*
  * Processes and threads
  */
@@ -281,7 +269,7 @@ static size_t snapshot_read(SnapshotClock *clocks,
         while (n < n_max && wire_read(&reader, &field) > 0) {
                 if (field.number != 1 || field.type != WIRE_BYTES)
                         continue;
-                read_numbers(&field, numbers, ARRAY_SIZE(numbers));
+                trace_read_numbers(&field, numbers, ARRAY_SIZE(numbers));
                 clocks[n++] = (SnapshotClock){ numbers[1], numbers[2], numbers[3], numbers[4] };
                 if (numbers[1] == CLOCK_BOOTTIME_ID)
                         *ret_boottime_ns = numbers[2];
@@ -362,7 +350,7 @@ static void add_stat(Packet *packet,
         uint64_t numbers[3];
         TraceCounter *counter;
 
-        read_numbers(field, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(field, numbers, ARRAY_SIZE(numbers));
         counter = trace_state_counter(
                 packet->summary, stat_name(packet->summary, names, file, numbers[1]), unit);
         if (counter)
@@ -402,7 +390,7 @@ void packet_trace_config(Packet *packet, const WireField *payload) {
                 return;
         summary->config =
                 g_byte_array_append(g_byte_array_new(), payload->data, (guint)payload->n_bytes);
-        read_numbers(payload, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(payload, numbers, ARRAY_SIZE(numbers));
         summary->streams_to_file = numbers[8] != 0; /* write_into_file */
 }
 
@@ -440,7 +428,7 @@ void packet_system_info(Packet *packet, const WireField *payload) {
 void packet_trace_uuid(Packet *packet, const WireField *payload) {
         uint64_t numbers[3];
 
-        read_numbers(payload, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(payload, numbers, ARRAY_SIZE(numbers));
         packet->summary->trace_uuid[0] = numbers[1];
         packet->summary->trace_uuid[1] = numbers[2];
 }

@@ -113,3 +113,14 @@ void trace_state_saw_time(TraceSummary *summary, uint64_t ns) {
         if (ns > summary->last_ns)
                 summary->last_ns = ns;
 }
+
+void trace_read_numbers(const WireField *message, uint64_t *ret, size_t n_ret) {
+        WireReader reader;
+        WireField field;
+
+        memset(ret, 0, n_ret * sizeof(*ret));
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0)
+                if (field.type != WIRE_BYTES && field.number < n_ret)
+                        ret[field.number] = field.value;
+}

@@ -113,6 +113,9 @@ enum {
 void trace_thread_set_name(TraceThread *thread, const char *name, uint8_t rank);
 void trace_process_set_name(TraceProcess *process, const char *name, uint8_t rank);
 
+/* Scalar fields by number into an array; others are ignored. */
+void trace_read_numbers(const WireField *message, uint64_t *ret, size_t n_ret);
+
 void trace_state_saw_time(TraceSummary *summary, uint64_t ns);
 
 /* One for each kind of payload. */

@@ -189,7 +189,7 @@ static void report_missing(const RecordingResult *result) {
                 const SessionSource *source =
                         &g_array_index(result->info.sources, SessionSource, i);
 
-                if (g_strcmp0(source->state, "missing") == 0)
+                if (streq(source->state, "missing"))
                         fprintf(stderr, _("No program offered %s.\n"), source->source);
         }
 }
@@ -267,15 +267,38 @@ static ExitStatus report_stop_reason(const RecordingResult *result) {
         return STATUS_FAILED;
 }
 
+/* What was asked for and refused by a producer: the recording is not what was wanted. */
+static ExitStatus report_failed_sources(const RecordingResult *result) {
+        static const char failed[] = "failed: ";
+        ExitStatus status = STATUS_OK;
+
+        for (guint i = 0; i < result->info.sources->len; i++) {
+                const SessionSource *source =
+                        &g_array_index(result->info.sources, SessionSource, i);
+                g_autofree char *why = NULL;
+
+                if (!g_str_has_prefix(source->state, failed))
+                        continue;
+                why = say_clean(source->state + strlen(failed),
+                                strlen(source->state + strlen(failed)));
+                say_error(_("%s did not record: %s"), source->source, why);
+                status = STATUS_FAILED;
+        }
+        return status;
+}
+
 static ExitStatus report(const Run *run) {
-        ExitStatus failure = report_stop_reason(&run->result), status;
+        ExitStatus failure = report_stop_reason(&run->result),
+                   refusal = report_failed_sources(&run->result), status;
         struct stat st;
 
         if (fstat(run->output.fd, &st) < 0 || !S_ISREG(st.st_mode))
                 status = report_stream(run);
         else
                 status = report_file(run);
-        return failure ? failure : status;
+        if (failure || refusal)
+                return failure ? failure : refusal;
+        return status;
 }
 
 static ExitStatus report_detached(const Run *run) {

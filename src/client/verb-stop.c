@@ -31,10 +31,6 @@ static ExitStatus stop_session(const Invocation *invocation, const char *name) {
                                          TRACING_SESSION_INTERFACE,
                                          arg_discard ? "Free" : "Stop",
                                          NULL);
-        if (!status && !invocation->is_quiet && !arg_discard)
-                fprintf(stderr,
-                        _("Stopped. \"desktrace read %s\" writes its data into a file.\n"),
-                        name);
         return status;
 }
 
