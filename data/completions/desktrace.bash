@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+#
+# bash completion of desktrace(1)
+
+# Words of the first column of a list, or nothing when the service is not there.
+_desktrace_list() {
+        desktrace list --no-legend "$@" 2>/dev/null </dev/null | awk '{ print $1 }'
+}
+
+_desktrace_reply() {
+        mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+
+_desktrace_verb() {
+        local i
+        for ((i = 1; i < COMP_CWORD; i++)); do
+                case ${COMP_WORDS[i]} in
+                record | inspect | status | list | stop | read | flush | help)
+                        echo "$i"
+                        return
+                        ;;
+                esac
+        done
+        echo 0
+}
+
+_desktrace_options() {
+        local bus='--system --user --no-ask-password' data='--json= --no-legend' both='--help --quiet'
+        case $1 in
+        record) echo "$both $bus $data --standalone --config= --preset= --time= --buffer-size= --output= \
+--force --ring --name= --detach" ;;
+        inspect) echo "$both $data --top= --config" ;;
+        status | list) echo "$both $bus $data" ;;
+        stop) echo "$both $bus --discard" ;;
+        read) echo "$both $bus --output= --force" ;;
+        flush) echo "$both $bus --timeout=" ;;
+        *) echo '--help --version' ;;
+        esac
+}
+
+_desktrace_arguments() {
+        local verb=$1 current=$2 bus=$3
+        case $verb in
+        record) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sources) cat:" "$current" ;;
+        inspect) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+        list) _desktrace_reply 'sources producers sessions presets' "$current" ;;
+        stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
+        help) _desktrace_reply 'record inspect status list stop read flush' "$current" ;;
+        esac
+}
+
+_desktrace() {
+        local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} at verb='' bus='' i
+        COMPREPLY=()
+        at=$(_desktrace_verb)
+        [ "$at" = 0 ] || verb=${COMP_WORDS[at]}
+        for ((i = 1; i < COMP_CWORD; i++)); do
+                case ${COMP_WORDS[i]} in
+                --) # a command: what it takes is its own business
+                        compopt -o default
+                        return
+                        ;;
+                --user) bus=--user ;;
+                esac
+        done
+        # "--option=" is a word of its own, because "=" separates words.
+        if [ "$current" = '=' ]; then
+                current=''
+        elif [ "$previous" = '=' ]; then
+                previous=${COMP_WORDS[COMP_CWORD - 2]}
+        fi
+        case $verb:$previous in
+        record:-p | record:--preset) _desktrace_reply "$(_desktrace_list presets)" "$current" ;;
+        record:-c | record:--config | *:-o | *:--output) compopt -o default ;;
+        *:--json) _desktrace_reply 'pretty short off' "$current" ;;
+        *:-t | *:--time | *:-b | *:--buffer-size | *:-n | *:--name | *:--timeout | *:--top) ;;
+        *)
+                if [[ $current == -* ]]; then
+                        _desktrace_reply "$(_desktrace_options "$verb")" "$current"
+                        [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace
+                elif [ -z "$verb" ]; then
+                        _desktrace_reply 'record inspect status list stop read flush help' "$current"
+                else
+                        _desktrace_arguments "$verb" "$current" "$bus"
+                fi
+                ;;
+        esac
+}
+
+complete -F _desktrace desktrace
