@@ -375,6 +375,27 @@ START_TEST(test_stopped_session_takes_nothing_more) {
 }
 END_TEST
 
+START_TEST(test_buffer_ids_go_round_without_zero_or_those_in_use) {
+        FakeProducer *app;
+        FakeConsumer *first;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        first = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        ck_assert_uint_eq(fake_instance(app, "track_event")->target_buffer, 1);
+        f.service->last_buffer_id = UINT16_MAX;
+        fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        ck_assert_uint_eq(fake_instance(app, "track_event")->target_buffer, 2);
+        fixture_free_session(first);
+        fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        ck_assert_uint_eq(fake_instance(app, "track_event")->target_buffer, 3); /* not 1, so soon */
+        f.service->last_buffer_id = UINT16_MAX;
+        fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        ck_assert_uint_eq(fake_instance(app, "track_event")->target_buffer, 1);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_full_ring_loses_nothing) {
         FakeProducer *app;
         FakeConsumer *consumer;
@@ -633,6 +654,7 @@ TEST_MAIN("producer",
           test_commit_rings_once_then_is_only_a_store_while_awake,
           test_foreign_buffers_are_refused_and_counted,
           test_stopped_session_takes_nothing_more,
+          test_buffer_ids_go_round_without_zero_or_those_in_use,
           test_full_ring_loses_nothing,
           test_hostile_memory_harms_nobody,
           test_commits_by_message_are_taken_and_bad_ones_ignored,
