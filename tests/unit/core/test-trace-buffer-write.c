@@ -569,9 +569,16 @@ START_TEST(test_idle_sequences_are_few_and_the_recent_ones_are_known) {
                 script_read(buffer);
         }
         ck_assert_uint_le(buffer->sequences.n_sequences, TRACE_BUFFER_IDLE_SEQUENCES_MAX + 2);
-        put_simple(buffer, 2900, 2, "b5");
+        /* A gap is known of those that are remembered, and all of them are found. */
         put_simple(buffer, 5, 2, "c5");
-        ck_assert_str_eq(script_read(buffer), "2900:b5/3 5:c5");
+        ck_assert_str_eq(script_read(buffer), "5:c5");
+        for (uint16_t writer = 2100; writer <= 3000; writer++) {
+                char expected[16];
+
+                snprintf(expected, sizeof(expected), "%u:b5/3", writer);
+                put_simple(buffer, writer, 2, "b5");
+                ck_assert_str_eq(script_read(buffer), expected);
+        }
 }
 END_TEST
 
