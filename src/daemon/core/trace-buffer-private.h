@@ -82,6 +82,24 @@ static inline uint8_t *record_payload(const TraceBuffer *buffer, const Record *r
         return buffer->slots[record->slot].segment->memory + record->offset;
 }
 
+static inline bool slot_has_room(const TraceBuffer *buffer, const Slot *slot, size_t n_room) {
+        return slot->n_used + (size_t)slot->n_records * TRACE_BUFFER_RECORD_BYTES +
+                       record_outer_bytes(n_room) <=
+               buffer->segment_bytes;
+}
+
+/* Before something changes that has been written already: if somebody else holds the segment, the
+ * slot gets a copy. 0, -ENOMEM. */
+int slot_unshare(Slot *slot);
+
+/* Makes an empty slot the newest. 0; TRACE_BUFFER_E_DISCARDED when there is none and none may be
+ * evicted, which seals the buffer; -ENOMEM. */
+int trace_buffer_rotate(TraceBuffer *buffer);
+
+/* When everything in the newest segment has been read, it starts again: a reader that keeps up
+ * needs no second one. */
+void trace_buffer_rewind(TraceBuffer *buffer);
+
 /* Takes the first record of a sequence out of it and out of the buffer. */
 void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The writing half: room, chunks, patches.
+ * The writing half: chunks and patches. trace-buffer-room.c finds the room.
  *
  * A put copies the whole payload out of shared memory, once, to where it will most likely stay: the
  * end of the newest segment. Only then is it looked at. What the fragments do not use, or a chunk
@@ -124,135 +124,6 @@ TraceBuffer *trace_buffer_free(TraceBuffer *buffer) {
         free(buffer);
         return NULL;
 }
-
-void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence) {
-        Record *record = sequence_at(sequence, 0);
-
-        buffer->n_unread -= record->n_payload - record->n_consumed;
-        buffer->slots[record->slot].n_live--;
-        record->sequence = NULL;
-        sequence_pop(sequence);
-        if (sequence->n_records == 0)
-                sequence_table_set_idle(&buffer->sequences, sequence);
-}
-
-/*
- * Room
- */
-
-static inline bool slot_has_room(const TraceBuffer *buffer, const Slot *slot, size_t n_room) {
-        return slot->n_used + (size_t)slot->n_records * TRACE_BUFFER_RECORD_BYTES +
-                       record_outer_bytes(n_room) <=
-               buffer->segment_bytes;
-}
-
-/* Drops the record, and before it what comes earlier in its sequence: a sequence is read in order,
- * and what is behind a hole cannot be put together with what is before it. */
-static void trace_buffer_evict_record(TraceBuffer *buffer, Record *record) {
-        Sequence *sequence = record->sequence;
-
-        while (record->sequence) {
-                const Record *first = sequence_at(sequence, 0);
-
-                if (first->n_consumed < first->n_payload) {
-                        buffer->stats.chunks_overwritten++;
-                        buffer->stats.bytes_overwritten += record_outer_bytes(first->n_room);
-                        sequence_lose(sequence, LOSS_OVERWRITE);
-                }
-                trace_buffer_drop_first(buffer, sequence);
-        }
-}
-
-static void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot) {
-        for (uint32_t i = 0; i < slot->n_records && slot->n_live > 0; i++)
-                if (slot->records[i].sequence)
-                        trace_buffer_evict_record(buffer, &slot->records[i]);
-}
-
-/* A slot to write to next: one that has been read, or is new, or the oldest. NULL: the buffer is
- * full for good. */
-static Slot *trace_buffer_pick_slot(TraceBuffer *buffer) {
-        Slot *slot, *newest = trace_buffer_newest(buffer);
-
-        list_for_each (slot, &buffer->used, link)
-                if (slot->n_live == 0 && slot != newest)
-                        return slot;
-        slot = list_first(&buffer->free, Slot, link);
-        if (slot)
-                return slot;
-        if (buffer->policy == TRACE_BUFFER_DISCARD)
-                return NULL;
-
-        slot = list_first(&buffer->used, Slot, link);
-        trace_buffer_evict_slot(buffer, slot);
-        return slot;
-}
-
-/* Makes an empty slot the newest. 0, TRACE_BUFFER_E_DISCARDED, -ENOMEM. */
-static int trace_buffer_rotate(TraceBuffer *buffer) {
-        const Slot *newest = trace_buffer_newest(buffer);
-        Slot *slot;
-        int r;
-
-        slot = trace_buffer_pick_slot(buffer);
-        if (!slot) {
-                buffer->is_sealed = true;
-                return TRACE_BUFFER_E_DISCARDED;
-        }
-        if (segment_is_shared(slot->segment)) {
-                Segment *segment;
-
-                r = segment_new(&segment, buffer->segment_bytes);
-                if (r < 0)
-                        return r;
-                segment_unref(slot->segment);
-                slot->segment = segment;
-        }
-
-        buffer->stats.padding_bytes_written +=
-                buffer->segment_bytes - newest->n_used -
-                (size_t)newest->n_records * TRACE_BUFFER_RECORD_BYTES;
-        if (++buffer->n_rotations % buffer->n_slots == 0)
-                buffer->stats.write_wrap_count++;
-        trace_buffer_cursor_leave(buffer, slot);
-        slot_clear(slot);
-        list_unlink(&slot->link);
-        list_append(&buffer->used, &slot->link);
-        return 0;
-}
-
-/* When everything in the newest segment has been read, it starts again: a reader that keeps up
- * needs no second one. */
-static void trace_buffer_rewind(TraceBuffer *buffer) {
-        Slot *newest = trace_buffer_newest(buffer);
-
-        if (newest->n_live > 0 || newest->n_records == 0 || segment_is_shared(newest->segment))
-                return;
-        slot_clear(newest);
-        if (buffer->cursor_slot == newest)
-                buffer->cursor_record = 0;
-}
-
-/* The slot's bytes, to change what has been written already. */
-static int slot_unshare(Slot *slot) {
-        Segment *segment;
-        int r;
-
-        if (!segment_is_shared(slot->segment))
-                return 0;
-
-        r = segment_new(&segment, slot->segment->n_bytes);
-        if (r < 0)
-                return r;
-        memcpy(segment->memory, slot->segment->memory, slot->n_used);
-        segment_unref(slot->segment);
-        slot->segment = segment;
-        return 0;
-}
-
-/*
- * Chunks
- */
 
 /* Counts the bytes that the fragments use, and marks a chunk that ends badly. */
 static void payload_parse(Payload *payload, size_t n_payload, unsigned n_fragments) {

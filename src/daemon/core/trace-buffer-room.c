@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Room for chunks: which segment is written to, and what must go for it.
+ *
+ * Whole segments are recycled, so what a put costs does not depend on what it overwrites; once in a
+ * segment's worth of chunks, one put pays for the eviction of all that the oldest one holds.
+ */
+
+#include <errno.h>
+
+#include "core/trace-buffer-private.h"
+
+void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence) {
+        Record *record = sequence_at(sequence, 0);
+
+        buffer->n_unread -= record->n_payload - record->n_consumed;
+        buffer->slots[record->slot].n_live--;
+        record->sequence = NULL;
+        sequence_pop(sequence);
+        if (sequence->n_records == 0)
+                sequence_table_set_idle(&buffer->sequences, sequence);
+}
+
+/* Drops the record, and before it what comes earlier in its sequence: a sequence is read in order,
+ * and what is behind a hole cannot be put together with what is before it. */
+static void trace_buffer_evict_record(TraceBuffer *buffer, Record *record) {
+        Sequence *sequence = record->sequence;
+
+        while (record->sequence) {
+                const Record *first = sequence_at(sequence, 0);
+
+                if (first->n_consumed < first->n_payload) {
+                        buffer->stats.chunks_overwritten++;
+                        buffer->stats.bytes_overwritten += record_outer_bytes(first->n_room);
+                        sequence_lose(sequence, LOSS_OVERWRITE);
+                }
+                trace_buffer_drop_first(buffer, sequence);
+        }
+}
+
+static void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot) {
+        for (uint32_t i = 0; i < slot->n_records && slot->n_live > 0; i++)
+                if (slot->records[i].sequence)
+                        trace_buffer_evict_record(buffer, &slot->records[i]);
+}
+
+/* A slot to write to next: one that has been read, or is new, or the oldest. NULL: the buffer is
+ * full for good. */
+static Slot *trace_buffer_pick_slot(TraceBuffer *buffer) {
+        Slot *slot, *newest = trace_buffer_newest(buffer);
+
+        list_for_each (slot, &buffer->used, link)
+                if (slot->n_live == 0 && slot != newest)
+                        return slot;
+        slot = list_first(&buffer->free, Slot, link);
+        if (slot)
+                return slot;
+        if (buffer->policy == TRACE_BUFFER_DISCARD)
+                return NULL;
+
+        slot = list_first(&buffer->used, Slot, link);
+        trace_buffer_evict_slot(buffer, slot);
+        return slot;
+}
+
+int trace_buffer_rotate(TraceBuffer *buffer) {
+        const Slot *newest = trace_buffer_newest(buffer);
+        Slot *slot;
+        int r;
+
+        slot = trace_buffer_pick_slot(buffer);
+        if (!slot) {
+                buffer->is_sealed = true;
+                return TRACE_BUFFER_E_DISCARDED;
+        }
+        if (segment_is_shared(slot->segment)) {
+                Segment *segment;
+
+                r = segment_new(&segment, buffer->segment_bytes);
+                if (r < 0)
+                        return r;
+                segment_unref(slot->segment);
+                slot->segment = segment;
+        }
+
+        buffer->stats.padding_bytes_written +=
+                buffer->segment_bytes - newest->n_used -
+                (size_t)newest->n_records * TRACE_BUFFER_RECORD_BYTES;
+        if (++buffer->n_rotations % buffer->n_slots == 0)
+                buffer->stats.write_wrap_count++;
+        trace_buffer_cursor_leave(buffer, slot);
+        slot_clear(slot);
+        list_unlink(&slot->link);
+        list_append(&buffer->used, &slot->link);
+        return 0;
+}
+
+void trace_buffer_rewind(TraceBuffer *buffer) {
+        Slot *newest = trace_buffer_newest(buffer);
+
+        if (newest->n_live > 0 || newest->n_records == 0 || segment_is_shared(newest->segment))
+                return;
+        slot_clear(newest);
+        if (buffer->cursor_slot == newest)
+                buffer->cursor_record = 0;
+}
+
+int slot_unshare(Slot *slot) {
+        Segment *segment;
+        int r;
+
+        if (!segment_is_shared(slot->segment))
+                return 0;
+
+        r = segment_new(&segment, slot->segment->n_bytes);
+        if (r < 0)
+                return r;
+        memcpy(segment->memory, slot->segment->memory, slot->n_used);
+        segment_unref(slot->segment);
+        slot->segment = segment;
+        return 0;
+}
