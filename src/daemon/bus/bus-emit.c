@@ -24,6 +24,7 @@ struct Emission {
         const char *path, *interface, *member; /* the message's */
         int (*fill)(sd_bus_message *message, const Emission *emission);
         bool (*is_visible)(const Emission *emission, const Client *client);
+        bool is_public; /* its owner does not mind who sees it */
 
         const char *object_path, *object_interface;
         const sd_bus_vtable *vtable;
@@ -48,7 +49,8 @@ static void emission_send(const Emission *emission, sd_bus *connection, const ch
 }
 
 static void bus_emit(Bus *bus, const Emission *emission) {
-        const bool is_broadcast = bus->message_bus && (!bus->is_shared || !emission->is_visible);
+        const bool is_broadcast = bus->message_bus &&
+                                  (!bus->is_shared || !emission->is_visible || emission->is_public);
         Client *client;
 
         if (is_broadcast)
@@ -160,6 +162,7 @@ static Emission session_emission(BusSession *session) {
         return (Emission){
                 .path = session->path,
                 .is_visible = session_is_visible,
+                .is_public = session->is_public,
                 .object_path = session->path,
                 .object_interface = TRACING_SESSION_INTERFACE,
                 .vtable = bus_session_vtable,

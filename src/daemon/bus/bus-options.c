@@ -38,6 +38,7 @@ static const OptionField option_fields[] = {
         FIELD("name",           "s",  name),
         FIELD("output",         "h",  output_fd),
         FIELD("detach",         "b",  detach),
+        FIELD("broadcast",      "b",  broadcast),
         FIELD("scope",          "s",  scope),
 };
 /* clang-format on */

@@ -31,6 +31,7 @@ typedef struct StartOptions {
         char *scope;
         int output_fd; /* -1: none */
         bool detach;
+        bool broadcast;
         uint64_t given; /* which options were given, by their place in the table */
 } StartOptions;
 

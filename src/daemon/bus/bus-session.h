@@ -21,7 +21,8 @@
 
 struct BusSession {
         Bus *bus;
-        Client *owner; /* NULL: detached, or on its way out */
+        bool is_public; /* signals are broadcast, not only sent to who may see it and has called */
+        Client *owner;  /* NULL: detached, or on its way out */
         Session *session;
         char *path;
 

@@ -29,6 +29,7 @@ typedef struct StartRequest {
         SessionOptions options;
         int output_fd;
         bool is_interactive;
+        bool is_public; /* the session's signals are for everybody */
         unsigned needs; /* POLICY_NEEDS_…, not granted yet */
         unsigned asked; /* the one that polkit is asked about now */
         PolkitQuery *query;
@@ -84,6 +85,7 @@ static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_er
                 &session, start->client, &start->config, &start->output_fd, &start->options, error);
         if (r < 0)
                 return r;
+        session->is_public = start->is_public;
         if (!session_config(session->session)->pb->deferred_start) {
                 r = session_start(session->session, bus_now(session->bus));
                 if (r)
@@ -234,6 +236,7 @@ static int start_read(StartRequest *start, sd_bus_message *message, sd_bus_error
         if (r < 0)
                 return r;
         start->output_fd = TAKE_FD(options.output_fd);
+        start->is_public = options.broadcast;
         start->is_interactive = sd_bus_message_get_allow_interactive_authorization(message) > 0;
         start->options = (SessionOptions){
                 .owner = start->client->identity,

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The README's own commands: every block behind its marker "tested:" up to the next heading, run as it stands, on a
+# system bus.
+# shellcheck source=tests/integration/bus-lib.sh
+. "$(dirname "$0")/bus-lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "not root: a private system bus does not let others own the service's name"
+
+blocks() {
+        sed -n '/^<!-- tested:/,/^## /p' "$README" | sed -n '/^```sh$/,/^```$/p' | sed '/^```/d'
+}
+
+system_bus root
+service "$DESKTRACED" --system
+cp "$PRESETS"/apps.pbtxt "$tmp/presets/"
+started "$EXAMPLE" --seconds 30 >/dev/null
+cd "$tmp" || exit 1
+blocks >commands.sh
+
+ok "the README has commands to test" test "$(wc -l <commands.sh)" -gt 20
+BUSCTL=--system
+eventually has_producer "$(basename "$EXAMPLE")"
+# Not in a condition, where -e would have no effect.
+bash -eux -o pipefail commands.sh >output 2>&1
+status=$?
+n_checks=$((n_checks + 1))
+if [ $status = 0 ]; then
+        echo "ok $n_checks - every command of the README succeeds"
+else
+        failed "every command of the README succeeds" "$(tail -n 12 output)"
+fi
+gives "sources are listed" '"track_event" 1 "/org/desktrace/Tracing1/producer/' cat output
+gives "presets are listed" '"apps" "' cat output
+for number in 1 2 3; do
+        gives "session $number is started" "^o \"/org/desktrace/Tracing1/session/$number\"" cat output
+done
+gives "a session is started with gdbus" "objectpath '/org/desktrace/Tracing1/session/4'" cat output
+gives "the state is shown" '^s "started"' cat output
+gives "what is recorded is shown" "\"track_event\" \"$(basename "$EXAMPLE")\" 0 [0-9]+ \"started\"" cat output
+gives "counters are signalled" "'BytesWritten': <uint64 [1-9]" cat output
+gives "the data is a trace with the program's slices" '"slices"' "$DESKTRACE" inspect --json=short mine.pftrace
+gives "which it names" '"frame"' "$DESKTRACE" inspect --json=short mine.pftrace
+finish
