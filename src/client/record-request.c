@@ -14,8 +14,10 @@
 #include "shared/text.h"
 #include "wire/wire-writer.h"
 
-#define BUFFER_KB_DEFAULT    (64u << 10) /* when only events are named */
-#define WRITE_PERIOD_MS      1000 /* of configs that say nothing: a crash costs at most a second */
+#define BUFFER_KB_DEFAULT (64u << 10) /* when only events are named */
+#define WRITE_PERIOD_MS   1000 /* of configs that say nothing: a crash costs at most a second */
+#define FLUSH_PERIOD_MS \
+        5000 /* as the service would by itself; trace readers complain when nothing is said */
 #define CATEGORY_PREFIX      "cat:"
 #define PROBE_PREFIX         "linux."
 #define AVAILABLE_EVENTS     "/sys/kernel/tracing/available_events"
@@ -27,6 +29,7 @@ enum {
         TRACE_CONFIG_WRITE_INTO_FILE = 8,
         TRACE_CONFIG_FILE_WRITE_PERIOD_MS = 9,
         TRACE_CONFIG_DEFERRED_START = 12,
+        TRACE_CONFIG_FLUSH_PERIOD_MS = 13,
         BUFFER_CONFIG_SIZE_KB = 1,
 };
 
@@ -274,6 +277,8 @@ static void put_overrides(WireWriter *writer, const RecordRequest *request, bool
         wire_put_bool(writer, TRACE_CONFIG_WRITE_INTO_FILE, is_streamed);
         if (is_streamed && !(config && config->pb->file_write_period_ms))
                 wire_put_uint(writer, TRACE_CONFIG_FILE_WRITE_PERIOD_MS, WRITE_PERIOD_MS);
+        if (is_streamed && !(config && config->pb->flush_period_ms))
+                wire_put_uint(writer, TRACE_CONFIG_FLUSH_PERIOD_MS, FLUSH_PERIOD_MS);
         if (config && config->pb->deferred_start)
                 wire_put_bool(writer, TRACE_CONFIG_DEFERRED_START, false);
 }
