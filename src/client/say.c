@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <errno.h>
 #include <glib.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -26,11 +27,13 @@ const char *style(FILE *stream, Style which) {
 }
 
 void say_error(const char *format, ...) {
+        int saved_errno = errno; /* for %m */
         va_list arguments;
 
         fflush(stdout);
         fprintf(stderr, "%sdesktrace:%s ", style(stderr, STYLE_BAD), style(stderr, STYLE_NORMAL));
         va_start(arguments, format);
+        errno = saved_errno;
         vfprintf(stderr, format, arguments);
         va_end(arguments);
         fputc('\n', stderr);

@@ -77,10 +77,12 @@ static int loop_accept(Loop *loop, int listen_fd) {
         }
         r = bus_accept(loop->bus, TAKE_FD(fd));
         if (r < 0)
-                log_notice("cannot serve a connection of pid %d, uid %u: %s",
-                           (int)pid,
-                           (unsigned)uid,
-                           strerror(-r));
+                /* Who has gone again by now does not miss us. */
+                log_at(r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
+                       "cannot serve a connection of pid %d, uid %u: %s",
+                       (int)pid,
+                       (unsigned)uid,
+                       strerror(-r));
         return 0;
 }
 
