@@ -6,26 +6,47 @@
 
 #define SLOTS_MIN 64
 
-/* An odd constant with its bits well spread; eight bytes at a time, as most names are short. */
+/* An odd constant with its bits well spread. */
 #define MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
 
-static uint64_t mix(uint64_t hash, uint64_t word) {
+static inline uint64_t mix(uint64_t hash, uint64_t word) {
         hash = (hash ^ word) * MULTIPLIER;
-        return hash ^ hash >> 29;
+        return hash ^ hash >> 32;
 }
 
-uint64_t intern_hash(uint64_t seed, const void *data, size_t n_bytes) {
-        const uint8_t *at = data;
-        uint64_t hash = mix(seed, n_bytes), word;
+static inline uint64_t load64(const uint8_t *at) {
+        uint64_t word;
 
-        for (; n_bytes >= sizeof(word); at += sizeof(word), n_bytes -= sizeof(word)) {
-                memcpy(&word, at, sizeof(word));
-                hash = mix(hash, word);
-        }
-        word = 0;
-        if (n_bytes > 0)
-                memcpy(&word, at, n_bytes);
-        return mix(mix(hash, word), seed);
+        memcpy(&word, at, sizeof(word));
+        return word;
+}
+
+static inline uint64_t load32(const uint8_t *at) {
+        uint32_t word;
+
+        memcpy(&word, at, sizeof(word));
+        return word;
+}
+
+/* All bytes of a text of less than eight, some maybe twice. */
+static inline uint64_t load_short(const uint8_t *at, size_t n_bytes) {
+        if (n_bytes >= 4)
+                return load32(at) | load32(at + n_bytes - 4) << 32;
+        if (n_bytes == 0)
+                return 0;
+        return at[0] | (uint64_t)at[n_bytes / 2] << 8 | (uint64_t)at[n_bytes - 1] << 16;
+}
+
+/* Eight bytes at a time, the last eight maybe over some of those before: names are short. */
+uint64_t intern_hash(uint64_t seed, const void *data, size_t n_bytes) {
+        uint64_t hash = seed + n_bytes * MULTIPLIER;
+        const uint8_t *at = data;
+
+        if (n_bytes < sizeof(hash))
+                return mix(mix(hash, load_short(at, n_bytes)), seed);
+        for (const uint8_t *end = at + n_bytes - sizeof(hash); at < end; at += sizeof(hash))
+                hash = mix(hash, load64(at));
+        return mix(mix(hash, load64((const uint8_t *)data + n_bytes - sizeof(hash))), seed);
 }
 
 void intern_deinit(Intern *intern) {
@@ -35,8 +56,10 @@ void intern_deinit(Intern *intern) {
 }
 
 void intern_clear(Intern *intern) {
-        if (intern->n_entries > 0)
+        if (intern->n_entries > 0) {
                 memset(intern->entries, 0, intern->n_slots * sizeof(*intern->entries));
+                memset(intern->recent, 0, sizeof(intern->recent));
+        }
         intern->n_entries = 0;
         bytes_clear(&intern->texts);
 }
@@ -85,14 +108,16 @@ static int grow(Intern *intern) {
         return 0;
 }
 
-static int add(Intern *intern, uint64_t hash, const void *data, size_t n_bytes, uint32_t *ret) {
+static int add(Intern *intern, uint64_t hash, const void *data, size_t n_bytes, InternEntry **ret) {
         size_t offset = intern->texts.n;
         InternEntry *entry;
 
-        if (intern->n_entries >= INTERN_ENTRIES_MAX || offset + n_bytes > INTERN_BYTES_MAX)
+        if (intern->n_entries >= INTERN_ENTRIES_MAX || offset + n_bytes >= INTERN_BYTES_MAX)
                 return INTERN_E_FULL;
-        if (grow(intern) < 0 || bytes_append(&intern->texts, data, n_bytes) < 0)
+        if (grow(intern) < 0 || bytes_reserve(&intern->texts, n_bytes + 1) < 0)
                 return INTERN_E_FULL;
+        bytes_append(&intern->texts, data, n_bytes);
+        bytes_append(&intern->texts, "", 1); /* for intern_text(): cannot fail, there is room */
         entry = find_slot(intern->entries, intern->n_slots, &intern->texts, hash, data, n_bytes);
         *entry = (InternEntry){
                 .hash = hash,
@@ -100,21 +125,52 @@ static int add(Intern *intern, uint64_t hash, const void *data, size_t n_bytes, 
                 .n_bytes = (uint32_t)n_bytes,
                 .number = ++intern->n_entries,
         };
-        *ret = entry->number;
+        *ret = entry;
         return INTERN_E_NEW;
 }
 
-int intern_number(Intern *intern, const void *data, size_t n_bytes, uint32_t *ret) {
+static int find_or_add(Intern *intern, const void *data, size_t n_bytes, InternEntry **ret) {
         uint64_t hash = intern_hash(0, data, n_bytes);
 
         if (intern->n_slots > 0) {
-                InternEntry *entry = find_slot(
+                *ret = find_slot(
                         intern->entries, intern->n_slots, &intern->texts, hash, data, n_bytes);
-
-                if (entry->number) {
-                        *ret = entry->number;
+                if ((*ret)->number)
                         return 0;
-                }
         }
         return add(intern, hash, data, n_bytes, ret);
+}
+
+int intern_number(Intern *intern, const void *data, size_t n_bytes, uint32_t *ret) {
+        InternEntry *entry;
+        int r;
+
+        r = find_or_add(intern, data, n_bytes, &entry);
+        if (r != INTERN_E_FULL)
+                *ret = entry->number;
+        return r;
+}
+
+int intern_text(Intern *intern, const char *text, size_t n_bytes_max, uint32_t *ret) {
+        uintptr_t address = (uintptr_t)text;
+        /* Literals lie close together, with any alignment. */
+        InternRecent *recent = &intern->recent[(address ^ address >> 6) % INTERN_RECENT];
+        InternEntry *entry;
+        size_t n_bytes;
+        int r;
+
+        /* strcmp(): what is there now may be shorter, and end at the end of its memory. */
+        if (LIKELY(recent->text == text &&
+                   strcmp((const char *)intern->texts.data + recent->offset, text) == 0)) {
+                *ret = recent->number;
+                return 0;
+        }
+
+        n_bytes = strnlen(text, n_bytes_max);
+        r = find_or_add(intern, text, n_bytes, &entry);
+        if (r == INTERN_E_FULL)
+                return r;
+        *ret = entry->number;
+        *recent = (InternRecent){ text, entry->offset, entry->number };
+        return r;
 }

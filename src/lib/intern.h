@@ -14,7 +14,8 @@
 #include "shared/bytes.h"
 
 #define INTERN_ENTRIES_MAX 1024
-#define INTERN_BYTES_MAX   65536 /* of all strings together */
+#define INTERN_BYTES_MAX   65536 /* of all strings together, each with a NUL */
+#define INTERN_RECENT      32
 
 typedef struct InternEntry {
         uint64_t hash;
@@ -23,11 +24,19 @@ typedef struct InternEntry {
         uint32_t number; /* 0: empty */
 } InternEntry;
 
+/* A text that was asked for lately, by where it lay: spares the hash, not the comparison. */
+typedef struct InternRecent {
+        const char *text; /* NULL: empty */
+        uint32_t offset;
+        uint32_t number;
+} InternRecent;
+
 typedef struct Intern {
         InternEntry *entries;
         uint32_t n_slots; /* power of two, or 0 */
         uint32_t n_entries;
-        Bytes texts;
+        Bytes texts; /* each with a NUL behind it */
+        InternRecent recent[INTERN_RECENT];
 } Intern;
 
 enum {
@@ -43,5 +52,8 @@ void intern_clear(Intern *intern);
 
 /* 0, INTERN_E_NEW or INTERN_E_FULL. */
 int intern_number(Intern *intern, const void *data, size_t n_bytes, uint32_t *ret);
+
+/* The same for a text, of which at most n_bytes_max count; faster for one that lies where it did last time. */
+int intern_text(Intern *intern, const char *text, size_t n_bytes_max, uint32_t *ret);
 
 uint64_t intern_hash(uint64_t seed, const void *data, size_t n_bytes);

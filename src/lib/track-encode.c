@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/track.h"
+#include "shared/macro.h"
 
 /* Field numbers of perfetto.protos messages, in the order of their names. */
 enum {
@@ -83,6 +84,14 @@ enum {
 };
 
 #define KERNEL_NAME_BYTES 16
+
+/* Timestamp, flags, type, category, track and name: six fields of two bytes of tag at most. */
+#define EVENT_HEAD_MAX (6 * (2 + WIRE_VARINT_MAX) + WIRE_TAG_MAX + 1)
+
+/* An argument's name by number, and a value or the size of a text. */
+#define ARG_BYTES_MAX (2 * (1 + WIRE_VARINT_MAX))
+
+#define NO_TEXT "(null)"
 
 static size_t text_bytes(const char *text) {
         return strnlen(text, DT_TEXT_BYTES_MAX);
@@ -203,79 +212,79 @@ static void put_interned(WireWriter *interned, uint32_t field, uint32_t iid, con
         wire_end(interned, entry);
 }
 
-/* The number of a name, or the name itself when it can have none. */
-static void put_name(WireWriter *packet,
-                     WireWriter *interned,
-                     Intern *names,
-                     uint32_t kind,
-                     uint32_t iid_field,
-                     uint32_t text_field,
-                     const char *name) {
-        size_t n = text_bytes(name);
+/* The number of a name; 0: it can have none, and is written out. */
+static uint32_t name_number(WireWriter *interned, Intern *names, uint32_t kind, const char *name) {
         uint32_t iid;
         int r;
 
-        r = intern_number(names, name, n, &iid);
-        if (r == INTERN_E_FULL) {
-                wire_put_bytes(packet, text_field, name, n);
-                return;
-        }
-        if (r == INTERN_E_NEW)
+        r = intern_text(names, name, DT_TEXT_BYTES_MAX, &iid);
+        if (UNLIKELY(r == INTERN_E_FULL))
+                return 0;
+        if (UNLIKELY(r == INTERN_E_NEW))
                 put_interned(interned, kind, iid, name);
-        wire_put_uint(packet, iid_field, iid);
+        return iid;
 }
 
-static void put_category(WireWriter *packet,
-                         WireWriter *interned,
-                         TrackSequence *sequence,
-                         const dt_category *category) {
+static uint32_t
+category_number(WireWriter *interned, TrackSequence *sequence, const dt_category *category) {
         uint64_t bit = UINT64_C(1) << (category->number % 64);
         uint64_t *known = &sequence->categories[category->number / 64];
 
-        if (!(*known & bit))
+        if (UNLIKELY(!(*known & bit)))
                 put_interned(interned, INTERNED_CATEGORIES, category->number + 1, category->name);
         *known |= bit;
-        wire_put_uint(packet, EVENT_CATEGORY_IIDS, category->number + 1);
+        return category->number + 1;
 }
 
-static void put_arg_value(WireWriter *packet, const dt_arg *arg) {
-        const char *text;
+/* Unchecked: the caller has reserved the room that an event's head needs, or an argument's without its text. */
+static inline uint8_t *put_uint(uint8_t *at, uint32_t field, uint64_t value) {
+        return wire_encode_varint(wire_encode_varint(at, (uint64_t)field << 3), value);
+}
 
+static inline uint8_t *put_fixed64(uint8_t *at, uint32_t field, uint64_t value) {
+        at = wire_encode_varint(at, (uint64_t)field << 3 | WIRE_FIXED64);
+        for (unsigned i = 0; i < sizeof(value); i++)
+                *at++ = (uint8_t)(value >> (8 * i));
+        return at;
+}
+
+static uint8_t *put_arg_value(uint8_t *at, const dt_arg *arg, size_t n_text) {
         switch (arg->type) {
         case DT_ARG_INT:
-                wire_put_int(packet, ANNOTATION_INT, arg->value.as_int);
-                break;
+                return put_uint(at, ANNOTATION_INT, arg->value.as_uint);
         case DT_ARG_UINT:
-                wire_put_uint(packet, ANNOTATION_UINT, arg->value.as_uint);
-                break;
+                return put_uint(at, ANNOTATION_UINT, arg->value.as_uint);
         case DT_ARG_DOUBLE:
-                wire_put_double(packet, ANNOTATION_DOUBLE, arg->value.as_double);
-                break;
+                return put_fixed64(at, ANNOTATION_DOUBLE, arg->value.as_uint);
         case DT_ARG_BOOL:
-                wire_put_bool(packet, ANNOTATION_BOOL, arg->value.as_uint);
-                break;
+                return put_uint(at, ANNOTATION_BOOL, arg->value.as_uint);
         case DT_ARG_POINTER:
-                wire_put_uint(packet, ANNOTATION_POINTER, arg->value.as_uint);
-                break;
+                return put_uint(at, ANNOTATION_POINTER, arg->value.as_uint);
         default:
-                text = arg->value.as_string ?: "(null)";
-                wire_put_bytes(packet, ANNOTATION_STRING, text, text_bytes(text));
-                break;
+                at = wire_encode_varint(at, ANNOTATION_STRING << 3 | WIRE_BYTES);
+                at = wire_encode_varint(at, n_text);
+                return (uint8_t *)mempcpy(at, arg->value.as_string ?: NO_TEXT, n_text);
         }
+}
+
+static size_t arg_text_bytes(const dt_arg *arg) {
+        return arg->type == DT_ARG_STRING ? text_bytes(arg->value.as_string ?: NO_TEXT) : 0;
 }
 
 static void
 put_arg(WireWriter *packet, WireWriter *interned, TrackSequence *sequence, const dt_arg *arg) {
+        const char *name = arg->name ?: "";
+        uint32_t iid = name_number(interned, &sequence->arg_names, INTERNED_ARG_NAMES, name);
+        size_t n_text = arg_text_bytes(arg);
         size_t annotation = wire_begin(packet, EVENT_DEBUG_ANNOTATIONS);
 
-        put_name(packet,
-                 interned,
-                 &sequence->arg_names,
-                 INTERNED_ARG_NAMES,
-                 ANNOTATION_NAME_IID,
-                 ANNOTATION_NAME,
-                 arg->name ?: "");
-        put_arg_value(packet, arg);
+        if (!iid)
+                wire_put_bytes(packet, ANNOTATION_NAME, name, text_bytes(name));
+        if (!wire_reserve(packet, ARG_BYTES_MAX + n_text))
+                return;
+        if (iid)
+                packet->at = put_uint(packet->at, ANNOTATION_NAME_IID, iid);
+        packet->at = put_arg_value(packet->at, arg, n_text);
         wire_end(packet, annotation);
 }
 
@@ -309,29 +318,43 @@ static void put_counter_value(WireWriter *packet, const TrackEvent *event) {
                 wire_put_int(packet, EVENT_COUNTER_VALUE, event->int_value);
 }
 
+/* What every event has, with one look at the room there is. Returns where the event's body begins. */
+static size_t put_head(WireWriter *packet,
+                       WireWriter *interned,
+                       TrackSequence *sequence,
+                       const TrackEvent *event,
+                       uint64_t since_ns) {
+        uint32_t name_iid = 0;
+        size_t body;
+
+        if (!wire_reserve(packet, EVENT_HEAD_MAX))
+                return 0;
+        packet->at = put_uint(packet->at, PACKET_TIMESTAMP, since_ns);
+        packet->at = put_uint(packet->at, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+        body = wire_begin(packet, PACKET_TRACK_EVENT);
+        packet->at = put_uint(packet->at, EVENT_TYPE, event->type);
+        if (event->type != TRACK_EVENT_SLICE_END)
+                packet->at = put_uint(packet->at,
+                                      EVENT_CATEGORY_IIDS,
+                                      category_number(interned, sequence, event->category));
+        if (event->track)
+                packet->at = put_uint(packet->at, EVENT_TRACK_UUID, event->uuid);
+        if (event->name)
+                name_iid = name_number(interned, &sequence->names, INTERNED_NAMES, event->name);
+        if (name_iid)
+                packet->at = put_uint(packet->at, EVENT_NAME_IID, name_iid);
+        else if (event->name)
+                wire_put_bytes(packet, EVENT_NAME, event->name, text_bytes(event->name));
+        return body;
+}
+
 void track_encode_event(WireWriter *packet,
                         WireWriter *interned,
                         TrackSequence *sequence,
                         const TrackEvent *event,
                         uint64_t since_ns) {
-        size_t body;
+        size_t body = put_head(packet, interned, sequence, event, since_ns);
 
-        wire_put_uint(packet, PACKET_TIMESTAMP, since_ns);
-        wire_put_uint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-        body = wire_begin(packet, PACKET_TRACK_EVENT);
-        wire_put_uint(packet, EVENT_TYPE, event->type);
-        if (event->type != TRACK_EVENT_SLICE_END)
-                put_category(packet, interned, sequence, event->category);
-        if (event->name)
-                put_name(packet,
-                         interned,
-                         &sequence->names,
-                         INTERNED_NAMES,
-                         EVENT_NAME_IID,
-                         EVENT_NAME,
-                         event->name);
-        if (event->track)
-                wire_put_uint(packet, EVENT_TRACK_UUID, track_uuid(event->track));
         if (event->type == TRACK_EVENT_COUNTER)
                 put_counter_value(packet, event);
         put_args(packet, interned, sequence, event);

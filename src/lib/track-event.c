@@ -120,7 +120,7 @@ on_setup(dt_instance *instance, const void *config, size_t n_config, void *userd
         return error;
 }
 
-static void session_start(TrackSession *session, bool on) {
+void track_session_switch(TrackSession *session, bool on) {
         lock();
         session->started = on;
         session_apply((unsigned)(session - track_sessions));
@@ -128,12 +128,12 @@ static void session_start(TrackSession *session, bool on) {
 }
 
 static void on_start(dt_instance *instance, dt_reply *reply, void *userdata) {
-        session_start(dt_instance_get_userdata(instance), true);
+        track_session_switch(dt_instance_get_userdata(instance), true);
         dt_reply_done(reply, NULL);
 }
 
 static void on_stop(dt_instance *instance, dt_reply *reply, void *userdata) {
-        session_start(dt_instance_get_userdata(instance), false);
+        track_session_switch(dt_instance_get_userdata(instance), false);
         dt_reply_done(reply, NULL);
 }
 
@@ -146,7 +146,7 @@ static void on_clear(dt_instance *instance, void *userdata) {
 static void on_gone(dt_instance *instance, void *userdata) {
         TrackSession *session = dt_instance_get_userdata(instance);
 
-        session_start(session, false);
+        track_session_switch(session, false);
         lock();
         session->instance = NULL;
         bytes_deinit(&session->config);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "lib/track.h"
+#include "shared/macro.h"
 
 #define NS_PER_SEC UINT64_C(1000000000)
 
@@ -51,6 +52,7 @@ static bool begin(TrackSequence *sequence, TrackThread *thread, uint64_t now_ns)
         intern_clear(&sequence->names);
         intern_clear(&sequence->arg_names);
         intern_clear(&sequence->tracks);
+        memset(sequence->recent_track, 0, sizeof(sequence->recent_track));
         memset(sequence->categories, 0, sizeof(sequence->categories));
 
         wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
@@ -84,18 +86,32 @@ static bool prepare(TrackSequence *sequence,
 static bool describe_track(TrackSequence *sequence,
                            TrackThread *thread,
                            const dt_track *track,
+                           uint64_t uuid,
                            bool is_counter) {
-        uint64_t uuid = track_uuid(track);
+        uint64_t *recent = &sequence->recent_track[uuid % ARRAY_SIZE(sequence->recent_track)];
         WireWriter packet;
         uint32_t number;
 
+        if (LIKELY(*recent == uuid))
+                return true;
+        *recent = uuid;
         if (intern_number(&sequence->tracks, &uuid, sizeof(uuid), &number) == 0)
                 return true;
-        if (track->parent && !describe_track(sequence, thread, track->parent, false))
+        if (track->parent &&
+            !describe_track(sequence, thread, track->parent, track_uuid(track->parent), false))
                 return false;
         wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
         track_encode_track(&packet, track, is_counter);
         return put_packet(sequence, &packet);
+}
+
+static bool
+describe_event_track(TrackSequence *sequence, TrackThread *thread, const TrackEvent *event) {
+        return !event->track || describe_track(sequence,
+                                               thread,
+                                               event->track,
+                                               event->uuid,
+                                               event->type == TRACK_EVENT_COUNTER);
 }
 
 static void encode(WireWriter *packet,
@@ -125,9 +141,7 @@ static bool write_event(TrackSequence *sequence,
                 /* Too much for one packet. What it interned was never said, so it starts anew, too. */
                 bare.n_args = 0;
                 if (!begin(sequence, thread, now_ns) ||
-                    (event->track &&
-                     !describe_track(
-                             sequence, thread, event->track, event->type == TRACK_EVENT_COUNTER)))
+                    !describe_event_track(sequence, thread, event))
                         return false;
                 encode(&packet, sequence, thread, &bare, 0);
         }
@@ -156,8 +170,7 @@ void track_sequence_write(TrackSequence *sequence,
                 return;
         if (!prepare(sequence, thread, session, now_ns))
                 return;
-        if (event->track &&
-            !describe_track(sequence, thread, event->track, event->type == TRACK_EVENT_COUNTER)) {
+        if (!describe_event_track(sequence, thread, event)) {
                 sequence->begun = false;
                 return;
         }

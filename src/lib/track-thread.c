@@ -151,6 +151,7 @@ DT_EXPORT void dt_slice_begin(const dt_category *category,
                 .type = TRACK_EVENT_SLICE_BEGIN,
                 .category = category,
                 .track = track,
+                .uuid = track ? track_uuid(track) : 0,
                 .name = name,
                 .args = args,
                 .n_args = n_args,
@@ -162,6 +163,7 @@ DT_EXPORT void dt_slice_end(const dt_category *category, const dt_track *track) 
                 .type = TRACK_EVENT_SLICE_END,
                 .category = category,
                 .track = track,
+                .uuid = track ? track_uuid(track) : 0,
         });
 }
 
@@ -174,6 +176,7 @@ DT_EXPORT void dt_instant(const dt_category *category,
                 .type = TRACK_EVENT_INSTANT,
                 .category = category,
                 .track = track,
+                .uuid = track ? track_uuid(track) : 0,
                 .name = name,
                 .args = args,
                 .n_args = n_args,
@@ -185,6 +188,7 @@ DT_EXPORT void dt_counter_int(const dt_category *category, const dt_track *track
                 .type = TRACK_EVENT_COUNTER,
                 .category = category,
                 .track = track,
+                .uuid = track ? track_uuid(track) : 0,
                 .int_value = value,
         });
 }
@@ -194,6 +198,7 @@ DT_EXPORT void dt_counter_double(const dt_category *category, const dt_track *tr
                 .type = TRACK_EVENT_COUNTER,
                 .category = category,
                 .track = track,
+                .uuid = track ? track_uuid(track) : 0,
                 .is_double = true,
                 .double_value = value,
         });

@@ -45,6 +45,7 @@ typedef struct TrackEvent {
         TrackEventType type;
         const dt_category *category;
         const dt_track *track; /* NULL: the thread's */
+        uint64_t uuid;         /* of `track` */
         const char *name;      /* NULL: none */
         const dt_arg *args;
         size_t n_args;
@@ -64,7 +65,8 @@ typedef struct TrackSequence {
         uint32_t depth;   /* open slices on the thread's track */
         Intern names;
         Intern arg_names;
-        Intern tracks; /* uuids that are described */
+        Intern tracks;            /* uuids that are described */
+        uint64_t recent_track[8]; /* some of them, each at its place */
         uint64_t categories[DT_CATEGORIES_MAX / 64];
 } TrackSequence;
 
@@ -95,6 +97,9 @@ extern uint64_t track_process_uuid;
 /* /proc/self/cmdline, with a NUL behind it. Read once, as every thread says it in every session. */
 extern char *track_cmdline;
 extern size_t track_n_cmdline;
+
+/* Switches the categories that the session wants on, or off. */
+void track_session_switch(TrackSession *session, bool on);
 
 /* Gives the sequence a writer of the session that is in that place now. 0, or a negative errno. */
 int track_attach(TrackSequence *sequence, unsigned session);

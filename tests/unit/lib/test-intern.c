@@ -65,16 +65,39 @@ START_TEST(test_long_texts_stop_at_the_limit_of_bytes) {
         static char text[4096];
         Intern intern = { 0 };
         uint32_t number;
-        int r;
+        unsigned n = 0;
 
-        for (unsigned i = 0; i < INTERN_BYTES_MAX / sizeof(text); i++) {
-                text[0] = (char)i;
-                ck_assert_int_eq(intern_number(&intern, text, sizeof(text), &number), INTERN_E_NEW);
-        }
-        r = intern_number(&intern, "x", 1, &number);
-        ck_assert_int_eq(r, INTERN_E_FULL);
+        while (text[0] = (char)n,
+               intern_number(&intern, text, sizeof(text), &number) != INTERN_E_FULL)
+                n++;
+        ck_assert_uint_eq(n, INTERN_BYTES_MAX / (sizeof(text) + 1));
+        ck_assert_int_eq(intern_number(&intern, "x", 1, &number), INTERN_E_NEW); /* still fits */
         text[0] = 0;
         ck_assert_int_eq(intern_number(&intern, text, sizeof(text), &number), 0);
+        intern_deinit(&intern);
+}
+END_TEST
+
+START_TEST(test_a_text_that_changes_in_its_place_is_noticed) {
+        char text[16] = "one";
+        Intern intern = { 0 };
+        uint32_t number;
+
+        ck_assert_int_eq(intern_text(&intern, text, 8, &number), INTERN_E_NEW);
+        ck_assert_int_eq(intern_text(&intern, text, 8, &number), 0);
+        ck_assert_uint_eq(number, 1);
+        strcpy(text, "on");
+        ck_assert_int_eq(intern_text(&intern, text, 8, &number), INTERN_E_NEW);
+        strcpy(text, "one more");
+        ck_assert_int_eq(intern_text(&intern, text, 8, &number), INTERN_E_NEW);
+        strcpy(text, "one moreover"); /* the same up to the limit */
+        ck_assert_int_eq(intern_text(&intern, text, 8, &number), 0);
+        ck_assert_uint_eq(number, 3);
+        strcpy(text, "one");
+        ck_assert_int_eq(intern_text(&intern, text, 8, &number), 0);
+        ck_assert_uint_eq(number, 1);
+        intern_clear(&intern);
+        ck_assert_int_eq(intern_text(&intern, text, 8, &number), INTERN_E_NEW);
         intern_deinit(&intern);
 }
 END_TEST
@@ -83,4 +106,5 @@ TEST_MAIN("intern",
           test_equal_texts_have_equal_numbers,
           test_cleared_tables_count_from_the_start,
           test_a_full_table_keeps_what_it_has,
-          test_long_texts_stop_at_the_limit_of_bytes)
+          test_long_texts_stop_at_the_limit_of_bytes,
+          test_a_text_that_changes_in_its_place_is_noticed)
