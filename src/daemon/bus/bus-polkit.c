@@ -17,6 +17,7 @@
 struct PolkitQuery {
         Bus *bus;
         uid_t uid;
+        bool is_interactive; /* the caller's message allows to ask the user */
         char id[POLKIT_ID_MAX]; /* polkit's cancellation id: ours to choose, unique on our connection */
         sd_bus_slot *slot;
         PolkitDone done;
@@ -80,7 +81,9 @@ PolkitQuery *polkit_query_free(PolkitQuery *query) {
         return NULL;
 }
 
-static PolkitAnswer polkit_read_answer(sd_bus_message *reply) {
+/* A challenge although the user could have been asked means that there was nobody to ask: the user
+ * has no authentication agent. To call again would not help. */
+static PolkitAnswer polkit_read_answer(const PolkitQuery *query, sd_bus_message *reply) {
         int is_authorized, is_challenge, r;
 
         if (sd_bus_message_is_method_error(reply, NULL)) {
@@ -96,12 +99,12 @@ static PolkitAnswer polkit_read_answer(sd_bus_message *reply) {
                 return POLKIT_UNAVAILABLE;
         if (is_authorized)
                 return POLKIT_GRANTED;
-        return is_challenge ? POLKIT_NEEDS_INTERACTION : POLKIT_DENIED;
+        return is_challenge && !query->is_interactive ? POLKIT_NEEDS_INTERACTION : POLKIT_DENIED;
 }
 
 static int on_polkit_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         PolkitQuery *query = userdata;
-        PolkitAnswer answer = polkit_read_answer(reply);
+        PolkitAnswer answer = polkit_read_answer(query, reply);
         PolkitDone done = query->done;
         void *done_userdata = query->userdata;
 
@@ -130,8 +133,7 @@ static int polkit_send(PolkitQuery *query,
                        const char *subject,
                        const char *action,
                        const PolkitDetail *details,
-                       size_t n_details,
-                       bool interactive) {
+                       size_t n_details) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         sd_bus *bus = query->bus->message_bus;
         int r;
@@ -148,7 +150,7 @@ static int polkit_send(PolkitQuery *query,
         if (r < 0)
                 return r;
         r = sd_bus_message_append(
-                call, "us", interactive ? POLKIT_ALLOW_INTERACTION : 0, query->id);
+                call, "us", query->is_interactive ? POLKIT_ALLOW_INTERACTION : 0, query->id);
         if (r < 0)
                 return r;
         return sd_bus_call_async(
@@ -174,7 +176,8 @@ int polkit_ask(PolkitQuery **ret,
         r = polkit_query_new(&query, client, done, userdata);
         if (r < 0)
                 return r;
-        r = polkit_send(query, client->name, action, details, n_details, interactive);
+        query->is_interactive = interactive;
+        r = polkit_send(query, client->name, action, details, n_details);
         if (r < 0)
                 return r;
         *ret = TAKE(query);
