@@ -14,7 +14,7 @@ import re
 import sys
 
 SHOWN_LINES = 200
-RESULT = re.compile(r"^(not )?ok\b[ \t]*\d*[ \t]*-?[ \t]*([^#]*)(?:#\s*(SKIP)\b\s*(.*))?$", re.I)
+RESULT = re.compile(r"^(not )?ok\b[ \t]*\d*[ \t]*-?[ \t]*(.*?)[ \t]*(?:#\s*(SKIP)\b\s*(.*))?$", re.I)
 SKIPPED_PLAN = re.compile(r"^1\.\.0\s*#\s*SKIP\S*\s*(.*)$", re.I | re.M)
 PLAN = re.compile(r"^1\.\.(\d+)", re.M)
 
@@ -79,6 +79,7 @@ def self_test():
     totals = Totals()
     tests = [
         ("OK", "ok 1 - a\nok 2 - b # SKIP why\n1..2\n", (1, 0, 1)),
+        ("OK", "ok 1 - no #include is bad\n1..1\n", (1, 0, 0)),
         ("FAIL", "1..3\nok 1\nnot ok 2 - x\n", (1, 2, 0)),
         ("FAIL", "ok 1 - a\n1..1\n", (1, 1, 0)),
         ("TIMEOUT", "", (0, 1, 0)),
