@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Nothing runs until asked; a user records the own program without a prompt; all is gone again when idle.
+. ./lib.sh
+shorten_idle_times
+
+ok 'the units are good' systemd-analyze verify --man=no desktraced.service desktraced.socket desktrace-probes.service
+ok 'nothing runs before it is asked' is_gone desktraced.service
+ok 'no probes run either' is_gone desktrace-probes.service
+
+# The program is there before the service is, and does not start it.
+as alice ./hello-desktrace --seconds 120 >/dev/null 2>&1 &
+hello=$!
+sleep 0.5
+ok 'an instrumented program does not start the service' is_gone desktraced.service
+
+ok 'a user starts the service by asking it' as alice busctl call $BUS $ROOT $MANAGER ListPresets
+ok 'it runs under its own user' test "$(ps -o user:32= -p "$(main_pid desktraced.service)")" = desktrace
+
+session=$(start alice 3 sources as 1 track_event duration-ms u 1000 detach b true)
+ok 'a session records the own program without a prompt' test -n "$session"
+ok 'it stops by itself when its time is over' within 10 is_in_state alice "$session" stopped
+ok 'its data can be read with busctl' as alice python3 ./read-session.py "$session" /home/alice/own.pftrace
+ok 'the events of the program are in it' is_true /home/alice/own.pftrace 'd["track_events_total"] > 0'
+ok 'nothing else is in it' is_true /home/alice/own.pftrace 'd["kernel_events_total"] == 0'
+ok 'the session can be freed' as alice busctl call $BUS "$session" $BUS.Session Free
+ok 'the service is gone when idle, though the program runs' within 10 is_gone desktraced.service
+
+ok 'the command line records, too' as alice desktrace record -t 500ms -o /home/alice/cli.pftrace -p apps
+ok 'with the same events' is_true /home/alice/cli.pftrace 'd["track_events_total"] > 0'
+kill $hello
+
+ok 'the service is gone again' within 10 is_gone desktraced.service
+ok 'the native socket can be switched on' systemctl start desktraced.socket
+ok 'which alone starts nothing' is_gone desktraced.service
+ok 'a client on the socket is served' env DESKTRACE_SOCKET=/run/desktrace/native.sock desktrace list sources
+ok 'so the service runs' is_active desktraced.service
+ok 'the service is gone when nobody is on the socket' within 10 is_gone desktraced.service
+
+ok 'the journal has no complaint' complaints
+finish

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The units' sandboxes are as tight as promised, and really on in the running processes.
+. ./lib.sh
+
+status_of() { sed -n "s/^$2:\t*//p" "/proc/$1/status"; }
+namespace_of() { readlink "/proc/$1/ns/$2"; }
+inside() { nsenter -t "$1" -m -- "${@:2}"; }
+
+# check_process NAME PID
+check_process() {
+        local name=$1 pid=$2
+
+        ok "$name: a system call filter is on" test "$(status_of "$pid" Seccomp)" = 2
+        ok "$name: it cannot gain privileges" test "$(status_of "$pid" NoNewPrivs)" = 1
+        ok "$name: it has a network of its own" test "$(namespace_of "$pid" net)" != "$(namespace_of 1 net)"
+        ok "$name: with no interface but loopback" test "$(sed 1,2d "/proc/$pid/net/dev" | grep -vc '^ *lo:')" = 0
+        ok "$name: it has mounts of its own" test "$(namespace_of "$pid" mnt)" != "$(namespace_of 1 mnt)"
+        fails "$name: the system is read-only" 'Read-only' inside "$pid" touch /usr/x
+        fails "$name: so is /etc" 'Read-only' inside "$pid" touch /etc/x
+        ok "$name: homes are out of sight" test -z "$(inside "$pid" ls -A /home)"
+}
+
+ok 'desktraced.service is exposed to 1.5 at most' systemd-analyze security --threshold=15 desktraced.service
+ok 'desktrace-probes.service is exposed to 3.0 at most' systemd-analyze security --threshold=30 desktrace-probes.service
+
+# Both run while root records.
+desktrace record -t 30s -o /tmp/sandbox.pftrace sched/sched_switch >/dev/null 2>&1 &
+recorder=$!
+ok 'the service runs' within 10 is_active desktraced.service
+ok 'the probes run' within 10 is_active desktrace-probes.service
+service=$(main_pid desktraced.service)
+probes=$(main_pid desktrace-probes.service)
+
+check_process desktraced "$service"
+ok 'desktraced: it has no capability' test "$(status_of "$service" CapEff)" = 0000000000000000
+ok 'desktraced: nor can get one' test "$(status_of "$service" CapBnd)" = 0000000000000000
+ok 'desktraced: it is not root' test "$(stat -c %U "/proc/$service")" != root
+
+check_process desktrace-probes "$probes"
+ok 'desktrace-probes: it has only the capabilities that its unit names' \
+        test "$(status_of "$probes" CapBnd)" = "$(unit_capabilities desktrace-probes.service)"
+
+kill -TERM $recorder
+wait $recorder
+ok 'what was recorded from within the sandboxes is there' is_true /tmp/sandbox.pftrace 'd["kernel_events_total"] > 10'
+ok 'the journal has no complaint' complaints
+finish
