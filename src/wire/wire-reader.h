@@ -30,7 +30,7 @@ typedef struct WireField {
 
 static inline void wire_reader_init(WireReader *reader, const void *data, size_t n_bytes) {
         reader->at = data;
-        reader->end = reader->at + n_bytes;
+        reader->end = n_bytes > 0 ? reader->at + n_bytes : reader->at; /* data may be NULL */
 }
 
 static inline void wire_reader_init_field(WireReader *reader, const WireField *field) {
