@@ -213,6 +213,15 @@ void smb_release_chunk(SmbArea *area, const SmbChunk *chunk) {
                 count_freed(area->control);
 }
 
+uint32_t smb_n_used_pages(SmbArea *area) {
+        uint32_t n;
+
+        if (!area->control)
+                return area->n_pages;
+        n = atomic_load_explicit(&area->control->n_used_pages, memory_order_relaxed);
+        return MIN(n, area->n_pages);
+}
+
 uint32_t smb_page_chunks(SmbArea *area, uint32_t page) {
         uint32_t state;
 

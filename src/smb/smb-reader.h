@@ -59,6 +59,10 @@ void smb_release_chunk(SmbArea *area, const SmbChunk *chunk);
  * never committed. 0; SMB_E_EMPTY, also when it has no fragment yet; SMB_E_INVALID. */
 int smb_peek_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret);
 
+/* Chunks are only in pages below this number: what was used so far, as the producer says; all pages
+ * without a control area. */
+uint32_t smb_n_used_pages(SmbArea *area);
+
 /* Number of chunks in a page now; 0 when it is not partitioned. */
 uint32_t smb_page_chunks(SmbArea *area, uint32_t page);
 

@@ -223,6 +223,17 @@ static void set_packets(SmbWriter *writer, uint16_t packets) {
         atomic_store_explicit(&writer->header->packets, packets, memory_order_release);
 }
 
+/* Grows only; nothing to do for any page that was used before. */
+static void note_used_page(SmbProducer *producer, uint32_t page) {
+        _Atomic uint32_t *n_used = &producer->area.control->n_used_pages;
+        uint32_t n = atomic_load_explicit(n_used, memory_order_relaxed);
+
+        while (UNLIKELY(page >= n) &&
+               !atomic_compare_exchange_weak_explicit(
+                       n_used, &n, page + 1, memory_order_relaxed, memory_order_relaxed))
+                ;
+}
+
 static bool take_page(SmbProducer *producer, uint32_t *ret_page) {
         const uint32_t taken = (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_BEING_WRITTEN;
         uint32_t n_pages = producer->area.n_pages;
@@ -241,6 +252,7 @@ static bool take_page(SmbProducer *producer, uint32_t *ret_page) {
                             word, &state, taken, memory_order_acquire, memory_order_relaxed)) {
                         atomic_fetch_add_explicit(&producer->n_acquired, 1, memory_order_relaxed);
                         atomic_store_explicit(&producer->page_hint, page + 1, memory_order_relaxed);
+                        note_used_page(producer, page);
                         *ret_page = page;
                         return true;
                 }

@@ -162,6 +162,8 @@ static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
  * tail          next ring position for producer threads; the service does not read it.
  * rescan        a producer thread found the ring full: the service looks at all pages.
  * n_dropped     packets that found no free chunk, counted by the producer.
+ * n_used_pages  pages from here on were never used. The service looks for chunks only below, as looking at a
+ *               page would give memory to it.
  * writer_buffer for each writer id the target buffer it writes to; 0 is none, and says that the id is free. A
  *               producer takes an id with a CAS from 0, before the writer's first chunk; the service gives it
  *               back, see SMB_SLOT_RETIRE. Says where the chunks of a writer go, also those never committed.
@@ -182,6 +184,7 @@ typedef struct SmbControl {
         _Alignas(64) _Atomic uint32_t tail;
         _Alignas(64) _Atomic uint32_t rescan;
         _Atomic uint64_t n_dropped;
+        _Atomic uint32_t n_used_pages;
         _Alignas(64) _Atomic uint16_t writer_buffer[SMB_NATIVE_WRITERS_MAX];
         _Alignas(64) SmbSlot slots[];
 } SmbControl;

@@ -220,7 +220,9 @@ static void producer_apply(Producer *producer, const SmbCommit *commit) {
 
 /* Completed chunks that found no room in the ring. */
 static void producer_rescan(Producer *producer) {
-        for (uint32_t page = 0; page < producer->area.n_pages; page++) {
+        uint32_t n_pages = smb_n_used_pages(&producer->area);
+
+        for (uint32_t page = 0; page < n_pages; page++) {
                 uint32_t n_chunks = smb_page_chunks(&producer->area, page);
 
                 for (uint32_t chunk = 0; chunk < n_chunks; chunk++)
@@ -268,10 +270,19 @@ static void producer_put_unfinished(Producer *producer, const Session *session, 
         producer_put_chunk(producer, buffer, chunk);
 }
 
+/* Whether there is a writer whose chunks could be placed. */
+static bool producer_has_writers(const Producer *producer) {
+        return producer->area.control || producer->writer_buffers;
+}
+
+/* Pages that nobody used are left alone: looking at one would give memory to it, and idle producers are many. */
 void producer_scan(Producer *producer, const Session *session) {
-        if (!producer->has_memory)
+        uint32_t n_pages;
+
+        if (!producer->has_memory || !producer_has_writers(producer))
                 return;
-        for (uint32_t page = 0; page < producer->area.n_pages; page++) {
+        n_pages = smb_n_used_pages(&producer->area);
+        for (uint32_t page = 0; page < n_pages; page++) {
                 uint32_t n_chunks = smb_page_chunks(&producer->area, page);
 
                 for (uint32_t chunk = 0; chunk < n_chunks; chunk++) {

@@ -6,6 +6,7 @@
 
 #include "core/producer-private.h"
 #include "fixture.h"
+#include "smb/smb-reader.h"
 
 static Fixture f;
 
@@ -375,6 +376,31 @@ START_TEST(test_stopped_session_takes_nothing_more) {
 }
 END_TEST
 
+START_TEST(test_unused_pages_are_left_alone) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+        SmbPageHeader *unused;
+        const uint32_t complete = (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_COMPLETE;
+
+        consumer = start_with_writer(&app, &writer);
+        fake_write_unfinished(writer, "in the first page");
+        ck_assert_uint_eq(smb_n_used_pages(&app->area), 1);
+        unused = smb_page(&app->area, 1);
+        atomic_store(&unused->state, complete);
+        ck_assert_int_eq(session_flush(consumer->session, 0, 0, NULL, NULL, f.now), 0);
+        fixture_settle(&f);
+        ck_assert_uint_eq(session_buffer_stats(consumer->session, 0)->chunks_written, 1);
+        ck_assert_uint_eq(atomic_load(&unused->state), complete);
+
+        /* What the producer says is not believed beyond the memory. */
+        atomic_store(&app->area.control->n_used_pages, UINT32_MAX);
+        ck_assert_uint_eq(smb_n_used_pages(&app->area), app->area.n_pages);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_buffer_ids_go_round_without_zero_or_those_in_use) {
         FakeProducer *app;
         FakeConsumer *first;
@@ -439,6 +465,7 @@ START_TEST(test_hostile_memory_harms_nobody) {
                 uint32_t *words = (uint32_t *)app->memory;
                 size_t n_words = app->area.n_bytes / sizeof(uint32_t);
 
+                atomic_store(&app->area.control->n_used_pages, UINT32_MAX);
                 for (unsigned i = 0; i < 400; i++)
                         words[6 + next_random(&state) % (n_words - 6)] = next_random(&state);
                 /* Page states and slots are few: aim at them. */
@@ -654,6 +681,7 @@ TEST_MAIN("producer",
           test_commit_rings_once_then_is_only_a_store_while_awake,
           test_foreign_buffers_are_refused_and_counted,
           test_stopped_session_takes_nothing_more,
+          test_unused_pages_are_left_alone,
           test_buffer_ids_go_round_without_zero_or_those_in_use,
           test_full_ring_loses_nothing,
           test_hostile_memory_harms_nobody,
