@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/process-tree.h"
+#include "shared/log.h"
 
 enum {
         STATS_PROCESS = 1,
@@ -15,6 +17,8 @@ enum {
 
 /* Kernel threads have no memory to poll, and are passed over; but a pid may come to be somebody else's. */
 #define KTHREAD_RECHECK_POLLS 16
+
+#define PID_NAMESPACE_FIRST 0xeffffffcu /* the kernel's PROC_PID_INIT_INO */
 
 typedef Perfetto__Protos__ProcessStatsConfig ProcessStatsConfig;
 
@@ -67,6 +71,18 @@ static void resolve_threads(SessionLink *link, void *userdata) {
         pid_set_clear_fresh(&link->pids);
 }
 
+/* The kernel's rings have the pids of the first pid namespace. Within another one the same numbers are other
+ * processes, and a wrong name is worse than none. */
+static bool sees_all_pids(void) {
+        struct stat st;
+
+        if (stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == PID_NAMESPACE_FIRST)
+                return true;
+        log_notice("linux.process_stats: in a pid namespace: threads of kernel events cannot be "
+                   "named");
+        return false;
+}
+
 static bool has_quirk(const ProcessStatsConfig *config,
                       Perfetto__Protos__ProcessStatsConfig__Quirks quirk) {
         for (size_t i = 0; i < config->n_quirks; i++)
@@ -113,7 +129,8 @@ static int process_stats_setup(void **ret, const ProbeSetup *setup, char **ret_e
         if (r < 0)
                 return probe_refuse(
                         ret_error, "linux.process_stats: cannot open /proc: %s", strerror(-r));
-        if (!has_quirk(config, PERFETTO__PROTOS__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND))
+        if (!has_quirk(config, PERFETTO__PROTOS__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND) &&
+            sees_all_pids())
                 session_link_watch(stats->link, resolve_threads, stats);
         *ret = TAKE(stats);
         return 0;

@@ -62,22 +62,23 @@ static void world_deinit(World *world) {
         packet_list_deinit(&world->list);
 }
 
-static unsigned count_instances(void) {
-        char path[4096];
+static unsigned count_instances_of(pid_t pid) {
+        char path[4096], prefix[32];
         unsigned n = 0;
         DIR *dir;
 
         snprintf(path, sizeof(path), "%s/instances", tracefs_tracing_dir());
+        snprintf(prefix, sizeof(prefix), "desktrace-%d-", pid);
         dir = opendir(path);
         ck_assert_ptr_nonnull(dir);
-        for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-                char own[32];
-
-                snprintf(own, sizeof(own), "desktrace-%d-", getpid());
-                n += strncmp(entry->d_name, own, strlen(own)) == 0;
-        }
+        for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
+                n += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
         closedir(dir);
         return n;
+}
+
+static unsigned count_instances(void) {
+        return count_instances_of(getpid());
 }
 
 static void pin_to_cpu_0(void) {
@@ -265,8 +266,8 @@ END_TEST
 START_TEST(test_what_a_killed_recorder_left_is_removed_and_the_living_stay) {
         static char *events[] = { (char *)"sched_switch" };
         World world, other;
-        char path[4096], name[64];
         int ready[2];
+        char byte;
         pid_t pid;
 
         ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
@@ -278,15 +279,13 @@ START_TEST(test_what_a_killed_recorder_left_is_removed_and_the_living_stay) {
                         pause();
                 _exit(1);
         }
-        ck_assert_int_eq(read(ready[0], name, 1), 1);
-        snprintf(path, sizeof(path), "%s/instances/desktrace-%d-2", tracefs_tracing_dir(), pid);
-        ck_assert_int_eq(access(path, F_OK), 0);
-        ck_assert_int_eq(instances_remove_stale(), 0);
-        ck_assert_int_eq(access(path, F_OK), 0);
+        ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+        ck_assert_int_ge(instances_remove_stale(), 0);
+        ck_assert_uint_eq(count_instances_of(pid), 1);
         ck_assert_int_eq(kill(pid, SIGKILL), 0);
         ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-        ck_assert_int_eq(instances_remove_stale(), 1);
-        ck_assert_int_eq(access(path, F_OK), -1);
+        ck_assert_int_ge(instances_remove_stale(), 0);
+        ck_assert_uint_eq(count_instances_of(pid), 0);
         ck_assert_uint_eq(count_instances(), 1);
         world_deinit(&world);
 }
