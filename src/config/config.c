@@ -114,6 +114,9 @@ int config_new_from_text(Config **ret, const char *text, ConfigError *error) {
         r = text_format_parse(&bytes, trace_config, text, error);
         if (r)
                 return r;
+        r = bytes_reserve(&bytes, 1); /* an empty config has bytes too, only none of them */
+        if (r < 0)
+                return r;
         return config_new_take(ret, TAKE(bytes.data), bytes.n, error);
 }
 
