@@ -409,6 +409,27 @@ START_TEST(test_sizes_are_checked) {
 }
 END_TEST
 
+static size_t resident_pages(void) {
+        FILE *file = fopen("/proc/self/statm", "re");
+        size_t n_pages = 0;
+
+        ck_assert_ptr_nonnull(file);
+        ck_assert_int_eq(fscanf(file, "%*u %zu", &n_pages), 1);
+        fclose(file);
+        return n_pages;
+}
+
+START_TEST(test_memory_is_used_when_it_is_written_to) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        size_t n_before = resident_pages();
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, UINT64_C(1) << 30, 0, TRACE_BUFFER_RING), 0);
+        for (uint32_t id = 0; id < 100; id++)
+                put_simple(buffer, 1, id, "a500");
+        ck_assert_uint_lt(resident_pages() - n_before, 512);
+}
+END_TEST
+
 START_TEST(test_smallest_buffer_takes_the_largest_chunk) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
 
@@ -604,6 +625,7 @@ TEST_MAIN("trace-buffer-write",
           test_discard_keeps_the_oldest,
           test_stats_count_what_happened,
           test_sizes_are_checked,
+          test_memory_is_used_when_it_is_written_to,
           test_smallest_buffer_takes_the_largest_chunk,
           test_reader_that_keeps_up_needs_one_segment,
           test_read_segments_are_recycled_before_new_ones_are_touched,
