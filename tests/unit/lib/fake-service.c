@@ -138,6 +138,10 @@ static int on_register(sd_bus_message *call, void *userdata, sd_bus_error *error
         }
         sd_bus_message_exit_container(call);
         read_producer_options(call, fake);
+        snprintf(fake->producer_address,
+                 sizeof(fake->producer_address),
+                 "%s",
+                 sd_bus_message_get_sender(call) ?: "");
         fake->n_registered++;
         return sd_bus_reply_method_return(call, "o", TRACING_PRODUCER_PATH "/1");
 }
@@ -187,6 +191,22 @@ void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered) {
                 run_once(fake);
 }
 
+static void serve(Fake *fake) {
+        ck_assert_int_ge(sd_bus_add_object_vtable(fake->bus,
+                                                  NULL,
+                                                  TRACING_PATH,
+                                                  TRACING_MANAGER_INTERFACE,
+                                                  manager_vtable,
+                                                  fake),
+                         0);
+}
+
+void fake_await(Fake *fake) {
+        fake->n_registered = 0;
+        while (fake->n_registered == 0)
+                run_once(fake);
+}
+
 void fake_accept(Fake *fake) {
         struct pollfd listener = { .fd = fake->listen_fd, .events = POLLIN };
         sd_id128_t id = { .bytes = { 1 } };
@@ -199,16 +219,19 @@ void fake_accept(Fake *fake) {
         ck_assert_int_ge(sd_bus_set_fd(fake->bus, fd, fd), 0);
         ck_assert_int_ge(sd_bus_set_server(fake->bus, true, id), 0);
         ck_assert_int_ge(sd_bus_start(fake->bus), 0);
-        ck_assert_int_ge(sd_bus_add_object_vtable(fake->bus,
-                                                  NULL,
-                                                  TRACING_PATH,
-                                                  TRACING_MANAGER_INTERFACE,
-                                                  manager_vtable,
-                                                  fake),
-                         0);
-        fake->n_registered = 0;
-        while (fake->n_registered == 0)
-                run_once(fake);
+        serve(fake);
+        fake_await(fake);
+}
+
+void fake_own_name(Fake *fake, const char *bus_address) {
+        memset(fake, 0, sizeof(*fake));
+        fake->listen_fd = fake->doorbell_fd = -1;
+        ck_assert_int_ge(sd_bus_new(&fake->bus), 0);
+        ck_assert_int_ge(sd_bus_set_address(fake->bus, bus_address), 0);
+        ck_assert_int_ge(sd_bus_set_bus_client(fake->bus, true), 0);
+        ck_assert_int_ge(sd_bus_start(fake->bus), 0);
+        serve(fake);
+        ck_assert_int_ge(sd_bus_request_name(fake->bus, TRACING_BUS_NAME, 0), 0);
 }
 
 void fake_disconnect(Fake *fake) {
@@ -246,12 +269,13 @@ static int call(Fake *fake, sd_bus_message *message) {
 static sd_bus_message *new_call(Fake *fake, const char *member) {
         sd_bus_message *message;
 
-        ck_assert_int_ge(sd_bus_message_new_method_call(fake->bus,
-                                                        &message,
-                                                        NULL,
-                                                        TRACING_PRODUCER_OBJECT,
-                                                        TRACING_PRODUCER_INTERFACE,
-                                                        member),
+        ck_assert_int_ge(sd_bus_message_new_method_call(
+                                 fake->bus,
+                                 &message,
+                                 fake->producer_address[0] ? fake->producer_address : NULL,
+                                 TRACING_PRODUCER_OBJECT,
+                                 TRACING_PRODUCER_INTERFACE,
+                                 member),
                          0);
         return message;
 }

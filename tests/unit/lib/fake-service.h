@@ -27,7 +27,8 @@ typedef struct FakeSource {
 typedef struct Fake {
         int listen_fd;
         sd_bus *bus;
-        unsigned n_registered; /* calls of RegisterProducer() */
+        char producer_address[64]; /* on a message bus: the unique name to call */
+        unsigned n_registered;     /* calls of RegisterProducer() */
         unsigned n_unregistered;
         char producer[64];
         uint32_t memory_kib, page_kib;
@@ -49,6 +50,11 @@ void fake_deinit(Fake *fake);
 void fake_listen(Fake *fake);
 void fake_accept(Fake *fake);
 void fake_disconnect(Fake *fake);
+
+/* The same on a message bus: takes the service's name there. fake_await() handles what comes until the library has
+ * registered. */
+void fake_own_name(Fake *fake, const char *bus_address);
+void fake_await(Fake *fake);
 
 /* Handles what the library sends, until `n_sources` registrations and `n_unregistered` are there. */
 void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered);
