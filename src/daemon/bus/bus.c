@@ -7,6 +7,7 @@
 #include "bus/bus-access.h"
 #include "bus/bus-emit.h"
 #include "bus/bus-error.h"
+#include "bus/bus-hello.h"
 #include "bus/bus-manager.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-session.h"
@@ -32,6 +33,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->producers);
         list_init(&bus->queries);
         list_init(&bus->gone);
+        list_init(&bus->met);
         list_init(&bus->dirty_sessions);
         list_init(&bus->calls);
         *ret = bus;
@@ -109,6 +111,8 @@ static int on_private_message(sd_bus_message *message, void *userdata, sd_bus_er
         Bus *bus = client->bus;
 
         bus->caller = NULL;
+        if (sd_bus_message_is_signal(message, "org.freedesktop.DBus.Local", "Connected") > 0)
+                list_append(&bus->met, &client->met_link);
         if (sd_bus_message_is_signal(message, "org.freedesktop.DBus.Local", "Disconnected") > 0)
                 client_is_gone(client);
         if (!message_is_ours(message))
@@ -165,6 +169,9 @@ int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared) {
         bus->is_shared = is_shared;
         r = sd_bus_set_exit_on_disconnect(message_bus, true);
         if (r >= 0)
+                r = sd_bus_set_close_on_exit(message_bus,
+                                             false); /* bus_free() has something to say yet */
+        if (r >= 0)
                 r = sd_bus_add_filter(message_bus, NULL, on_bus_message, bus);
         if (r >= 0)
                 r = sd_bus_add_match(
@@ -204,6 +211,8 @@ static int connection_new_server(sd_bus **ret, int *fd) {
         if (r >= 0)
                 r = sd_bus_negotiate_fds(connection, true);
         if (r >= 0)
+                r = sd_bus_set_connected_signal(connection, true);
+        if (r >= 0)
                 r = sd_bus_start(connection);
         if (r >= 0)
                 *ret = TAKE(connection);
@@ -227,6 +236,13 @@ int bus_accept(Bus *bus, int fd) {
         if (r)
                 return r == CLIENT_E_LIMIT ? -EUSERS : r;
         r = sd_bus_add_filter(connection, NULL, on_private_message, client);
+        if (r >= 0)
+                r = sd_bus_add_object_vtable(connection,
+                                             NULL,
+                                             BUS_HELLO_PATH,
+                                             BUS_HELLO_INTERFACE,
+                                             bus_hello_vtable,
+                                             NULL);
         if (r >= 0)
                 r = bus_serve(bus, connection);
         if (r >= 0)
@@ -294,11 +310,31 @@ void bus_counters_changed(Bus *bus) {
                         MAX(bus_now(bus), bus->counters_sent_at + BUS_COUNTERS_INTERVAL_NS);
 }
 
+/*
+ * A peer may send its first call right behind the last line of authentication, and sd-bus reads both at once. It then
+ * waits for more input before it looks at the call (seen with systemd 252), so it is told to look.
+ */
+static void bus_meet_clients(Bus *bus) {
+        Client *client;
+
+        list_for_each (client, &bus->met, met_link) {
+                list_unlink(&client->met_link);
+                while (sd_bus_process(client->connection, NULL) > 0)
+                        ;
+        }
+}
+
+static bool bus_is_settled(const Bus *bus) {
+        return list_is_empty(&bus->dirty_sessions) && list_is_empty(&bus->gone) &&
+               list_is_empty(&bus->met);
+}
+
 /* Each step may make work for the others. */
 void bus_settle(Bus *bus) {
-        while (!list_is_empty(&bus->dirty_sessions) || !list_is_empty(&bus->gone)) {
+        while (!bus_is_settled(bus)) {
                 BusSession *session;
 
+                bus_meet_clients(bus);
                 bus_free_all_clients(&bus->gone);
                 session = list_first(&bus->dirty_sessions, BusSession, dirty_link);
                 if (!session)

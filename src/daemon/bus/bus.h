@@ -60,6 +60,7 @@ struct Bus {
 
         /* Work for bus_settle(). */
         List gone;           /* Client */
+        List met;            /* Client on a socket that has just authenticated */
         List dirty_sessions; /* BusSession */
         List calls;          /* ProducerCall waiting for a place among BUS_CALLS_MAX */
         size_t n_calls;      /* out */

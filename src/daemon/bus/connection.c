@@ -45,6 +45,7 @@ client_new(Client **ret, Bus *bus, sd_bus *connection, const char *name, const I
         client->bus = bus;
         client->identity = *identity;
         client->connection = sd_bus_ref(connection);
+        list_init(&client->met_link);
         list_init(&client->requests);
         list_init(&client->sessions);
         list_init(&client->manage_questions);
@@ -145,6 +146,7 @@ Client *client_free(Client *client) {
                 client->bus->caller = NULL;
         client_close(client);
         list_unlink(&client->link);
+        list_unlink(&client->met_link);
         client->bus->n_clients--;
         free(client->name);
         free(client);

@@ -26,6 +26,7 @@ struct Client {
         bool manage_is_answered; /* for the message in dispatch */
 
         List link;     /* bus->clients or bus->gone */
+        List met_link; /* bus->met */
         List requests; /* Request */
         List sessions; /* BusSession */
         size_t n_requests;
