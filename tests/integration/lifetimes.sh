@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What ends with whom: sessions with consumers, instances with producers, the service when nobody needs it.
+# The checks call functions by name.
+# shellcheck disable=SC2317
+# shellcheck source=tests/integration/bus-lib.sh
+. "$(dirname "$0")/bus-lib.sh"
+
+# Process substitutions are read once, so what is looked at again and again is a function.
+says() { property "$1" "$2" | grep -qE -- "$3"; }
+fails_quietly() { ! "$@" 2>/dev/null; }
+gone() { ! kill -0 "$1" 2>/dev/null; }
+no_producers() { busctl --user get-property $BUS $ROOT $MANAGER NumProducers | grep -qx 'u 0'; }
+free_all() {
+        local one
+        for one in $(manager ListSessions | grep -oE '/org/[^"]*'); do
+                session "$one" Free
+        done
+}
+
+session_bus
+service "$DESKTRACED" --user --idle-timeout=2s
+producer app org.example.app
+app=$started
+
+consumer user start org.example.app
+ok "a session exists while its consumer does" property "$path" State
+ok "its producer records" eventually says "$path" Sources started
+kill -KILL "$started"
+ok "a consumer that dies takes its session along" eventually fails_quietly property "$path" State
+
+start 3 sources as 1 org.example.app duration-ms u 60000 detach b true
+ok "a detached session outlives its consumer" property "$path" State
+sleep 0.3
+kill -KILL "$app"
+ok "a dead producer is gone" eventually no_producers
+gives "its session goes on" '"started"' property "$path" State
+ok "the session can be stopped" session "$path" Stop
+session "$path" Read u 16777216 | bytes >"$tmp/dead.pftrace"
+ok "what the dead producer had finished is in the trace" counts 'app-[0-9]+\.' "$tmp/dead.pftrace" 100
+
+producer late org.example.late
+start 3 sources as 1 org.test.later duration-ms u 60000 detach b true
+gives "a source that nobody offers yet is shown as missing" '"org.test.later" "" 0 0 "missing"' property "$path" Sources
+producer later org.test.later
+ok "a producer that comes late joins" eventually says "$path" Sources '"later".*"started"'
+
+producer mute org.example.mute silent
+start 3 sources as 1 org.example.mute duration-ms u 60000 detach b true
+fails "a flush that a producer does not answer times out" 'Error.Timeout' gdbus call --session --dest $BUS \
+        --object-path "$path" --method $SESSION.Flush 200
+ok "a producer that does not answer cannot hold up a stop" session "$path" Stop
+session "$path" Read u 16777216 | bytes >"$tmp/mute.pftrace"
+ok "its packets are in the trace all the same" counts 'mute-[0-9]+\.' "$tmp/mute.pftrace" 100
+
+producer no org.example.no refuse
+start 3 sources as 1 org.example.no duration-ms u 60000 detach b true
+gives "a producer may refuse, and its reason is told" '"failed: the test wants it so"' property "$path" Sources
+
+start 2 sources as 1 org.example.late duration-ms u 300
+ok "a session that is not detached is gone with busctl" eventually fails_quietly property "$path" State
+start 3 sources as 1 org.example.late duration-ms u 300 detach b true
+ok "a duration ends a session" eventually says "$path" State stopped
+gives "and says so" '"duration"' property "$path" StopReason
+
+free_all
+ok "an idle service leaves, producers or not" eventually gone "$daemon"
+wait "$daemon"
+ok "without an error" test $? = 0
+
+service "$DESKTRACED" --user --idle-timeout=infinity
+ok "producers come back to a new service" eventually has_producer later
+start 3 sources as 1 org.test.later duration-ms u 60000 detach b true
+kill -TERM "$daemon"
+wait "$daemon"
+ok "SIGTERM ends the service in order" test $? = 0
+finish
