@@ -153,7 +153,8 @@ static void sink_tell(SinkWorker *worker) {
 
 /* The next batch, or false when there is nothing more to do. Called and returns with the lock held. */
 static bool sink_next_batch(SinkWorker *worker, Bytes *ret) {
-        while (worker->n_batches == 0 && !worker->is_finishing && !worker->is_abandoned)
+        while (worker->n_batches == 0 && !worker->is_finishing && !worker->is_abandoned &&
+               worker->error == 0)
                 pthread_cond_wait(&worker->wake, &worker->lock);
         if (worker->n_batches == 0 || worker->is_abandoned || worker->error < 0)
                 return false;
