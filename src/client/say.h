@@ -11,7 +11,7 @@
 
 #include "shared/macro.h"
 
-/* "desktrace: …" */
+/* "desktrace: …"; %m is the errno of before the call. */
 void say_error(const char *format, ...) _printf_(1, 2);
 
 /* What to do about it; nothing when NULL. */

@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Verbs of the tests of the command line, on top of those of the bus tests. Needs DESKTRACE, EXAMPLE, PRESETS
+# and CLI_PTY as well.
+
+# shellcheck source=tests/integration/bus-lib.sh
+. "$(dirname "$0")/bus-lib.sh"
+
+export DESKTRACE_PRESET_PATH=$PRESETS DESKTRACE_DAEMON=$DESKTRACED TMPDIR=$tmp/t NO_COLOR='' LC_ALL=C.UTF-8
+mkdir "$TMPDIR" "$tmp/work"
+chmod 1777 "$TMPDIR" "$tmp/work"
+cd "$tmp/work" || exit 1
+
+# exits STATUS PROMISE PATTERN COMMAND...: the command ends with that status, and its output matches
+exits() {
+        local wanted=$1 promise=$2 pattern=$3 output status=0
+        shift 3
+        n_checks=$((n_checks + 1))
+        output=$("$@" 2>&1 </dev/null) || status=$?
+        if [ "$status" = "$wanted" ] && grep -qE -- "$pattern" <<<"$output"; then
+                echo "ok $n_checks - $promise"
+        else
+                failed "$promise" "$* ($status): $output" "wanted $wanted: $pattern"
+        fi
+}
+
+# A trace's summary, and a Python expression over it (t) that must hold.
+holds() {
+        "$DESKTRACE" inspect --json=short "$1" >"$tmp/summary" || [ $? = 6 ] || return
+        json_holds "$tmp/summary" "$2"
+}
+
+json_holds() {
+        python3 -c 'import json, sys
+t = json.load(open(sys.argv[1]))
+sys.exit(0 if eval(sys.argv[2]) else "not so: " + sys.argv[2])' "$@"
+}
+
+is_json() {
+        "$@" >"$tmp/json" && python3 -m json.tool "$tmp/json" >/dev/null
+}
+
+nothing_is_left_in() {
+        [ -z "$(ls -A "$1")" ]
+}

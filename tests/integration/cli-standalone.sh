@@ -1,0 +1,164 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The command line with a service of its own: no bus, no systemd.
+
+# shellcheck source=tests/integration/cli-lib.sh
+. "$(dirname "$0")/cli-lib.sh"
+
+record() {
+        "$DESKTRACE" record --standalone "$@"
+}
+
+# ------------------------------------------------------------------------------------------------------------------
+# Wrong arguments: what is wrong is named, with the nearest right thing.
+
+echo old >existing
+head -c 100000 /dev/urandom >garbage
+printf 'buffers {\n  size_kb: 64\n  fil_policy: RING_BUFFER\n}\n' >bad.pbtxt
+
+exits 2 "no verb is a usage error" 'verb is missing' "$DESKTRACE"
+exits 2 "a misspelt verb is named with the nearest one" "unknown verb 'recordd'.*'record'" "$DESKTRACE" recordd
+exits 2 "so is an option" "unknown option '--outptu'.*'--output'" "$DESKTRACE" record --outptu=x
+exits 2 "so is a preset" "preset 'schedulng'.*scheduling" record -p schedulng
+exits 2 "so is a list" "unknown list 'surces'.*'sources'" "$DESKTRACE" list surces
+exits 2 "so is a JSON mode" "'prety'.*'pretty'" "$DESKTRACE" list presets --json=prety
+exits 2 "so is a verb to help with" "unknown verb 'recordd'" "$DESKTRACE" help recordd
+exits 2 "a preset as an event is told" 'use -p scheduling' record scheduling
+exits 2 "a duration must be one" "'5parsecs' is no duration" record -t 5parsecs
+exits 2 "a size must be one" "'1' is no size" record -b 1
+exits 2 "a config and a preset exclude each other" 'exclude each other' record -c a -p b
+exits 2 "buses exclude each other" 'exclude each other' "$DESKTRACE" record --user --standalone
+exits 2 "two dashes need a command" 'no command' record -p apps --
+exits 2 "other verbs take no command" 'takes no command' "$DESKTRACE" status -- true
+exits 2 "a missing argument is told" 'needs an argument' "$DESKTRACE" inspect
+exits 2 "so is one too many" "no use for the argument 'b'" "$DESKTRACE" inspect a b
+exits 2 "an error in a config has file, line and column" '^desktrace: bad.pbtxt:3:3: .*fil_policy.*fill_policy' \
+        record -c bad.pbtxt
+exits 2 "also from stdin" 'stdin:3:3:' bash -c "\"$DESKTRACE\" record --standalone -c - <bad.pbtxt"
+exits 2 "a config that is not there is told" 'cannot read /nowhere: No such file' record -c /nowhere
+exits 2 "a config that is no text is told" 'no text|:1:' record -c garbage
+exits 2 "an existing file is not clobbered" 'File exists' record -p apps -o existing
+gives "it is as it was" '^old$' cat existing
+exits 1 "a directory is no file" 'Is a directory' record -p apps -o .
+exits 1 "a file that cannot be made is told" 'No such file' record -p apps -o /nowhere/x
+exits 1 "what is not a trace is told" 'not a Perfetto trace' "$DESKTRACE" inspect garbage
+exits 1 "what is not there is told" 'No such file' "$DESKTRACE" inspect /nowhere
+exits 0 "the overview has the exit statuses" 'data was lost' "$DESKTRACE" --help
+exits 0 "each verb has help" '--standalone' "$DESKTRACE" record --help
+exits 0 "the version is told" '^desktrace [0-9]' "$DESKTRACE" --version
+rm existing garbage bad.pbtxt
+
+# ------------------------------------------------------------------------------------------------------------------
+# Recording
+
+exits 0 "an example program is recorded" 'No losses' record -p apps -o app.pftrace -- "$EXAMPLE" --seconds 1 --quiet
+ok "its slices are in the file" holds app.pftrace 'any(s["name"] == "row" and s["count"] > 10 for s in t["slices"])'
+ok "on its named threads" holds app.pftrace \
+        '{"worker 1", "worker 2", "worker 3"} <= {x["name"] for x in t["threads"] if x["slices"] > 0}'
+ok "its counter too" holds app.pftrace 'any(c["name"] == "frame rate" and c["count"] > 0 for c in t["counters"])'
+ok "without losses" holds app.pftrace 't["losses"]["verdict"] == "none" and not t["losses"]["found"]'
+ok "with its config" holds app.pftrace '"write_into_file: true" in t["config"]'
+exits 0 "inspect shows it" 'mandelbrot.rows' "$DESKTRACE" inspect app.pftrace
+exits 0 "inspect shows the config" 'name: "track_event"' "$DESKTRACE" inspect --config app.pftrace
+head -c "$(($(stat -c %s app.pftrace) / 2))" app.pftrace >half.pftrace
+exits 6 "a file that is cut short is shown up to the cut" 'ends inside a packet' "$DESKTRACE" inspect half.pftrace
+
+exits 0 "a time ends a recording" 'Recorded' record -p apps -t 300ms -o time.pftrace
+exits 0 "an existing file is replaced when asked to" 'Recorded' record -p apps -t 300ms -f -o time.pftrace
+exits 0 "a command that outlives the time is ended" 'Recorded' record -p apps -t 300ms -o end.pftrace -- sleep 100
+exits 7 "the command's status is ours" '^$' record -q -p apps -o status.pftrace -- sh -c 'exit 7'
+exits 143 "also when a signal ended it" '^$' record -q -p apps -o signal.pftrace -- sh -c 'kill -TERM $$'
+exits 127 "a command that is not there is told" 'cannot run nosuch' record -p apps -o none.pftrace -- nosuch
+ok "and nothing is recorded" test ! -e none.pftrace
+exits 0 "a ring is written at the end" 'No losses' record -p apps --ring -o ring.pftrace -- \
+        "$EXAMPLE" --seconds 1 --quiet
+ok "and has the program's slices" holds ring.pftrace 'any(s["name"] == "frame" for s in t["slices"])'
+exits 0 "only events may be asked for" 'Recorded' record cat:mandelbrot.frames -o cat.pftrace -- \
+        "$EXAMPLE" --seconds 0.5 --quiet
+ok "and no others are recorded" holds cat.pftrace '{s["category"] for s in t["slices"]} == {"mandelbrot.frames"}'
+ok "a summary is printed as JSON" is_json \
+        "$DESKTRACE" record -q --standalone --json=pretty -p apps -t 300ms -o j.pftrace
+ok "a trace goes through a pipe" bash -c "\"$DESKTRACE\" record -q --standalone -p apps -o - -- \
+        \"$EXAMPLE\" --seconds 0.5 --quiet | \"$DESKTRACE\" inspect --json=short - >pipe.json"
+ok "and is whole" json_holds pipe.json 't["end"] == "complete" and t["track_events_total"] > 10'
+
+# ------------------------------------------------------------------------------------------------------------------
+# Ctrl-C, and what goes wrong
+
+exits 0 "on a terminal there is a progress line, and Ctrl-C keeps the data" 'Recording:.*Ctrl-C' \
+        "$CLI_PTY" --interrupt 'Recording:' "$DESKTRACE" record --standalone -p apps -o ctrl-c.pftrace
+ok "the file is whole" holds ctrl-c.pftrace 't["end"] == "complete" and t["losses"]["verdict"] == "none"'
+exits 2 "a terminal gets no trace" 'a trace is no text' "$CLI_PTY" "$DESKTRACE" record --standalone -p apps -o -
+
+exits 1 "a full device ends the recording in order" 'No space left' record -p apps -t 1s -o /dev/full
+
+closed_pipe() {
+        # shellcheck disable=SC2016 # for the inner shell
+        timeout 20 bash -c '"$0" record --standalone -p apps -o - -- "$1" --seconds 15 --quiet | head -c 10 >/dev/null
+                exit "${PIPESTATUS[0]}"' "$DESKTRACE" "$EXAMPLE"
+}
+exits 1 "a closed pipe ends the recording" 'Broken pipe' closed_pipe
+
+if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=384k tmpfs full 2>/dev/null; then
+        exits 1 "a full disk ends the recording in order" 'No space left' \
+                record -p apps -o full/x.pftrace -- "$EXAMPLE" --seconds 5 --quiet
+        ok "what was written is valid" holds full/x.pftrace 't["end"] != "garbage" and t["track_events_total"] > 10'
+        umount full
+fi
+
+killed_service() {
+        local status=0
+        "$DESKTRACE" record --standalone -p apps -o killed.pftrace -- \
+                sh -c 'sleep 1.5; kill -KILL "$(pgrep -P "$PPID" -x desktraced)"; sleep 5' || status=$?
+        return "$status"
+}
+exits 8 "a service that dies is told" 'closed the connection|service' killed_service
+ok "and what it had written is kept" test -s killed.pftrace
+
+crashed_client() {
+        local client daemon
+        "$DESKTRACE" record --standalone -p apps -o crash.pftrace &
+        client=$!
+        eventually pgrep -P "$client" -x desktraced >/dev/null
+        daemon=$(pgrep -P "$client" -x desktraced)
+        kill -KILL "$client"
+        eventually not_running "$daemon"
+        rm -rf "$TMPDIR"/desktrace-*
+}
+not_running() {
+        ! kill -0 "$1" 2>/dev/null
+}
+ok "a client that is killed leaves no service behind" crashed_client
+
+# ------------------------------------------------------------------------------------------------------------------
+# The kernel
+
+if [ "$(id -u)" = 0 ]; then
+        chmod 755 "$tmp"
+        cd "$tmp/work" || exit 1
+        exits 3 "kernel events need root" 'needs root' as 65534 "$DESKTRACE" record --standalone sched/sched_switch -o x
+        exits 0 "without root programs are recorded" 'Not root' as 65534 "$DESKTRACE" record --standalone -t 300ms \
+                -o user.pftrace
+        [ -e /sys/kernel/tracing/available_events ] || mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
+fi
+if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] && [ -r /sys/kernel/tracing/available_events ]; then
+        exits 2 "a misspelt kernel event is named with the nearest one" \
+                "'sched/sched_swich'.*'sched/sched_switch'" record sched/sched_swich
+        exits 2 "so is a group" "unknown kernel event 'scehd/\*'" record 'scehd/*'
+        exits 0 "kernel and program are in one file" 'No losses' record -o all.pftrace -- "$EXAMPLE" --seconds 1 --quiet
+        ok "with switches" holds all.pftrace \
+                'any(e["name"] == "sched_switch" and e["count"] > 100 for e in t["kernel_events"])'
+        ok "with CPU time of the program's threads" holds all.pftrace \
+                'all(x["cpu_ns"] > 1e7 for x in t["threads"] if x["slices"] and "worker" in (x["name"] or ""))'
+        ok "with names of processes" holds all.pftrace \
+                'sum(1 for p in t["processes"] if p["name"]) > 0.9 * len(t["processes"])'
+        ok "with memory counters" holds all.pftrace 'any(c["name"] == "meminfo.mem_free" for c in t["counters"])'
+        ok "each preset records" bash -c 'for preset in "$DESKTRACE_PRESET_PATH"/*.pbtxt; do
+                name=$(basename "$preset" .pbtxt)
+                "$0" record -q --standalone -p "$name" -t 200ms -o "preset-$name.pftrace" || exit; done' "$DESKTRACE"
+fi
+
+rm -rf "$tmp/work"/*
+ok "nothing of ours is left in the temporary directory" nothing_is_left_in "$TMPDIR"
+finish

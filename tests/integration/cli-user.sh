@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The command line with the user's service, on a session bus.
+
+# shellcheck source=tests/integration/cli-lib.sh
+. "$(dirname "$0")/cli-lib.sh"
+
+desktrace() {
+        "$DESKTRACE" "$@"
+}
+
+exits 8 "no bus is told" 'no bus to ask' desktrace status
+exits 8 "what to do without one is told" 'record with --standalone' desktrace list sources --user
+session_bus
+exits 8 "a bus without the service is told" 'user: not installed' desktrace status --user
+exits 8 "and so when it is called" 'desktrace status' desktrace list sources --user
+
+service "$DESKTRACED" --user
+producer demo org.example.demo
+exits 0 "a running service is told with its sources" 'org.example.demo +off +1 +no session' desktrace status --user
+exits 0 "sources are listed" '^org.example.demo +1' desktrace list sources --user --no-legend
+exits 0 "producers are listed" "^ *$started .*demo .*org.example.demo" desktrace list producers --user --no-legend
+exits 0 "presets are listed" '^scheduling ' desktrace list presets
+for list in sources producers sessions presets; do
+        ok "$list are printed as JSON" is_json desktrace list "$list" --user --json=short
+done
+ok "the status is printed as JSON" is_json desktrace status --user --json=pretty
+
+exits 0 "a session is recorded" 'No losses' desktrace record --user -t 500ms org.example.demo -o one.pftrace
+ok "its packets are in the file" counts 'demo-[0-9]+\.' one.pftrace 10
+exits 5 "a source that nobody offers is named with the nearest one" 'org.example.dmeo.*org.example.demo' \
+        desktrace record --user org.example.dmeo -o two.pftrace
+ok "and no file is left" test ! -e two.pftrace
+exits 5 "an unknown session is told" '"nothing"' desktrace stop --user nothing
+exits 7 "a limit is named" 'GiB|limit|bytes' desktrace record --user -b 60G org.example.demo -o three.pftrace
+
+# Sessions that stay.
+exits 0 "a session is left running" '^1$|^[0-9]+$' desktrace record -q --user --detach -t 1m -n box org.example.demo
+exits 0 "it is listed" ' box .*started' desktrace list sessions --user
+exits 0 "its source is on" 'org.example.demo +on +1 +in session' desktrace status --user
+exits 1 "its name is taken" 'box' desktrace record --user -n box -t 1s org.example.demo -o four.pftrace
+sleep 0.5
+exits 0 "it is flushed" '^$' desktrace flush --user box
+exits 0 "it is read while it runs" 'box.pftrace' desktrace read --user box -o box.pftrace
+ok "the data is there" counts 'demo-[0-9]+\.' box.pftrace 10
+exits 0 "it is stopped" '^$' desktrace stop --user box
+exits 0 "and is still there" ' box .*stopped' desktrace list sessions --user
+exits 2 "reading does not clobber" 'File exists' desktrace read --user box -o box.pftrace
+exits 0 "the rest is read" 'rest.pftrace' desktrace read --user box -o rest.pftrace
+exits 0 "it is discarded" '^$' desktrace stop --user --discard box
+exits 5 "and gone" 'box' desktrace stop --user box
+
+# Somebody who does not answer.
+producer mute org.example.mute silent
+exits 9 "a flush that is not answered is told" 'in time|flush' bash -c '
+        "$0" record -q --user --detach -t 1m -n mute org.example.mute >/dev/null
+        "$0" flush --user --timeout 200ms mute' "$DESKTRACE"
+exits 0 "a session with it ends all the same" '^$' desktrace stop --user --discard mute
+exits 1 "a second Ctrl-C gives up" 'once more' "$CLI_PTY" --interrupt 'Recording:' --interrupt 'once more' \
+        "$DESKTRACE" record --user org.example.mute -o given-up.pftrace
+ok "and discards" test ! -e given-up.pftrace
+
+producer prim org.example.prim refuse
+exits 1 "a source that refuses is told, with its reason" 'org.example.prim did not record:.*the test wants it so' \
+        desktrace record --user -t 300ms org.example.prim -o refused.pftrace
+
+exits 0 "a session that another client stops is reported" 'Recorded' bash -c '
+        (sleep 0.7; "$0" stop --user mine) &
+        "$0" record --user -n mine org.example.demo -o stopped.pftrace' "$DESKTRACE"
+finish
