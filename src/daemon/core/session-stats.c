@@ -21,6 +21,7 @@ static const struct {
         { 3, offsetof(TraceBufferStats, chunks_overwritten) },
         { 18, offsetof(TraceBufferStats, chunks_discarded) },
         { 17, offsetof(TraceBufferStats, chunks_read) },
+        { 20, offsetof(TraceBufferStats, chunks_relocated) },
         { 11, offsetof(TraceBufferStats, chunks_committed_out_of_order) },
         { 4, offsetof(TraceBufferStats, write_wrap_count) },
         { 5, offsetof(TraceBufferStats, patches_succeeded) },

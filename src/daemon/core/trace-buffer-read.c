@@ -304,8 +304,11 @@ static void sequence_note_gap(Sequence *sequence, const Record *first) {
             (last->was_incomplete && first->chunk_id == last->chunk_id))
                 return;
         sequence_lose(sequence, LOSS_READ_GAP);
-        last->chunk_id = first->chunk_id - 1;
-        last->was_incomplete = false;
+        *last = (SequenceLast){
+                .is_set = true,
+                .n_payload = UINT16_MAX, /* no late chunk is the same as this one */
+                .chunk_id = first->chunk_id - 1,
+        };
 }
 
 static int trace_buffer_read_fragment(TraceBuffer *buffer,

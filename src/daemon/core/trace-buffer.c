@@ -178,7 +178,7 @@ static int trace_buffer_refuse(TraceBuffer *buffer) {
 
 static int trace_buffer_refuse_violation(TraceBuffer *buffer) {
         buffer->stats.abi_violations++;
-        return trace_buffer_refuse(buffer);
+        return TRACE_BUFFER_E_DISCARDED;
 }
 
 enum {
@@ -228,12 +228,14 @@ static int trace_buffer_admit(TraceBuffer *buffer,
                 return trace_buffer_refuse_violation(buffer);
         if (order > 0)
                 return PUT_E_STORE;
-        if (order < 0 || !last->was_incomplete || payload->n_used < last->n_payload)
+        if (order < 0 || payload->n_used < last->n_payload)
                 return trace_buffer_refuse(buffer);
         if (payload->n_used == last->n_payload) {
-                last->was_incomplete = payload->flags & RECORD_INCOMPLETE;
+                last->was_incomplete = last->was_incomplete && (payload->flags & RECORD_INCOMPLETE);
                 return 0;
         }
+        if (!last->was_incomplete)
+                return trace_buffer_refuse(buffer);
         *ret_n_consumed = last->n_payload;
         return PUT_E_STORE;
 }
