@@ -46,6 +46,8 @@ void bundle_close(BundleWriter *writer, BundleCpu *cpu) {
                                writer->generic[i]->descriptor,
                                writer->generic[i]->n_descriptor);
         wire_end(writer->wire, writer->begin);
+        if (writer->symbols)
+                kernel_symbols_encode(writer->symbols, writer->wire);
         writer->wire = NULL;
 
         if (packet_end(writer->packets) < 0) {
@@ -100,7 +102,12 @@ static bool add_full(BundleWriter *writer, uint16_t id, const PageRecord *record
 
         if (!encoder)
                 return true; /* of another kind than asked for: the kernel's own, like stack traces */
-        if (!event_encode(encoder, writer->wire, record->timestamp, record->data, record->n_bytes))
+        if (!event_encode(encoder,
+                          writer->wire,
+                          record->timestamp,
+                          record->data,
+                          record->n_bytes,
+                          writer->symbols))
                 return false;
         if (encoder->is_generic)
                 note_generic(writer, encoder);

@@ -35,7 +35,8 @@ typedef struct BundleWriter {
         PacketWriter *packets;
         const EventSet *events;
         const PageLayout *layout;
-        PidSet *pids; /* gets the threads that events name; or NULL */
+        PidSet *pids;           /* gets the threads that events name; or NULL */
+        KernelSymbols *symbols; /* for the addresses in events; or NULL */
         CompactSched sched;
         uint32_t statuses; /* bits of the FtraceStatus values met, but OK */
 

@@ -57,6 +57,7 @@ static void encoder_add_field(EventEncoder *encoder, const EventField *field, ui
                 .offset = (uint16_t)field->offset,
                 .size = (uint16_t)field->size,
                 .kind = field->kind,
+                .is_address = field->is_address && !encoder->is_generic,
         };
 }
 
@@ -222,12 +223,17 @@ static void put_field(WireWriter *wire,
                       const EventEncoder *encoder,
                       const FieldEncoder *field,
                       const uint8_t *record,
-                      uint32_t n_record) {
+                      uint32_t n_record,
+                      KernelSymbols *symbols) {
         const uint8_t *at = record + field->offset;
+        uint64_t value;
 
         switch (field->kind) {
         case FIELD_UNSIGNED:
-                wire_put_uint(wire, field->number, load_unsigned(at, field->size));
+                value = load_unsigned(at, field->size);
+                if (symbols && field->is_address)
+                        value = kernel_symbols_use(symbols, value);
+                wire_put_uint(wire, field->number, value);
                 break;
         case FIELD_SIGNED:
                 wire_put_int(wire, field->number, load_signed(at, field->size));
@@ -259,7 +265,8 @@ bool event_encode(const EventEncoder *encoder,
                   WireWriter *wire,
                   uint64_t timestamp,
                   const uint8_t *record,
-                  uint32_t n_record) {
+                  uint32_t n_record,
+                  KernelSymbols *symbols) {
         size_t event, body;
 
         if (n_record < encoder->n_bytes_min)
@@ -271,7 +278,7 @@ bool event_encode(const EventEncoder *encoder,
         wire_put_uint(wire, EVENT_PID, load_unsigned(record + RECORD_PID_OFFSET, 4));
         body = wire_begin(wire, encoder->number);
         for (size_t i = 0; i < encoder->n_fields; i++)
-                put_field(wire, encoder, &encoder->fields[i], record, n_record);
+                put_field(wire, encoder, &encoder->fields[i], record, n_record, symbols);
         wire_end(wire, body);
         wire_end(wire, event);
         return true;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "probes/ftrace/event-format.h"
+#include "probes/ftrace/kernel-symbols.h"
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
 
@@ -28,6 +29,7 @@ typedef struct FieldEncoder {
         uint32_t number;
         uint16_t offset, size;
         FieldKind kind;
+        bool is_address; /* of a known event: may be written as a kernel symbol */
 } FieldEncoder;
 
 typedef struct EventEncoder {
@@ -52,9 +54,11 @@ int event_encoder_new(EventEncoder **ret, const EventFormat *format);
 EventEncoder *event_encoder_free(EventEncoder *encoder);
 DEFINE_CLEANUP(EventEncoder *, event_encoder_free)
 
-/* Appends FtraceEventBundle.event. False when the record is too short to be this event. */
+/* Appends FtraceEventBundle.event. False when the record is too short to be this event. With `symbols`, addresses of
+ * functions are written as numbers of those. */
 bool event_encode(const EventEncoder *encoder,
                   WireWriter *wire,
                   uint64_t timestamp,
                   const uint8_t *record,
-                  uint32_t n_record);
+                  uint32_t n_record,
+                  KernelSymbols *symbols);

@@ -53,6 +53,7 @@ static int format_add_field(EventFormat *format, const TepField *field) {
                 .offset = (uint32_t)field->offset,
                 .size = (uint32_t)field->size,
                 .is_pid = streq(field->type, "pid_t") && field->size == 4,
+                .is_address = strncmp(field->type, "void *", 6) == 0 && field->size == 8,
         };
         if (!to->name)
                 return -ENOMEM;

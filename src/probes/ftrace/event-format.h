@@ -40,6 +40,7 @@ typedef struct EventField {
         FieldKind kind;
         uint32_t offset, size;
         bool is_pid;
+        bool is_address; /* "void *": perhaps a function's */
 } EventField;
 
 typedef struct EventFormat {

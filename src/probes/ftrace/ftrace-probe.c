@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/sysinfo.h>
@@ -16,12 +17,14 @@
 #include "probes/ftrace/ftrace-reader.h"
 #include "probes/ftrace/ftrace-settings.h"
 #include "probes/ftrace/syscall-names.h"
+#include "shared/fd.h"
 #include "shared/log.h"
 
 #define EVENT_PATH_BYTES 256
 
 enum {
         STATS_PHASE = 1,
+        STATS_SYMBOLS_PARSED = 3,
         STATS_UNKNOWN_EVENTS = 6,
         STATS_FAILED_EVENTS = 7,
         STATS_PARSE_ERRORS = 9,
@@ -39,6 +42,7 @@ typedef struct FtraceProbe {
         bool *failed; /* of selection.events: part of a group, and the kernel refused it */
         EventSet events;
         PacketWriter packets;
+        KernelSymbols *symbols; /* NULL: not wanted, or not to be had */
         BundleWriter bundles;
         FtraceReader reader;
         SessionLink *link;
@@ -54,6 +58,7 @@ static void *ftrace_free(void *userdata) {
         instance_free(probe->instance); /* after its descriptors */
         bundle_writer_deinit(&probe->bundles);
         packet_writer_deinit(&probe->packets);
+        kernel_symbols_free(probe->symbols);
         event_set_deinit(&probe->events);
         event_selection_deinit(&probe->selection);
         session_link_unref(probe->link);
@@ -218,6 +223,32 @@ static int probe_enable_events(FtraceProbe *probe, const FtraceConfig *config, c
         return 0;
 }
 
+/* Without them there are addresses in the trace, and the rest of it is as good. */
+static int probe_load_symbols(FtraceProbe *probe, const FtraceConfig *config) {
+        char *text;
+        int r;
+
+        if (!config->symbolize_ksyms)
+                return 0;
+        r = fd_read_file(&text, NULL, AT_FDCWD, "/proc/kallsyms", KERNEL_SYMBOLS_BYTES_MAX);
+        if (r == 0)
+                r = kernel_symbols_new(&probe->symbols, text);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                log_notice("linux.ftrace: no kernel symbols (%s): they need CAP_SYSLOG, and "
+                           "kernel.kptr_restrict below 2",
+                           strerror(-r));
+        return 0;
+}
+
+/* What configs of others may ask for and is not there. */
+static void probe_note_options(const FtraceConfig *config) {
+        if (config->drain_buffer_percent > 0)
+                log_notice("linux.ftrace: drain_buffer_percent has no effect; rings are read every "
+                           "drain_period_ms");
+}
+
 static int probe_configure(FtraceProbe *probe, const FtraceConfig *config, char **ret_error) {
         int r;
 
@@ -232,6 +263,9 @@ static int probe_configure(FtraceProbe *probe, const FtraceConfig *config, char 
                 r = probe_filter_syscalls(probe, config, ret_error);
         if (r == 0)
                 r = probe_enable_events(probe, config, ret_error);
+        if (r == 0)
+                r = probe_load_symbols(probe, config);
+        probe_note_options(config);
         return r;
 }
 
@@ -261,11 +295,14 @@ static int ftrace_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
                         &probe->reader, probe->instance, &probe->bundles, probe->n_page);
         if (r != 0)
                 return r;
+        probe->bundles.symbols = probe->symbols;
         *ret = TAKE(probe);
         return 0;
 }
 
 static void stats_encode_setup(FtraceProbe *probe, WireWriter *wire) {
+        if (probe->symbols)
+                wire_put_uint(wire, STATS_SYMBOLS_PARSED, probe->symbols->n_symbols);
         for (size_t i = 0; i < probe->selection.n_unknown; i++)
                 wire_put_string(wire, STATS_UNKNOWN_EVENTS, probe->selection.unknown[i]);
         for (size_t i = 0; i < probe->selection.n_events; i++)

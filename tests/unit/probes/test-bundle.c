@@ -180,6 +180,55 @@ START_TEST(test_unknown_events_bring_their_own_description) {
 }
 END_TEST
 
+START_TEST(test_addresses_of_functions_become_names) {
+        char *text = strdup("0000000000000010 A percpu\n"
+                            "ffffffff81000100 t second\n"
+                            "ffffffff81000000 T first\n"
+                            "ffffffff81000000 T alias\n"
+                            "ffffffff81000200 D data\n"
+                            "ffffffffa0000000 t of_module\t[module]\n"
+                            "ffffffffa0000100 b end\t[module]\n");
+        KernelSymbols *symbols;
+        uint8_t memory[256];
+        WireReader packet, interned, symbol;
+        WireWriter wire;
+
+        ck_assert_int_eq(kernel_symbols_new(&symbols, text), 0);
+        ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffff81000150), 1);
+        ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffff81000001), 2);
+        ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffff81000100), 1);
+        ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffffa0000042), 3);
+        /* Data, nothing, and behind the last symbol: addresses they stay. */
+        ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffff81000250), 0xffffffff81000250);
+        ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffff888100000000), 0xffff888100000000);
+        ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffffa0000100), 0xffffffffa0000100);
+        ck_assert_uint_eq(kernel_symbols_use(symbols, 0), 0);
+
+        wire_writer_init(&wire, memory, sizeof(memory));
+        kernel_symbols_encode(symbols, &wire);
+        wire_reader_init(&packet, memory, wire_writer_size(&wire));
+        ck_assert_uint_eq(message_uint(packet, PACKET_SEQUENCE_FLAGS), PACKET_STATE_CLEARED);
+        ck_assert(message_submessage(packet, PACKET_INTERNED_DATA, 0, &interned));
+        ck_assert_uint_eq(message_count(interned, 26), 3);
+        ck_assert(message_submessage(interned, 26, 1, &symbol));
+        ck_assert_uint_eq(message_uint(symbol, 1), 2);
+        ck_assert(message_has_text(symbol, 2, "first"));
+        ck_assert(message_submessage(interned, 26, 2, &symbol));
+        ck_assert(message_has_text(symbol, 2, "of_module"));
+
+        /* The next packet starts anew. */
+        wire_writer_init(&wire, memory, sizeof(memory));
+        kernel_symbols_encode(symbols, &wire);
+        ck_assert_uint_eq(wire_writer_size(&wire), 0);
+        ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffffa0000042), 1);
+        kernel_symbols_free(symbols);
+
+        ck_assert_int_eq(kernel_symbols_new(&symbols, strdup("0000000000000000 T first\n")),
+                         -ENODATA);
+        ck_assert_int_eq(kernel_symbols_new(&symbols, strdup("")), -ENODATA);
+}
+END_TEST
+
 START_TEST(test_a_loss_in_the_kernel_starts_a_bundle_that_says_so) {
         World *world = world_new();
         size_t n_lost = 0;
@@ -286,6 +335,7 @@ TEST_MAIN("bundle",
           test_without_compact_sched_each_switch_is_an_event,
           test_known_events_have_their_fields_under_the_known_numbers,
           test_unknown_events_bring_their_own_description,
+          test_addresses_of_functions_become_names,
           test_a_loss_in_the_kernel_starts_a_bundle_that_says_so,
           test_a_bundle_that_the_sink_drops_is_a_loss_in_the_next,
           test_bundles_stay_small_and_lose_nothing_when_split,
