@@ -140,16 +140,11 @@ numbers = dict((n.lower(), int(v)) for n, v in re.findall(
 print('%016x' % sum(1 << numbers[name] for name in sys.stdin.read().split()))"
 }
 
-# Kernel recordings that were not there before. tracefs is the machine's: somebody else may record.
-instances() {
-        find /sys/kernel/tracing/instances -mindepth 1 -maxdepth 1 -name 'desktrace*' | sort
+# has_instances PID: whether the probes of this process id record kernel events. tracefs is the machine's,
+# so there may be instances of others.
+has_instances() {
+        [ -n "$(find /sys/kernel/tracing/instances -mindepth 1 -maxdepth 1 -name "desktrace-$1-*")" ]
 }
-
-has_no_new_instances() {
-        [ -z "$(comm -13 <(echo "$instances_before") <(instances))" ]
-}
-
-instances_before=$(instances)
 
 # Idle means idle soon, in here.
 shorten_idle_times() {
