@@ -169,6 +169,25 @@ START_TEST(test_unknown_name_that_resembles_nothing_may_come_yet) {
 }
 END_TEST
 
+START_TEST(test_unknown_fill_policy_is_refused) {
+        /* buffers { size_kb: 256 fill_policy: 3 } data_sources { config { name: "track_event" } } */
+        static const uint8_t bytes[] = { 0x0a, 5,    0x08, 0x80, 2,   0x20, 3,   0x12,
+                                         15,   0x0a, 13,   0x0a, 11,  't',  'r', 'a',
+                                         'c',  'k',  '_',  'e',  'v', 'e',  'n', 't' };
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        ConfigError config_error;
+        SessionError error;
+        Config *config;
+
+        fixture_init(&f);
+        ck_assert_int_eq(config_new_from_bytes(&config, bytes, sizeof(bytes), &config_error), 0);
+        ck_assert_int_eq(session_check(f.service, config, &options, &error), SESSION_E_CONFIG);
+        ck_assert_ptr_nonnull(strstr(error.message, "buffers[0].fill_policy 3"));
+        config_free(config);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_names_are_unique_among_running_sessions) {
         const SessionOptions options = { .owner = { .uid = 1001 } };
         FakeConsumer *first, *second;
@@ -249,6 +268,7 @@ TEST_MAIN("session-check",
           test_each_refusal_names_what_is_wrong,
           test_too_many_buffers_and_sources_are_refused,
           test_unknown_name_that_resembles_nothing_may_come_yet,
+          test_unknown_fill_policy_is_refused,
           test_names_are_unique_among_running_sessions,
           test_sessions_are_limited_by_user,
           test_small_buffers_and_short_periods_are_made_what_is_possible,

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The registries of the service, and what is limited for all users together. */
+
+#include "core/service-private.h"
+#include "fixture.h"
+
+static Fixture f;
+
+#define PLAIN CONFIG_ONE("track_event")
+
+START_TEST(test_sessions_and_producers_are_found_and_walked_in_order) {
+        FakeProducer *a, *b;
+        FakeConsumer *first, *second;
+        Producer *producer;
+
+        fixture_init(&f);
+        ck_assert_ptr_null(service_next_session(f.service, NULL));
+        ck_assert_ptr_null(service_next_producer(f.service, NULL));
+        a = fixture_connect_producer(&f, 1000, "a", "track_event");
+        b = fixture_connect_producer(&f, 1001, "b", NULL);
+        first = fixture_start_session(&f, 1000, PLAIN);
+        second = fixture_start_session(&f, 1001, PLAIN);
+        ck_assert_uint_eq(service_n_sessions(f.service), 2);
+        ck_assert_uint_eq(service_n_producers(f.service), 2);
+        ck_assert_ptr_eq(service_next_session(f.service, NULL), first->session);
+        ck_assert_ptr_eq(service_next_session(f.service, first->session), second->session);
+        ck_assert_ptr_null(service_next_session(f.service, second->session));
+        ck_assert_ptr_eq(service_find_session(f.service, session_id(second->session)),
+                         second->session);
+        ck_assert_ptr_null(service_find_session(f.service, session_id(second->session) + 1));
+
+        producer = service_next_producer(f.service, NULL);
+        ck_assert_ptr_eq(producer, a->producer);
+        ck_assert_str_eq(producer_name(producer), "a");
+        ck_assert_str_eq(producer_source_name(producer, 0), "track_event");
+        ck_assert_uint_eq(producer_identity(producer)->uid, 1000);
+        ck_assert_ptr_eq(service_next_producer(f.service, producer), b->producer);
+        ck_assert_uint_ne(producer_id(a->producer), producer_id(b->producer));
+        ck_assert_ptr_null(service_next_producer(f.service, b->producer));
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_activatables_are_copied) {
+        char name[] = "probes", source[] = "linux.ftrace";
+        const char *const sources[] = { source, NULL };
+        const Activatable *activatables;
+        size_t n;
+
+        fixture_init(&f);
+        ck_assert_int_eq(service_add_activatable(f.service, name, sources), 0);
+        name[0] = source[0] = 'x';
+        activatables = service_activatables(f.service, &n);
+        ck_assert_uint_eq(n, 1);
+        ck_assert_str_eq(activatables[0].name, "probes");
+        ck_assert_str_eq(activatables[0].sources[0], "linux.ftrace");
+        ck_assert_ptr_null(activatables[0].sources[1]);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_sessions_of_all_users_are_limited) {
+        static Session *sessions[SERVICE_SESSIONS_MAX];
+        static const SessionOps ops = {};
+        SessionError error;
+        Config *config;
+        ConfigError config_error;
+
+        fixture_init(&f);
+        for (uid_t i = 0; i <= SERVICE_SESSIONS_MAX; i++) {
+                const SessionOptions options = { .owner = { .uid = 1000 + i } };
+                Session *session;
+                int r;
+
+                ck_assert_int_eq(config_new_from_text(&config, PLAIN, &config_error), 0);
+                r = session_new(&session, f.service, config, &options, &ops, NULL, &error, f.now);
+                if (i < SERVICE_SESSIONS_MAX) {
+                        ck_assert_int_eq(r, 0);
+                        sessions[i] = session;
+                        continue;
+                }
+                ck_assert_int_eq(r, SESSION_E_LIMIT);
+                ck_assert_ptr_nonnull(strstr(error.message, "SERVICE_SESSIONS_MAX"));
+                config_free(config);
+        }
+        for (size_t i = 0; i < SERVICE_SESSIONS_MAX; i++)
+                session_free(sessions[i]);
+        ck_assert(list_is_empty(&f.service->quota.owners));
+        ck_assert_uint_eq(f.service->n_buffers, 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_time_does_not_go_back) {
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        consumer = fixture_start_session(&f, 1000, PLAIN "duration_ms: 1000");
+        service_tick(f.service, f.now + 500 * MS);
+        service_tick(f.service, 1);
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STARTED);
+        session_stop(consumer->session, "requested", 1);
+        ck_assert_uint_eq(session_stopped_at(consumer->session), f.now + 500 * MS);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_states_have_the_names_of_the_bus_interface) {
+        static const char *const sessions[] = { "configured", "starting", "started",
+                                                "flushing",   "stopping", "stopped" };
+        static const char *const instances[] = { "configured", "starting", "started",
+                                                 "stopping",   "stopped",  "missing" };
+
+        ck_assert_uint_eq(ARRAY_SIZE(sessions), _SESSION_STATE_N);
+        ck_assert_uint_eq(ARRAY_SIZE(instances), _INSTANCE_STATE_N);
+        for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
+                ck_assert_str_eq(session_state_name(i), sessions[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(instances); i++)
+                ck_assert_str_eq(instance_state_name(i), instances[i]);
+}
+END_TEST
+
+TEST_MAIN("service",
+          test_sessions_and_producers_are_found_and_walked_in_order,
+          test_activatables_are_copied,
+          test_sessions_of_all_users_are_limited,
+          test_time_does_not_go_back,
+          test_states_have_the_names_of_the_bus_interface)
