@@ -118,6 +118,11 @@ static void add_slice(Table *table, const TraceSummary *summary, const void *ite
         table_add(table, slice->category);
         add_count(table, slice->n_slices + slice->n_open);
         add_count(table, slice->n_instants);
+        if (slice->n_slices == 0) {
+                table_add(table, NULL);
+                table_add(table, NULL);
+                return;
+        }
         add_duration(table, slice->max_ns);
         add_duration(table, slice->total_ns);
 }

@@ -19,16 +19,15 @@
  * Processes and threads
  */
 
-/* "/usr/bin/cat" is called "cat"; a program that renamed itself keeps all of it. */
+/* "/usr/bin/cat" and "build/cat" are called "cat"; a program that renamed itself ("sshd: user/tty") keeps all. */
 static const char *command_name(TraceSummary *summary, const WireField *command) {
-        const uint8_t *slash = NULL;
+        const uint8_t *slash = NULL, *end = command->data + command->n_bytes;
 
-        if (command->n_bytes && command->data[0] == '/')
+        if (command->n_bytes && !memchr(command->data, ' ', command->n_bytes))
                 slash = memrchr(command->data, '/', command->n_bytes);
-        if (!slash)
+        if (!slash || slash + 1 == end)
                 return trace_state_field_name(summary, command);
-        slash++;
-        return trace_state_name(summary, slash, (size_t)(command->data + command->n_bytes - slash));
+        return trace_state_name(summary, slash + 1, (size_t)(end - slash - 1));
 }
 
 static void summary_add_thread(TraceSummary *summary,
@@ -58,18 +57,24 @@ summary_add_process(TraceSummary *summary, int32_t pid, const char *name, uint8_
 }
 
 static void tree_process(TraceSummary *summary, const WireField *message) {
+        WireField command = { 0 }, field;
         const char *name = NULL;
+        bool is_comm = false;
         int32_t pid = 0;
         WireReader reader;
-        WireField field;
 
         wire_reader_init_field(&reader, message);
         while (wire_read(&reader, &field) > 0) {
                 if (field.number == 1)
                         pid = (int32_t)field.value;
-                else if (field.number == 3 && field.type == WIRE_BYTES && !name)
-                        name = command_name(summary, &field);
+                else if (field.number == 3 && field.type == WIRE_BYTES && command.number == 0)
+                        command = field;
+                else if (field.number == 8 || field.number == 9) /* is_kthread, cmdline_is_comm */
+                        is_comm |= field.value != 0;
         }
+        if (command.number)
+                name = is_comm ? trace_state_field_name(summary, &command)
+                               : command_name(summary, &command);
         summary_add_process(summary, pid, name, NAME_RANK_PROCFS);
 }
 

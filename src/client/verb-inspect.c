@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <glib/gi18n.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "client/inspect.h"
@@ -62,7 +63,8 @@ print_summary(const TraceSummary *summary, const char *name, const Invocation *i
 static ExitStatus inspect_file(const Invocation *invocation, const char *path) {
         _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
         _cleanup_(fd_closep) int fd = -1;
-        g_autofree char *name = g_filename_display_name(streq(path, "-") ? "stdin" : path);
+        g_autofree char *name =
+                streq(path, "-") ? g_strdup("stdin") : say_clean(path, strlen(path));
         ExitStatus status;
         int r;
 

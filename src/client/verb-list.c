@@ -165,6 +165,13 @@ static void write_preset(JsonWriter *writer, const void *item) {
         write_string(writer, "description", preset->description);
 }
 
+static void preset_clear(gpointer item) {
+        Preset *preset = item;
+
+        free(preset->name);
+        free(preset->description);
+}
+
 /* What "record -p" would find: presets are read by us, not by the service. */
 static ExitStatus get_presets(GArray **ret, const BusClient *client) {
         g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(Preset));
@@ -177,9 +184,10 @@ static ExitStatus get_presets(GArray **ret, const BusClient *client) {
                 say_error(_("cannot list presets: %s"), g_strerror(-r));
                 return STATUS_FAILED;
         }
+        g_array_set_clear_func(list, preset_clear);
         if (n)
                 g_array_append_vals(list, presets, (guint)n);
-        free(presets); /* the array; the strings live as long as we do */
+        free(presets); /* the array: what is in it has moved */
         *ret = g_steal_pointer(&list);
         return STATUS_OK;
 }

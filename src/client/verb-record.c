@@ -215,9 +215,10 @@ static void report_summary(const Run *run, const TraceSummary *summary) {
 
 static void print_json(const Run *run, const TraceSummary *summary) {
         _cleanup_(json_writer_deinit) JsonWriter writer = { 0 };
+        g_autofree char *name = g_filename_display_name(run->output.path);
 
         json_writer_init(&writer, run->invocation->json);
-        inspect_write_json(&writer, summary, run->output.path);
+        inspect_write_json(&writer, summary, name);
         json_writer_print(&writer);
 }
 

@@ -132,7 +132,7 @@ static void print_running(const InstanceStatus *instance, const Invocation *invo
         };
         _cleanup_(table_deinit) Table table = { 0 };
 
-        printf(_("running, version %s, %" PRIu32 " sessions, %" PRIu32 " producers\n"),
+        printf(_("running, version %s; sessions: %" PRIu32 ", producers: %" PRIu32 "\n"),
                instance->manager.version,
                instance->manager.n_sessions,
                instance->manager.n_producers);
