@@ -418,7 +418,6 @@ static int source_register(HostSource *source) {
                                   &(dt_source_options){
                                           .descriptor = memory,
                                           .n_descriptor = wire_writer_size(&wire),
-                                          .no_flush = !source->ops->flush,
                                   },
                                   &host_source_ops,
                                   source);
