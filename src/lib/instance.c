@@ -189,7 +189,7 @@ static dt_instance *make(Connection *connection, uint64_t id, dt_source *source)
 }
 
 static void end_recording(dt_instance *instance) {
-        if (instance->state != INSTANCE_CONFIGURED)
+        if (instance->recording)
                 atomic_fetch_sub(&instance->source->n_recording, 1);
         library_lock();
         instance->over = true;
@@ -264,6 +264,7 @@ int instance_start(dt_instance *instance, Request *request) {
         if (instance->state != INSTANCE_CONFIGURED)
                 return -EALREADY;
         instance->state = INSTANCE_STARTED;
+        instance->recording = true;
         atomic_fetch_add(&instance->source->n_recording, 1);
         return ask(instance, REPLY_START, instance->source->ops->start, request);
 }
@@ -275,8 +276,6 @@ int instance_flush(dt_instance *instance, Request *request) {
 int instance_stop(dt_instance *instance, Request *request) {
         if (instance->state == INSTANCE_STOPPING)
                 return -EALREADY;
-        if (instance->state == INSTANCE_CONFIGURED)
-                atomic_fetch_add(&instance->source->n_recording, 1); /* taken back at the end */
         instance->state = INSTANCE_STOPPING;
         return ask(instance, REPLY_STOP, instance->source->ops->stop, request);
 }

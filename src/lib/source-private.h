@@ -50,6 +50,7 @@ struct dt_instance {
         Memory *memory;
         uint16_t target_buffer;
         SmbFullPolicy full_policy; /* by the config */
+        bool recording;            /* counted in dt_source.n_recording */
         void *userdata;
         List source_link;
         List connection_link;

@@ -94,7 +94,13 @@ enum {
 #define NO_TEXT "(null)"
 
 static size_t text_bytes(const char *text) {
-        return strnlen(text, DT_TEXT_BYTES_MAX);
+        size_t n = strnlen(text, DT_TEXT_BYTES_MAX);
+
+        /* Not in the middle of a character, which has at most four bytes. */
+        if (n == DT_TEXT_BYTES_MAX)
+                for (unsigned i = 0; i < 3 && ((uint8_t)text[n] & 0xc0) == 0x80; i++)
+                        n--;
+        return n;
 }
 
 /*

@@ -260,16 +260,25 @@ static void update_source(void) {
                 dt_source_update(source, &options);
 }
 
+static bool category_is_registered(const dt_category *category) {
+        for (const dt_category *at = categories; at; at = at->next)
+                if (at == category)
+                        return true;
+        return false;
+}
+
 DT_EXPORT void dt_category_register(dt_category *category) {
         if (library_inert())
                 return;
         lock();
-        category->number = n_categories++;
-        category->next = categories;
-        categories = category;
-        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
-                category_switch(category, i, session_wants(&track_sessions[i], category));
-        update_source();
+        if (!category_is_registered(category)) {
+                category->number = n_categories++;
+                category->next = categories;
+                categories = category;
+                for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
+                        category_switch(category, i, session_wants(&track_sessions[i], category));
+                update_source();
+        }
         unlock();
 }
 

@@ -299,7 +299,10 @@ static bool take_page_or_wait(SmbWriter *writer, uint32_t *ret_page) {
 
                 if (take_page(producer, ret_page))
                         return true;
-                if (writer->full_policy == SMB_FULL_DROP || atomic_load(&producer->closed))
+                /* Who has waited in vain does not wait again until it gets something: a service that hangs costs a
+                 * thread one wait, not one for each packet. */
+                if (writer->full_policy == SMB_FULL_DROP || writer->lost ||
+                    atomic_load(&producer->closed))
                         return false;
                 ns = now_ns();
                 if (deadline_ns == 0)

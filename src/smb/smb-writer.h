@@ -21,8 +21,8 @@
 #include "smb/smb.h"
 
 typedef enum SmbFullPolicy {
-        SMB_FULL_DROP,  /* drop the packet, count it, and mark the next one */
-        SMB_FULL_STALL, /* wait for the service up to stall_ns, then drop */
+        SMB_FULL_DROP, /* drop the packet, count it, and mark the next one */
+        SMB_FULL_STALL, /* wait for the service up to stall_ns, then drop, and go on dropping until there is room */
 } SmbFullPolicy;
 
 /* A writer id that is used again goes on where it was, so that no reader takes the change for a

@@ -2,9 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "desktrace/source.h"
@@ -107,10 +112,27 @@ typedef struct World {
         dt_source *source;
 } World;
 
+/* As in a sandbox whose filter does not know membarrier(2). */
+static void block_membarrier(void) {
+        struct sock_filter filter[] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        struct sock_fprog program = { .len = sizeof(filter) / sizeof(filter[0]), .filter = filter };
+
+        ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+        ck_assert_int_eq(syscall(SYS_membarrier, 0, 0, 0), -1);
+}
+
 /* A library that is registered with a service, and has shared memory. */
 static World *world_new(void) {
         World *world = calloc(1, sizeof(*world));
 
+        if (getenv("TEST_WITHOUT_MEMBARRIER"))
+                block_membarrier();
         fake_init(&world->fake);
         fake_listen(&world->fake);
         ck_assert_int_eq(

@@ -128,6 +128,7 @@ read_annotation(const TraceSequence *sequence, TraceEvent *event, const WireFiel
                 snprintf(value, sizeof(value), "%g", as_double(field.value));
                 break;
         case 6:
+                event->n_text = field.n_bytes;
                 copy_text(value, sizeof(value), &field);
                 break;
         case 7:

@@ -24,6 +24,7 @@ typedef struct TraceEvent {
         int64_t int_value;
         double double_value;
         size_t n_packet;
+        size_t n_text; /* bytes of the last text argument */
         unsigned sequence;
 } TraceEvent;
 

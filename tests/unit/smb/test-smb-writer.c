@@ -198,6 +198,9 @@ START_TEST(test_a_stalled_writer_gives_up_at_its_deadline) {
         ck_assert_int_eq(smb_writer_write(&writer, packet, 10), SMB_WRITER_E_FULL);
         ck_assert_int_eq(errno, 77);
         clock_gettime(CLOCK_MONOTONIC, &after);
+        /* And does not wait again before it got something. */
+        writer.stall_ns = LONG_NS;
+        ck_assert_int_eq(smb_writer_write(&writer, packet, 10), SMB_WRITER_E_FULL);
         ck_assert_int_ge((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec -
                                  before.tv_nsec,
                          (long)STALL_NS);

@@ -100,7 +100,7 @@ void dt_reply_done(dt_reply *reply, const char *error);
 typedef enum dt_full_policy {
         DT_FULL_DEFAULT = 0, /* what the session's config says, else drop */
         DT_FULL_DROP,        /* a packet that finds no room is dropped and counted */
-        DT_FULL_STALL,       /* waits for room, at most one second, then drops */
+        DT_FULL_STALL, /* waits for room, at most one second, then drops until there is room again */
 } dt_full_policy;
 
 /* A writer into the instance's buffer. Use it from one thread at a time. Making one is thread-safe. It may outlive

@@ -72,11 +72,12 @@ typedef struct dt_category {
 } dt_category;
 
 /* Defines and registers a category, at file scope. `debug` and `slow` are tags of categories that are off unless the
- * config names them. DT_CATEGORY_DECLARE() makes it known to other files. */
+ * config names them. DT_CATEGORY_DECLARE() makes it known to other files of the same program or library. */
 #define DT_CATEGORY(identifier, name, description) \
         DT_CATEGORY_TAGGED(identifier, name, description, NULL)
 
 #define DT_CATEGORY_TAGGED(identifier, name, description, tags)                                   \
+        __attribute__((__visibility__("hidden")))                                                 \
         dt_category identifier = { name, description, tags, 0, 0, NULL };                         \
         __attribute__((__constructor__)) static void dt_category_constructor_##identifier(void) { \
                 dt_category_register(&identifier);                                                \
@@ -86,10 +87,11 @@ typedef struct dt_category {
         }                                                                                         \
         struct dt_category_##identifier /* takes the semicolon */
 
-#define DT_CATEGORY_DECLARE(identifier) extern dt_category identifier
+#define DT_CATEGORY_DECLARE(identifier) \
+        extern __attribute__((__visibility__("hidden"))) dt_category identifier
 
 /* What DT_CATEGORY() does, for other languages. The category and its texts stay the caller's and must stay as they
- * are until it is unregistered. */
+ * are until it is unregistered. Registering it twice is harmless. */
 void dt_category_register(dt_category *category);
 void dt_category_unregister(dt_category *category);
 
@@ -215,7 +217,8 @@ void dt_slice_begin(const dt_category *category,
                     const char *name,
                     const dt_arg *args,
                     size_t n_args);
-/* Ends the slice that began last on the track. One that began before the session did is not mentioned. */
+/* Ends the slice that began last on the track. On the thread's own: one that began before the session did, or whose
+ * begin was lost, is not mentioned. */
 void dt_slice_end(const dt_category *category, const dt_track *track);
 void dt_instant(const dt_category *category,
                 const dt_track *track,
