@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <tracefs.h>
@@ -275,6 +276,7 @@ START_TEST(test_what_a_killed_recorder_left_is_removed_and_the_living_stay) {
         pid = fork();
         ck_assert_int_ge(pid, 0);
         if (pid == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
                 if (world_setup(&other, events, 1) == 0 && write(ready[1], "x", 1) == 1)
                         pause();
                 _exit(1);

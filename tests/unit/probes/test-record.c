@@ -224,16 +224,18 @@ static pid_t run_load(void) {
 
         ck_assert_int_eq(pipe2(to, O_CLOEXEC), 0);
         ck_assert_int_eq(pipe2(from, O_CLOEXEC), 0);
+        /* Named from its birth on: a drain may meet it before it could name itself. */
+        prctl(PR_SET_NAME, "known-load");
         pid = fork();
         ck_assert_int_ge(pid, 0);
         pin_to_cpu_0();
         if (pid == 0) {
-                prctl(PR_SET_NAME, "known-load");
                 while (read(to[0], &byte, 1) == 1 && byte != 'q')
                         if (write(from[1], &byte, 1) != 1)
                                 break;
                 _exit(0);
         }
+        prctl(PR_SET_NAME, "test-record");
         for (unsigned i = 0; i < N_ROUND_TRIPS; i++) {
                 ck_assert_int_eq(write(to[1], &byte, 1), 1);
                 ck_assert_int_eq(read(from[0], &byte, 1), 1);
