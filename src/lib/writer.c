@@ -196,12 +196,15 @@ static int write_marked(dt_writer *writer, const void *packet, size_t n_bytes) {
         _cleanup_(freep) uint8_t *allocated = NULL;
         uint8_t on_stack[PACKET_ON_STACK];
         uint8_t *copy = on_stack;
+        int saved_errno = errno;
         WireWriter wire;
 
         if (n_bytes > sizeof(on_stack) - MARKS_BYTES_MAX) {
                 copy = allocated = malloc(n_bytes + MARKS_BYTES_MAX);
-                if (!copy) /* still to be marked, and counted by nobody: like a full memory, but for that */
-                        return SMB_WRITER_E_FULL;
+                if (!copy) {
+                        errno = saved_errno;
+                        return smb_writer_drop(&writer->smb);
+                }
         }
         memcpy(copy, packet, n_bytes);
         wire_writer_init(&wire, copy + n_bytes, MARKS_BYTES_MAX);

@@ -382,7 +382,7 @@ static void put_give_up(SmbWriter *writer) {
         commit_chunk(writer);
 }
 
-static int drop(SmbWriter *writer) {
+int smb_writer_drop(SmbWriter *writer) {
         writer->lost = true;
         if (atomic_load_explicit(&writer->producer->closed, memory_order_relaxed))
                 return SMB_WRITER_E_CLOSED;
@@ -431,10 +431,10 @@ static int write_in_pieces(SmbWriter *writer, const uint8_t *data, size_t n) {
         if (writer->header && room(writer) < FRAGMENT_ROOM_MIN)
                 commit_chunk(writer);
         if (!could_fit(writer, n))
-                return drop(writer);
+                return smb_writer_drop(writer);
         if (!writer->header) {
                 if (!take_page_or_wait(writer, &page))
-                        return drop(writer);
+                        return smb_writer_drop(writer);
                 open_chunk(writer, page, 0);
         }
 
@@ -442,7 +442,7 @@ static int write_in_pieces(SmbWriter *writer, const uint8_t *data, size_t n) {
                 if (put_some(writer, &data, &n) < 0) {
                         if (begun)
                                 put_give_up(writer);
-                        return drop(writer);
+                        return smb_writer_drop(writer);
                 }
                 begun = true;
         }
@@ -456,7 +456,7 @@ int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes) {
         if (n_bytes == 0)
                 return 0;
         if (UNLIKELY(atomic_load_explicit(&writer->producer->closed, memory_order_relaxed)))
-                return drop(writer);
+                return smb_writer_drop(writer);
         if (UNLIKELY(n_bytes + varint_bytes(n_bytes) > room(writer)))
                 return write_in_pieces(writer, packet, n_bytes);
 

@@ -91,6 +91,9 @@ void smb_writer_deinit(SmbWriter *writer);
  * so: smb_writer_lost() tells, before the packet is encoded. */
 int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes);
 
+/* Counts and marks a packet that the caller has to drop itself. SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. */
+int smb_writer_drop(SmbWriter *writer);
+
 static inline bool smb_writer_lost(const SmbWriter *writer) {
         return writer->lost;
 }

@@ -31,11 +31,14 @@
 extern "C" {
 #endif
 
-typedef struct dt_source
-        dt_source; /* a registered data source; lives until dt_source_unregister() */
-typedef struct dt_instance dt_instance; /* one recording session's use of it */
-typedef struct dt_reply dt_reply;       /* an answer that the service waits for */
-typedef struct dt_writer dt_writer; /* one thread's stream of packets into one session's buffer */
+/* A registered data source; lives until dt_source_unregister(). */
+typedef struct dt_source dt_source;
+/* One recording session's use of it. */
+typedef struct dt_instance dt_instance;
+/* An answer that the service waits for. */
+typedef struct dt_reply dt_reply;
+/* One thread's stream of packets into one session's buffer. */
+typedef struct dt_writer dt_writer;
 
 /*
  * Life of an instance: setup, start, any number of flush and clear_incremental_state, stop. After stop has
