@@ -115,7 +115,7 @@ CONF
         eventually busctl --user status >/dev/null
 }
 
-# A system bus with the rules of every system bus, our own policy, and one for a polkit. $1: the service's uid.
+# A system bus with the rules of every system bus, our own policy, and one for a polkit. $1: the service's user.
 system_bus() {
         mkdir -p "$tmp/system.d"
         sed "s/user=\"desktrace\"/user=\"$1\"/" "$BUS_POLICY" >"$tmp/system.d/desktrace.conf"
@@ -191,7 +191,7 @@ bytes() {
 
 # as UID COMMAND...: without any privilege
 as() {
-        setpriv --reuid="$1" --regid="$1" --clear-groups --inh-caps=-all -- "${@:2}"
+        setpriv --reuid="$1" --clear-groups --inh-caps=-all -- "${@:2}"
 }
 
 # counts PATTERN FILE N: at least so many matches

@@ -8,10 +8,10 @@
 . "$(dirname "$0")/bus-lib.sh"
 
 call() { # METHOD ARGUMENTS..., as gdbus shows the error's name
-        gdbus call --session --dest $BUS --object-path "${object:-$ROOT}" --method "$@"
+        gdbus call --session --dest "$BUS" --object-path "${object:-$ROOT}" --method "$@"
 }
 start_error() {
-        call $MANAGER.StartSession "$1"
+        call "$MANAGER".StartSession "$1"
 }
 
 session_bus
@@ -43,25 +43,25 @@ fails "a buffer that is too large is a limit" 'LimitExceeded|BadConfig' \
         start_error "{'sources': <['org.example.app']>, 'buffer-size-kb': <uint32 4294967295>}"
 fails "a source that is nearly a known one is not accepted" 'NoSuchSource: .*org.example.app' \
         start_error "{'sources': <['org.example.ap']>}"
-fails "a session of no name is not found" 'NoSuchSession: .*"nosuch"' call $MANAGER.GetSession nosuch
-fails "nor one of a wrong number" 'NoSuchSession' call $MANAGER.GetSession 999
-fails "who has not registered is no producer" 'NotAProducer' call $MANAGER.UnregisterDataSource x
-fails "a producer's name must be one" 'BadConfig' call $MANAGER.RegisterProducer "''" "@a(sa{sv}) []" "@a{sv} {}"
+fails "a session of no name is not found" 'NoSuchSession: .*"nosuch"' call "$MANAGER".GetSession nosuch
+fails "nor one of a wrong number" 'NoSuchSession' call "$MANAGER".GetSession 999
+fails "who has not registered is no producer" 'NotAProducer' call "$MANAGER".UnregisterDataSource x
+fails "a producer's name must be one" 'BadConfig' call "$MANAGER".RegisterProducer "''" "@a(sa{sv}) []" "@a{sv} {}"
 fails "a source of the wrong type is named" 'BadConfig: option "no-flush"' \
-        call $MANAGER.RegisterProducer p "[('x.y', {'no-flush': <'yes'>})]" "@a{sv} {}"
+        call "$MANAGER".RegisterProducer p "[('x.y', {'no-flush': <'yes'>})]" "@a{sv} {}"
 
 start 4 sources as 1 org.example.app name s one duration-ms u 60000 detach b true
 fails "a name is given once" 'NameInUse: .*one' start_error "{'sources': <['org.example.app']>, 'name': <'one'>}"
 gives "a session is found by its name" "$path" manager GetSession s one
 gives "and by its number" "$path" manager GetSession s "${path##*/}"
 object=$path
-fails "a running session cannot be started" 'WrongState' call $SESSION.Start
+fails "a running session cannot be started" 'WrongState' call "$SESSION".Start
 ok "a stopped session can be stopped" session "$path" Stop
 ok "again" session "$path" Stop
-fails "but not flushed" 'WrongState: cannot flush' call $SESSION.Flush 0
+fails "but not flushed" 'WrongState: cannot flush' call "$SESSION".Flush 0
 object=$ROOT
-fails "what is not in the interface cannot be called" 'UnknownMethod' call $MANAGER.Nothing
-fails "properties cannot be set" 'Error' call org.freedesktop.DBus.Properties.Set $MANAGER Version "<'2'>"
+fails "what is not in the interface cannot be called" 'UnknownMethod' call "$MANAGER".Nothing
+fails "properties cannot be set" 'Error' call org.freedesktop.DBus.Properties.Set "$MANAGER" Version "<'2'>"
 start 3 duration-ms u 60000 detach b true config-text s \
         'buffers { size_kb: 4096 } data_sources { config { name: "org.example.app" } } deferred_start: true'
 gives "a session with deferred_start is configured" '"configured"' property "$path" State

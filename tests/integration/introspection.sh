@@ -19,12 +19,12 @@ show() {
 owner() { # of the producer: the one connection that is neither the service nor ours
         busctl --user list --no-legend | awk '$3 == "test-producer" { print $1 }'
 }
-producer_path=$(busctl --user call $BUS $ROOT org.freedesktop.DBus.ObjectManager GetManagedObjects |
+producer_path=$(busctl --user call "$BUS" "$ROOT" org.freedesktop.DBus.ObjectManager GetManagedObjects |
         grep -oE '/org[^"]*/producer/[0-9]+' | head -n 1)
 
-ok "Manager is as documented" show $BUS $ROOT $MANAGER
-ok "Session is as documented" show $BUS "$path" $SESSION
-ok "ProducerInfo is as documented" show $BUS "$producer_path" $BUS.ProducerInfo
-ok "Producer is as documented, in the library" show "$(owner)" $ROOT/Producer $BUS.Producer
-fails "and the comparison would notice" 'Manager' show $BUS "$path" $MANAGER
+ok "Manager is as documented" show "$BUS" "$ROOT" "$MANAGER"
+ok "Session is as documented" show "$BUS" "$path" "$SESSION"
+ok "ProducerInfo is as documented" show "$BUS" "$producer_path" "$BUS".ProducerInfo
+ok "Producer is as documented, in the library" show "$(owner)" "$ROOT"/Producer "$BUS".Producer
+fails "and the comparison would notice" 'Manager' show "$BUS" "$path" "$MANAGER"
 finish

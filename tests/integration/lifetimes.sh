@@ -11,7 +11,7 @@
 says() { property "$1" "$2" | grep -qE -- "$3"; }
 fails_quietly() { ! "$@" 2>/dev/null; }
 gone() { ! kill -0 "$1" 2>/dev/null; }
-no_producers() { busctl --user get-property $BUS $ROOT $MANAGER NumProducers | grep -qx 'u 0'; }
+no_producers() { busctl --user get-property "$BUS" "$ROOT" "$MANAGER" NumProducers | grep -qx 'u 0'; }
 free_all() {
         local one
         for one in $(manager ListSessions | grep -oE '/org/[^"]*'); do
@@ -48,8 +48,8 @@ ok "a producer that comes late joins" eventually says "$path" Sources '"later".*
 
 producer mute org.example.mute silent
 start 3 sources as 1 org.example.mute duration-ms u 60000 detach b true
-fails "a flush that a producer does not answer times out" 'Error.Timeout' gdbus call --session --dest $BUS \
-        --object-path "$path" --method $SESSION.Flush 200
+fails "a flush that a producer does not answer times out" 'Error.Timeout' gdbus call --session --dest "$BUS" \
+        --object-path "$path" --method "$SESSION".Flush 200
 ok "a producer that does not answer cannot hold up a stop" session "$path" Stop
 session "$path" Read u 16777216 | bytes >"$tmp/mute.pftrace"
 ok "its packets are in the trace all the same" counts 'mute-[0-9]+\.' "$tmp/mute.pftrace" 100

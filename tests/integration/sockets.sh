@@ -9,16 +9,16 @@
 
 socket=$tmp/native.sock
 p2p() {
-        gdbus call --address "unix:path=$socket" --dest $BUS --object-path "${object:-$ROOT}" --method "$@"
+        gdbus call --address "unix:path=$socket" --dest "$BUS" --object-path "${object:-$ROOT}" --method "$@"
 }
 gone() { ! kill -0 "$1" 2>/dev/null; }
-p2p_has() { p2p $MANAGER.ListSources | grep -q "$1"; }
+p2p_has() { p2p "$MANAGER".ListSources | grep -q "$1"; }
 
 fails "standalone needs a socket" 'needs a listening socket' "$DESKTRACED" --standalone
 started systemd-socket-activate -l "$socket" "$DESKTRACED" --standalone
 daemon=$started
 eventually test -S "$socket"
-gives "the socket answers" "'[0-9.]+'" p2p org.freedesktop.DBus.Properties.Get $MANAGER Version
+gives "the socket answers" "'[0-9.]+'" p2p org.freedesktop.DBus.Properties.Get "$MANAGER" Version
 DESKTRACE_SOCKET=$socket started "$TEST_PRODUCER" app org.example.app
 app=$started
 ok "a producer registers on the socket" eventually p2p_has org.example.app
@@ -27,21 +27,21 @@ consumer "$socket" start org.example.app output 3>"$tmp/p2p.pftrace"
 gives "a session is started on the socket" /org/desktrace/Tracing1/session/1 echo "$path"
 sleep 0.4
 object=$path
-ok "and stopped" p2p $SESSION.Stop
+ok "and stopped" p2p "$SESSION".Stop
 ok "its file has the packets" counts 'app-[0-9]+\.' "$tmp/p2p.pftrace" 110
 kill "$started"
 object=$ROOT
 consumer "$socket" start org.example.app
 object=$path
-ok "a session exists while its connection does" p2p $SESSION.GetBufferStats
+ok "a session exists while its connection does" p2p "$SESSION".GetBufferStats
 kill -KILL "$started"
 sleep 0.3
-fails "and not longer" 'UnknownObject|UnknownMethod' p2p $SESSION.GetBufferStats
+fails "and not longer" 'UnknownObject|UnknownMethod' p2p "$SESSION".GetBufferStats
 object=$ROOT
 if [ "$(id -u)" = 0 ]; then
         chmod 666 "$socket"
-        fails "other users may not" 'Error|closed' as 30001 gdbus call --address "unix:path=$socket" --dest $BUS \
-                --object-path $ROOT --method $MANAGER.ListSources
+        fails "other users may not" 'Error|closed' as 30001 gdbus call --address "unix:path=$socket" --dest "$BUS" \
+                --object-path "$ROOT" --method "$MANAGER".ListSources
 fi
 ok "the service is still there" kill -0 "$daemon"
 kill "$app"

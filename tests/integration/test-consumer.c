@@ -3,12 +3,14 @@
 /*
  * A consumer for the tests: what busctl cannot do, which is to pass descriptors and to stay
  *
- * Usage: test-consumer BUS start SOURCE [output] [detach]   says the session's path, and stays until it is killed
- *        test-consumer BUS read-into PATH                   says how many bytes were written
+ * Usage: test-consumer BUS start SOURCE [output]   says the session's path, and stays until it is killed
+ *        test-consumer BUS read-into PATH          says how many bytes were written
  * BUS is "user", "system", or the path of a socket. "output" and read-into pass descriptor 3.
  */
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -57,6 +59,31 @@ static int call(sd_bus *bus, sd_bus_message *message, const char *types, void *r
         return sd_bus_message_read(reply, types, ret);
 }
 
+/* Written out ten times a second, so that trouble with an output shows soon. */
+static int append_config(sd_bus_message *message, const char *source, bool has_output) {
+        char config[512];
+
+        snprintf(config,
+                 sizeof(config),
+                 "buffers { size_kb: 16384 } data_sources { config { name: \"%s\" } } %s",
+                 source,
+                 has_output ? "write_into_file: true file_write_period_ms: 100" : "");
+        return sd_bus_message_append(message, "{sv}", "config-text", "s", config);
+}
+
+static int append_options(sd_bus_message *message, const char *source, char *const options[]) {
+        bool has_output = false;
+        int r = 0;
+
+        for (; r >= 0 && *options; options++) {
+                if (!streq(*options, "output"))
+                        return -EINVAL;
+                has_output = true;
+                r = sd_bus_message_append(message, "{sv}", "output", "h", OUTPUT_FD);
+        }
+        return r < 0 ? r : append_config(message, source, has_output);
+}
+
 static int start(sd_bus *bus, const char *destination, const char *source, char *const options[]) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
         const char *path;
@@ -71,14 +98,7 @@ static int start(sd_bus *bus, const char *destination, const char *source, char 
         if (r >= 0)
                 r = sd_bus_message_open_container(message, 'a', "{sv}");
         if (r >= 0)
-                r = sd_bus_message_append(message, "{sv}", "sources", "as", 1, source);
-        for (; r >= 0 && *options; options++) {
-                if (streq(*options, "output"))
-                        r = sd_bus_message_append(message, "{sv}", "output", "h", OUTPUT_FD);
-                else if (streq(*options, "detach"))
-                        r = sd_bus_message_append(
-                                message, "{sv}{sv}", "detach", "b", 1, "duration-ms", "u", 60000);
-        }
+                r = append_options(message, source, options);
         if (r >= 0)
                 r = sd_bus_message_close_container(message);
         if (r >= 0)

@@ -14,7 +14,7 @@
 #include "bus/request.h"
 #include "core/session.h"
 
-#define OUTPUT_BATCH_BYTES (1u << 20) /* moved from a session to its output in one step */
+#define OUTPUT_BATCH_BYTES (256u << 10) /* moved from a session to its output in one step */
 #define READ_BYTES_DEFAULT (1u << 20)
 #define READ_BYTES_MAX     (16u << 20)
 #define STOP_REASON_MAX    128
