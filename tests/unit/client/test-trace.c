@@ -282,6 +282,30 @@ START_TEST(test_names_cannot_drive_a_terminal) {
 }
 END_TEST
 
+START_TEST(test_a_file_cannot_make_tables_grow_without_bound) {
+        const size_t n_threads = TRACE_SUMMARY_ENTRIES_MAX + 1000, n_bytes = n_threads * 8 + 64;
+        _cleanup_(trace_summary_freep) TraceSummary *summary = trace_summary_new();
+        uint8_t *memory = malloc(n_bytes);
+        size_t tree, thread;
+        WireWriter w;
+
+        wire_writer_init(&w, memory, n_bytes);
+        tree = wire_begin(&w, 2);
+        for (size_t i = 1; i <= n_threads; i++) {
+                thread = wire_begin(&w, 2);
+                wire_put_uint(&w, 1, i);
+                wire_end(&w, thread);
+        }
+        wire_end(&w, tree);
+        ck_assert(!wire_writer_failed(&w));
+        trace_summary_add(summary, memory, wire_writer_size(&w));
+        trace_summary_finish(summary, TRACE_END_COMPLETE, 0);
+        ck_assert_uint_le(g_hash_table_size(summary->threads), TRACE_SUMMARY_ENTRIES_MAX);
+        ck_assert_uint_ge(summary->n_omitted, 1000);
+        free(memory);
+}
+END_TEST
+
 START_TEST(test_json_quotes_what_it_must) {
         _cleanup_(json_writer_deinit) JsonWriter writer = { 0 };
 
@@ -314,4 +338,5 @@ TEST_MAIN("trace",
           test_a_length_that_lies_costs_no_memory,
           test_packets_larger_than_the_read_buffer_are_whole,
           test_names_cannot_drive_a_terminal,
+          test_a_file_cannot_make_tables_grow_without_bound,
           test_json_quotes_what_it_must)
