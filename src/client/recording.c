@@ -232,6 +232,9 @@ on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void 
                         fputs(_("Stopping; once more discards the recording.\n"), stderr);
                 return recording_stop(recording);
         }
+        progress_clear(&recording->progress);
+        if (!recording->options->is_quiet)
+                fputs(_("Discarded.\n"), stderr);
         recording->result->is_discarded = true;
         return recording_done(recording, STATUS_FAILED);
 }
