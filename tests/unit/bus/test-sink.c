@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+
+#include "shared/fd.h"
+#include "sink.h"
+
+/* One output and the loop it reports to. */
+typedef struct Fixture {
+        sd_event *event;
+        Output *output;
+        char path[32];
+        int fd; /* our own view of what is written */
+} Fixture;
+
+static const OutputOps *ops = &sink_output_ops;
+
+static void on_changed(void *userdata) {
+}
+
+static void fixture_init(Fixture *fixture) {
+        *fixture = (Fixture){ .path = "/tmp/test-sink.XXXXXX" };
+        sink_ignore_signals();
+        ck_assert_int_ge(sd_event_new(&fixture->event), 0);
+        fixture->fd = mkstemp(fixture->path);
+        ck_assert_int_ge(fixture->fd, 0);
+}
+
+static void fixture_deinit(Fixture *fixture) {
+        ops->close(fixture->output);
+        sd_event_unref(fixture->event);
+        fd_close(fixture->fd);
+        unlink(fixture->path);
+}
+
+static int try_open(Fixture *fixture, int fd) {
+        const char *why = NULL;
+        int r;
+
+        ck_assert_int_ge(fd, 0);
+        r = ops->open(&fixture->output, fixture->event, fd, on_changed, NULL, &why);
+        if (r == OUTPUT_E_UNUSABLE)
+                ck_assert_ptr_nonnull(why);
+        if (r)
+                close(fd);
+        return r;
+}
+
+static void push(Fixture *fixture, char fill, size_t n) {
+        Bytes bytes = {};
+
+        ck_assert_int_eq(bytes_reserve(&bytes, n), 0);
+        memset(bytes.data, fill, n);
+        bytes.n = n;
+        ops->push(fixture->output, &bytes);
+        bytes_deinit(&bytes);
+}
+
+static void wait_until_done(Fixture *fixture) {
+        ops->finish(fixture->output);
+        for (int i = 0; i < 100 && !ops->is_done(fixture->output); i++)
+                sd_event_run(fixture->event, 100000);
+        ck_assert(ops->is_done(fixture->output));
+}
+
+static off_t written(const Fixture *fixture) {
+        struct stat st;
+
+        ck_assert_int_eq(fstat(fixture->fd, &st), 0);
+        return st.st_size;
+}
+
+START_TEST(test_what_is_pushed_is_written_in_order) {
+        char data[5] = {};
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        ck_assert_int_eq(try_open(&fixture, open(fixture.path, O_WRONLY | O_CLOEXEC)), 0);
+        push(&fixture, 'a', 2);
+        push(&fixture, 'b', 2);
+        wait_until_done(&fixture);
+        ck_assert_int_eq(ops->error(fixture.output), 0);
+        ck_assert_uint_eq(ops->n_written(fixture.output), 4);
+        ck_assert_int_eq(pread(fixture.fd, data, 4, 0), 4);
+        ck_assert_str_eq(data, "aabb");
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_file_that_gets_too_large_ends_with_a_whole_batch) {
+        const struct rlimit limit = { 100000, RLIM_INFINITY };
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        ck_assert_int_eq(try_open(&fixture, open(fixture.path, O_WRONLY | O_CLOEXEC)), 0);
+        push(&fixture, 'a', 60000);
+        push(&fixture, 'b', 60000);
+        wait_until_done(&fixture);
+        ck_assert_int_eq(ops->error(fixture.output), -EFBIG);
+        ck_assert_int_eq(written(&fixture), 60000);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_appending_cuts_back_to_where_it_began) {
+        const struct rlimit limit = { 100000, RLIM_INFINITY };
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        ck_assert_int_eq(ftruncate(fixture.fd, 70000), 0);
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        ck_assert_int_eq(try_open(&fixture, open(fixture.path, O_WRONLY | O_APPEND | O_CLOEXEC)),
+                         0);
+        push(&fixture, 'a', 60000);
+        wait_until_done(&fixture);
+        ck_assert_int_lt(ops->error(fixture.output), 0);
+        ck_assert_int_eq(written(&fixture), 70000);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_closed_pipe_is_an_error_and_no_death) {
+        Fixture fixture;
+        int fds[2];
+
+        fixture_init(&fixture);
+        ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+        close(fds[0]);
+        ck_assert_int_eq(try_open(&fixture, fds[1]), 0);
+        push(&fixture, 'a', 10);
+        wait_until_done(&fixture);
+        ck_assert_int_eq(ops->error(fixture.output), -EPIPE);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_pipe_that_nobody_reads_fills_the_queue_and_is_closed_at_once) {
+        Fixture fixture;
+        int fds[2];
+
+        fixture_init(&fixture);
+        ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+        ck_assert_int_eq(try_open(&fixture, fds[1]), 0);
+        for (int i = 0; i < 64 && ops->room(fixture.output) > 0; i++)
+                push(&fixture, 'a', 1 << 20);
+        ck_assert_uint_eq(ops->room(fixture.output), 0);
+        ck_assert(!ops->is_done(fixture.output));
+        fixture.output = ops->close(fixture.output);
+        close(fds[0]);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_descriptors_that_cannot_be_written_are_refused) {
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        ck_assert_int_eq(try_open(&fixture, open(fixture.path, O_RDONLY | O_CLOEXEC)),
+                         OUTPUT_E_UNUSABLE);
+        ck_assert_int_eq(try_open(&fixture, open(fixture.path, O_PATH | O_CLOEXEC)),
+                         OUTPUT_E_UNUSABLE);
+        ck_assert_int_eq(try_open(&fixture, open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                         OUTPUT_E_UNUSABLE);
+        ck_assert_int_eq(try_open(&fixture, open("/tmp", O_PATH | O_CLOEXEC)), OUTPUT_E_UNUSABLE);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+TEST_MAIN("bus-sink",
+          test_what_is_pushed_is_written_in_order,
+          test_file_that_gets_too_large_ends_with_a_whole_batch,
+          test_appending_cuts_back_to_where_it_began,
+          test_closed_pipe_is_an_error_and_no_death,
+          test_pipe_that_nobody_reads_fills_the_queue_and_is_closed_at_once,
+          test_descriptors_that_cannot_be_written_are_refused)
