@@ -121,6 +121,16 @@ static void run_connections(void) {
         }
 }
 
+/* Our timers are in no hurry: let them go with others' wake-ups. Only here, since threads that a callback starts would
+ * inherit the slack. */
+static void sleep_until_woken(struct pollfd fds[], const struct timespec *timeout) {
+        if (timeout)
+                prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
+        ppoll(fds, 1 + library.n_connections, timeout, NULL);
+        if (timeout)
+                prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0);
+}
+
 static void wait_for_work(void) {
         struct pollfd fds[1 + LIBRARY_CONNECTIONS_MAX];
         uint64_t until_ns = UINT64_MAX, now_ns = library_now_ns();
@@ -139,15 +149,13 @@ static void wait_for_work(void) {
                 timeout.tv_sec = (time_t)(ns / NS_PER_SEC);
                 timeout.tv_nsec = (long)(ns % NS_PER_SEC);
         }
-        ppoll(fds, 1 + library.n_connections, until_ns != UINT64_MAX ? &timeout : NULL, NULL);
+        sleep_until_woken(fds, until_ns != UINT64_MAX ? &timeout : NULL);
         if (fds[0].revents)
                 take_wakeups();
 }
 
 static void *run(void *userdata) {
         on_thread = true;
-        /* Its timers are in no hurry: let them go with others' wake-ups. */
-        prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
         make_connections();
         for (;;) {
                 run_connections();
