@@ -341,6 +341,8 @@ static int append_scalars(sd_bus_message *message, const RecordRequest *request,
                 r = sd_bus_message_append(message, "{sv}", "name", "s", request->name);
         if (r >= 0 && request->is_detached)
                 r = sd_bus_message_append(message, "{sv}", "detach", "b", true);
+        if (r >= 0) /* what failed is told from Sources */
+                r = sd_bus_message_append(message, "{sv}", "partial", "b", true);
         if (r >= 0 && output_fd >= 0)
                 r = sd_bus_message_append(message, "{sv}", "output", "h", output_fd);
         return r;

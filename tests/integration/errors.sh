@@ -14,6 +14,10 @@ start_error() {
         call "$MANAGER".StartSession "$1"
 }
 
+has_no_sessions() {
+        manager ListSessions | grep -q '^a(otsus) 0'
+}
+
 session_bus
 service "$DESKTRACED" --user
 producer app org.example.app
@@ -43,6 +47,15 @@ fails "a buffer that is too large is a limit" 'LimitExceeded|BadConfig' \
         start_error "{'sources': <['org.example.app']>, 'buffer-size-kb': <uint32 4294967295>}"
 fails "a source that is nearly a known one is not accepted" 'NoSuchSource: .*org.example.app' \
         start_error "{'sources': <['org.example.ap']>}"
+producer sulky org.example.sulky refuse
+fails "a source that every producer refuses fails the session, with the reason" \
+        'SourceFailed: org.example.sulky cannot be recorded: .+; leave it out' \
+        start_error "{'sources': <['org.example.app', 'org.example.sulky']>}"
+ok "of which nothing stays" eventually has_no_sessions
+ok "what can be recorded is, if that will do" start 4 sources as 2 org.example.app org.example.sulky \
+        partial b true duration-ms u 60000 detach b true
+gives "and the rest is told" '"failed: ' property "$path" Sources
+ok "it is freed" session "$path" Free
 fails "a session of no name is not found" 'NoSuchSession: .*"nosuch"' call "$MANAGER".GetSession nosuch
 fails "nor one of a wrong number" 'NoSuchSession' call "$MANAGER".GetSession 999
 fails "who has not registered is no producer" 'NotAProducer' call "$MANAGER".UnregisterDataSource x

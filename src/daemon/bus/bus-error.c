@@ -24,6 +24,7 @@ static const char *const bus_error_names[_BUS_ERROR_N] = {
         [BUS_ERROR_SOURCE_NAME_RESERVED] = TRACING_ERROR_PREFIX "SourceNameReserved",
         [BUS_ERROR_TIMEOUT]              = TRACING_ERROR_PREFIX "Timeout",
         [BUS_ERROR_OUTPUT_FAILED]        = TRACING_ERROR_PREFIX "OutputFailed",
+        [BUS_ERROR_SOURCE_FAILED]        = TRACING_ERROR_PREFIX "SourceFailed",
 };
 /* clang-format on */
 

@@ -39,6 +39,7 @@ static const OptionField option_fields[] = {
         FIELD("output",         "h",  output_fd),
         FIELD("detach",         "b",  detach),
         FIELD("broadcast",      "b",  broadcast),
+        FIELD("partial",        "b",  partial),
         FIELD("scope",          "s",  scope),
 };
 /* clang-format on */

@@ -32,6 +32,7 @@ typedef struct StartOptions {
         int output_fd; /* -1: none */
         bool detach;
         bool broadcast;
+        bool partial;
         uint64_t given; /* which options were given, by their place in the table */
 } StartOptions;
 

@@ -201,10 +201,57 @@ static bool waiter_is_due(const SessionWaiter *waiter) {
         }
 }
 
+static bool instance_has_failed(const InstanceInfo *info) {
+        return info->why[0] && (info->state == INSTANCE_STOPPED || info->state == INSTANCE_MISSING);
+}
+
+/* Whether every instance of this one's data source has failed. */
+static bool session_source_has_failed(const Session *session, const InstanceInfo *failed) {
+        for (size_t i = 0; i < session_n_instances(session); i++) {
+                InstanceInfo info;
+
+                session_instance(session, i, &info);
+                if (streq(info.source, failed->source) && !instance_has_failed(&info))
+                        return false;
+        }
+        return true;
+}
+
+/* A data source that nobody records, although somebody was asked to. */
+static bool session_find_failed(const Session *session, InstanceInfo *ret) {
+        for (size_t i = 0; i < session_n_instances(session); i++) {
+                session_instance(session, i, ret);
+                if (instance_has_failed(ret) && session_source_has_failed(session, ret))
+                        return true;
+        }
+        return false;
+}
+
+/* The session, or why there is none after all. */
+static void waiter_reply_session(SessionWaiter *waiter) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        BusSession *session = waiter->session;
+        InstanceInfo failed;
+
+        if (session->is_partial || !session_find_failed(session->session, &failed)) {
+                request_reply(&waiter->request, "o", session->path);
+                return;
+        }
+        bus_error_set(
+                &error,
+                BUS_ERROR_SOURCE_FAILED,
+                "%s cannot be recorded: %s; leave it out, or say \"partial\" to record the rest",
+                failed.source,
+                failed.why);
+        request_reply_error(&waiter->request, &error);
+        session_stop(session->session, "source-failed", bus_now(session->bus));
+        session->free_when_finished = true;
+}
+
 static void waiter_answer(SessionWaiter *waiter) {
         switch (waiter->what) {
         case WAIT_SESSION:
-                request_reply(&waiter->request, "o", waiter->session->path);
+                waiter_reply_session(waiter);
                 break;
         case WAIT_FLUSHED:
                 waiter_reply_flush(waiter);

@@ -21,8 +21,9 @@
 
 struct BusSession {
         Bus *bus;
-        bool is_public; /* signals are broadcast, not only sent to who may see it and has called */
-        Client *owner;  /* NULL: detached, or on its way out */
+        bool is_partial; /* records although a data source has failed to start */
+        bool is_public;  /* signals are broadcast, not only sent to who may see it and has called */
+        Client *owner;   /* NULL: detached, or on its way out */
         Session *session;
         char *path;
 

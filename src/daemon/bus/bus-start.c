@@ -29,9 +29,10 @@ typedef struct StartRequest {
         SessionOptions options;
         int output_fd;
         bool is_interactive;
-        bool is_public; /* the session's signals are for everybody */
-        unsigned needs; /* POLICY_NEEDS_…, not granted yet */
-        unsigned asked; /* the one that polkit is asked about now */
+        bool is_public;  /* the session's signals are for everybody */
+        bool is_partial; /* a source that fails does not fail the session */
+        unsigned needs;  /* POLICY_NEEDS_…, not granted yet */
+        unsigned asked;  /* the one that polkit is asked about now */
         PolkitQuery *query;
 } StartRequest;
 
@@ -86,6 +87,7 @@ static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_er
         if (r < 0)
                 return r;
         session->is_public = start->is_public;
+        session->is_partial = start->is_partial;
         if (!session_config(session->session)->pb->deferred_start) {
                 r = session_start(session->session, bus_now(session->bus));
                 if (r)
@@ -237,6 +239,7 @@ static int start_read(StartRequest *start, sd_bus_message *message, sd_bus_error
                 return r;
         start->output_fd = TAKE_FD(options.output_fd);
         start->is_public = options.broadcast;
+        start->is_partial = options.partial;
         start->is_interactive = sd_bus_message_get_allow_interactive_authorization(message) > 0;
         start->options = (SessionOptions){
                 .owner = start->client->identity,
