@@ -52,8 +52,9 @@ fails "a source that every producer refuses fails the session, with the reason" 
         'SourceFailed: org.example.sulky cannot be recorded: .+; leave it out' \
         start_error "{'sources': <['org.example.app', 'org.example.sulky']>}"
 ok "of which nothing stays" eventually has_no_sessions
-ok "what can be recorded is, if that will do" start 4 sources as 2 org.example.app org.example.sulky \
+start 4 sources as 2 org.example.app org.example.sulky \
         partial b true duration-ms u 60000 detach b true
+gives "what can be recorded is, if that will do" '"org.example.app" .* "started"' property "$path" Sources
 gives "and the rest is told" '"failed: ' property "$path" Sources
 ok "it is freed" session "$path" Free
 fails "a session of no name is not found" 'NoSuchSession: .*"nosuch"' call "$MANAGER".GetSession nosuch
