@@ -9,7 +9,7 @@
 . "$(dirname "$0")/bus-lib.sh"
 
 session_bus
-service "$DESKTRACED" --user
+service "$DESKTRACED" --user --idle-timeout=60s
 producer demo org.example.demo
 cat >"$tmp/presets/demo.pbtxt" <<'PRESET'
 # The demo's events.
@@ -97,7 +97,7 @@ ok "a session is stopped" stop
 gives "a stopped session says so" '"stopped"' show_state
 gives "and why" '"requested"' property /org/desktrace/Tracing1/session/1 StopReason
 ok "data is read into a file with busctl" read_data
-ok "the file has all packets of the start" counts 'demo-[0-9]+\.' read.pftrace 150
+ok "the file has all packets of the start" counts 'demo-[0-9]+\.' read.pftrace 110
 wait "$watcher"
 gives "the state is signalled" "'State': <'stopped'>" cat signals.txt
 gives "counters are signalled" "'BytesWritten': <uint64 [0-9]+>" cat signals.txt

@@ -19,7 +19,7 @@ has_no_sessions() {
 }
 
 session_bus
-service "$DESKTRACED" --user
+service "$DESKTRACED" --user --idle-timeout=60s
 producer app org.example.app
 
 fails "an unknown option is named, with the nearest known one" \

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/bus-lib.sh"
 
 session_bus
-service "$DESKTRACED" --user
+service "$DESKTRACED" --user --idle-timeout=60s
 producer app org.example.app
 start 3 sources as 1 org.example.app duration-ms u 60000 detach b true
 

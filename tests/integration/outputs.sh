@@ -38,14 +38,14 @@ valid() {
 }
 
 session_bus
-service "$DESKTRACED" --user
+service "$DESKTRACED" --user --idle-timeout=60s
 producer app org.example.app
 producer flood org.example.flood flood
 
 consumer user start org.example.app output 3>"$tmp/file.pftrace"
 sleep 0.5
 ok "a session with a file is stopped" session "$path" Stop
-ok "its file is complete with the reply" counts 'app-[0-9]+\.' "$tmp/file.pftrace" 130
+ok "its file is complete with the reply" counts 'app-[0-9]+\.' "$tmp/file.pftrace" 100
 ok "and valid" valid "$tmp/file.pftrace"
 gives "what went into it is counted" "^t $(stat -c %s "$tmp/file.pftrace")\$" property "$path" BytesOutput
 fails "it is not for reading" 'cannot read: the session writes to its output' session "$path" Read u 0
@@ -54,7 +54,7 @@ kill "$started"
 consumer user start org.example.app output 3>"$tmp/owner.pftrace"
 sleep 0.3
 kill -KILL "$started"
-ok "a consumer that dies leaves a complete file" eventually counts 'app-[0-9]+\.' "$tmp/owner.pftrace" 110
+ok "a consumer that dies leaves a complete file" eventually counts 'app-[0-9]+\.' "$tmp/owner.pftrace" 100
 ok "that is valid" valid "$tmp/owner.pftrace"
 
 consumer user start org.example.flood output 3>/dev/full

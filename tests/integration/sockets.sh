@@ -28,7 +28,7 @@ gives "a session is started on the socket" /org/desktrace/Tracing1/session/1 ech
 sleep 0.4
 object=$path
 ok "and stopped" p2p "$SESSION".Stop
-ok "its file has the packets" counts 'app-[0-9]+\.' "$tmp/p2p.pftrace" 110
+ok "its file has the packets" counts 'app-[0-9]+\.' "$tmp/p2p.pftrace" 100
 kill "$started"
 object=$ROOT
 consumer "$socket" start org.example.app
