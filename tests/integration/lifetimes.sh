@@ -55,8 +55,10 @@ session "$path" Read u 16777216 | bytes >"$tmp/mute.pftrace"
 ok "its packets are in the trace all the same" counts 'mute-[0-9]+\.' "$tmp/mute.pftrace" 100
 
 producer no org.example.no refuse
-start 3 sources as 1 org.example.no duration-ms u 60000 detach b true
-gives "a producer may refuse, and its reason is told" '"failed: the test wants it so"' property "$path" Sources
+fails "a producer may refuse, and its reason is told" 'org.example.no cannot be recorded: the test wants it so' \
+        manager StartSession 'a{sv}' 3 sources as 1 org.example.no duration-ms u 60000 detach b true
+start 4 sources as 1 org.example.no duration-ms u 60000 detach b true partial b true
+gives "also when the rest is recorded" '"failed: the test wants it so"' property "$path" Sources
 
 start 2 sources as 1 org.example.late duration-ms u 300
 ok "a session that is not detached is gone with busctl" eventually fails_quietly property "$path" State

@@ -57,9 +57,15 @@ kill -KILL "$started"
 ok "a consumer that dies leaves a complete file" eventually counts 'app-[0-9]+\.' "$tmp/owner.pftrace" 100
 ok "that is valid" valid "$tmp/owner.pftrace"
 
+timeout 5 gdbus monitor --session --dest "$BUS" >"$tmp/signals" &
+watcher=$!
+pids+=("$watcher")
+sleep 0.3
 consumer user start org.example.flood output 3>/dev/full
 ok "a full disk ends the session" eventually says "$path" State stopped
 gives "with the reason" 'output-failed: No space left on device' property "$path" StopReason
+ok "which is signalled" eventually grep -q "Session.Stopped ('output-failed: No space left" "$tmp/signals"
+ok "as a property, too" grep -q "'StopReason': <'output-failed: No space left" "$tmp/signals"
 kill "$started"
 
 mkfifo "$tmp/closed"

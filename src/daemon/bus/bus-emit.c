@@ -147,7 +147,7 @@ static int fill_interfaces_removed(sd_bus_message *message, const Emission *emis
 static int fill_stopped(sd_bus_message *message, const Emission *emission) {
         BusSession *session = emission->object;
 
-        return sd_bus_message_append(message, "s", session_stop_reason(session->session));
+        return sd_bus_message_append(message, "s", bus_session_stop_reason(session));
 }
 
 static bool session_is_visible(const Emission *emission, const Client *client) {

@@ -33,6 +33,8 @@ static void session_output_failed(BusSession *session, int r) {
                  strerror(-r));
         log_notice("session %" PRIu64 ": %s", session_id(session->session), session->output_error);
         session_stop(session->session, session->output_error, bus_now(session->bus));
+        /* The last bytes fail after the stop, whose reason was signalled by then. */
+        bus_emit_session_changed(session, (const char *const[]){ "StopReason", NULL });
 }
 
 /* One step; 0 when there was nothing to read. */
