@@ -27,8 +27,10 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "sink.h"
+#include "wire/wire-reader.h"
 
 #define SINK_STACK_BYTES (64u << 10)
+#define TRACE_PACKET     1 /* field of perfetto.protos.Trace */
 
 typedef struct SinkWorker {
         pthread_mutex_t lock;
@@ -97,7 +99,9 @@ static int sink_wait(SinkWorker *worker) {
         return fds[1].revents ? -ECANCELED : 0;
 }
 
-static int sink_write(SinkWorker *worker, const uint8_t *data, size_t n) {
+/* *ret_written tells how far it came, also on failure. */
+static int sink_write(SinkWorker *worker, const uint8_t *data, size_t n, size_t *ret_written) {
+        *ret_written = 0;
         while (n > 0) {
                 ssize_t n_written;
                 int r;
@@ -113,11 +117,25 @@ static int sink_write(SinkWorker *worker, const uint8_t *data, size_t n) {
                         return -errno;
                 data += n_written;
                 n -= (size_t)n_written;
+                *ret_written += (size_t)n_written;
         }
         return 0;
 }
 
-/* Takes back a batch of which only a part could be written. */
+/* How much of the first n bytes of a batch is whole packets, in trace file framing. */
+static size_t whole_packets(const uint8_t *data, size_t n) {
+        const uint8_t *end = data;
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init(&reader, data, n);
+        while (wire_read(&reader, &field) > 0 && field.number == TRACE_PACKET &&
+               field.type == WIRE_BYTES)
+                end = field.raw + field.n_raw;
+        return (size_t)(end - data);
+}
+
+/* Takes back a packet of which only a part could be written. */
 static void sink_cut_back(SinkWorker *worker, off_t end) {
         struct stat st;
 
@@ -134,13 +152,17 @@ static off_t sink_batch_start(SinkWorker *worker) {
         return lseek(worker->fd, 0, flags >= 0 && (flags & O_APPEND) ? SEEK_END : SEEK_CUR);
 }
 
-static int sink_write_batch(SinkWorker *worker, const Bytes *batch) {
+/* *ret_written: bytes of whole packets, which stay also when the rest could not be written. */
+static int sink_write_batch(SinkWorker *worker, const Bytes *batch, size_t *ret_written) {
         const off_t start = worker->is_regular ? sink_batch_start(worker) : -1;
         int r;
 
-        r = sink_write(worker, batch->data, batch->n);
-        if (r < 0)
-                sink_cut_back(worker, start);
+        r = sink_write(worker, batch->data, batch->n, ret_written);
+        if (r < 0) {
+                *ret_written = whole_packets(batch->data, *ret_written);
+                if (start >= 0)
+                        sink_cut_back(worker, start + (off_t)*ret_written);
+        }
         return r;
 }
 
@@ -171,16 +193,16 @@ static void *sink_run(void *userdata) {
 
         pthread_mutex_lock(&worker->lock);
         while (sink_next_batch(worker, &batch)) {
+                size_t n_written;
                 int r;
 
                 pthread_mutex_unlock(&worker->lock);
-                r = sink_write_batch(worker, &batch);
+                r = sink_write_batch(worker, &batch, &n_written);
                 pthread_mutex_lock(&worker->lock);
                 worker->n_bytes -= batch.n;
                 if (r < 0)
                         worker->error = r;
-                else
-                        worker->n_written += batch.n;
+                worker->n_written += n_written;
                 bytes_deinit(&batch);
                 sink_tell(worker);
         }

@@ -63,6 +63,19 @@ static void push(Fixture *fixture, char fill, size_t n) {
         bytes_deinit(&bytes);
 }
 
+/* A batch of packets of 1000 bytes, in trace file framing. */
+static void push_packets(Fixture *fixture, size_t n_packets) {
+        Bytes bytes = {};
+
+        ck_assert_int_eq(bytes_reserve(&bytes, n_packets * 1000), 0);
+        memset(bytes.data, 'x', n_packets * 1000);
+        for (size_t i = 0; i < n_packets; i++)
+                memcpy(bytes.data + i * 1000, "\x0a\xe5\x07", 3);
+        bytes.n = n_packets * 1000;
+        ops->push(fixture->output, &bytes);
+        bytes_deinit(&bytes);
+}
+
 static void wait_until_done(Fixture *fixture) {
         ops->finish(fixture->output);
         for (int i = 0; i < 100 && !ops->is_done(fixture->output); i++)
@@ -106,6 +119,23 @@ START_TEST(test_file_that_gets_too_large_ends_with_a_whole_batch) {
         wait_until_done(&fixture);
         ck_assert_int_eq(ops->error(fixture.output), -EFBIG);
         ck_assert_int_eq(written(&fixture), 60000);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+START_TEST(test_whole_packets_of_a_batch_stay_when_the_rest_does_not_fit) {
+        const struct rlimit limit = { 50500, RLIM_INFINITY };
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        ck_assert_int_eq(try_open(&fixture, open(fixture.path, O_WRONLY | O_CLOEXEC)), 0);
+        push_packets(&fixture, 20);
+        push_packets(&fixture, 60);
+        wait_until_done(&fixture);
+        ck_assert_int_eq(ops->error(fixture.output), -EFBIG);
+        ck_assert_int_eq(written(&fixture), 50000);
+        ck_assert_uint_eq(ops->n_written(fixture.output), 50000);
         fixture_deinit(&fixture);
 }
 END_TEST
@@ -177,6 +207,7 @@ END_TEST
 TEST_MAIN("bus-sink",
           test_what_is_pushed_is_written_in_order,
           test_file_that_gets_too_large_ends_with_a_whole_batch,
+          test_whole_packets_of_a_batch_stay_when_the_rest_does_not_fit,
           test_appending_cuts_back_to_where_it_began,
           test_closed_pipe_is_an_error_and_no_death,
           test_pipe_that_nobody_reads_fills_the_queue_and_is_closed_at_once,
