@@ -288,9 +288,28 @@ static ExitStatus report_failed_sources(const RecordingResult *result) {
         return status;
 }
 
+/* Programs come and go; but the kernel's producer has no reason to, so there is less than was wanted. */
+static ExitStatus report_cut_short(const RecordingResult *result) {
+        ExitStatus status = STATUS_OK;
+
+        for (guint i = 0; i < result->info.sources->len; i++) {
+                const SessionSource *source =
+                        &g_array_index(result->info.sources, SessionSource, i);
+
+                if (!streq(source->state, "gone") || !g_str_has_prefix(source->source, "linux."))
+                        continue;
+                say_error(_("%s is cut short: %s ended during the recording"),
+                          source->source,
+                          source->producer);
+                status = STATUS_DATA_LOST;
+        }
+        return status;
+}
+
 static ExitStatus report(const Run *run) {
         ExitStatus failure = report_stop_reason(&run->result),
-                   refusal = report_failed_sources(&run->result), status;
+                   refusal = report_failed_sources(&run->result),
+                   cut = report_cut_short(&run->result), status;
         struct stat st;
 
         if (fstat(run->output.fd, &st) < 0 || !S_ISREG(st.st_mode))
@@ -299,7 +318,7 @@ static ExitStatus report(const Run *run) {
                 status = report_file(run);
         if (failure || refusal)
                 return failure ? failure : refusal;
-        return status;
+        return status ? status : cut;
 }
 
 static ExitStatus report_detached(const Run *run) {

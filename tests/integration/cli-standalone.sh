@@ -154,6 +154,13 @@ if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] && [ -r /sys/kernel/tracing/
         ok "with names of processes" holds all.pftrace \
                 'sum(1 for p in t["processes"] if p["name"]) > 0.9 * len(t["processes"])'
         ok "with memory counters" holds all.pftrace 'any(c["name"] == "meminfo.mem_free" for c in t["counters"])'
+        killed_probes() {
+                local status=0
+                "$DESKTRACE" record --standalone sched/sched_switch -o cut.pftrace -- \
+                        sh -c 'sleep 1; kill -TERM "$(pgrep -P "$PPID" desktrace-probe)"; sleep 1' || status=$?
+                return "$status"
+        }
+        exits 6 "probes that end too early are told" 'linux.ftrace is cut short' killed_probes
         ok "each preset records" bash -c 'for preset in "$DESKTRACE_PRESET_PATH"/*.pbtxt; do
                 name=$(basename "$preset" .pbtxt)
                 "$0" record -q --standalone -p "$name" -t 200ms -o "preset-$name.pftrace" || exit; done' "$DESKTRACE"

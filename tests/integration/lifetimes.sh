@@ -36,6 +36,7 @@ sleep 0.3
 kill -KILL "$app"
 ok "a dead producer is gone" eventually no_producers
 gives "its session goes on" '"started"' property "$path" State
+gives "and tells what became of it" '"org.example.app" "app" [0-9]+ [0-9]+ "gone"' property "$path" Sources
 ok "the session can be stopped" session "$path" Stop
 session "$path" Read u 16777216 | bytes >"$tmp/dead.pftrace"
 ok "what the dead producer had finished is in the trace" counts 'app-[0-9]+\.' "$tmp/dead.pftrace" 100

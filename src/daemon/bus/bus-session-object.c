@@ -86,7 +86,10 @@ static int append_source(sd_bus_message *reply, const InstanceInfo *info) {
                                      info->producer,
                                      (uint32_t)info->identity.uid,
                                      (uint32_t)info->identity.pid,
-                                     failed ?: instance_state_name(info->state));
+                                     failed
+                                             ?: info->is_cut_short
+                                                ? "gone"
+                                                : instance_state_name(info->state));
 }
 
 PROPERTY(get_sources) {

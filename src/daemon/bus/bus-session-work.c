@@ -145,7 +145,7 @@ static void session_signal_changes(BusSession *session) {
         session->state = state;
         if (n > 0)
                 bus_emit_session_changed(session, names);
-        if (session->stopped_is_signalled || !bus_session_is_finished(session))
+        if (session->stopped_is_signalled || !session->is_finished)
                 return;
         session->stopped_is_signalled = true;
         bus_session_signal_totals(session);
@@ -192,7 +192,7 @@ static bool waiter_is_due(const SessionWaiter *waiter) {
         case WAIT_STARTED:
                 return state != SESSION_STARTING;
         case WAIT_STOPPED:
-                return bus_session_is_finished(session);
+                return session->is_finished;
         case WAIT_FLUSHED:
                 return waiter->is_flushed;
         case WAIT_READ_INTO:
@@ -278,12 +278,14 @@ void bus_session_work(BusSession *session) {
             !session->output_is_finished)
                 session->output_is_due = true;
         session_pump(session);
+        /* In this order: an output that is done has said before whether it failed. */
+        session->is_finished = bus_session_is_finished(session);
         session_check_output(session);
         session_signal_changes(session);
         list_for_each (waiter, &session->waiters, link) {
                 if (waiter_is_due(waiter))
                         waiter_answer(waiter);
         }
-        if (session->free_when_finished && bus_session_is_finished(session))
+        if (session->free_when_finished && session->is_finished)
                 bus_session_free(session);
 }

@@ -36,6 +36,7 @@ struct BusSession {
         Output *output;
         bool output_is_due;      /* session_read() may have something for it */
         bool output_is_finished; /* nothing more will be pushed */
+        bool is_finished; /* bus_session_is_finished(), as of the last look at the output's error */
         bool free_when_finished;
         char output_error[STOP_REASON_MAX]; /* "output-failed: …" */
 

@@ -169,6 +169,7 @@ static void producer_end_instances(Producer *producer, const ProducerSource *sou
                 if (source && instance->offered != source)
                         continue;
                 instance->session->is_dirty = true;
+                instance->is_cut_short = session_is_running(instance->session);
                 instance_stopped(instance, NULL);
         }
 }

@@ -150,5 +150,6 @@ void session_instance(const Session *session, size_t i, InstanceInfo *ret) {
                 .identity = instance->identity,
                 .state = instance->state,
                 .why = instance->why,
+                .is_cut_short = instance->is_cut_short,
         };
 }

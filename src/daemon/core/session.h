@@ -127,7 +127,8 @@ typedef struct InstanceInfo {
         const char *producer; /* "" when missing */
         Identity identity;
         InstanceState state;
-        const char *why; /* why it failed, or "" */
+        const char *why;   /* why it failed, or "" */
+        bool is_cut_short; /* its producer left while the session recorded */
 } InstanceInfo;
 
 const char *instance_state_name(InstanceState state);

@@ -29,6 +29,7 @@ typedef struct SourceInstance {
         char *producer_name;
         Identity identity;
         char why[INSTANCE_WHY_BYTES]; /* why it failed */
+        bool is_cut_short;            /* its producer left while the session recorded */
         uint64_t dropped_before; /* the producer's count of lost packets when the session came */
 } SourceInstance;
 
