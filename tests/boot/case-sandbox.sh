@@ -42,6 +42,10 @@ check_process desktrace-probes "$probes"
 ok 'desktrace-probes: it has only the capabilities that its unit names' \
         test "$(status_of "$probes" CapBnd)" = "$(unit_capabilities desktrace-probes.service)"
 
+sessions() { busctl call $BUS $ROOT $MANAGER ListSessions; }
+is_recording() { sessions | grep -q '"started"'; }
+ok 'the session records' within 10 is_recording
+for _ in $(seq 20); do sleep 0.01; done # something to switch to
 kill -TERM $recorder
 wait $recorder
 ok 'what was recorded from within the sandboxes is there' is_true /tmp/sandbox.pftrace 'd["kernel_events_total"] > 10'
