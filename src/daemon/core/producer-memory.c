@@ -154,6 +154,7 @@ producer_put_chunk(Producer *producer, const SessionBuffer *buffer, const SmbChu
 
         /* A refusal is counted by the buffer. */
         trace_buffer_put(buffer->buffer, &origin, &data);
+        session_buffer_written(buffer);
 }
 
 /* `declared` is the buffer that came with a commit by RPC; 0 when only the writer says it. */

@@ -137,42 +137,44 @@ void session_give_up_on(Session *session, ssize_t activatable, const char *why) 
         }
 }
 
-static bool instance_wants_clear(const SourceInstance *instance) {
+static bool instance_wants_clear(const SourceInstance *instance, const SessionBuffer *buffer) {
         return instance_is_live(instance) && instance->state == INSTANCE_STARTED &&
-               instance->offered->clears_state;
+               instance->offered->clears_state && (!buffer || instance->buffer == buffer);
 }
 
 /* There is room for all instances of the session. */
-static size_t
-session_collect_clears(const Session *session, const Producer *producer, uint64_t *instances) {
+static size_t session_collect_clears(const Session *session,
+                                     const SessionBuffer *buffer,
+                                     const Producer *producer,
+                                     uint64_t *instances) {
         const SourceInstance *instance;
         size_t n = 0;
 
         list_for_each (instance, &producer->instances, producer_link)
-                if (instance->session == session && instance_wants_clear(instance))
+                if (instance->session == session && instance_wants_clear(instance, buffer))
                         instances[n++] = instance->id;
         return n;
 }
 
 /* Interned names and the like are lost with the ring's oldest chunks; written anew now and then they are never all
  * lost. Each producer is asked once. */
-void session_clear_incremental_state(Session *session) {
+void session_clear_incremental_state(Session *session, const SessionBuffer *buffer) {
         _cleanup_(freep) uint64_t *instances = calloc(session->n_instances + 1, sizeof(*instances));
         uint64_t round = ++session->service->last_round;
         SourceInstance *instance;
 
-        /* Out of memory: the next period tries again. */
+        /* Out of memory: the next time tries again. */
         if (!instances)
                 return;
         list_for_each (instance, &session->instances, session_link) {
                 Producer *producer = instance->producer;
 
-                if (!instance_wants_clear(instance) || producer->last_round == round)
+                if (!instance_wants_clear(instance, buffer) || producer->last_round == round)
                         continue;
                 producer->last_round = round;
                 producer->ops->clear_incremental_state(
                         producer->peer,
                         instances,
-                        session_collect_clears(session, producer, instances));
+                        session_collect_clears(session, buffer, producer, instances));
         }
 }

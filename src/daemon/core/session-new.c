@@ -9,6 +9,9 @@
 #include "core/session-private.h"
 #include "shared/error.h"
 
+#define CLEARS_PER_TURN \
+        4 /* of a ring: what depends on forgotten packets is at most a quarter of it */
+
 /* session_check() has asked for room already; what is charged here can fail only by memory, or by a limit that two
  * charges of one config share. */
 static int session_charge(Session *session, SessionError *error) {
@@ -25,6 +28,14 @@ static int session_charge(Session *session, SessionError *error) {
                                      "too many sessions: %s",
                                      quota_limit_name(QUOTA_SESSIONS));
         return r;
+}
+
+void session_buffer_cleared(SessionBuffer *buffer) {
+        const TraceBufferStats *stats = trace_buffer_stats(buffer->buffer);
+
+        if (buffer->clear_at_bytes != UINT64_MAX)
+                buffer->clear_at_bytes =
+                        stats->bytes_written + stats->buffer_bytes / CLEARS_PER_TURN;
 }
 
 static int session_add_buffer(Session *session,
@@ -57,6 +68,8 @@ static int session_add_buffer(Session *session,
                 charge_deinit(&buffer->charge);
                 return error_fold(r);
         }
+        buffer->clear_at_bytes = policy == TRACE_BUFFER_RING ? 0 : UINT64_MAX;
+        session_buffer_cleared(buffer);
         buffer->id = service_claim_buffer_id(session->service, buffer);
         session->n_buffers++;
         return 0;

@@ -23,6 +23,8 @@ struct SessionBuffer {
         Session *session;
         TraceBuffer *buffer;
         uint16_t id; /* what producers call it; 0: none yet */
+        uint64_t
+                clear_at_bytes; /* of bytes_written: enough of the ring is new; UINT64_MAX: no ring */
         Charge charge;
 };
 
@@ -45,6 +47,7 @@ typedef enum SessionTimer {
         SESSION_TIMER_DURATION, /* recorded long enough */
         SESSION_TIMER_FLUSH,    /* periodic flush */
         SESSION_TIMER_CLEAR,    /* periodic clearing of incremental state */
+        SESSION_TIMER_TURN,     /* a ring is about to forget the incremental state in it */
         SESSION_TIMER_SNAPSHOT, /* periodic clock snapshot */
         SESSION_TIMER_OUTPUT,   /* a piece for the output */
         SESSION_TIMER_STOP,     /* stops are overdue */
@@ -87,6 +90,7 @@ struct Session {
         bool is_dirty; /* something happened at an unknown time: the next tick looks */
         char stop_reason[128];
         uint64_t stopped_at;
+        uint64_t turned_at; /* when incremental state was cleared for a ring; or recording began */
         uint64_t timers[_SESSION_TIMER_N]; /* UINT64_MAX: off */
 
         SessionBuffer *buffers;
@@ -124,8 +128,14 @@ uint64_t session_next_deadline(const Session *session);
 bool session_is_running(const Session *session); /* sources that appear are started at once */
 bool session_is_open(const Session *session);    /* sources that appear can join */
 void session_drain(Session *session);
+/* Something was put into it. */
+void session_buffer_written(const SessionBuffer *buffer);
 uint64_t session_stop_timeout_ns(const Session *session);
 uint64_t session_flush_timeout_ns(const Session *session);
+
+/* session-new.c */
+/* Its writers begin anew: none of them depends on what is in it so far. */
+void session_buffer_cleared(SessionBuffer *buffer);
 
 /* session-check.c */
 int session_error(SessionError *error, int outcome, const char *format, ...) _printf_(3, 4);
@@ -142,7 +152,8 @@ void session_free_filters(regex_t *filters, size_t n);
 void session_match_all(Session *session);
 void session_match_source(Session *session, Producer *producer, ProducerSource *offered);
 void session_activate_missing(Session *session);
-void session_clear_incremental_state(Session *session);
+/* Of what goes to one buffer, or to all (NULL). */
+void session_clear_incremental_state(Session *session, const SessionBuffer *buffer);
 bool session_awaits_producer(const Session *session);
 void session_give_up_on(Session *session, ssize_t activatable, const char *why);
 

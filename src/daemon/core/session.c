@@ -204,6 +204,7 @@ static void session_record(Session *session, uint64_t now) {
                 session, SESSION_TIMER_DURATION, now, config_ns(config->duration_ms, UINT64_MAX));
         session_arm(session, SESSION_TIMER_FLUSH, now, session_flush_period_ns(session));
         session_arm(session, SESSION_TIMER_CLEAR, now, session_clear_period_ns(session));
+        session->turned_at = now;
         if (session_streams(session))
                 session_arm(session, SESSION_TIMER_OUTPUT, now, session_write_period_ns(session));
         session_enter(session, SESSION_STARTED);
@@ -387,7 +388,29 @@ static void on_flush_period(Session *session, uint64_t now) {
 
 static void on_clear_period(Session *session, uint64_t now) {
         session_arm(session, SESSION_TIMER_CLEAR, now, session_clear_period_ns(session));
-        session_clear_incremental_state(session);
+        session_clear_incremental_state(session, NULL);
+}
+
+static bool session_buffer_has_turned(const SessionBuffer *buffer) {
+        return trace_buffer_stats(buffer->buffer)->bytes_written >= buffer->clear_at_bytes;
+}
+
+/* Periods know nothing of rates: a small ring forgets within one what all that is in it refers to. */
+void session_buffer_written(const SessionBuffer *buffer) {
+        Session *session = buffer->session;
+
+        if (session->state == SESSION_STARTED && session_buffer_has_turned(buffer))
+                session->timers[SESSION_TIMER_TURN] = session->turned_at + SESSION_CLEAR_GAP_NS;
+}
+
+static void on_turn(Session *session, uint64_t now) {
+        session->turned_at = now;
+        for (size_t i = 0; i < session->n_buffers; i++) {
+                if (!session_buffer_has_turned(&session->buffers[i]))
+                        continue;
+                session_buffer_cleared(&session->buffers[i]);
+                session_clear_incremental_state(session, &session->buffers[i]);
+        }
 }
 
 static void on_snapshot_period(Session *session, uint64_t now) {
@@ -418,10 +441,15 @@ static void on_stop_overdue(Session *session, uint64_t now) {
 }
 
 static void (*const timer_handlers[_SESSION_TIMER_N])(Session *, uint64_t) = {
-        [SESSION_TIMER_SETTLE] = on_settle,        [SESSION_TIMER_START] = on_start_overdue,
-        [SESSION_TIMER_DURATION] = on_duration,    [SESSION_TIMER_FLUSH] = on_flush_period,
-        [SESSION_TIMER_CLEAR] = on_clear_period,   [SESSION_TIMER_SNAPSHOT] = on_snapshot_period,
-        [SESSION_TIMER_OUTPUT] = on_output_period, [SESSION_TIMER_STOP] = on_stop_overdue,
+        [SESSION_TIMER_SETTLE] = on_settle,
+        [SESSION_TIMER_START] = on_start_overdue,
+        [SESSION_TIMER_DURATION] = on_duration,
+        [SESSION_TIMER_FLUSH] = on_flush_period,
+        [SESSION_TIMER_CLEAR] = on_clear_period,
+        [SESSION_TIMER_TURN] = on_turn,
+        [SESSION_TIMER_SNAPSHOT] = on_snapshot_period,
+        [SESSION_TIMER_OUTPUT] = on_output_period,
+        [SESSION_TIMER_STOP] = on_stop_overdue,
 };
 
 /* Something that happened at an unknown time is due at once. */

@@ -364,6 +364,44 @@ START_TEST(test_incremental_state_is_cleared_where_it_is_wanted) {
 }
 END_TEST
 
+START_TEST(test_incremental_state_is_cleared_before_a_ring_forgets_it) {
+        static const uint8_t wants[] = { 0x0a, 5, 'w', 'a', 'n', 't', 's', 0x20, 1 };
+        static const char packet[1024] = "x";
+        const char *config =
+                "buffers { size_kb: 256 } buffers { size_kb: 256 fill_policy: DISCARD } "
+                "data_sources { config { name: \"wants\" } } "
+                "data_sources { config { name: \"wants\" target_buffer: 1 } }";
+        FakeProducer *app;
+        SmbWriter *writers[2];
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", NULL);
+        fixture_add_source(app,
+                           "wants",
+                           &(SourceOptions){ .descriptor = wants, .n_descriptor = sizeof(wants) });
+        fixture_start_session(&f, 1000, config);
+        ck_assert_uint_eq(app->n_instances, 2);
+        for (int i = 0; i < 2; i++)
+                writers[i] = fake_writer_new(app, &app->instances[i]);
+
+        fixture_advance(&f, 10000 * MS);
+        ck_assert_uint_eq(app->instances[0].n_clears,
+                          0);                      /* nothing is written, nothing forgotten */
+        for (int round = 0; round < 10; round++) { /* a ring a second */
+                for (int i = 0; i < 26 * 2; i++)
+                        fake_write_bytes(writers[i % 2], packet, sizeof(packet));
+                fake_ring(app);
+                fixture_advance(&f, 100 * MS);
+        }
+        ck_assert_uint_ge(app->instances[0].n_clears, 1);
+        ck_assert_uint_le(app->instances[0].n_clears, 3); /* not all the time */
+        ck_assert_uint_eq(app->instances[1].n_clears, 0);
+        for (int i = 0; i < 2; i++)
+                free(writers[i]);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_consumer_hears_of_every_change) {
         FakeConsumer *consumer;
         unsigned n;
@@ -398,4 +436,5 @@ TEST_MAIN("session",
           test_a_freed_session_stops_its_sources_and_gives_its_charges_back,
           test_removed_source_leaves_its_sessions,
           test_incremental_state_is_cleared_where_it_is_wanted,
+          test_incremental_state_is_cleared_before_a_ring_forgets_it,
           test_consumer_hears_of_every_change)
