@@ -149,7 +149,9 @@ if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] && [ -r /sys/kernel/tracing/
         exits 0 "kernel and program are in one file" 'No losses' record -o all.pftrace -- "$EXAMPLE" --seconds 1 --quiet
         ok "with switches" holds all.pftrace \
                 'any(e["name"] == "sched_switch" and e["count"] > 100 for e in t["kernel_events"])'
-        ok "with CPU time of the program's threads" holds all.pftrace \
+        # in a pid namespace of its own the kernel's pids are others
+        [ "$(readlink /proc/self/ns/pid)" != 'pid:[4026531836]' ] ||
+                ok "with CPU time of the program's threads" holds all.pftrace \
                 'all(x["cpu_ns"] > 1e7 for x in t["threads"] if x["slices"] and "worker" in (x["name"] or ""))'
         ok "with names of processes" holds all.pftrace \
                 'sum(1 for p in t["processes"] if p["name"]) > 0.9 * len(t["processes"])'

@@ -15,6 +15,7 @@
 #include <tracefs.h>
 #include <unistd.h>
 
+#include "kernel.h"
 #include "packet-list.h"
 #include "probes/ftrace/ftrace-probe.h"
 #include "probes/ftrace/instance.h"
@@ -303,9 +304,8 @@ int main(void) {
         };
 
         log_init("test-ftrace-live");
-        if (geteuid() != 0 || !tracefs_tracing_dir()) {
-                printf("1..0 # SKIP %s\n",
-                       geteuid() != 0 ? "kernel events need root" : "no tracefs");
+        if (kernel_why_not()) {
+                printf("1..0 # SKIP %s\n", kernel_why_not());
                 return EXIT_SUCCESS;
         }
         return test_run("ftrace-live", tests, ARRAY_SIZE(tests));

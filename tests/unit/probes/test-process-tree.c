@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "kernel.h"
 #include "packet-list.h"
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/process-tree.h"
@@ -351,6 +352,11 @@ START_TEST(test_threads_that_ftrace_met_are_looked_up) {
 
         live_init(&live, 0);
         pids = session_link_pids(live.link);
+        if (!kernel_names_our_pids()) { /* then wrong names would be worse than none */
+                ck_assert_ptr_null(pids);
+                live_deinit(&live);
+                return;
+        }
         ck_assert_ptr_nonnull(pids);
         ck_assert_uint_eq(process_stats_probe_ops.poll(live.probe, 1), PROBE_NEVER);
         pid = fork();

@@ -18,6 +18,7 @@
 #include <tracefs.h>
 #include <unistd.h>
 
+#include "kernel.h"
 #include "packet-list.h"
 #include "shared/fd.h"
 #include "shared/log.h"
@@ -389,9 +390,8 @@ int main(void) {
         };
 
         log_init("test-record");
-        if (geteuid() != 0 || !tracefs_tracing_dir()) {
-                printf("1..0 # SKIP %s\n",
-                       geteuid() != 0 ? "kernel events need root" : "no tracefs");
+        if (kernel_why_not()) {
+                printf("1..0 # SKIP %s\n", kernel_why_not());
                 return EXIT_SUCCESS;
         }
         return test_run("record", tests, ARRAY_SIZE(tests));
