@@ -8,6 +8,7 @@
 
 #include "client/record-request.h"
 #include "client/say.h"
+#include "client/standalone.h"
 #include "config/preset.h"
 #include "shared/fd.h"
 #include "shared/names.h"
@@ -19,7 +20,6 @@
 #define FLUSH_PERIOD_MS \
         5000 /* as the service would by itself; trace readers complain when nothing is said */
 #define CATEGORY_PREFIX      "cat:"
-#define PROBE_PREFIX         "linux."
 #define AVAILABLE_EVENTS     "/sys/kernel/tracing/available_events"
 #define AVAILABLE_EVENTS_MAX (4u << 20)
 
@@ -150,6 +150,28 @@ static GPtrArray *kernel_events(void) {
         return events;
 }
 
+/* Instead of its events; sorted as those are, so that one look back finds doubles. */
+static GPtrArray *kernel_groups(const GPtrArray *events) {
+        GPtrArray *groups = g_ptr_array_new_with_free_func(g_free);
+
+        for (guint i = 0; i < events->len; i++) {
+                const char *event = g_ptr_array_index(events, i);
+                g_autofree char *group = g_strdup_printf("%.*s/*", (int)strcspn(event, "/"), event);
+
+                if (groups->len == 0 || !streq(g_ptr_array_index(groups, groups->len - 1), group))
+                        g_ptr_array_add(groups, g_steal_pointer(&group));
+        }
+        return groups;
+}
+
+static ExitStatus say_unknown_kernel_event(const char *event, GPtrArray *events) {
+        g_autoptr(GPtrArray) known =
+                g_str_has_suffix(event, "/*") ? kernel_groups(events) : g_ptr_array_ref(events);
+
+        return usage_unknown(
+                _("kernel event"), event, (const char *const *)known->pdata, known->len);
+}
+
 static ExitStatus check_kernel_event(const char *event) {
         g_autoptr(GPtrArray) known = kernel_events();
 
@@ -161,8 +183,7 @@ static ExitStatus check_kernel_event(const char *event) {
                 if (line_matches(line, strlen(line), event))
                         return STATUS_OK;
         }
-        return usage_unknown(
-                _("kernel event"), event, (const char *const *)known->pdata, known->len);
+        return say_unknown_kernel_event(event, known);
 }
 
 static ExitStatus add_kernel_event(RecordRequest *request, const char *event) {
@@ -204,6 +225,16 @@ ExitStatus record_request_add_event(RecordRequest *request, const char *event) {
         }
         if (strchr(event, '/'))
                 return add_kernel_event(request, event);
+        if (strchr(event, ':')) { /* as perf and tracefs write kernel events */
+                g_autofree char *slashed = g_strdelimit(g_strdup(event), ":", '/');
+
+                say_error(_("'%s' is no event: did you mean the kernel's '%s' or the category "
+                            "'cat:%s'?"),
+                          event,
+                          slashed,
+                          strrchr(event, ':') + 1);
+                return STATUS_USAGE;
+        }
         if (is_preset(event)) {
                 say_error(_("'%s' is a preset: use -p %s"), event, event);
                 return STATUS_USAGE;

@@ -15,8 +15,10 @@
 #include "client/standalone.h"
 #include "shared/fd.h"
 #include "shared/names.h"
+#include "shared/text.h"
 
 #define PROBES_TIMEOUT_USEC (10 * G_USEC_PER_SEC)
+#define PROBES_PAUSE_USEC   G_USEC_PER_SEC /* after one source: no other comes */
 #define PROBES_POLL_USEC    (20 * 1000)
 #define END_GRACE_MS        3000
 #define SOCKET_NAME         "native.sock"
@@ -139,57 +141,86 @@ ExitStatus standalone_start(Standalone *standalone, BusClient *client) {
         return connect_to_service(standalone, client);
 }
 
-static bool name_is_in(sd_bus_message *reply, const char *name) {
+/* The names of all data sources, as ListSources() answers. */
+static int read_names(sd_bus_message *reply, GPtrArray *names) {
         const char *source;
-        bool found = false;
+        int r;
 
-        sd_bus_message_rewind(reply, true);
-        if (sd_bus_message_enter_container(reply, 'a', "(saoa{sv})") < 0)
-                return false;
-        while (!found && sd_bus_message_enter_container(reply, 'r', "saoa{sv}") > 0) {
-                if (sd_bus_message_read(reply, "s", &source) < 0)
-                        return false;
-                found = streq(source, name);
-                if (sd_bus_message_skip(reply, "aoa{sv}") < 0 ||
-                    sd_bus_message_exit_container(reply) < 0)
-                        return found;
+        r = sd_bus_message_enter_container(reply, 'a', "(saoa{sv})");
+        while (r >= 0 && (r = sd_bus_message_enter_container(reply, 'r', "saoa{sv}")) > 0) {
+                r = sd_bus_message_read(reply, "s", &source);
+                if (r < 0)
+                        return r;
+                g_ptr_array_add(names, g_strdup(source));
+                r = sd_bus_message_skip(reply, "aoa{sv}");
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(reply);
         }
-        return found;
+        return r;
 }
 
-/* The first of the sources that the service does not know, or NULL. */
-static ExitStatus
-find_missing(const BusClient *client, char *const *sources, const char **ret_missing) {
+static ExitStatus list_sources(const BusClient *client, GPtrArray *names) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         ExitStatus status;
+        int r;
 
         status = bus_client_call(
                 client, &reply, TRACING_PATH, TRACING_MANAGER_INTERFACE, "ListSources", NULL);
         if (status)
                 return status;
-        *ret_missing = NULL;
-        for (; *sources && !*ret_missing; sources++)
-                if (!name_is_in(reply, *sources))
-                        *ret_missing = *sources;
-        return STATUS_OK;
+        r = read_names(reply, names);
+        return r < 0 ? bus_client_say_errno(r) : STATUS_OK;
 }
 
+/* The first of the sources that the service does not know, or NULL. */
+static const char *find_missing(char *const *sources, GPtrArray *names) {
+        while (*sources && g_ptr_array_find_with_equal_func(names, *sources, g_str_equal, NULL))
+                sources++;
+        return *sources;
+}
+
+static guint count_probe_sources(const GPtrArray *names) {
+        guint n = 0;
+
+        for (guint i = 0; i < names->len; i++)
+                n += g_str_has_prefix(g_ptr_array_index(names, i), PROBE_PREFIX);
+        return n;
+}
+
+static ExitStatus say_missing(const char *source, const GPtrArray *names) {
+        const char *nearest = text_nearest(source, (const char *const *)names->pdata, names->len);
+
+        if (nearest)
+                say_error(_("desktrace-probes does not offer '%s'. Did you mean '%s'?"),
+                          source,
+                          nearest);
+        else
+                say_error(_("desktrace-probes does not offer '%s' on this machine"), source);
+        return STATUS_NOT_FOUND;
+}
+
+/* The probes register one source after another, without a pause. */
 static ExitStatus
 wait_for_sources(Standalone *standalone, const BusClient *client, char *const *sources) {
-        const gint64 deadline = g_get_monotonic_time() + PROBES_TIMEOUT_USEC;
-        const char *missing = NULL;
+        gint64 deadline = g_get_monotonic_time() + PROBES_TIMEOUT_USEC;
+        guint n_known = 0;
 
-        while (g_get_monotonic_time() < deadline) {
-                ExitStatus status = find_missing(client, sources, &missing);
+        for (;;) {
+                g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+                ExitStatus status = list_sources(client, names);
+                const char *missing = find_missing(sources, names);
 
                 if (status || !missing)
                         return status;
                 if (helper_is_dead(&standalone->probes, "desktrace-probes"))
                         return STATUS_NO_SERVICE;
+                if (count_probe_sources(names) != n_known)
+                        deadline = g_get_monotonic_time() + PROBES_PAUSE_USEC;
+                n_known = count_probe_sources(names);
+                if (g_get_monotonic_time() >= deadline)
+                        return say_missing(missing, names);
                 g_usleep(PROBES_POLL_USEC);
         }
-        say_error(_("desktrace-probes does not offer %s on this machine"), missing);
-        return STATUS_NOT_FOUND;
 }
 
 ExitStatus

@@ -13,6 +13,8 @@
 
 #include "client/bus-client.h"
 
+#define PROBE_PREFIX "linux." /* of the data sources that desktrace-probes offers */
+
 typedef struct Standalone {
         char *directory;
         char *socket;

@@ -296,7 +296,8 @@ static ExitStatus report_cut_short(const RecordingResult *result) {
                 const SessionSource *source =
                         &g_array_index(result->info.sources, SessionSource, i);
 
-                if (!streq(source->state, "gone") || !g_str_has_prefix(source->source, "linux."))
+                if (!streq(source->state, "gone") ||
+                    !g_str_has_prefix(source->source, PROBE_PREFIX))
                         continue;
                 say_error(_("%s is cut short: %s ended during the recording"),
                           source->source,

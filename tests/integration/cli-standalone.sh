@@ -25,6 +25,7 @@ exits 2 "so is a list" "unknown list 'surces'.*'sources'" "$DESKTRACE" list surc
 exits 2 "so is a JSON mode" "'prety'.*'pretty'" "$DESKTRACE" list presets --json=prety
 exits 2 "so is a verb to help with" "unknown verb 'recordd'" "$DESKTRACE" help recordd
 exits 2 "a preset as an event is told" 'use -p scheduling' record scheduling
+exits 2 "so is an event as others write it" "'sched:sched_switch'.*'sched/sched_switch'" record sched:sched_switch
 exits 2 "a duration must be one" "'5parsecs' is no duration" record -t 5parsecs
 exits 2 "a size must be one" "'1' is no size" record -b 1
 exits 2 "a config and a preset exclude each other" 'exclude each other' record -c a -p b
@@ -145,7 +146,8 @@ fi
 if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] && [ -r /sys/kernel/tracing/available_events ]; then
         exits 2 "a misspelt kernel event is named with the nearest one" \
                 "'sched/sched_swich'.*'sched/sched_switch'" record sched/sched_swich
-        exits 2 "so is a group" "unknown kernel event 'scehd/\*'" record 'scehd/*'
+        exits 2 "so is a group" "unknown kernel event 'scehd/\*'.*'sched/\*'" record 'scehd/*'
+        exits 5 "so is a source of the probes" "offer 'linux.sys_stat'.*'linux.sys_stats'" record linux.sys_stat
         exits 0 "kernel and program are in one file" 'No losses' record -o all.pftrace -- "$EXAMPLE" --seconds 1 --quiet
         ok "with switches" holds all.pftrace \
                 'any(e["name"] == "sched_switch" and e["count"] > 100 for e in t["kernel_events"])'
