@@ -233,14 +233,17 @@ static int check_target(const Check *check, const Perfetto__Protos__DataSourceCo
  * Data sources
  */
 
-/* Counted repetition and back references can take exponential time and memory, and neither is needed for
- * a program's name. */
+/* Counted repetition, "+" of what repeats already and back references can take exponential time and memory (regcomp(3)
+ * copies what a "+" is about), and none is needed for a program's name. */
 static const char *regex_refusal(const char *text) {
         if (strlen(text) > REGEX_BYTES_MAX)
                 return "is too long";
         for (const char *at = text; *at; at++) {
                 if (at[0] == '{')
                         return "has a counted repetition, which is not supported";
+                if (strchr(")*+?", at[0]) && at[1] == '+')
+                        return "has \"+\" after a group or another repetition, which is not "
+                               "supported; \"*\" is";
                 if (at[0] == '\\' && at[1] >= '1' && at[1] <= '9')
                         return "has a back reference, which is not supported";
                 if (at[0] == '\\' && at[1])

@@ -60,6 +60,16 @@ static const struct Refusal {
                 "\"((a{1,255}){1,255})\" }",
           SESSION_E_CONFIG,
           { "counted repetition" } },
+        { PLAIN
+          "data_sources { config { name: \"track_event\" } producer_name_regex_filter: "
+          "\"((((((((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)"
+          "+)+)+)+)+)+\" }",
+          SESSION_E_CONFIG,
+          { "after a group" } },
+        { PLAIN "data_sources { config { name: \"track_event\" } producer_name_regex_filter: "
+                "\"a++++++++++++++++++++++++++++++++++++++++\" }",
+          SESSION_E_CONFIG,
+          { "another repetition" } },
         { PLAIN "data_sources { config { name: \"track_event\" } producer_name_regex_filter: "
                 "\"(a*)\\\\1\" }",
           SESSION_E_CONFIG,
