@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <string.h>
+
 #include "config/utf8.h"
 
 /* Unicode's table 3-7: no overlong forms, no surrogates. */
@@ -38,4 +40,16 @@ bool utf8_is_valid(const uint8_t *at, size_t n_bytes) {
                 n_bytes -= n;
         }
         return true;
+}
+
+void utf8_clean(char *text) {
+        size_t n = strlen(text), n_character;
+
+        for (; n > 0; text += n_character, n -= n_character) {
+                n_character = utf8_character((const uint8_t *)text, n);
+                if (n_character == 0) {
+                        *text = '?';
+                        n_character = 1;
+                }
+        }
 }

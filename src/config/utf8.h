@@ -13,3 +13,7 @@
 size_t utf8_character(const uint8_t *at, size_t n_bytes);
 
 bool utf8_is_valid(const uint8_t *bytes, size_t n_bytes);
+
+/* Replaces every byte that is not part of a character. For text that quotes what peers wrote, perhaps cut off amidst a
+ * character: sd-bus refuses to send it otherwise, and the caller would get no reply at all. */
+void utf8_clean(char *text);

@@ -52,6 +52,15 @@ fails "a source that every producer refuses fails the session, with the reason" 
         'SourceFailed: org.example.sulky cannot be recorded: .+; leave it out' \
         start_error "{'sources': <['org.example.app', 'org.example.sulky']>}"
 ok "of which nothing stays" eventually has_no_sessions
+producer verbose org.example.verbose complain
+fails "a reason that is cut off amidst a character is told all the same" 'SourceFailed: .*éé' \
+        start_error "{'sources': <['org.example.verbose']>}"
+start 4 sources as 2 org.example.app org.example.verbose partial b true duration-ms u 60000 detach b true
+gives "also as a property" 'failed: [^"]+[?]"' property "$path" Sources
+ok "of a session that is freed" session "$path" Free
+long=$(printf 'é%.0s' {1..400})
+fails "an error that quotes too much is cut to characters" 'NoSuchSession: .*éé' call "$MANAGER".GetSession "$long"
+fails "wherever they begin" 'NoSuchSession: .*éé' call "$MANAGER".GetSession "x$long"
 start 4 sources as 2 org.example.app org.example.sulky \
         partial b true duration-ms u 60000 detach b true
 gives "what can be recorded is, if that will do" '"org.example.app" .* "started"' property "$path" Sources

@@ -80,7 +80,13 @@ static void *run(void *userdata) {
 
 static const char *
 on_setup(dt_instance *instance, const void *config, size_t n_config, void *userdata) {
-        return streq(behaviour, "refuse") ? "the test wants it so" : NULL;
+        static char complaint[1000];
+
+        if (!streq(behaviour, "complain"))
+                return streq(behaviour, "refuse") ? "the test wants it so" : NULL;
+        for (size_t i = 0; i + 2 < sizeof(complaint); i += 2)
+                memcpy(complaint + i, "\u00e9", 2);
+        return complaint;
 }
 
 static void on_start(dt_instance *instance, dt_reply *reply, void *userdata) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "bus/bus-error.h"
+#include "config/utf8.h"
 #include "core/producer.h"
 #include "shared/names.h"
 
@@ -74,6 +75,7 @@ int bus_error_set(sd_bus_error *error, BusError kind, const char *format, ...) {
         va_start(args, format);
         vsnprintf(text, sizeof(text), format, args);
         va_end(args);
+        utf8_clean(text);
         return sd_bus_error_set(error, bus_error_names[kind], text);
 }
 

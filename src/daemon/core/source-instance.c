@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "config/utf8.h"
 #include "core/session-private.h"
 
 /* Fields of perfetto.protos.DataSourceConfig that are the service's to say. */
@@ -195,8 +196,10 @@ void instance_started(SourceInstance *instance) {
 void instance_stopped(SourceInstance *instance, const char *why) {
         if (instance->state == INSTANCE_STOPPED)
                 return;
-        if (why)
+        if (why) {
                 snprintf(instance->why, sizeof(instance->why), "%s", why);
+                utf8_clean(instance->why);
+        }
         instance_leave_producer(instance);
         instance_enter(instance, INSTANCE_STOPPED);
         instance->session->n_gone++;
