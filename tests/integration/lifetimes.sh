@@ -61,6 +61,20 @@ fails "a producer may refuse, and its reason is told" 'org.example.no cannot be 
 start 4 sources as 1 org.example.no duration-ms u 60000 detach b true partial b true
 gives "also when the rest is recorded" '"failed: the test wants it so"' property "$path" Sources
 
+# hoard: sessions with a large config each, for a producer that answers nothing
+hoard() {
+        local config n
+        config="data_sources { config { name: \"org.example.deaf\"
+                track_event_config { enabled_categories: \"$(printf 'x%.0s' {1..100000})\" } } }"
+        for ((n = 0; n < 60; n++)); do
+                start 1 config-text s "buffers { size_kb: 256 } deferred_start: true $config" || return
+                fails_quietly has_producer deaf && return
+        done
+        return 1
+}
+producer deaf org.example.deaf silent
+ok "what a silent producer is to be told is not kept without end" hoard
+
 start 2 sources as 1 org.example.late duration-ms u 300
 ok "a session that is not detached is gone with busctl" eventually fails_quietly property "$path" State
 start 3 sources as 1 org.example.late duration-ms u 300 detach b true

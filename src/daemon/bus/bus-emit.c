@@ -58,6 +58,8 @@ static void bus_emit(Bus *bus, const Emission *emission) {
         list_for_each (client, &bus->clients, link) {
                 if (!client->is_listener || (is_broadcast && !client_is_private(client)))
                         continue;
+                if (client_reads_too_little(client, BUS_MESSAGES_UNREAD_MAX))
+                        continue;
                 if (!emission->is_visible || emission->is_visible(emission, client))
                         emission_send(emission, client->connection, client->name);
         }

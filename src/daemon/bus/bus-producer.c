@@ -87,7 +87,7 @@ static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
                 call, "hha{sv}", fd, producer->doorbell, 1, "page-size", "u", page_bytes);
         if (r < 0)
                 return r;
-        producer_call(producer, PRODUCER_CALL_SETUP_TRACING, 0, TAKE(call));
+        producer_call(producer, PRODUCER_CALL_SETUP_TRACING, 0, 0, TAKE(call));
         return 0;
 }
 
@@ -108,7 +108,7 @@ static void op_setup_source(void *peer,
         if (r < 0)
                 producer_broke(producer, r);
         else
-                producer_call(producer, PRODUCER_CALL_SETUP_SOURCE, instance, TAKE(call));
+                producer_call(producer, PRODUCER_CALL_SETUP_SOURCE, instance, n_config, TAKE(call));
 }
 
 static void
@@ -122,7 +122,7 @@ producer_call_instance(BusProducer *producer, ProducerCallKind kind, uint64_t in
         if (r < 0)
                 producer_broke(producer, r);
         else
-                producer_call(producer, kind, instance, TAKE(call));
+                producer_call(producer, kind, instance, 0, TAKE(call));
 }
 
 static void op_start_source(void *peer, uint64_t instance) {
@@ -151,7 +151,11 @@ static void op_flush(void *peer,
         if (r < 0)
                 producer_broke(producer, r);
         else
-                producer_call(producer, PRODUCER_CALL_FLUSH, flush_id, TAKE(call));
+                producer_call(producer,
+                              PRODUCER_CALL_FLUSH,
+                              flush_id,
+                              n_instances * sizeof(*instances),
+                              TAKE(call));
 }
 
 static void op_clear_incremental_state(void *peer, const uint64_t *instances, size_t n_instances) {
@@ -166,7 +170,11 @@ static void op_clear_incremental_state(void *peer, const uint64_t *instances, si
         if (r < 0)
                 producer_broke(producer, r);
         else
-                producer_call(producer, PRODUCER_CALL_CLEAR_STATE, 0, TAKE(call));
+                producer_call(producer,
+                              PRODUCER_CALL_CLEAR_STATE,
+                              0,
+                              n_instances * sizeof(*instances),
+                              TAKE(call));
 }
 
 static const ProducerOps producer_ops = {

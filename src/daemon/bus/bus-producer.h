@@ -33,6 +33,7 @@ struct BusProducer {
         List link;  /* bus->producers */
         List calls; /* ProducerCall, in order */
         size_t n_calls, n_calls_out;
+        size_t n_call_bytes; /* configs in them */
 };
 
 /* 0, PRODUCER_E_… or an errno. */

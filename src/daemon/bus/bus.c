@@ -115,6 +115,8 @@ static int on_private_message(sd_bus_message *message, void *userdata, sd_bus_er
                 list_append(&bus->met, &client->met_link);
         if (sd_bus_message_is_signal(message, "org.freedesktop.DBus.Local", "Disconnected") > 0)
                 client_is_gone(client);
+        if (client_reads_too_little(client, BUS_REPLIES_UNREAD_MAX))
+                return 1;
         if (!message_is_ours(message))
                 return 0;
         return bus_check(bus, client, message, error);
@@ -282,6 +284,8 @@ uint64_t bus_next_deadline(const Bus *bus) {
         uint64_t deadline = bus->counters_due_at;
         BusSession *session;
 
+        if (!list_is_empty(&bus->met))
+                return 0; /* somebody has said more than it was listened to */
         list_for_each (session, &bus->sessions, link) {
                 deadline = MIN(deadline, bus_session_deadline(session));
         }
@@ -318,23 +322,25 @@ static void bus_meet_clients(Bus *bus) {
         Client *client;
 
         list_for_each (client, &bus->met, met_link) {
-                list_unlink(&client->met_link);
-                while (sd_bus_process(client->connection, NULL) > 0)
-                        ;
+                size_t n = 0;
+
+                while (n < BUS_MEET_MESSAGES_MAX && sd_bus_process(client->connection, NULL) > 0)
+                        n++;
+                if (n < BUS_MEET_MESSAGES_MAX)
+                        list_unlink(&client->met_link);
         }
 }
 
 static bool bus_is_settled(const Bus *bus) {
-        return list_is_empty(&bus->dirty_sessions) && list_is_empty(&bus->gone) &&
-               list_is_empty(&bus->met);
+        return list_is_empty(&bus->dirty_sessions) && list_is_empty(&bus->gone);
 }
 
 /* Each step may make work for the others. */
 void bus_settle(Bus *bus) {
+        bus_meet_clients(bus);
         while (!bus_is_settled(bus)) {
                 BusSession *session;
 
-                bus_meet_clients(bus);
                 bus_free_all_clients(&bus->gone);
                 session = list_first(&bus->dirty_sessions, BusSession, dirty_link);
                 if (!session)

@@ -30,7 +30,14 @@
 #define BUS_REQUESTS_PER_CLIENT_MAX 64 /* calls not answered yet */
 #define BUS_CALLS_MAX               96 /* out at once on the message bus, whose own limit is 128 */
 #define BUS_CALLS_PER_PRODUCER_MAX  4  /* of these, so that a silent one cannot take them all */
-#define BUS_CALLS_QUEUED_MAX        4096 /* of one producer; more and it is disconnected */
+#define BUS_CALLS_QUEUED_MAX        4096       /* of one producer; more and it is disconnected */
+#define BUS_CALLS_QUEUED_BYTES_MAX  (2u << 20) /* the same, of the configs in them */
+
+/* Messages that a peer on a socket has not read: replies, when it calls once more, and anything at all. sd-bus
+ * would keep 128 Ki of them, however large. More and it is disconnected. */
+#define BUS_REPLIES_UNREAD_MAX  256
+#define BUS_MESSAGES_UNREAD_MAX 4096
+#define BUS_MEET_MESSAGES_MAX   16 /* of a peer that has just come, before others have their turn */
 
 /* Counters are signalled at most so often. */
 #define BUS_COUNTERS_INTERVAL_NS (UINT64_C(500) * 1000000)

@@ -158,6 +158,17 @@ void client_is_gone(Client *client) {
         list_append(&client->bus->gone, &client->link);
 }
 
+bool client_reads_too_little(Client *client, uint64_t max) {
+        uint64_t n;
+
+        if (!client_is_private(client) || sd_bus_get_n_queued_write(client->connection, &n) < 0 ||
+            n < max)
+                return false;
+        log_notice("%s does not read what it is sent, disconnecting", client_describe(client));
+        client_is_gone(client);
+        return true;
+}
+
 void clients_name_gone(Bus *bus, const char *name) {
         Client *client = client_find(bus, name);
 

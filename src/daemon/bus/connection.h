@@ -51,6 +51,10 @@ DEFINE_CLEANUP(Client *, client_free)
 /* The peer is gone (or must go): freed by the next bus_settle(). */
 void client_is_gone(Client *client);
 
+/* Whether `max` messages wait for a peer on a socket to read them; then it must go. The message bus has limits of its
+ * own. */
+bool client_reads_too_little(Client *client, uint64_t max);
+
 /* A unique name left the message bus. */
 void clients_name_gone(Bus *bus, const char *name);
 

@@ -10,6 +10,7 @@ typedef struct ProducerCall {
         BusProducer *producer;
         ProducerCallKind kind;
         uint64_t id;
+        size_t n_bytes;
         sd_bus_message *message;
         sd_bus_slot *slot; /* NULL: not sent yet */
         List link;         /* producer->calls */
@@ -74,6 +75,7 @@ static ProducerCall *producer_call_free(ProducerCall *call) {
                         call_bus(call)->n_calls--;
         }
         call->producer->n_calls--;
+        call->producer->n_call_bytes -= call->n_bytes;
         sd_bus_message_unref(call->message);
         list_unlink(&call->link);
         list_unlink(&call->queue_link);
@@ -150,12 +152,15 @@ int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerC
 void producer_call(BusProducer *producer,
                    ProducerCallKind kind,
                    uint64_t id,
+                   size_t n_bytes,
                    sd_bus_message *message) {
         ProducerCall *call = NULL;
 
-        if (producer->n_calls < BUS_CALLS_QUEUED_MAX)
+        if (producer->n_calls < BUS_CALLS_QUEUED_MAX &&
+            producer->n_call_bytes + n_bytes <= BUS_CALLS_QUEUED_BYTES_MAX)
                 call = calloc(1, sizeof(*call));
         if (!call) {
+                log_notice("%s does not answer, disconnecting", client_describe(producer->client));
                 sd_bus_message_unref(message);
                 client_is_gone(producer->client);
                 return;
@@ -163,8 +168,10 @@ void producer_call(BusProducer *producer,
         call->producer = producer;
         call->kind = kind;
         call->id = id;
+        call->n_bytes = n_bytes;
         call->message = message;
         producer->n_calls++;
+        producer->n_call_bytes += n_bytes;
         list_append(&producer->calls, &call->link);
         list_append(&producer->client->bus->calls, &call->queue_link);
         bus_send_calls(producer->client->bus);

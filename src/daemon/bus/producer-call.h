@@ -23,10 +23,12 @@ typedef enum ProducerCallKind {
 /* Makes the message for a call, to be filled in. */
 int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerCallKind kind);
 
-/* Sends it when it is its turn; `id` is the instance's or flush's. Takes the message over, always. */
+/* Sends it when it is its turn; `id` is the instance's or flush's, `n_bytes` what the message is charged for. Takes the
+ * message over, always. */
 void producer_call(BusProducer *producer,
                    ProducerCallKind kind,
                    uint64_t id,
+                   size_t n_bytes,
                    sd_bus_message *message);
 
 /* Forgets all calls of the producer. */
