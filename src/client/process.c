@@ -40,6 +40,13 @@ static int child_pass_socket(int listen_fd) {
         return 0;
 }
 
+static int child_set_wait(unsigned wait_ms) {
+        char text[16];
+
+        snprintf(text, sizeof(text), "%u", wait_ms);
+        return setenv(TRACING_ENV_WAIT, text, false) < 0 ? -errno : 0;
+}
+
 static int child_prepare(const ProcessSpec *spec, pid_t parent) {
         child_reset_signals();
         if (spec->is_helper) {
@@ -50,6 +57,12 @@ static int child_prepare(const ProcessSpec *spec, pid_t parent) {
         }
         if (spec->socket && setenv(TRACING_ENV_SOCKET, spec->socket, 1) < 0)
                 return -errno;
+        if (spec->wait_ms > 0) {
+                int r = child_set_wait(spec->wait_ms);
+
+                if (r < 0)
+                        return r;
+        }
         return spec->listen_fd >= 0 ? child_pass_socket(spec->listen_fd) : 0;
 }
 

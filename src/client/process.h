@@ -13,6 +13,7 @@
 typedef struct ProcessSpec {
         const char *const *argv; /* argv[0] is looked for in $PATH, unless it has a slash */
         const char *socket;      /* for $DESKTRACE_SOCKET, or NULL */
+        unsigned wait_ms;        /* for $DESKTRACE_WAIT, unless the user has set it; or 0 */
         int listen_fd;           /* passed as systemd passes one (LISTEN_FDS), or -1 */
         bool is_helper; /* of ours: out of reach of the terminal's Ctrl-C, and ends with us */
 } ProcessSpec;

@@ -20,6 +20,7 @@
 #define FLUSH_PERIOD_MS \
         5000 /* as the service would by itself; trace readers complain when nothing is said */
 #define CATEGORY_PREFIX      "cat:"
+#define TRACK_EVENT_SOURCE   "track_event"
 #define AVAILABLE_EVENTS     "/sys/kernel/tracing/available_events"
 #define AVAILABLE_EVENTS_MAX (4u << 20)
 
@@ -272,6 +273,20 @@ ExitStatus record_request_set_buffer(RecordRequest *request, const char *text) {
 /*
  * The call
  */
+
+bool record_request_wants_track_events(const RecordRequest *request) {
+        bool wanted = request->categories->len > 0;
+
+        for (size_t i = 0; request->config && i < request->config->pb->n_data_sources; i++) {
+                const Perfetto__Protos__DataSourceConfig *source =
+                        request->config->pb->data_sources[i]->config;
+
+                wanted |= source && source->name && streq(source->name, TRACK_EVENT_SOURCE);
+        }
+        for (guint i = 0; i < request->sources->len; i++)
+                wanted |= streq(g_ptr_array_index(request->sources, i), TRACK_EVENT_SOURCE);
+        return wanted;
+}
 
 static void add_probe_source(GStrvBuilder *builder, const char *name) {
         if (name && g_str_has_prefix(name, PROBE_PREFIX))

@@ -270,6 +270,7 @@ static int recording_start_command(Recording *recording) {
         const RecordingOptions *options = recording->options;
         const ProcessSpec spec = { .argv = options->command,
                                    .socket = options->socket,
+                                   .wait_ms = options->command_wait_ms,
                                    .listen_fd = -1 };
         int r;
 

@@ -18,6 +18,7 @@ typedef struct RecordingOptions {
         sd_bus_message *start;      /* the StartSession() call */
         const char *const *command; /* or NULL */
         const char *socket;         /* the command's $DESKTRACE_SOCKET, or NULL */
+        unsigned command_wait_ms;   /* how long its start may wait to be recorded; 0: not at all */
         int ring_fd; /* read the buffers into it at the end; -1: the service streams by itself */
         bool is_quiet;
         bool is_detached; /* end when it runs, and leave it running */

@@ -17,6 +17,9 @@
 #include "client/verbs.h"
 #include "shared/text.h"
 
+/* For the command to register and be started: long on a busy machine, short for a user when nothing comes. */
+#define COMMAND_WAIT_MS 1000
+
 static char *arg_config, *arg_preset, *arg_time, *arg_buffer, *arg_output, *arg_name;
 static gboolean arg_ring, arg_force, arg_detach;
 
@@ -166,6 +169,8 @@ static ExitStatus record(Run *run) {
                 .client = &run->client,
                 .command = (const char *const *)run->invocation->command,
                 .socket = run->standalone.socket,
+                .command_wait_ms =
+                        record_request_wants_track_events(&run->request) ? COMMAND_WAIT_MS : 0,
                 .ring_fd = run->request.is_ring ? run->output.fd : -1,
                 .is_quiet = run->invocation->is_quiet,
                 .is_detached = arg_detach,

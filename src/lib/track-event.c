@@ -7,8 +7,10 @@
 #include "lib/category-rules.h"
 #include "lib/library.h"
 #include "lib/source-private.h"
+#include "lib/track-wait.h"
 #include "lib/track.h"
 #include "shared/fd.h"
+#include "shared/names.h"
 #include "wire/wire-reader.h"
 
 #define SOURCE_NAME    "track_event"
@@ -129,6 +131,7 @@ void track_session_switch(TrackSession *session, bool on) {
 
 static void on_start(dt_instance *instance, dt_reply *reply, void *userdata) {
         track_session_switch(dt_instance_get_userdata(instance), true);
+        track_wait_end();
         dt_reply_done(reply, NULL);
 }
 
@@ -342,13 +345,18 @@ static int start(const dt_options *options) {
 
 DT_EXPORT int dt_init(const dt_options *options) {
         int saved_errno = errno;
+        bool is_first;
         int r;
 
         if (library_inert())
                 return -ECANCELED;
         lock();
+        is_first = !source;
         r = source ? 0 : start(options);
         unlock();
+        /* The library's thread, in a callback of another source, would wait for itself. */
+        if (r == 0 && is_first && !library_on_thread())
+                track_wait(track_wait_ms(secure_getenv(TRACING_ENV_WAIT)));
         errno = saved_errno;
         return r;
 }

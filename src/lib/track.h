@@ -7,6 +7,7 @@
  *      track-event.c     dt_init(), the data source, sessions, categories; the lock
  *      track-thread.c    what each thread has: a sequence for each session; the public event functions
  *      track-sequence.c  one thread's stream of packets into one session: its start, its clock, what it has interned
+ *      track-wait.c      what dt_init() waits for
  *      track-encode.c    events and descriptors into bytes; knows no state but the sequence's tables
  *
  * A thread that emits reads the sessions without the lock: a session's epoch tells it whether the writer that it has is

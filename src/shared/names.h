@@ -31,3 +31,6 @@
 /* Environment: where a private (--standalone) service listens. Makes the library and the client
  * use only that service. */
 #define TRACING_ENV_SOCKET "DESKTRACE_SOCKET"
+
+/* Environment of a program that is run to be recorded: how many ms its dt_init() may wait for that. */
+#define TRACING_ENV_WAIT "DESKTRACE_WAIT"

@@ -35,6 +35,11 @@ ok "and no file is left" test ! -e two.pftrace
 exits 5 "an unknown session is told" '"nothing"' desktrace stop --user nothing
 exits 7 "a limit is named" 'GiB|limit|bytes' desktrace record --user -b 60G org.example.demo -o three.pftrace
 
+exits 0 "a program is recorded from its start" 'No losses' desktrace record --user -p apps -o first.pftrace -- \
+        "$FIRST_EVENT"
+ok "its very first slice is in the file" holds first.pftrace \
+        '[(s["name"], s["count"]) for s in t["slices"]] == [("first", 1)]'
+
 # Sessions that stay.
 exits 0 "a session is left running" '^1$|^[0-9]+$' desktrace record -q --user --detach -t 1m -n box org.example.demo
 exits 0 "it is listed" ' box .*started' desktrace list sessions --user

@@ -8,12 +8,14 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "client/exit-status.h"
 #include "client/invocation.h"
 #include "client/output-file.h"
 #include "client/process.h"
+#include "client/record-request.h"
 #include "test.h"
 
 static ExitStatus run_nothing(Invocation *invocation) {
@@ -223,6 +225,7 @@ START_TEST(test_a_helper_gets_its_socket_as_from_systemd) {
                                      "-c",
                                      "[ \"$LISTEN_FDS\" = 1 ] && [ \"$LISTEN_PID\" = $$ ] && [ "
                                      "\"$DESKTRACE_SOCKET\" = /s ] && "
+                                     "[ -z \"$DESKTRACE_WAIT\" ] && "
                                      "echo yes >&3; exec sleep 100",
                                      NULL };
         ProcessSpec spec = { .argv = argv, .socket = "/s", .is_helper = true };
@@ -239,6 +242,51 @@ START_TEST(test_a_helper_gets_its_socket_as_from_systemd) {
         ck_assert_int_eq(kill(pid, 0), -1);
         close(fds[0]);
         close(fds[1]);
+}
+END_TEST
+
+static int status_of(const ProcessSpec *spec) {
+        int status;
+        pid_t pid;
+
+        ck_assert_int_eq(process_spawn(&pid, spec), 0);
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        return process_exit_status(status);
+}
+
+START_TEST(test_a_command_is_told_to_wait_unless_the_user_says_otherwise) {
+        const char *const argv[] = { "/bin/sh", "-c", "exit $((DESKTRACE_WAIT))", NULL };
+        const ProcessSpec spec = { .argv = argv, .wait_ms = 120, .listen_fd = -1 };
+
+        unsetenv("DESKTRACE_WAIT");
+        ck_assert_int_eq(status_of(&spec), 120);
+        setenv("DESKTRACE_WAIT", "7", 1);
+        ck_assert_int_eq(status_of(&spec), 7);
+        unsetenv("DESKTRACE_WAIT");
+}
+END_TEST
+
+static bool request_wants(const char *event, const char *text) {
+        _cleanup_(record_request_deinit) RecordRequest request;
+        ConfigError error = { 0 };
+
+        record_request_init(&request);
+        if (event)
+                ck_assert_int_eq(record_request_add_event(&request, event), STATUS_OK);
+        if (text)
+                ck_assert_int_eq(config_new_from_text(&request.config, text, &error), 0);
+        return record_request_wants_track_events(&request);
+}
+
+START_TEST(test_a_command_waits_only_for_what_it_can_offer) {
+        ck_assert(request_wants("cat:render", NULL));
+        ck_assert(request_wants("track_event", NULL));
+        ck_assert(request_wants(
+                NULL, "buffers { size_kb: 64 } data_sources { config { name: 'track_event' } }"));
+        ck_assert(!request_wants("linux.sys_stats", NULL));
+        ck_assert(!request_wants(
+                NULL, "buffers { size_kb: 64 } data_sources { config { name: 'linux.ftrace' } }"));
+        ck_assert(!request_wants(NULL, NULL));
 }
 END_TEST
 
@@ -267,4 +315,6 @@ TEST_MAIN("client",
           test_devices_are_written_to_and_never_removed,
           test_a_program_that_is_not_there_is_told,
           test_a_helper_gets_its_socket_as_from_systemd,
+          test_a_command_is_told_to_wait_unless_the_user_says_otherwise,
+          test_a_command_waits_only_for_what_it_can_offer,
           test_a_helper_that_ignores_the_term_signal_is_killed)

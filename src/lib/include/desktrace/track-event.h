@@ -54,7 +54,11 @@ typedef struct dt_options {
 /* Lets sessions record this program from now on; calling it again is harmless. NULL: defaults. Starts one thread,
  * which waits until somebody wants to record and never starts a service by itself. Returns 0, or a negative errno
  * (no memory, no thread, a forked child, options out of range) for those who are curious: without success, too,
- * everything below works and does nothing. */
+ * everything below works and does nothing.
+ *
+ * It returns at once, but in a program that is run in order to be recorded: `desktrace record -- PROGRAM` sets
+ * $DESKTRACE_WAIT, and the first call then waits until the session has started here, so many milliseconds (and 10 s)
+ * at most. No event after it is missed. */
 int dt_init(const dt_options *options);
 
 /*

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The start of a program that is run in order to be recorded
+ *
+ * Registering with the service, and its order to start, take a few milliseconds, in which the program's first events
+ * would be lost. Who runs it for a recording says so in $DESKTRACE_WAIT, and dt_init() then waits: until a session
+ * records the program, but never longer than the variable says, as there may be no such session.
+ */
+
+#define TRACK_WAIT_MAX_MS 10000u /* whatever the variable says */
+
+/* What the variable's text means: 0, not at all, if it is NULL or no number. */
+unsigned track_wait_ms(const char *text);
+
+/* Returns as soon as a session has started, now or ever before, or when the time is over. */
+void track_wait(unsigned ms);
+
+/* A session has started. */
+void track_wait_end(void);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The start of a whole program, with a service of the test's own.
+ */
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+#include "fake-service.h"
+#include "shared/fd.h"
+#include "shared/names.h"
+#include "trace.h"
+
+#define ANSWER_MS 10000 /* a busy machine's */
+
+typedef struct World {
+        Fake fake;
+        Trace *trace;
+        pid_t program;
+        int input_fd, output_fd;
+} World;
+
+static World *reading; /* whose trace the packets go to */
+
+static void on_packet(Stream *stream, const uint8_t *packet, size_t n_bytes) {
+        trace_packet(reading->trace, (unsigned)(stream - reading->fake.streams), packet, n_bytes);
+}
+
+static void run_program(int input_fd, int output_fd, const char *wait) {
+        dup2(input_fd, STDIN_FILENO);
+        dup2(output_fd, STDOUT_FILENO);
+        if (wait)
+                setenv(TRACING_ENV_WAIT, wait, 1);
+        else
+                unsetenv(TRACING_ENV_WAIT);
+        execl(FIRST_EVENT, FIRST_EVENT, NULL);
+        _exit(127);
+}
+
+/* Runs the program, with that in $DESKTRACE_WAIT, until it has registered. */
+static World *world_new(const char *wait) {
+        World *world = calloc(1, sizeof(*world));
+        int input[2], output[2];
+
+        fake_init(&world->fake);
+        fake_listen(&world->fake);
+        ck_assert_int_eq(pipe2(input, O_CLOEXEC), 0);
+        ck_assert_int_eq(pipe2(output, O_CLOEXEC), 0);
+        world->program = fork();
+        ck_assert_int_ge(world->program, 0);
+        if (world->program == 0)
+                run_program(input[0], output[1], wait);
+        close(input[0]);
+        close(output[1]);
+        world->input_fd = input[1];
+        world->output_fd = output[0];
+
+        fake_accept(&world->fake);
+        fake_setup_memory(&world->fake, FAKE_PAGES_BYTES, 4096);
+        for (unsigned i = 0; i < SMB_NATIVE_WRITERS_MAX; i++)
+                world->fake.streams[i].on_packet = on_packet;
+        world->trace = calloc(1, sizeof(*world->trace));
+        return reading = world;
+}
+
+static void world_free(World *world) {
+        int status;
+
+        close(world->input_fd);
+        ck_assert_int_eq(waitpid(world->program, &status, 0), world->program);
+        ck_assert_int_eq(status, 0);
+        close(world->output_fd);
+        fake_deinit(&world->fake);
+        trace_free(world->trace);
+        free(world);
+}
+
+/* Whether the program is past its first event, or gets there in time. */
+static bool program_is_past(World *world, int timeout_ms) {
+        struct pollfd pollfd = { .fd = world->output_fd, .events = POLLIN };
+        char byte = 0;
+
+        if (poll(&pollfd, 1, timeout_ms) != 1)
+                return false;
+        ck_assert_int_eq(read(world->output_fd, &byte, 1), 1);
+        return byte == '+';
+}
+
+START_TEST(test_a_program_that_is_told_to_wait_is_recorded_from_its_first_event) {
+        World *world = world_new("10000");
+
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "track_event", 5), 0);
+        ck_assert(!program_is_past(world, 0));
+        ck_assert_int_eq(fake_start(&world->fake, 1), 0);
+        ck_assert(program_is_past(world, ANSWER_MS));
+        ck_assert_int_eq(fake_flush(&world->fake, 1), 0);
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(world->trace->n_events, 2);
+        ck_assert_str_eq(world->trace->events[0].name, "first");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_program_that_nobody_records_starts_all_the_same) {
+        World *world = world_new("50");
+
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "track_event", 5), 0);
+        ck_assert(program_is_past(world, ANSWER_MS));
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_program_that_is_not_told_to_wait_needs_no_session) {
+        World *world = world_new(NULL);
+
+        ck_assert(program_is_past(world, ANSWER_MS));
+        world_free(world);
+}
+END_TEST
+
+TEST_MAIN("start",
+          test_a_program_that_is_told_to_wait_is_recorded_from_its_first_event,
+          test_a_program_that_nobody_records_starts_all_the_same,
+          test_a_program_that_is_not_told_to_wait_needs_no_session)
