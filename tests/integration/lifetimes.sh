@@ -75,6 +75,12 @@ hoard() {
 producer deaf org.example.deaf silent
 ok "what a silent producer is to be told is not kept without end" hoard
 
+producer brief org.example.brief brief
+start 3 sources as 1 org.example.brief duration-ms u 60000 detach b true
+gives "a producer that ends in the middle of its start has not refused" \
+        '"org.example.brief" "brief" [0-9]+ [0-9]+ "(gone|stopped)"' property "$path" Sources
+gives "and its session goes on" '"started"' property "$path" State
+
 start 2 sources as 1 org.example.late duration-ms u 300
 ok "a session that is not detached is gone with busctl" eventually fails_quietly property "$path" State
 start 3 sources as 1 org.example.late duration-ms u 300 detach b true

@@ -38,6 +38,14 @@ kill -KILL "$started"
 sleep 0.3
 fails "and not longer" 'UnknownObject|UnknownMethod' p2p "$SESSION".GetBufferStats
 object=$ROOT
+DESKTRACE_SOCKET=$socket started "$TEST_PRODUCER" brief org.example.brief brief
+eventually p2p_has org.example.brief
+consumer "$socket" start org.example.brief
+object=$path
+gives "a producer that ends in the middle of its start has not refused" \
+        "'org.example.brief', 'brief', .*'(gone|stopped)'" p2p org.freedesktop.DBus.Properties.Get "$SESSION" Sources
+kill "$started"
+object=$ROOT
 if [ "$(id -u)" = 0 ]; then
         chmod 666 "$socket"
         fails "other users may not" 'Error|closed' as 30001 gdbus call --address "unix:path=$socket" --dest "$BUS" \

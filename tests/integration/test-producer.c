@@ -6,7 +6,8 @@
  *
  * Usage: test-producer NAME SOURCE [BEHAVIOUR]
  *   writes 100 packets "NAME-1" … at the start and one every 10 ms after it
- *   BEHAVIOUR  silent: never answers a flush or a stop; refuse: refuses each instance; flood: writes as fast as it can
+ *   BEHAVIOUR  silent: never answers a flush or a stop; refuse: refuses each instance; brief: ends in the
+ *              middle of its start; flood: writes as fast as it can
  */
 
 #include <assert.h>
@@ -92,6 +93,8 @@ on_setup(dt_instance *instance, const void *config, size_t n_config, void *userd
 static void on_start(dt_instance *instance, dt_reply *reply, void *userdata) {
         Run *self = calloc(1, sizeof(*self));
 
+        if (streq(behaviour, "brief"))
+                _exit(0);
         assert(self);
         self->instance = instance;
         dt_instance_set_userdata(instance, self);

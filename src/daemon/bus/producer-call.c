@@ -13,8 +13,9 @@ typedef struct ProducerCall {
         size_t n_bytes;
         sd_bus_message *message;
         sd_bus_slot *slot; /* NULL: not sent yet */
-        List link;         /* producer->calls */
-        List queue_link;   /* bus->calls until it is sent */
+        uint64_t sent_at;
+        List link;       /* producer->calls */
+        List queue_link; /* bus->calls until it is sent */
 } ProducerCall;
 
 static void on_tracing_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
@@ -85,17 +86,33 @@ static ProducerCall *producer_call_free(ProducerCall *call) {
 
 static void bus_send_calls(Bus *bus);
 
+/* The peer has left rather than answered, which is no refusal: a program may end while its start is under way. sd-bus
+ * or the message bus then says so in its stead, and before the time is over; we may hear it before the end of the
+ * connection itself. */
+static bool peer_has_left(const ProducerCall *call, const sd_bus_error *error) {
+        if (sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY))
+                return bus_now(call_bus(call)) <
+                       call->sent_at + PRODUCER_CALL_TIMEOUT_USEC * UINT64_C(1000);
+        return sd_bus_error_has_name(error, SD_BUS_ERROR_SERVICE_UNKNOWN) ||
+               sd_bus_error_has_name(error, SD_BUS_ERROR_NAME_HAS_NO_OWNER) ||
+               sd_bus_error_has_name(error, SD_BUS_ERROR_DISCONNECTED);
+}
+
 static int on_call_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         ProducerCall *call = userdata;
         Bus *bus = call_bus(call);
         Producer *producer = call->producer->producer;
         const ProducerCallKind kind = call->kind;
         const uint64_t id = call->id;
+        const sd_bus_error *failure = sd_bus_message_get_error(reply);
 
+        if (failure && peer_has_left(call, failure)) {
+                client_is_gone(call->producer->client); /* and with it the call */
+                return 0;
+        }
         producer_call_free(call);
-        if (sd_bus_message_is_method_error(reply, NULL))
-                call_kinds[kind].failed(
-                        producer, id, sd_bus_message_get_error(reply)->message, bus_now(bus));
+        if (failure)
+                call_kinds[kind].failed(producer, id, failure->message, bus_now(bus));
         else
                 call_kinds[kind].done(producer, id, bus_now(bus));
         bus_send_calls(bus);
@@ -118,14 +135,17 @@ static void call_send(ProducerCall *call) {
                               call,
                               PRODUCER_CALL_TIMEOUT_USEC);
         if (r < 0) {
-                log_notice("cannot call %s: %s",
-                           client_describe(call->producer->client),
-                           strerror(-r));
+                /* That a program has just ended is no news. */
+                log_at(r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
+                       "cannot call %s: %s",
+                       client_describe(call->producer->client),
+                       strerror(-r));
                 client_is_gone(call->producer->client);
                 producer_call_free(call);
                 return;
         }
         call->message = sd_bus_message_unref(call->message);
+        call->sent_at = bus_now(call_bus(call));
         call->producer->n_calls_out++;
         if (call_counts(call))
                 call_bus(call)->n_calls++;
