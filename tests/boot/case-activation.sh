@@ -6,6 +6,7 @@
 shorten_idle_times
 
 ok 'the units are good' systemd-analyze verify --man=no desktraced.service desktraced.socket desktrace-probes.service
+ok 'directories for what is only of this boot are there' test -d /run/desktrace/presets -a -d /run/desktrace/producers.d
 ok 'nothing runs before it is asked' is_gone desktraced.service
 ok 'no probes run either' is_gone desktrace-probes.service
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Files that others read: XML is well-formed, every name in it is one of names.h, and the page of
-environment variables has them all.
+"""Files that others read: XML is well-formed, every name in it is one of names.h, the page of
+environment variables has them all, and that of the architecture names what is there.
 
 Usage: check-data.py SOURCE-ROOT
 """
@@ -16,6 +16,7 @@ import tap
 NAMES = "src/shared/names.h"
 INTERFACES = "data/dbus/org.desktrace.Tracing1.xml"
 ENVIRONMENT = "docs/ENVIRONMENT.md"
+ARCHITECTURE = "docs/ARCHITECTURE.md"
 OWNER = "org.freedesktop.policykit.owner"
 BASIC_TYPES = "ybnqiuxtdhsogv"
 
@@ -110,6 +111,22 @@ def check_environment(top):
     yield from sorted(f"{name} is read by nobody" for name in told - read)
 
 
+def check_architecture(top):
+    """Paths are given from the top, from src, from src/daemon, or by a name that is only once in the tree."""
+    paths = list(tap.tree(top))
+    code = "\n".join(tap.read(top, path) for path in paths if path.endswith((".c", ".h", ".xml")))
+    for name in re.findall(r"`([^` ]+)`", tap.read(top, ARCHITECTURE)):
+        if re.fullmatch(r"[\w./-]+\.(c|h|py|xml|proto|conf|build|1)", name):
+            if sum(path == name or path.endswith("/" + name) for path in paths) != 1:
+                yield f"{ARCHITECTURE}: {name} is no file, or several"
+        elif re.fullmatch(r"(src|data|protos|tests|docs)/[\w./-]*", name):
+            if not any(path.startswith(name.rstrip("/") + "/") for path in paths):
+                yield f"{ARCHITECTURE}: {name} is no folder"
+        elif function := re.fullmatch(r"(\w+)\(\)", name.split(".")[-1]):
+            if not re.search(rf"\b{function[1]}\b", code):
+                yield f"{ARCHITECTURE}: there is no {name}"
+
+
 def main():
     top = sys.argv[1]
     out = tap.Tap()
@@ -123,6 +140,7 @@ def main():
     if policies(top):
         out.check("polkit's actions are those of names.h, and say whose they are", check_actions(top))
     out.check("every environment variable is documented, and no other", check_environment(top))
+    out.check("what the architecture's page names is there", check_architecture(top))
     out.done()
 
 
