@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "shared/fd.h"
+#include "shared/list.h"
 #include "shared/log.h"
 #include "sink.h"
 #include "wire/wire-reader.h"
@@ -45,7 +46,10 @@ typedef struct SinkWorker {
         uint64_t n_written;
         unsigned n_references;
 
+        List link; /* sink_workers, under its own lock */
+
         /* Never change. */
+        uid_t uid;
         int fd;
         int progress; /* eventfd: the thread has something to tell */
         int abandon;  /* eventfd: stops the thread's poll() */
@@ -59,9 +63,33 @@ struct Output {
         void *userdata;
 };
 
+/* All there are, to count each user's. */
+static List sink_workers = LIST_INIT(sink_workers);
+static pthread_mutex_t sink_workers_lock = PTHREAD_MUTEX_INITIALIZER;
+
 void sink_ignore_signals(void) {
         signal(SIGPIPE, SIG_IGN);
         signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Whether the user may have one more, which it then is. */
+static bool sink_worker_add(SinkWorker *worker) {
+        const SinkWorker *at;
+        size_t n = 0;
+
+        pthread_mutex_lock(&sink_workers_lock);
+        list_for_each (at, &sink_workers, link)
+                n += at->uid == worker->uid;
+        if (n < SINK_WORKERS_PER_UID_MAX)
+                list_append(&sink_workers, &worker->link);
+        pthread_mutex_unlock(&sink_workers_lock);
+        return n < SINK_WORKERS_PER_UID_MAX;
+}
+
+static void sink_worker_remove(SinkWorker *worker) {
+        pthread_mutex_lock(&sink_workers_lock);
+        list_unlink(&worker->link);
+        pthread_mutex_unlock(&sink_workers_lock);
 }
 
 static SinkWorker *sink_worker_free(SinkWorker *worker) {
@@ -72,6 +100,7 @@ static SinkWorker *sink_worker_free(SinkWorker *worker) {
         fd_close(worker->fd);
         fd_close(worker->progress);
         fd_close(worker->abandon);
+        sink_worker_remove(worker); /* after close(), which may hang, too */
         free(worker);
         return NULL;
 }
@@ -235,7 +264,7 @@ static const char *sink_why_unusable(int fd, struct stat *ret_stat) {
         }
 }
 
-static int sink_worker_new(SinkWorker **ret, bool is_regular) {
+static int sink_worker_new(SinkWorker **ret, uid_t uid, bool is_regular) {
         SinkWorker *worker;
 
         worker = calloc(1, sizeof(*worker));
@@ -243,6 +272,8 @@ static int sink_worker_new(SinkWorker **ret, bool is_regular) {
                 return -ENOMEM;
         pthread_mutex_init(&worker->lock, NULL);
         pthread_cond_init(&worker->wake, NULL);
+        list_init(&worker->link);
+        worker->uid = uid;
         worker->is_regular = is_regular;
         worker->fd = -1;
         worker->n_references = 1;
@@ -251,6 +282,10 @@ static int sink_worker_new(SinkWorker **ret, bool is_regular) {
         if (worker->progress < 0 || worker->abandon < 0) {
                 sink_worker_free(worker);
                 return -EMFILE;
+        }
+        if (!sink_worker_add(worker)) {
+                sink_worker_free(worker);
+                return OUTPUT_E_LIMIT;
         }
         *ret = worker;
         return 0;
@@ -305,6 +340,7 @@ static Output *sink_close(Output *output) {
 
 static int sink_open(Output **ret,
                      void *host,
+                     uid_t uid,
                      int fd,
                      OutputChanged changed,
                      void *userdata,
@@ -317,8 +353,8 @@ static int sink_open(Output **ret,
         *ret_why = sink_why_unusable(fd, &st);
         if (*ret_why)
                 return OUTPUT_E_UNUSABLE;
-        r = sink_worker_new(&worker, S_ISREG(st.st_mode));
-        if (r < 0)
+        r = sink_worker_new(&worker, uid, S_ISREG(st.st_mode));
+        if (r)
                 return r;
         output = calloc(1, sizeof(*output));
         if (!output) {

@@ -16,6 +16,10 @@
 #define SINK_QUEUE_BYTES_MAX (8u << 20)
 #define SINK_BATCHES_MAX     64
 
+/* Threads that write, or hang in a write although nobody waits for it any more: that is up to whoever made the
+ * descriptor, and desktraced.service has 256 threads for all users. */
+#define SINK_WORKERS_PER_UID_MAX 16
+
 extern const OutputOps sink_output_ops;
 
 /* Once, before the first sink: a closed pipe or a full quota must be an error, not a death. */

@@ -40,12 +40,23 @@ static void on_output_changed(void *userdata) {
         bus_session_mark(userdata);
 }
 
-static int session_open_output(BusSession *session, int *fd, sd_bus_error *error) {
+static int session_open_output(BusSession *session, uid_t uid, int *fd, sd_bus_error *error) {
         const char *why = NULL;
         int r;
 
-        r = session_output_ops(session)->open(
-                &session->output, session->bus->output_host, *fd, on_output_changed, session, &why);
+        r = session_output_ops(session)->open(&session->output,
+                                              session->bus->output_host,
+                                              uid,
+                                              *fd,
+                                              on_output_changed,
+                                              session,
+                                              &why);
+        if (r == OUTPUT_E_LIMIT)
+                return bus_error_set(error,
+                                     BUS_ERROR_LIMIT_EXCEEDED,
+                                     "too many outputs of uid %u are being written, or cannot be; "
+                                     "read or close them",
+                                     (unsigned)uid);
         if (r == OUTPUT_E_UNUSABLE)
                 return bus_error_set(
                         error, BUS_ERROR_OUTPUT_FAILED, "cannot write to the output: %s", why);
@@ -79,7 +90,7 @@ int bus_session_new(BusSession **ret,
         list_append(&owner->sessions, &session->owner_link);
 
         if (*fd >= 0) {
-                r = session_open_output(session, fd, error);
+                r = session_open_output(session, owner->identity.uid, fd, error);
                 if (r < 0)
                         return r;
         }
@@ -248,7 +259,7 @@ int bus_session_read_into(BusSession *session,
                           sd_bus_error *error) {
         int r;
 
-        r = session_open_output(session, fd, error);
+        r = session_open_output(session, client->identity.uid, fd, error);
         if (r < 0)
                 return r;
         r = session_wait(NULL, session, client, message, WAIT_READ_INTO, error);

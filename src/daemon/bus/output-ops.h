@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "shared/bytes.h"
 
@@ -22,12 +23,15 @@ typedef void (*OutputChanged)(void *userdata);
 enum {
         _OUTPUT_E_SUCCESS,
         OUTPUT_E_UNUSABLE, /* *ret_why says what is wrong with the descriptor */
+        OUTPUT_E_LIMIT,    /* too many of this user are being written, or hang */
 };
 
 typedef struct OutputOps {
-        /* Takes over `fd` on success only. 0, OUTPUT_E_UNUSABLE or an errno. `host` is what came with the table. */
+        /* Takes over `fd` on success only. 0, OUTPUT_E_… or an errno. `host` is what came with the table, `uid` who is
+         * charged. */
         int (*open)(Output **ret,
                     void *host,
+                    uid_t uid,
                     int fd,
                     OutputChanged changed,
                     void *userdata,

@@ -45,7 +45,7 @@ static int try_open(Fixture *fixture, int fd) {
         int r;
 
         ck_assert_int_ge(fd, 0);
-        r = ops->open(&fixture->output, fixture->event, fd, on_changed, NULL, &why);
+        r = ops->open(&fixture->output, fixture->event, getuid(), fd, on_changed, NULL, &why);
         if (r == OUTPUT_E_UNUSABLE)
                 ck_assert_ptr_nonnull(why);
         if (r)
@@ -204,6 +204,43 @@ START_TEST(test_descriptors_that_cannot_be_written_are_refused) {
 }
 END_TEST
 
+/* A terminal says that it can be written to, and then blocks amidst a write. */
+static int open_terminal(int *ret_master) {
+        *ret_master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+        ck_assert_int_ge(*ret_master, 0);
+        ck_assert_int_eq(grantpt(*ret_master), 0);
+        ck_assert_int_eq(unlockpt(*ret_master), 0);
+        return open(ptsname(*ret_master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+START_TEST(test_writes_that_hang_are_charged_to_their_user_until_they_end) {
+        int masters[SINK_WORKERS_PER_UID_MAX];
+        Fixture fixture;
+        int r, fds[2];
+
+        fixture_init(&fixture);
+        for (size_t i = 0; i < SINK_WORKERS_PER_UID_MAX; i++) {
+                ck_assert_int_eq(try_open(&fixture, open_terminal(&masters[i])), 0);
+                /* Newlines become two bytes each, so that the room does not fit evenly. */
+                push(&fixture, '\n', 1001);
+                push(&fixture, '\n', 1u << 20);
+                usleep(20000); /* so that it hangs */
+                fixture.output = ops->close(fixture.output);
+        }
+        ck_assert_int_eq(pipe(fds), 0);
+        ck_assert_int_eq(try_open(&fixture, dup(fds[1])), OUTPUT_E_LIMIT);
+
+        for (size_t i = 0; i < SINK_WORKERS_PER_UID_MAX; i++)
+                close(masters[i]);
+        for (int n = 0; n < 500 && (r = try_open(&fixture, dup(fds[1]))) == OUTPUT_E_LIMIT; n++)
+                usleep(10000);
+        ck_assert_int_eq(r, 0);
+        close(fds[0]);
+        close(fds[1]);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
 TEST_MAIN("bus-sink",
           test_what_is_pushed_is_written_in_order,
           test_file_that_gets_too_large_ends_with_a_whole_batch,
@@ -211,4 +248,5 @@ TEST_MAIN("bus-sink",
           test_appending_cuts_back_to_where_it_began,
           test_closed_pipe_is_an_error_and_no_death,
           test_pipe_that_nobody_reads_fills_the_queue_and_is_closed_at_once,
-          test_descriptors_that_cannot_be_written_are_refused)
+          test_descriptors_that_cannot_be_written_are_refused,
+          test_writes_that_hang_are_charged_to_their_user_until_they_end)
