@@ -18,6 +18,7 @@ typedef struct Fixture {
         Output *output;
         char path[32];
         int fd; /* our own view of what is written */
+        struct rlimit limit_before;
 } Fixture;
 
 static const OutputOps *ops = &sink_output_ops;
@@ -31,6 +32,14 @@ static void fixture_init(Fixture *fixture) {
         ck_assert_int_ge(sd_event_new(&fixture->event), 0);
         fixture->fd = mkstemp(fixture->path);
         ck_assert_int_ge(fixture->fd, 0);
+        ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &fixture->limit_before), 0);
+}
+
+/* Files can get no larger. Until the end of the test: the next one may run in the same process. */
+static void limit_files(const Fixture *fixture, rlim_t n_bytes) {
+        const struct rlimit limit = { n_bytes, fixture->limit_before.rlim_max };
+
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
 static void fixture_deinit(Fixture *fixture) {
@@ -38,6 +47,7 @@ static void fixture_deinit(Fixture *fixture) {
         sd_event_unref(fixture->event);
         fd_close(fixture->fd);
         unlink(fixture->path);
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &fixture->limit_before), 0);
 }
 
 static int try_open(Fixture *fixture, int fd) {
@@ -108,11 +118,10 @@ START_TEST(test_what_is_pushed_is_written_in_order) {
 END_TEST
 
 START_TEST(test_file_that_gets_too_large_ends_with_a_whole_batch) {
-        const struct rlimit limit = { 100000, RLIM_INFINITY };
         Fixture fixture;
 
         fixture_init(&fixture);
-        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        limit_files(&fixture, 100000);
         ck_assert_int_eq(try_open(&fixture, open(fixture.path, O_WRONLY | O_CLOEXEC)), 0);
         push(&fixture, 'a', 60000);
         push(&fixture, 'b', 60000);
@@ -124,11 +133,10 @@ START_TEST(test_file_that_gets_too_large_ends_with_a_whole_batch) {
 END_TEST
 
 START_TEST(test_whole_packets_of_a_batch_stay_when_the_rest_does_not_fit) {
-        const struct rlimit limit = { 50500, RLIM_INFINITY };
         Fixture fixture;
 
         fixture_init(&fixture);
-        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        limit_files(&fixture, 50500);
         ck_assert_int_eq(try_open(&fixture, open(fixture.path, O_WRONLY | O_CLOEXEC)), 0);
         push_packets(&fixture, 20);
         push_packets(&fixture, 60);
@@ -141,12 +149,11 @@ START_TEST(test_whole_packets_of_a_batch_stay_when_the_rest_does_not_fit) {
 END_TEST
 
 START_TEST(test_appending_cuts_back_to_where_it_began) {
-        const struct rlimit limit = { 100000, RLIM_INFINITY };
         Fixture fixture;
 
         fixture_init(&fixture);
         ck_assert_int_eq(ftruncate(fixture.fd, 70000), 0);
-        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        limit_files(&fixture, 100000);
         ck_assert_int_eq(try_open(&fixture, open(fixture.path, O_WRONLY | O_APPEND | O_CLOEXEC)),
                          0);
         push(&fixture, 'a', 60000);
