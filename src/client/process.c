@@ -50,7 +50,9 @@ static int child_set_wait(unsigned wait_ms) {
 static int child_prepare(const ProcessSpec *spec, pid_t parent) {
         child_reset_signals();
         if (spec->is_helper) {
-                if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
+                if (!spec->is_on_terminal && setpgid(0, 0) < 0)
+                        return -errno;
+                if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
                         return -errno;
                 if (getppid() != parent)
                         return -ESRCH; /* died before the request was in effect */

@@ -15,7 +15,8 @@ typedef struct ProcessSpec {
         const char *socket;      /* for $DESKTRACE_SOCKET, or NULL */
         unsigned wait_ms;        /* for $DESKTRACE_WAIT, unless the user has set it; or 0 */
         int listen_fd;           /* passed as systemd passes one (LISTEN_FDS), or -1 */
-        bool is_helper; /* of ours: out of reach of the terminal's Ctrl-C, and ends with us */
+        bool is_helper;      /* of ours: out of reach of the terminal's Ctrl-C, and ends with us */
+        bool is_on_terminal; /* a helper that reads from the terminal, so it is not out of reach */
 } ProcessSpec;
 
 /* Returns the errno of starting the program itself, too: -ENOENT, -EACCES. */

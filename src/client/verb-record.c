@@ -10,6 +10,7 @@
 
 #include "client/inspect.h"
 #include "client/output-file.h"
+#include "client/polkit-agent.h"
 #include "client/record-request.h"
 #include "client/recording.h"
 #include "client/say.h"
@@ -49,10 +50,12 @@ typedef struct Run {
         OutputFile output;
         BusClient client;
         Standalone standalone;
+        pid_t agent; /* asks for a password, or 0 */
         RecordingResult result;
 } Run;
 
 static void run_deinit(Run *run) {
+        process_end(run->agent, POLKIT_AGENT_GRACE_MS);
         recording_result_deinit(&run->result);
         bus_client_deinit(&run->client);
         standalone_deinit(&run->standalone);
@@ -361,6 +364,14 @@ static ExitStatus finish(Run *run, ExitStatus status) {
         return status;
 }
 
+/* Polkit asks for a password only where the kernel is recorded. */
+static void start_agent(Run *run) {
+        g_auto(GStrv) probe_sources = record_request_probe_sources(&run->request);
+
+        if (probe_sources[0])
+                run->agent = polkit_agent_start(run->invocation);
+}
+
 static ExitStatus run_record(Run *run) {
         ExitStatus status = build_request(run);
 
@@ -370,6 +381,7 @@ static ExitStatus run_record(Run *run) {
                 status = open_service(run);
         if (status)
                 return status;
+        start_agent(run);
         return finish(run, record(run));
 }
 

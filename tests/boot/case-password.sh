@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# On a terminal without a desktop, polkit asks for an administrator's password through an agent that the command line
+# starts: kernel events without sudo.
+. ./lib.sh
+
+usermod -aG sudo alice
+echo 'alice:open sesame' | chpasswd
+# log_in PASSWORD COMMAND: in a session of its own, on a terminal. Polkit looks for agents of sessions only.
+log_in() { timeout 30 /usr/bin/python3 "$PWD/answer-prompt.py" assword: "$1" su --pty -l alice -c "$2"; }
+
+fails 'a wrong password is refused, and the action is named' 'org\.desktrace\.tracing1\.trace-system' \
+        log_in 'open barley' 'desktrace record -t 100ms -o no.pftrace sched/sched_switch'
+ok 'the right password lets record the kernel' \
+        log_in 'open sesame' 'desktrace record -t 1s -o yes.pftrace sched/sched_switch -- sleep 0.3'
+ok 'its events are in the trace' is_true /home/alice/yes.pftrace 'd["kernel_events_total"] > 10'
+ok 'no agent is left' within 10 sh -c '! pgrep pkttyagent'
+fails 'who does not want to be asked is not' 'polkit would have to ask' \
+        log_in 'open sesame' 'desktrace record --no-ask-password -t 100ms -o no.pftrace sched/sched_switch'
+ok 'own programs need no password' log_in 'not asked' 'desktrace record -p apps -t 100ms -o own.pftrace'
+finish
