@@ -94,15 +94,14 @@ static int append_source(sd_bus_message *reply, const InstanceInfo *info) {
 
 PROPERTY(get_sources) {
         BusSession *session = userdata;
+        InstanceCursor cursor = {};
+        InstanceInfo info;
         int r;
 
         r = sd_bus_message_open_container(reply, 'a', "(ssuus)");
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < session_n_instances(session->session); i++) {
-                InstanceInfo info;
-
-                session_instance(session->session, i, &info);
+        while (session_next_instance(session->session, &cursor, &info)) {
                 r = append_source(reply, &info);
                 if (r < 0)
                         return r;

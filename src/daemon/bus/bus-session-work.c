@@ -97,11 +97,10 @@ static uint64_t digest(uint64_t hash, const char *text) {
 
 static uint64_t session_sources_digest(const BusSession *session) {
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        InstanceCursor cursor = {};
+        InstanceInfo info;
 
-        for (size_t i = 0; i < session_n_instances(session->session); i++) {
-                InstanceInfo info;
-
-                session_instance(session->session, i, &info);
+        while (session_next_instance(session->session, &cursor, &info)) {
                 hash = digest(hash, info.source);
                 hash = digest(hash, info.producer);
                 hash = (hash ^ info.state) * UINT64_C(0x100000001b3);
@@ -207,25 +206,32 @@ static bool instance_has_failed(const InstanceInfo *info) {
         return info->why[0] && (info->state == INSTANCE_STOPPED || info->state == INSTANCE_MISSING);
 }
 
-/* Whether every instance of this one's data source has failed. */
-static bool session_source_has_failed(const Session *session, const InstanceInfo *failed) {
-        for (size_t i = 0; i < session_n_instances(session); i++) {
-                InstanceInfo info;
+/* Whether some instance of the data source has failed, which is told, and no other has not. */
+static bool source_has_failed(const Session *session, const char *source, InstanceInfo *ret) {
+        InstanceCursor cursor = {};
+        InstanceInfo info;
+        bool has_failed = false;
 
-                session_instance(session, i, &info);
-                if (streq(info.source, failed->source) && !instance_has_failed(&info))
+        while (session_next_instance(session, &cursor, &info)) {
+                if (!streq(info.source, source))
+                        continue;
+                if (!instance_has_failed(&info))
                         return false;
+                if (!has_failed)
+                        *ret = info;
+                has_failed = true;
         }
-        return true;
+        return has_failed;
 }
 
-/* A data source that nobody records, although somebody was asked to. */
+/* A data source that nobody records, although somebody was asked to. There may be many thousand instances, but each
+ * is of one of the config's few sources. */
 static bool session_find_failed(const Session *session, InstanceInfo *ret) {
-        for (size_t i = 0; i < session_n_instances(session); i++) {
-                session_instance(session, i, ret);
-                if (instance_has_failed(ret) && session_source_has_failed(session, ret))
+        const Config *config = session_config(session);
+
+        for (size_t i = 0; i < config->pb->n_data_sources; i++)
+                if (source_has_failed(session, config->pb->data_sources[i]->config->name, ret))
                         return true;
-        }
         return false;
 }
 

@@ -134,6 +134,17 @@ static void session_missing(const Session *session, size_t nth, InstanceInfo *re
         }
 }
 
+static void instance_info(const SourceInstance *instance, InstanceInfo *ret) {
+        *ret = (InstanceInfo){
+                .source = instance->source->pb->config->name,
+                .producer = instance->producer_name,
+                .identity = instance->identity,
+                .state = instance->state,
+                .why = instance->why,
+                .is_cut_short = instance->is_cut_short,
+        };
+}
+
 void session_instance(const Session *session, size_t i, InstanceInfo *ret) {
         const SourceInstance *instance;
 
@@ -144,12 +155,19 @@ void session_instance(const Session *session, size_t i, InstanceInfo *ret) {
         list_for_each (instance, &session->instances, session_link)
                 if (i-- == 0)
                         break;
-        *ret = (InstanceInfo){
-                .source = instance->source->pb->config->name,
-                .producer = instance->producer_name,
-                .identity = instance->identity,
-                .state = instance->state,
-                .why = instance->why,
-                .is_cut_short = instance->is_cut_short,
-        };
+        instance_info(instance, ret);
+}
+
+bool session_next_instance(const Session *session, InstanceCursor *cursor, InstanceInfo *ret) {
+        const size_t i = cursor->i++;
+
+        if (i < session->n_instances) {
+                cursor->at = cursor->at ? cursor->at->next : session->instances.next;
+                instance_info(list_entry(cursor->at, SourceInstance, session_link), ret);
+                return true;
+        }
+        if (i >= session_n_instances(session))
+                return false;
+        session_missing(session, i - session->n_instances, ret);
+        return true;
 }

@@ -19,6 +19,7 @@
 #include "core/service.h"
 #include "core/trace-buffer.h"
 #include "shared/bytes.h"
+#include "shared/list.h"
 
 typedef enum SessionState {
         SESSION_CONFIGURED, /* buffers exist, data sources are set up; deferred_start waits here */
@@ -134,6 +135,14 @@ typedef struct InstanceInfo {
 const char *instance_state_name(InstanceState state);
 size_t session_n_instances(const Session *session);
 void session_instance(const Session *session, size_t i, InstanceInfo *ret);
+
+/* All of them, in time that grows with their number only: begin with {}. Nothing may change in between. */
+typedef struct InstanceCursor {
+        size_t i;
+        const List *at;
+} InstanceCursor;
+
+bool session_next_instance(const Session *session, InstanceCursor *cursor, InstanceInfo *ret);
 
 typedef struct SessionTotals {
         uint64_t bytes_written;

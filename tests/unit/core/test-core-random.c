@@ -175,7 +175,9 @@ static void do_read(void) {
 
 static void do_look(void) {
         FakeConsumer *consumer = some_consumer();
+        InstanceCursor cursor = {};
         SessionTotals totals;
+        InstanceInfo next;
 
         if (!consumer)
                 return;
@@ -184,9 +186,12 @@ static void do_look(void) {
                 InstanceInfo info;
 
                 session_instance(consumer->session, i, &info);
+                ck_assert(session_next_instance(consumer->session, &cursor, &next));
+                ck_assert(next.source == info.source && next.why == info.why);
                 ck_assert_ptr_nonnull(instance_state_name(info.state));
                 ck_assert_ptr_nonnull(info.source);
         }
+        ck_assert(!session_next_instance(consumer->session, &cursor, &next));
 }
 
 static void do_wait(void) {

@@ -268,8 +268,10 @@ START_TEST(test_instances_of_a_session_are_limited) {
                                          .stop_source = ignore };
         static char config[32 << 10] = "buffers { size_kb: 256 } ";
         static Producer *producers[SESSION_INSTANCES_MAX / SESSION_SOURCES_MAX + 1];
+        InstanceCursor cursor = {};
         FakeConsumer *consumer;
         InstanceInfo info;
+        size_t n = 0;
 
         fixture_init(&f);
         for (unsigned i = 0; i < SESSION_SOURCES_MAX; i++)
@@ -291,6 +293,9 @@ START_TEST(test_instances_of_a_session_are_limited) {
         ck_assert_uint_eq(session_n_instances(consumer->session), SESSION_INSTANCES_MAX);
         session_instance(consumer->session, SESSION_INSTANCES_MAX - 1, &info);
         ck_assert_int_eq(info.state, INSTANCE_STARTING);
+        while (session_next_instance(consumer->session, &cursor, &info))
+                n++;
+        ck_assert_uint_eq(n, SESSION_INSTANCES_MAX);
         for (size_t i = 0; i < ARRAY_SIZE(producers); i++)
                 producer_free(producers[i]);
         fixture_deinit(&f);
