@@ -17,6 +17,7 @@ enum {
 
 /* Kernel threads have no memory to poll, and are passed over; but a pid may come to be somebody else's. */
 #define KTHREAD_RECHECK_POLLS 16
+#define SCAN_GAP_NS           (2500 * PROBE_NS_PER_MS)
 
 #define PID_NAMESPACE_FIRST 0xeffffffcu /* the kernel's PROC_PID_INIT_INO */
 
@@ -32,6 +33,7 @@ typedef struct ProcessStats {
         uint64_t n_cache_polls;  /* after so many polls all counters are written again; 0: never */
         bool scan_all, smaps, runtime;
         bool scan_is_due;
+        uint64_t next_scan_ns; /* not before, for a ring that forgets */
         bool recording; /* from the first poll until stop: only then packets may be written */
         uint32_t n_polls;
         uint64_t ns_per_tick;
@@ -146,6 +148,7 @@ static void scan_all(ProcessStats *stats, uint64_t now_ns) {
                 process_tree_add_with_threads(&stats->tree, pid);
         proc_walk_end(&walk);
         process_tree_end(&stats->tree);
+        stats->next_scan_ns = now_ns + SCAN_GAP_NS;
 }
 
 /* What there is to know about the memory of a process; false when it is gone. */
@@ -283,15 +286,17 @@ static void process_stats_stop(void *userdata, uint64_t now_ns) {
         stats->recording = false;
 }
 
-/* All is forgotten, and written again: the tree at the next poll, threads when they are met again. */
+/* All is forgotten, and written again: threads when they are met again, the whole tree only if that is not what
+ * turned the ring. */
 static void process_stats_clear(void *userdata) {
         ProcessStats *stats = userdata;
+        uint64_t now_ns = probe_now_ns();
 
         task_table_clear(&stats->tasks);
         pid_set_clear(&stats->link->pids);
         stats->tree.says_cleared = true;
-        if (stats->recording && stats->scan_all)
-                scan_all(stats, probe_now_ns());
+        if (stats->recording && stats->scan_all && now_ns >= stats->next_scan_ns)
+                scan_all(stats, now_ns);
 }
 
 const ProbeOps process_stats_probe_ops = {

@@ -344,6 +344,22 @@ START_TEST(test_only_counters_that_changed_are_written) {
 }
 END_TEST
 
+START_TEST(test_a_ring_that_turns_fast_is_not_filled_with_the_tree) {
+        size_t n;
+        Live live;
+
+        live_init(&live, 0);
+        process_stats_probe_ops.poll(live.probe, 1000 * PROBE_NS_PER_MS); /* long ago */
+        n = live.list.n;
+        process_stats_probe_ops.clear_incremental_state(live.probe);
+        ck_assert_uint_gt(live.list.n, n);
+        n = live.list.n;
+        process_stats_probe_ops.clear_incremental_state(live.probe);
+        ck_assert_uint_eq(live.list.n, n);
+        live_deinit(&live);
+}
+END_TEST
+
 START_TEST(test_threads_that_ftrace_met_are_looked_up) {
         pid_t pid = 0;
         size_t n, n_before;
@@ -398,4 +414,5 @@ TEST_MAIN("process-tree",
           test_a_pid_that_comes_back_is_somebody_else,
           test_tasks_are_found_after_many_and_pruned_with_their_process,
           test_only_counters_that_changed_are_written,
+          test_a_ring_that_turns_fast_is_not_filled_with_the_tree,
           test_threads_that_ftrace_met_are_looked_up)
