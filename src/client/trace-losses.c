@@ -160,7 +160,8 @@ static void losses_of_file(TraceSummary *summary) {
         add_loss(summary,
                  "packets_after_loss",
                  N_("places where packets of a writer are missing"),
-                 summary->n_packets_after_loss);
+                 summary->n_packets_after_loss +
+                         (summary->streams_to_file ? summary->n_packets_after_overwrite : 0));
 }
 
 static void losses_of_kernel(TraceSummary *summary) {

@@ -26,7 +26,9 @@ enum {
 };
 
 #define SEQUENCE_FLAG_CLEARED 1
-#define CLOCK_BOOTTIME_ID     6
+#define LOSS_IS_ONLY_A_RINGS \
+        (1 | 64) /* previous_packet_dropped: something, namely what was overwritten */
+#define CLOCK_BOOTTIME_ID 6
 
 typedef struct PacketKind {
         uint32_t number;
@@ -261,8 +263,12 @@ static void sequence_take_envelope(Packet *packet, const Envelope *envelope) {
         Sequence *sequence = packet->sequence;
 
         if (envelope->loss) {
-                packet->summary->n_packets_after_loss++;
-                sequence->producer->n_losses++;
+                if (envelope->loss == LOSS_IS_ONLY_A_RINGS) {
+                        packet->summary->n_packets_after_overwrite++;
+                } else {
+                        packet->summary->n_packets_after_loss++;
+                        sequence->producer->n_losses++;
+                }
                 sequence_clear(sequence); /* the names that follow may have been in what is lost */
         }
         if (envelope->is_cleared)

@@ -168,7 +168,8 @@ typedef struct TraceSummary {
         TraceKernelStats *kernel_stats[TRACE_CPUS_MAX];
         uint8_t kernel_stats_phases; /* bit 0: start seen, bit 1: end seen */
         uint64_t n_kernel_bundles_lost;
-        uint64_t n_packets_after_loss; /* previous_packet_dropped */
+        uint64_t n_packets_after_loss;      /* previous_packet_dropped */
+        uint64_t n_packets_after_overwrite; /* likewise, but only for what a ring forgot */
         uint64_t n_compressed;
         bool streams_to_file;
 

@@ -90,6 +90,10 @@ ok "and nothing is recorded" test ! -e none.pftrace
 exits 0 "a ring is written at the end" 'No losses' record -p apps --ring -o ring.pftrace -- \
         "$EXAMPLE" --seconds 1 --quiet
 ok "and has the program's slices" holds ring.pftrace 'any(s["name"] == "frame" for s in t["slices"])'
+exits 0 "what a ring forgets is no loss" 'No losses' record 'cat:*' --ring -b 256K \
+        -o small.pftrace -- "$EXAMPLE" --seconds 4 --quiet
+ok "and all threads still have names" holds small.pftrace \
+        '{"worker 1", "worker 2", "worker 3"} <= {x["name"] for x in t["threads"] if x["slices"] > 0}'
 exits 0 "only events may be asked for" 'Recorded' record cat:mandelbrot.frames -o cat.pftrace -- \
         "$EXAMPLE" --seconds 0.5 --quiet
 ok "and no others are recorded" holds cat.pftrace '{s["category"] for s in t["slices"]} == {"mandelbrot.frames"}'

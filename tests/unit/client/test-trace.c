@@ -180,6 +180,7 @@ START_TEST(test_a_ring_that_overwrote_has_lost_nothing_unless_it_was_streamed) {
         WireWriter *w;
         size_t config;
 
+        trace_track_event(builder, 3, 4000, 1, PACKET_LOSS_PRESENT | PACKET_LOSS_OVERWRITE);
         trace_stats(builder, 3, 11);
         ring = trace_summary_of(builder, SIZE_MAX);
         ck_assert_int_eq(ring->verdict, TRACE_VERDICT_NONE);
@@ -192,6 +193,7 @@ START_TEST(test_a_ring_that_overwrote_has_lost_nothing_unless_it_was_streamed) {
         trace_packet_end(builder, 1, 0, 0);
         streamed = trace_summary_of(builder, SIZE_MAX);
         ck_assert(has_loss(streamed, "chunks_overwritten", 11));
+        ck_assert(has_loss(streamed, "packets_after_loss", 1));
 }
 END_TEST
 

@@ -15,7 +15,8 @@
 #include "test.h"
 #include "wire/wire-writer.h"
 
-#define PACKET_LOSS_PRESENT 1
+#define PACKET_LOSS_PRESENT   1
+#define PACKET_LOSS_OVERWRITE 64
 
 typedef struct TraceBuilder {
         uint8_t memory[1u << 20];
