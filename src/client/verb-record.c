@@ -251,7 +251,7 @@ static ExitStatus report_file(const Run *run) {
 /* A pipe cannot be read again: what the service counted has to do. */
 static ExitStatus report_stream(const Run *run) {
         const SessionInfo *info = &run->result.info;
-        uint64_t n_lost = info->n_packets_lost + (run->request.is_ring ? 0 : info->n_chunks_lost);
+        uint64_t n_lost = info->n_packets_lost + info->n_chunks_lost;
         char size[TEXT_SIZE_BYTES];
 
         if (!run->invocation->is_quiet) {

@@ -127,6 +127,8 @@ void session_tick(Session *session, uint64_t now);
 uint64_t session_next_deadline(const Session *session);
 bool session_is_running(const Session *session); /* sources that appear are started at once */
 bool session_is_open(const Session *session);    /* sources that appear can join */
+bool session_streams(
+        const Session *session); /* what is recorded goes to the output all the while */
 void session_drain(Session *session);
 /* Something was put into it. */
 void session_buffer_written(const SessionBuffer *buffer);

@@ -78,7 +78,7 @@ static uint64_t session_producers_dropped(const Session *session) {
         return n;
 }
 
-/* Overwritten chunks are a ring's way, but whoever looks for something old wants to know. */
+/* Overwriting is a ring's way, and no loss unless it was to be written out before. */
 void session_totals(const Session *session, SessionTotals *ret) {
         *ret = (SessionTotals){
                 .bytes_output = session->reader.n_bytes,
@@ -88,8 +88,9 @@ void session_totals(const Session *session, SessionTotals *ret) {
                 const TraceBufferStats *stats = trace_buffer_stats(session->buffers[i].buffer);
 
                 ret->bytes_written += stats->bytes_written;
-                ret->chunks_lost +=
-                        stats->chunks_overwritten + stats->chunks_discarded + stats->abi_violations;
+                ret->chunks_lost += stats->chunks_discarded + stats->abi_violations;
+                if (session_streams(session))
+                        ret->chunks_lost += stats->chunks_overwritten;
         }
 }
 

@@ -85,7 +85,7 @@ static uint64_t session_write_period_ns(const Session *session) {
         return config_period_ns(session->config->pb->file_write_period_ms, SESSION_WRITE_PERIOD_NS);
 }
 
-static bool session_streams(const Session *session) {
+bool session_streams(const Session *session) {
         return session->options.has_output && session->config->pb->write_into_file;
 }
 

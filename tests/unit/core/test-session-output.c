@@ -133,6 +133,27 @@ START_TEST(test_streams_have_markers_to_find_the_way_back) {
 }
 END_TEST
 
+START_TEST(test_what_a_ring_forgets_before_it_is_written_out_is_lost) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+        SessionTotals totals;
+
+        consumer =
+                start_streaming(CONFIG_ONE("track_event") "write_into_file: true", &app, &writer);
+        for (int i = 0; i < 1000; i++) {
+                fake_write(writer, long_text('x'));
+                fake_ring(app);
+        }
+        session_totals(consumer->session, &totals);
+        ck_assert_uint_gt(totals.chunks_lost, 0);
+        ck_assert_uint_eq(totals.chunks_lost,
+                          session_buffer_stats(consumer->session, 0)->chunks_overwritten);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_file_ends_before_it_gets_too_large) {
         FakeProducer *app;
         FakeConsumer *consumer;
@@ -169,4 +190,5 @@ TEST_MAIN("session-output",
           test_other_flushes_do_not_make_output_due,
           test_output_that_does_not_stream_is_due_once,
           test_streams_have_markers_to_find_the_way_back,
+          test_what_a_ring_forgets_before_it_is_written_out_is_lost,
           test_file_ends_before_it_gets_too_large)
