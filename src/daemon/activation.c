@@ -43,7 +43,9 @@ static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *error
                 return 0;
         }
         activation->slot = sd_bus_slot_unref(activation->slot);
-        activation->error = strdup(sd_bus_message_get_error(reply)->message);
+        /* The text is optional. */
+        activation->error = strdup(sd_bus_message_get_error(reply)->message
+                                           ?: sd_bus_message_get_error(reply)->name);
         if (!activation->error)
                 activation_free(activation); /* the core's deadline ends the wait */
         return 0;

@@ -112,7 +112,8 @@ static int on_call_reply(sd_bus_message *reply, void *userdata, sd_bus_error *er
         }
         producer_call_free(call);
         if (failure)
-                call_kinds[kind].failed(producer, id, failure->message, bus_now(bus));
+                call_kinds[kind].failed(
+                        producer, id, failure->message ?: failure->name, bus_now(bus));
         else
                 call_kinds[kind].done(producer, id, bus_now(bus));
         bus_send_calls(bus);

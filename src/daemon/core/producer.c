@@ -306,7 +306,7 @@ void producer_source_failed(Producer *producer, uint64_t instance, const char *w
         now = service_note_now(producer->service, now);
         if (!found)
                 return;
-        instance_stopped(found, why);
+        instance_stopped(found, why && why[0] ? why : "its producer gave no reason");
         session_progress(found->session, now);
 }
 

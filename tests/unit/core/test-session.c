@@ -82,6 +82,29 @@ START_TEST(test_start_goes_on_without_a_silent_producer) {
 }
 END_TEST
 
+START_TEST(test_source_that_fails_without_a_word_has_failed_all_the_same) {
+        const char *const silences[] = { NULL, "" };
+        FakeConsumer *consumer;
+        InstanceInfo info;
+
+        fixture_init(&f);
+        for (size_t i = 0; i < ARRAY_SIZE(silences); i++) {
+                FakeProducer *app = fixture_connect_producer(&f, 1000, "app", "track_event");
+
+                app->acks_start = false;
+                consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+                producer_source_failed(
+                        app->producer, fake_instance(app, "track_event")->id, silences[i], f.now);
+                session_instance(consumer->session, 0, &info);
+                ck_assert_int_eq(info.state, INSTANCE_STOPPED);
+                ck_assert_str_ne(info.why, "");
+                fixture_free_session(consumer);
+                fixture_disconnect_producer(app);
+        }
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_failed_source_says_why_and_holds_nobody) {
         FakeProducer *app;
         FakeConsumer *consumer;
@@ -424,6 +447,7 @@ TEST_MAIN("session",
           test_session_records_from_start_to_stop,
           test_start_waits_for_acknowledgements,
           test_start_goes_on_without_a_silent_producer,
+          test_source_that_fails_without_a_word_has_failed_all_the_same,
           test_failed_source_says_why_and_holds_nobody,
           test_deferred_session_sets_up_but_starts_when_told,
           test_session_that_never_started_can_be_stopped,
