@@ -5,6 +5,7 @@
 #include "bus/bus-access.h"
 #include "bus/bus-error.h"
 #include "bus/bus-manager.h"
+#include "bus/bus-property.h"
 #include "bus/bus-register.h"
 #include "bus/bus-session.h"
 #include "bus/bus-sources.h"
@@ -116,37 +117,19 @@ static int method_get_session(sd_bus_message *message, void *userdata, sd_bus_er
         return sd_bus_reply_method_return(message, "o", session->path);
 }
 
-static int get_version(sd_bus *connection,
-                       const char *path,
-                       const char *interface,
-                       const char *property,
-                       sd_bus_message *reply,
-                       void *userdata,
-                       sd_bus_error *error) {
+PROPERTY(get_version) {
         Bus *bus = userdata;
 
         return sd_bus_message_append(reply, "s", bus->info->version);
 }
 
-static int get_n_sessions(sd_bus *connection,
-                          const char *path,
-                          const char *interface,
-                          const char *property,
-                          sd_bus_message *reply,
-                          void *userdata,
-                          sd_bus_error *error) {
+PROPERTY(get_n_sessions) {
         Bus *bus = userdata;
 
         return sd_bus_message_append(reply, "u", (uint32_t)service_n_sessions(bus->service));
 }
 
-static int get_n_producers(sd_bus *connection,
-                           const char *path,
-                           const char *interface,
-                           const char *property,
-                           sd_bus_message *reply,
-                           void *userdata,
-                           sd_bus_error *error) {
+PROPERTY(get_n_producers) {
         Bus *bus = userdata;
 
         return sd_bus_message_append(reply, "u", (uint32_t)service_n_producers(bus->service));

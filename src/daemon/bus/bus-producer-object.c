@@ -8,50 +8,27 @@
 
 #include "bus/bus-emit.h"
 #include "bus/bus-producer.h"
+#include "bus/bus-property.h"
 
-static int get_name(sd_bus *connection,
-                    const char *path,
-                    const char *interface,
-                    const char *property,
-                    sd_bus_message *reply,
-                    void *userdata,
-                    sd_bus_error *error) {
+PROPERTY(get_name) {
         BusProducer *producer = userdata;
 
         return sd_bus_message_append(reply, "s", producer_name(producer->producer));
 }
 
-static int get_uid(sd_bus *connection,
-                   const char *path,
-                   const char *interface,
-                   const char *property,
-                   sd_bus_message *reply,
-                   void *userdata,
-                   sd_bus_error *error) {
+PROPERTY(get_uid) {
         BusProducer *producer = userdata;
 
         return sd_bus_message_append(reply, "u", (uint32_t)producer->client->identity.uid);
 }
 
-static int get_pid(sd_bus *connection,
-                   const char *path,
-                   const char *interface,
-                   const char *property,
-                   sd_bus_message *reply,
-                   void *userdata,
-                   sd_bus_error *error) {
+PROPERTY(get_pid) {
         BusProducer *producer = userdata;
 
         return sd_bus_message_append(reply, "u", (uint32_t)producer->client->identity.pid);
 }
 
-static int get_sources(sd_bus *connection,
-                       const char *path,
-                       const char *interface,
-                       const char *property,
-                       sd_bus_message *reply,
-                       void *userdata,
-                       sd_bus_error *error) {
+PROPERTY(get_sources) {
         BusProducer *producer = userdata;
         int r;
 
@@ -66,13 +43,7 @@ static int get_sources(sd_bus *connection,
         return sd_bus_message_close_container(reply);
 }
 
-static int get_shared_memory(sd_bus *connection,
-                             const char *path,
-                             const char *interface,
-                             const char *property,
-                             sd_bus_message *reply,
-                             void *userdata,
-                             sd_bus_error *error) {
+PROPERTY(get_shared_memory) {
         BusProducer *producer = userdata;
 
         return sd_bus_message_append(reply, "t", (uint64_t)producer->n_memory);

@@ -10,17 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bus/bus-property.h"
 #include "bus/bus-session.h"
 #include "shared/fd.h"
-
-#define PROPERTY(name)                         \
-        static int name(sd_bus *connection,    \
-                        const char *path,      \
-                        const char *interface, \
-                        const char *property,  \
-                        sd_bus_message *reply, \
-                        void *userdata,        \
-                        sd_bus_error *error)
 
 PROPERTY(get_id) {
         BusSession *session = userdata;
