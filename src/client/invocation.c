@@ -37,16 +37,19 @@ void invocation_deinit(Invocation *invocation) {
         g_clear_pointer(&invocation->arguments, g_strfreev);
 }
 
-ExitStatus
-usage_unknown(const char *what, const char *name, const char *const known[], size_t n_known) {
-        const char *nearest = text_nearest(name, known, n_known);
+ExitStatus usage_meant(const char *what, const char *name, const char *meant) {
         g_autofree char *clean = say_clean(name, strlen(name));
 
-        if (nearest)
-                say_error(_("unknown %s '%s'. Did you mean '%s'?"), what, clean, nearest);
+        if (meant)
+                say_error(_("unknown %s '%s'. Did you mean '%s'?"), what, clean, meant);
         else
                 say_error(_("unknown %s '%s'"), what, clean);
         return STATUS_USAGE;
+}
+
+ExitStatus
+usage_unknown(const char *what, const char *name, const char *const known[], size_t n_known) {
+        return usage_meant(what, name, text_nearest(name, known, n_known));
 }
 
 static void collect_options(GPtrArray *known, const GOptionEntry *entries) {

@@ -68,3 +68,6 @@ ExitStatus invocation_expect(const Invocation *invocation, size_t n_min, size_t 
 /* "Unknown verb 'x'. Did you mean 'y'?"; `what` is translated. Always STATUS_USAGE. */
 ExitStatus
 usage_unknown(const char *what, const char *name, const char *const known[], size_t n_known);
+
+/* Likewise, when it is known what was meant; NULL: it is not. */
+ExitStatus usage_meant(const char *what, const char *name, const char *meant);

@@ -215,6 +215,54 @@ static bool is_preset(const char *name) {
         return found;
 }
 
+/* Of the machine and of libdesktrace: there, whether their producers run or not. */
+static const char *const known_sources[] = {
+        "linux.ftrace",
+        "linux.process_stats",
+        "linux.sys_stats",
+        TRACK_EVENT_SOURCE,
+};
+
+/* Any name may be a program's. But one that is nearly one of ours is a slip, and would silently record nothing; what
+ * begins as ours do is left to the probes, which know all of theirs. */
+static ExitStatus check_source(const char *name) {
+        for (size_t i = 0; i < ARRAY_SIZE(known_sources); i++) {
+                const char *known = known_sources[i];
+
+                if (streq(known, name))
+                        return STATUS_OK;
+                if (g_str_has_prefix(known, PROBE_PREFIX) &&
+                    streq(known + strlen(PROBE_PREFIX), name))
+                        return usage_meant(_("data source"), name, known);
+        }
+        if (g_str_has_prefix(name, PROBE_PREFIX) ||
+            !text_nearest(name, known_sources, ARRAY_SIZE(known_sources)))
+                return STATUS_OK;
+        return usage_unknown(_("data source"), name, known_sources, ARRAY_SIZE(known_sources));
+}
+
+ExitStatus record_request_check_sources(const RecordRequest *request) {
+        ExitStatus status = STATUS_OK;
+
+        for (size_t i = 0; !status && request->config && i < request->config->pb->n_data_sources;
+             i++) {
+                const Perfetto__Protos__DataSourceConfig *source =
+                        request->config->pb->data_sources[i]->config;
+
+                if (source && source->name)
+                        status = check_source(source->name);
+        }
+        return status;
+}
+
+static ExitStatus add_source(RecordRequest *request, const char *name) {
+        ExitStatus status = check_source(name);
+
+        if (!status)
+                g_ptr_array_add(request->sources, g_strdup(name));
+        return status;
+}
+
 ExitStatus record_request_add_event(RecordRequest *request, const char *event) {
         if (!g_utf8_validate(event, -1, NULL) || !*event) {
                 say_error(_("an event's name is not empty, and UTF-8 text"));
@@ -240,8 +288,7 @@ ExitStatus record_request_add_event(RecordRequest *request, const char *event) {
                 say_error(_("'%s' is a preset: use -p %s"), event, event);
                 return STATUS_USAGE;
         }
-        g_ptr_array_add(request->sources, g_strdup(event));
-        return STATUS_OK;
+        return add_source(request, event);
 }
 
 /*
@@ -262,7 +309,13 @@ ExitStatus record_request_set_duration(RecordRequest *request, const char *text)
 ExitStatus record_request_set_buffer(RecordRequest *request, const char *text) {
         uint64_t n_bytes;
 
-        if (text_parse_size(&n_bytes, text) < 0 || n_bytes < 4096 || n_bytes / 1024 > UINT32_MAX) {
+        int r = text_parse_size(&n_bytes, text);
+
+        if (r == -ERANGE || (r == 0 && n_bytes / 1024 > UINT32_MAX)) {
+                say_error(_("a buffer of %s is larger than any can be: try 64M"), text);
+                return STATUS_USAGE;
+        }
+        if (r < 0 || n_bytes < 4096) {
                 say_error(_("'%s' is no size of a buffer: try 64M"), text);
                 return STATUS_USAGE;
         }

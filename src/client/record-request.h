@@ -37,6 +37,9 @@ ExitStatus record_request_add_event(RecordRequest *request, const char *event);
 ExitStatus record_request_set_duration(RecordRequest *request, const char *text);
 ExitStatus record_request_set_buffer(RecordRequest *request, const char *text);
 
+/* Whether a config's data sources are misspelt; the service sees to it where it knows the probes'. */
+ExitStatus record_request_check_sources(const RecordRequest *request);
+
 /* Whether events of programs are wanted, those of track-event.h. */
 bool record_request_wants_track_events(const RecordRequest *request);
 

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
 
+#include "client/bus-watch.h"
 #include "client/process.h"
 #include "client/progress.h"
 #include "client/recording.h"
@@ -46,7 +47,8 @@ typedef struct Recording {
         sd_event_source *command_source, *progress_source;
         sd_bus_slot *call; /* the one that takes us on */
         sd_bus_slot *progress_call;
-        sd_bus_slot *stopped_match, *disconnected_match;
+        sd_bus_slot *stopped_match;
+        BusWatch watch;
         pid_t command;
         uint64_t started_usec;
         Progress progress;
@@ -65,7 +67,7 @@ static void recording_deinit(Recording *recording) {
         sd_bus_slot_unref(recording->call);
         sd_bus_slot_unref(recording->progress_call);
         sd_bus_slot_unref(recording->stopped_match);
-        sd_bus_slot_unref(recording->disconnected_match);
+        bus_watch_deinit(&recording->watch);
         sd_event_source_disable_unref(recording->command_source);
         sd_event_source_disable_unref(recording->progress_source);
         process_end(recording->command, COMMAND_GRACE_MS);
@@ -209,8 +211,11 @@ static int on_stopped_signal(sd_bus_message *message, void *userdata, sd_bus_err
         return recording->state == RECORDING_RUNNING ? recording_ended(recording) : 0;
 }
 
-static int on_disconnected(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
-        return recording_fail_errno(userdata, -ECONNRESET);
+/* While it starts, the call's own error says more. */
+static int on_service_gone(void *userdata) {
+        Recording *recording = userdata;
+
+        return recording->result->is_started ? recording_fail_errno(recording, -ECONNRESET) : 0;
 }
 
 static int on_command_ended(sd_event_source *source, const siginfo_t *info, void *userdata) {
@@ -351,14 +356,7 @@ static int recording_watch_bus(Recording *recording) {
                                 recording);
         if (r < 0)
                 return r;
-        return sd_bus_match_signal(client->bus,
-                                   &recording->disconnected_match,
-                                   NULL,
-                                   "/org/freedesktop/DBus/Local",
-                                   "org.freedesktop.DBus.Local",
-                                   "Disconnected",
-                                   on_disconnected,
-                                   recording);
+        return bus_watch_start(&recording->watch, client, on_service_gone, recording);
 }
 
 static int recording_prepare(Recording *recording) {

@@ -141,8 +141,10 @@ static ExitStatus check_may_probe(char *const *sources) {
 
 static ExitStatus open_standalone(Run *run) {
         g_auto(GStrv) sources = record_request_probe_sources(&run->request);
-        ExitStatus status = check_may_probe(sources);
+        ExitStatus status = record_request_check_sources(&run->request);
 
+        if (!status)
+                status = check_may_probe(sources);
         if (!status)
                 status = standalone_start(&run->standalone, &run->client);
         if (!status && sources[0])
@@ -344,6 +346,14 @@ static ExitStatus report_detached(const Run *run) {
         return STATUS_OK;
 }
 
+/* A ring is in the service's memory until it is read. */
+static bool ring_is_lost(const Run *run, ExitStatus status) {
+        struct stat st;
+
+        return status && run->request.is_ring && fstat(run->output.fd, &st) == 0 &&
+               S_ISREG(st.st_mode) && st.st_size == 0;
+}
+
 static ExitStatus finish(Run *run, ExitStatus status) {
         ExitStatus report_status;
 
@@ -354,6 +364,10 @@ static ExitStatus finish(Run *run, ExitStatus status) {
         }
         if (arg_detach)
                 return report_detached(run);
+        if (ring_is_lost(run, status)) {
+                say_hint(_("What was recorded was in its memory only; no file is written."));
+                return status;
+        }
         report_status = output_file_keep(&run->output);
         if (!report_status)
                 report_status = report(run);

@@ -44,3 +44,8 @@ is_json() {
 nothing_is_left_in() {
         [ -z "$(ls -A "$1")" ]
 }
+
+# nothing_is_there PATTERN: no file here matches it
+nothing_is_there() {
+        ! compgen -G "$1"
+}

@@ -28,6 +28,13 @@ exits 2 "a preset as an event is told" 'use -p scheduling' record scheduling
 exits 2 "so is an event as others write it" "'sched:sched_switch'.*'sched/sched_switch'" record sched:sched_switch
 exits 2 "a duration must be one" "'5parsecs' is no duration" record -t 5parsecs
 exits 2 "a size must be one" "'1' is no size" record -b 1
+exits 2 "one that no buffer can have is told" '64T is larger' record -b 64T
+exits 2 "a misspelt data source is named with the nearest one" "unknown data source 'linx.ftrace'.*'linux.ftrace'" \
+        record linx.ftrace
+exits 2 "so is one without its prefix" "unknown data source 'sys_stats'.*'linux.sys_stats'" record sys_stats
+printf 'buffers { size_kb: 64 } data_sources { config { name: "track_evnt" } }\n' >misspelt.pbtxt
+exits 2 "so is one in a config" "unknown data source 'track_evnt'.*'track_event'" record -c misspelt.pbtxt
+ok "and nothing is recorded" nothing_is_there '*.pftrace'
 exits 2 "a config and a preset exclude each other" 'exclude each other' record -c a -p b
 exits 2 "buses exclude each other" 'exclude each other' "$DESKTRACE" record --user --standalone
 exits 2 "two dashes need a command" 'no command' record -p apps --
@@ -48,7 +55,7 @@ exits 1 "what is not there is told" 'No such file' "$DESKTRACE" inspect /nowhere
 exits 0 "the overview has the exit statuses" 'data was lost' "$DESKTRACE" --help
 exits 0 "each verb has help" '--standalone' "$DESKTRACE" record --help
 exits 0 "the version is told" '^desktrace [0-9]' "$DESKTRACE" --version
-rm existing garbage bad.pbtxt
+rm existing garbage bad.pbtxt misspelt.pbtxt
 
 # ------------------------------------------------------------------------------------------------------------------
 # Recording

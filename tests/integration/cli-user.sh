@@ -70,6 +70,31 @@ producer prim org.example.prim refuse
 exits 1 "a source that refuses is told, with its reason" 'org.example.prim did not record:.*the test wants it so' \
         desktrace record --user -t 300ms org.example.prim -o refused.pftrace
 
+# The service dies: on a bus, our connection does not.
+killed_service() {
+        local client status=0
+        timeout 20 "$DESKTRACE" record --user org.example.demo "$@" &
+        client=$!
+        eventually session_runs
+        sleep 1.5
+        kill -KILL "$daemon"
+        wait "$client" || status=$?
+        return "$status"
+}
+session_runs() {
+        "$DESKTRACE" list sessions --user --no-legend | grep -q ' started '
+}
+exits 8 "a service that dies under a ring is told, and that nothing is left" 'no file is written' \
+        killed_service --ring -o dead-ring.pftrace
+service "$DESKTRACED" --user
+eventually has_producer demo
+ok "so there is no file" test ! -e dead-ring.pftrace
+exits 8 "a service that dies under a recording is told" 'closed the connection' killed_service -o dead.pftrace
+service "$DESKTRACED" --user
+eventually has_producer demo
+ok "what it had written is kept" counts 'demo-[0-9]+\.' dead.pftrace 10
+ok "without being called whole" holds dead.pftrace 't["losses"]["verdict"] == "unknown"'
+
 exits 0 "a session that another client stops is reported" 'Recorded' bash -c '
         (sleep 0.7; "$0" stop --user mine) &
         "$0" record --user -n mine org.example.demo -o stopped.pftrace' "$DESKTRACE"

@@ -45,6 +45,8 @@ fails "a file to write, but no file" 'BadConfig: .*write_into_file' \
 fails "a session of nothing is refused" 'BadConfig' start_error "{'name': <'empty'>}"
 fails "a buffer that is too large is a limit" 'LimitExceeded|BadConfig' \
         start_error "{'sources': <['org.example.app']>, 'buffer-size-kb': <uint32 4294967295>}"
+fails "a buffer of nothing is refused" 'BadConfig: option "buffer-size-kb" is 0' \
+        start_error "{'sources': <['org.example.app']>, 'buffer-size-kb': <uint32 0>}"
 fails "a source that is nearly a known one is not accepted" 'NoSuchSource: .*org.example.app' \
         start_error "{'sources': <['org.example.ap']>}"
 producer sulky org.example.sulky refuse

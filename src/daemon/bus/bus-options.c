@@ -178,6 +178,17 @@ option_read_value(StartOptions *options, const OptionField *field, sd_bus_messag
         return read_bytes(message, options);
 }
 
+/* 0 would be taken for "not given", and the default be a surprise. */
+static int
+option_check_value(const StartOptions *options, const OptionField *field, sd_bus_error *error) {
+        if (field->offset == offsetof(StartOptions, buffer_size_kb) && options->buffer_size_kb == 0)
+                return bus_error_set(error,
+                                     BUS_ERROR_BAD_CONFIG,
+                                     "option \"%s\" is 0; leave it out for the default",
+                                     field->name);
+        return 0;
+}
+
 static int option_read(StartOptions *options, sd_bus_message *message, sd_bus_error *error) {
         const char *name;
         size_t i = 0;
@@ -197,6 +208,9 @@ static int option_read(StartOptions *options, sd_bus_message *message, sd_bus_er
         if (r < 0)
                 return r;
         r = option_read_value(options, &option_fields[i], message);
+        if (r < 0)
+                return r;
+        r = option_check_value(options, &option_fields[i], error);
         if (r < 0)
                 return r;
         return sd_bus_message_exit_container(message);

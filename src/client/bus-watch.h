@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Bus watch: is the service still there?
+ *
+ * On a socket of its own the connection ends with the service. On a message bus it does not, and a client that only
+ * waits for signals would wait for ever; there the bus tells when the name has lost its owner.
+ */
+
+#include <systemd/sd-bus.h>
+
+#include "client/bus-client.h"
+
+typedef struct BusWatch {
+        int (*on_gone)(void *userdata);
+        void *userdata;
+        sd_bus_slot *disconnected_match, *owner_match;
+        bool is_told;
+} BusWatch;
+
+/* Calls on_gone() once, from the loop that the bus is attached to; what it returns is the handler's result. The watch
+ * must stay where it is. 0 or an errno. */
+int bus_watch_start(BusWatch *watch,
+                    const BusClient *client,
+                    int (*on_gone)(void *userdata),
+                    void *userdata);
+void bus_watch_deinit(BusWatch *watch);
