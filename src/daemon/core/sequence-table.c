@@ -16,15 +16,6 @@ void sequence_table_init(SequenceTable *table) {
         list_init(&table->idle);
 }
 
-static Sequence *sequence_free(Sequence *sequence) {
-        if (!sequence)
-                return NULL;
-        list_unlink(&sequence->idle_link);
-        free(sequence->records);
-        free(sequence);
-        return NULL;
-}
-
 void sequence_table_deinit(SequenceTable *table) {
         for (size_t i = 0; i < table->n_allocated; i++)
                 sequence_free(table->sequences[i]);
@@ -149,6 +140,30 @@ void sequence_table_set_idle(SequenceTable *table, Sequence *sequence) {
         table->n_idle++;
 }
 
+int sequence_table_copy(SequenceTable *ret, const SequenceTable *table) {
+        const Sequence *idle;
+        int r;
+
+        sequence_table_init(ret);
+        ret->sequences = calloc(table->n_allocated, sizeof(*ret->sequences));
+        if (!ret->sequences)
+                return table->n_allocated == 0 ? 0 : -ENOMEM;
+        ret->n_allocated = table->n_allocated;
+        for (size_t i = 0; i < table->n_allocated; i++) {
+                if (!table->sequences[i])
+                        continue;
+                r = sequence_copy(&ret->sequences[i], table->sequences[i]);
+                if (r < 0)
+                        return r;
+                ret->n_sequences++;
+        }
+        list_for_each (idle, &table->idle, idle_link)
+                sequence_table_set_idle(
+                        ret,
+                        sequence_table_find(ret, idle->origin.producer_id, idle->origin.writer_id));
+        return 0;
+}
+
 void sequence_table_collect(SequenceTable *table) {
         while (table->n_idle > TRACE_BUFFER_IDLE_SEQUENCES_MAX)
                 sequence_table_remove(table, list_first(&table->idle, Sequence, idle_link));
@@ -163,4 +178,16 @@ void sequence_table_producer_gone(SequenceTable *table, uint64_t producer_id) {
         list_for_each (sequence, &table->idle, idle_link)
                 if (sequence->is_gone)
                         sequence_table_remove(table, sequence);
+}
+
+void sequence_table_all_gone(SequenceTable *table) {
+        for (size_t i = 0; i < table->n_allocated; i++)
+                if (table->sequences[i])
+                        table->sequences[i]->is_gone = true;
+}
+
+void sequence_table_forgive(SequenceTable *table) {
+        for (size_t i = 0; i < table->n_allocated; i++)
+                if (table->sequences[i])
+                        table->sequences[i]->loss = 0;
 }

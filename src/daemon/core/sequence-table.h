@@ -21,6 +21,10 @@ typedef struct SequenceTable {
 void sequence_table_init(SequenceTable *table);
 void sequence_table_deinit(SequenceTable *table);
 
+/* Copies of all sequences, see sequence_copy(), to `ret`, which need not be initialised but must be
+ * deinitialised also after an error: 0 or -ENOMEM. */
+int sequence_table_copy(SequenceTable *ret, const SequenceTable *table);
+
 /* The sequence, or NULL. */
 Sequence *sequence_table_find(const SequenceTable *table, uint64_t producer_id, uint16_t writer_id);
 
@@ -33,6 +37,12 @@ void sequence_table_set_idle(SequenceTable *table, Sequence *sequence);
 
 /* Forgets the oldest idle sequences beyond the limit. */
 void sequence_table_collect(SequenceTable *table);
+
+/* Marks all as gone; nothing is forgotten. */
+void sequence_table_all_gone(SequenceTable *table);
+
+/* Forgets what the next packets would have said was lost. */
+void sequence_table_forgive(SequenceTable *table);
 
 /* Marks what the producer still has here as gone, and forgets its idle sequences. */
 void sequence_table_producer_gone(SequenceTable *table, uint64_t producer_id);

@@ -6,6 +6,55 @@
 
 #define SEQUENCE_RECORDS_FIRST 4 /* most writers have few chunks in a buffer at any time */
 
+int sequence_copy(Sequence **ret, const Sequence *sequence) {
+        Sequence *copy;
+
+        copy = malloc(sizeof(*copy));
+        if (!copy)
+                return -ENOMEM;
+        *copy = *sequence;
+        list_init(&copy->idle_link);
+        copy->records = NULL;
+        copy->first = 0;
+        copy->n_allocated = 0;
+
+        while (copy->n_allocated < sequence->n_records)
+                copy->n_allocated = MAX(2 * copy->n_allocated, (size_t)SEQUENCE_RECORDS_FIRST);
+        if (copy->n_allocated > 0) {
+                copy->records = malloc(copy->n_allocated * sizeof(Record *));
+                if (!copy->records) {
+                        free(copy);
+                        return -ENOMEM;
+                }
+        }
+        for (size_t i = 0; i < sequence->n_records; i++)
+                copy->records[i] = sequence_at(sequence, i);
+        *ret = copy;
+        return 0;
+}
+
+Sequence *sequence_free(Sequence *sequence) {
+        if (!sequence)
+                return NULL;
+        list_unlink(&sequence->idle_link);
+        free(sequence->records);
+        free(sequence);
+        return NULL;
+}
+
+const uint16_t trace_buffer_histogram_bounds[] = { 8,    32,   128,  512,   1024,
+                                                   2048, 4096, 8192, 12288, 16384 };
+
+void sequence_count_chunk(Sequence *sequence, uint16_t n_payload) {
+        size_t i = 0;
+
+        while (i < ARRAY_SIZE(trace_buffer_histogram_bounds) &&
+               n_payload > trace_buffer_histogram_bounds[i])
+                i++;
+        sequence->n_chunks[i]++;
+        sequence->n_bytes[i] += n_payload;
+}
+
 static inline Record **sequence_slot(const Sequence *sequence, size_t i) {
         return &sequence->records[(sequence->first + i) & (sequence->n_allocated - 1)];
 }

@@ -61,6 +61,7 @@ struct Sequence {
         SequenceLast last;
         uint32_t loss;        /* LOSS_… that the next packet has to say */
         bool is_gone;         /* its producer is: nothing more will come */
+        bool is_cut;          /* the rest of a packet that was not wanted may come first */
         uint64_t paused_pass; /* the read pass in which it had to wait */
         List idle_link;       /* in SequenceTable.idle while it has no records */
         uint32_t first_id;    /* chunk ids of the first and the last record, if there are any; */
@@ -69,6 +70,8 @@ struct Sequence {
         size_t first;
         size_t n_records;
         size_t n_allocated;
+        uint64_t n_chunks[TRACE_BUFFER_HISTOGRAM_BUCKETS]; /* see WriterStats */
+        uint64_t n_bytes[TRACE_BUFFER_HISTOGRAM_BUCKETS];
 };
 
 static inline int32_t chunk_id_compare(uint32_t a, uint32_t b) {
@@ -87,6 +90,13 @@ static inline void sequence_lose(Sequence *sequence, uint32_t reason) {
 static inline bool sequence_is_next(const Sequence *sequence, uint32_t chunk_id) {
         return sequence->n_records == 0 || chunk_id_compare(chunk_id, sequence->last_id) > 0;
 }
+
+/* A copy with the same records, which are still the original's, and in no list: 0 or -ENOMEM. */
+int sequence_copy(Sequence **ret, const Sequence *sequence);
+Sequence *sequence_free(Sequence *sequence);
+
+/* Counts a chunk that was filled with so many bytes. */
+void sequence_count_chunk(Sequence *sequence, uint16_t n_payload);
 
 /* The record of the chunk, or NULL. */
 Record *sequence_find(const Sequence *sequence, uint32_t chunk_id);

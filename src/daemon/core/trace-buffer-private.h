@@ -17,17 +17,19 @@
 #include "core/trace-buffer.h"
 
 typedef struct Slot {
-        List link; /* in TraceBuffer.used or .free */
-        Segment *segment;
+        List link;        /* in TraceBuffer.used or .free */
+        Segment *segment; /* NULL when frozen and all has been read */
         Record *records;
         uint32_t n_records;
-        uint32_t n_live; /* of those, still in a sequence */
-        uint32_t n_used; /* bytes of the segment */
+        uint32_t n_live;       /* of those, still in a sequence */
+        uint32_t n_used;       /* bytes of the segment */
+        uint64_t filled_until; /* stats.bytes_written after the last record */
 } Slot;
 
 struct TraceBuffer {
         TraceBufferPolicy policy;
-        bool is_sealed;
+        bool is_sealed; /* discard: full */
+        bool is_frozen;
         size_t segment_bytes;
         size_t n_slots;
         Slot *slots;
@@ -102,6 +104,19 @@ void trace_buffer_rewind(TraceBuffer *buffer);
 
 /* Takes the first record of a sequence out of it and out of the buffer. */
 void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence);
+
+/* Drops all of the slot's records, and before them what comes earlier in their sequences. Each is
+ * counted and said to be lost if it was `overwritten`; otherwise it was not wanted. */
+void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot, bool overwritten);
+
+/* An empty buffer without segments. 0, -EINVAL, -ENOMEM. */
+int trace_buffer_new_empty(TraceBuffer **ret,
+                           uint64_t n_bytes,
+                           size_t segment_bytes,
+                           TraceBufferPolicy policy);
+
+/* Gives the memory back of a frozen buffer's slot of which all has been read. */
+void slot_release(Slot *slot);
 
 /* The slot is about to be recycled: the read pass goes on behind it. */
 void trace_buffer_cursor_leave(TraceBuffer *buffer, const Slot *slot);

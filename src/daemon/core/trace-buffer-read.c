@@ -53,6 +53,8 @@ static Record *trace_buffer_cursor(TraceBuffer *buffer) {
                      buffer->cursor_record++)
                         if (slot->records[buffer->cursor_record].sequence)
                                 return &slot->records[buffer->cursor_record];
+                if (buffer->is_frozen)
+                        slot_release(slot);
         } while (trace_buffer_cursor_next_slot(buffer));
         return NULL;
 }
@@ -282,7 +284,8 @@ static int trace_buffer_read_chain(TraceBuffer *buffer,
 static int
 trace_buffer_skip(TraceBuffer *buffer, Sequence *sequence, size_t n_bytes, uint32_t reason) {
         trace_buffer_consume(buffer, sequence_at(sequence, 0), n_bytes);
-        sequence_lose(sequence, reason);
+        if (reason)
+                sequence_lose(sequence, reason);
         return READ_E_AGAIN;
 }
 
@@ -300,10 +303,10 @@ static bool sequence_awaits_rest(const Sequence *sequence, const Record *first) 
 static void sequence_note_gap(Sequence *sequence, const Record *first) {
         SequenceLast *last = &sequence->last;
 
-        if (!last->is_set || first->chunk_id == last->chunk_id + 1 ||
-            (last->was_incomplete && first->chunk_id == last->chunk_id))
+        if (!last->is_set || first->chunk_id == last->chunk_id + !last->was_incomplete)
                 return;
         sequence_lose(sequence, LOSS_READ_GAP);
+        sequence->is_cut = false;
         *last = (SequenceLast){
                 .is_set = true,
                 .n_payload = UINT16_MAX, /* no late chunk is the same as this one */
@@ -311,11 +314,21 @@ static void sequence_note_gap(Sequence *sequence, const Record *first) {
         };
 }
 
+/* Why a packet has no beginning: it was not wanted, it was overwritten, which has been said
+ * already, or it was never here. */
+static uint32_t sequence_orphan_reason(const Sequence *sequence) {
+        if (sequence->is_cut)
+                return 0;
+        return sequence->loss & LOSS_OVERWRITE ? LOSS_OVERWRITE : LOSS_ORPHAN_CONTINUATION;
+}
+
 static int trace_buffer_read_fragment(TraceBuffer *buffer,
                                       Sequence *sequence,
                                       Record *first,
                                       TracePacket *packet) {
+        FragmentPlace place;
         Fragment fragment;
+        uint32_t reason;
 
         /* It was sound when it was put; a patch may have changed that. */
         if (UNLIKELY(record_fragment(buffer, first, &fragment) != 0))
@@ -329,20 +342,16 @@ static int trace_buffer_read_fragment(TraceBuffer *buffer,
                                          buffer, sequence, fragment.n_outer, LOSS_REASSEMBLY_GAP)
                                : READ_E_PAUSE;
 
-        switch (record_fragment_place(first, &fragment)) {
+        place = record_fragment_place(first, &fragment);
+        reason = sequence_orphan_reason(sequence);
+        sequence->is_cut = sequence->is_cut && place == FRAGMENT_MIDDLE;
+        switch (place) {
         case FRAGMENT_WHOLE:
                 return trace_buffer_read_whole(buffer, sequence, &fragment, packet);
         case FRAGMENT_BEGIN:
                 return trace_buffer_read_chain(buffer, sequence, &fragment, packet);
         default:
-                /* Its beginning was overwritten, or was never here. The one has been said already.
-                 */
-                return trace_buffer_skip(buffer,
-                                         sequence,
-                                         fragment.n_outer,
-                                         sequence->loss & LOSS_OVERWRITE
-                                                 ? LOSS_OVERWRITE
-                                                 : LOSS_ORPHAN_CONTINUATION);
+                return trace_buffer_skip(buffer, sequence, fragment.n_outer, reason);
         }
 }
 

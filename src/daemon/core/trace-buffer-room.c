@@ -24,13 +24,15 @@ void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence) {
 
 /* Drops the record, and before it what comes earlier in its sequence: a sequence is read in order,
  * and what is behind a hole cannot be put together with what is before it. */
-static void trace_buffer_evict_record(TraceBuffer *buffer, Record *record) {
+static void trace_buffer_evict_record(TraceBuffer *buffer, Record *record, bool overwritten) {
         Sequence *sequence = record->sequence;
 
         while (record->sequence) {
                 const Record *first = sequence_at(sequence, 0);
 
-                if (first->n_consumed < first->n_payload) {
+                if (!overwritten) {
+                        sequence->is_cut = true;
+                } else if (first->n_consumed < first->n_payload) {
                         buffer->stats.chunks_overwritten++;
                         buffer->stats.bytes_overwritten += record_outer_bytes(first->n_room);
                         sequence_lose(sequence, LOSS_OVERWRITE);
@@ -39,10 +41,10 @@ static void trace_buffer_evict_record(TraceBuffer *buffer, Record *record) {
         }
 }
 
-static void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot) {
+void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot, bool overwritten) {
         for (uint32_t i = 0; i < slot->n_records && slot->n_live > 0; i++)
                 if (slot->records[i].sequence)
-                        trace_buffer_evict_record(buffer, &slot->records[i]);
+                        trace_buffer_evict_record(buffer, &slot->records[i], overwritten);
 }
 
 /* A slot to write to next: one that has been read, or is new, or the oldest. NULL: the buffer is
@@ -60,7 +62,7 @@ static Slot *trace_buffer_pick_slot(TraceBuffer *buffer) {
                 return NULL;
 
         slot = list_first(&buffer->used, Slot, link);
-        trace_buffer_evict_slot(buffer, slot);
+        trace_buffer_evict_slot(buffer, slot, true);
         return slot;
 }
 
@@ -104,6 +106,11 @@ void trace_buffer_rewind(TraceBuffer *buffer) {
         slot_clear(newest);
         if (buffer->cursor_slot == newest)
                 buffer->cursor_record = 0;
+}
+
+void slot_release(Slot *slot) {
+        if (slot->n_live == 0)
+                slot->segment = segment_unref(slot->segment);
 }
 
 int slot_unshare(Slot *slot) {

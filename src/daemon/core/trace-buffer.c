@@ -34,10 +34,9 @@ static size_t segment_bytes_for(uint64_t n_bytes) {
         return (size_t)(n_bytes / (n_bytes / wanted));
 }
 
-static int trace_buffer_map_slots(TraceBuffer *buffer) {
+static int trace_buffer_map_records(TraceBuffer *buffer) {
         size_t per_slot = buffer->segment_bytes / TRACE_BUFFER_RECORD_BYTES;
         void *records;
-        int r;
 
         buffer->slots = calloc(buffer->n_slots, sizeof(*buffer->slots));
         if (!buffer->slots)
@@ -57,30 +56,19 @@ static int trace_buffer_map_slots(TraceBuffer *buffer) {
         buffer->records = records;
 
         for (size_t i = 0; i < buffer->n_slots; i++) {
-                Slot *slot = &buffer->slots[i];
-
-                r = segment_new(&slot->segment, buffer->segment_bytes);
-                if (r < 0)
-                        return r;
-                slot->records = buffer->records + i * per_slot;
-                slot_clear(slot);
-                list_append(&buffer->free, &slot->link);
+                buffer->slots[i].records = buffer->records + i * per_slot;
+                slot_clear(&buffer->slots[i]);
         }
         return 0;
 }
 
-int trace_buffer_new(TraceBuffer **ret,
-                     uint64_t n_bytes,
-                     size_t segment_bytes,
-                     TraceBufferPolicy policy) {
+int trace_buffer_new_empty(TraceBuffer **ret,
+                           uint64_t n_bytes,
+                           size_t segment_bytes,
+                           TraceBufferPolicy policy) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
         int r;
 
-        if (n_bytes > TRACE_BUFFER_BYTES_MAX ||
-            (segment_bytes == 0 && n_bytes < TRACE_BUFFER_BYTES_MIN))
-                return -EINVAL;
-        if (segment_bytes == 0)
-                segment_bytes = segment_bytes_for(n_bytes);
         if (segment_bytes < segment_bytes_needed(1) || segment_bytes > UINT32_MAX ||
             n_bytes / segment_bytes < 2 || n_bytes / segment_bytes > UINT16_MAX)
                 return -EINVAL;
@@ -99,9 +87,34 @@ int trace_buffer_new(TraceBuffer **ret,
         list_init(&buffer->free);
         sequence_table_init(&buffer->sequences);
 
-        r = trace_buffer_map_slots(buffer);
+        r = trace_buffer_map_records(buffer);
         if (r < 0)
                 return r;
+        *ret = TAKE(buffer);
+        return 0;
+}
+
+int trace_buffer_new(TraceBuffer **ret,
+                     uint64_t n_bytes,
+                     size_t segment_bytes,
+                     TraceBufferPolicy policy) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        int r;
+
+        if (n_bytes > TRACE_BUFFER_BYTES_MAX ||
+            (segment_bytes == 0 && n_bytes < TRACE_BUFFER_BYTES_MIN))
+                return -EINVAL;
+        if (segment_bytes == 0)
+                segment_bytes = segment_bytes_for(n_bytes);
+        r = trace_buffer_new_empty(&buffer, n_bytes, segment_bytes, policy);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < buffer->n_slots; i++) {
+                r = segment_new(&buffer->slots[i].segment, segment_bytes);
+                if (r < 0)
+                        return r;
+                list_append(&buffer->free, &buffer->slots[i].link);
+        }
         buffer->cursor_slot = list_first(&buffer->free, Slot, link);
         list_unlink(&buffer->cursor_slot->link);
         list_append(&buffer->used, &buffer->cursor_slot->link);
@@ -262,9 +275,10 @@ static Record *trace_buffer_append(TraceBuffer *buffer,
         };
         slot->n_used += (uint32_t)ALIGN_UP(payload->n_room, PAYLOAD_ALIGNMENT);
         slot->n_live++;
+        slot->filled_until = buffer->stats.bytes_written + record_outer_bytes(payload->n_room);
         buffer->n_unread += payload->n_used - n_consumed;
         buffer->stats.chunks_written++;
-        buffer->stats.bytes_written += record_outer_bytes(payload->n_room);
+        buffer->stats.bytes_written = slot->filled_until;
         return record;
 }
 
@@ -362,7 +376,8 @@ int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const Chunk
         Payload payload;
         int r;
 
-        if (buffer->is_sealed && !trace_buffer_holds(buffer, origin, chunk->chunk_id))
+        if (buffer->is_frozen ||
+            (buffer->is_sealed && !trace_buffer_holds(buffer, origin, chunk->chunk_id)))
                 return trace_buffer_refuse(buffer);
         if (chunk->n_payload > TRACE_BUFFER_CHUNK_BYTES_MAX)
                 return trace_buffer_refuse_violation(buffer);
@@ -374,7 +389,10 @@ int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const Chunk
 
         trace_buffer_rewind(buffer);
         trace_buffer_take_payload(buffer, chunk, &payload);
-        return trace_buffer_store(buffer, sequence, chunk->chunk_id, &payload);
+        r = trace_buffer_store(buffer, sequence, chunk->chunk_id, &payload);
+        if (r == 0 && chunk->complete)
+                sequence_count_chunk(sequence, payload.n_used);
+        return r;
 }
 
 int trace_buffer_patch(TraceBuffer *buffer,
@@ -389,8 +407,8 @@ int trace_buffer_patch(TraceBuffer *buffer,
 
         sequence = sequence_table_find(&buffer->sequences, producer_id, writer_id);
         record = sequence ? sequence_find(sequence, chunk_id) : NULL;
-        if (!record || record->n_payload < 4 || offset > record->n_payload - 4u ||
-            slot_unshare(&buffer->slots[record->slot]) < 0) {
+        if (!record || buffer->is_frozen || record->n_payload < 4 ||
+            offset > record->n_payload - 4u || slot_unshare(&buffer->slots[record->slot]) < 0) {
                 buffer->stats.patches_failed++;
                 return TRACE_BUFFER_E_NOT_FOUND;
         }

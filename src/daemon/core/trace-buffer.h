@@ -46,6 +46,7 @@ typedef enum TraceBufferPolicy {
 #define TRACE_BUFFER_RECORD_BYTES       40    /* taken by each chunk besides its payload */
 #define TRACE_BUFFER_CHUNK_BYTES_MAX    32768 /* of one payload */
 #define TRACE_BUFFER_IDLE_SEQUENCES_MAX 1024  /* kept to tell gaps from beginnings */
+#define TRACE_BUFFER_HISTOGRAM_BUCKETS  11
 
 /* Why something is missing before a packet: Perfetto's TracePacket.previous_packet_dropped. */
 enum {
@@ -101,6 +102,22 @@ typedef struct TraceBufferStats {
         uint64_t padding_bytes_written; /* left over at segment ends */
 } TraceBufferStats;
 
+/* A writer's chunks by the bytes that they were filled with, as perfetto.protos.TraceStats says it:
+ * one bucket up to and with each bound, and a last one beyond them. Complete chunks that were
+ * accepted. */
+typedef struct WriterStats {
+        ChunkOrigin origin;
+        uint64_t n_chunks[TRACE_BUFFER_HISTOGRAM_BUCKETS];
+        uint64_t n_bytes[TRACE_BUFFER_HISTOGRAM_BUCKETS];
+} WriterStats;
+
+extern const uint16_t trace_buffer_histogram_bounds[TRACE_BUFFER_HISTOGRAM_BUCKETS - 1];
+
+/* Where a walk through the writers is; zero-initialised is before the first. */
+typedef struct WriterCursor {
+        size_t i;
+} WriterCursor;
+
 /* A packet, read. Slices point into segments; they and the array stay valid until the next call on
  * the buffer. */
 typedef struct TracePacket {
@@ -150,6 +167,32 @@ void trace_buffer_begin_read(TraceBuffer *buffer);
 
 /* 0, TRACE_BUFFER_E_END, -ENOMEM. */
 int trace_buffer_read(TraceBuffer *buffer, TracePacket *ret);
+
+/*
+ * A snapshot, frozen: what the buffer holds and has not read, from the same place on. No payload is
+ * copied: both refer to the same segments. The buffer itself is not disturbed and goes on, and
+ * keeps what was there when the clone was made from changing under it. Counts of reading begin
+ * anew.
+ *
+ * keep_from: a position of stats.bytes_written. Segments that were filled before it are left out,
+ * and with them what is earlier in the sequences of their chunks, as if a ring had overwritten
+ * them; but nothing is said to be lost, nor counted, because it was not wanted. 0: all.
+ *
+ * 0, -ENOMEM.
+ */
+int trace_buffer_clone(TraceBuffer **ret, const TraceBuffer *buffer, uint64_t keep_from);
+
+/* Nothing more will come: what is put is refused, no sequence waits any more for what is missing,
+ * and memory is given back as soon as it has been read. */
+void trace_buffer_freeze(TraceBuffer *buffer);
+
+/* Drops what was not read. It is not said to be lost, nor counted, and the rest of a packet that
+ * began before is dropped silently. A buffer that refused because it was full takes chunks again. */
+void trace_buffer_clear(TraceBuffer *buffer);
+
+/* The next writer of which chunks came, in no order; false after the last. Nothing may be put or
+ * read in between. Long silent ones beyond TRACE_BUFFER_IDLE_SEQUENCES_MAX are forgotten. */
+bool trace_buffer_next_writer(const TraceBuffer *buffer, WriterCursor *cursor, WriterStats *ret);
 
 /* Bytes of payload that have not been read, also of paused sequences. */
 uint64_t trace_buffer_unread_bytes(const TraceBuffer *buffer);

@@ -336,7 +336,7 @@ static const Script losses[] = {
                      PASS("1:a5"),
                      PASS(""),
                      GONE(),
-                     PASS("1:b5") } },
+                     PASS("1:b5/3") } },
 };
 SCRIPT_TEST(test_losses_are_said_once_with_their_reason, losses)
 

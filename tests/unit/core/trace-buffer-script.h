@@ -33,6 +33,10 @@ typedef enum StepKind {
         STEP_PASS,
         STEP_GONE,
         STEP_STAT,
+        STEP_CLONE,
+        STEP_HELD,
+        STEP_CLEAR,
+        STEP_FREEZE,
 } StepKind;
 
 typedef struct Step {
@@ -82,6 +86,16 @@ typedef struct Step {
         { STEP_PASS, .text = (_text) }
 #define GONE() \
         { STEP_GONE }
+/* Makes a clone, which the next HELD reads, of what was written from so many bytes on. */
+#define CLONE_FROM(_keep_from) \
+        { STEP_CLONE, .value = (_keep_from) }
+#define CLONE() CLONE_FROM(0)
+#define HELD(_text) \
+        { STEP_HELD, .text = (_text) }
+#define CLEAR() \
+        { STEP_CLEAR }
+#define FREEZE() \
+        { STEP_FREEZE }
 #define STAT(_name, _value) \
         { STEP_STAT, .text = #_name, .stat = offsetof(TraceBufferStats, _name), .value = (_value) }
 
@@ -192,9 +206,20 @@ static inline const char *script_read(TraceBuffer *buffer) {
         return text;
 }
 
-static inline void script_play_step(TraceBuffer *buffer, const Script *script, const Step *step) {
+static inline void script_check_read(TraceBuffer *buffer, const Script *script, const Step *step) {
+        const char *text = script_read(buffer);
+
+        ck_assert_msg(streq(text, step->text),
+                      "%s: step %zu: read \"%s\", not \"%s\"",
+                      script->name,
+                      (size_t)(step - script->steps),
+                      text,
+                      step->text);
+}
+
+static inline void
+script_play_step(TraceBuffer *buffer, TraceBuffer **held, const Script *script, const Step *step) {
         size_t i = (size_t)(step - script->steps);
-        const char *text;
         uint64_t value;
         int r;
 
@@ -214,13 +239,20 @@ static inline void script_play_step(TraceBuffer *buffer, const Script *script, c
                 ck_assert_msg(r == step->outcome, "%s: step %zu: patch: %d", script->name, i, r);
                 break;
         case STEP_PASS:
-                text = script_read(buffer);
-                ck_assert_msg(streq(text, step->text),
-                              "%s: step %zu: read \"%s\", not \"%s\"",
-                              script->name,
-                              i,
-                              text,
-                              step->text);
+                script_check_read(buffer, script, step);
+                break;
+        case STEP_CLONE:
+                *held = trace_buffer_free(*held);
+                ck_assert_int_eq(trace_buffer_clone(held, buffer, step->value), 0);
+                break;
+        case STEP_HELD:
+                script_check_read(*held, script, step);
+                break;
+        case STEP_CLEAR:
+                trace_buffer_clear(buffer);
+                break;
+        case STEP_FREEZE:
+                trace_buffer_freeze(buffer);
                 break;
         case STEP_GONE:
                 trace_buffer_producer_gone(buffer, SCRIPT_PRODUCER);
@@ -243,7 +275,7 @@ static inline void script_play_step(TraceBuffer *buffer, const Script *script, c
 }
 
 static inline void script_play(const Script *script) {
-        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *held = NULL;
         size_t segment_bytes = script->segment_bytes ? script->segment_bytes : 4096;
         size_t n_segments = script->n_segments ? script->n_segments : 4;
 
@@ -252,7 +284,7 @@ static inline void script_play(const Script *script) {
                         &buffer, n_segments * segment_bytes, segment_bytes, script->policy),
                 0);
         for (size_t i = 0; i < SCRIPT_STEPS_MAX && script->steps[i].kind != STEP_END; i++)
-                script_play_step(buffer, script, &script->steps[i]);
+                script_play_step(buffer, &held, script, &script->steps[i]);
 }
 
 #define SCRIPT_TEST(_name, _scripts)                              \

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "core/trace-buffer-private.h"
+#include "trace-buffer-script.h"
+
+static const Script undisturbed[] = {
+        { "both read what was there, and only the original what comes",
+          .steps = { PUT(1, 0, 0, "a5"),
+                     PUT(2, 0, 0, "b5"),
+                     CLONE(),
+                     PUT(1, 1, 0, "c5"),
+                     HELD("1:a5 2:b5"),
+                     HELD(""),
+                     PASS("1:a5 2:b5 1:c5"),
+                     CLONE(),
+                     HELD("") } },
+        { "from where the original has read to",
+          .steps = { PUT(1, 0, T, "a5|b5"),
+                     PUT(2, 0, 0, "c5"),
+                     PASS("1:a5 2:c5"),
+                     PUT(1, 1, C, "d5"),
+                     CLONE(),
+                     PASS("1:b5d5"),
+                     HELD("1:b5d5") } },
+        { "a patch comes too late for the clone",
+          .steps = { PUT(1, 0, 0, "a9"),
+                     CLONE(),
+                     PATCH(1, 0, 1, "XXXX", false),
+                     HELD("1:a9"),
+                     PASS("1:X4a5") } },
+        { "a patch of a segment that is not the newest",
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, 0, "a400"),
+                     PUT(1, 1, 0, "b400"),
+                     CLONE(),
+                     PATCH(1, 0, 2, "XXXX", false),
+                     HELD("1:a400 1:b400"),
+                     PASS("1:X4a396 1:b400") } },
+        { "so does the rest of an incomplete chunk",
+          .steps = { PART(1, 0, 0, "a5", 50),
+                     CLONE(),
+                     PUT(1, 0, 0, "a5|b5"),
+                     HELD("1:a5"),
+                     PASS("1:a5 1:b5") } },
+        { "all is overwritten meanwhile",
+          .n_segments = 2,
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, 0, "a400"),
+                     PUT(1, 1, 0, "b400"),
+                     CLONE(),
+                     PUT(1, 2, 0, "c400"),
+                     PUT(1, 3, 0, "d400"),
+                     PUT(1, 4, 0, "e400"),
+                     HELD("1:a400 1:b400"),
+                     PASS("1:d400/65 1:e400") } },
+        { "a newest segment that has been read is not begun anew under a clone",
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, 0, "a100"),
+                     CLONE(),
+                     PASS("1:a100"),
+                     PUT(1, 1, 0, "b100"),
+                     HELD("1:a100"),
+                     PASS("1:b100") } },
+        { "what is lost is said in both",
+          .n_segments = 2,
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, 0, "a400"),
+                     PUT(1, 1, 0, "b400"),
+                     PUT(1, 2, 0, "c400"),
+                     CLONE(),
+                     HELD("1:b400/65 1:c400"),
+                     PASS("1:b400/65 1:c400") } },
+};
+SCRIPT_TEST(test_clone_and_original_do_not_disturb_each_other, undisturbed)
+
+static const Script finals[] = {
+        { "the rest of an incomplete chunk",
+          .steps = { PART(1, 0, 0, "a5", 50),
+                     PUT(1, 2, 0, "c5"),
+                     CLONE(),
+                     HELD("1:a5 1:c5/3"),
+                     PASS("1:a5"),
+                     PUT(1, 1, 0, "b5"),
+                     PUT(1, 0, 0, "a5|x5"),
+                     PASS("1:x5 1:b5 1:c5") } },
+        { "a patch",
+          .steps = { PUT(1, 0, T | P, "a5|b5"),
+                     PUT(1, 1, C, "c5|d5"),
+                     CLONE(),
+                     HELD("1:a5 1:d5/25"),
+                     PATCH(1, 0, 7, "XXXX", false),
+                     PASS("1:a5 1:X4b1c5 1:d5") } },
+        { "the end of a packet",
+          .steps = { PUT(1, 0, T, "a5|b5"),
+                     CLONE(),
+                     HELD("1:a5"),
+                     PUT(1, 1, C, "c5"),
+                     PASS("1:a5 1:b5c5") } },
+        { "frozen, a buffer takes nothing more",
+          .steps = { PART(1, 0, 0, "a9", 50),
+                     PUT(1, 1, 0, "b9"),
+                     FREEZE(),
+                     REFUSED(1, 0, 0, "a9|c9"),
+                     REFUSED(2, 0, 0, "d9"),
+                     PATCH_FAILS(1, 0, 1),
+                     PASS("1:a9 1:b9/3"),
+                     STAT(chunks_discarded, 2),
+                     STAT(patches_failed, 1) } },
+};
+SCRIPT_TEST(test_clone_waits_for_nothing, finals)
+
+static const Script kept[] = {
+        { "whole segments are left out, and nothing is said",
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, 0, "a400"),
+                     PUT(1, 1, T, "b400"),
+                     PUT(1, 2, C, "c200|d200"),
+                     STAT(bytes_written, 3 * 488),
+                     CLONE_FROM(488),
+                     HELD("1:b400c200 1:d200"),
+                     CLONE_FROM(487),
+                     HELD("1:a400 1:b400c200 1:d200"),
+                     CLONE_FROM(3 * 488 - 1),
+                     HELD("1:d200"),
+                     CLONE_FROM(3 * 488),
+                     HELD(""),
+                     PASS("1:a400 1:b400c200 1:d200"),
+                     STAT(chunks_overwritten, 0) } },
+        { "the middle of a packet too",
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, T, "a400"),
+                     PUT(1, 1, C | T, "b400"),
+                     PUT(1, 2, C, "c400"),
+                     PUT(1, 3, 0, "d400"),
+                     CLONE_FROM(488),
+                     HELD("1:d400"),
+                     PASS("1:a400b400c400 1:d400") } },
+        { "what is really lost is said",
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, 0, "a400"),
+                     PUT(1, 2, 0, "b400"),
+                     PUT(1, 3, 0, "c400"),
+                     CLONE_FROM(488),
+                     HELD("1:b400/3 1:c400"),
+                     CLONE_FROM(2 * 488),
+                     HELD("1:c400") } },
+        { "others' chunks in the same segment stay",
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, 0, "a100"),
+                     PUT(2, 0, 0, "x100"),
+                     PUT(1, 1, 0, "b300"),
+                     CLONE_FROM(1),
+                     HELD("1:a100 2:x100 1:b300"),
+                     CLONE_FROM(2 * 168),
+                     HELD("1:b300") } },
+};
+SCRIPT_TEST(test_clone_leaves_out_what_was_written_before, kept)
+
+static const Script cleared[] = {
+        { "all is gone and nothing is said",
+          .steps = { PUT(1, 0, 0, "a5"),
+                     PUT(2, 0, T, "b5"),
+                     CLEAR(),
+                     PASS(""),
+                     PUT(1, 1, 0, "c5"),
+                     PUT(2, 1, C, "d5|e5"),
+                     PASS("1:c5 2:e5"),
+                     STAT(chunks_overwritten, 0) } },
+        { "losses from before are not said",
+          .n_segments = 2,
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, 0, "a400"),
+                     PUT(1, 1, 0, "b400"),
+                     PUT(1, 2, 0, "c400"),
+                     CLEAR(),
+                     PUT(1, 3, 0, "d400"),
+                     PASS("1:d400"),
+                     STAT(chunks_overwritten, 1) } },
+        { "losses from then on are",
+          .steps = { PUT(1, 0, 0, "a5"), CLEAR(), PUT(1, 2, 0, "b5"), PASS("1:b5/3") } },
+        { "a continuation behind a gap is one",
+          .steps = { PUT(1, 0, T, "a5"), CLEAR(), PUT(1, 2, C, "b5|c5"), PASS("1:c5/11") } },
+        { "only the new part of an incomplete chunk comes",
+          .steps = { PART(1, 0, 0, "a5", 50), CLEAR(), PUT(1, 0, 0, "a5|b5"), PASS("1:b5") } },
+        { "a full buffer takes chunks again",
+          .policy = TRACE_BUFFER_DISCARD,
+          .n_segments = 2,
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, 0, "a400"),
+                     PUT(1, 1, 0, "b400"),
+                     REFUSED(1, 2, 0, "c400"),
+                     CLEAR(),
+                     PUT(1, 3, 0, "d400"),
+                     PUT(1, 4, 0, "e400"),
+                     REFUSED(1, 5, 0, "f400"),
+                     PASS("1:d400/3 1:e400") } },
+        { "a clone from before stays",
+          .steps = { PUT(1, 0, 0, "a5"),
+                     CLONE(),
+                     CLEAR(),
+                     PUT(1, 1, 0, "b5"),
+                     HELD("1:a5"),
+                     PASS("1:b5") } },
+};
+SCRIPT_TEST(test_cleared_buffer_is_as_if_read, cleared)
+
+static void put(TraceBuffer *buffer, uint16_t writer, uint32_t id, const char *text) {
+        Step step = PUT(writer, id, 0, text);
+
+        ck_assert_int_eq(script_put(buffer, &step), 0);
+}
+
+START_TEST(test_clone_counts_reading_anew) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
+        const TraceBufferStats *stats;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 128 << 10, 0, TRACE_BUFFER_RING), 0);
+        put(buffer, 1, 0, "a5");
+        ck_assert_str_eq(script_read(buffer), "1:a5");
+        put(buffer, 1, 1, "b5");
+        ck_assert_int_eq(trace_buffer_clone(&clone, buffer, 0), 0);
+        stats = trace_buffer_stats(clone);
+        ck_assert_uint_eq(stats->chunks_written, 2);
+        ck_assert_uint_eq(stats->chunks_read, 0);
+        ck_assert_uint_eq(stats->bytes_read, 0);
+        ck_assert_uint_eq(stats->buffer_bytes, 128 << 10);
+        ck_assert_uint_eq(trace_buffer_unread_bytes(clone), 6);
+        ck_assert_str_eq(script_read(clone), "1:b5");
+        ck_assert_uint_eq(stats->chunks_read, 1);
+        ck_assert_uint_eq(trace_buffer_unread_bytes(clone), 0);
+        ck_assert_uint_eq(trace_buffer_unread_bytes(buffer), 6);
+        ck_assert_uint_eq(trace_buffer_stats(buffer)->chunks_read, 1);
+}
+END_TEST
+
+static size_t buffer_n_segments(const TraceBuffer *buffer) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < buffer->n_slots; i++)
+                n += buffer->slots[i].segment != NULL;
+        return n;
+}
+
+START_TEST(test_reading_a_clone_gives_memory_back) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
+        TracePacket packet;
+        size_t n_left = 8;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 8 * 1024, 1024, TRACE_BUFFER_RING), 0);
+        for (uint32_t id = 0; id < 8; id++)
+                put(buffer, 1, id, "a900");
+        ck_assert_int_eq(trace_buffer_clone(&clone, buffer, 0), 0);
+        buffer = trace_buffer_free(buffer);
+        ck_assert_uint_eq(buffer_n_segments(clone), 8);
+        while (trace_buffer_read(clone, &packet) == 0) {
+                ck_assert_uint_eq(buffer_n_segments(clone), n_left);
+                /* What was returned is still there. */
+                ck_assert_int_eq(((const char *)packet.slices[0].iov_base)[899], 'a');
+                n_left--;
+        }
+        ck_assert_uint_eq(n_left, 0);
+        ck_assert_uint_eq(buffer_n_segments(clone), 0);
+}
+END_TEST
+
+START_TEST(test_clone_holds_no_more_than_it_can_read) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 8 * 1024, 1024, TRACE_BUFFER_RING), 0);
+        for (uint32_t id = 0; id < 4; id++)
+                put(buffer, 1, id, "a900");
+        script_read(buffer);
+        put(buffer, 1, 4, "b400");
+        ck_assert_int_eq(trace_buffer_clone(&clone, buffer, 0), 0);
+        ck_assert_uint_eq(buffer_n_segments(clone), 1);
+        ck_assert_str_eq(script_read(clone), "1:b400");
+}
+END_TEST
+
+START_TEST(test_writers_are_counted_by_chunk_size) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
+        static const char *const texts[] = { "",         "a7",          "b8",
+                                             "c30|d200", "e16000|f383", "g16000|h384" };
+        static const uint64_t counts[] = { 2, 1, 0, 1, 0, 0, 0, 0, 0, 0, 2 };
+        static const uint64_t sums[] = { 8, 9, 0, 233, 0, 0, 0, 0, 0, 0, 16387 + 16388 };
+        Step part = PART(1, 90, 0, "p5", 50);
+        WriterCursor cursor = {};
+        WriterStats stats;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 1 << 20, 0, TRACE_BUFFER_RING), 0);
+        ck_assert(!trace_buffer_next_writer(buffer, &cursor, &stats));
+        for (uint32_t i = 0; i < ARRAY_SIZE(texts); i++)
+                put(buffer, 1, i, texts[i]);
+        ck_assert_int_eq(script_put(buffer, &part), 0);
+        script_read(buffer);
+        ck_assert_int_eq(trace_buffer_clone(&clone, buffer, 0), 0);
+
+        for (unsigned turn = 0; turn < 2; turn++) {
+                cursor = (WriterCursor){};
+                ck_assert(trace_buffer_next_writer(turn ? clone : buffer, &cursor, &stats));
+                ck_assert_uint_eq(stats.origin.producer_id, SCRIPT_PRODUCER);
+                ck_assert_uint_eq(stats.origin.writer_id, 1);
+                ck_assert_uint_eq(stats.origin.identity.uid, 1001);
+                ck_assert_mem_eq(stats.n_chunks, counts, sizeof(counts));
+                ck_assert_mem_eq(stats.n_bytes, sums, sizeof(sums));
+                ck_assert(!trace_buffer_next_writer(buffer, &cursor, &stats));
+        }
+}
+END_TEST
+
+START_TEST(test_each_writer_is_counted_once) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        bool seen[301] = {};
+        WriterCursor cursor = {};
+        WriterStats stats;
+        size_t n = 0;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 1 << 20, 0, TRACE_BUFFER_RING), 0);
+        for (uint32_t id = 0; id < 2; id++)
+                for (uint16_t writer = 1; writer <= 300; writer++)
+                        put(buffer, writer, id, "a20");
+        for (; trace_buffer_next_writer(buffer, &cursor, &stats); n++) {
+                ck_assert(!seen[stats.origin.writer_id]);
+                seen[stats.origin.writer_id] = true;
+                ck_assert_uint_eq(stats.n_chunks[1], 2);
+                ck_assert_uint_eq(stats.n_bytes[1], 42);
+        }
+        ck_assert_uint_eq(n, 300);
+}
+END_TEST
+
+TEST_MAIN("buffer-clone",
+          test_clone_and_original_do_not_disturb_each_other,
+          test_clone_waits_for_nothing,
+          test_clone_leaves_out_what_was_written_before,
+          test_cleared_buffer_is_as_if_read,
+          test_clone_counts_reading_anew,
+          test_reading_a_clone_gives_memory_back,
+          test_clone_holds_no_more_than_it_can_read,
+          test_writers_are_counted_by_chunk_size,
+          test_each_writer_is_counted_once)
