@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "config/config-check.h"
 #include "config/config.h"
 #include "test.h"
 
@@ -75,6 +76,59 @@ START_TEST(test_text_and_bytes_convert_without_loss) {
         ck_assert_str_eq(text, again);
         ck_assert_uint_eq(first->n_bytes, second->n_bytes);
         ck_assert_int_eq(memcmp(first->bytes, second->bytes, first->n_bytes), 0);
+}
+END_TEST
+
+/* Every field of the session itself, in the order of their numbers, as Perfetto's configs write them. */
+static const char every_field_text[] =
+        "buffers { size_kb: 64 fill_policy: RING_BUFFER transfer_on_clone: true"
+        "  clear_before_clone: true name: 'a' experimental_mode: TRACE_BUFFER_V2 }"
+        "data_sources { config { name: 'x' priority_boost { policy: POLICY_SCHED_FIFO priority: 1 }"
+        "  prefer_suspend_clock_for_duration: true } machine_name_filter: 'host' }"
+        "duration_ms: 1000 enable_extra_guardrails: true lockdown_mode: LOCKDOWN_SET "
+        "producers { producer_name: 'x' shm_size_kb: 4 page_size_kb: 4 }"
+        "statsd_metadata { triggering_alert_id: 1 } write_into_file: true "
+        "file_write_period_ms: 100 max_file_size_bytes: 1000 "
+        "guardrail_overrides { max_tracing_buffer_size_kb: 1 } deferred_start: true "
+        "flush_period_ms: 1 flush_timeout_ms: 1 notify_traceur: true "
+        "trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 1"
+        "  use_clone_snapshot_if_available: true triggers { name: 't' producer_name_regex: '.*'"
+        "  stop_delay_ms: 1 max_per_24_h: 2 skip_probability: 0.25 } }"
+        "activate_triggers: 't' allow_user_build_tracing: true "
+        "builtin_data_sources { primary_trace_clock: BUILTIN_CLOCK_MONOTONIC"
+        "  prefer_suspend_clock_for_snapshot: true disable_chunk_usage_histograms: true"
+        "  disable_extension_descriptors: true enable_concurrent_session_events: true }"
+        "incremental_state_config { clear_period_ms: 1 } unique_session_name: 'n' "
+        "data_source_stop_timeout_ms: 1 compression_type: COMPRESSION_TYPE_DEFLATE "
+        "incident_report_config { privacy_level: -1 } trace_uuid_msb: -1 trace_uuid_lsb: 2 "
+        "output_path: '/x' bugreport_score: 3 statsd_logging: STATSD_LOGGING_DISABLED "
+        "trace_filter { bytecode_v2: '\\001\\002' string_filter_chain { rules {"
+        "  policy: SFP_MATCH_BREAK regex_pattern: 'x' semantic_type: SEMANTIC_TYPE_JOB } } }"
+        "android_report_config { skip_report: true }"
+        "cmd_trace_start_delay { min_delay_ms: 1 max_delay_ms: 2 }"
+        "prefer_suspend_clock_for_duration: true bugreport_filename: 'b' "
+        "session_semaphores { name: 's' max_other_session_count: 1 }"
+        "priority_boost { policy: POLICY_SCHED_OTHER priority: 20 } exclusive_prio: 7 "
+        "trace_all_machines: true write_flush_mode: WRITE_FLUSH_ENABLED "
+        "fflush_post_write: FFLUSH_ENABLED compression { deflate {} zstd { level: -5 } }"
+        "trace_attributes { attribute { key: 'k' long_value: -1 } }";
+
+START_TEST(test_every_field_of_a_session_can_be_written_as_text) {
+        _cleanup_(config_freep) Config *config = config_of_text(every_field_text);
+        const Perfetto__Protos__TraceConfig *pb = config->pb;
+        const ProtobufCMessageDescriptor *message = pb->base.descriptor;
+        const uint8_t *at = config->bytes, *end = at + config->n_bytes;
+        ConfigField field;
+
+        for (size_t i = 0; i < message->n_fields; i++) {
+                ck_assert_int_eq(config_field_next(&at, end, &field), 1);
+                ck_assert_uint_eq(field.number, message->fields[i].id);
+        }
+        ck_assert(at == end);
+        ck_assert_double_eq(pb->trigger_config->triggers[0]->skip_probability, 0.25);
+        ck_assert_mem_eq(pb->trace_filter->bytecode_v2.data, "\1\2", 2);
+        ck_assert_int_eq(pb->compression->zstd->level, -5);
+        ck_assert_int_eq(pb->builtin_data_sources->primary_trace_clock, 3);
 }
 END_TEST
 
@@ -209,6 +263,7 @@ END_TEST
 TEST_MAIN("config",
           test_text_becomes_a_config,
           test_text_and_bytes_convert_without_loss,
+          test_every_field_of_a_session_can_be_written_as_text,
           test_sources_point_at_the_bytes_as_sent,
           test_unknown_fields_survive_byte_for_byte,
           test_empty_config_is_a_config,
