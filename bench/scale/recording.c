@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "scale.h"
+#include "shared/names.h"
+
+#define CONFIG_BYTES_MAX 1024
+#define PERIOD_NEVER_MS  604800000 /* a week */
+
+static void config_text(char ret[static CONFIG_BYTES_MAX], const RecordingOptions *options) {
+        size_t n;
+
+        n = (size_t)snprintf(ret,
+                             CONFIG_BYTES_MAX,
+                             "buffers { size_kb: %u }\n"
+                             "data_sources { config { name: \"track_event\" } }\n",
+                             options->buffer_kib);
+        if (options->output_fd >= 0 && options->period_ms > 0)
+                n += (size_t)snprintf(ret + n,
+                                      CONFIG_BYTES_MAX - n,
+                                      "write_into_file: true\nfile_write_period_ms: %u\n",
+                                      options->period_ms == RECORDING_STREAM_NEVER
+                                              ? PERIOD_NEVER_MS
+                                              : options->period_ms);
+        if (options->compress)
+                snprintf(
+                        ret + n, CONFIG_BYTES_MAX - n, "compression_type: COMPRESSION_TYPE_ZSTD\n");
+}
+
+static int append_options(sd_bus_message *call, const RecordingOptions *options) {
+        char text[CONFIG_BYTES_MAX];
+        int r;
+
+        config_text(text, options);
+        r = sd_bus_message_open_container(call, 'a', "{sv}");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(call, "{sv}", "config-text", "s", text);
+        if (r < 0)
+                return r;
+        if (options->output_fd >= 0) {
+                r = sd_bus_message_append(call, "{sv}", "output", "h", options->output_fd);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(call);
+}
+
+void recording_start(Recording *recording, World *world, const RecordingOptions *options) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        const char *path;
+        int r;
+
+        r = sd_bus_message_new_method_call(world->bus,
+                                           &call,
+                                           TRACING_BUS_NAME,
+                                           TRACING_PATH,
+                                           TRACING_MANAGER_INTERFACE,
+                                           "StartSession");
+        if (r >= 0)
+                r = append_options(call, options);
+        if (r >= 0)
+                r = sd_bus_call(world->bus, call, 0, &error, &reply);
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "o", &path);
+        if (r < 0)
+                die(error.message ?: "cannot start a session", r);
+        recording->world = world;
+        snprintf(recording->path, sizeof(recording->path), "%s", path);
+}
+
+/* How many entries an answer lists that says who was silent. */
+static int count_silent(sd_bus_message *reply) {
+        int n = 0;
+
+        if (sd_bus_message_enter_container(reply, 'a', "(ssuu)") <= 0)
+                return 0;
+        while (sd_bus_message_skip(reply, "(ssuu)") >= 0 &&
+               sd_bus_message_at_end(reply, false) >= 0) {
+                n++;
+                if (sd_bus_message_at_end(reply, false) > 0)
+                        break;
+        }
+        return n;
+}
+
+static int recording_call(Recording *recording, const char *method, const char *types, ...) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        va_list arguments;
+        int r;
+
+        va_start(arguments, types);
+        r = sd_bus_call_methodv(recording->world->bus,
+                                TRACING_BUS_NAME,
+                                recording->path,
+                                TRACING_SESSION_INTERFACE,
+                                method,
+                                &error,
+                                &reply,
+                                types,
+                                arguments);
+        va_end(arguments);
+        if (r < 0 && sd_bus_error_has_name(&error, TRACING_ERROR_PREFIX "Timeout"))
+                return -ETIMEDOUT;
+        if (r < 0)
+                die(error.message ?: method, r);
+        return count_silent(reply);
+}
+
+int recording_flush(Recording *recording) {
+        return recording_call(recording, "Flush", "u", (uint32_t)0);
+}
+
+int recording_stop(Recording *recording) {
+        return recording_call(recording, "Stop", "");
+}
+
+void recording_read_into(Recording *recording, int fd) {
+        recording_call(recording, "ReadInto", "h", fd);
+}
+
+void recording_free(Recording *recording) {
+        recording_call(recording, "Free", "");
+}
+
+uint64_t recording_number(Recording *recording, const char *property) {
+        uint64_t value = 0;
+        int r;
+
+        r = sd_bus_get_property_trivial(recording->world->bus,
+                                        TRACING_BUS_NAME,
+                                        recording->path,
+                                        TRACING_SESSION_INTERFACE,
+                                        property,
+                                        NULL,
+                                        't',
+                                        &value);
+        if (r < 0)
+                die(property, r);
+        return value;
+}
