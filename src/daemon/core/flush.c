@@ -10,7 +10,10 @@
 #include "core/session-private.h"
 
 /* Not before the start, when there is nothing; not while it stops, which flushes by itself. */
-static bool instance_wants_flush(const SourceInstance *instance) {
+static bool instance_wants_flush(const SourceInstance *instance, FlushGroup group) {
+        if (group != FLUSH_GROUP_ALL &&
+            instance->buffer->is_moved_on_clone != (group == FLUSH_GROUP_MOVED))
+                return false;
         return instance_is_live(instance) && instance->state != INSTANCE_CONFIGURED &&
                instance->state != INSTANCE_STOPPING && !instance->offered->no_flush;
 }
@@ -21,7 +24,8 @@ static size_t flush_collect(const Flush *flush, const Producer *producer, uint64
         size_t n = 0;
 
         list_for_each (instance, &producer->instances, producer_link)
-                if (instance->session == flush->session && instance_wants_flush(instance))
+                if (instance->session == flush->session &&
+                    instance_wants_flush(instance, flush->group))
                         instances[n++] = instance->id;
         return n;
 }
@@ -38,7 +42,8 @@ static int flush_ask(Flush *flush, uint64_t flags) {
         list_for_each (instance, &flush->session->instances, session_link) {
                 Producer *producer = instance->producer;
 
-                if (!instance_wants_flush(instance) || producer->last_flush_id == flush->id)
+                if (!instance_wants_flush(instance, flush->group) ||
+                    producer->last_flush_id == flush->id)
                         continue;
                 /* Marks who was asked, for its other instances in this list. */
                 producer->last_flush_id = flush->id;
@@ -53,12 +58,13 @@ static int flush_ask(Flush *flush, uint64_t flags) {
         return 0;
 }
 
-int flush_new(Flush **ret,
-              Session *session,
-              uint64_t timeout_ns,
-              uint64_t flags,
-              SessionFlushDone done,
-              void *userdata) {
+int flush_new_group(Flush **ret,
+                    Session *session,
+                    FlushGroup group,
+                    uint64_t timeout_ns,
+                    uint64_t flags,
+                    SessionFlushDone done,
+                    void *userdata) {
         _cleanup_(flush_freep) Flush *flush = NULL;
         int r;
 
@@ -67,6 +73,7 @@ int flush_new(Flush **ret,
                 return -ENOMEM;
         list_init(&flush->link);
         flush->session = session;
+        flush->group = group;
         flush->id = ++session->service->last_flush_id;
         flush->deadline = session->service->now + timeout_ns;
         flush->done = done;
@@ -81,6 +88,15 @@ int flush_new(Flush **ret,
         event_list_add(&session->events, EVENT_FLUSH_STARTED, session->service->now, NULL);
         *ret = TAKE(flush);
         return 0;
+}
+
+int flush_new(Flush **ret,
+              Session *session,
+              uint64_t timeout_ns,
+              uint64_t flags,
+              SessionFlushDone done,
+              void *userdata) {
+        return flush_new_group(ret, session, FLUSH_GROUP_ALL, timeout_ns, flags, done, userdata);
 }
 
 Flush *flush_free(Flush *flush) {

@@ -11,9 +11,18 @@
 #include "core/producer-private.h"
 #include "core/session.h"
 
+/* Whose data a flush is for. A clone flushes its buffers in two groups, so that those which are moved into it, however
+ * slow their sources, do not make the others old. */
+typedef enum FlushGroup {
+        FLUSH_GROUP_ALL,
+        FLUSH_GROUP_COPIED, /* of the buffers without transfer_on_clone */
+        FLUSH_GROUP_MOVED,  /* of those with it */
+} FlushGroup;
+
 typedef struct Flush {
         List link;
         Session *session;
+        FlushGroup group;
         uint64_t id;
         uint64_t deadline;
         Producer **pending; /* who has not answered; NULL entries have */
@@ -27,6 +36,7 @@ typedef struct Flush {
 enum {
         FLUSH_REASON_PERIODIC = 1,
         FLUSH_REASON_TRACE_STOP = 2,
+        FLUSH_REASON_CLONE = 3,
         FLUSH_REASON_EXPLICIT = 4,
         FLUSH_INITIATOR_SERVICE = 1 << 4,
 };
@@ -39,6 +49,15 @@ int flush_new(Flush **ret,
               uint64_t flags,
               SessionFlushDone done,
               void *userdata);
+
+/* The same, of the sources that write to some of the buffers. */
+int flush_new_group(Flush **ret,
+                    Session *session,
+                    FlushGroup group,
+                    uint64_t timeout_ns,
+                    uint64_t flags,
+                    SessionFlushDone done,
+                    void *userdata);
 
 /* Unlinks and frees without a reply. */
 Flush *flush_free(Flush *flush);

@@ -63,6 +63,19 @@ int sequence_ids_get(SequenceIds *ids, uint64_t producer_id, uint16_t writer_id,
         return 0;
 }
 
+int sequence_ids_copy(SequenceIds *ids, const SequenceIds *from) {
+        SequenceIdsSlot *slots = NULL;
+
+        if (from->n_slots > 0) {
+                slots = calloc(from->n_slots, sizeof(*slots));
+                if (!slots)
+                        return -ENOMEM;
+                memcpy(slots, from->slots, from->n_slots * sizeof(*slots));
+        }
+        *ids = (SequenceIds){ .slots = slots, .n_slots = from->n_slots, .n = from->n };
+        return 0;
+}
+
 void sequence_ids_deinit(SequenceIds *ids) {
         free(ids->slots);
         *ids = (SequenceIds){};

@@ -31,4 +31,6 @@ enum {
 
 /* 0, SEQUENCE_IDS_E_LIMIT or -ENOMEM. */
 int sequence_ids_get(SequenceIds *ids, uint64_t producer_id, uint16_t writer_id, uint32_t *ret);
+/* Into an empty one: 0 or -ENOMEM. */
+int sequence_ids_copy(SequenceIds *ids, const SequenceIds *from);
 void sequence_ids_deinit(SequenceIds *ids);

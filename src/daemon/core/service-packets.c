@@ -142,6 +142,22 @@ void event_list_add(EventList *list, ServiceEvent event, uint64_t ns, Bytes *sou
                 *sources = (Bytes){};
 }
 
+void event_list_add_buffer(EventList *list, ServiceEvent event, uint64_t ns, uint32_t buffer) {
+        event_list_add(list, event, ns, NULL);
+        list->records[list->n - 1].buffer = buffer;
+}
+
+void event_list_copy(EventList *list, const EventList *from) {
+        for (size_t i = 0; i < from->n; i++) {
+                const EventRecord *record = &from->records[i];
+                Bytes sources = {};
+
+                bytes_append(&sources, record->sources.data, record->sources.n);
+                event_list_add(list, record->event, record->ns, &sources);
+                list->records[list->n - 1].buffer = record->buffer;
+        }
+}
+
 void event_list_clear(EventList *list) {
         for (size_t i = 0; i < list->n; i++)
                 bytes_deinit(&list->records[i].sources);
@@ -276,6 +292,8 @@ int packet_put_event(Bytes *out, const ServiceInfo *info, const EventRecord *eve
         message = wire_begin(&packet.wire, PACKET_SERVICE_EVENT);
         if (event->sources.n > 0)
                 wire_put_bytes(&packet.wire, event->event, event->sources.data, event->sources.n);
+        else if (event->event == EVENT_BUFFER_CLONED)
+                wire_put_uint(&packet.wire, event->event, event->buffer);
         else
                 wire_put_bool(&packet.wire, event->event, true);
         wire_end(&packet.wire, message);

@@ -41,6 +41,8 @@ typedef enum ServiceEvent {
         EVENT_SLOW_STARTING_SOURCES = 7,
         EVENT_SLOW_FLUSHING_SOURCES = 8,
         EVENT_FLUSH_STARTED = 9,
+        EVENT_CLONE_STARTED = 10,
+        EVENT_BUFFER_CLONED = 11,
 } ServiceEvent;
 
 typedef struct ClockSnapshot {
@@ -70,7 +72,8 @@ bool clock_ring_take(ClockRing *ring, ClockSnapshot *ret);
 typedef struct EventRecord {
         ServiceEvent event;
         uint64_t ns;
-        Bytes sources; /* of the slow ones: an encoded TracingServiceEvent.DataSources */
+        Bytes sources;   /* of the slow ones: an encoded TracingServiceEvent.DataSources */
+        uint32_t buffer; /* its index, of EVENT_BUFFER_CLONED */
 } EventRecord;
 
 /* Events that nobody has read yet, oldest first. When there are too many the oldest flush goes. Zero-initialised is
@@ -82,7 +85,11 @@ typedef struct EventList {
 
 /* `sources` may be NULL, and is emptied otherwise. */
 void event_list_add(EventList *list, ServiceEvent event, uint64_t ns, Bytes *sources);
+void event_list_add_buffer(EventList *list, ServiceEvent event, uint64_t ns, uint32_t buffer);
 void event_list_clear(EventList *list);
+
+/* Into an empty one. Out of memory loses names. */
+void event_list_copy(EventList *list, const EventList *from);
 
 /* Adds a DataSources.DataSource to an event's names. */
 void event_sources_add(Bytes *sources, const char *producer, const char *source);

@@ -166,6 +166,7 @@ void session_clear_incremental_state(Session *session, const SessionBuffer *buff
         /* Out of memory: the next time tries again. */
         if (!instances)
                 return;
+        session_mark_buffers(session, buffer);
         list_for_each (instance, &session->instances, session_link) {
                 Producer *producer = instance->producer;
 

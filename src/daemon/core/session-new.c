@@ -38,19 +38,28 @@ void session_buffer_cleared(SessionBuffer *buffer) {
                         stats->bytes_written + stats->buffer_bytes / CLEARS_PER_TURN;
 }
 
+static TraceBufferPolicy buffer_policy(const Perfetto__Protos__TraceConfig__BufferConfig *config) {
+        return config->fill_policy ==
+                               PERFETTO__PROTOS__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD
+                       ? TRACE_BUFFER_DISCARD
+                       : TRACE_BUFFER_RING;
+}
+
+int session_buffer_make(TraceBuffer **ret,
+                        const Perfetto__Protos__TraceConfig__BufferConfig *config) {
+        return error_fold(
+                trace_buffer_new(ret, session_buffer_bytes(config), 0, buffer_policy(config)));
+}
+
 static int session_add_buffer(Session *session,
                               const Perfetto__Protos__TraceConfig__BufferConfig *config,
                               SessionError *error) {
         SessionBuffer *buffer = &session->buffers[session->n_buffers];
-        TraceBufferPolicy policy =
-                config->fill_policy ==
-                                PERFETTO__PROTOS__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD
-                        ? TRACE_BUFFER_DISCARD
-                        : TRACE_BUFFER_RING;
         uint64_t n_bytes = session_buffer_bytes(config);
         int r;
 
         buffer->session = session;
+        buffer->is_moved_on_clone = config->transfer_on_clone;
         r = quota_charge(&session->service->quota,
                          &buffer->charge,
                          session->options.owner.uid,
@@ -63,12 +72,12 @@ static int session_add_buffer(Session *session,
                                      quota_limit_name(QUOTA_BUFFER_BYTES));
         if (r < 0)
                 return r;
-        r = trace_buffer_new(&buffer->buffer, n_bytes, 0, policy);
+        r = session_buffer_make(&buffer->buffer, config);
         if (r) {
                 charge_deinit(&buffer->charge);
-                return error_fold(r);
+                return r;
         }
-        buffer->clear_at_bytes = policy == TRACE_BUFFER_RING ? 0 : UINT64_MAX;
+        buffer->clear_at_bytes = buffer_policy(config) == TRACE_BUFFER_RING ? 0 : UINT64_MAX;
         session_buffer_cleared(buffer);
         buffer->id = service_claim_buffer_id(session->service, buffer);
         session->n_buffers++;
@@ -125,7 +134,7 @@ static void session_choose_uuid(Session *session, const Perfetto__Protos__TraceC
         }
 }
 
-static void session_register(Session *session) {
+void session_register(Session *session) {
         Service *service = session->service;
 
         session->id = ++service->last_session_id;
@@ -133,23 +142,18 @@ static void session_register(Session *session) {
         service->n_sessions++;
 }
 
-static int session_allocate(Session **ret,
-                            Service *service,
-                            const SessionOptions *options,
-                            const SessionOps *ops,
-                            void *peer) {
+int session_allocate(Session **ret, Service *service, const SessionOptions *options) {
         Session *session = calloc(1, sizeof(*session));
 
         if (!session)
                 return -ENOMEM;
         session->service = service;
         session->options = *options;
-        session->ops = ops;
-        session->peer = peer;
         session->is_quiet = true;
         list_init(&session->link);
         list_init(&session->instances);
         list_init(&session->flushes);
+        list_init(&session->clones);
         for (size_t i = 0; i < _SESSION_TIMER_N; i++)
                 session->timers[i] = UINT64_MAX;
         *ret = session;
@@ -171,9 +175,11 @@ int session_new(Session **ret,
         r = session_check(service, config, options, error);
         if (r)
                 return r;
-        r = session_allocate(&session, service, options, ops, peer);
+        r = session_allocate(&session, service, options);
         if (r < 0)
                 return r;
+        session->ops = ops;
+        session->peer = peer;
         r = session_charge(session, error);
         if (r)
                 return r;
@@ -222,6 +228,7 @@ Session *session_free(Session *session) {
                 return NULL;
 
         session->is_quiet = true;
+        session_abort_clones(session);
         list_for_each (flush, &session->flushes, link)
                 flush_finish(flush, SESSION_E_STATE);
         session_end_instances(session);
@@ -259,6 +266,8 @@ const char *session_stop_reason(const Session *session) {
 }
 
 const char *session_name(const Session *session) {
+        if (session->cloned_from)
+                return session->clone_name;
         return session->config->pb->unique_session_name ?: "";
 }
 

@@ -9,6 +9,7 @@
  *      session-check.c  what a config may ask for
  *      session-match.c  which sources of which producers take part
  *      session-read.c   read-out
+ *      session-clone.c  snapshots
  */
 
 #include <regex.h>
@@ -19,12 +20,23 @@
 #include "core/session.h"
 #include "core/source-instance.h"
 
+/* All that was written up to here is not needed to understand what comes behind. */
+typedef struct BufferMark {
+        uint64_t ns;
+        uint64_t bytes_written;
+} BufferMark;
+
+#define BUFFER_MARKS_MAX 32 /* older ones are forgotten */
+
 struct SessionBuffer {
         Session *session;
         TraceBuffer *buffer;
-        uint16_t id; /* what producers call it; 0: none yet */
+        uint16_t id;            /* what producers call it; 0: none yet */
+        bool is_moved_on_clone; /* transfer_on_clone */
         uint64_t
                 clear_at_bytes; /* of bytes_written: enough of the ring is new; UINT64_MAX: no ring */
+        BufferMark marks[BUFFER_MARKS_MAX]; /* oldest first */
+        size_t n_marks;
         Charge charge;
 };
 
@@ -100,6 +112,12 @@ struct Session {
         List instances;
         size_t n_instances, n_gone;
 
+        uint64_t cloned_from;                  /* 0: not a clone */
+        char clone_name[SESSION_NAME_MAX + 1]; /* of a clone, which does not inherit the config's */
+        bool skips_filter;
+        List clones;         /* SessionClone: being made of this session */
+        SessionTotals moved; /* what was counted in buffers that were moved to clones */
+
         List flushes;
         size_t n_flushes;
         uint64_t flushes_requested, flushes_succeeded, flushes_failed;
@@ -136,6 +154,12 @@ uint64_t session_stop_timeout_ns(const Session *session);
 uint64_t session_flush_timeout_ns(const Session *session);
 
 /* session-new.c */
+int session_allocate(Session **ret, Service *service, const SessionOptions *options);
+void session_register(Session *session);
+/* An empty one, as the config says. */
+int session_buffer_make(TraceBuffer **ret,
+                        const Perfetto__Protos__TraceConfig__BufferConfig *config);
+void session_snapshot_clocks(Session *session); /* of session.c */
 /* Its writers begin anew: none of them depends on what is in it so far. */
 void session_buffer_cleared(SessionBuffer *buffer);
 
@@ -149,6 +173,12 @@ int session_compile_filters(regex_t **ret,
                             const Perfetto__Protos__TraceConfig__DataSource *source,
                             char ret_why[static 128]);
 void session_free_filters(regex_t *filters, size_t n);
+
+/* session-clone.c */
+/* Writers to this buffer, or to all (NULL), are asked to begin anew. */
+void session_mark_buffers(Session *session, const SessionBuffer *buffer);
+/* The original goes away. */
+void session_abort_clones(Session *session);
 
 /* session-match.c */
 void session_match_all(Session *session);

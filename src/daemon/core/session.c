@@ -86,7 +86,8 @@ static uint64_t session_write_period_ns(const Session *session) {
 }
 
 bool session_streams(const Session *session) {
-        return session->options.has_output && session->config->pb->write_into_file;
+        return session->options.has_output && session->config->pb->write_into_file &&
+               !session->cloned_from;
 }
 
 /* Perfetto's automatic mode: who writes often flushes every SESSION_WRITE_PERIOD_NS beside it, who writes seldom does
@@ -144,7 +145,7 @@ static bool session_has_instances_in(const Session *session, InstanceState state
 }
 
 /* Trace readers convert every other clock to BOOTTIME by these. */
-static void session_snapshot_clocks(Session *session) {
+void session_snapshot_clocks(Session *session) {
         Service *service = session->service;
         ClockSnapshot snapshot;
 

@@ -386,6 +386,44 @@ FakeConsumer *fixture_start_session(Fixture *fixture, uid_t uid, const char *con
                 fixture, &(SessionOptions){ .owner = { .uid = uid } }, config);
 }
 
+static void on_cloned(void *userdata, int outcome, Session *clone) {
+        FakeConsumer *consumer = userdata;
+
+        ck_assert(!consumer->is_cloned);
+        ck_assert((outcome == 0) == !!clone);
+        consumer->is_cloned = true;
+        consumer->outcome = outcome;
+        consumer->session = clone;
+        if (clone)
+                session_adopt(clone, &session_ops, consumer);
+}
+
+FakeConsumer *
+fixture_ask_clone(Fixture *fixture, FakeConsumer *source, const CloneOptions *options) {
+        FakeConsumer *consumer = calloc(1, sizeof(*consumer));
+        int r;
+
+        ck_assert_uint_lt(fixture->n_consumers, FAKE_PEERS_MAX);
+        fixture->consumers[fixture->n_consumers++] = consumer;
+        r = session_clone(
+                source->session, options, on_cloned, consumer, &consumer->error, fixture->now);
+        if (r != 0) {
+                ck_assert(!consumer->is_cloned);
+                consumer->outcome = r;
+        }
+        return consumer;
+}
+
+FakeConsumer *fixture_clone(Fixture *fixture, FakeConsumer *source) {
+        const CloneOptions options = { .owner = session_options(source->session)->owner };
+        FakeConsumer *consumer = fixture_ask_clone(fixture, source, &options);
+
+        fixture_settle(fixture);
+        ck_assert_int_eq(consumer->outcome, 0);
+        ck_assert(consumer->is_cloned);
+        return consumer;
+}
+
 void fixture_stop_session(Fixture *fixture, FakeConsumer *consumer) {
         session_stop(consumer->session, "requested", fixture->now);
         fixture_settle(fixture);

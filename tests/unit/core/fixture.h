@@ -12,6 +12,7 @@
 #include "core/policy.h"
 #include "core/producer.h"
 #include "core/service.h"
+#include "core/session-clone.h"
 #include "core/session.h"
 #include "smb/smb-writer.h"
 #include "test.h"
@@ -62,7 +63,9 @@ typedef struct FakeConsumer {
         Session *session;
         unsigned n_changed, n_outputs;
         SessionError error;
-        bool is_over; /* the session was freed */
+        bool is_over;   /* the session was freed */
+        bool is_cloned; /* of one that fixture_ask_clone() made: the answer has come, */
+        int outcome;    /* and was this */
 } FakeConsumer;
 
 struct Fixture {
@@ -109,6 +112,13 @@ int fixture_try_session(Fixture *fixture,
                         const SessionOptions *options,
                         const char *config);
 void fixture_free_session(FakeConsumer *consumer);
+
+/* Asks for a clone, whose session comes with the producers' answers. */
+FakeConsumer *
+fixture_ask_clone(Fixture *fixture, FakeConsumer *source, const CloneOptions *options);
+
+/* A clone for the owner of the original. */
+FakeConsumer *fixture_clone(Fixture *fixture, FakeConsumer *source);
 
 /* Stops and lets the producers answer. */
 void fixture_stop_session(Fixture *fixture, FakeConsumer *consumer);

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The clone is allocated and charged before anything happens to the original. Its buffers come with the end of the
+ * flush of their group, everything else when the last group is there. Until then no list knows it.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "core/session-clone.h"
+#include "core/session-private.h"
+#include "shared/error.h"
+
+/* Between the request to begin anew and what a producer writes thereafter: a mark counts only that much later. */
+#define MARK_SLACK_NS (UINT64_C(100) * 1000000)
+
+typedef struct SessionClone SessionClone;
+
+typedef struct CloneGroup {
+        SessionClone *clone;
+        FlushGroup group;
+} CloneGroup;
+
+struct SessionClone {
+        List link; /* source->clones */
+        Session *source;
+        Session *session;    /* the clone */
+        uint64_t started_at; /* asked for */
+        uint64_t cut_ns;     /* what is older may be left out; 0: nothing */
+        CloneGroup groups[2];
+        size_t n_awaited; /* of the groups */
+        bool is_late;     /* somebody has not flushed in time */
+        uint64_t buffer_times[SESSION_BUFFERS_MAX];
+        SessionCloneDone done;
+        void *userdata;
+};
+
+static SessionClone *session_clone_free(SessionClone *clone) {
+        if (!clone)
+                return NULL;
+        list_unlink(&clone->link);
+        for (size_t i = 0; i < ARRAY_SIZE(clone->groups); i++)
+                session_flush_cancel(clone->source, &clone->groups[i]);
+        session_free(clone->session);
+        free(clone);
+        return NULL;
+}
+DEFINE_CLEANUP(SessionClone *, session_clone_free)
+
+/* The reply comes last: whoever asked may do anything from within it. */
+static void clone_finish(SessionClone *clone, int outcome) {
+        Session *session = outcome == 0 ? TAKE(clone->session) : NULL;
+        SessionCloneDone done = clone->done;
+        void *userdata = clone->userdata;
+
+        session_clone_free(clone);
+        done(userdata, outcome, session);
+}
+
+/*
+ * Marks
+ */
+
+static void buffer_mark(SessionBuffer *buffer, uint64_t now) {
+        if (buffer->n_marks == BUFFER_MARKS_MAX) {
+                buffer->n_marks--;
+                memmove(buffer->marks,
+                        buffer->marks + 1,
+                        buffer->n_marks * sizeof(buffer->marks[0]));
+        }
+        buffer->marks[buffer->n_marks++] = (BufferMark){
+                .ns = now,
+                .bytes_written = trace_buffer_stats(buffer->buffer)->bytes_written,
+        };
+}
+
+void session_mark_buffers(Session *session, const SessionBuffer *buffer) {
+        for (size_t i = 0; i < session->n_buffers; i++)
+                if (!buffer || buffer == &session->buffers[i])
+                        buffer_mark(&session->buffers[i], session->service->now);
+}
+
+/* The latest place from which on everything since the cut can be understood; 0: the beginning. */
+static uint64_t buffer_cut(const SessionBuffer *buffer, uint64_t cut_ns) {
+        for (size_t i = buffer->n_marks; i > 0; i--)
+                if (buffer->marks[i - 1].ns + MARK_SLACK_NS <= cut_ns)
+                        return buffer->marks[i - 1].bytes_written;
+        return 0;
+}
+
+/*
+ * Buffers
+ */
+
+/* The original's writers go on in an empty buffer, where nothing is left of what they refer to. */
+static int buffer_move(SessionBuffer *from,
+                       SessionBuffer *to,
+                       const Perfetto__Protos__TraceConfig__BufferConfig *config) {
+        Session *session = from->session;
+        const TraceBufferStats *stats = trace_buffer_stats(from->buffer);
+        TraceBuffer *fresh;
+        int r;
+
+        r = session_buffer_make(&fresh, config);
+        if (r < 0)
+                return r;
+        session->moved.bytes_written += stats->bytes_written;
+        session->moved.chunks_lost += stats->chunks_discarded + stats->abi_violations;
+        to->buffer = from->buffer;
+        trace_buffer_freeze(to->buffer);
+        from->buffer = fresh;
+        from->n_marks = 0;
+        if (from->clear_at_bytes != UINT64_MAX)
+                session_buffer_cleared(from);
+        session_clear_incremental_state(session, from);
+        return 0;
+}
+
+static int clone_take_buffer(SessionClone *clone, size_t i) {
+        SessionBuffer *from = &clone->source->buffers[i];
+        SessionBuffer *to = &clone->session->buffers[i];
+
+        clone->buffer_times[i] = clone->source->service->now;
+        if (from->is_moved_on_clone)
+                return buffer_move(from, to, clone->source->config->pb->buffers[i]);
+        return trace_buffer_clone(&to->buffer, from->buffer, buffer_cut(from, clone->cut_ns));
+}
+
+static int clone_take_group(SessionClone *clone, FlushGroup group) {
+        for (size_t i = 0; i < clone->source->n_buffers; i++) {
+                int r;
+
+                if (clone->source->buffers[i].is_moved_on_clone != (group == FLUSH_GROUP_MOVED))
+                        continue;
+                r = clone_take_buffer(clone, i);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* What producers still hold is to be kept alone, and must not refer to what is gone. */
+static void session_clear_before_clone(Session *session) {
+        for (size_t i = 0; i < session->n_buffers; i++) {
+                if (!session->config->pb->buffers[i]->clear_before_clone)
+                        continue;
+                trace_buffer_clear(session->buffers[i].buffer);
+                session_clear_incremental_state(session, &session->buffers[i]);
+        }
+}
+
+/*
+ * Everything else
+ */
+
+static int clone_allocate_buffers(Session *session, const Session *source, SessionError *error) {
+        session->buffers = calloc(source->n_buffers, sizeof(*session->buffers));
+        if (!session->buffers)
+                return -ENOMEM;
+        for (size_t i = 0; i < source->n_buffers; i++) {
+                SessionBuffer *buffer = &session->buffers[i];
+                int r;
+
+                buffer->session = session;
+                buffer->clear_at_bytes = UINT64_MAX;
+                r = quota_charge(&session->service->quota,
+                                 &buffer->charge,
+                                 session->options.owner.uid,
+                                 QUOTA_BUFFER_BYTES,
+                                 source->buffers[i].charge.n);
+                if (r == QUOTA_E_EXCEEDED)
+                        return session_error(error,
+                                             SESSION_E_LIMIT,
+                                             "its buffers count like others: %s; free a session",
+                                             quota_limit_name(QUOTA_BUFFER_BYTES));
+                if (r < 0)
+                        return r;
+                session->n_buffers++;
+        }
+        return 0;
+}
+
+static int clone_charge(Session *session, SessionError *error) {
+        int r;
+
+        if (session->service->n_sessions >= SERVICE_SESSIONS_MAX)
+                return session_error(
+                        error, SESSION_E_LIMIT, "too many sessions: SERVICE_SESSIONS_MAX");
+        r = quota_charge(&session->service->quota,
+                         &session->charge,
+                         session->options.owner.uid,
+                         QUOTA_SESSIONS,
+                         1);
+        if (r == QUOTA_E_EXCEEDED)
+                return session_error(error,
+                                     SESSION_E_LIMIT,
+                                     "a clone is a session, and there are too many: %s; free one",
+                                     quota_limit_name(QUOTA_SESSIONS));
+        return r;
+}
+
+static int clone_copy_config(Session *session, const Session *source) {
+        ConfigError error;
+
+        return error_fold(config_new_from_bytes(
+                &session->config, source->config->bytes, source->config->n_bytes, &error));
+}
+
+/* All that can fail and needs no answer of a producer. */
+static int clone_allocate(Session **ret,
+                          const Session *source,
+                          const CloneOptions *options,
+                          SessionError *error) {
+        const SessionOptions clone_options = {
+                .owner = options->owner,
+                .scope = source->options.scope,
+                .has_output = options->has_output,
+                .detached = options->detached,
+        };
+        _cleanup_(session_freep) Session *session = NULL;
+        int r;
+
+        r = session_allocate(&session, source->service, &clone_options);
+        if (r < 0)
+                return r;
+        session->state = SESSION_STOPPED;
+        session->cloned_from = source->id;
+        session->skips_filter = options->skips_filter;
+        snprintf(session->clone_name, sizeof(session->clone_name), "%s", options->name ?: "");
+        snprintf(session->stop_reason, sizeof(session->stop_reason), "cloned");
+        r = clone_charge(session, error);
+        if (r)
+                return r;
+        r = clone_allocate_buffers(session, source, error);
+        if (r)
+                return r;
+        r = clone_copy_config(session, source);
+        if (r < 0)
+                return r;
+        *ret = TAKE(session);
+        return 0;
+}
+
+/* What the service would say about the original if it were read now for the first time, and that this is a clone. */
+static void clone_copy_events(SessionClone *clone, uint64_t now) {
+        EventList *events = &clone->session->events;
+
+        event_list_copy(events, &clone->source->events);
+        event_list_add(events, EVENT_CLONE_STARTED, clone->started_at, NULL);
+        for (size_t i = 0; i < clone->session->n_buffers; i++)
+                event_list_add_buffer(
+                        events, EVENT_BUFFER_CLONED, clone->buffer_times[i], (uint32_t)i);
+        event_list_add(events, EVENT_TRACING_DISABLED, now, NULL);
+}
+
+static void clone_copy_counts(Session *session, const Session *source) {
+        SessionTotals totals;
+
+        session_totals(source, &totals);
+        session->producers_dropped = totals.packets_lost - source->reader.n_invalid;
+        session->reader.n_invalid = source->reader.n_invalid;
+        session->chunks_discarded = source->chunks_discarded;
+        session->patches_discarded = source->patches_discarded;
+        session->flushes_requested = source->flushes_requested;
+        session->flushes_succeeded = source->flushes_succeeded;
+        session->flushes_failed = source->flushes_failed;
+}
+
+/* A new id that tells it from the original; the second half says that they belong together. */
+static void clone_choose_uuid(Session *session, const Session *source) {
+        const Service *service = session->service;
+
+        service->ops->random(service->userdata, session->uuid, sizeof(session->uuid[0]));
+        session->uuid[1] = source->uuid[1];
+}
+
+static int clone_complete(SessionClone *clone, uint64_t now) {
+        Session *session = clone->session;
+        const Session *source = clone->source;
+        int r;
+
+        if (session->service->n_sessions >= SERVICE_SESSIONS_MAX)
+                return SESSION_E_LIMIT;
+        r = sequence_ids_copy(&session->reader.sequences, &source->reader.sequences);
+        if (r < 0)
+                return r;
+        session->clocks = source->clocks;
+        session_snapshot_clocks(session);
+        clone_copy_events(clone, now);
+        clone_copy_counts(session, source);
+        clone_choose_uuid(session, source);
+        session->final_flush = clone->is_late ? FINAL_FLUSH_FAILED : FINAL_FLUSH_SUCCEEDED;
+        session->stopped_at = now;
+        session_register(session);
+        return 0;
+}
+
+/* SESSION_E_TIMEOUT is good enough: who was late is said in the trace. */
+static void clone_group_flushed(void *userdata, int outcome) {
+        CloneGroup *group = userdata;
+        SessionClone *clone = group->clone;
+        int r = outcome == SESSION_E_TIMEOUT ? 0 : outcome;
+
+        clone->is_late |= outcome != 0;
+        if (r == 0)
+                r = clone_take_group(clone, group->group);
+        if (r == 0 && --clone->n_awaited > 0)
+                return;
+        if (r == 0)
+                r = clone_complete(clone, clone->source->service->now);
+        clone_finish(clone, r);
+}
+
+static bool session_has_group(const Session *session, FlushGroup group) {
+        for (size_t i = 0; i < session->n_buffers; i++)
+                if (session->buffers[i].is_moved_on_clone == (group == FLUSH_GROUP_MOVED))
+                        return true;
+        return false;
+}
+
+static int clone_flush_group(SessionClone *clone, FlushGroup group) {
+        Session *source = clone->source;
+        Flush *flush;
+
+        if (!session_has_group(source, group))
+                return 0;
+        clone->groups[clone->n_awaited] = (CloneGroup){ .clone = clone, .group = group };
+        return flush_new_group(&flush,
+                               source,
+                               group,
+                               session_flush_timeout_ns(source),
+                               FLUSH_REASON_CLONE | FLUSH_INITIATOR_SERVICE,
+                               clone_group_flushed,
+                               &clone->groups[clone->n_awaited++]);
+}
+
+/* Nobody writes to a stopped session any more. */
+static void clone_at_once(SessionClone *clone, uint64_t now) {
+        int r;
+
+        r = clone_take_group(clone, FLUSH_GROUP_MOVED);
+        if (r == 0)
+                r = clone_take_group(clone, FLUSH_GROUP_COPIED);
+        if (r == 0)
+                r = clone_complete(clone, now);
+        clone_finish(clone, r);
+}
+
+static int clone_begin(SessionClone *clone, uint64_t now) {
+        Session *source = clone->source;
+        int r;
+
+        session_clear_before_clone(source);
+        if (source->state == SESSION_STOPPED) {
+                clone_at_once(clone, now);
+                return 0;
+        }
+        r = clone_flush_group(clone, FLUSH_GROUP_MOVED);
+        if (r == 0)
+                r = clone_flush_group(clone, FLUSH_GROUP_COPIED);
+        if (r < 0)
+                return r;
+        session_progress(source, now);
+        return 0;
+}
+
+int session_clone(Session *session,
+                  const CloneOptions *options,
+                  SessionCloneDone done,
+                  void *userdata,
+                  SessionError *error,
+                  uint64_t now) {
+        _cleanup_(session_clone_freep) SessionClone *clone = NULL;
+        int r;
+
+        now = service_note_now(session->service, now);
+        if (session->n_flushes + 2 > SESSION_FLUSHES_MAX)
+                return session_error(error,
+                                     SESSION_E_LIMIT,
+                                     "too many flushes are waiting: SESSION_FLUSHES_MAX");
+        clone = calloc(1, sizeof(*clone));
+        if (!clone)
+                return -ENOMEM;
+        *clone = (SessionClone){
+                .source = session,
+                .started_at = now,
+                .cut_ns = options->before_ns && options->before_ns < now ? now - options->before_ns
+                                                                         : 0,
+                .done = done,
+                .userdata = userdata,
+        };
+        list_append(&session->clones, &clone->link);
+        r = clone_allocate(&clone->session, session, options, error);
+        if (r)
+                return r;
+        r = clone_begin(clone, now);
+        if (r < 0)
+                return r;
+        TAKE(clone); /* ends with its reply, which may have come */
+        return 0;
+}
+
+void session_clone_cancel(Session *session, void *userdata) {
+        SessionClone *clone;
+
+        list_for_each (clone, &session->clones, link)
+                if (clone->userdata == userdata)
+                        session_clone_free(clone);
+}
+
+void session_abort_clones(Session *session) {
+        SessionClone *clone;
+
+        list_for_each (clone, &session->clones, link)
+                clone_finish(clone, SESSION_E_STATE);
+}
+
+void session_adopt(Session *clone, const SessionOps *ops, void *peer) {
+        clone->ops = ops;
+        clone->peer = peer;
+        clone->is_quiet = false;
+}
+
+uint64_t session_cloned_from(const Session *session) {
+        return session->cloned_from;
+}
