@@ -5,15 +5,11 @@
  * counted, because a thread that hangs in a write cannot be waited for: it finds out that it is abandoned
  * when the write returns, and frees the rest itself.
  *
- * The descriptor belongs to somebody else, too, so O_NONBLOCK is not ours to set. A pipe or socket is polled
- * first, together with the eventfd that abandons the thread, and is given at most PIPE_BUF bytes at a time, which
- * then do not block.
+ * Memory of batches goes round between them: the loop fills it, the thread writes it out and gives it back.
  */
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,33 +23,40 @@
 #include "shared/fd.h"
 #include "shared/list.h"
 #include "shared/log.h"
+#include "sink-file.h"
 #include "sink.h"
-#include "wire/wire-reader.h"
 
-#define SINK_STACK_BYTES (64u << 10)
-#define TRACE_PACKET     1 /* field of perfetto.protos.Trace */
+#define SINK_STACK_BYTES (256u << 10) /* the codecs want some */
+#define SINK_SPARES_MAX  4            /* of a queue that is usually short */
+
+typedef struct SinkBatch {
+        Bytes bytes;
+        bool is_end;
+} SinkBatch;
 
 typedef struct SinkWorker {
         pthread_mutex_t lock;
         pthread_cond_t wake; /* the thread waits here for work */
 
         /* Under the lock. */
-        Bytes batches[SINK_BATCHES_MAX];
+        SinkBatch batches[SINK_BATCHES_MAX];
         size_t first, n_batches;
         size_t n_bytes; /* queued or being written */
+        Bytes spares[SINK_SPARES_MAX];
+        size_t n_spares;
         bool is_finishing, is_abandoned, is_done;
+        bool is_full, has_end; /* the second follows the first, always */
         int error;
         uint64_t n_written;
         unsigned n_references;
 
         List link; /* sink_workers, under its own lock */
 
+        SinkFile file; /* the thread's */
+
         /* Never change. */
         uid_t uid;
-        int fd;
         int progress; /* eventfd: the thread has something to tell */
-        int abandon;  /* eventfd: stops the thread's poll() */
-        bool is_regular;
 } SinkWorker;
 
 struct Output {
@@ -94,12 +97,13 @@ static void sink_worker_remove(SinkWorker *worker) {
 
 static SinkWorker *sink_worker_free(SinkWorker *worker) {
         for (size_t i = 0; i < SINK_BATCHES_MAX; i++)
-                bytes_deinit(&worker->batches[i]);
+                bytes_deinit(&worker->batches[i].bytes);
+        for (size_t i = 0; i < worker->n_spares; i++)
+                bytes_deinit(&worker->spares[i]);
         pthread_mutex_destroy(&worker->lock);
         pthread_cond_destroy(&worker->wake);
-        fd_close(worker->fd);
+        sink_file_deinit(&worker->file);
         fd_close(worker->progress);
-        fd_close(worker->abandon);
         sink_worker_remove(worker); /* after close(), which may hang, too */
         free(worker);
         return NULL;
@@ -115,86 +119,6 @@ static void sink_worker_unref(SinkWorker *worker) {
                 sink_worker_free(worker);
 }
 
-/* Waits until a pipe or socket takes something. */
-static int sink_wait(SinkWorker *worker) {
-        struct pollfd fds[] = {
-                { .fd = worker->fd, .events = POLLOUT },
-                { .fd = worker->abandon, .events = POLLIN },
-        };
-
-        while (poll(fds, ARRAY_SIZE(fds), -1) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        return fds[1].revents ? -ECANCELED : 0;
-}
-
-/* *ret_written tells how far it came, also on failure. */
-static int sink_write(SinkWorker *worker, const uint8_t *data, size_t n, size_t *ret_written) {
-        *ret_written = 0;
-        while (n > 0) {
-                ssize_t n_written;
-                int r;
-
-                r = worker->is_regular ? 0 : sink_wait(worker);
-                if (r < 0)
-                        return r;
-                n_written =
-                        write(worker->fd, data, worker->is_regular ? n : MIN(n, (size_t)PIPE_BUF));
-                if (n_written < 0 && (errno == EINTR || errno == EAGAIN))
-                        continue;
-                if (n_written < 0)
-                        return -errno;
-                data += n_written;
-                n -= (size_t)n_written;
-                *ret_written += (size_t)n_written;
-        }
-        return 0;
-}
-
-/* How much of the first n bytes of a batch is whole packets, in trace file framing. */
-static size_t whole_packets(const uint8_t *data, size_t n) {
-        const uint8_t *end = data;
-        WireReader reader;
-        WireField field;
-
-        wire_reader_init(&reader, data, n);
-        while (wire_read(&reader, &field) > 0 && field.number == TRACE_PACKET &&
-               field.type == WIRE_BYTES)
-                end = field.raw + field.n_raw;
-        return (size_t)(end - data);
-}
-
-/* Takes back a packet of which only a part could be written. */
-static void sink_cut_back(SinkWorker *worker, off_t end) {
-        struct stat st;
-
-        if (!worker->is_regular || end < 0 || fstat(worker->fd, &st) < 0 || st.st_size <= end)
-                return;
-        if (ftruncate(worker->fd, end) < 0)
-                log_debug("cannot cut the output back: %s", strerror(errno));
-}
-
-/* Where this batch will begin; with O_APPEND that is the file's end. */
-static off_t sink_batch_start(SinkWorker *worker) {
-        const int flags = fcntl(worker->fd, F_GETFL);
-
-        return lseek(worker->fd, 0, flags >= 0 && (flags & O_APPEND) ? SEEK_END : SEEK_CUR);
-}
-
-/* *ret_written: bytes of whole packets, which stay also when the rest could not be written. */
-static int sink_write_batch(SinkWorker *worker, const Bytes *batch, size_t *ret_written) {
-        const off_t start = worker->is_regular ? sink_batch_start(worker) : -1;
-        int r;
-
-        r = sink_write(worker, batch->data, batch->n, ret_written);
-        if (r < 0) {
-                *ret_written = whole_packets(batch->data, *ret_written);
-                if (start >= 0)
-                        sink_cut_back(worker, start + (off_t)*ret_written);
-        }
-        return r;
-}
-
 static void sink_tell(SinkWorker *worker) {
         const uint64_t one = 1;
 
@@ -202,37 +126,57 @@ static void sink_tell(SinkWorker *worker) {
                 log_debug("cannot ring for an output: %s", strerror(errno));
 }
 
+static bool sink_is_over(const SinkWorker *worker) {
+        return worker->is_abandoned || worker->error < 0;
+}
+
+/* What found itself full with the last batch is told how the trace ends. */
+static bool sink_awaits_batch(const SinkWorker *worker) {
+        return !worker->is_finishing || (worker->is_full && !worker->has_end);
+}
+
 /* The next batch, or false when there is nothing more to do. Called and returns with the lock held. */
-static bool sink_next_batch(SinkWorker *worker, Bytes *ret) {
-        while (worker->n_batches == 0 && !worker->is_finishing && !worker->is_abandoned &&
-               worker->error == 0)
+static bool sink_next_batch(SinkWorker *worker, SinkBatch *ret, bool *ret_is_last) {
+        while (worker->n_batches == 0 && sink_awaits_batch(worker) && !sink_is_over(worker))
                 pthread_cond_wait(&worker->wake, &worker->lock);
-        if (worker->n_batches == 0 || worker->is_abandoned || worker->error < 0)
+        if (worker->n_batches == 0 || sink_is_over(worker))
                 return false;
         *ret = worker->batches[worker->first];
-        worker->batches[worker->first] = (Bytes){};
+        worker->batches[worker->first] = (SinkBatch){};
         worker->first = (worker->first + 1) % SINK_BATCHES_MAX;
-        worker->n_batches--;
+        *ret_is_last = --worker->n_batches == 0;
         return true;
+}
+
+static void sink_keep_spare(SinkWorker *worker, Bytes *bytes) {
+        if (worker->n_spares == SINK_SPARES_MAX) {
+                bytes_deinit(bytes);
+                return;
+        }
+        bytes_clear(bytes);
+        worker->spares[worker->n_spares++] = *bytes;
 }
 
 static void *sink_run(void *userdata) {
         SinkWorker *worker = userdata;
-        Bytes batch = {};
+        SinkBatch batch = {};
+        bool is_last;
 
         pthread_mutex_lock(&worker->lock);
-        while (sink_next_batch(worker, &batch)) {
-                size_t n_written;
+        while (sink_next_batch(worker, &batch, &is_last)) {
                 int r;
 
                 pthread_mutex_unlock(&worker->lock);
-                r = sink_write_batch(worker, &batch, &n_written);
+                r = sink_file_put(&worker->file, &batch.bytes, batch.is_end);
+                if (r == 0 && is_last)
+                        r = sink_file_sync(&worker->file);
                 pthread_mutex_lock(&worker->lock);
-                worker->n_bytes -= batch.n;
-                if (r < 0)
+                worker->n_bytes -= batch.bytes.n;
+                if (r < 0 && worker->error == 0)
                         worker->error = r;
-                worker->n_written += n_written;
-                bytes_deinit(&batch);
+                worker->is_full = worker->file.is_full;
+                worker->n_written = worker->file.n_written;
+                sink_keep_spare(worker, &batch.bytes);
                 sink_tell(worker);
         }
         worker->is_done = true;
@@ -264,8 +208,9 @@ static const char *sink_why_unusable(int fd, struct stat *ret_stat) {
         }
 }
 
-static int sink_worker_new(SinkWorker **ret, uid_t uid, bool is_regular) {
+static int sink_worker_new(SinkWorker **ret, const OutputOptions *options, bool is_regular) {
         SinkWorker *worker;
+        int r;
 
         worker = calloc(1, sizeof(*worker));
         if (!worker)
@@ -273,19 +218,18 @@ static int sink_worker_new(SinkWorker **ret, uid_t uid, bool is_regular) {
         pthread_mutex_init(&worker->lock, NULL);
         pthread_cond_init(&worker->wake, NULL);
         list_init(&worker->link);
-        worker->uid = uid;
-        worker->is_regular = is_regular;
-        worker->fd = -1;
+        worker->uid = options->uid;
         worker->n_references = 1;
         worker->progress = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        worker->abandon = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (worker->progress < 0 || worker->abandon < 0) {
+        r = sink_file_init(&worker->file, options, is_regular);
+        worker->file.abandon = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (r == 0 && (worker->progress < 0 || worker->file.abandon < 0))
+                r = -EMFILE;
+        if (r == 0 && !sink_worker_add(worker))
+                r = OUTPUT_E_LIMIT;
+        if (r) {
                 sink_worker_free(worker);
-                return -EMFILE;
-        }
-        if (!sink_worker_add(worker)) {
-                sink_worker_free(worker);
-                return OUTPUT_E_LIMIT;
+                return r;
         }
         *ret = worker;
         return 0;
@@ -321,27 +265,43 @@ static int on_progress(sd_event_source *source, int fd, uint32_t events, void *u
         return 0;
 }
 
-static Output *sink_close(Output *output) {
+/* The thread ends when the write that it may hang in does. */
+static void sink_abandon(SinkWorker *worker) {
         const uint64_t one = 1;
 
+        pthread_mutex_lock(&worker->lock);
+        worker->is_abandoned = true;
+        pthread_cond_signal(&worker->wake);
+        pthread_mutex_unlock(&worker->lock);
+        if (write(worker->file.abandon, &one, sizeof(one)) < 0)
+                log_debug("cannot abandon an output: %s", strerror(errno));
+}
+
+static Output *sink_close(Output *output) {
         if (!output)
                 return NULL;
         sd_event_source_disable_unref(output->source);
-        pthread_mutex_lock(&output->worker->lock);
-        output->worker->is_abandoned = true;
-        pthread_cond_signal(&output->worker->wake);
-        pthread_mutex_unlock(&output->worker->lock);
-        if (write(output->worker->abandon, &one, sizeof(one)) < 0)
-                log_debug("cannot abandon an output: %s", strerror(errno));
+        sink_abandon(output->worker);
         sink_worker_unref(output->worker);
         free(output);
         return NULL;
 }
 
+static void sink_give_up(Output *output, int error) {
+        SinkWorker *worker = output->worker;
+
+        pthread_mutex_lock(&worker->lock);
+        if (worker->error == 0)
+                worker->error = error;
+        worker->is_done = true;
+        pthread_mutex_unlock(&worker->lock);
+        sink_abandon(worker);
+}
+
 static int sink_open(Output **ret,
                      void *host,
-                     uid_t uid,
                      int fd,
+                     const OutputOptions *options,
                      OutputChanged changed,
                      void *userdata,
                      const char **ret_why) {
@@ -353,7 +313,7 @@ static int sink_open(Output **ret,
         *ret_why = sink_why_unusable(fd, &st);
         if (*ret_why)
                 return OUTPUT_E_UNUSABLE;
-        r = sink_worker_new(&worker, uid, S_ISREG(st.st_mode));
+        r = sink_worker_new(&worker, options, S_ISREG(st.st_mode));
         if (r)
                 return r;
         output = calloc(1, sizeof(*output));
@@ -364,11 +324,11 @@ static int sink_open(Output **ret,
         *output = (Output){ .worker = worker, .changed = changed, .userdata = userdata };
         r = sd_event_add_io(host, &output->source, worker->progress, EPOLLIN, on_progress, output);
         if (r >= 0) {
-                worker->fd = fd;
+                worker->file.fd = fd;
                 r = sink_start_thread(worker);
         }
         if (r < 0) {
-                worker->fd = -1;
+                worker->file.fd = -1;
                 sink_close(output);
                 return r;
         }
@@ -387,7 +347,17 @@ static size_t sink_room(Output *output) {
         return room;
 }
 
-static int sink_push(Output *output, Bytes *bytes) {
+static void sink_borrow(Output *output, Bytes *ret) {
+        SinkWorker *worker = output->worker;
+
+        *ret = (Bytes){};
+        pthread_mutex_lock(&worker->lock);
+        if (worker->n_spares > 0)
+                *ret = worker->spares[--worker->n_spares];
+        pthread_mutex_unlock(&worker->lock);
+}
+
+static int sink_push(Output *output, Bytes *bytes, bool is_end) {
         SinkWorker *worker = output->worker;
         int r;
 
@@ -396,8 +366,10 @@ static int sink_push(Output *output, Bytes *bytes) {
         if (r == 0 && worker->n_batches == SINK_BATCHES_MAX)
                 r = -ENOBUFS;
         if (r == 0) {
-                worker->batches[(worker->first + worker->n_batches++) % SINK_BATCHES_MAX] = *bytes;
+                worker->batches[(worker->first + worker->n_batches++) % SINK_BATCHES_MAX] =
+                        (SinkBatch){ .bytes = *bytes, .is_end = is_end };
                 worker->n_bytes += bytes->n;
+                worker->has_end |= is_end;
                 *bytes = (Bytes){};
                 pthread_cond_signal(&worker->wake);
         }
@@ -412,40 +384,39 @@ static void sink_finish(Output *output) {
         pthread_mutex_unlock(&output->worker->lock);
 }
 
-static bool sink_is_done(Output *output) {
-        bool is_done;
+/* What the thread has told, read under the lock. */
+#define SINK_GETTER(Type, name, member)              \
+        static Type name(Output *output) {           \
+                SinkWorker *worker = output->worker; \
+                Type value;                          \
+                                                     \
+                pthread_mutex_lock(&worker->lock);   \
+                value = worker->member;              \
+                pthread_mutex_unlock(&worker->lock); \
+                return value;                        \
+        }
 
-        pthread_mutex_lock(&output->worker->lock);
-        is_done = output->worker->is_done;
-        pthread_mutex_unlock(&output->worker->lock);
-        return is_done;
-}
+SINK_GETTER(bool, sink_is_full, is_full)
+SINK_GETTER(bool, sink_is_done, is_done)
+SINK_GETTER(int, sink_error, error)
+SINK_GETTER(uint64_t, sink_n_written, n_written)
 
-static int sink_error(Output *output) {
-        int r;
-
-        pthread_mutex_lock(&output->worker->lock);
-        r = output->worker->error;
-        pthread_mutex_unlock(&output->worker->lock);
-        return r;
-}
-
-static uint64_t sink_n_written(Output *output) {
-        uint64_t n;
-
-        pthread_mutex_lock(&output->worker->lock);
-        n = output->worker->n_written;
-        pthread_mutex_unlock(&output->worker->lock);
-        return n;
+static uint64_t sink_n_moved(Output *output) {
+        return output->worker->file.n_moved;
 }
 
 const OutputOps sink_output_ops = {
+        .codecs = 1 << CODEC_DEFLATE | 1 << CODEC_ZSTD,
         .open = sink_open,
         .room = sink_room,
+        .borrow = sink_borrow,
         .push = sink_push,
+        .is_full = sink_is_full,
         .finish = sink_finish,
         .is_done = sink_is_done,
         .error = sink_error,
         .n_written = sink_n_written,
+        .n_moved = sink_n_moved,
+        .give_up = sink_give_up,
         .close = sink_close,
 };

@@ -52,7 +52,7 @@ SYSTEM_HEADERS = [
     (r"(glib|gio|gobject)([-/].*)?\.h", "glib"),
     (r"protobuf-c/.*", "protobuf-c"),
     (r"(tracefs/|traceevent/)?(tracefs|event-parse|trace-seq|kbuffer)\.h", "tracefs"),
-    (r"(zstd|zlib)\.h", "compression"),
+    (r"(zstd|zstd_errors|zlib)\.h", "compression"),
     (
         r"(arpa|net|netinet)/.*|sys/(socket|un|epoll|poll|select|timerfd|eventfd|signalfd|inotify|"
         r"stat|statfs|vfs|file|sendfile|time|times|wait|ioctl|memfd|syscall|utsname|"

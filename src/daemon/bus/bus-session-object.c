@@ -213,7 +213,7 @@ static int method_read(sd_bus_message *message, void *userdata, sd_bus_error *er
         r = check_readable(session, error);
         if (r < 0)
                 return r;
-        max_bytes = max_bytes ? MIN(max_bytes, (uint32_t)READ_BYTES_MAX) : READ_BYTES_DEFAULT;
+        max_bytes = max_bytes ? MIN(max_bytes, (uint32_t)READ_BYTES_MAX) : READ_BYTES_MAX;
         r = session_read(session->session, max_bytes, &data, &more, bus_now(session->bus));
         if (r)
                 return bus_error_set_session(error, "cannot read", r, NULL);

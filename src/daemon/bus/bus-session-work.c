@@ -18,77 +18,6 @@ static const OutputOps *work_output_ops(const BusSession *session) {
         return session->bus->output_ops;
 }
 
-static bool session_is_read_into(const BusSession *session) {
-        return session->output && !session_options(session->session)->has_output;
-}
-
-static void session_output_failed(BusSession *session, int r) {
-        session->output_is_due = false;
-        session->output_is_finished = true;
-        if (session_is_read_into(session))
-                return; /* the call's trouble, not the session's */
-        snprintf(session->output_error,
-                 sizeof(session->output_error),
-                 "output-failed: %s",
-                 strerror(-r));
-        log_notice("session %" PRIu64 ": %s", session_id(session->session), session->output_error);
-        session_stop(session->session, session->output_error, bus_now(session->bus));
-        /* The last bytes fail after the stop, whose reason was signalled by then. */
-        bus_emit_session_changed(session, (const char *const[]){ "StopReason", NULL });
-}
-
-/* One step; 0 when there was nothing to read. */
-static int session_move_batch(BusSession *session, size_t room) {
-        _cleanup_(bytes_deinit) Bytes bytes = {};
-        bool more = false;
-        int r;
-
-        r = session_read(session->session,
-                         MIN(room, (size_t)OUTPUT_BATCH_BYTES),
-                         &bytes,
-                         &more,
-                         bus_now(session->bus));
-        if (r)
-                return error_fold(r);
-        session->output_is_due = more;
-        return bytes.n > 0 ? work_output_ops(session)->push(session->output, &bytes) : 0;
-}
-
-/* Reads while there is something and room for it; a full output calls back. After the stop the last reading is
- * by ourselves, whatever the core says is due. */
-static void session_pump(BusSession *session) {
-        const OutputOps *ops = work_output_ops(session);
-        size_t room;
-        int r;
-
-        if (!session->output || session->output_is_finished)
-                return;
-        r = ops->error(session->output);
-        while (r >= 0 && session->output_is_due && (room = ops->room(session->output)) > 0)
-                r = session_move_batch(session, room);
-        if (r < 0) {
-                session_output_failed(session, r);
-                return;
-        }
-        if (!session->output_is_due &&
-            (session_is_read_into(session) || session_state(session->session) == SESSION_STOPPED)) {
-                session->output_is_finished = true;
-                ops->finish(session->output);
-        }
-}
-
-/* An output that fails while it writes its last bytes. */
-static void session_check_output(BusSession *session) {
-        const OutputOps *ops = work_output_ops(session);
-        int r;
-
-        if (!session->output || session->output_error[0])
-                return;
-        r = ops->error(session->output);
-        if (r < 0)
-                session_output_failed(session, r);
-}
-
 static uint64_t digest(uint64_t hash, const char *text) {
         for (; *text; text++)
                 hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3); /* FNV-1a */
@@ -280,13 +209,10 @@ static void waiter_answer(SessionWaiter *waiter) {
 void bus_session_work(BusSession *session) {
         SessionWaiter *waiter;
 
-        if (session_state(session->session) == SESSION_STOPPED && !session_is_read_into(session) &&
-            !session->output_is_finished)
-                session->output_is_due = true;
-        session_pump(session);
+        bus_session_attend_output(session);
         /* In this order: an output that is done has said before whether it failed. */
         session->is_finished = bus_session_is_finished(session);
-        session_check_output(session);
+        bus_session_check_output(session);
         session_signal_changes(session);
         list_for_each (waiter, &session->waiters, link) {
                 if (waiter_is_due(waiter))

@@ -36,38 +36,6 @@ static const SessionOps session_ops = {
         .output_due = op_output_due,
 };
 
-static void on_output_changed(void *userdata) {
-        bus_session_mark(userdata);
-}
-
-static int session_open_output(BusSession *session, uid_t uid, int *fd, sd_bus_error *error) {
-        const char *why = NULL;
-        int r;
-
-        r = session_output_ops(session)->open(&session->output,
-                                              session->bus->output_host,
-                                              uid,
-                                              *fd,
-                                              on_output_changed,
-                                              session,
-                                              &why);
-        if (r == OUTPUT_E_LIMIT)
-                return bus_error_set(error,
-                                     BUS_ERROR_LIMIT_EXCEEDED,
-                                     "too many outputs of uid %u are being written, or cannot be; "
-                                     "read or close them",
-                                     (unsigned)uid);
-        if (r == OUTPUT_E_UNUSABLE)
-                return bus_error_set(
-                        error, BUS_ERROR_OUTPUT_FAILED, "cannot write to the output: %s", why);
-        if (r < 0)
-                return sd_bus_error_set_errnof(
-                        error, r, "cannot write to the output: %s", strerror(-r));
-        *fd = -1;
-        session->output_is_finished = false;
-        return 0;
-}
-
 int bus_session_new(BusSession **ret,
                     Client *owner,
                     Config **config,
@@ -86,11 +54,12 @@ int bus_session_new(BusSession **ret,
         session->owner = owner;
         list_init(&session->waiters);
         list_init(&session->dirty_link);
+        list_init(&session->pump_link);
         list_append(&bus->sessions, &session->link);
         list_append(&owner->sessions, &session->owner_link);
 
         if (*fd >= 0) {
-                r = session_open_output(session, owner->identity.uid, fd, error);
+                r = bus_session_open_output(session, owner->identity.uid, *config, fd, error);
                 if (r < 0)
                         return r;
         }
@@ -147,6 +116,7 @@ BusSession *bus_session_free(BusSession *session) {
         if (session->owner)
                 list_unlink(&session->owner_link);
         list_unlink(&session->dirty_link);
+        list_unlink(&session->pump_link);
         session->bus->counts_changed = true;
         free(session->path);
         free(session);
@@ -250,21 +220,4 @@ int session_wait(SessionWaiter **ret,
         if (ret)
                 *ret = waiter;
         return 1; /* answered later */
-}
-
-int bus_session_read_into(BusSession *session,
-                          Client *client,
-                          sd_bus_message *message,
-                          int *fd,
-                          sd_bus_error *error) {
-        int r;
-
-        r = session_open_output(session, client->identity.uid, fd, error);
-        if (r < 0)
-                return r;
-        r = session_wait(NULL, session, client, message, WAIT_READ_INTO, error);
-        if (r < 0)
-                session->output = session_output_ops(session)->close(session->output);
-        session->output_is_due = true;
-        return r;
 }

@@ -15,9 +15,13 @@
 #include "core/session.h"
 
 #define OUTPUT_BATCH_BYTES (256u << 10) /* moved from a session to its output in one step */
-#define READ_BYTES_DEFAULT (1u << 20)
-#define READ_BYTES_MAX     (16u << 20)
-#define STOP_REASON_MAX    128
+#define READ_BYTES_MAX     OUTPUT_BATCH_BYTES
+
+/* An output that is all that a stopped session, or ReadInto(), waits for has failed when it takes nothing for so
+ * long. */
+#define OUTPUT_STALL_NS (UINT64_C(60) * 1000000000)
+
+#define STOP_REASON_MAX 128
 
 struct BusSession {
         Bus *bus;
@@ -30,12 +34,16 @@ struct BusSession {
         List link;       /* bus->sessions */
         List owner_link; /* owner->sessions */
         List dirty_link; /* bus->dirty_sessions */
+        List pump_link;  /* bus->pumps */
         List waiters;    /* SessionWaiter */
 
         /* One output at a time: the one of StartSession(), or ReadInto()'s while that call lasts. */
         Output *output;
         bool output_is_due;      /* session_read() may have something for it */
         bool output_is_finished; /* nothing more will be pushed */
+        bool output_is_full;     /* the end of the trace is all that may still be pushed */
+        bool output_is_ending;   /* nothing more will be recorded for it */
+        uint64_t output_n_moved, output_moved_at; /* of one that is ending */
         bool is_finished; /* bus_session_is_finished(), as of the last look at the output's error */
         bool free_when_finished;
         char output_error[STOP_REASON_MAX]; /* "output-failed: …" */
@@ -100,12 +108,36 @@ int session_wait(SessionWaiter **ret,
                  sd_bus_error *error);
 SessionWaiter *session_waiter_free(SessionWaiter *waiter);
 
+/*
+ * The output: bus-session-output.c
+ */
+
+/* For what the session of this config records. `fd` is taken over on success only. */
+int bus_session_open_output(BusSession *session,
+                            uid_t uid,
+                            const Config *config,
+                            int *fd,
+                            sd_bus_error *error);
+
 /* Sends what can be read now to `fd`, which is taken over on success only. */
 int bus_session_read_into(BusSession *session,
                           Client *client,
                           sd_bus_message *message,
                           int *fd,
                           sd_bus_error *error);
+
+bool bus_session_is_read_into(const BusSession *session);
+
+/* Has moved what is due, or finishes the output. */
+void bus_session_attend_output(BusSession *session);
+
+/* Notes that it has failed, also with its last bytes. */
+void bus_session_check_output(BusSession *session);
+uint64_t bus_session_output_deadline(const BusSession *session);
+void bus_session_output_tick(BusSession *session, uint64_t now);
+
+/* For sd_event_add_defer(): moves one batch of one session. */
+int bus_on_pump(sd_event_source *source, void *userdata);
 
 extern const sd_bus_vtable bus_session_vtable[];
 

@@ -17,7 +17,8 @@
 #include "shared/names.h"
 
 int bus_new(Bus **ret, const BusOptions *options) {
-        Bus *bus;
+        _cleanup_(bus_freep) Bus *bus = NULL;
+        int r;
 
         bus = calloc(1, sizeof(*bus));
         if (!bus)
@@ -35,8 +36,14 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->gone);
         list_init(&bus->met);
         list_init(&bus->dirty_sessions);
+        list_init(&bus->pumps);
         list_init(&bus->calls);
-        *ret = bus;
+        r = sd_event_add_defer(bus->event, &bus->pump_source, bus_on_pump, bus);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(bus->pump_source, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        *ret = TAKE(bus);
         return 0;
 }
 
@@ -55,6 +62,7 @@ Bus *bus_free(Bus *bus) {
         if (bus->message_bus)
                 sd_bus_detach_event(bus->message_bus);
         sd_bus_flush_close_unref(bus->message_bus);
+        sd_event_source_disable_unref(bus->pump_source);
         sd_event_unref(bus->event);
         free(bus);
         return NULL;
@@ -288,6 +296,7 @@ uint64_t bus_next_deadline(const Bus *bus) {
                 return 0; /* somebody has said more than it was listened to */
         list_for_each (session, &bus->sessions, link) {
                 deadline = MIN(deadline, bus_session_deadline(session));
+                deadline = MIN(deadline, bus_session_output_deadline(session));
         }
         return deadline;
 }
@@ -303,6 +312,7 @@ void bus_tick(Bus *bus, uint64_t now) {
                 }
         }
         list_for_each (session, &bus->sessions, link) {
+                bus_session_output_tick(session, now);
                 if (bus_session_deadline(session) <= now)
                         bus_session_free(session);
         }

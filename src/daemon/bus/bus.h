@@ -69,6 +69,8 @@ struct Bus {
         List gone;           /* Client */
         List met;            /* Client on a socket that has just authenticated */
         List dirty_sessions; /* BusSession */
+        List pumps;          /* BusSession with something to move to its output */
+        sd_event_source *pump_source;
         List calls;          /* ProducerCall waiting for a place among BUS_CALLS_MAX */
         size_t n_calls;      /* out */
         bool counts_changed; /* NumSessions, NumProducers */

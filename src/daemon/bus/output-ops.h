@@ -4,8 +4,8 @@
 /*
  * Outputs: what a transport asks of whoever writes to descriptors
  *
- * A transport must never block in a write. It hands whole batches of packets to an output, which writes them
- * somewhere else (src/daemon/sink.h) and calls back when there is room again, or no hope.
+ * A transport must never block in a write. It hands whole batches of packets to an output, which compresses and writes
+ * them somewhere else (src/daemon/sink.h) and calls back when there is room again, or no hope.
  */
 
 #include <stdbool.h>
@@ -13,11 +13,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/compression.h"
 #include "shared/bytes.h"
 
 typedef struct Output Output;
 
-/* There is room again, everything is written after finish(), or it failed. Never called from inside an op. */
+/* There is room again, everything is written after finish(), it is full, or it failed. Never called from inside an
+ * op. */
 typedef void (*OutputChanged)(void *userdata);
 
 enum {
@@ -26,13 +28,22 @@ enum {
         OUTPUT_E_LIMIT,    /* too many of this user are being written, or hang */
 };
 
+typedef struct OutputOptions {
+        uid_t uid;               /* who is charged */
+        Compression compression; /* one of OutputOps.codecs, or none */
+        bool syncs;              /* a file's data is on its medium before more is written */
+        uint64_t max_bytes;      /* of what is written; 0: as it comes */
+} OutputOptions;
+
 typedef struct OutputOps {
-        /* Takes over `fd` on success only. 0, OUTPUT_E_… or an errno. `host` is what came with the table, `uid` who is
-         * charged. */
+        /* What it can compress with, as bits 1 << Codec. */
+        unsigned codecs;
+
+        /* Takes over `fd` on success only. 0, OUTPUT_E_… or an errno. `host` is what came with the table. */
         int (*open)(Output **ret,
                     void *host,
-                    uid_t uid,
                     int fd,
+                    const OutputOptions *options,
                     OutputChanged changed,
                     void *userdata,
                     const char **ret_why);
@@ -40,15 +51,29 @@ typedef struct OutputOps {
         /* How many bytes may be pushed now. */
         size_t (*room)(Output *output);
 
-        /* Takes the bytes; they are written completely or, in a regular file, not at all. */
-        int (*push)(Output *output, Bytes *bytes);
+        /* Empty, with the memory of a batch that has been written if there is one. */
+        void (*borrow)(Output *output, Bytes *ret);
 
-        /* Nothing more will be pushed. */
+        /* Takes whole packets, in trace file framing. They are written completely or, in a regular file, not at all. A
+         * synchronisation marker at the front of them is never compressed. `is_end`: written behind a full file, in
+         * what max_bytes keeps back for it. */
+        int (*push)(Output *output, Bytes *bytes, bool is_end);
+
+        /* max_bytes would have been passed: nothing more is written but what is_end. */
+        bool (*is_full)(Output *output);
+
+        /* Nothing more will be pushed; but an output that finds itself full with its last batch awaits the end. */
         void (*finish)(Output *output);
 
         bool (*is_done)(Output *output); /* finished and written, or failed */
         int (*error)(Output *output);    /* a negative errno once it has failed */
         uint64_t (*n_written)(Output *output);
+
+        /* As n_written(), with what is written of the batch at hand: whether anything moves. */
+        uint64_t (*n_moved)(Output *output);
+
+        /* Waits no longer: it has failed with this error, and is done. */
+        void (*give_up)(Output *output, int error);
 
         /* Never blocks; what is not written yet is lost unless is_done(). */
         Output *(*close)(Output *output);

@@ -18,10 +18,6 @@
 #define TRACE_PACKET_TAG 0x0a /* field 1 of perfetto.protos.Trace, length-delimited */
 #define FRAME_BYTES_MAX  (1 + WIRE_VARINT_MAX)
 
-/* Of max_file_size_bytes, kept for the packets that end a trace. */
-#define END_BYTES        512
-#define END_BYTES_BUFFER 160
-
 static const Perfetto__Protos__TraceConfig__BuiltinDataSource *
 session_builtin(const Session *session) {
         static const Perfetto__Protos__TraceConfig__BuiltinDataSource defaults =
@@ -31,7 +27,7 @@ session_builtin(const Session *session) {
 }
 
 /*
- * Room: what one read, and one file, may have
+ * Room: what one read may have
  */
 
 typedef struct Room {
@@ -43,32 +39,6 @@ typedef struct Room {
 
 static bool room_is_used_up(const Room *room) {
         return room->out->n - room->start + room->n_dropped >= room->max_bytes;
-}
-
-static uint64_t session_file_limit(const Session *session) {
-        uint64_t limit = session->config->pb->max_file_size_bytes;
-
-        return session->options.has_output && limit > 0 ? limit : UINT64_MAX;
-}
-
-/* The limit for what producers wrote: the end of the trace must fit behind it. */
-static uint64_t session_packets_limit(const Session *session) {
-        uint64_t limit = session_file_limit(session);
-        uint64_t end = END_BYTES + END_BYTES_BUFFER * session->n_buffers;
-
-        return limit == UINT64_MAX ? limit : limit - MIN(end, limit / 4);
-}
-
-/* Carries out a step, all or nothing: what would pass the file's limit is taken back. */
-static int session_put(Session *session, const Room *room, int (*step)(Session *, Bytes *)) {
-        size_t before = room->out->n;
-        int r;
-
-        r = step(session, room->out);
-        if (r < 0 ||
-            session->reader.n_bytes + room->out->n - room->start > session_file_limit(session))
-                room->out->n = before;
-        return r;
 }
 
 /*
@@ -137,10 +107,11 @@ static int put_trace_stats(Session *session, Bytes *out) {
                 out, &session->service->info, session->service->now, stats.data, stats.n);
 }
 
+/* The marker first: who reads on from there gets the clocks, too. */
 static int session_begin_pass(Session *session, const Room *room) {
         static int (*const steps[])(Session *, Bytes *) = {
-                put_clocks,
                 put_marker,
+                put_clocks,
                 put_preamble,
                 put_events,
         };
@@ -154,7 +125,7 @@ static int session_begin_pass(Session *session, const Room *room) {
         for (size_t i = 0; i < session->n_buffers; i++)
                 trace_buffer_begin_read(session->buffers[i].buffer);
         for (size_t i = 0; i < ARRAY_SIZE(steps) && r == 0; i++)
-                r = session_put(session, room, steps[i]);
+                r = steps[i](session, room->out);
         return r;
 }
 
@@ -164,11 +135,11 @@ static int session_end_pass(Session *session, const Room *room, uint64_t now) {
 
         if (reader->has_packets || reader->is_last_pass)
                 event_list_add(&session->events, EVENT_READ_COMPLETED, now, NULL);
-        r = session_put(session, room, put_events);
+        r = put_events(session, room->out);
         if (r < 0)
                 return r;
         reader->stats_due = reader->stats_due || reader->is_last_pass;
-        r = session_put(session, room, put_trace_stats);
+        r = put_trace_stats(session, room->out);
         if (r < 0)
                 return r;
         reader->in_pass = false;
@@ -210,14 +181,6 @@ append_packet(Bytes *out, const TracePacket *packet, const uint8_t *trust, size_
         return bytes_append(out, trust, n_trust);
 }
 
-/* The packet that would pass the limit is the first one that is not written. */
-static bool session_has_room(const Session *session, const Room *room, size_t n_packet) {
-        uint64_t n = session->reader.n_bytes + room->out->n - room->start;
-
-        return n + FRAME_BYTES_MAX + PACKET_TRUST_BYTES_MAX + n_packet <=
-               session_packets_limit(session);
-}
-
 static int session_put_packet(Session *session, Room *room, const TracePacket *packet) {
         uint8_t encoded[PACKET_TRUST_BYTES_MAX];
         PacketFacts facts;
@@ -234,10 +197,6 @@ static int session_put_packet(Session *session, Room *room, const TracePacket *p
         }
         if (r < 0)
                 return r;
-        if (!session_has_room(session, room, packet->n_bytes)) {
-                session->reader.is_full = true;
-                return 0;
-        }
         session->reader.has_packets = true;
         return append_packet(room->out, packet, encoded, packet_put_trust(encoded, &trust));
 }
@@ -295,8 +254,16 @@ int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more,
         reader->n_bytes += out->n - room.start;
         if (r < 0)
                 return r;
-        if (reader->is_full)
-                session_stop(session, "max-file-size", now);
         *ret_more = reader->in_pass || (session->state == SESSION_STOPPED && !reader->is_finished);
         return 0;
+}
+
+/* Whatever pass is under way goes no further, and the last one only says how it ended. */
+void session_output_full(Session *session, uint64_t now) {
+        SessionReader *reader = &session->reader;
+
+        now = service_note_now(session->service, now);
+        reader->is_full = true;
+        reader->is_finished = false;
+        session_stop(session, "max-file-size", now);
 }

@@ -110,9 +110,13 @@ int session_flush(Session *session,
 void session_flush_cancel(Session *session, void *userdata);
 
 /* Appends whole packets in trace file framing to *out until about max_bytes; *ret_more says whether more is
- * there now. Service packets (§ docs/ARCHITECTURE.md) come first. Ends the session itself when
- * max_file_size_bytes would be passed. A stopped session is read to its end when *ret_more is false. */
+ * there now. Service packets (§ docs/ARCHITECTURE.md) come first; a synchronisation marker is always the first packet
+ * of a read. A stopped session is read to its end when *ret_more is false. */
 int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more, uint64_t now);
+
+/* The output takes no more, by max_file_size_bytes: stops the session. What is read from now on is only the end of the
+ * trace, once more if it was read already. */
+void session_output_full(Session *session, uint64_t now);
 
 uint64_t session_id(const Session *session);
 SessionState session_state(const Session *session);

@@ -154,12 +154,22 @@ START_TEST(test_what_a_ring_forgets_before_it_is_written_out_is_lost) {
 }
 END_TEST
 
-START_TEST(test_file_ends_before_it_gets_too_large) {
+/* Reads to the end, in pieces; returns what is new. */
+static Bytes read_on(FakeConsumer *consumer) {
+        Bytes trace = {};
+        bool more = true;
+
+        while (more)
+                ck_assert_int_eq(session_read(consumer->session, 4000, &trace, &more, f.now), 0);
+        return trace;
+}
+
+START_TEST(test_full_output_stops_the_session_and_gets_only_the_end) {
         FakeProducer *app;
         FakeConsumer *consumer;
         SmbWriter *writer;
         Bytes trace = {};
-        bool more = true;
+        bool more;
 
         consumer = start_streaming(
                 CONFIG_ONE("track_event") "write_into_file: true max_file_size_bytes: 20000",
@@ -168,16 +178,40 @@ START_TEST(test_file_ends_before_it_gets_too_large) {
         for (unsigned i = 0; i < 10; i++)
                 fake_write(writer, long_text('x'));
         fake_ring(app);
-        while (more)
-                ck_assert_int_eq(session_read(consumer->session, 4000, &trace, &more, f.now), 0);
+        ck_assert_int_eq(session_read(consumer->session, 4000, &trace, &more, f.now), 0);
+        ck_assert(more);
+        bytes_deinit(&trace);
+        session_output_full(consumer->session, f.now);
         fixture_settle(&f);
         ck_assert_int_eq(session_state(consumer->session), SESSION_STOPPED);
         ck_assert_str_eq(session_stop_reason(consumer->session), "max-file-size");
-        ck_assert_int_eq(session_read(consumer->session, 4000, &trace, &more, f.now), 0);
-        ck_assert(!more);
-        ck_assert_uint_le(trace.n, 20000);
-        ck_assert_uint_ge(trace_count_text(&trace, long_text('x')), 4);
-        ck_assert_uint_ge(trace_count(&trace, PACKET_TRACE_STATS), 1);
+        trace = read_on(consumer);
+        ck_assert_uint_eq(trace_count_text(&trace, long_text('x')), 0);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACE_STATS), 1);
+        ck_assert(trace_has_event(&trace, EVENT_TRACING_DISABLED, NULL));
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_end_is_said_again_when_there_was_no_room_for_it) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+        Bytes trace;
+
+        consumer =
+                start_streaming(CONFIG_ONE("track_event") "write_into_file: true", &app, &writer);
+        fixture_stop_session(&f, consumer);
+        trace = read_on(consumer);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACE_STATS), 1);
+        bytes_deinit(&trace);
+        trace = read_on(consumer);
+        ck_assert_uint_eq(trace.n, 0);
+        session_output_full(consumer->session, f.now);
+        trace = read_on(consumer);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACE_STATS), 1);
         bytes_deinit(&trace);
         free(writer);
         fixture_deinit(&f);
@@ -191,4 +225,5 @@ TEST_MAIN("session-output",
           test_output_that_does_not_stream_is_due_once,
           test_streams_have_markers_to_find_the_way_back,
           test_what_a_ring_forgets_before_it_is_written_out_is_lost,
-          test_file_ends_before_it_gets_too_large)
+          test_full_output_stops_the_session_and_gets_only_the_end,
+          test_end_is_said_again_when_there_was_no_room_for_it)

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The descriptor belongs to somebody else, too, so O_NONBLOCK is not ours to set. A pipe or socket is polled
+ * first, together with the eventfd that abandons the thread, and is given at most PIPE_BUF bytes at a time, which
+ * then do not block.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/fd.h"
+#include "shared/log.h"
+#include "sink-file.h"
+#include "wire/wire-reader.h"
+
+#define TRACE_PACKET     1 /* field of perfetto.protos.Trace */
+#define MARKER_BYTES     16
+#define MARKER_FRAME_MAX 64 /* a frame with nothing but a marker and who wrote it */
+
+int sink_file_init(SinkFile *file, const OutputOptions *options, bool is_regular) {
+        *file = (SinkFile){
+                .fd = -1,
+                .abandon = -1,
+                .is_regular = is_regular,
+                .syncs = options->syncs && is_regular,
+                .max_bytes = options->max_bytes ?: UINT64_MAX,
+        };
+        if (options->compression.codec == CODEC_NONE)
+                return 0;
+        return compressor_new(&file->compressor, &options->compression);
+}
+
+void sink_file_deinit(SinkFile *file) {
+        fd_close(file->fd);
+        fd_close(file->abandon);
+        compressor_free(file->compressor);
+        bytes_deinit(&file->packed);
+}
+
+/* Waits until a pipe or socket takes something. */
+static int sink_file_wait(SinkFile *file) {
+        struct pollfd fds[] = {
+                { .fd = file->fd, .events = POLLOUT },
+                { .fd = file->abandon, .events = POLLIN },
+        };
+
+        while (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+                if (errno != EINTR)
+                        return -errno;
+        return fds[1].revents ? -ECANCELED : 0;
+}
+
+/* *ret_written tells how far it came, also on failure. */
+static int
+sink_file_write_bytes(SinkFile *file, const uint8_t *data, size_t n, size_t *ret_written) {
+        *ret_written = 0;
+        while (n > 0) {
+                ssize_t n_written;
+                int r;
+
+                r = file->is_regular ? 0 : sink_file_wait(file);
+                if (r < 0)
+                        return r;
+                n_written = write(file->fd, data, file->is_regular ? n : MIN(n, (size_t)PIPE_BUF));
+                if (n_written < 0 && (errno == EINTR || errno == EAGAIN))
+                        continue;
+                if (n_written < 0)
+                        return -errno;
+                data += n_written;
+                n -= (size_t)n_written;
+                *ret_written += (size_t)n_written;
+                file->n_moved += (uint64_t)n_written;
+        }
+        return 0;
+}
+
+/* How much of the first n bytes is whole packets, in trace file framing. */
+static size_t whole_packets(const uint8_t *data, size_t n) {
+        const uint8_t *end = data;
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init(&reader, data, n);
+        while (wire_read(&reader, &field) > 0 && field.number == TRACE_PACKET &&
+               field.type == WIRE_BYTES)
+                end = field.raw + field.n_raw;
+        return (size_t)(end - data);
+}
+
+/* Takes back a packet of which only a part could be written. */
+static void sink_file_cut_back(SinkFile *file, off_t end) {
+        struct stat st;
+
+        if (!file->is_regular || end < 0 || fstat(file->fd, &st) < 0 || st.st_size <= end)
+                return;
+        if (ftruncate(file->fd, end) < 0)
+                log_debug("cannot cut the output back: %s", strerror(errno));
+}
+
+/* Where what is written next will begin; with O_APPEND that is the file's end. */
+static off_t sink_file_offset(SinkFile *file) {
+        const int flags = fcntl(file->fd, F_GETFL);
+
+        return lseek(file->fd, 0, flags >= 0 && (flags & O_APPEND) ? SEEK_END : SEEK_CUR);
+}
+
+/* Of a batch that cannot be written whole, whole packets stay. */
+static int sink_file_write(SinkFile *file, const uint8_t *data, size_t n) {
+        const off_t start = file->is_regular ? sink_file_offset(file) : -1;
+        size_t n_written;
+        int r;
+
+        r = sink_file_write_bytes(file, data, n, &n_written);
+        if (r < 0) {
+                n_written = whole_packets(data, n_written);
+                if (start >= 0)
+                        sink_file_cut_back(file, start + (off_t)n_written);
+        }
+        file->n_written += n_written;
+        file->is_dirty |= n_written > 0;
+        return r;
+}
+
+/* How large the marker's packet at the front is; 0: there is none. Whoever looks for the next marker in a file that
+ * was cut looks at plain bytes, so it is not compressed. */
+static size_t marker_size(const uint8_t *data, size_t n) {
+        static const uint8_t marker[MARKER_BYTES] = {
+                0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
+                0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79,
+        };
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init(&reader, data, n);
+        if (wire_read(&reader, &field) <= 0 || field.number != TRACE_PACKET ||
+            field.type != WIRE_BYTES || field.n_raw > MARKER_FRAME_MAX ||
+            field.n_raw < MARKER_BYTES)
+                return 0;
+        return memcmp(field.raw + field.n_raw - MARKER_BYTES, marker, MARKER_BYTES) ? 0
+                                                                                    : field.n_raw;
+}
+
+static int sink_file_pack(SinkFile *file, const uint8_t *data, size_t n) {
+        const size_t n_marker = marker_size(data, n);
+        int r;
+
+        bytes_clear(&file->packed);
+        r = bytes_append(&file->packed, data, n_marker);
+        if (r < 0 || n == n_marker)
+                return r;
+        return compressor_put(file->compressor, data + n_marker, n - n_marker, &file->packed);
+}
+
+/* What is too large when it is compressed is tried by halves: the room that this leaves is small. */
+static int sink_file_put_packed(SinkFile *file, const uint8_t *data, size_t n, uint64_t room) {
+        int r;
+
+        for (; n > 0; n = whole_packets(data, n / 2)) {
+                r = sink_file_pack(file, data, n);
+                if (r < 0)
+                        return r;
+                if (file->packed.n <= room)
+                        return sink_file_write(file, file->packed.data, file->packed.n);
+                file->is_full = true;
+        }
+        return 0;
+}
+
+static int sink_file_put_plain(SinkFile *file, const uint8_t *data, size_t n, uint64_t room) {
+        if (n > room) {
+                file->is_full = true;
+                n = whole_packets(data, (size_t)room);
+        }
+        return n > 0 ? sink_file_write(file, data, n) : 0;
+}
+
+static uint64_t sink_file_room(const SinkFile *file, bool is_end) {
+        uint64_t limit = file->max_bytes;
+
+        if (!is_end && limit < UINT64_MAX)
+                limit -= MIN((uint64_t)SINK_END_BYTES, limit / SINK_END_SHARE);
+        return limit > file->n_written ? limit - file->n_written : 0;
+}
+
+int sink_file_put(SinkFile *file, const Bytes *batch, bool is_end) {
+        const uint64_t room = sink_file_room(file, is_end);
+
+        if (file->is_full && !is_end)
+                return 0;
+        return file->compressor ? sink_file_put_packed(file, batch->data, batch->n, room)
+                                : sink_file_put_plain(file, batch->data, batch->n, room);
+}
+
+int sink_file_sync(SinkFile *file) {
+        if (!file->syncs || !file->is_dirty)
+                return 0;
+        if (fdatasync(file->fd) < 0 && errno != EINVAL && errno != ENOSYS)
+                return -errno; /* not: a file system that has no such thing */
+        file->is_dirty = false;
+        return 0;
+}
