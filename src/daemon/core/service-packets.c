@@ -300,14 +300,49 @@ int packet_put_event(Bytes *out, const ServiceInfo *info, const EventRecord *eve
         return packet_end(&packet);
 }
 
+/* A timestamped packet of one message. */
+static int packet_put_message(Bytes *out,
+                              const ServiceInfo *info,
+                              uint64_t now,
+                              uint32_t field,
+                              const void *message,
+                              size_t n_message) {
+        PacketWriter packet;
+
+        packet_begin_at(&packet, out, info, now);
+        wire_put_bytes(&packet.wire, field, message, n_message);
+        return packet_end(&packet);
+}
+
+int packet_put_provenance(Bytes *out,
+                          const ServiceInfo *info,
+                          uint64_t now,
+                          const void *provenance,
+                          size_t n_provenance) {
+        return packet_put_message(
+                out, info, now, PACKET_TRACE_PROVENANCE, provenance, n_provenance);
+}
+
 int packet_put_stats(Bytes *out,
                      const ServiceInfo *info,
                      uint64_t now,
                      const void *stats,
                      size_t n_stats) {
-        PacketWriter packet;
+        return packet_put_message(out, info, now, PACKET_TRACE_STATS, stats, n_stats);
+}
 
-        packet_begin_at(&packet, out, info, now);
-        wire_put_bytes(&packet.wire, PACKET_TRACE_STATS, stats, n_stats);
+int packet_put_concurrent_event(Bytes *out, const ServiceInfo *info, const ConcurrentEvent *event) {
+        PacketWriter packet;
+        size_t message;
+
+        packet_begin_at(&packet, out, info, event->ns);
+        message = wire_begin(&packet.wire, PACKET_CONCURRENT_SESSION_EVENT);
+        wire_put_uint(&packet.wire, 1, event->phase);
+        if (event->session_name[0])
+                wire_put_string(&packet.wire, 2, event->session_name);
+        wire_put_uint(&packet.wire, 3, event->session_id);
+        wire_put_int(&packet.wire, 4, (int32_t)event->uid);
+        wire_put_uint(&packet.wire, 5, event->n_sources);
+        wire_end(&packet.wire, message);
         return packet_end(&packet);
 }

@@ -29,6 +29,8 @@ enum {
         PACKET_SERVICE_EVENT = 69,
         PACKET_TRUSTED_PID = 79,
         PACKET_TRACE_UUID = 89,
+        PACKET_TRACE_PROVENANCE = 124,
+        PACKET_CONCURRENT_SESSION_EVENT = 134,
 };
 
 /* Fields of TracingServiceEvent. */
@@ -94,6 +96,16 @@ void event_list_copy(EventList *list, const EventList *from);
 /* Adds a DataSources.DataSource to an event's names. */
 void event_sources_add(Bytes *sources, const char *producer, const char *source);
 
+/* What another session did. */
+typedef struct ConcurrentEvent {
+        uint64_t ns;
+        uint32_t phase; /* ConcurrentSessionEvent.State */
+        uint64_t session_id;
+        const char *session_name;
+        uid_t uid;
+        uint32_t n_sources;
+} ConcurrentEvent;
+
 /* A writer that grows these bytes, behind what they have. */
 void bytes_writer_init(WireWriter *writer, Bytes *bytes);
 int bytes_writer_finish(WireWriter *writer, Bytes *bytes);
@@ -113,3 +125,9 @@ int packet_put_stats(Bytes *out,
                      uint64_t now,
                      const void *stats,
                      size_t n_stats);
+int packet_put_concurrent_event(Bytes *out, const ServiceInfo *info, const ConcurrentEvent *event);
+int packet_put_provenance(Bytes *out,
+                          const ServiceInfo *info,
+                          uint64_t now,
+                          const void *provenance,
+                          size_t n_provenance);

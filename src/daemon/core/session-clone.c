@@ -285,6 +285,9 @@ static int clone_complete(SessionClone *clone, uint64_t now) {
         r = sequence_ids_copy(&session->reader.sequences, &source->reader.sequences);
         if (r < 0)
                 return r;
+        r = concurrent_copy(session, source);
+        if (r < 0)
+                return r;
         session->clocks = source->clocks;
         session_snapshot_clocks(session);
         clone_copy_events(clone, now);
@@ -293,6 +296,7 @@ static int clone_complete(SessionClone *clone, uint64_t now) {
         session->final_flush = clone->is_late ? FINAL_FLUSH_FAILED : FINAL_FLUSH_SUCCEEDED;
         session->stopped_at = now;
         session_register(session);
+        concurrent_added(session);
         return 0;
 }
 

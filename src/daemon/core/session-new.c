@@ -194,6 +194,7 @@ int session_new(Session **ret,
         session_register(session);
         session->config = config;
         /* Nothing can fail any more. */
+        concurrent_added(session);
         session_match_all(session);
         session->is_quiet = false;
         *ret = TAKE(session);
@@ -229,6 +230,7 @@ Session *session_free(Session *session) {
 
         session->is_quiet = true;
         session_abort_clones(session);
+        concurrent_removed(session);
         list_for_each (flush, &session->flushes, link)
                 flush_finish(flush, SESSION_E_STATE);
         session_end_instances(session);

@@ -10,10 +10,13 @@
  *      session-match.c  which sources of which producers take part
  *      session-read.c   read-out
  *      session-clone.c  snapshots
+ *      session-writers.c  who has written into it
+ *      concurrent.c     what it says of other sessions
  */
 
 #include <regex.h>
 
+#include "core/concurrent.h"
 #include "core/flush.h"
 #include "core/sequence-ids.h"
 #include "core/service-packets.h"
@@ -84,8 +87,9 @@ typedef struct SessionReader {
         bool stats_due, marker_due;
         size_t buffer; /* being read */
         SequenceIds sequences;
-        uint64_t n_invalid; /* packets dropped: malformed or forged */
-        uint64_t n_bytes;   /* given out */
+        size_t n_writers_said; /* in the provenance */
+        uint64_t n_invalid;    /* packets dropped: malformed or forged */
+        uint64_t n_bytes;      /* given out */
 } SessionReader;
 
 struct Session {
@@ -128,6 +132,7 @@ struct Session {
         uint64_t uuid[2];
         ClockRing clocks;
         EventList events;
+        Concurrent concurrent;
         bool said_all_started;
         uint64_t chunks_discarded,
                 patches_discarded;  /* of producers in this session, for no buffer of theirs */
@@ -190,4 +195,9 @@ bool session_awaits_producer(const Session *session);
 void session_give_up_on(Session *session, ssize_t activatable, const char *why);
 
 /* session-stats.c */
-void session_put_stats(const Session *session, WireWriter *writer);
+void session_put_stats(Session *session, WireWriter *writer);
+
+/* session-writers.c */
+int session_put_provenance(Session *session, Bytes *out);
+int session_put_late_provenance(Session *session, Bytes *out);
+void session_put_writer_stats(Session *session, WireWriter *writer);

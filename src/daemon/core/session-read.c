@@ -18,6 +18,11 @@
 #define TRACE_PACKET_TAG 0x0a /* field 1 of perfetto.protos.Trace, length-delimited */
 #define FRAME_BYTES_MAX  (1 + WIRE_VARINT_MAX)
 
+/* Histograms of writers: what one takes, and what all may take of the room that outputs keep for a file's end. */
+#define STATS_WRITER_BYTES  96
+#define STATS_WRITERS_BYTES (32u << 10)
+#define STATS_WRITERS_SHARE 16 /* of max_file_size_bytes */
+
 static const Perfetto__Protos__TraceConfig__BuiltinDataSource *
 session_builtin(const Session *session) {
         static const Perfetto__Protos__TraceConfig__BuiltinDataSource defaults =
@@ -75,6 +80,8 @@ static int put_preamble(Session *session, Bytes *out) {
                 r = packet_put_config(out, info, session->config->bytes, session->config->n_bytes);
         if (r == 0)
                 r = packet_put_uuid(out, info, session->uuid);
+        if (r == 0)
+                r = session_put_provenance(session, out);
         if (r == 0 && !builtin->disable_system_info)
                 r = packet_put_system_info(out, info);
         return r;
@@ -90,6 +97,17 @@ static int put_events(Session *session, Bytes *out) {
         return r;
 }
 
+/* A small file has no room at its end for what many writers did. */
+static bool session_tells_writers(const Session *session) {
+        uint64_t limit = session->config->pb->max_file_size_bytes;
+
+        if (session_builtin(session)->disable_chunk_usage_histograms)
+                return false;
+        return !session->options.has_output || limit == 0 ||
+               STATS_WRITER_BYTES * session->reader.sequences.n <=
+                       MIN((uint64_t)STATS_WRITERS_BYTES, limit / STATS_WRITERS_SHARE);
+}
+
 static int put_trace_stats(Session *session, Bytes *out) {
         _cleanup_(bytes_deinit) Bytes stats = {};
         WireWriter writer;
@@ -100,6 +118,8 @@ static int put_trace_stats(Session *session, Bytes *out) {
         session->reader.stats_due = false;
         bytes_writer_init(&writer, &stats);
         session_put_stats(session, &writer);
+        if (session_tells_writers(session))
+                session_put_writer_stats(session, &writer);
         r = bytes_writer_finish(&writer, &stats);
         if (r < 0)
                 return r;
@@ -110,10 +130,8 @@ static int put_trace_stats(Session *session, Bytes *out) {
 /* The marker first: who reads on from there gets the clocks, too. */
 static int session_begin_pass(Session *session, const Room *room) {
         static int (*const steps[])(Session *, Bytes *) = {
-                put_marker,
-                put_clocks,
-                put_preamble,
-                put_events,
+                put_marker, put_clocks,     put_preamble, session_put_late_provenance,
+                put_events, concurrent_put,
         };
         SessionReader *reader = &session->reader;
         int r = 0;

@@ -43,7 +43,7 @@ static void put_buffer_stats(WireWriter *writer, const TraceBufferStats *stats) 
         wire_end(writer, begin);
 }
 
-void session_put_stats(const Session *session, WireWriter *writer) {
+void session_put_stats(Session *session, WireWriter *writer) {
         const Service *service = session->service;
         const struct {
                 uint32_t field;

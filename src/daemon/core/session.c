@@ -60,6 +60,7 @@ static void session_enter(Session *session, SessionState state) {
         assert(session_successors[session->state] & 1 << state);
 
         session->state = state;
+        concurrent_changed(session);
         session_changed(session);
 }
 

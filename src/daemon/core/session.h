@@ -159,3 +159,17 @@ void session_totals(const Session *session, SessionTotals *ret);
 size_t session_n_buffers(const Session *session);
 const char *session_buffer_name(const Session *session, size_t i);
 const TraceBufferStats *session_buffer_stats(const Session *session, size_t i);
+
+/* Who has written into the session's buffers, in no order: begin with {}. Nothing may change in between. */
+typedef struct SessionWriter {
+        size_t buffer;
+        uint32_t sequence_id; /* trusted_packet_sequence_id of its packets */
+        WriterStats stats;
+} SessionWriter;
+
+typedef struct SessionWriterCursor {
+        size_t buffer;
+        WriterCursor at;
+} SessionWriterCursor;
+
+bool session_next_writer(Session *session, SessionWriterCursor *cursor, SessionWriter *ret);

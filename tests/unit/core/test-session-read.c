@@ -69,8 +69,9 @@ END_TEST
 
 START_TEST(test_service_says_what_was_recorded_where) {
         static const uint32_t order[] = {
-                PACKET_CLOCK_SNAPSHOT, PACKET_TRACE_CONFIG, PACKET_TRACE_UUID,  PACKET_SYSTEM_INFO,
-                PACKET_SERVICE_EVENT,  900 /* the app's */, PACKET_TRACE_STATS,
+                PACKET_CLOCK_SNAPSHOT,   PACKET_TRACE_CONFIG, PACKET_TRACE_UUID,
+                PACKET_TRACE_PROVENANCE, PACKET_SYSTEM_INFO,  PACKET_SERVICE_EVENT,
+                900 /* the app's */,     PACKET_TRACE_STATS,
         };
         FakeProducer *app;
         FakeConsumer *consumer;
