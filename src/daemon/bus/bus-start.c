@@ -265,7 +265,11 @@ static int start_check(const StartRequest *start, sd_bus_error *error) {
                         BUS_ERROR_BAD_CONFIG,
                         "the config says write_into_file, but there is no file; give the option "
                         "\"output\"");
-        r = session_check(start->client->bus->service, start->config, &start->options, &why);
+        r = session_check(start->client->bus->service,
+                          start->config,
+                          &start->options,
+                          &why,
+                          bus_now(start->client->bus));
         return r ? bus_error_set_session(error, "cannot start the session", r, &why) : 0;
 }
 

@@ -106,7 +106,7 @@ static int session_add_sources(Session *session, const Perfetto__Protos__TraceCo
                 return -ENOMEM;
         for (size_t i = 0; i < config->n_data_sources; i++) {
                 SessionSource *source = &session->sources[i];
-                char why[128];
+                char why[NAME_REGEX_WHY_BYTES];
                 int r;
 
                 source->session = session;
@@ -115,7 +115,11 @@ static int session_add_sources(Session *session, const Perfetto__Protos__TraceCo
                 source->awaited = -1;
                 source->buffer =
                         &session->buffers[session_target_buffer(config, source->pb->config)];
-                r = session_compile_filters(&source->filters, &source->n_filters, source->pb, why);
+                source->n_filters = source->pb->n_producer_name_regex_filter;
+                r = name_regexes_compile(&source->filters,
+                                         source->pb->producer_name_regex_filter,
+                                         source->n_filters,
+                                         why);
                 if (r < 0)
                         return r;
                 session->n_sources++;
@@ -171,8 +175,8 @@ int session_new(Session **ret,
         _cleanup_(session_freep) Session *session = NULL;
         int r;
 
-        service_note_now(service, now);
-        r = session_check(service, config, options, error);
+        now = service_note_now(service, now);
+        r = session_check(service, config, options, error, now);
         if (r)
                 return r;
         r = session_allocate(&session, service, options);
@@ -236,7 +240,7 @@ Session *session_free(Session *session) {
         session_end_instances(session);
         session_free_buffers(session);
         for (size_t i = 0; i < session->n_sources; i++)
-                session_free_filters(session->sources[i].filters, session->sources[i].n_filters);
+                name_regexes_free(session->sources[i].filters, session->sources[i].n_filters);
         free(session->sources);
         if (list_is_linked(&session->link)) {
                 list_unlink(&session->link);

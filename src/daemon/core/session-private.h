@@ -6,7 +6,7 @@
  *
  *      session.c        life: states, timers, stop
  *      session-new.c    making one, and its end
- *      session-check.c  what a config may ask for
+ *      session-check*.c  what a config may ask for
  *      session-match.c  which sources of which producers take part
  *      session-read.c   read-out
  *      session-clone.c  snapshots
@@ -14,10 +14,9 @@
  *      concurrent.c     what it says of other sessions
  */
 
-#include <regex.h>
-
 #include "core/concurrent.h"
 #include "core/flush.h"
+#include "core/name-regex.h"
 #include "core/sequence-ids.h"
 #include "core/service-packets.h"
 #include "core/session.h"
@@ -173,11 +172,6 @@ int session_error(SessionError *error, int outcome, const char *format, ...) _pr
 ssize_t session_target_buffer(const Perfetto__Protos__TraceConfig *config,
                               const Perfetto__Protos__DataSourceConfig *source);
 uint64_t session_buffer_bytes(const Perfetto__Protos__TraceConfig__BufferConfig *buffer);
-int session_compile_filters(regex_t **ret,
-                            size_t *ret_n,
-                            const Perfetto__Protos__TraceConfig__DataSource *source,
-                            char ret_why[static 128]);
-void session_free_filters(regex_t *filters, size_t n);
 
 /* session-clone.c */
 /* Writers to this buffer, or to all (NULL), are asked to begin anew. */

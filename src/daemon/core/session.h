@@ -72,7 +72,8 @@ typedef struct SessionError {
 int session_check(Service *service,
                   const Config *config,
                   const SessionOptions *options,
-                  SessionError *error);
+                  SessionError *error,
+                  uint64_t now);
 
 /* Checks the whole config, makes the buffers and sets up the sources that are there. Takes the config over on
  * success only. SessionOps are not called before it returns. */

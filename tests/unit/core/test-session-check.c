@@ -191,7 +191,8 @@ START_TEST(test_unknown_fill_policy_is_refused) {
 
         fixture_init(&f);
         ck_assert_int_eq(config_new_from_bytes(&config, bytes, sizeof(bytes), &config_error), 0);
-        ck_assert_int_eq(session_check(f.service, config, &options, &error), SESSION_E_CONFIG);
+        ck_assert_int_eq(session_check(f.service, config, &options, &error, f.now),
+                         SESSION_E_CONFIG);
         ck_assert_ptr_nonnull(strstr(error.message, "buffers[0].fill_policy 3"));
         config_free(config);
         fixture_deinit(&f);
@@ -266,7 +267,7 @@ START_TEST(test_checking_changes_nothing) {
         fixture_init(&f);
         app = fixture_connect_producer(&f, 1000, "app", "track_event");
         ck_assert_int_eq(config_new_from_text(&config, PLAIN ONE, &config_error), 0);
-        ck_assert_int_eq(session_check(f.service, config, &options, &error), 0);
+        ck_assert_int_eq(session_check(f.service, config, &options, &error, f.now), 0);
         ck_assert_uint_eq(service_n_sessions(f.service), 0);
         ck_assert_uint_eq(app->n_instances, 0);
         config_free(config);
