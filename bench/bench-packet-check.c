@@ -23,7 +23,9 @@ static void run_check(void *userdata) {
                 PacketFacts facts;
 
                 bench_use(bench);
-                if (packet_check(bench->slices, bench->n_slices, &facts) != 0)
+                if (packet_check(
+                            bench->slices, bench->n_slices, packet_rules_default(false), &facts) !=
+                    0)
                         abort();
                 bench_use(&facts);
         }

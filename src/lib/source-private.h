@@ -27,7 +27,8 @@ struct dt_source {
         List link;
         char *name;
         Bytes descriptor;
-        char **categories; /* NULL-terminated, or NULL */
+        Bytes packet_fields; /* of uint32_t */
+        char **categories;   /* NULL-terminated, or NULL */
         bool no_flush;
         bool doomed;            /* the private thread shall let go of it */
         bool removed;           /* it has */

@@ -40,20 +40,23 @@ static int categories_copy(char ***ret, const char *const *categories) {
 
 /* Takes over a copy of everything, or nothing. */
 static int copy_options(dt_source *source, const dt_source_options *options) {
-        Bytes descriptor = { 0 };
+        _cleanup_(bytes_deinit) Bytes descriptor = { 0 }, fields = { 0 };
         char **categories;
 
         if (!options)
                 return 0;
-        if (categories_copy(&categories, options->categories) < 0)
+        if (bytes_append(&descriptor, options->descriptor, options->n_descriptor) < 0 ||
+            bytes_append(&fields,
+                         options->packet_fields,
+                         options->n_packet_fields * sizeof(uint32_t)) < 0 ||
+            categories_copy(&categories, options->categories) < 0)
                 return -ENOMEM;
-        if (bytes_append(&descriptor, options->descriptor, options->n_descriptor) < 0) {
-                categories_free(categories);
-                return -ENOMEM;
-        }
         bytes_deinit(&source->descriptor);
+        bytes_deinit(&source->packet_fields);
         categories_free(source->categories);
         source->descriptor = descriptor;
+        source->packet_fields = fields;
+        descriptor = fields = (Bytes){ 0 };
         source->categories = categories;
         source->no_flush = options->no_flush;
         return 0;
@@ -63,6 +66,7 @@ static dt_source *source_free(dt_source *source) {
         if (!source)
                 return NULL;
         bytes_deinit(&source->descriptor);
+        bytes_deinit(&source->packet_fields);
         categories_free(source->categories);
         free(source->name);
         free(source);
@@ -224,25 +228,34 @@ DT_EXPORT int dt_set_producer(const char *name, size_t shared_memory_bytes, size
  * Registration
  */
 
+static int append_array(sd_bus_message *call, const char *name, char type, const Bytes *elements) {
+        const char variant[] = { 'a', type, 0 };
+        int r;
+
+        if (elements->n == 0)
+                return 0;
+        r = sd_bus_message_open_container(call, 'e', "sv");
+        if (r >= 0)
+                r = sd_bus_message_append(call, "s", name);
+        if (r >= 0)
+                r = sd_bus_message_open_container(call, 'v', variant);
+        if (r >= 0)
+                r = sd_bus_message_append_array(call, type, elements->data, elements->n);
+        if (r >= 0)
+                r = sd_bus_message_close_container(call);
+        if (r >= 0)
+                r = sd_bus_message_close_container(call);
+        return r;
+}
+
 static int append_details(sd_bus_message *call, const dt_source *source) {
         int r;
 
-        if (source->descriptor.n > 0) {
-                r = sd_bus_message_open_container(call, 'e', "sv");
-                if (r >= 0)
-                        r = sd_bus_message_append(call, "s", "descriptor");
-                if (r >= 0)
-                        r = sd_bus_message_open_container(call, 'v', "ay");
-                if (r >= 0)
-                        r = sd_bus_message_append_array(
-                                call, 'y', source->descriptor.data, source->descriptor.n);
-                if (r >= 0)
-                        r = sd_bus_message_close_container(call);
-                if (r >= 0)
-                        r = sd_bus_message_close_container(call);
-                if (r < 0)
-                        return r;
-        }
+        r = append_array(call, "descriptor", 'y', &source->descriptor);
+        if (r >= 0)
+                r = append_array(call, "packet-fields", 'u', &source->packet_fields);
+        if (r < 0)
+                return r;
         if (source->no_flush) {
                 r = sd_bus_message_append(call, "{sv}", "no-flush", "b", 1);
                 if (r < 0)

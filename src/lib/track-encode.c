@@ -73,6 +73,12 @@ enum {
         TRACK_COUNTER = 8,
 };
 
+const uint32_t track_packet_fields[TRACK_PACKET_FIELDS_N] = {
+        PACKET_CLOCK_SNAPSHOT,
+        PACKET_TRACK_EVENT,
+        PACKET_TRACK_DESCRIPTOR,
+};
+
 enum {
         SEQUENCE_STATE_CLEARED = 1,
         SEQUENCE_NEEDS_STATE = 2,

@@ -124,6 +124,10 @@ void track_sequence_write(TrackSequence *sequence,
  * track-encode.c
  */
 
+/* The fields of TracePacket that the packets below are about. */
+#define TRACK_PACKET_FIELDS_N 3
+extern const uint32_t track_packet_fields[TRACK_PACKET_FIELDS_N];
+
 uint64_t track_uuid(const dt_track *track);
 
 /* The packet that starts incremental state: defaults, and the sequence's clock begins at now_ns. */

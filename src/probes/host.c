@@ -404,7 +404,9 @@ static const dt_source_ops host_source_ops = {
  */
 
 static int source_register(HostSource *source) {
+        const uint32_t *fields = source->ops->packet_fields;
         uint8_t memory[DESCRIPTOR_BYTES];
+        size_t n_fields = 0;
         WireWriter wire;
 
         wire_writer_init(&wire, memory, sizeof(memory));
@@ -413,11 +415,15 @@ static int source_register(HostSource *source) {
         wire_put_bool(&wire, DESCRIPTOR_NOTIFIES_START, true);
         if (source->ops->clear_incremental_state)
                 wire_put_bool(&wire, DESCRIPTOR_CLEARS_STATE, true);
+        while (fields[n_fields])
+                n_fields++;
         return dt_source_register(&source->dt,
                                   source->ops->name,
                                   &(dt_source_options){
                                           .descriptor = memory,
                                           .n_descriptor = wire_writer_size(&wire),
+                                          .packet_fields = fields,
+                                          .n_packet_fields = n_fields,
                                   },
                                   &host_source_ops,
                                   source);

@@ -37,7 +37,8 @@ typedef struct ProbeSetup {
 } ProbeSetup;
 
 typedef struct ProbeOps {
-        const char *name; /* of the data source */
+        const char *name;              /* of the data source */
+        const uint32_t *packet_fields; /* of TracePacket that it writes; the last is 0 */
 
         /* Checks the config and prepares everything that can fail. 0, PROBE_E_REFUSED, negative errno. */
         int (*setup)(void **ret, const ProbeSetup *setup, char **ret_error);

@@ -26,7 +26,7 @@ LAYERS = {
     "src/wire": {"shared"},
     "src/config": {"shared", "protobuf-c", "io"},
     "src/smb": {"shared", "io"},
-    "src/daemon/core": {"shared", "wire", "smb", "config", "protobuf-c"},
+    "src/daemon/core": {"shared", "wire", "smb", "config", "protobuf-c", "pcre2"},
     "src/daemon/bus": {"shared", "config", "core", "protobuf-c", "systemd", "io"},
     "src/daemon/socket": {"shared", "wire", "config", "core", "protobuf-c", "systemd", "io"},
     "src/daemon": {
@@ -53,6 +53,7 @@ SYSTEM_HEADERS = [
     (r"protobuf-c/.*", "protobuf-c"),
     (r"(tracefs/|traceevent/)?(tracefs|event-parse|trace-seq|kbuffer)\.h", "tracefs"),
     (r"(zstd|zstd_errors|zlib)\.h", "compression"),
+    (r"pcre2\.h", "pcre2"),
     (
         r"(arpa|net|netinet)/.*|sys/(socket|un|epoll|poll|select|timerfd|eventfd|signalfd|inotify|"
         r"stat|statfs|vfs|file|sendfile|time|times|wait|ioctl|memfd|syscall|utsname|"
@@ -79,6 +80,7 @@ MESON_DEPENDENCIES = {
     "protobuf_c": {"protobuf-c"},
     "tracefs": {"tracefs"},
     "traceevent": {"tracefs"},
+    "pcre2": {"pcre2"},
     "zstd": {"compression"},
     "zlib": {"compression"},
     "threads": {"libc"},

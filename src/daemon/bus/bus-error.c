@@ -60,6 +60,8 @@ static const struct {
                                  "the name must be 1 to 128 printable ASCII characters, and a "
                                  "descriptor "
                                  "a perfetto.protos.DataSourceDescriptor of the same name" },
+        [PRODUCER_E_FIELD] = { BUS_ERROR_SOURCE_NAME_RESERVED,
+                               "one of its packet-fields belongs to the system's own producers" },
         [PRODUCER_E_UNKNOWN] = { BUS_ERROR_NO_SUCH_SOURCE,
                                  "this producer has not registered such a data source" },
 };

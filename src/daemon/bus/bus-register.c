@@ -15,6 +15,7 @@
 typedef struct SourceArguments {
         SourceOptions options; /* the descriptor points into the message */
         char **categories;
+        uint32_t packet_fields[PACKET_FIELDS_MAX];
 } SourceArguments;
 
 static void source_arguments_deinit(SourceArguments *arguments) {
@@ -54,6 +55,23 @@ static int read_categories(sd_bus_message *message, void *target) {
         return sd_bus_message_read_strv(message, &arguments->categories);
 }
 
+/* One more than fits is passed on, to be refused as what it is. */
+static int read_packet_fields(sd_bus_message *message, void *target) {
+        SourceArguments *arguments = target;
+        const void *fields;
+        size_t n_bytes;
+        int r;
+
+        r = sd_bus_message_read_array(message, 'u', &fields, &n_bytes);
+        if (r < 0)
+                return r;
+        arguments->options.n_packet_fields = n_bytes / sizeof(uint32_t);
+        if (arguments->options.n_packet_fields <= PACKET_FIELDS_MAX && n_bytes > 0)
+                memcpy(arguments->packet_fields, fields, n_bytes);
+        arguments->options.packet_fields = arguments->packet_fields;
+        return 0;
+}
+
 static int read_memory_kb(sd_bus_message *message, void *target) {
         ProducerOptions *options = target;
         uint32_t kb;
@@ -78,9 +96,10 @@ static int read_page_kb(sd_bus_message *message, void *target) {
 
 /* clang-format off */
 static const OptionReader source_readers[] = {
-        { "descriptor", "ay", read_descriptor },
-        { "no-flush",   "b",  read_no_flush },
-        { "categories", "as", read_categories },
+        { "descriptor",    "ay", read_descriptor },
+        { "no-flush",      "b",  read_no_flush },
+        { "categories",    "as", read_categories },
+        { "packet-fields", "au", read_packet_fields },
         {},
 };
 /* clang-format on */

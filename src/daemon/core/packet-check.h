@@ -7,8 +7,8 @@
  * A trace is a concatenation of packets of producers that do not trust each other. The service does
  * not decode a packet, but it walks its top level: the bytes must be a protobuf message, and must
  * not hold the fields that only the service may write (who the packet is from, and what the service
- * itself says about a session). Then the trusted fields are appended behind it, in one piece of
- * their own.
+ * itself says about a session), nor those that its producer may not (packet-rules.h). Then the
+ * trusted fields are appended behind it, in one piece of their own.
  *
  * Field numbers are those of perfetto.protos.TracePacket
  * (protos/perfetto/trace/trace_packet.proto).
@@ -19,6 +19,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+
+#include "core/packet-rules.h"
 
 #define PACKET_BYTES_MAX ((1u << 28) - 1)
 
@@ -36,10 +38,14 @@ enum {
         _PACKET_E_SUCCESS,
         PACKET_E_MALFORMED, /* no protobuf message, or too long */
         PACKET_E_RESERVED,  /* holds a field that only the service may write */
+        PACKET_E_FORBIDDEN, /* is about something that its producer may not write */
 };
 
 /* Slices may be cut anywhere, also inside a number. 0, or an outcome; *ret is set on 0 only. */
-int packet_check(const struct iovec *slices, size_t n_slices, PacketFacts *ret);
+int packet_check(const struct iovec *slices,
+                 size_t n_slices,
+                 const PacketRules *rules,
+                 PacketFacts *ret);
 
 /* What the service says about a producer's packet. */
 typedef struct PacketTrust {

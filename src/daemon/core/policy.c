@@ -16,12 +16,14 @@ static bool identity_is_privileged(const ServiceInfo *info, const Identity *iden
         return info->is_private || identity->uid == 0;
 }
 
-bool policy_may_register(const ServiceInfo *info, const Identity *identity, const char *source) {
-        if (!policy_source_is_reserved(source))
-                return true;
+bool policy_is_system_producer(const ServiceInfo *info, const Identity *identity) {
         if (identity_is_privileged(info, identity))
                 return true;
         return info->probes_uid != (uid_t)-1 && identity->uid == info->probes_uid;
+}
+
+bool policy_may_register(const ServiceInfo *info, const Identity *identity, const char *source) {
+        return !policy_source_is_reserved(source) || policy_is_system_producer(info, identity);
 }
 
 /* One is enough: a session is granted as a whole. */

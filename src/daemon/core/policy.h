@@ -18,6 +18,10 @@
 /* Names under "linux." and "desktrace.": what the machine says, so only the machine may say it. */
 bool policy_source_is_reserved(const char *source);
 
+/* Whether this identity may say what the machine says: register reserved names, and write packets about the kernel and
+ * about other processes. */
+bool policy_is_system_producer(const ServiceInfo *info, const Identity *identity);
+
 /* Whether this identity may register the source. */
 bool policy_may_register(const ServiceInfo *info, const Identity *identity, const char *source);
 

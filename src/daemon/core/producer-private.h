@@ -6,6 +6,7 @@
  */
 
 #include "config/config.h"
+#include "core/packet-rules.h"
 #include "core/producer.h"
 #include "core/quota.h"
 #include "core/service-private.h"
@@ -15,6 +16,7 @@ typedef struct ProducerSource {
         char **categories; /* NULL-terminated, or NULL */
         bool no_flush;
         bool clears_state; /* wants ClearIncrementalState */
+        PacketRules rules; /* what its packets may be about */
         Charge charge;     /* descriptor and category bytes */
 } ProducerSource;
 

@@ -64,6 +64,24 @@ static bool source_read_descriptor(ProducerSource *source, const void *descripto
         return r == 0;
 }
 
+/* false: it declares what its producer may not write. */
+static bool source_declare_fields(ProducerSource *source,
+                                  const Producer *producer,
+                                  const SourceOptions *options) {
+        const bool is_system =
+                policy_is_system_producer(&producer->service->info, &producer->identity);
+        uint32_t field;
+
+        if (options->packet_fields)
+                return packet_rules_declare(&source->rules,
+                                            is_system,
+                                            options->packet_fields,
+                                            options->n_packet_fields,
+                                            &field);
+        source->rules = *packet_rules_default(is_system);
+        return true;
+}
+
 /* What a source is charged for: roughly what it makes the service keep. */
 static uint64_t source_options_bytes(const SourceOptions *options) {
         uint64_t n = sizeof(ProducerSource) + options->n_descriptor;
@@ -81,7 +99,7 @@ static int source_new(ProducerSource **ret,
         uint64_t n_bytes = source_options_bytes(options);
         int r;
 
-        if (n_bytes > SOURCE_DESCRIPTOR_BYTES_MAX)
+        if (n_bytes > SOURCE_DESCRIPTOR_BYTES_MAX || options->n_packet_fields > PACKET_FIELDS_MAX)
                 return PRODUCER_E_LIMIT;
         source = calloc(1, sizeof(*source));
         if (!source)
@@ -98,6 +116,8 @@ static int source_new(ProducerSource **ret,
         if (r)
                 return r == QUOTA_E_EXCEEDED ? PRODUCER_E_LIMIT : error_fold(r);
 
+        if (!source_declare_fields(source, producer, options))
+                return PRODUCER_E_FIELD;
         source->no_flush = options->no_flush;
         /* Without a descriptor nothing was said; native sources ignore what they have no use for. */
         source->clears_state = !options->descriptor && producer->options.is_native;

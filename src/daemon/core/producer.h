@@ -8,6 +8,7 @@
  * buffers of its sessions first. Owned by the transport that made it, listed by the service.
  */
 
+#include "core/packet-rules.h"
 #include "core/peer.h"
 #include "core/service.h"
 
@@ -16,6 +17,10 @@ typedef struct SourceOptions {
         size_t n_descriptor;
         bool no_flush;
         const char *const *categories; /* NULL-terminated, or NULL */
+        /* TracePacket fields that its packets are about; NULL: it does not say. Those that belong to the machine or the
+         * service may not be among them. */
+        const uint32_t *packet_fields;
+        size_t n_packet_fields;
 } SourceOptions;
 
 typedef struct ProducerOptions {
@@ -26,10 +31,11 @@ typedef struct ProducerOptions {
 
 enum {
         _PRODUCER_E_SUCCESS,
-        PRODUCER_E_LIMIT,    /* too many producers, or of this uid, or sources */
-        PRODUCER_E_RESERVED, /* the source's name belongs to the system's producers */
-        PRODUCER_E_INVALID,  /* an empty, too long or non-ASCII name, a descriptor that is none */
-        PRODUCER_E_UNKNOWN,  /* no such source */
+        PRODUCER_E_LIMIT, /* too many producers, or of this uid, or sources */
+        PRODUCER_E_RESERVED, /* the source's name, or a packet field, belongs to the system's producers */
+        PRODUCER_E_INVALID, /* an empty, too long or non-ASCII name, a descriptor that is none */
+        PRODUCER_E_FIELD,   /* a packet field that it declares is not its to write */
+        PRODUCER_E_UNKNOWN, /* no such source */
 };
 
 int producer_new(Producer **ret,

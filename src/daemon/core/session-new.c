@@ -248,6 +248,7 @@ Session *session_free(Session *session) {
         }
 
         sequence_ids_deinit(&session->reader.sequences);
+        session_rules_deinit(&session->reader.rules);
         event_list_clear(&session->events);
         charge_deinit(&session->charge);
         config_free(session->config);

@@ -17,6 +17,7 @@
 #include "core/concurrent.h"
 #include "core/flush.h"
 #include "core/name-regex.h"
+#include "core/packet-rules.h"
 #include "core/sequence-ids.h"
 #include "core/service-packets.h"
 #include "core/session.h"
@@ -89,6 +90,9 @@ typedef struct SessionReader {
         size_t n_writers_said; /* in the provenance */
         uint64_t n_invalid;    /* packets dropped: malformed or forged */
         uint64_t n_bytes;      /* given out */
+        SessionRules rules; /* what each producer may write */
+        uint64_t n_invalid; /* packets dropped: malformed or forged */
+        uint64_t n_bytes;   /* given out */
 } SessionReader;
 
 struct Session {

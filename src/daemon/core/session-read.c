@@ -205,7 +205,10 @@ static int session_put_packet(Session *session, Room *room, const TracePacket *p
         PacketTrust trust;
         int r;
 
-        r = packet_check(packet->slices, packet->n_slices, &facts);
+        r = packet_check(packet->slices,
+                         packet->n_slices,
+                         session_rules_find(&session->reader.rules, packet->origin->producer_id),
+                         &facts);
         if (r == 0)
                 r = session_trust(session, packet, &facts, &trust);
         if (r > 0) {

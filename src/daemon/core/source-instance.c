@@ -112,6 +112,9 @@ int instance_new(SourceInstance **ret,
         instance->producer_name = strdup(producer->name);
         if (!instance->producer_name)
                 return -ENOMEM;
+        r = session_rules_add(&session->reader.rules, producer->id, &offered->rules);
+        if (r < 0)
+                return r;
 
         /* Linked before it is set up: from here on instance_free() unlinks it whatever fails. */
         instance->producer = producer;

@@ -380,6 +380,7 @@ static void ftrace_stop(void *userdata, uint64_t now_ns) {
 
 const ProbeOps ftrace_probe_ops = {
         .name = "linux.ftrace",
+        .packet_fields = (const uint32_t[]){ PACKET_FTRACE_EVENTS, PACKET_FTRACE_STATS, 0 },
         .setup = ftrace_setup,
         .start = ftrace_start,
         .poll = ftrace_poll,

@@ -384,6 +384,7 @@ static void sys_stats_stop(void *userdata, uint64_t now_ns) {
 
 const ProbeOps sys_stats_probe_ops = {
         .name = "linux.sys_stats",
+        .packet_fields = (const uint32_t[]){ PACKET_SYS_STATS, 0 },
         .setup = sys_stats_setup,
         .poll = sys_stats_poll,
         .stop = sys_stats_stop,

@@ -5,8 +5,6 @@
 
 #include "fixture.h"
 
-#define TEXT_FIELD 900 /* TracePacket.for_testing; here just a string */
-
 /*
  * The service's world
  */
@@ -305,7 +303,7 @@ void fake_write_unfinished(SmbWriter *writer, const char *text) {
         WireWriter wire;
 
         wire_writer_init(&wire, memory, sizeof(memory));
-        wire_put_string(&wire, TEXT_FIELD, text);
+        wire_put_string(&wire, FIXTURE_TEXT_FIELD, text);
         ck_assert(!wire_writer_failed(&wire));
         fake_write_bytes(writer, memory, wire_writer_size(&wire));
 }
@@ -492,7 +490,7 @@ uint64_t packet_uint(const TestPacket *packet, uint32_t number) {
 static bool packet_has_text(const TestPacket *packet, const char *text) {
         WireField field;
 
-        return packet_field(packet, TEXT_FIELD, &field) && field.n_bytes == strlen(text) &&
+        return packet_field(packet, FIXTURE_TEXT_FIELD, &field) && field.n_bytes == strlen(text) &&
                memcmp(field.data, text, field.n_bytes) == 0;
 }
 

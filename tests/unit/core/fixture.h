@@ -18,6 +18,8 @@
 #include "test.h"
 #include "wire/wire-reader.h"
 
+#define FIXTURE_TEXT_FIELD 900 /* TracePacket.for_testing; here just a string */
+
 #define MS UINT64_C(1000000)
 #define S  (1000 * MS)
 

@@ -65,6 +65,13 @@ static const struct {
         { "provenance", CASE("\xe2\x07\x00"), PACKET_E_RESERVED },
         { "protovms", CASE("\xea\x07\x00"), PACKET_E_RESERVED },
         { "zstd", CASE("\xaa\x08\x00"), PACKET_E_RESERVED },
+        { "system info", CASE("\xea\x02\x00"), PACKET_E_RESERVED },
+        { "trigger", CASE("\xf2\x02\x00"), PACKET_E_RESERVED },
+        { "uuid", CASE("\xca\x05\x00"), PACKET_E_RESERVED },
+        { "clock sync", CASE("\xda\x06\x00"), PACKET_E_RESERVED },
+        { "clone trigger", CASE("\x8a\x07\x00"), PACKET_E_RESERVED },
+        { "attributes", CASE("\xf2\x07\x00"), PACKET_E_RESERVED },
+        { "other sessions", CASE("\xb2\x08\x00"), PACKET_E_RESERVED },
         { "reserved behind something harmless",
           CASE("\x5a\x02"
                "zz"
@@ -101,7 +108,7 @@ static void check_case(size_t i, const struct iovec *slices, size_t n_slices) {
         int r;
 
         expected.n_bytes = cases[i].outcome == 0 ? cases[i].n : 0;
-        r = packet_check(slices, n_slices, &facts);
+        r = packet_check(slices, n_slices, packet_rules_default(true), &facts);
         ck_assert_msg(r == cases[i].outcome, "%s: %d", cases[i].what, r);
         ck_assert_msg(facts.data_field == expected.data_field,
                       "%s: field %u",
@@ -173,7 +180,8 @@ START_TEST(test_too_long_packet_is_malformed) {
         PacketFacts facts;
 
         /* Refused by its length alone: the bytes, which are not there, are never looked at. */
-        ck_assert_int_eq(packet_check(slices, 2, &facts), PACKET_E_MALFORMED);
+        ck_assert_int_eq(packet_check(slices, 2, packet_rules_default(true), &facts),
+                         PACKET_E_MALFORMED);
 }
 END_TEST
 

@@ -78,6 +78,13 @@ static void read_source_option(sd_bus_message *call, FakeSource *source) {
                                  0);
                 ck_assert_uint_le(source->n_descriptor, sizeof(source->descriptor));
                 memcpy(source->descriptor, data, source->n_descriptor);
+        } else if (streq(key, "packet-fields")) {
+                size_t n_bytes;
+
+                ck_assert_int_ge(sd_bus_message_read_array(call, 'u', &data, &n_bytes), 0);
+                ck_assert_uint_le(n_bytes, sizeof(source->packet_fields));
+                memcpy(source->packet_fields, data, n_bytes);
+                source->n_packet_fields = n_bytes / sizeof(uint32_t);
         } else if (streq(key, "no-flush")) {
                 ck_assert_int_gt(sd_bus_message_read(call, "b", &flag), 0);
                 source->no_flush = flag;

@@ -20,6 +20,8 @@ typedef struct FakeSource {
         char name[64];
         uint8_t descriptor[4096];
         size_t n_descriptor;
+        uint32_t packet_fields[8];
+        size_t n_packet_fields;
         char categories[256]; /* joined by "," */
         bool no_flush;
 } FakeSource;

@@ -174,12 +174,15 @@ static void count_marks(Stream *stream, const uint8_t *packet, size_t n_bytes) {
 }
 
 START_TEST(test_sources_are_registered_as_offered) {
+        const uint32_t fields[] = { 11, 900 };
         const char *const categories[] = { "a", "b.c", NULL };
         const dt_source_options options = {
                 .descriptor = "\x0a\x05other",
                 .n_descriptor = 7,
                 .no_flush = true,
                 .categories = categories,
+                .packet_fields = fields,
+                .n_packet_fields = 2,
         };
         dt_source *source, *other, *same;
         FakeSource *offered;
@@ -200,6 +203,8 @@ START_TEST(test_sources_are_registered_as_offered) {
         ck_assert_uint_eq(offered->n_descriptor, 7);
         ck_assert(offered->no_flush);
         ck_assert_str_eq(offered->categories, "a,b.c");
+        ck_assert_uint_eq(offered->n_packet_fields, 2);
+        ck_assert_int_eq(memcmp(offered->packet_fields, fields, sizeof(fields)), 0);
         ck_assert(!dt_source_enabled(source));
         dt_source_unregister(source);
         dt_source_unregister(other);

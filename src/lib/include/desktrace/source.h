@@ -70,6 +70,10 @@ typedef struct dt_source_options {
         bool no_flush; /* every packet is written as soon as it exists: never asked to flush */
         const char *const
                 *categories; /* NULL-terminated names, for people to choose from; or NULL */
+        /* Fields of perfetto.protos.TracePacket that its packets are about; at most 64. The service drops, and counts,
+         * packets that are about something else. NULL: does not say. */
+        const uint32_t *packet_fields;
+        size_t n_packet_fields;
 } dt_source_options;
 
 /* What the service calls this program; default: its short name. Shared memory sizes are hints for the service,

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Pattern: a regular expression that somebody else wrote
+ *
+ * Perl's syntax (pcre2pattern(3)), of which what Perfetto's configs use is a part, on bytes. Compiling and matching are
+ * bounded in time and memory whatever the expression and the text are: a match that takes too long is given
+ * up, and the caller decides what that means. One thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "shared/macro.h"
+
+#define PATTERN_BYTES_MAX  1024 /* of an expression */
+#define PATTERN_STEPS_MAX  10000
+#define PATTERN_MEMORY_KIB 512 /* of one match */
+#define PATTERN_GROUPS_MAX 32
+#define PATTERN_WHY_BYTES  128
+
+typedef struct Pattern Pattern;
+
+/* 0, -EINVAL with the reason in ret_why, -ENOMEM. */
+int pattern_new(Pattern **ret, const char *text, char ret_why[static PATTERN_WHY_BYTES]);
+Pattern *pattern_free(Pattern *pattern);
+DEFINE_CLEANUP(Pattern *, pattern_free)
+
+/* The bytes [start, end) of the text; both -1 when the group took no part. */
+typedef struct PatternGroup {
+        ssize_t start, end;
+} PatternGroup;
+
+/* The expression has to fit all of the text. 1: it does; 0: it does not; -E2BIG: given up. */
+int pattern_match(Pattern *pattern, const char *text, size_t n_text);
+
+/* Finds the first fit in the text at or behind `from`: 1, 0 or -E2BIG. Group 0 is the whole fit. The groups are valid
+ * until the next match. With `whole` the expression has to fit all of the text. */
+int pattern_search(Pattern *pattern,
+                   const char *text,
+                   size_t n_text,
+                   size_t from,
+                   bool whole,
+                   const PatternGroup **ret_groups,
+                   size_t *ret_n_groups);
