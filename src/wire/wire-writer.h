@@ -65,6 +65,14 @@ static inline uint8_t *wire_encode_varint(uint8_t *at, uint64_t value) {
         return at;
 }
 
+/* Exactly n bytes long, which must be enough: continuation bytes of nothing fill it up. For a length that has become
+ * smaller in place. */
+static inline void wire_put_padded_varint(uint8_t *at, size_t n, uint64_t value) {
+        for (; n > 1; n--, value >>= 7)
+                *at++ = (uint8_t)(value | 0x80);
+        *at = (uint8_t)value;
+}
+
 static inline size_t wire_varint_size(uint64_t value) {
         return value ? (size_t)(63 - __builtin_clzll(value)) / 7 + 1 : 1;
 }

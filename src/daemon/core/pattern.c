@@ -43,9 +43,19 @@ static int pattern_compile(pcre2_code **ret, const char *text, char *ret_why) {
         return -EINVAL;
 }
 
-static int pattern_check_groups(const pcre2_code *code, char *ret_why) {
+static int pattern_check_size(const pcre2_code *code, char *ret_why) {
         uint32_t n = 0;
+        size_t n_bytes = 0;
 
+        pcre2_pattern_info(code, PCRE2_INFO_SIZE, &n_bytes);
+        if (n_bytes > PATTERN_COMPILED_BYTES_MAX) {
+                snprintf(ret_why,
+                         PATTERN_WHY_BYTES,
+                         "it is too large when compiled, over the limit "
+                         "PATTERN_COMPILED_BYTES_MAX, %d",
+                         PATTERN_COMPILED_BYTES_MAX);
+                return -EINVAL;
+        }
         pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &n);
         if (n <= PATTERN_GROUPS_MAX)
                 return 0;
@@ -67,7 +77,7 @@ int pattern_new(Pattern **ret, const char *text, char ret_why[static PATTERN_WHY
         r = pattern_compile(&pattern->code, text, ret_why);
         if (r < 0)
                 return r;
-        r = pattern_check_groups(pattern->code, ret_why);
+        r = pattern_check_size(pattern->code, ret_why);
         if (r < 0)
                 return r;
 
@@ -92,6 +102,32 @@ Pattern *pattern_free(Pattern *pattern) {
         pcre2_code_free(pattern->code);
         free(pattern);
         return NULL;
+}
+
+int patterns_new(Pattern ***ret,
+                 char *const texts[],
+                 size_t n,
+                 char ret_why[static PATTERN_WHY_BYTES]) {
+        Pattern **patterns = calloc(n + 1, sizeof(*patterns));
+
+        if (!patterns)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                int r = pattern_new(&patterns[i], texts[i], ret_why);
+
+                if (r < 0) {
+                        patterns_free(patterns, i);
+                        return r;
+                }
+        }
+        *ret = patterns;
+        return 0;
+}
+
+void patterns_free(Pattern **patterns, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                pattern_free(patterns[i]);
+        free(patterns);
 }
 
 static void pattern_take_groups(Pattern *pattern, size_t n) {

@@ -15,11 +15,12 @@
 
 #include "shared/macro.h"
 
-#define PATTERN_BYTES_MAX  1024 /* of an expression */
-#define PATTERN_STEPS_MAX  10000
-#define PATTERN_MEMORY_KIB 512 /* of one match */
-#define PATTERN_GROUPS_MAX 32
-#define PATTERN_WHY_BYTES  128
+#define PATTERN_BYTES_MAX          1024 /* of an expression */
+#define PATTERN_STEPS_MAX          10000
+#define PATTERN_COMPILED_BYTES_MAX 8192 /* repetitions of repetitions grow fast */
+#define PATTERN_MEMORY_KIB         512  /* of one match */
+#define PATTERN_GROUPS_MAX         32
+#define PATTERN_WHY_BYTES          128
 
 typedef struct Pattern Pattern;
 
@@ -27,6 +28,13 @@ typedef struct Pattern Pattern;
 int pattern_new(Pattern **ret, const char *text, char ret_why[static PATTERN_WHY_BYTES]);
 Pattern *pattern_free(Pattern *pattern);
 DEFINE_CLEANUP(Pattern *, pattern_free)
+
+/* An array of them, all or none. As pattern_new(). */
+int patterns_new(Pattern ***ret,
+                 char *const texts[],
+                 size_t n,
+                 char ret_why[static PATTERN_WHY_BYTES]);
+void patterns_free(Pattern **patterns, size_t n);
 
 /* The bytes [start, end) of the text; both -1 when the group took no part. */
 typedef struct PatternGroup {

@@ -9,9 +9,9 @@
 /* Compiled for the error only; a session that is made compiles them again, to keep. */
 static int check_filters(const Check *check,
                          const Perfetto__Protos__TraceConfig__DataSource *source) {
-        char why[NAME_REGEX_WHY_BYTES] = "";
+        char why[PATTERN_WHY_BYTES] = "";
         size_t n = source->n_producer_name_regex_filter;
-        regex_t *filters;
+        Pattern **filters;
         int r;
 
         r = check_range(check,
@@ -21,7 +21,7 @@ static int check_filters(const Check *check,
                         "SESSION_FILTERS_MAX");
         if (r)
                 return r;
-        r = name_regexes_compile(&filters, source->producer_name_regex_filter, n, why);
+        r = patterns_new(&filters, source->producer_name_regex_filter, n, why);
         if (r == -EINVAL)
                 return session_error(check->error,
                                      SESSION_E_CONFIG,
@@ -30,7 +30,7 @@ static int check_filters(const Check *check,
                                      why);
         if (r < 0)
                 return r;
-        name_regexes_free(filters, n);
+        patterns_free(filters, n);
         return 0;
 }
 

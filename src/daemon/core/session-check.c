@@ -5,6 +5,7 @@
  * fails says what was asked, what is wrong with it and, for a limit, its name.
  */
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -115,11 +116,25 @@ static int check_sessions(const Check *check) {
         return 0;
 }
 
+/* Compiled for the error only, as the filters of sources are. */
+static int check_trace_filter(const Check *check) {
+        char why[SESSION_FILTER_WHY_BYTES] = "";
+        TraceFilter *filter;
+        int r;
+
+        r = session_filter_new(&filter, check->config, why);
+        if (r == -EINVAL)
+                return session_error(
+                        check->error, SESSION_E_CONFIG, "trace_filter cannot be loaded: %s", why);
+        trace_filter_free(r == 0 ? filter : NULL);
+        return r;
+}
+
 /* In the order of Perfetto's service: what is wrong with the config alone first, then what depends on the other
  * sessions, which can change by the next try, and last what there is room for. */
 static int (*const checks[])(const Check *) = {
-        check_times,  check_buffer_count, check_buffer_names, check_targets, check_sources,
-        check_output, check_name,         check_sessions,     check_buffers,
+        check_times,  check_buffer_count, check_buffer_names, check_targets,      check_sources,
+        check_output, check_name,         check_sessions,     check_trace_filter, check_buffers,
 };
 
 int session_check(Service *service,

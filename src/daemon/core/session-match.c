@@ -22,7 +22,7 @@ static bool source_takes_producer(const SessionSource *source, const char *produ
                 if (streq(pb->producer_name_filter[i], producer))
                         return true;
         for (size_t i = 0; i < source->n_filters; i++)
-                if (regexec(&source->filters[i], producer, 0, NULL, 0) == 0)
+                if (pattern_match(source->filters[i], producer, strlen(producer)) == 1)
                         return true;
         return false;
 }

@@ -84,6 +84,13 @@ static int session_add_buffer(Session *session,
         return 0;
 }
 
+/* The checks have said that it can be made. */
+static int session_add_filter(Session *session, const Perfetto__Protos__TraceConfig *config) {
+        char why[SESSION_FILTER_WHY_BYTES];
+
+        return session_filter_new(&session->filter, config, why);
+}
+
 static int session_add_buffers(Session *session,
                                const Perfetto__Protos__TraceConfig *config,
                                SessionError *error) {
@@ -106,7 +113,7 @@ static int session_add_sources(Session *session, const Perfetto__Protos__TraceCo
                 return -ENOMEM;
         for (size_t i = 0; i < config->n_data_sources; i++) {
                 SessionSource *source = &session->sources[i];
-                char why[NAME_REGEX_WHY_BYTES];
+                char why[PATTERN_WHY_BYTES];
                 int r;
 
                 source->session = session;
@@ -116,10 +123,10 @@ static int session_add_sources(Session *session, const Perfetto__Protos__TraceCo
                 source->buffer =
                         &session->buffers[session_target_buffer(config, source->pb->config)];
                 source->n_filters = source->pb->n_producer_name_regex_filter;
-                r = name_regexes_compile(&source->filters,
-                                         source->pb->producer_name_regex_filter,
-                                         source->n_filters,
-                                         why);
+                r = patterns_new(&source->filters,
+                                 source->pb->producer_name_regex_filter,
+                                 source->n_filters,
+                                 why);
                 if (r < 0)
                         return r;
                 session->n_sources++;
@@ -193,6 +200,9 @@ int session_new(Session **ret,
         r = session_add_sources(session, config->pb);
         if (r < 0)
                 return r;
+        r = session_add_filter(session, config->pb);
+        if (r < 0)
+                return r;
 
         session_choose_uuid(session, config->pb);
         session_register(session);
@@ -240,8 +250,9 @@ Session *session_free(Session *session) {
         session_end_instances(session);
         session_free_buffers(session);
         for (size_t i = 0; i < session->n_sources; i++)
-                name_regexes_free(session->sources[i].filters, session->sources[i].n_filters);
+                patterns_free(session->sources[i].filters, session->sources[i].n_filters);
         free(session->sources);
+        trace_filter_free(session->filter);
         if (list_is_linked(&session->link)) {
                 list_unlink(&session->link);
                 session->service->n_sessions--;

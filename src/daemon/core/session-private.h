@@ -16,10 +16,11 @@
 
 #include "core/concurrent.h"
 #include "core/flush.h"
-#include "core/name-regex.h"
 #include "core/packet-rules.h"
+#include "core/pattern.h"
 #include "core/sequence-ids.h"
 #include "core/service-packets.h"
+#include "core/session-filter.h"
 #include "core/session.h"
 #include "core/source-instance.h"
 
@@ -40,6 +41,7 @@ struct SessionBuffer {
                 clear_at_bytes; /* of bytes_written: enough of the ring is new; UINT64_MAX: no ring */
         BufferMark marks[BUFFER_MARKS_MAX]; /* oldest first */
         size_t n_marks;
+        uint64_t n_filtered; /* bytes that the trace filter took out */
         Charge charge;
 };
 
@@ -49,7 +51,7 @@ struct SessionSource {
         size_t index;
         const Perfetto__Protos__TraceConfig__DataSource *pb;
         SessionBuffer *buffer;
-        regex_t *filters; /* compiled producer_name_regex_filter */
+        Pattern **filters; /* compiled producer_name_regex_filter */
         size_t n_filters;
         size_t n_instances;           /* ever, and still shown; 0: missing */
         ssize_t awaited;              /* the activatable producer that should bring it, or -1 */
@@ -90,9 +92,7 @@ typedef struct SessionReader {
         size_t n_writers_said; /* in the provenance */
         uint64_t n_invalid;    /* packets dropped: malformed or forged */
         uint64_t n_bytes;      /* given out */
-        SessionRules rules; /* what each producer may write */
-        uint64_t n_invalid; /* packets dropped: malformed or forged */
-        uint64_t n_bytes;   /* given out */
+        SessionRules rules;    /* what each producer may write */
 } SessionReader;
 
 struct Session {
@@ -129,6 +129,7 @@ struct Session {
         size_t n_flushes;
         uint64_t flushes_requested, flushes_succeeded, flushes_failed;
         FinalFlush final_flush;
+        TraceFilter *filter;      /* NULL: everything may leave */
         bool has_periodic_flush;  /* one that nobody has answered yet */
         bool output_awaits_flush; /* the output is due when it is answered */
 

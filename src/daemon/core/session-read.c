@@ -46,6 +46,17 @@ static bool room_is_used_up(const Room *room) {
         return room->out->n - room->start + room->n_dropped >= room->max_bytes;
 }
 
+/* Carries out a step, and takes out of its packets what the filter does not let out. */
+static int session_put(Session *session, Bytes *out, int (*step)(Session *, Bytes *)) {
+        const size_t before = out->n;
+        int r;
+
+        r = step(session, out);
+        if (r == 0 && session->filter)
+                session_filter_apply(session->filter, out, before);
+        return r;
+}
+
 /*
  * Service packets
  */
@@ -143,7 +154,7 @@ static int session_begin_pass(Session *session, const Room *room) {
         for (size_t i = 0; i < session->n_buffers; i++)
                 trace_buffer_begin_read(session->buffers[i].buffer);
         for (size_t i = 0; i < ARRAY_SIZE(steps) && r == 0; i++)
-                r = steps[i](session, room->out);
+                r = session_put(session, room->out, steps[i]);
         return r;
 }
 
@@ -153,7 +164,7 @@ static int session_end_pass(Session *session, const Room *room, uint64_t now) {
 
         if (reader->has_packets || reader->is_last_pass)
                 event_list_add(&session->events, EVENT_READ_COMPLETED, now, NULL);
-        r = put_events(session, room->out);
+        r = session_put(session, room->out, put_events);
         if (r < 0)
                 return r;
         reader->stats_due = reader->stats_due || reader->is_last_pass;
@@ -199,10 +210,20 @@ append_packet(Bytes *out, const TracePacket *packet, const uint8_t *trust, size_
         return bytes_append(out, trust, n_trust);
 }
 
+/* What is taken out counts for the read all the same: it took the time. */
+static void session_filter_packet(Session *session, Room *room, size_t from) {
+        const size_t n = room->out->n;
+
+        session_filter_apply(session->filter, room->out, from);
+        session->buffers[session->reader.buffer].n_filtered += n - room->out->n;
+        room->n_dropped += n - room->out->n;
+}
+
 static int session_put_packet(Session *session, Room *room, const TracePacket *packet) {
         uint8_t encoded[PACKET_TRUST_BYTES_MAX];
         PacketFacts facts;
         PacketTrust trust;
+        size_t n_before;
         int r;
 
         r = packet_check(packet->slices,
@@ -219,7 +240,11 @@ static int session_put_packet(Session *session, Room *room, const TracePacket *p
         if (r < 0)
                 return r;
         session->reader.has_packets = true;
-        return append_packet(room->out, packet, encoded, packet_put_trust(encoded, &trust));
+        n_before = room->out->n;
+        r = append_packet(room->out, packet, encoded, packet_put_trust(encoded, &trust));
+        if (r == 0 && session->filter)
+                session_filter_packet(session, room, n_before);
+        return r;
 }
 
 /* 0: all buffers are at their end, or the room is used up. */

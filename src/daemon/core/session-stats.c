@@ -43,6 +43,20 @@ static void put_buffer_stats(WireWriter *writer, const TraceBufferStats *stats) 
         wire_end(writer, begin);
 }
 
+/* As perfetto.protos.TraceStats.FilterStats. */
+static void put_filter_stats(WireWriter *writer, const Session *session) {
+        const TraceFilterStats *stats = trace_filter_stats(session->filter);
+        size_t begin = wire_begin(writer, 11);
+
+        wire_put_uint(writer, 1, stats->n_packets);
+        wire_put_uint(writer, 2, stats->n_bytes_in);
+        wire_put_uint(writer, 3, stats->n_bytes_out);
+        wire_put_uint(writer, 4, stats->n_errors);
+        for (size_t i = 0; i < session->n_buffers; i++)
+                wire_put_uint(writer, 20, session->buffers[i].n_filtered);
+        wire_end(writer, begin);
+}
+
 void session_put_stats(Session *session, WireWriter *writer) {
         const Service *service = session->service;
         const struct {
@@ -60,6 +74,8 @@ void session_put_stats(Session *session, WireWriter *writer) {
 
         for (size_t i = 0; i < session->n_buffers; i++)
                 put_buffer_stats(writer, trace_buffer_stats(session->buffers[i].buffer));
+        if (session->filter)
+                put_filter_stats(writer, session);
         for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
                 wire_put_uint(writer, numbers[i].field, numbers[i].value);
 }

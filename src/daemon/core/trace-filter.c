@@ -60,13 +60,6 @@ static void run_copy(FilterRun *run, const uint8_t *data, size_t n) {
         run->out += n;
 }
 
-/* Exactly n bytes long: continuation bytes of nothing fill it up. */
-static void put_padded_varint(uint8_t *at, size_t n, uint64_t value) {
-        for (; n > 1; n--, value >>= 7)
-                *at++ = (uint8_t)(value | 0x80);
-        *at = (uint8_t)value;
-}
-
 /* Also of a tag that is longer than it need be. */
 static size_t tag_size(const uint8_t *at) {
         size_t n = 1;
@@ -92,7 +85,7 @@ static int run_nested(FilterRun *run, uint32_t message, const WireField *field) 
         run->depth--;
         if (r < 0)
                 return r;
-        put_padded_varint(
+        wire_put_padded_varint(
                 header + n_tag, n_header - n_tag, (uint64_t)(run->out - header) - n_header);
         return 0;
 }

@@ -48,27 +48,6 @@ START_TEST(test_reserved_names_are_the_machines) {
 }
 END_TEST
 
-START_TEST(test_packet_fields_of_the_machine_are_the_machines) {
-        static const uint32_t fields[] = { 11, 1 };
-        static uint32_t many[PACKET_FIELDS_MAX + 1];
-        const SourceOptions reserved = { .packet_fields = fields, .n_packet_fields = 2 };
-        const SourceOptions too_many = { .packet_fields = many,
-                                         .n_packet_fields = ARRAY_SIZE(many) };
-        FakeProducer *app, *probes;
-
-        fixture_init(&f);
-        app = fixture_connect_producer(&f, 1000, "app", NULL);
-        probes = fixture_connect_producer(&f, 991, "probes", NULL);
-        ck_assert_int_eq(producer_add_source(app->producer, "a", &reserved, f.now),
-                         PRODUCER_E_FIELD);
-        ck_assert_int_eq(producer_add_source(probes->producer, "a", &reserved, f.now), 0);
-        ck_assert_int_eq(producer_add_source(app->producer, "a", &too_many, f.now),
-                         PRODUCER_E_LIMIT);
-        ck_assert_uint_eq(producer_n_sources(app->producer), 0);
-        fixture_deinit(&f);
-}
-END_TEST
-
 START_TEST(test_bad_names_and_descriptors_are_refused) {
         static const uint8_t other_name[] = { 0x0a, 1, 'b' };
         static const uint8_t truncated[] = { 0x0a, 9, 'a' };
@@ -696,7 +675,6 @@ END_TEST
 
 TEST_MAIN("producer",
           test_reserved_names_are_the_machines,
-          test_packet_fields_of_the_machine_are_the_machines,
           test_bad_names_and_descriptors_are_refused,
           test_sources_and_their_descriptors_are_limited,
           test_producers_are_limited_by_user,

@@ -57,23 +57,18 @@ static const struct Refusal {
           SESSION_E_CONFIG,
           { "producer_name_regex_filter" } },
         { PLAIN "data_sources { config { name: \"track_event\" } producer_name_regex_filter: "
-                "\"((a{1,255}){1,255})\" }",
+                "\"(((a{255}){255}){255})\" }",
           SESSION_E_CONFIG,
-          { "counted repetition" } },
-        { PLAIN
-          "data_sources { config { name: \"track_event\" } producer_name_regex_filter: "
-          "\"((((((((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)"
-          "+)+)+)+)+)+\" }",
+          { "producer_name_regex_filter" } },
+        { PLAIN ONE "trace_filter { }",
           SESSION_E_CONFIG,
-          { "after a group" } },
-        { PLAIN "data_sources { config { name: \"track_event\" } producer_name_regex_filter: "
-                "\"a++++++++++++++++++++++++++++++++++++++++\" }",
+          {
+                  "trace_filter",
+                  "no sequence",
+          } },
+        { PLAIN ONE "trace_filter { bytecode: \"abc\" }",
           SESSION_E_CONFIG,
-          { "another repetition" } },
-        { PLAIN "data_sources { config { name: \"track_event\" } producer_name_regex_filter: "
-                "\"(a*)\\\\1\" }",
-          SESSION_E_CONFIG,
-          { "back reference" } },
+          { "trace_filter", "checksum" } },
         { PLAIN ONE "write_into_file: true", SESSION_E_CONFIG, { "write_into_file", "output" } },
         { PLAIN "data_sources { config { name: \"linux.ftrac\" } }",
           SESSION_E_NO_SOURCE,

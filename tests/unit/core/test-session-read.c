@@ -311,47 +311,6 @@ START_TEST(test_forged_and_malformed_packets_are_dropped_and_counted) {
 }
 END_TEST
 
-START_TEST(test_packets_about_what_is_not_the_producers_are_dropped_and_counted) {
-        static const uint8_t scheduler[] = { 0x0a, 0 };        /* ftrace_events */
-        static const uint8_t undeclared[] = { 0xe2, 0x03, 0 }; /* track_descriptor */
-        static const uint32_t fields[] = { FIXTURE_TEXT_FIELD };
-        FakeProducer *app, *careful;
-        FakeConsumer *consumer;
-        SmbWriter *writer, *other;
-        SessionTotals totals;
-        Bytes trace;
-
-        fixture_init(&f);
-        app = fixture_connect_producer(&f, 1000, "app", "track_event");
-        careful = fixture_connect_producer(&f, 1000, "careful", NULL);
-        fixture_add_source(
-                careful,
-                "track_event",
-                &(SourceOptions){ .packet_fields = fields, .n_packet_fields = ARRAY_SIZE(fields) });
-        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
-        writer = fake_writer_new(app, fake_instance(app, "track_event"));
-        other = fake_writer_new(careful, fake_instance(careful, "track_event"));
-        fake_write_bytes(writer, scheduler, sizeof(scheduler));
-        fake_write_bytes(writer, undeclared, sizeof(undeclared));
-        fake_write_bytes(other, undeclared, sizeof(undeclared));
-        fake_write(writer, "program");
-        fake_write(other, "declared");
-        fixture_disconnect_producer(careful); /* its packets outlive it, and so do its rules */
-        fixture_stop_session(&f, consumer);
-        trace = fixture_read(&f, consumer);
-        ck_assert_uint_eq(trace_count(&trace, 1), 0);
-        ck_assert_uint_eq(trace_count(&trace, 60), 1);
-        ck_assert_uint_eq(trace_count_text(&trace, "program"), 1);
-        ck_assert_uint_eq(trace_count_text(&trace, "declared"), 1);
-        session_totals(consumer->session, &totals);
-        ck_assert_uint_eq(totals.packets_lost, 2);
-        bytes_deinit(&trace);
-        free(writer);
-        free(other);
-        fixture_deinit(&f);
-}
-END_TEST
-
 START_TEST(test_a_read_is_cut_between_packets_and_goes_on) {
         FakeProducer *app;
         FakeConsumer *consumer;
@@ -625,7 +584,6 @@ TEST_MAIN("session-read",
           test_builtin_packets_can_be_switched_off,
           test_uuid_is_the_configs_or_random,
           test_forged_and_malformed_packets_are_dropped_and_counted,
-          test_packets_about_what_is_not_the_producers_are_dropped_and_counted,
           test_a_read_is_cut_between_packets_and_goes_on,
           test_reading_while_recording_takes_each_packet_once,
           test_idle_reads_are_empty,

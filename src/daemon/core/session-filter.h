@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The trace filter of a session: from its config, and for what is read out of it.
+ */
+
+#include "config/config.h"
+#include "core/trace-filter.h"
+#include "shared/bytes.h"
+
+#define SESSION_FILTER_WHY_BYTES (PATTERN_WHY_BYTES + 64)
+
+/* *ret is NULL when the config has none. 0, -ENOMEM, or -EINVAL with the reason. */
+int session_filter_new(TraceFilter **ret,
+                       const Perfetto__Protos__TraceConfig *config,
+                       char ret_why[static SESSION_FILTER_WHY_BYTES]);
+
+/* Filters the framed packets that begin at `from`. Those of which nothing is left go. */
+void session_filter_apply(TraceFilter *filter, Bytes *packets, size_t from);
