@@ -74,6 +74,9 @@ static int words_read(Words *words, const void *data, size_t n, const char **ret
         WireReader reader;
         uint64_t hash = FNV_BASIS, word = 0;
 
+        *ret_why = "it is empty";
+        if (n == 0)
+                return -EINVAL;
         *ret_why = "it is too long: FILTER_BYTECODE_BYTES_MAX";
         if (n > FILTER_BYTECODE_BYTES_MAX)
                 return -EINVAL;
@@ -93,7 +96,7 @@ static int words_read(Words *words, const void *data, size_t n, const char **ret
                 words->n++;
         }
         *ret_why = "its checksum is wrong";
-        return n > 0 && (uint32_t)hash == (uint32_t)word ? 0 : -EINVAL;
+        return (uint32_t)hash == (uint32_t)word ? 0 : -EINVAL;
 }
 
 static int compiler_refuse(Compiler *compiler, const char *why) {

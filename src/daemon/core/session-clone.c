@@ -207,6 +207,15 @@ static int clone_copy_config(Session *session, const Session *source) {
                 &session->config, source->config->bytes, source->config->n_bytes, &error));
 }
 
+/* It could be made for the original, from the same config. */
+static int clone_copy_filter(Session *session) {
+        char why[SESSION_FILTER_WHY_BYTES];
+
+        return session->skips_filter
+                       ? 0
+                       : session_filter_new(&session->filter, session->config->pb, why);
+}
+
 /* All that can fail and needs no answer of a producer. */
 static int clone_allocate(Session **ret,
                           const Session *source,
@@ -236,6 +245,9 @@ static int clone_allocate(Session **ret,
         if (r)
                 return r;
         r = clone_copy_config(session, source);
+        if (r < 0)
+                return r;
+        r = clone_copy_filter(session);
         if (r < 0)
                 return r;
         *ret = TAKE(session);
@@ -283,6 +295,8 @@ static int clone_complete(SessionClone *clone, uint64_t now) {
         if (session->service->n_sessions >= SERVICE_SESSIONS_MAX)
                 return SESSION_E_LIMIT;
         r = sequence_ids_copy(&session->reader.sequences, &source->reader.sequences);
+        if (r == 0)
+                r = session_rules_copy(&session->reader.rules, &source->reader.rules);
         if (r < 0)
                 return r;
         r = concurrent_copy(session, source);

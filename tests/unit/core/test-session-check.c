@@ -60,12 +60,7 @@ static const struct Refusal {
                 "\"(((a{255}){255}){255})\" }",
           SESSION_E_CONFIG,
           { "producer_name_regex_filter" } },
-        { PLAIN ONE "trace_filter { }",
-          SESSION_E_CONFIG,
-          {
-                  "trace_filter",
-                  "no sequence",
-          } },
+        { PLAIN ONE "trace_filter { }", SESSION_E_CONFIG, { "trace_filter", "it is empty" } },
         { PLAIN ONE "trace_filter { bytecode: \"abc\" }",
           SESSION_E_CONFIG,
           { "trace_filter", "checksum" } },

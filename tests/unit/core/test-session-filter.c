@@ -181,6 +181,31 @@ START_TEST(test_the_newer_chain_replaces_rules_by_name) {
 }
 END_TEST
 
+START_TEST(test_clones_are_filtered_and_held_to_the_rules_of_the_original) {
+        static const uint8_t scheduler[] = { 0x0a, 0 };
+        FakeProducer *app;
+        FakeConsumer *consumer, *clone;
+        SmbWriter *writer;
+        Bytes trace;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(
+                &f, 1000, config_with_filter(text_filter, ARRAY_SIZE(text_filter), ""));
+        writer = fake_writer_new(app, fake_instance(app, "track_event"));
+        fake_write_bytes(writer, scheduler, sizeof(scheduler));
+        fake_write(writer, "one");
+        clone = fixture_clone(&f, consumer);
+        trace = fixture_read(&f, clone);
+        ck_assert_uint_eq(trace_count_text(&trace, "one"), 1);
+        ck_assert_uint_eq(trace_count(&trace, 1), 0);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACE_CONFIG), 0);
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_broken_filters_are_refused_with_what_is_wrong) {
         static const struct {
                 const char *rest, *says;
@@ -218,4 +243,5 @@ TEST_MAIN("session-filter",
           test_statistics_are_never_filtered_and_say_what_was,
           test_strings_are_filtered_by_the_chain,
           test_the_newer_chain_replaces_rules_by_name,
+          test_clones_are_filtered_and_held_to_the_rules_of_the_original,
           test_broken_filters_are_refused_with_what_is_wrong)
