@@ -12,6 +12,7 @@
 #include "build-config.h"
 #include "host.h"
 #include "shared/log.h"
+#include "suspended.h"
 
 static const struct {
         uint32_t id;
@@ -61,6 +62,10 @@ void host_random(void *userdata, void *ret, size_t n_bytes) {
                 at += n;
                 n_bytes -= (size_t)n;
         }
+}
+
+bool host_is_suspended(void *userdata, const Identity *identity) {
+        return process_is_suspended(SUSPENDED_PROC_ROOT, SUSPENDED_CGROUP_ROOT, identity->pid);
 }
 
 static int64_t timezone_offset_minutes(void) {

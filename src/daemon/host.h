@@ -7,9 +7,10 @@
 
 #include "core/service.h"
 
-/* ServiceOps.read_clocks and .random. */
+/* ServiceOps.read_clocks, .random and .is_suspended. */
 size_t host_read_clocks(void *userdata, ClockReading ret[static CLOCK_READINGS_MAX]);
 void host_random(void *userdata, void *ret, size_t n_bytes);
+bool host_is_suspended(void *userdata, const Identity *identity);
 
 uint64_t host_now(void); /* BOOTTIME, ns */
 

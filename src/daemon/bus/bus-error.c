@@ -23,7 +23,6 @@ static const char *const bus_error_names[_BUS_ERROR_N] = {
         [BUS_ERROR_WRONG_STATE]          = TRACING_ERROR_PREFIX "WrongState",
         [BUS_ERROR_NOT_A_PRODUCER]       = TRACING_ERROR_PREFIX "NotAProducer",
         [BUS_ERROR_SOURCE_NAME_RESERVED] = TRACING_ERROR_PREFIX "SourceNameReserved",
-        [BUS_ERROR_TIMEOUT]              = TRACING_ERROR_PREFIX "Timeout",
         [BUS_ERROR_OUTPUT_FAILED]        = TRACING_ERROR_PREFIX "OutputFailed",
         [BUS_ERROR_SOURCE_FAILED]        = TRACING_ERROR_PREFIX "SourceFailed",
 };
@@ -43,7 +42,6 @@ static const struct {
         [SESSION_E_NO_SOURCE]   = { BUS_ERROR_NO_SUCH_SOURCE, "nobody offers the data source; see ListSources()" },
         [SESSION_E_STATE]       = { BUS_ERROR_WRONG_STATE,
                                     "the session's state does not allow it; see its State property" },
-        [SESSION_E_TIMEOUT]     = { BUS_ERROR_TIMEOUT, "a producer did not answer in time; what arrived is kept" },
 };
 /* clang-format on */
 

@@ -63,6 +63,14 @@ PROPERTY(get_stop_reason) {
         return sd_bus_message_append(reply, "s", bus_session_stop_reason(userdata));
 }
 
+static const char *source_state(const InstanceInfo *info) {
+        if (info->is_cut_short)
+                return "gone";
+        return info->is_suspended && info->state < INSTANCE_STOPPED
+                       ? "suspended"
+                       : instance_state_name(info->state);
+}
+
 /* Its state; for one that failed, also why. */
 static int append_source(sd_bus_message *reply, const InstanceInfo *info) {
         _cleanup_(freep) char *failed = NULL;
@@ -78,10 +86,7 @@ static int append_source(sd_bus_message *reply, const InstanceInfo *info) {
                                      info->producer,
                                      (uint32_t)info->identity.uid,
                                      (uint32_t)info->identity.pid,
-                                     failed
-                                             ?: info->is_cut_short
-                                                ? "gone"
-                                                : instance_state_name(info->state));
+                                     failed ?: source_state(info));
 }
 
 PROPERTY(get_sources) {
@@ -144,6 +149,9 @@ static void on_flushed(void *userdata, int outcome) {
 
         waiter->is_flushed = true;
         waiter->outcome = outcome;
+        if (outcome == 0)
+                waiter->outcome = bus_session_reply_silent(
+                        &waiter->reply, waiter->request.message, waiter->session->session);
         bus_session_mark(waiter->session);
 }
 
@@ -306,8 +314,14 @@ static int method_get_buffer_stats(sd_bus_message *message, void *userdata, sd_b
 const sd_bus_vtable bus_session_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD("Start", "", "", method_start, GATED),
-        SD_BUS_METHOD("Stop", "", "", method_stop, GATED),
-        SD_BUS_METHOD_WITH_NAMES("Flush", "u", SD_BUS_PARAM(timeout_ms), "", , method_flush, GATED),
+        SD_BUS_METHOD_WITH_NAMES("Stop", "", , "a(ssuu)", SD_BUS_PARAM(silent), method_stop, GATED),
+        SD_BUS_METHOD_WITH_NAMES("Flush",
+                                 "u",
+                                 SD_BUS_PARAM(timeout_ms),
+                                 "a(ssuu)",
+                                 SD_BUS_PARAM(silent),
+                                 method_flush,
+                                 GATED),
         SD_BUS_METHOD_WITH_NAMES("Read",
                                  "u",
                                  SD_BUS_PARAM(max_bytes),

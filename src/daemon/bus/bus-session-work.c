@@ -33,6 +33,7 @@ static uint64_t session_sources_digest(const BusSession *session) {
                 hash = digest(hash, info.source);
                 hash = digest(hash, info.producer);
                 hash = (hash ^ info.state) * UINT64_C(0x100000001b3);
+                hash = (hash ^ info.is_suspended) * UINT64_C(0x100000001b3);
                 hash = (hash ^ (uint64_t)info.identity.pid) * UINT64_C(0x100000001b3);
         }
         return hash;
@@ -84,10 +85,24 @@ static void waiter_reply_flush(SessionWaiter *waiter) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 
         if (waiter->outcome == 0) {
-                request_reply(&waiter->request, "");
+                request_reply_message(&waiter->request, waiter->reply);
                 return;
         }
         bus_error_set_session(&error, "the flush is not complete", waiter->outcome, NULL);
+        request_reply_error(&waiter->request, &error);
+}
+
+static void waiter_reply_stop(SessionWaiter *waiter) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        r = bus_session_reply_silent(
+                &waiter->reply, waiter->request.message, waiter->session->session);
+        if (r >= 0) {
+                request_reply_message(&waiter->request, waiter->reply);
+                return;
+        }
+        sd_bus_error_set_errno(&error, r);
         request_reply_error(&waiter->request, &error);
 }
 
@@ -196,8 +211,10 @@ static void waiter_answer(SessionWaiter *waiter) {
         case WAIT_READ_INTO:
                 waiter_reply_read_into(waiter);
                 break;
-        case WAIT_STARTED:
         case WAIT_STOPPED:
+                waiter_reply_stop(waiter);
+                break;
+        case WAIT_STARTED:
         case WAIT_FREED:
         default:
                 request_reply(&waiter->request, "");

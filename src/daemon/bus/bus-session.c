@@ -175,6 +175,7 @@ SessionWaiter *session_waiter_free(SessionWaiter *waiter) {
         if (!waiter)
                 return NULL;
         request_deinit(&waiter->request);
+        sd_bus_message_unref(waiter->reply);
         list_unlink(&waiter->link);
         free(waiter);
         return NULL;

@@ -70,8 +70,9 @@ typedef struct SessionWaiter {
         BusSession *session;
         WaitFor what;
         bool is_flushed;
-        int outcome; /* of the flush */
-        List link;   /* session->waiters */
+        int outcome;           /* of the flush */
+        sd_bus_message *reply; /* who was silent; NULL when there was no memory for it */
+        List link;             /* session->waiters */
 } SessionWaiter;
 
 /* Makes the session; takes *config and *fd over on success only. A negative errno has *error set. */
@@ -118,6 +119,9 @@ int bus_session_open_output(BusSession *session,
                             const Config *config,
                             int *fd,
                             sd_bus_error *error);
+
+/* The reply to a call that names who did not answer: within on_flushed(), or of a session that has stopped. */
+int bus_session_reply_silent(sd_bus_message **ret, sd_bus_message *call, const Session *session);
 
 /* Sends what can be read now to `fd`, which is taken over on success only. */
 int bus_session_read_into(BusSession *session,

@@ -32,7 +32,7 @@ static bool session_hears_of(const Session *session, const Session *other) {
 }
 
 static size_t session_n_live(const Session *session) {
-        return session->n_instances - session->n_gone;
+        return session->n_instances - session->n_in_state[INSTANCE_STOPPED];
 }
 
 /* Out of memory loses the event. */

@@ -34,9 +34,9 @@ static int flush_ask(Flush *flush, uint64_t flags) {
         _cleanup_(freep) uint64_t *instances = NULL;
         SourceInstance *instance;
 
-        flush->pending = calloc(flush->session->n_instances + 1, sizeof(*flush->pending));
+        flush->slots = calloc(flush->session->n_instances + 1, sizeof(*flush->slots));
         instances = calloc(flush->session->n_instances + 1, sizeof(*instances));
-        if (!flush->pending || !instances)
+        if (!flush->slots || !instances)
                 return -ENOMEM;
 
         list_for_each (instance, &flush->session->instances, session_link) {
@@ -47,7 +47,7 @@ static int flush_ask(Flush *flush, uint64_t flags) {
                         continue;
                 /* Marks who was asked, for its other instances in this list. */
                 producer->last_flush_id = flush->id;
-                flush->pending[flush->n_pending_slots++] = producer;
+                flush->slots[flush->n_slots++].producer = producer;
                 flush->n_pending++;
                 producer->ops->flush(producer->peer,
                                      flush->id,
@@ -85,6 +85,7 @@ int flush_new_group(Flush **ret,
         list_append(&session->flushes, &flush->link);
         session->n_flushes++;
         session->flushes_requested++;
+        session_expect_answers(session, session->service->now);
         event_list_add(&session->events, EVENT_FLUSH_STARTED, session->service->now, NULL);
         *ret = TAKE(flush);
         return 0;
@@ -106,43 +107,86 @@ Flush *flush_free(Flush *flush) {
                 list_unlink(&flush->link);
                 flush->session->n_flushes--;
         }
-        free(flush->pending);
+        free(flush->slots);
         free(flush);
         return NULL;
 }
 
+static FlushSlot *flush_find(const Flush *flush, const Producer *producer) {
+        for (size_t i = 0; i < flush->n_slots; i++)
+                if (flush->slots[i].producer == producer)
+                        return &flush->slots[i];
+        return NULL;
+}
+
 void flush_producer_done(Flush *flush, const Producer *producer) {
-        for (size_t i = 0; i < flush->n_pending_slots; i++) {
-                if (flush->pending[i] != producer)
-                        continue;
-                flush->pending[i] = NULL;
+        FlushSlot *slot = flush_find(flush, producer);
+
+        if (!slot)
+                return;
+        if (slot->is_given_up)
+                flush->n_silent--;
+        else
                 flush->n_pending--;
+        slot->producer = NULL;
+}
+
+bool flush_awaits(const Flush *flush, const Producer *producer) {
+        const FlushSlot *slot = flush_find(flush, producer);
+
+        return slot && !slot->is_given_up;
+}
+
+void flush_give_up_on(Flush *flush, const Producer *producer) {
+        FlushSlot *slot = flush_find(flush, producer);
+
+        if (!slot || slot->is_given_up)
+                return;
+        slot->is_given_up = true;
+        flush->n_pending--;
+        flush->n_silent++;
+}
+
+/* For session_next_silent() and the trace. */
+static void flush_note_silent(Flush *flush, const Producer *producer, Bytes *sources, size_t *n) {
+        SourceInstance *instance;
+
+        list_for_each (instance, &producer->instances, producer_link) {
+                if (instance->session != flush->session ||
+                    !instance_wants_flush(instance, flush->group))
+                        continue;
+                instance->missed_flush = flush->id;
+                if ((*n)++ < EVENT_NAMES_MAX)
+                        event_sources_add(sources,
+                                          instance->producer_name,
+                                          instance->source->pb->config->name);
         }
 }
 
-static bool flush_awaits(const Flush *flush, const Producer *producer) {
-        for (size_t i = 0; i < flush->n_pending_slots; i++)
-                if (flush->pending[i] == producer)
-                        return true;
-        return false;
-}
-
-/* Names who has not answered, for the trace. */
-static void flush_tell_slow(const Flush *flush, uint64_t now) {
+/* Names who has not answered. */
+static void flush_tell_silent(Flush *flush, uint64_t now) {
         Bytes sources = {};
-        const SourceInstance *instance;
         size_t n = 0;
 
-        list_for_each (instance, &flush->session->instances, session_link)
-                if (n < EVENT_NAMES_MAX && instance->producer &&
-                    flush_awaits(flush, instance->producer)) {
-                        n++;
-                        event_sources_add(&sources,
-                                          instance->producer_name,
-                                          instance->source->pb->config->name);
-                }
+        for (size_t i = 0; i < flush->n_slots; i++)
+                if (flush->slots[i].producer)
+                        flush_note_silent(flush, flush->slots[i].producer, &sources, &n);
+        event_list_forget(&flush->session->events, EVENT_SLOW_FLUSHING_SOURCES);
         event_list_add(&flush->session->events, EVENT_SLOW_FLUSHING_SOURCES, now, &sources);
         bytes_deinit(&sources);
+}
+
+static void flush_count(Flush *flush, uint64_t now) {
+        Session *session = flush->session;
+
+        if (flush->n_pending + flush->n_silent > 0) {
+                session->flushes_failed++;
+                flush_tell_silent(flush, now);
+                return;
+        }
+        session->flushes_succeeded++;
+        event_list_forget(&session->events, EVENT_SLOW_FLUSHING_SOURCES);
+        event_list_add(&session->events, EVENT_ALL_SOURCES_FLUSHED, now, NULL);
 }
 
 /* The reply comes last: whoever asked may ask again from within it. */
@@ -150,17 +194,18 @@ void flush_finish(Flush *flush, int outcome) {
         Session *session = flush->session;
         SessionFlushDone done = flush->done;
         void *userdata = flush->userdata;
+        uint64_t id = flush->id;
 
-        if (outcome == 0) {
-                session->flushes_succeeded++;
-                event_list_add(
-                        &session->events, EVENT_ALL_SOURCES_FLUSHED, session->service->now, NULL);
-        } else {
+        if (outcome == 0)
+                flush_count(flush, session->service->now);
+        else
                 session->flushes_failed++;
-        }
         flush_free(flush);
-        if (done)
-                done(userdata, outcome);
+        if (!done)
+                return;
+        session->answering_flush = id;
+        done(userdata, outcome);
+        session->answering_flush = 0;
 }
 
 void flush_progress(Flush *flush, uint64_t now) {
@@ -169,7 +214,5 @@ void flush_progress(Flush *flush, uint64_t now) {
 
         /* What producers have answered for is in shared memory; of the silent ones what they had finished is. */
         session_drain(flush->session);
-        if (flush->n_pending > 0)
-                flush_tell_slow(flush, now);
-        flush_finish(flush, flush->n_pending > 0 ? SESSION_E_TIMEOUT : 0);
+        flush_finish(flush, 0);
 }

@@ -19,15 +19,21 @@ typedef enum FlushGroup {
         FLUSH_GROUP_MOVED,  /* of those with it */
 } FlushGroup;
 
+typedef struct FlushSlot {
+        Producer *producer; /* NULL: it has answered, or is gone */
+        bool is_given_up;
+} FlushSlot;
+
 typedef struct Flush {
         List link;
         Session *session;
         FlushGroup group;
         uint64_t id;
         uint64_t deadline;
-        Producer **pending; /* who has not answered; NULL entries have */
-        size_t n_pending_slots;
-        size_t n_pending;
+        FlushSlot *slots; /* who was asked */
+        size_t n_slots;
+        size_t n_pending;      /* of them, who is waited for */
+        size_t n_silent;       /* of them, who is given up on */
         SessionFlushDone done; /* NULL: nobody asks any more */
         void *userdata;
 } Flush;
@@ -66,8 +72,14 @@ DEFINE_CLEANUP(Flush *, flush_free)
 /* The producer has answered, or nothing of it is left to be asked. */
 void flush_producer_done(Flush *flush, const Producer *producer);
 
+/* Whether its answer is waited for. */
+bool flush_awaits(const Flush *flush, const Producer *producer);
+
+/* It cannot answer: it is not waited for any more, but may still be in time. */
+void flush_give_up_on(Flush *flush, const Producer *producer);
+
 /* Replies and frees when complete or overdue. */
 void flush_progress(Flush *flush, uint64_t now);
 
-/* Replies now. */
+/* Replies now; who has not answered by now is told. */
 void flush_finish(Flush *flush, int outcome);

@@ -10,6 +10,7 @@
  * Requests carry numbers; answers come back by the functions that each comment names.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -86,4 +87,8 @@ typedef struct ServiceOps {
         /* Start the activatable producer number `index` (as given to service_add_activatable()). When it fails:
          * service_activation_failed(). */
         void (*activate)(void *userdata, size_t index);
+
+        /* Whether that process does not run and cannot answer: stopped by a signal or a debugger, or frozen. Asked
+         * about those only that have let SESSION_GRACE_NS pass. When it cannot be told: false. */
+        bool (*is_suspended)(void *userdata, const Identity *identity);
 } ServiceOps;

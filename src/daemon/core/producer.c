@@ -309,6 +309,21 @@ static SourceInstance *producer_find_instance(const Producer *producer, uint64_t
         return NULL;
 }
 
+/* It runs, so all of its instances may be waited for. */
+static void producer_is_awake(Producer *producer) {
+        SourceInstance *instance;
+
+        list_for_each (instance, &producer->instances, producer_link)
+                instance_set_suspended(instance, false);
+}
+
+/* The others of this session have their grace anew. */
+static void producer_answered(Session *session, Producer *producer, uint64_t now) {
+        producer_is_awake(producer);
+        session_give_grace(session, now);
+        session_progress(session, now);
+}
+
 /* An answer that comes when nobody waits any more, or that was never asked for, changes nothing. */
 void producer_source_started(Producer *producer, uint64_t instance, uint64_t now) {
         SourceInstance *found = producer_find_instance(producer, instance);
@@ -317,7 +332,7 @@ void producer_source_started(Producer *producer, uint64_t instance, uint64_t now
         if (!found || found->state != INSTANCE_STARTING)
                 return;
         instance_started(found);
-        session_progress(found->session, now);
+        producer_answered(found->session, producer, now);
 }
 
 void producer_source_failed(Producer *producer, uint64_t instance, const char *why, uint64_t now) {
@@ -327,7 +342,7 @@ void producer_source_failed(Producer *producer, uint64_t instance, const char *w
         if (!found)
                 return;
         instance_stopped(found, why && why[0] ? why : "its producer gave no reason");
-        session_progress(found->session, now);
+        producer_answered(found->session, producer, now);
 }
 
 /* What the instance wrote last is committed before its answer: taken while the buffer is still the producer's. */
@@ -340,27 +355,37 @@ void producer_source_stopped(Producer *producer, uint64_t instance, uint64_t now
         producer_drain(producer);
         producer_scan(producer, found->session);
         instance_stopped(found, NULL);
-        session_progress(found->session, now);
+        producer_answered(found->session, producer, now);
+}
+
+static Flush *session_find_flush(Session *session, uint64_t id) {
+        Flush *flush;
+
+        list_for_each (flush, &session->flushes, link)
+                if (flush->id == id)
+                        return flush;
+        return NULL;
 }
 
 void producer_flushed(Producer *producer, uint64_t flush_id, uint64_t now) {
         Session *session;
-        Flush *flush, *at;
 
         now = service_note_now(producer->service, now);
+        producer_is_awake(producer); /* also if it is late */
         list_for_each (session, &producer->service->sessions, link) {
-                bool is_ours = false;
+                const Flush *answered = session_find_flush(session, flush_id);
+                FlushGroup group;
+                Flush *flush;
 
-                list_for_each (flush, &session->flushes, link)
-                        is_ours = is_ours || flush->id == flush_id;
-                if (!is_ours)
+                if (!answered)
                         continue;
-
                 /* Who has flushed everything until now has done what older requests asked for. */
-                list_for_each (at, &session->flushes, link)
-                        if (at->id <= flush_id)
-                                flush_producer_done(at, producer);
-                session_progress(session, now);
+                group = answered->group;
+                list_for_each (flush, &session->flushes, link)
+                        if (flush->id <= flush_id &&
+                            (group == FLUSH_GROUP_ALL || flush->group == group))
+                                flush_producer_done(flush, producer);
+                producer_answered(session, producer, now);
                 return;
         }
 }

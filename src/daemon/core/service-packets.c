@@ -158,6 +158,12 @@ void event_list_copy(EventList *list, const EventList *from) {
         }
 }
 
+void event_list_forget(EventList *list, ServiceEvent event) {
+        for (size_t i = list->n; i > 0; i--)
+                if (list->records[i - 1].event == event)
+                        event_list_remove(list, i - 1);
+}
+
 void event_list_clear(EventList *list) {
         for (size_t i = 0; i < list->n; i++)
                 bytes_deinit(&list->records[i].sources);

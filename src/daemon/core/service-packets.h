@@ -93,6 +93,9 @@ void event_list_clear(EventList *list);
 /* Into an empty one. Out of memory loses names. */
 void event_list_copy(EventList *list, const EventList *from);
 
+/* Forgets what is not true any more and was not read yet. */
+void event_list_forget(EventList *list, ServiceEvent event);
+
 /* Adds a DataSources.DataSource to an event's names. */
 void event_sources_add(Bytes *sources, const char *producer, const char *source);
 

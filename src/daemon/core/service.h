@@ -53,8 +53,11 @@
 #define PRODUCER_DRAIN_INTERVAL_NS (UINT64_C(10) * 1000000) /* between looks while awake */
 #define SESSION_START_TIMEOUT_NS \
         (UINT64_C(5) * 1000000000) /* activations and start acknowledgements */
-#define SESSION_FLUSH_TIMEOUT_NS     (UINT64_C(5) * 1000000000) /* flush_timeout_ms */
-#define SESSION_STOP_TIMEOUT_NS      (UINT64_C(5) * 1000000000) /* data_source_stop_timeout_ms */
+#define SESSION_FLUSH_TIMEOUT_NS (UINT64_C(5) * 1000000000) /* flush_timeout_ms */
+#define SESSION_STOP_TIMEOUT_NS  (UINT64_C(5) * 1000000000) /* data_source_stop_timeout_ms */
+#define SESSION_GRACE_NS \
+        (UINT64_C(50) *  \
+         1000000) /* after the last answer; then who is suspended is not waited for */
 #define SESSION_CLEAR_GAP_NS         (UINT64_C(500) * 1000000) /* between those of a ring that turns fast */
 #define SESSION_SNAPSHOT_INTERVAL_NS (UINT64_C(10) * 1000000000) /* snapshot_interval_ms */
 #define SESSION_WRITE_PERIOD_NS      (UINT64_C(5) * 1000000000)  /* file_write_period_ms */

@@ -314,13 +314,16 @@ static int clone_complete(SessionClone *clone, uint64_t now) {
         return 0;
 }
 
-/* SESSION_E_TIMEOUT is good enough: who was late is said in the trace. */
+/* Who was silent is said in the trace, and does not hold the clone. */
 static void clone_group_flushed(void *userdata, int outcome) {
         CloneGroup *group = userdata;
         SessionClone *clone = group->clone;
-        int r = outcome == SESSION_E_TIMEOUT ? 0 : outcome;
+        InstanceCursor cursor = {};
+        InstanceInfo silent;
+        int r = outcome;
 
-        clone->is_late |= outcome != 0;
+        if (r == 0)
+                clone->is_late |= session_next_silent(clone->source, &cursor, &silent);
         if (r == 0)
                 r = clone_take_group(clone, group->group);
         if (r == 0 && --clone->n_awaited > 0)

@@ -32,7 +32,7 @@ static void session_prune_instances(Session *session) {
         SourceInstance *instance;
 
         list_for_each (instance, &session->instances, session_link) {
-                if (session->n_gone <= SESSION_GONE_MAX)
+                if (session->n_in_state[INSTANCE_STOPPED] <= SESSION_GONE_MAX)
                         return;
                 if (instance->state == INSTANCE_STOPPED)
                         instance_free(instance);
@@ -45,7 +45,7 @@ static void source_join(SessionSource *source, Producer *producer, ProducerSourc
         SourceInstance *instance;
         int r;
 
-        if (session->n_instances - session->n_gone >= SESSION_INSTANCES_MAX) {
+        if (session->n_instances - session->n_in_state[INSTANCE_STOPPED] >= SESSION_INSTANCES_MAX) {
                 snprintf(source->why,
                          sizeof(source->why),
                          "some are left out: the session is at its limit SESSION_INSTANCES_MAX");

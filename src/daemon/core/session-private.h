@@ -12,6 +12,7 @@
  *      session-clone.c  snapshots
  *      session-writers.c  who has written into it
  *      concurrent.c     what it says of other sessions
+ *      session-wait.c   who is not waited for
  */
 
 #include "core/concurrent.h"
@@ -67,6 +68,7 @@ typedef enum SessionTimer {
         SESSION_TIMER_TURN,     /* a ring is about to forget the incremental state in it */
         SESSION_TIMER_SNAPSHOT, /* periodic clock snapshot */
         SESSION_TIMER_OUTPUT,   /* a piece for the output */
+        SESSION_TIMER_LOOK,     /* nobody has answered for a while: who is suspended? */
         SESSION_TIMER_STOP,     /* stops are overdue */
         _SESSION_TIMER_N,
 } SessionTimer;
@@ -117,7 +119,9 @@ struct Session {
         SessionSource *sources;
         size_t n_sources;
         List instances;
-        size_t n_instances, n_gone;
+        size_t n_instances;
+        size_t n_in_state[_INSTANCE_STATE_N]; /* instances, by state */
+        size_t n_asleep; /* of the starting ones: suspended, and not waited for */
 
         uint64_t cloned_from;                  /* 0: not a clone */
         char clone_name[SESSION_NAME_MAX + 1]; /* of a clone, which does not inherit the config's */
@@ -128,6 +132,7 @@ struct Session {
         List flushes;
         size_t n_flushes;
         uint64_t flushes_requested, flushes_succeeded, flushes_failed;
+        uint64_t answering_flush; /* within its SessionFlushDone */
         FinalFlush final_flush;
         TraceFilter *filter;      /* NULL: everything may leave */
         bool has_periodic_flush;  /* one that nobody has answered yet */
@@ -192,6 +197,15 @@ void session_activate_missing(Session *session);
 void session_clear_incremental_state(Session *session, const SessionBuffer *buffer);
 bool session_awaits_producer(const Session *session);
 void session_give_up_on(Session *session, ssize_t activatable, const char *why);
+
+/* session-wait.c */
+/* Somebody is asked, and has a while to answer before it is looked at. */
+void session_expect_answers(Session *session, uint64_t now);
+/* Somebody has answered: the others have their while anew. */
+void session_give_grace(Session *session, uint64_t now);
+void session_look_for_suspended(Session *session, uint64_t now);
+/* Who was suspended a moment ago and is still need not have it. */
+void session_give_up_on_suspended(Session *session);
 
 /* session-stats.c */
 void session_put_stats(Session *session, WireWriter *writer);

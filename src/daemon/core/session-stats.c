@@ -161,6 +161,7 @@ static void instance_info(const SourceInstance *instance, InstanceInfo *ret) {
                 .state = instance->state,
                 .why = instance->why,
                 .is_cut_short = instance->is_cut_short,
+                .is_suspended = instance->is_suspended,
         };
 }
 
@@ -189,4 +190,24 @@ bool session_next_instance(const Session *session, InstanceCursor *cursor, Insta
                 return false;
         session_missing(session, i - session->n_instances, ret);
         return true;
+}
+
+static bool session_heard_nothing_of(const Session *session, const SourceInstance *instance) {
+        return session->answering_flush ? instance->missed_flush == session->answering_flush
+                                        : instance->missed_end;
+}
+
+bool session_next_silent(const Session *session, InstanceCursor *cursor, InstanceInfo *ret) {
+        while (cursor->i < session->n_instances) {
+                const SourceInstance *instance;
+
+                cursor->i++;
+                cursor->at = cursor->at ? cursor->at->next : session->instances.next;
+                instance = list_entry(cursor->at, SourceInstance, session_link);
+                if (!session_heard_nothing_of(session, instance))
+                        continue;
+                instance_info(instance, ret);
+                return true;
+        }
+        return false;
 }

@@ -136,15 +136,6 @@ static void session_disarm_all(Session *session) {
                 session->timers[i] = UINT64_MAX;
 }
 
-static bool session_has_instances_in(const Session *session, InstanceState state) {
-        const SourceInstance *instance;
-
-        list_for_each (instance, &session->instances, session_link)
-                if (instance->state == state)
-                        return true;
-        return false;
-}
-
 /* Trace readers convert every other clock to BOOTTIME by these. */
 void session_snapshot_clocks(Session *session) {
         Service *service = session->service;
@@ -192,6 +183,7 @@ int session_start(Session *session, uint64_t now) {
         session_activate_missing(session);
         list_for_each (instance, &session->instances, session_link)
                 instance_start(instance);
+        session_expect_answers(session, now);
         session_progress(session, now);
         return 0;
 }
@@ -229,8 +221,15 @@ static void session_tell_slow_starters(Session *session, uint64_t now) {
 
 static void final_flush_done(void *userdata, int outcome) {
         Session *session = userdata;
+        SourceInstance *instance;
 
-        session->final_flush = outcome == 0 ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
+        InstanceCursor cursor = {};
+        InstanceInfo silent;
+        bool is_complete = outcome == 0 && !session_next_silent(session, &cursor, &silent);
+
+        session->final_flush = is_complete ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
+        list_for_each (instance, &session->instances, session_link)
+                instance->missed_end |= instance->missed_flush == session->answering_flush;
 }
 
 void session_stop(Session *session, const char *reason, uint64_t now) {
@@ -262,6 +261,8 @@ static void session_stop_sources(Session *session, uint64_t now) {
         session_arm(session, SESSION_TIMER_STOP, now, session_stop_timeout_ns(session));
         list_for_each (instance, &session->instances, session_link)
                 instance_stop(instance);
+        session_expect_answers(session, now);
+        session_give_up_on_suspended(session);
 }
 
 /* All sources have stopped, so a flush that waits for one of them is as good as answered. */
@@ -270,7 +271,7 @@ static void session_finish(Session *session, uint64_t now) {
 
         session_disarm_all(session);
         list_for_each (flush, &session->flushes, link)
-                flush_finish(flush, flush->n_pending > 0 ? SESSION_E_TIMEOUT : 0);
+                flush_finish(flush, 0);
         event_list_add(&session->events, EVENT_TRACING_DISABLED, now, NULL);
         session->stopped_at = now;
         session_enter(session, SESSION_STOPPED);
@@ -279,12 +280,12 @@ static void session_finish(Session *session, uint64_t now) {
 
 static bool session_is_ready(const Session *session, uint64_t now) {
         return now >= session->service->settled_at && !session_awaits_producer(session) &&
-               !session_has_instances_in(session, INSTANCE_STARTING);
+               session->n_in_state[INSTANCE_STARTING] == session->n_asleep;
 }
 
 /* Said once, even if late sources start later. */
 static void session_tell_all_started(Session *session, uint64_t now) {
-        if (session->said_all_started || session_has_instances_in(session, INSTANCE_STARTING))
+        if (session->said_all_started || session->n_in_state[INSTANCE_STARTING] > 0)
                 return;
         event_list_add(&session->events, EVENT_ALL_SOURCES_STARTED, now, NULL);
         session->said_all_started = true;
@@ -298,13 +299,17 @@ void session_progress(Session *session, uint64_t now) {
         list_for_each (flush, &session->flushes, link)
                 flush_progress(flush, now);
 
-        if (session->state == SESSION_STARTING && session_is_ready(session, now))
+        if (session->state == SESSION_STARTING && session_is_ready(session, now)) {
+                if (session->n_asleep > 0)
+                        session_tell_slow_starters(session, now);
                 session_record(session, now);
+        }
         if (session->state == SESSION_STARTED)
                 session_tell_all_started(session, now);
         if (session->state == SESSION_FLUSHING && session->final_flush != FINAL_FLUSH_NONE)
                 session_stop_sources(session, now);
-        if (session->state == SESSION_STOPPING && session->n_gone == session->n_instances)
+        if (session->state == SESSION_STOPPING &&
+            session->n_in_state[INSTANCE_STOPPED] == session->n_instances)
                 session_finish(session, now);
 }
 
@@ -437,8 +442,10 @@ static void on_stop_overdue(Session *session, uint64_t now) {
         SourceInstance *instance;
 
         session_drain(session);
-        list_for_each (instance, &session->instances, session_link)
+        list_for_each (instance, &session->instances, session_link) {
+                instance->missed_end |= instance->state == INSTANCE_STOPPING;
                 instance_stopped(instance, "did not stop in time");
+        }
         session_progress(session, now);
 }
 
@@ -451,6 +458,7 @@ static void (*const timer_handlers[_SESSION_TIMER_N])(Session *, uint64_t) = {
         [SESSION_TIMER_TURN] = on_turn,
         [SESSION_TIMER_SNAPSHOT] = on_snapshot_period,
         [SESSION_TIMER_OUTPUT] = on_output_period,
+        [SESSION_TIMER_LOOK] = session_look_for_suspended,
         [SESSION_TIMER_STOP] = on_stop_overdue,
 };
 

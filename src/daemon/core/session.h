@@ -60,7 +60,6 @@ enum {
         SESSION_E_NAME_IN_USE,
         SESSION_E_NO_SOURCE, /* *error names the source and the nearest one */
         SESSION_E_STATE,
-        SESSION_E_TIMEOUT,
 };
 
 typedef struct SessionError {
@@ -96,8 +95,9 @@ int session_start(Session *session, uint64_t now);
 /* Flushes first, then stops. Idempotent. `reason` as the StopReason property; copied. */
 void session_stop(Session *session, const char *reason, uint64_t now);
 
-/* One reply: done(userdata, 0 or SESSION_E_TIMEOUT, or SESSION_E_STATE when the session goes away first). May be
- * called before session_flush() returns. */
+/* One reply: done(userdata, 0), also when some did not answer in time: what they had committed is in all the same, and
+ * session_next_silent() names them within the call. Or SESSION_E_STATE when the session goes away first. May be called
+ * before session_flush() returns. */
 typedef void (*SessionFlushDone)(void *userdata, int outcome);
 /* `timeout_ns` 0: what the config says, else SESSION_FLUSH_TIMEOUT_NS. 0; SESSION_E_STATE when it is not recording and
  * SESSION_E_LIMIT past SESSION_FLUSHES_MAX, both without a call of done(). */
@@ -135,6 +135,7 @@ typedef struct InstanceInfo {
         InstanceState state;
         const char *why;   /* why it failed, or "" */
         bool is_cut_short; /* its producer left while the session recorded */
+        bool is_suspended; /* its producer was seen stopped or frozen, and has not answered since */
 } InstanceInfo;
 
 const char *instance_state_name(InstanceState state);
@@ -148,6 +149,10 @@ typedef struct InstanceCursor {
 } InstanceCursor;
 
 bool session_next_instance(const Session *session, InstanceCursor *cursor, InstanceInfo *ret);
+
+/* Those of them that did not answer. Within a SessionFlushDone: that flush. Of a session that has stopped: its last
+ * flush, or its stop. */
+bool session_next_silent(const Session *session, InstanceCursor *cursor, InstanceInfo *ret);
 
 typedef struct SessionTotals {
         uint64_t bytes_written;

@@ -39,11 +39,31 @@ const char *instance_state_name(InstanceState state) {
         return instance_state_names[state];
 }
 
+/* The session knows how many are in each state, and whom it need not wait for, without going over them. */
+static void instance_count(const SourceInstance *instance, int by) {
+        Session *session = instance->session;
+
+        session->n_in_state[instance->state] += (size_t)by;
+        if (instance->state == INSTANCE_STARTING && instance->is_suspended)
+                session->n_asleep += (size_t)by;
+}
+
 /* The only writer of instance->state. */
 static void instance_enter(SourceInstance *instance, InstanceState state) {
         assert(instance_successors[instance->state] & 1 << state);
 
+        instance_count(instance, -1);
         instance->state = state;
+        instance_count(instance, 1);
+        session_changed(instance->session);
+}
+
+void instance_set_suspended(SourceInstance *instance, bool is_suspended) {
+        if (instance->is_suspended == is_suspended)
+                return;
+        instance_count(instance, -1);
+        instance->is_suspended = is_suspended;
+        instance_count(instance, 1);
         session_changed(instance->session);
 }
 
@@ -123,6 +143,7 @@ int instance_new(SourceInstance **ret,
         list_append(&session->instances, &instance->session_link);
         session->n_instances++;
         source->n_instances++;
+        instance_count(instance, 1);
         r = instance_setup(instance);
         if (r < 0)
                 return r;
@@ -168,7 +189,7 @@ SourceInstance *instance_free(SourceInstance *instance) {
         if (list_is_linked(&instance->session_link)) {
                 list_unlink(&instance->session_link);
                 instance->session->n_instances--;
-                instance->session->n_gone -= instance->state == INSTANCE_STOPPED;
+                instance_count(instance, -1);
                 instance->source->n_instances--;
         }
         free(instance->producer_name);
@@ -205,5 +226,4 @@ void instance_stopped(SourceInstance *instance, const char *why) {
         }
         instance_leave_producer(instance);
         instance_enter(instance, INSTANCE_STOPPED);
-        instance->session->n_gone++;
 }

@@ -30,6 +30,9 @@ typedef struct SourceInstance {
         Identity identity;
         char why[INSTANCE_WHY_BYTES]; /* why it failed */
         bool is_cut_short;            /* its producer left while the session recorded */
+        bool is_suspended;            /* its producer is, as far as we know */
+        bool missed_end;              /* did not answer the session's last flush, or its stop */
+        uint64_t missed_flush;   /* the number of the last one that its producer did not answer */
         uint64_t dropped_before; /* the producer's count of lost packets when the session came */
 } SourceInstance;
 
@@ -45,6 +48,9 @@ DEFINE_CLEANUP(SourceInstance *, instance_free)
 
 void instance_start(SourceInstance *instance);
 void instance_stop(SourceInstance *instance);
+
+/* Whether its producer can answer; said when that was looked at, and taken back with its next answer. */
+void instance_set_suspended(SourceInstance *instance, bool is_suspended);
 
 /* Acknowledgements. */
 void instance_started(SourceInstance *instance);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -30,10 +31,21 @@ static void on_activate(void *userdata, size_t index) {
         fixture->n_activations[index]++;
 }
 
+static bool on_is_suspended(void *userdata, const Identity *identity) {
+        Fixture *fixture = userdata;
+
+        fixture->n_looks++;
+        for (size_t i = 0; i < fixture->n_producers; i++)
+                if (fixture->producers[i]->pid == identity->pid)
+                        return fixture->producers[i]->is_suspended;
+        return false;
+}
+
 static const ServiceOps service_ops = {
         .read_clocks = on_read_clocks,
         .random = on_random,
         .activate = on_activate,
+        .is_suspended = on_is_suspended,
 };
 
 void fixture_init_fresh(Fixture *fixture) {
@@ -71,7 +83,7 @@ static bool producer_answer(FakeProducer *producer) {
         uint64_t now = producer->fixture->now;
         bool answered = producer->n_to_start || producer->n_to_stop || producer->to_flush;
 
-        if (!producer->producer)
+        if (!producer->producer || producer->is_suspended)
                 return false;
         for (size_t i = 0; i < producer->n_to_start; i++)
                 producer_source_started(producer->producer, producer->to_start[i], now);
@@ -228,6 +240,7 @@ static FakeProducer *connect_producer(Fixture *fixture,
 
         *producer = (FakeProducer){
                 .fixture = fixture,
+                .pid = identity.pid,
                 .is_native = is_native,
                 .acks_start = true,
                 .acks_flush = true,
@@ -283,6 +296,17 @@ FakeInstance *fake_instance(FakeProducer *producer, const char *source) {
                 if (streq(producer->instances[i - 1].name, source))
                         return &producer->instances[i - 1];
         return NULL;
+}
+
+void fake_silent(const Session *session, char *text, size_t n) {
+        InstanceCursor cursor = {};
+        InstanceInfo info;
+
+        while (session_next_silent(session, &cursor, &info)) {
+                size_t at = strlen(text);
+
+                snprintf(text + at, n - at, "%s@%s ", info.source, info.producer);
+        }
 }
 
 SmbWriter *fake_writer_new(FakeProducer *producer, const FakeInstance *instance) {

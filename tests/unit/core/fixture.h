@@ -48,8 +48,10 @@ typedef struct FakeProducer {
         size_t pages_bytes;
         uint32_t page_bytes;
         bool is_native;
+        pid_t pid;
         bool acks_start, acks_flush, acks_stop;
-        int memory_error; /* what setup_memory() returns */
+        bool is_suspended; /* answers nothing until it goes on */
+        int memory_error;  /* what setup_memory() returns */
         FakeInstance instances[FAKE_INSTANCES_MAX];
         size_t n_instances;
         uint64_t flush_id; /* the last one asked for */
@@ -76,6 +78,7 @@ struct Fixture {
         uint64_t now;
         uint64_t skew_ns; /* of the clocks that are not BOOTTIME */
         unsigned n_activations[4];
+        unsigned n_looks; /* whether a producer is suspended */
         FakeProducer *producers[FAKE_PEERS_MAX];
         size_t n_producers;
         FakeConsumer *consumers[FAKE_PEERS_MAX];
@@ -127,6 +130,9 @@ void fixture_stop_session(Fixture *fixture, FakeConsumer *consumer);
 
 /* The newest instance of that source; NULL when there is none. */
 FakeInstance *fake_instance(FakeProducer *producer, const char *source);
+
+/* Appends "source@producer " for each who did not answer; see session_next_silent(). */
+void fake_silent(const Session *session, char *text, size_t n);
 
 /* A writer into an instance's buffer, to be ended by free(). */
 SmbWriter *fake_writer_new(FakeProducer *producer, const FakeInstance *instance);

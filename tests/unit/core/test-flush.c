@@ -7,8 +7,10 @@
 static Fixture f;
 
 typedef struct Reply {
+        const Session *session;
         unsigned n;
         int outcome;
+        char silent[128];
 } Reply;
 
 static void on_done(void *userdata, int outcome) {
@@ -16,6 +18,9 @@ static void on_done(void *userdata, int outcome) {
 
         reply->n++;
         reply->outcome = outcome;
+        reply->silent[0] = 0;
+        if (reply->session)
+                fake_silent(reply->session, reply->silent, sizeof(reply->silent));
 }
 
 static FakeConsumer *start(FakeProducer **ret_app) {
@@ -26,7 +31,7 @@ static FakeConsumer *start(FakeProducer **ret_app) {
 }
 
 static void ask(FakeConsumer *consumer, uint64_t timeout_ns, Reply *reply) {
-        *reply = (Reply){};
+        *reply = (Reply){ .session = consumer->session };
         ck_assert_int_eq(session_flush(consumer->session, timeout_ns, 4, on_done, reply, f.now), 0);
 }
 
@@ -82,7 +87,7 @@ START_TEST(test_flush_takes_what_is_in_unfinished_chunks) {
 }
 END_TEST
 
-START_TEST(test_flush_times_out_when_a_producer_is_silent) {
+START_TEST(test_flush_names_who_is_silent_at_its_deadline) {
         FakeProducer *app;
         FakeConsumer *consumer;
         SmbWriter *writer;
@@ -97,7 +102,8 @@ START_TEST(test_flush_times_out_when_a_producer_is_silent) {
         ck_assert_uint_eq(reply.n, 0);
         fixture_advance(&f, 1);
         ck_assert_uint_eq(reply.n, 1);
-        ck_assert_int_eq(reply.outcome, SESSION_E_TIMEOUT);
+        ck_assert_int_eq(reply.outcome, 0);
+        ck_assert_str_eq(reply.silent, "track_event@app ");
         producer_flushed(app->producer, app->flush_id, f.now);
         ck_assert_uint_eq(reply.n, 1);
         trace = fixture_read(&f, consumer);
@@ -105,6 +111,33 @@ START_TEST(test_flush_times_out_when_a_producer_is_silent) {
         ck_assert(trace_has_event(&trace, 8, NULL));
         bytes_deinit(&trace);
         free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_next_good_flush_takes_back_what_was_said_of_slow_sources) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        Reply reply;
+        Bytes trace;
+
+        consumer = start(&app);
+        ask(consumer, 0, &reply);
+        fixture_advance(&f, 2 * S);
+        ck_assert_str_eq(reply.silent, "track_event@app ");
+        ask(consumer, 0, &reply);
+        producer_flushed(app->producer, app->flush_id, f.now);
+        ck_assert_str_eq(reply.silent, "");
+        trace = fixture_read(&f, consumer);
+        ck_assert(!trace_has_event(&trace, 8, NULL));
+        bytes_deinit(&trace);
+
+        /* One that was read stays said. */
+        ask(consumer, 0, &reply);
+        fixture_advance(&f, 2 * S);
+        trace = fixture_read(&f, consumer);
+        ck_assert(trace_has_event(&trace, 8, NULL));
+        bytes_deinit(&trace);
         fixture_deinit(&f);
 }
 END_TEST
@@ -279,7 +312,8 @@ END_TEST
 TEST_MAIN("flush",
           test_flush_is_answered_when_all_producers_have,
           test_flush_takes_what_is_in_unfinished_chunks,
-          test_flush_times_out_when_a_producer_is_silent,
+          test_flush_names_who_is_silent_at_its_deadline,
+          test_next_good_flush_takes_back_what_was_said_of_slow_sources,
           test_flush_uses_the_configs_timeout,
           test_newer_answer_answers_older_flushes_of_the_session,
           test_sources_without_data_of_their_own_are_not_asked,
