@@ -98,6 +98,7 @@ shows_session() { tree "$1" | grep session/1; }
 fails "sessions of others are unknown objects" 'Unknown object' call_as $bob "$ROOT/session/1" "$SESSION" Stop
 fails "also their properties" 'Unknown object' get_as $bob "$ROOT/session/1" "$SESSION" State
 fails "also by name" 'NoSuchSession' named $bob GetSession hers
+fails "they cannot be cloned either" 'Unknown object' call_as $bob "$ROOT/session/1" "$SESSION" Clone 'a{sv}' 0
 gives "also in lists" '^a\(otsus\) 0' call_as $bob "$ROOT" "$MANAGER" ListSessions
 gives "also in the object manager" '^1$' objects $bob
 fails "also in introspection" '^$' shows_session $bob
@@ -106,8 +107,19 @@ gives "their number is no secret" 'u 3' get_as $bob "$ROOT" "$MANAGER" NumSessio
 answer manage-sessions yes
 gives "whoever manages sessions sees them" "session/1\" 1 \"hers\" $alice_uid" \
         call_as $bob "$ROOT" "$MANAGER" ListSessions
-ok "and can stop them" call_as $bob "$ROOT/session/1" "$SESSION" Stop
+clone_as() { # USER OPTIONS...: busctl leaves at once, and the clone stays
+        call_as "$1" "$ROOT/session/1" "$SESSION" Clone 'a{sv}' "${@:2}"
+}
+gives "and can clone them" 'session/4' clone_as $bob 1 detach b true
+gives "the clone is the cloner's" "^u $bob_uid" get_as $bob "$ROOT/session/4" "$SESSION" OwnerUID
+fails "but not without the session's filter" 'only root' clone_as $bob 1 skip-filter b true
+gives "which root may" 'session/5' clone_as root 2 skip-filter b true detach b true
+ok "who manages sessions can stop them" call_as $bob "$ROOT/session/1" "$SESSION" Stop
 answer manage-sessions no
+fails "a clone is nobody else's" 'Unknown object' get_as $alice "$ROOT/session/4" "$SESSION" OwnerUID
+gives "but the cloner's" "^u $bob_uid" get_as $bob "$ROOT/session/4" "$SESSION" OwnerUID
+ok "who frees it" call_as $bob "$ROOT/session/4" "$SESSION" Free
+ok "root frees the other" call_as root "$ROOT/session/5" "$SESSION" Free
 gives "root is never asked" 'session/1" 1 "hers"' call_as root "$ROOT" "$MANAGER" ListSessions
 background $bob timeout 3 gdbus monitor --system --dest "$BUS" >"$tmp/seen"
 watcher=$started

@@ -4,6 +4,7 @@
  * A consumer for the tests: what busctl cannot do, which is to pass descriptors and to stay
  *
  * Usage: test-consumer BUS start SOURCE [output]   says the session's path, and stays until it is killed
+ *        test-consumer BUS clone PATH [output]     says the clone's path, and stays likewise
  *        test-consumer BUS read-into PATH          says how many bytes were written
  * BUS is "user", "system", or the path of a socket. "output" and read-into pass descriptor 3.
  */
@@ -84,6 +85,34 @@ static int append_options(sd_bus_message *message, const char *source, char *con
         return r < 0 ? r : append_config(message, source, has_output);
 }
 
+/* The session lives as long as we do. */
+static void stay(const char *path) {
+        printf("%s\n", path);
+        fflush(stdout);
+        for (;;)
+                pause();
+}
+
+static int clone_session(sd_bus *bus, const char *destination, const char *path, bool has_output) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        const char *clone;
+        int r;
+
+        r = sd_bus_message_new_method_call(
+                bus, &message, destination, path, TRACING_SESSION_INTERFACE, "Clone");
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'a', "{sv}");
+        if (r >= 0 && has_output)
+                r = sd_bus_message_append(message, "{sv}", "output", "h", OUTPUT_FD);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        if (r >= 0)
+                r = call(bus, message, "o", &clone);
+        if (r >= 0)
+                stay(clone);
+        return r;
+}
+
 static int start(sd_bus *bus, const char *destination, const char *source, char *const options[]) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
         const char *path;
@@ -103,12 +132,9 @@ static int start(sd_bus *bus, const char *destination, const char *source, char 
                 r = sd_bus_message_close_container(message);
         if (r >= 0)
                 r = call(bus, message, "o", &path);
-        if (r < 0)
-                return r;
-        printf("%s\n", path);
-        fflush(stdout);
-        for (;;)
-                pause();
+        if (r >= 0)
+                stay(path);
+        return r;
 }
 
 static int read_into(sd_bus *bus, const char *destination, const char *path) {
@@ -140,6 +166,8 @@ int main(int argc, char *argv[]) {
                 fprintf(stderr, "cannot connect: %s\n", strerror(-r));
         else if (streq(argv[2], "start"))
                 r = start(bus, destination, argv[3], argv + 4);
+        else if (streq(argv[2], "clone"))
+                r = clone_session(bus, destination, argv[3], argc > 4 && streq(argv[4], "output"));
         else
                 r = read_into(bus, destination, argv[3]);
         return r < 0;

@@ -252,7 +252,7 @@ static int set_config_error(sd_bus_error *error, const char *option, const Confi
 
 /* *ret stays NULL when no whole config was given. */
 static int options_base(Config **ret, const StartOptions *options, sd_bus_error *error) {
-        const int n_given = !!options->preset + !!options->config_text + options->has_config;
+        const int n_given = !!options->preset + !!options->config_text + !!options->config.data;
         ConfigError why = {};
         int r = 0;
 
@@ -265,8 +265,8 @@ static int options_base(Config **ret, const StartOptions *options, sd_bus_error 
                 r = preset_load(ret, options->preset, &why);
         else if (options->config_text)
                 r = config_new_from_text(ret, options->config_text, &why);
-        else if (options->has_config)
-                r = config_new_from_bytes(ret, options->config, options->n_config, &why);
+        else if (options->config.data)
+                r = config_new_from_bytes(ret, options->config.data, options->config.n, &why);
         if (r <= 0)
                 return r;
         return set_config_error(error,

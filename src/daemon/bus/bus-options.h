@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
+#include "bus/option-reader.h"
 #include "config/config.h"
 #include "core/policy.h"
 
@@ -20,9 +21,7 @@
 typedef struct StartOptions {
         char *preset;
         char *config_text;
-        uint8_t *config;
-        size_t n_config;
-        bool has_config;
+        OptionBytes config;
         char **sources, **events, **categories; /* NULL-terminated, or NULL */
         uint32_t buffer_size_kb;
         uint32_t duration_ms;

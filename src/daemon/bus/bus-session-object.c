@@ -12,6 +12,7 @@
 
 #include "bus/bus-property.h"
 #include "bus/bus-session.h"
+#include "core/session-clone.h"
 #include "shared/fd.h"
 
 PROPERTY(get_id) {
@@ -50,6 +51,12 @@ PROPERTY(get_duration) {
         BusSession *session = userdata;
 
         return sd_bus_message_append(reply, "u", session_config(session->session)->pb->duration_ms);
+}
+
+PROPERTY(get_cloned_from) {
+        BusSession *session = userdata;
+
+        return sd_bus_message_append(reply, "t", session_cloned_from(session->session));
 }
 
 PROPERTY(get_state) {
@@ -337,6 +344,13 @@ const sd_bus_vtable bus_session_vtable[] = {
                                  method_read_into,
                                  GATED),
         SD_BUS_METHOD("Free", "", "", method_free, GATED),
+        SD_BUS_METHOD_WITH_NAMES("Clone",
+                                 "a{sv}",
+                                 SD_BUS_PARAM(options),
+                                 "o",
+                                 SD_BUS_PARAM(clone),
+                                 bus_method_clone,
+                                 GATED),
         SD_BUS_METHOD_WITH_NAMES("GetBufferStats",
                                  "",
                                  ,
@@ -351,6 +365,7 @@ const sd_bus_vtable bus_session_vtable[] = {
         SD_BUS_PROPERTY("Scope", "s", get_scope, 0, CONST),
         SD_BUS_PROPERTY("Detached", "b", get_detached, 0, CONST),
         SD_BUS_PROPERTY("DurationMSec", "u", get_duration, 0, CONST),
+        SD_BUS_PROPERTY("ClonedFrom", "t", get_cloned_from, 0, CONST),
         SD_BUS_PROPERTY("State", "s", get_state, 0, CHANGES),
         SD_BUS_PROPERTY("StopReason", "s", get_stop_reason, 0, CHANGES),
         SD_BUS_PROPERTY("Sources", "a(ssuus)", get_sources, 0, CHANGES),

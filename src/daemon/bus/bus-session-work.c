@@ -138,6 +138,8 @@ static bool waiter_is_due(const SessionWaiter *waiter) {
                 return session->is_finished;
         case WAIT_FLUSHED:
                 return waiter->is_flushed;
+        case WAIT_CLONED:
+                return waiter->is_cloned;
         case WAIT_READ_INTO:
                 return work_output_ops(session)->is_done(session->output);
         case WAIT_FREED: /* answered by bus_session_free() */
@@ -211,6 +213,9 @@ static void waiter_answer(SessionWaiter *waiter) {
         case WAIT_READ_INTO:
                 waiter_reply_read_into(waiter);
                 break;
+        case WAIT_CLONED:
+                bus_clone_answer(waiter);
+                break;
         case WAIT_STOPPED:
                 waiter_reply_stop(waiter);
                 break;
@@ -226,6 +231,8 @@ static void waiter_answer(SessionWaiter *waiter) {
 void bus_session_work(BusSession *session) {
         SessionWaiter *waiter;
 
+        if (!session->session)
+                return; /* a clone to be, whose output has something to say */
         bus_session_attend_output(session);
         /* In this order: an output that is done has said before whether it failed. */
         session->is_finished = bus_session_is_finished(session);

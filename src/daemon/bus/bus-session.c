@@ -7,6 +7,7 @@
 #include "bus/bus-emit.h"
 #include "bus/bus-session.h"
 #include "core/policy.h"
+#include "core/session-clone.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/names.h"
@@ -31,10 +32,43 @@ static void op_output_due(void *peer) {
         bus_session_mark(session);
 }
 
-static const SessionOps session_ops = {
+const SessionOps bus_session_ops = {
         .changed = op_changed,
         .output_due = op_output_due,
 };
+
+int bus_session_allocate(BusSession **ret, Bus *bus) {
+        BusSession *session;
+
+        session = calloc(1, sizeof(*session));
+        if (!session)
+                return -ENOMEM;
+        session->bus = bus;
+        list_init(&session->link);
+        list_init(&session->owner_link);
+        list_init(&session->waiters);
+        list_init(&session->dirty_link);
+        list_init(&session->pump_link);
+        *ret = session;
+        return 0;
+}
+
+int bus_session_publish(BusSession *session, Client *owner) {
+        if (asprintf(&session->path,
+                     TRACING_SESSION_PATH "/%" PRIu64,
+                     session_id(session->session)) < 0) {
+                session->path = NULL;
+                return -ENOMEM;
+        }
+        list_append(&session->bus->sessions, &session->link);
+        session->owner = owner;
+        if (owner)
+                list_append(&owner->sessions, &session->owner_link);
+        session->state = session_state(session->session);
+        session->bus->counts_changed = true;
+        bus_emit_session_added(session);
+        return 0;
+}
 
 int bus_session_new(BusSession **ret,
                     Client *owner,
@@ -47,17 +81,9 @@ int bus_session_new(BusSession **ret,
         SessionError why = {};
         int r;
 
-        session = calloc(1, sizeof(*session));
-        if (!session)
-                return -ENOMEM;
-        session->bus = bus;
-        session->owner = owner;
-        list_init(&session->waiters);
-        list_init(&session->dirty_link);
-        list_init(&session->pump_link);
-        list_append(&bus->sessions, &session->link);
-        list_append(&owner->sessions, &session->owner_link);
-
+        r = bus_session_allocate(&session, bus);
+        if (r < 0)
+                return r;
         if (*fd >= 0) {
                 r = bus_session_open_output(session, owner->identity.uid, *config, fd, error);
                 if (r < 0)
@@ -67,23 +93,28 @@ int bus_session_new(BusSession **ret,
                         bus->service,
                         *config,
                         options,
-                        &session_ops,
+                        &bus_session_ops,
                         session,
                         &why,
                         bus_now(bus));
         if (r)
                 return bus_error_set_session(error, "cannot start the session", r, &why);
         *config = NULL;
-        if (asprintf(&session->path,
-                     TRACING_SESSION_PATH "/%" PRIu64,
-                     session_id(session->session)) < 0)
-                return -ENOMEM;
-
-        session->state = session_state(session->session);
-        bus->counts_changed = true;
-        bus_emit_session_added(session);
+        r = bus_session_publish(session, owner);
+        if (r < 0)
+                return r;
         *ret = TAKE(session);
         return 0;
+}
+
+/* The core need not answer it any more. */
+static void session_waiter_forget(SessionWaiter *waiter) {
+        Session *session = waiter->session->session;
+
+        if (waiter->what == WAIT_FLUSHED && !waiter->is_flushed)
+                session_flush_cancel(session, waiter);
+        if (waiter->what == WAIT_CLONED && !waiter->is_cloned)
+                session_clone_cancel(session, waiter);
 }
 
 static void session_refuse_waiters(BusSession *session) {
@@ -92,8 +123,9 @@ static void session_refuse_waiters(BusSession *session) {
 
         bus_error_set(&error,
                       BUS_ERROR_WRONG_STATE,
-                      "the session was freed while the call waited for it");
+                      "the session was freed while the call waited for it: it has ended");
         list_for_each (waiter, &session->waiters, link) {
+                session_waiter_forget(waiter);
                 if (waiter->what == WAIT_FREED)
                         request_reply(&waiter->request, "");
                 else
@@ -113,8 +145,7 @@ BusSession *bus_session_free(BusSession *session) {
         if (session->output)
                 session_output_ops(session)->close(session->output);
         list_unlink(&session->link);
-        if (session->owner)
-                list_unlink(&session->owner_link);
+        list_unlink(&session->owner_link);
         list_unlink(&session->dirty_link);
         list_unlink(&session->pump_link);
         session->bus->counts_changed = true;
@@ -177,6 +208,8 @@ SessionWaiter *session_waiter_free(SessionWaiter *waiter) {
         request_deinit(&waiter->request);
         sd_bus_message_unref(waiter->reply);
         list_unlink(&waiter->link);
+        bus_session_free(waiter->clone);
+        session_free(waiter->cloned);
         free(waiter);
         return NULL;
 }
@@ -185,8 +218,7 @@ static void session_waiter_cancel(Request *request) {
         SessionWaiter *waiter = container_of(request, SessionWaiter, request);
         BusSession *session = waiter->session;
 
-        if (waiter->what == WAIT_FLUSHED && !waiter->is_flushed)
-                session_flush_cancel(session->session, waiter);
+        session_waiter_forget(waiter);
         if (waiter->what == WAIT_READ_INTO)
                 session->output = session_output_ops(session)->close(session->output);
         session_waiter_free(waiter);

@@ -62,6 +62,7 @@ typedef enum WaitFor {
         WAIT_FREED,     /* Free() of a session whose output is still being written */
         WAIT_FLUSHED,   /* Flush() */
         WAIT_READ_INTO, /* ReadInto() */
+        WAIT_CLONED,    /* Clone() */
 } WaitFor;
 
 /* A call that waits for the session. */
@@ -70,9 +71,14 @@ typedef struct SessionWaiter {
         BusSession *session;
         WaitFor what;
         bool is_flushed;
-        int outcome;           /* of the flush */
+        int outcome;           /* of the flush, or the clone */
         sd_bus_message *reply; /* who was silent; NULL when there was no memory for it */
         List link;             /* session->waiters */
+
+        /* Clone(): what the clone will be, with its output already, and then its session. */
+        bool is_cloned;
+        BusSession *clone;
+        Session *cloned;
 } SessionWaiter;
 
 /* Makes the session; takes *config and *fd over on success only. A negative errno has *error set. */
@@ -84,6 +90,12 @@ int bus_session_new(BusSession **ret,
                     sd_bus_error *error);
 BusSession *bus_session_free(BusSession *session);
 DEFINE_CLEANUP(BusSession *, bus_session_free)
+
+/* In two steps: what has no session of the core yet, and so is no object; and what has become one. `owner` may be
+ * NULL. */
+int bus_session_allocate(BusSession **ret, Bus *bus);
+int bus_session_publish(BusSession *session, Client *owner);
+extern const SessionOps bus_session_ops;
 
 /* Its Client is being freed. */
 void bus_session_owner_gone(BusSession *session);
@@ -139,6 +151,13 @@ void bus_session_attend_output(BusSession *session);
 void bus_session_check_output(BusSession *session);
 uint64_t bus_session_output_deadline(const BusSession *session);
 void bus_session_output_tick(BusSession *session, uint64_t now);
+
+/*
+ * Clones: bus-clone.c
+ */
+
+int bus_method_clone(sd_bus_message *message, void *userdata, sd_bus_error *error);
+void bus_clone_answer(SessionWaiter *waiter);
 
 /* For sd_event_add_defer(): moves one batch of one session. */
 int bus_on_pump(sd_event_source *source, void *userdata);

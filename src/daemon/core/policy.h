@@ -50,6 +50,9 @@ unsigned policy_session_needs(const ServiceInfo *info,
 /* Whether `identity` may see, read and stop the session without manage-sessions. */
 bool policy_owns_session(const ServiceInfo *info, const Identity *identity, const Session *session);
 
+/* Whether `identity` may have a clone without the trace filter that the session's config asks for. */
+bool policy_may_skip_filter(const ServiceInfo *info, const Identity *identity);
+
 /* Whether packets of this producer may get into a session of that owner and scope. */
 bool policy_may_record(const ServiceInfo *info,
                        const SessionOptions *session,

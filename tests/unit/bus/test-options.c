@@ -92,9 +92,7 @@ static const uint8_t with_unknown[] = { 0xba, 0x3e, 0x03, 'a', 'b', 'c', 0x0a, 0
 
 START_TEST(test_a_config_that_nothing_is_added_to_stays_byte_for_byte) {
         const StartOptions options = {
-                .config = (uint8_t *)with_unknown,
-                .n_config = sizeof(with_unknown),
-                .has_config = true,
+                .config = { (uint8_t *)with_unknown, sizeof(with_unknown) },
         };
         Config *config = to_config(&options);
 
@@ -106,9 +104,7 @@ END_TEST
 
 START_TEST(test_unknown_fields_survive_a_change) {
         const StartOptions options = {
-                .config = (uint8_t *)with_unknown,
-                .n_config = sizeof(with_unknown),
-                .has_config = true,
+                .config = { (uint8_t *)with_unknown, sizeof(with_unknown) },
                 .duration_ms = 7,
         };
         Config *config = to_config(&options);
