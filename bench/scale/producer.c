@@ -19,8 +19,10 @@
 
 DT_CATEGORY(bench, "bench", "Events with an index");
 
-#define NS_PER_SEC      UINT64_C(1000000000)
-#define TEXT_BYTES_MAX  4096
+#define NS_PER_SEC     UINT64_C(1000000000)
+#define TEXT_BYTES_MAX 4096
+#define POOL_BYTES \
+        (8u << 20) /* of texts: no compressor sees the same one twice in what it looks back on */
 #define SATURATED_BATCH 256
 #define BURSTS_MAX      4096
 #define BURST_PAUSE_NS  30000000 /* the service takes everything meanwhile */
@@ -32,7 +34,14 @@ typedef struct Run {
         uint64_t n_emitted;
 } Run;
 
-static char text[TEXT_BYTES_MAX + 1];
+/* As many texts of one length as there is room for, each with its NUL. */
+typedef struct Pool {
+        char *texts;
+        size_t n;
+        size_t n_bytes; /* of each, with the NUL */
+} Pool;
+
+static Pool pool;
 static uint64_t main_index;
 
 static uint64_t now_ns(void) {
@@ -52,24 +61,74 @@ static void sleep_until(uint64_t ns) {
                 ;
 }
 
+/*
+ * Texts, as a log has them: zstd makes about a quarter of them
+ */
+
+static uint32_t random_next(void) {
+        static uint32_t state = 2463534242;
+
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        return state;
+}
+
+static size_t put_word(char *to, size_t room) {
+        static const char *const words[] = {
+                "GET",     "connection", "from", "user",    "opened", "closed", "error", "file",
+                "request", "took",       "ms",   "session", "cache",  "hit",    "miss",  "retry",
+        };
+        uint32_t random = random_next();
+        char word[32];
+        int n;
+
+        if (random % 5 == 0)
+                n = snprintf(word, sizeof(word), "%x ", (unsigned)(random >> 16));
+        else
+                n = snprintf(word, sizeof(word), "%s ", words[random >> 8 & 15]);
+        room = room < (size_t)n ? room : (size_t)n;
+        memcpy(to, word, room);
+        return room;
+}
+
+static void pool_fill(size_t n_text) {
+        if (n_text == 0 || n_text > TEXT_BYTES_MAX || pool.n_bytes == n_text + 1)
+                return;
+        pool.texts = pool.texts ? pool.texts : malloc(POOL_BYTES);
+        if (!pool.texts)
+                abort();
+        pool.n_bytes = n_text + 1;
+        pool.n = POOL_BYTES / pool.n_bytes;
+        for (size_t i = 0; i < pool.n; i++) {
+                char *text = pool.texts + i * pool.n_bytes;
+
+                for (size_t at = 0; at < n_text;)
+                        at += put_word(text + at, n_text - at);
+                text[n_text] = 0;
+        }
+}
+
+static void emit_text(uint64_t index) {
+        DT_INSTANT(bench,
+                   "event",
+                   DT_UINT("i", index),
+                   DT_STRING("text", pool.texts + index % pool.n * pool.n_bytes));
+}
+
 /* Returns the index behind the last one. */
-static uint64_t emit(uint64_t index, uint64_t n, const char *words) {
-        for (; n > 0; n--, index++)
-                if (words)
-                        DT_INSTANT(bench, "event", DT_UINT("i", index), DT_STRING("text", words));
-                else
+static uint64_t emit(uint64_t index, uint64_t n, bool has_text) {
+        if (has_text)
+                for (; n > 0; n--, index++)
+                        emit_text(index);
+        else
+                for (; n > 0; n--, index++)
                         DT_INSTANT(bench, "event", DT_UINT("i", index));
         return index;
 }
 
-static const char *order_text(const Order *order) {
-        size_t n = order->n_text < TEXT_BYTES_MAX ? order->n_text : TEXT_BYTES_MAX;
-
-        return n > 0 ? text + TEXT_BYTES_MAX - n : NULL;
-}
-
 /* Batch by batch, each at the time when its first event is due. */
-static void run_paced(Run *run, const char *words) {
+static void run_paced(Run *run) {
         const Order *order = run->order;
         uint64_t rate = order->rate / order->n_threads;
         uint64_t n_total = (uint64_t)((__uint128_t)rate * order->duration_ns / NS_PER_SEC);
@@ -80,19 +139,19 @@ static void run_paced(Run *run, const char *words) {
                 sleep_until(run->begin_ns +
                             (uint64_t)((__uint128_t)run->n_emitted * NS_PER_SEC / rate));
                 n = n < order->n_batch ? n : order->n_batch;
-                run->n_emitted = emit(run->n_emitted, n, words);
+                run->n_emitted = emit(run->n_emitted, n, order->n_text > 0);
         }
 }
 
 static void *run_thread(void *userdata) {
         Run *run = userdata;
-        const char *words = order_text(run->order);
 
         if (run->order->rate > 0)
-                run_paced(run, words);
+                run_paced(run);
         else
                 while (now_ns() < run->begin_ns + run->order->duration_ns)
-                        run->n_emitted = emit(run->n_emitted, SATURATED_BATCH, words);
+                        run->n_emitted =
+                                emit(run->n_emitted, SATURATED_BATCH, run->order->n_text > 0);
         return NULL;
 }
 
@@ -125,7 +184,7 @@ static void carry_out_burst(const Order *order, Answer *answer) {
         while (n < BURSTS_MAX && (n == 0 || now_ns() < end_ns)) {
                 uint64_t begin_ns = now_ns();
 
-                main_index = emit(main_index, order->n_events, order_text(order));
+                main_index = emit(main_index, order->n_events, order->n_text > 0);
                 bursts[n++] = now_ns() - begin_ns;
                 answer->n_emitted += order->n_events;
                 sleep_until(now_ns() + BURST_PAUSE_NS);
@@ -135,13 +194,15 @@ static void carry_out_burst(const Order *order, Answer *answer) {
 }
 
 static void carry_out(const Order *order, Answer *answer) {
-        uint64_t begin_ns = now_ns();
+        uint64_t begin_ns;
 
+        pool_fill(order->n_text);
+        begin_ns = now_ns();
         switch (order->kind) {
         case ORDER_PING:
                 break;
         case ORDER_EMIT:
-                main_index = emit(main_index, order->n_events, order_text(order));
+                main_index = emit(main_index, order->n_events, order->n_text > 0);
                 answer->n_emitted = order->n_events;
                 break;
         case ORDER_RUN:
@@ -160,8 +221,6 @@ int main(int argc, char *argv[]) {
         };
         Order order;
 
-        for (size_t i = 0; i < TEXT_BYTES_MAX; i++)
-                text[i] = "a log line of some program "[i * 7 % 27];
         if (dt_init(&options) < 0)
                 return EXIT_FAILURE;
         while (read(STDIN_FILENO, &order, sizeof(order)) == (ssize_t)sizeof(order)) {

@@ -25,8 +25,7 @@ static void config_text(char ret[static CONFIG_BYTES_MAX], const RecordingOption
                                               ? PERIOD_NEVER_MS
                                               : options->period_ms);
         if (options->compress)
-                snprintf(
-                        ret + n, CONFIG_BYTES_MAX - n, "compression_type: COMPRESSION_TYPE_ZSTD\n");
+                snprintf(ret + n, CONFIG_BYTES_MAX - n, "compression { zstd {} }\n");
 }
 
 static int append_options(sd_bus_message *call, const RecordingOptions *options) {

@@ -9,7 +9,7 @@
 #include "scale.h"
 #include "shared/fd.h"
 
-#define SMALL_BUFFER_KIB 16384
+#define SMALL_BUFFER_KIB (256 * 1024)
 #define N_EVENTS         100 /* of each producer before a flush */
 
 static const RecordingOptions small_recording = {

@@ -147,7 +147,7 @@ typedef struct TraceCount {
         uint64_t n_missing;  /* between the first and the last that are there, in each thread */
         uint64_t n_end;      /* indices behind the last one, of all threads */
         uint64_t n_disorder; /* events that came twice, or late */
-        uint64_t n_bytes;    /* of whole packets */
+        uint64_t n_bytes;    /* of the file */
         bool is_torn;        /* the file ends in the middle of a packet */
 } TraceCount;
 
@@ -202,3 +202,8 @@ void rows_memory(World *world);
 void rows_idle(World *world);
 void rows_readout(World *world);
 void rows_stop(World *world);
+void rows_many(World *world);
+void rows_threads(World *world);
+void rows_sessions(World *world);
+void rows_stream(World *world);
+void rows_kill(World *world);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <zstd.h>
 
 #include "scale.h"
 #include "wire/wire-reader.h"
@@ -11,6 +12,7 @@ enum {
         TRACE_PACKET = 1,
         PACKET_SEQUENCE_ID = 10,
         PACKET_TRACK_EVENT = 11,
+        PACKET_ZSTD_COMPRESSED = 133,
         EVENT_DEBUG_ANNOTATIONS = 4,
         ANNOTATION_UINT = 3,
 };
@@ -64,6 +66,21 @@ static void count_index(Counter *counter, uint64_t sequence_id, uint64_t index) 
         sequence->last = index;
 }
 
+static void count_packets(Counter *counter, const uint8_t *data, size_t n_bytes);
+
+/* The payload of a packet that is a trace itself. */
+static void count_compressed(Counter *counter, const WireField *payload) {
+        unsigned long long n = ZSTD_getFrameContentSize(payload->data, payload->n_bytes);
+        _cleanup_(freep) uint8_t *data = NULL;
+
+        if (n == ZSTD_CONTENTSIZE_ERROR || n == ZSTD_CONTENTSIZE_UNKNOWN)
+                die("a compressed packet does not say its size", 0);
+        data = malloc(n + 1);
+        if (!data || ZSTD_decompress(data, n, payload->data, payload->n_bytes) != n)
+                die("a compressed packet cannot be read", 0);
+        count_packets(counter, data, n);
+}
+
 static void count_packet(Counter *counter, const WireField *packet) {
         uint64_t index = NO_INDEX, sequence_id = 0;
         WireReader reader;
@@ -73,6 +90,8 @@ static void count_packet(Counter *counter, const WireField *packet) {
         while (wire_read(&reader, &field) > 0) {
                 if (field.number == PACKET_TRACK_EVENT)
                         index = read_index(&field);
+                if (field.number == PACKET_ZSTD_COMPRESSED)
+                        count_compressed(counter, &field);
                 if (field.number == PACKET_SEQUENCE_ID)
                         sequence_id = field.value;
         }
@@ -86,12 +105,10 @@ static void count_packets(Counter *counter, const uint8_t *data, size_t n_bytes)
         int r;
 
         wire_reader_init(&reader, data, n_bytes);
-        while ((r = wire_read(&reader, &field)) > 0) {
+        while ((r = wire_read(&reader, &field)) > 0)
                 if (field.number == TRACE_PACKET)
                         count_packet(counter, &field);
-                counter->count->n_bytes = (uint64_t)(reader.at - data);
-        }
-        counter->count->is_torn = r < 0;
+        counter->count->is_torn = counter->count->is_torn || r < 0;
 }
 
 static void count_missing(Counter *counter) {
@@ -119,6 +136,7 @@ void trace_count(TraceCount *ret, int fd) {
         counter.sequences = calloc(SEQUENCES_MAX, sizeof(*counter.sequences));
         if (!counter.sequences)
                 die("cannot count a trace", -ENOMEM);
+        ret->n_bytes = n_bytes;
         count_packets(&counter, data, n_bytes);
         count_missing(&counter);
         free(counter.sequences);
