@@ -222,7 +222,6 @@ void inspect_write_json(JsonWriter *writer, const TraceSummary *summary, const c
                                 summary->trace_uuid[0],
                                 summary->trace_uuid[1]);
 
-        json_begin_object(writer, NULL);
         write_file(writer, summary, name);
         json_string(writer, "uuid", summary->trace_uuid[0] | summary->trace_uuid[1] ? uuid : NULL);
         write_system(writer, &summary->system);
@@ -232,5 +231,4 @@ void inspect_write_json(JsonWriter *writer, const TraceSummary *summary, const c
         write_clocks(writer, summary);
         write_losses(writer, summary);
         json_string(writer, "config", config);
-        json_end_object(writer);
 }

@@ -23,7 +23,8 @@ void inspect_print(const TraceSummary *summary, const char *name, const InspectO
 /* The lines about losses alone. */
 void inspect_print_losses(const TraceSummary *summary, FILE *stream);
 
-/* The field names are documented in desktrace(1) and only ever added to. */
+/* Members of an object that the caller begins and ends. Their names are documented in desktrace(1) and only ever
+ * added to. */
 void inspect_write_json(JsonWriter *writer, const TraceSummary *summary, const char *name);
 
 /* The config in text format, malloc'ed, or NULL. */

@@ -12,7 +12,7 @@
 #include "client/say.h"
 #include "shared/fd.h"
 
-static char *default_path(void) {
+char *output_file_default_path(void) {
         time_t now = time(NULL);
         char text[64];
         struct tm local;
@@ -62,7 +62,7 @@ static int open_existing(OutputFile *output, bool replace) {
 
 int output_file_open(OutputFile *output, const char *path, bool replace) {
         *output = (OutputFile)OUTPUT_FILE_INIT;
-        output->path = path ? g_strdup(path) : default_path();
+        output->path = path ? g_strdup(path) : output_file_default_path();
         if (path && streq(path, "-"))
                 return open_stdout(output);
         output->fd = open(output->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0644);

@@ -24,6 +24,9 @@ typedef struct OutputFile {
 #define OUTPUT_FILE_INIT \
         { .fd = -1 }
 
+/* desktrace-DATE-TIME.pftrace; malloc'ed. */
+char *output_file_default_path(void);
+
 /* `path` NULL: desktrace-DATE-TIME.pftrace in the current directory. 0, -EEXIST without `replace`, -EISDIR,
  * -ENOTTY (a terminal), or another errno. */
 int output_file_open(OutputFile *output, const char *path, bool replace);

@@ -10,8 +10,8 @@
 
 #define ERASE_LINE "\r\033[K"
 
-void progress_init(Progress *progress, bool is_quiet) {
-        *progress = (Progress){ .is_on = !is_quiet && is_smart_terminal(stderr) };
+void progress_init(Progress *progress, const char *label, bool is_quiet) {
+        *progress = (Progress){ .label = label, .is_on = !is_quiet && is_smart_terminal(stderr) };
 }
 
 void progress_draw(Progress *progress, uint64_t elapsed_ns, uint64_t n_bytes, uint64_t n_lost) {
@@ -21,7 +21,7 @@ void progress_draw(Progress *progress, uint64_t elapsed_ns, uint64_t n_bytes, ui
                 return;
         fprintf(stderr,
                 ERASE_LINE "%s %.1f s, %s",
-                _("Recording:"),
+                progress->label,
                 (double)elapsed_ns / 1e9,
                 text_format_size(size, n_bytes));
         if (n_lost)

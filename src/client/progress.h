@@ -9,10 +9,11 @@
 #include <stdint.h>
 
 typedef struct Progress {
+        const char *label; /* translated: what is going on */
         bool is_on;
         bool is_drawn;
 } Progress;
 
-void progress_init(Progress *progress, bool is_quiet);
+void progress_init(Progress *progress, const char *label, bool is_quiet);
 void progress_draw(Progress *progress, uint64_t elapsed_ns, uint64_t n_bytes, uint64_t n_lost);
 void progress_clear(Progress *progress);

@@ -9,30 +9,16 @@
 #include "client/record-request.h"
 #include "client/say.h"
 #include "client/standalone.h"
+#include "client/time-option.h"
 #include "config/preset.h"
 #include "shared/fd.h"
 #include "shared/names.h"
 #include "shared/text.h"
-#include "wire/wire-writer.h"
 
-#define BUFFER_KB_DEFAULT (64u << 10) /* when only events are named */
-#define WRITE_PERIOD_MS   1000 /* of configs that say nothing: a crash costs at most a second */
-#define FLUSH_PERIOD_MS \
-        5000 /* as the service would by itself; trace readers complain when nothing is said */
 #define CATEGORY_PREFIX      "cat:"
 #define TRACK_EVENT_SOURCE   "track_event"
 #define AVAILABLE_EVENTS     "/sys/kernel/tracing/available_events"
 #define AVAILABLE_EVENTS_MAX (4u << 20)
-
-/* perfetto.protos.TraceConfig: what is added behind the user's config. The last value of a field counts. */
-enum {
-        TRACE_CONFIG_BUFFERS = 1,
-        TRACE_CONFIG_WRITE_INTO_FILE = 8,
-        TRACE_CONFIG_FILE_WRITE_PERIOD_MS = 9,
-        TRACE_CONFIG_DEFERRED_START = 12,
-        TRACE_CONFIG_FLUSH_PERIOD_MS = 13,
-        BUFFER_CONFIG_SIZE_KB = 1,
-};
 
 void record_request_init(RecordRequest *request) {
         *request = (RecordRequest){
@@ -296,14 +282,11 @@ ExitStatus record_request_add_event(RecordRequest *request, const char *event) {
  */
 
 ExitStatus record_request_set_duration(RecordRequest *request, const char *text) {
-        uint64_t ns;
+        uint32_t duration_ms = 0;
+        ExitStatus status = time_option_parse(&duration_ms, text, 1, UINT32_MAX);
 
-        if (text_parse_duration(&ns, text) < 0 || ns < 1000000 || ns / 1000000 > UINT32_MAX) {
-                say_error(_("'%s' is no duration: try 5s, 500ms or 1h30m"), text);
-                return STATUS_USAGE;
-        }
-        request->duration_ms = ns / 1000000;
-        return STATUS_OK;
+        request->duration_ms = duration_ms;
+        return status;
 }
 
 ExitStatus record_request_set_buffer(RecordRequest *request, const char *text) {
@@ -323,8 +306,17 @@ ExitStatus record_request_set_buffer(RecordRequest *request, const char *text) {
         return STATUS_OK;
 }
 
+uint32_t record_request_buffer_kb(const RecordRequest *request) {
+        const Config *config = request->config;
+
+        if (request->buffer_kb)
+                return request->buffer_kb;
+        return config && config->pb->n_buffers ? config->pb->buffers[0]->size_kb
+                                               : BUFFER_KB_DEFAULT;
+}
+
 /*
- * The call
+ * What it comes to
  */
 
 bool record_request_wants_track_events(const RecordRequest *request) {
@@ -361,117 +353,4 @@ char **record_request_probe_sources(const RecordRequest *request) {
         if (request->events->len)
                 g_strv_builder_add(builder, "linux.ftrace");
         return g_strv_builder_end(builder);
-}
-
-/* What the command line means for the config as such: whether it is written out while it records. */
-static void put_overrides(WireWriter *writer, const RecordRequest *request, bool is_streamed) {
-        const Config *config = request->config;
-        size_t buffer;
-
-        if (!config) {
-                buffer = wire_begin(writer, TRACE_CONFIG_BUFFERS);
-                wire_put_uint(writer, BUFFER_CONFIG_SIZE_KB, BUFFER_KB_DEFAULT);
-                wire_end(writer, buffer);
-        }
-        wire_put_bool(writer, TRACE_CONFIG_WRITE_INTO_FILE, is_streamed);
-        if (is_streamed && !(config && config->pb->file_write_period_ms))
-                wire_put_uint(writer, TRACE_CONFIG_FILE_WRITE_PERIOD_MS, WRITE_PERIOD_MS);
-        if (is_streamed && !(config && config->pb->flush_period_ms))
-                wire_put_uint(writer, TRACE_CONFIG_FLUSH_PERIOD_MS, FLUSH_PERIOD_MS);
-        if (config && config->pb->deferred_start)
-                wire_put_bool(writer, TRACE_CONFIG_DEFERRED_START, false);
-}
-
-static int append_config(sd_bus_message *message, const RecordRequest *request, bool is_streamed) {
-        g_autoptr(GByteArray) bytes = g_byte_array_new();
-        uint8_t memory[64];
-        WireWriter writer;
-        int r;
-
-        wire_writer_init(&writer, memory, sizeof(memory));
-        put_overrides(&writer, request, is_streamed);
-        if (request->config)
-                g_byte_array_append(bytes, request->config->bytes, (guint)request->config->n_bytes);
-        g_byte_array_append(bytes, memory, (guint)wire_writer_size(&writer));
-
-        r = sd_bus_message_open_container(message, 'e', "sv");
-        if (r >= 0)
-                r = sd_bus_message_append(message, "s", "config");
-        if (r >= 0)
-                r = sd_bus_message_open_container(message, 'v', "ay");
-        if (r >= 0)
-                r = sd_bus_message_append_array(message, 'y', bytes->data, bytes->len);
-        for (int level = 0; level < 2 && r >= 0; level++)
-                r = sd_bus_message_close_container(message);
-        return r;
-}
-
-static int append_names(sd_bus_message *message, const char *option, const GPtrArray *names) {
-        int r;
-
-        if (names->len == 0)
-                return 0;
-        r = sd_bus_message_open_container(message, 'e', "sv");
-        if (r >= 0)
-                r = sd_bus_message_append(message, "s", option);
-        if (r >= 0)
-                r = sd_bus_message_open_container(message, 'v', "as");
-        if (r >= 0)
-                r = sd_bus_message_open_container(message, 'a', "s");
-        for (guint i = 0; i < names->len && r >= 0; i++)
-                r = sd_bus_message_append(message, "s", (const char *)g_ptr_array_index(names, i));
-        for (int level = 0; level < 3 && r >= 0; level++)
-                r = sd_bus_message_close_container(message);
-        return r;
-}
-
-static int append_scalars(sd_bus_message *message, const RecordRequest *request, int output_fd) {
-        int r = 0;
-
-        if (request->buffer_kb)
-                r = sd_bus_message_append(
-                        message, "{sv}", "buffer-size-kb", "u", request->buffer_kb);
-        if (r >= 0 && request->duration_ms)
-                r = sd_bus_message_append(
-                        message, "{sv}", "duration-ms", "u", (uint32_t)request->duration_ms);
-        if (r >= 0 && request->is_ring)
-                r = sd_bus_message_append(message, "{sv}", "fill-policy", "s", "ring");
-        if (r >= 0 && request->name)
-                r = sd_bus_message_append(message, "{sv}", "name", "s", request->name);
-        if (r >= 0 && request->is_detached)
-                r = sd_bus_message_append(message, "{sv}", "detach", "b", true);
-        if (r >= 0) /* what failed is told from Sources */
-                r = sd_bus_message_append(message, "{sv}", "partial", "b", true);
-        if (r >= 0 && output_fd >= 0)
-                r = sd_bus_message_append(message, "{sv}", "output", "h", output_fd);
-        return r;
-}
-
-int record_request_to_message(const RecordRequest *request,
-                              const BusClient *client,
-                              int output_fd,
-                              sd_bus_message **ret) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
-        int r;
-
-        r = bus_client_new_call(
-                client, &message, TRACING_PATH, TRACING_MANAGER_INTERFACE, "StartSession");
-        if (r >= 0)
-                r = sd_bus_message_open_container(message, 'a', "{sv}");
-        if (r >= 0)
-                r = append_config(message, request, output_fd >= 0);
-        if (r >= 0)
-                r = append_names(message, "events", request->events);
-        if (r >= 0)
-                r = append_names(message, "sources", request->sources);
-        if (r >= 0)
-                r = append_names(message, "categories", request->categories);
-        if (r >= 0)
-                r = append_scalars(message, request, output_fd);
-        if (r >= 0)
-                r = sd_bus_message_close_container(message);
-        if (r < 0)
-                return r;
-        *ret = TAKE(message);
-        return 0;
 }

@@ -14,6 +14,7 @@
 #include "client/bus-client.h"
 #include "config/config.h"
 
+#define BUFFER_KB_DEFAULT     (64u << 10) /* when only events are named */
 #define RECORD_PRESET_DEFAULT "default"
 #define RECORD_PRESET_APPS    "apps" /* needs no privilege */
 
@@ -23,6 +24,10 @@ typedef struct RecordRequest {
         uint64_t duration_ms;                     /* 0: as the config says */
         uint32_t buffer_kb;                       /* likewise */
         const char *name;                         /* or NULL */
+        uint32_t clear_period_ms;                 /* of incremental state; 0: as the config says */
+        char **triggers;             /* that make snapshots, NULL-terminated; or NULL. Not owned */
+        uint32_t trigger_delay_ms;   /* from the trigger to the snapshot */
+        uint32_t trigger_timeout_ms; /* the end of a session with triggers */
         bool is_ring; /* keep the newest in memory; nothing is written before the end */
         bool is_detached;
 } RecordRequest;
@@ -36,6 +41,9 @@ ExitStatus record_request_load_preset(RecordRequest *request, const char *name);
 ExitStatus record_request_add_event(RecordRequest *request, const char *event);
 ExitStatus record_request_set_duration(RecordRequest *request, const char *text);
 ExitStatus record_request_set_buffer(RecordRequest *request, const char *text);
+
+/* Of the first buffer. */
+uint32_t record_request_buffer_kb(const RecordRequest *request);
 
 /* Whether a config's data sources are misspelt; the service sees to it where it knows the probes'. */
 ExitStatus record_request_check_sources(const RecordRequest *request);

@@ -4,7 +4,8 @@
  * The session is driven by asynchronous calls, one at a time; each reply takes the recording to its next state.
  *
  *      STARTING ─▶ RUNNING ─▶ STOPPING ─▶ READING ─▶ LOOKING ─▶ FREEING ─▶ DONE
- *                        └──────────────▶ (a session that ends by itself)
+ *
+ * A session that ended by itself is stopped, too: the reply says who was silent.
  */
 
 #include <assert.h>
@@ -20,19 +21,20 @@
 #include "client/progress.h"
 #include "client/recording.h"
 #include "client/say.h"
+#include "client/session-calls.h"
+#include "client/silent-sources.h"
 #include "shared/names.h"
 
 #define PROGRESS_PERIOD_USEC (UINT64_C(250) * 1000)
-#define STOP_TIMEOUT_USEC    (UINT64_C(60) * 1000000)
-#define READ_TIMEOUT_USEC    (UINT64_C(3600) * 1000000) /* a slow disk or reader; Ctrl-C ends it */
 #define COMMAND_GRACE_MS     2000
 #define PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
 
 typedef enum RecordingState {
-        RECORDING_STARTING, /* StartSession() is under way, perhaps with a question for a password */
+        RECORDING_STARTING, /* StartSession() or Attach() is under way, perhaps with a question for a
+                               password */
         RECORDING_RUNNING,
         RECORDING_STOPPING, /* Stop() is under way */
-        RECORDING_READING,  /* the buffers are read into our file */
+        RECORDING_READING,  /* the buffers are read into our file, or snapshots into theirs */
         RECORDING_LOOKING,  /* the last look at the session's properties */
         RECORDING_FREEING,
         RECORDING_DONE,
@@ -52,6 +54,7 @@ typedef struct Recording {
         pid_t command;
         uint64_t started_usec;
         Progress progress;
+        SnapshotWriter snapshots;
 } Recording;
 
 /* What to do with a reply; `reply` is no error. */
@@ -60,6 +63,7 @@ typedef int (*RecordingReply)(Recording *recording, sd_bus_message *reply);
 void recording_result_deinit(RecordingResult *result) {
         g_clear_pointer(&result->session_path, g_free);
         session_info_deinit(&result->info);
+        g_clear_pointer(&result->silent, g_ptr_array_unref);
 }
 
 static void recording_deinit(Recording *recording) {
@@ -68,6 +72,7 @@ static void recording_deinit(Recording *recording) {
         sd_bus_slot_unref(recording->progress_call);
         sd_bus_slot_unref(recording->stopped_match);
         bus_watch_deinit(&recording->watch);
+        snapshot_writer_deinit(&recording->snapshots);
         sd_event_source_disable_unref(recording->command_source);
         sd_event_source_disable_unref(recording->progress_source);
         process_end(recording->command, COMMAND_GRACE_MS);
@@ -150,7 +155,7 @@ static int on_last_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret
         if (!sd_bus_message_is_method_error(reply, NULL))
                 session_info_read(&recording->result->info, reply);
         recording->state = RECORDING_FREEING;
-        return recording_call(recording, "Free", on_freed, STOP_TIMEOUT_USEC);
+        return recording_call(recording, "Free", on_freed, SESSION_STOP_TIMEOUT_USEC);
 }
 
 static int recording_look(Recording *recording) {
@@ -169,32 +174,45 @@ static int on_read(sd_bus_message *reply, void *userdata, sd_bus_error *ret_erro
         return recording_look(recording);
 }
 
-/* The session has stopped, by us or by itself. */
+static void on_snapshots_written(void *userdata) {
+        Recording *recording = userdata;
+
+        recording->result->n_snapshots = recording->snapshots.n_written;
+        recording->result->snapshot_status = recording->snapshots.status;
+        recording_look(recording);
+}
+
+/* The session has stopped. */
 static int recording_ended(Recording *recording) {
-        if (recording->state > RECORDING_STOPPING)
-                return 0;
         progress_clear(&recording->progress);
         recording->progress_source = sd_event_source_disable_unref(recording->progress_source);
         recording->progress_call = sd_bus_slot_unref(recording->progress_call);
+        recording->state = RECORDING_READING;
+        if (recording->options->snapshots) {
+                snapshot_writer_finish(&recording->snapshots, on_snapshots_written, recording);
+                return 0;
+        }
         if (recording->options->ring_fd < 0)
                 return recording_look(recording);
-        recording->state = RECORDING_READING;
-        return recording_call(recording, "ReadInto", on_read, READ_TIMEOUT_USEC);
+        return recording_call(recording, "ReadInto", on_read, SESSION_READ_TIMEOUT_USEC);
 }
 
 static int on_stop_replied(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
 
+        int r;
+
         if (sd_bus_message_is_method_error(reply, NULL))
                 return recording_fail(recording, sd_bus_message_get_error(reply));
-        return recording_ended(recording);
+        r = silent_sources_read(&recording->result->silent, reply);
+        return r < 0 ? recording_fail_errno(recording, r) : recording_ended(recording);
 }
 
 static int recording_stop(Recording *recording) {
         if (recording->state != RECORDING_RUNNING)
                 return 0;
         recording->state = RECORDING_STOPPING;
-        return recording_call(recording, "Stop", on_stop_replied, STOP_TIMEOUT_USEC);
+        return recording_call(recording, "Stop", on_stop_replied, SESSION_STOP_TIMEOUT_USEC);
 }
 
 /*
@@ -207,8 +225,7 @@ static int on_stopped_signal(sd_bus_message *message, void *userdata, sd_bus_err
 
         if (!path || !streq(sd_bus_message_get_path(message), path))
                 return 0;
-        /* Ours is answered when the service is done with it; a reply to Stop() comes after this signal. */
-        return recording->state == RECORDING_RUNNING ? recording_ended(recording) : 0;
+        return recording_stop(recording); /* does nothing when it was us */
 }
 
 /* While it starts, the call's own error says more. */
@@ -297,6 +314,30 @@ static int recording_start_command(Recording *recording) {
         return r < 0 ? recording_fail_errno(recording, r) : 0;
 }
 
+/* It records: what was asked for along with it begins. */
+static int recording_is_running(Recording *recording) {
+        const RecordingOptions *options = recording->options;
+
+        recording->result->is_started = true;
+        recording->state = RECORDING_RUNNING;
+        if (options->is_detached)
+                return recording_done(recording, STATUS_OK);
+        if (options->snapshots)
+                snapshot_writer_set_session(&recording->snapshots, recording->result->session_path);
+        sd_event_now(recording->event, CLOCK_MONOTONIC, &recording->started_usec);
+        if (recording->progress.is_on)
+                sd_event_add_time_relative(recording->event,
+                                           &recording->progress_source,
+                                           CLOCK_MONOTONIC,
+                                           0,
+                                           0,
+                                           on_progress_due,
+                                           recording);
+        if (options->on_running)
+                options->on_running(options, recording->result);
+        return recording_start_command(recording);
+}
+
 static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
         const char *path;
@@ -308,20 +349,35 @@ static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *ret_e
         if (r < 0)
                 return recording_fail_errno(recording, r);
         recording->result->session_path = g_strdup(path);
-        recording->result->is_started = true;
-        recording->state = RECORDING_RUNNING;
-        if (recording->options->is_detached)
-                return recording_done(recording, STATUS_OK);
-        sd_event_now(recording->event, CLOCK_MONOTONIC, &recording->started_usec);
-        if (recording->progress.is_on)
-                sd_event_add_time_relative(recording->event,
-                                           &recording->progress_source,
-                                           CLOCK_MONOTONIC,
-                                           0,
-                                           0,
-                                           on_progress_due,
-                                           recording);
-        return recording_start_command(recording);
+        return recording_is_running(recording);
+}
+
+/* It may have stopped before it was taken over: then no signal comes. */
+static int on_attached_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+        SessionInfo *info = &recording->result->info;
+        int r;
+
+        if (sd_bus_message_is_method_error(reply, NULL))
+                return recording_fail(recording, sd_bus_message_get_error(reply));
+        r = session_info_read(info, reply);
+        if (r < 0)
+                return recording_fail_errno(recording, r);
+        r = recording_is_running(recording);
+        if (r < 0 || !info->state || !streq(info->state, "stopped"))
+                return r;
+        return recording_stop(recording);
+}
+
+static int on_attached(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+        int r;
+
+        if (sd_bus_message_is_method_error(reply, NULL))
+                return recording_fail(recording, sd_bus_message_get_error(reply));
+        recording->result->session_path = g_strdup(recording->options->attach_path);
+        r = recording_get_info(recording, &recording->call, on_attached_info);
+        return r < 0 ? recording_fail_errno(recording, r) : 0;
 }
 
 /* All that the loop takes from signalfd has to be blocked, and SIGCHLD for the command. */
@@ -346,6 +402,14 @@ static int recording_watch_bus(Recording *recording) {
         const BusClient *client = recording->options->client;
         int r;
 
+        if (recording->options->snapshots) {
+                SnapshotWriterOptions snapshots = *recording->options->snapshots;
+
+                snapshots.progress = &recording->progress;
+                r = snapshot_writer_start(&recording->snapshots, &snapshots);
+                if (r < 0)
+                        return r;
+        }
         r = sd_bus_match_signal(client->bus,
                                 &recording->stopped_match,
                                 client->destination,
@@ -357,6 +421,27 @@ static int recording_watch_bus(Recording *recording) {
         if (r < 0)
                 return r;
         return bus_watch_start(&recording->watch, client, on_service_gone, recording);
+}
+
+static int recording_begin(Recording *recording) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *attach = NULL;
+        const RecordingOptions *options = recording->options;
+        int r = 0;
+
+        if (options->attach_path)
+                r = bus_client_new_call(options->client,
+                                        &attach,
+                                        options->attach_path,
+                                        TRACING_SESSION_INTERFACE,
+                                        "Attach");
+        if (r < 0)
+                return r;
+        return sd_bus_call_async(options->client->bus,
+                                 &recording->call,
+                                 attach ? attach : options->start,
+                                 attach ? on_attached : on_started,
+                                 recording,
+                                 BUS_START_TIMEOUT_USEC);
 }
 
 static int recording_prepare(Recording *recording) {
@@ -371,14 +456,9 @@ static int recording_prepare(Recording *recording) {
                         options->client->bus, recording->event, SD_EVENT_PRIORITY_NORMAL);
         if (r >= 0)
                 r = recording_watch_bus(recording);
-        if (r >= 0)
-                r = sd_bus_call_async(options->client->bus,
-                                      &recording->call,
-                                      options->start,
-                                      on_started,
-                                      recording,
-                                      BUS_START_TIMEOUT_USEC);
-        return r;
+        if (r < 0)
+                return r;
+        return recording_begin(recording);
 }
 
 ExitStatus recording_run(RecordingResult *result, const RecordingOptions *options) {
@@ -386,7 +466,9 @@ ExitStatus recording_run(RecordingResult *result, const RecordingOptions *option
         int r;
 
         session_info_init(&result->info);
-        progress_init(&recording.progress, options->is_quiet);
+        progress_init(&recording.progress,
+                      options->snapshots ? _("Waiting for triggers:") : _("Recording:"),
+                      options->is_quiet);
         r = recording_prepare(&recording);
         if (r >= 0)
                 r = sd_event_loop(recording.event);

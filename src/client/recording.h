@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Recording: one session, from its start to the last byte
+ * Recording: one session, from its start (or from where it is taken over) to the last byte
  *
  * Runs the event loop until the session has ended: by itself (duration, a failed output), because the command
  * ended, or on Ctrl-C, which keeps the data. A second Ctrl-C gives up and discards it.
@@ -12,25 +12,38 @@
 
 #include "client/bus-client.h"
 #include "client/session-info.h"
+#include "client/snapshot-writer.h"
 
-typedef struct RecordingOptions {
+typedef struct RecordingOptions RecordingOptions;
+typedef struct RecordingResult RecordingResult;
+
+struct RecordingOptions {
         const BusClient *client;
-        sd_bus_message *start;      /* the StartSession() call */
+        sd_bus_message *start;      /* the StartSession() call; or: */
+        const char *attach_path;    /* a session that runs, to take over */
         const char *const *command; /* or NULL */
         const char *socket;         /* the command's $DESKTRACE_SOCKET, or NULL */
         unsigned command_wait_ms;   /* how long its start may wait to be recorded; 0: not at all */
         int ring_fd; /* read the buffers into it at the end; -1: the service streams by itself */
         bool is_quiet;
         bool is_detached; /* end when it runs, and leave it running */
-} RecordingOptions;
+        const SnapshotWriterOptions
+                *snapshots; /* triggers make files, and nothing else does; or NULL */
+        /* It records, and is followed; or NULL. */
+        void (*on_running)(const RecordingOptions *options, const RecordingResult *result);
+        void *userdata;
+};
 
-typedef struct RecordingResult {
+struct RecordingResult {
         char *session_path;
-        SessionInfo info;   /* at the end */
-        int command_status; /* -1: no command, or not by itself */
+        SessionInfo info;  /* at the end */
+        GPtrArray *silent; /* who did not answer at the end, see silent-sources.h; or NULL */
+        unsigned n_snapshots;
+        ExitStatus snapshot_status; /* the first trouble with one */
+        int command_status;         /* -1: no command, or not by itself */
         bool is_started;
         bool is_discarded; /* the user gave up */
-} RecordingResult;
+};
 
 #define RECORDING_RESULT_INIT \
         { .command_status = -1 }

@@ -53,6 +53,7 @@ static int read_sources(sd_bus_message *message, void *member) {
 
 static const PropertyRow rows[] = {
         { "Id", "t", MEMBER(id), property_read_uint64 },
+        { "ClonedFrom", "t", MEMBER(cloned_from), property_read_uint64 },
         { "Name", "s", MEMBER(name), property_read_string },
         { "Scope", "s", MEMBER(scope), property_read_string },
         { "State", "s", MEMBER(state), property_read_string },
@@ -60,12 +61,20 @@ static const PropertyRow rows[] = {
         { "OwnerUID", "u", MEMBER(owner_uid), property_read_uint32 },
         { "DurationMSec", "u", MEMBER(duration_ms), property_read_uint32 },
         { "Detached", "b", MEMBER(is_detached), property_read_bool },
+        { "StartTime", "t", MEMBER(start_ns), property_read_uint64 },
+        { "EndTime", "t", MEMBER(end_ns), property_read_uint64 },
         { "BytesWritten", "t", MEMBER(n_bytes_written), property_read_uint64 },
         { "BytesOutput", "t", MEMBER(n_bytes_output), property_read_uint64 },
         { "ChunksLost", "t", MEMBER(n_chunks_lost), property_read_uint64 },
         { "PacketsLost", "t", MEMBER(n_packets_lost), property_read_uint64 },
         { "Sources", "a(ssuus)", MEMBER(sources), read_sources },
 };
+
+const char *session_path_number(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash ? slash + 1 : path;
+}
 
 int session_info_read(SessionInfo *info, sd_bus_message *reply) {
         return properties_read(reply, rows, ARRAY_SIZE(rows), info);

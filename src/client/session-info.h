@@ -19,15 +19,21 @@ typedef struct SessionSource {
 
 typedef struct SessionInfo {
         uint64_t id;
+        uint64_t cloned_from; /* the number of the session that this is a snapshot of; 0: none */
         char *name, *scope, *state, *stop_reason;
         uint32_t owner_uid, duration_ms;
         bool is_detached;
+        uint64_t start_ns; /* by the boot clock, as is end_ns; 0: not yet */
+        uint64_t end_ns;   /* when it stops by itself, or its data is freed; 0: nobody knows */
         uint64_t n_bytes_written, n_bytes_output, n_chunks_lost, n_packets_lost;
         GArray *sources; /* of SessionSource */
 } SessionInfo;
 
 void session_info_init(SessionInfo *info);
 void session_info_deinit(SessionInfo *info);
+
+/* "session/3" → "3": what people call it. */
+const char *session_path_number(const char *path);
 
 /* From a reply to Properties.GetAll(); unknown properties are skipped. 0 or an errno. */
 int session_info_read(SessionInfo *info, sd_bus_message *reply);

@@ -4,6 +4,7 @@
 
 #include "client/bus-client.h"
 #include "client/say.h"
+#include "client/silent-sources.h"
 #include "client/verbs.h"
 #include "shared/names.h"
 #include "shared/text.h"
@@ -30,6 +31,23 @@ static ExitStatus parse_timeout(uint32_t *ret_ms) {
         return STATUS_OK;
 }
 
+static ExitStatus flush(const BusClient *client, const char *path, uint32_t timeout_ms) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        g_autoptr(GPtrArray) silent = NULL;
+        ExitStatus status;
+        int r;
+
+        status = bus_client_call(
+                client, &reply, path, TRACING_SESSION_INTERFACE, "Flush", "u", timeout_ms);
+        if (status)
+                return status;
+        r = silent_sources_read(&silent, reply);
+        if (r < 0)
+                return bus_client_say_errno(r);
+        silent_sources_print(silent);
+        return silent->len ? STATUS_TIMED_OUT : STATUS_OK;
+}
+
 static ExitStatus flush_session(const Invocation *invocation, const char *name) {
         _cleanup_(bus_client_deinit) BusClient client = { 0 };
         g_autofree char *path = NULL;
@@ -41,10 +59,7 @@ static ExitStatus flush_session(const Invocation *invocation, const char *name) 
                 status = bus_client_open(&client, invocation);
         if (!status)
                 status = bus_client_find_session(&client, &path, name);
-        if (!status)
-                status = bus_client_call(
-                        &client, NULL, path, TRACING_SESSION_INTERFACE, "Flush", "u", timeout_ms);
-        return status;
+        return status ? status : flush(&client, path, timeout_ms);
 }
 
 ExitStatus verb_flush(Invocation *invocation) {

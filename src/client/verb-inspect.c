@@ -56,7 +56,9 @@ print_summary(const TraceSummary *summary, const char *name, const Invocation *i
                 return;
         }
         json_writer_init(&writer, invocation->json);
+        json_begin_object(&writer, NULL);
         inspect_write_json(&writer, summary, name);
+        json_end_object(&writer);
         json_writer_print(&writer);
 }
 

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <errno.h>
 #include <glib/gi18n.h>
-#include <inttypes.h>
 
-#include "client/bus-client.h"
 #include "client/output-file.h"
-#include "client/say.h"
+#include "client/session-calls.h"
 #include "client/verbs.h"
-#include "shared/names.h"
 #include "shared/text.h"
-
-#define READ_TIMEOUT_USEC (UINT64_C(3600) * 1000000) /* a slow disk or reader; Ctrl-C ends it */
 
 static char *arg_output;
 static gboolean arg_force;
@@ -25,24 +19,6 @@ static const GOptionEntry entries[] = {
 };
 /* clang-format on */
 
-static ExitStatus
-read_into(const BusClient *client, const char *path, int fd, uint64_t *ret_n_bytes) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL, *reply = NULL;
-        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        int r;
-
-        r = bus_client_new_call(client, &message, path, TRACING_SESSION_INTERFACE, "ReadInto");
-        if (r >= 0)
-                r = sd_bus_message_append(message, "h", fd);
-        if (r >= 0)
-                r = sd_bus_call(client->bus, message, READ_TIMEOUT_USEC, &error, &reply);
-        if (r >= 0)
-                r = sd_bus_message_read(reply, "t", ret_n_bytes);
-        if (r >= 0)
-                return STATUS_OK;
-        return sd_bus_error_is_set(&error) ? bus_client_say_error(&error) : bus_client_say_errno(r);
-}
-
 static ExitStatus open_output(OutputFile *output) {
         int r = output_file_open(output, arg_output, arg_force);
 
@@ -51,21 +27,19 @@ static ExitStatus open_output(OutputFile *output) {
         return output_file_say_error(output, r);
 }
 
-static ExitStatus read_session(const Invocation *invocation, const char *name) {
+static ExitStatus
+read_session(const SessionCalls *calls, const Invocation *invocation, const char *name) {
         _cleanup_(output_file_deinit) OutputFile output = OUTPUT_FILE_INIT;
-        _cleanup_(bus_client_deinit) BusClient client = { 0 };
         g_autofree char *path = NULL;
         char size[TEXT_SIZE_BYTES];
         uint64_t n_bytes = 0;
         ExitStatus status;
 
-        status = bus_client_open(&client, invocation);
-        if (!status)
-                status = bus_client_find_session(&client, &path, name);
+        status = bus_client_find_session(calls->client, &path, name);
         if (!status)
                 status = open_output(&output);
         if (!status)
-                status = read_into(&client, path, output.fd, &n_bytes);
+                status = session_call_read_into(calls, path, output.fd, &n_bytes);
         if (!status)
                 status = output_file_keep(&output);
         if (!status && !invocation->is_quiet)
@@ -73,10 +47,22 @@ static ExitStatus read_session(const Invocation *invocation, const char *name) {
         return status;
 }
 
+static ExitStatus open_and_read(const Invocation *invocation) {
+        _cleanup_(bus_client_deinit) BusClient client = { 0 };
+        _cleanup_(waiting_deinit) Waiting waiting = { 0 };
+        const SessionCalls calls = { .waiting = &waiting, .client = &client };
+        ExitStatus status;
+
+        status = bus_client_open(&client, invocation);
+        if (!status)
+                status = waiting_init(&waiting);
+        return status ? status : read_session(&calls, invocation, invocation->arguments[0]);
+}
+
 ExitStatus verb_read(Invocation *invocation) {
         ExitStatus status = invocation_parse(invocation, entries);
 
         if (!status)
                 status = invocation_expect(invocation, 1, 1);
-        return status ? status : read_session(invocation, invocation->arguments[0]);
+        return status ? status : open_and_read(invocation);
 }

@@ -8,13 +8,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/inspect.h"
+#include "client/flight-recorder.h"
 #include "client/output-file.h"
 #include "client/polkit-agent.h"
 #include "client/record-request.h"
 #include "client/recording.h"
 #include "client/say.h"
+#include "client/silent-sources.h"
 #include "client/standalone.h"
+#include "client/time-option.h"
+#include "client/trace-report.h"
+#include "client/trigger.h"
 #include "client/verbs.h"
 #include "shared/text.h"
 
@@ -22,7 +26,8 @@
 #define COMMAND_WAIT_MS 1000
 
 static char *arg_config, *arg_preset, *arg_time, *arg_buffer, *arg_output, *arg_name;
-static gboolean arg_ring, arg_force, arg_detach;
+static char *arg_before, *arg_after, **arg_triggers;
+static gboolean arg_ring, arg_force, arg_detach, arg_flight_recorder;
 
 /* clang-format off */
 static const GOptionEntry entries[] = {
@@ -38,7 +43,15 @@ static const GOptionEntry entries[] = {
           N_("Keep only the newest data, in memory, and write it at the end"), NULL },
         { "name", 'n', 0, G_OPTION_ARG_STRING, &arg_name, N_("A unique name for the session"), N_("NAME") },
         { "detach", 0, 0, G_OPTION_ARG_NONE, &arg_detach,
-          N_("Leave the session running; \"desktrace read\" gets its data"), NULL },
+          N_("Leave the session running; \"desktrace stop -o\" gets its data"), NULL },
+        { "flight-recorder", 0, 0, G_OPTION_ARG_NONE, &arg_flight_recorder,
+          N_("Leave a ring running; \"desktrace snapshot\" takes from it"), NULL },
+        { "before", 0, 0, G_OPTION_ARG_STRING, &arg_before,
+          N_("How far back a flight recorder is to reach (default 10s)"), N_("TIME") },
+        { "trigger", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_triggers,
+          N_("Stay, and write a snapshot each time this is triggered; may be repeated"), N_("NAME") },
+        { "after", 0, 0, G_OPTION_ARG_STRING, &arg_after,
+          N_("Go on for so long after a trigger"), N_("TIME") },
         { 0 },
 };
 /* clang-format on */
@@ -47,6 +60,8 @@ static const GOptionEntry entries[] = {
 typedef struct Run {
         Invocation *invocation;
         RecordRequest request;
+        FlightRecorder flight_recorder;
+        char *snapshot_output; /* what the files of triggers are named after */
         OutputFile output;
         BusClient client;
         Standalone standalone;
@@ -61,6 +76,7 @@ static void run_deinit(Run *run) {
         standalone_deinit(&run->standalone);
         output_file_deinit(&run->output);
         record_request_deinit(&run->request);
+        g_free(run->snapshot_output);
 }
 
 static bool is_standalone(const Run *run) {
@@ -90,24 +106,72 @@ static ExitStatus load_config(Run *run) {
         return run->invocation->arguments[0] ? STATUS_OK : load_default_preset(run);
 }
 
-static ExitStatus check_combination(const Run *run) {
-        const char *trouble = NULL;
+/* Options that say nothing together. The first trouble is told. */
+static const char *find_trouble(const Run *run) {
+        const char *const *command = (const char *const *)run->invocation->command;
+        const struct {
+                bool is_so;
+                const char *text;
+        } troubles[] = {
+                { (arg_before || arg_triggers || arg_after) && !arg_flight_recorder,
+                  N_("--before, --trigger and --after are for --flight-recorder") },
+                { arg_after && !arg_triggers,
+                  N_("--after is for --trigger; without one, \"desktrace snapshot --after\" "
+                     "waits") },
+                { arg_detach && arg_triggers,
+                  N_("--trigger stays to write files, so it excludes --detach") },
+                { arg_triggers && arg_force,
+                  N_("-f has no use with --trigger: its files get numbers that are free") },
+                { arg_triggers && arg_output && streq(arg_output, "-"),
+                  N_("--trigger writes several files, which stdout cannot be") },
+                { arg_flight_recorder && !arg_triggers && is_standalone(run),
+                  N_("--flight-recorder leaves nothing behind with --standalone: add --trigger") },
+                { arg_flight_recorder && !arg_triggers && command,
+                  N_("--flight-recorder with a command needs --trigger; \"--ring\" writes at the "
+                     "end") },
+                { arg_flight_recorder && !arg_triggers && (arg_output || arg_force),
+                  N_("--flight-recorder keeps the data in memory: use \"desktrace snapshot -o\"") },
+                { arg_detach && is_standalone(run),
+                  N_("--detach leaves nothing behind with --standalone") },
+                { arg_detach && command, N_("--detach and a command exclude each other") },
+                { arg_detach && arg_output,
+                  N_("--detach keeps the data in memory: use \"desktrace stop -o\" instead of "
+                     "-o") },
+                { command && !command[0], N_("no command behind --") },
+                { arg_name && (!*arg_name || !g_utf8_validate(arg_name, -1, NULL)),
+                  N_("a session's name is not empty, and UTF-8 text") },
+        };
 
-        if (arg_detach && is_standalone(run))
-                trouble = _("--detach leaves nothing behind with --standalone");
-        else if (arg_detach && run->invocation->command)
-                trouble = _("--detach and a command exclude each other");
-        else if (arg_detach && arg_output)
-                trouble = _(
-                        "--detach keeps the data in memory: use \"desktrace read\" instead of -o");
-        else if (run->invocation->command && !run->invocation->command[0])
-                trouble = _("no command behind --");
-        else if (arg_name && (!*arg_name || !g_utf8_validate(arg_name, -1, NULL)))
-                trouble = _("a session's name is not empty, and UTF-8 text");
+        for (size_t i = 0; i < ARRAY_SIZE(troubles); i++)
+                if (troubles[i].is_so)
+                        return _(troubles[i].text);
+        return NULL;
+}
+
+static ExitStatus check_combination(const Run *run) {
+        const char *trouble = find_trouble(run);
+
         if (!trouble)
                 return STATUS_OK;
         say_error("%s", trouble);
         return STATUS_USAGE;
+}
+
+static ExitStatus build_flight_recorder(Run *run) {
+        FlightRecorder *recorder = &run->flight_recorder;
+        ExitStatus status = STATUS_OK;
+
+        recorder->triggers = arg_triggers;
+        if (arg_triggers)
+                status = triggers_check(arg_triggers);
+        if (!status && arg_before)
+                status = time_option_parse(
+                        &recorder->before_ms, arg_before, 1, FLIGHT_BEFORE_MS_MAX);
+        if (!status && arg_after)
+                status = time_option_parse(&recorder->after_ms, arg_after, 0, FLIGHT_BEFORE_MS_MAX);
+        if (!status)
+                flight_recorder_apply(recorder, &run->request, arg_config != NULL);
+        return status;
 }
 
 static ExitStatus build_request(Run *run) {
@@ -124,6 +188,8 @@ static ExitStatus build_request(Run *run) {
         run->request.name = arg_name;
         run->request.is_detached = arg_detach;
         run->request.is_ring = arg_ring || arg_detach;
+        if (!status && arg_flight_recorder)
+                status = build_flight_recorder(run);
         return status;
 }
 
@@ -160,16 +226,34 @@ static ExitStatus open_service(Run *run) {
 static ExitStatus open_output(Run *run) {
         int r;
 
-        if (arg_detach)
+        if (run->request.is_detached)
                 return STATUS_OK;
+        if (run->request.triggers) {
+                run->snapshot_output =
+                        arg_output ? g_strdup(arg_output) : output_file_default_path();
+                return STATUS_OK;
+        }
         r = output_file_open(&run->output, arg_output, arg_force);
         if (r == 0)
                 return STATUS_OK;
         return output_file_say_error(&run->output, r);
 }
 
+static void say_waiting(const RecordingOptions *options, const RecordingResult *result) {
+        const Run *run = options->userdata;
+
+        flight_recorder_say_waiting(
+                &run->flight_recorder, run->invocation, options->socket, run->snapshot_output);
+}
+
 static ExitStatus record(Run *run) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *start = NULL;
+        const SnapshotWriterOptions snapshots = {
+                .invocation = run->invocation,
+                .client = &run->client,
+                .output = run->snapshot_output,
+                .before_ns = (uint64_t)run->flight_recorder.before_ms * 1000000,
+        };
         RecordingOptions options = {
                 .client = &run->client,
                 .command = (const char *const *)run->invocation->command,
@@ -178,7 +262,10 @@ static ExitStatus record(Run *run) {
                         record_request_wants_track_events(&run->request) ? COMMAND_WAIT_MS : 0,
                 .ring_fd = run->request.is_ring ? run->output.fd : -1,
                 .is_quiet = run->invocation->is_quiet,
-                .is_detached = arg_detach,
+                .is_detached = run->request.is_detached,
+                .snapshots = run->request.triggers ? &snapshots : NULL,
+                .on_running = run->request.triggers ? say_waiting : NULL,
+                .userdata = run,
         };
         int r;
 
@@ -194,156 +281,34 @@ static ExitStatus record(Run *run) {
  * The report
  */
 
-static void report_missing(const RecordingResult *result) {
-        for (guint i = 0; i < result->info.sources->len; i++) {
-                const SessionSource *source =
-                        &g_array_index(result->info.sources, SessionSource, i);
-
-                if (streq(source->state, "missing"))
-                        fprintf(stderr, _("No program offered %s.\n"), source->source);
-        }
-}
-
-static void report_summary(const Run *run, const TraceSummary *summary) {
-        char duration[TEXT_SIZE_BYTES], size[TEXT_SIZE_BYTES];
-
-        fprintf(stderr,
-                _("Recorded %s: %" PRIu64 " kernel events, %" PRIu64
-                  " events of programs, %s in %s\n"),
-                text_format_duration(duration, trace_summary_duration_ns(summary)),
-                trace_summary_n_kernel_events(summary),
-                summary->n_track_events,
-                text_format_size(size, summary->n_bytes),
-                run->output.path);
-        report_missing(&run->result);
-        inspect_print_losses(summary, stderr);
-        fprintf(stderr,
-                _("Look at it: desktrace inspect %s, or open it in https://ui.perfetto.dev (it "
-                  "stays on this machine)\n"),
-                run->output.path);
-}
-
-static void print_json(const Run *run, const TraceSummary *summary) {
-        _cleanup_(json_writer_deinit) JsonWriter writer = { 0 };
-        g_autofree char *name = g_filename_display_name(run->output.path);
-
-        json_writer_init(&writer, run->invocation->json);
-        inspect_write_json(&writer, summary, name);
-        json_writer_print(&writer);
-}
-
-/* What the file itself says. */
-static ExitStatus report_file(const Run *run) {
-        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
-        int r;
-
-        r = lseek(run->output.fd, 0, SEEK_SET) < 0 ? -errno
-                                                   : trace_summary_read(&summary, run->output.fd);
-        if (r < 0) {
-                say_error(_("cannot read %s: %s"), run->output.path, g_strerror(-r));
-                return STATUS_FAILED;
-        }
-        if (run->invocation->json != JSON_OFF)
-                print_json(run, summary);
-        if (!run->invocation->is_quiet)
-                report_summary(run, summary);
-        return summary->verdict == TRACE_VERDICT_LOST ? STATUS_DATA_LOST : STATUS_OK;
-}
-
-/* A pipe cannot be read again: what the service counted has to do. */
-static ExitStatus report_stream(const Run *run) {
-        const SessionInfo *info = &run->result.info;
-        uint64_t n_lost = info->n_packets_lost + info->n_chunks_lost;
-        char size[TEXT_SIZE_BYTES];
-
-        if (!run->invocation->is_quiet) {
-                fprintf(stderr, _("Recorded %s\n"), text_format_size(size, info->n_bytes_output));
-                report_missing(&run->result);
-                if (n_lost)
-                        fprintf(stderr,
-                                _("Data was lost: %" PRIu64 " chunks or packets\n"),
-                                n_lost);
-        }
-        return n_lost ? STATUS_DATA_LOST : STATUS_OK;
-}
-
-static ExitStatus report_stop_reason(const RecordingResult *result) {
-        static const char failed[] = "output-failed: ";
-        const char *reason = result->info.stop_reason;
-
-        if (!reason || !g_str_has_prefix(reason, failed))
-                return STATUS_OK;
-        say_error(_("the output could not be written: %s. What was written is kept."),
-                  reason + strlen(failed));
-        return STATUS_FAILED;
-}
-
-/* What was asked for and refused by a producer: the recording is not what was wanted. */
-static ExitStatus report_failed_sources(const RecordingResult *result) {
-        static const char failed[] = "failed: ";
-        ExitStatus status = STATUS_OK;
-
-        for (guint i = 0; i < result->info.sources->len; i++) {
-                const SessionSource *source =
-                        &g_array_index(result->info.sources, SessionSource, i);
-                g_autofree char *why = NULL;
-
-                if (!g_str_has_prefix(source->state, failed))
-                        continue;
-                why = say_clean(source->state + strlen(failed),
-                                strlen(source->state + strlen(failed)));
-                say_error(_("%s did not record: %s"), source->source, why);
-                status = STATUS_FAILED;
-        }
-        return status;
-}
-
-/* Programs come and go; but the kernel's producer has no reason to, so there is less than was wanted. */
-static ExitStatus report_cut_short(const RecordingResult *result) {
-        ExitStatus status = STATUS_OK;
-
-        for (guint i = 0; i < result->info.sources->len; i++) {
-                const SessionSource *source =
-                        &g_array_index(result->info.sources, SessionSource, i);
-
-                if (!streq(source->state, "gone") ||
-                    !g_str_has_prefix(source->source, PROBE_PREFIX))
-                        continue;
-                say_error(_("%s is cut short: %s ended during the recording"),
-                          source->source,
-                          source->producer);
-                status = STATUS_DATA_LOST;
-        }
-        return status;
-}
-
-static ExitStatus report(const Run *run) {
-        ExitStatus failure = report_stop_reason(&run->result),
-                   refusal = report_failed_sources(&run->result),
-                   cut = report_cut_short(&run->result), status;
-        struct stat st;
-
-        if (fstat(run->output.fd, &st) < 0 || !S_ISREG(st.st_mode))
-                status = report_stream(run);
-        else
-                status = report_file(run);
-        if (failure || refusal)
-                return failure ? failure : refusal;
-        return status ? status : cut;
-}
-
 static ExitStatus report_detached(const Run *run) {
-        const char *number = strrchr(run->result.session_path, '/') + 1;
+        const char *number = session_path_number(run->result.session_path);
 
+        if (arg_flight_recorder) {
+                flight_recorder_say_left(&run->flight_recorder,
+                                         &run->request,
+                                         run->invocation,
+                                         run->result.session_path);
+                return STATUS_OK;
+        }
         if (!run->invocation->is_quiet)
                 fprintf(stderr,
-                        _("Session %s runs. \"desktrace stop %s\" and \"desktrace read %s\" get "
-                          "its data.\n"),
-                        number,
+                        _("Session %s runs. \"desktrace stop -o FILE %s\" ends it and gets its "
+                          "data.\n"),
                         number,
                         number);
         puts(number);
         return STATUS_OK;
+}
+
+/* Each snapshot was reported when it was written. */
+static ExitStatus report_snapshots(const Run *run) {
+        unsigned n = run->result.n_snapshots;
+
+        if (!run->invocation->is_quiet && n == 0)
+                fputs(_("No trigger came; nothing is written.\n"), stderr);
+        silent_sources_print(run->result.silent);
+        return run->result.snapshot_status;
 }
 
 /* A ring is in the service's memory until it is read. */
@@ -354,6 +319,18 @@ static bool ring_is_lost(const Run *run, ExitStatus status) {
                S_ISREG(st.st_mode) && st.st_size == 0;
 }
 
+static ExitStatus report_recording(Run *run) {
+        ExitStatus status = output_file_keep(&run->output);
+        const TraceReport report = {
+                .invocation = run->invocation,
+                .output = &run->output,
+                .info = &run->result.info,
+                .silent = run->result.silent,
+        };
+
+        return status ? status : trace_report(&report);
+}
+
 static ExitStatus finish(Run *run, ExitStatus status) {
         ExitStatus report_status;
 
@@ -362,15 +339,13 @@ static ExitStatus finish(Run *run, ExitStatus status) {
                         status = STATUS_FAILED;
                 return status;
         }
-        if (arg_detach)
+        if (run->request.is_detached)
                 return report_detached(run);
         if (ring_is_lost(run, status)) {
                 say_hint(_("What was recorded was in its memory only; no file is written."));
                 return status;
         }
-        report_status = output_file_keep(&run->output);
-        if (!report_status)
-                report_status = report(run);
+        report_status = run->request.triggers ? report_snapshots(run) : report_recording(run);
         if (!status)
                 status = report_status;
         if (!status && run->result.command_status >= 0)
@@ -378,11 +353,11 @@ static ExitStatus finish(Run *run, ExitStatus status) {
         return status;
 }
 
-/* Polkit asks for a password only where the kernel is recorded. */
+/* Polkit asks for a password only where the kernel is recorded, or nobody says when a session ends. */
 static void start_agent(Run *run) {
         g_auto(GStrv) probe_sources = record_request_probe_sources(&run->request);
 
-        if (probe_sources[0])
+        if (probe_sources[0] || run->request.is_detached)
                 run->agent = polkit_agent_start(run->invocation);
 }
 

@@ -16,7 +16,12 @@ static const Verb verbs[] = {
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },
         { "list", N_("sources|producers|sessions|presets"), N_("List what there is"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_list },
-        { "stop", N_("SESSION"), N_("Stop a session; its data can still be read"), VERB_USES_BUS, verb_stop },
+        { "snapshot", N_("[SESSION]"), N_("Write what a running session has just recorded, and let it go on"),
+          VERB_USES_BUS | VERB_SHOWS_DATA, verb_snapshot },
+        { "trigger", N_("NAME…"), N_("Set off what sessions wait for"), VERB_USES_BUS | VERB_SHOWS_DATA, verb_trigger },
+        { "attach", N_("SESSION"), N_("Take over a session that was left running"),
+          VERB_USES_BUS | VERB_SHOWS_DATA, verb_attach },
+        { "stop", N_("SESSION"), N_("Stop a session; -o gets its data"), VERB_USES_BUS | VERB_SHOWS_DATA, verb_stop },
         { "read", N_("SESSION"), N_("Write what a session has in memory into a file"), VERB_USES_BUS, verb_read },
         { "flush", N_("SESSION"), N_("Ask programs for what they still hold"), VERB_USES_BUS, verb_flush },
         { "help", N_("[VERB]"), N_("Show this overview, or a verb's options"), 0, verb_help },
@@ -44,7 +49,7 @@ static void print_verbs(FILE *stream) {
                 glong n_padding = ARGUMENTS_WIDTH - g_utf8_strlen(arguments, -1);
 
                 fprintf(stream,
-                        "  %-7s  %s%*s  %s\n",
+                        "  %-8s  %s%*s  %s\n",
                         verbs[i].name,
                         arguments,
                         (int)MAX(n_padding, 0),

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <glib/gi18n.h>
+#include <inttypes.h>
+#include <time.h>
+
+#include "client/flight-recorder.h"
+#include "client/say.h"
+#include "client/session-choice.h"
+#include "client/snapshot-writer.h"
+#include "shared/names.h"
+#include "shared/text.h"
+
+#define CLEAR_PERIOD_MS_MIN 500
+#define CLEAR_PERIOD_MS_MAX 5000
+
+/* A snapshot begins where writers began anew: four times within the time that counts, little is given away. */
+static uint32_t clear_period_ms(uint32_t before_ms) {
+        return CLAMP(before_ms / 4, CLEAR_PERIOD_MS_MIN, CLEAR_PERIOD_MS_MAX);
+}
+
+static uint32_t buffer_kb(uint32_t before_ms) {
+        uint64_t n_kb = (uint64_t)before_ms * (FLIGHT_BYTES_PER_SECOND >> 10) / 1000;
+
+        return (uint32_t)MIN(n_kb, FLIGHT_BUFFER_KB_MAX);
+}
+
+static void apply_ring(const FlightRecorder *recorder, RecordRequest *request, bool keeps_config) {
+        uint32_t before_ms = recorder->before_ms ? recorder->before_ms : FLIGHT_BEFORE_MS_DEFAULT;
+
+        request->is_ring = true;
+        if (!keeps_config)
+                request->clear_period_ms = clear_period_ms(before_ms);
+        if (!request->buffer_kb && recorder->before_ms &&
+            buffer_kb(before_ms) > record_request_buffer_kb(request))
+                request->buffer_kb = buffer_kb(before_ms);
+}
+
+static void apply_triggers(const FlightRecorder *recorder, RecordRequest *request) {
+        request->triggers = recorder->triggers;
+        request->trigger_delay_ms = recorder->after_ms;
+        request->trigger_timeout_ms =
+                request->duration_ms ? (uint32_t)request->duration_ms : FLIGHT_DURATION_MS_MAX;
+        request->duration_ms = 0; /* triggers have their own */
+}
+
+void flight_recorder_apply(const FlightRecorder *recorder,
+                           RecordRequest *request,
+                           bool keeps_config) {
+        bool has_end =
+                request->duration_ms || (request->config && request->config->pb->duration_ms);
+
+        apply_ring(recorder, request, keeps_config);
+        if (recorder->triggers) {
+                apply_triggers(recorder, request);
+                return;
+        }
+        request->is_detached = true;
+        if (!request->name)
+                request->name = FLIGHT_RECORDER_NAME;
+        if (!has_end)
+                request->duration_ms = FLIGHT_DURATION_MS_DEFAULT;
+}
+
+/*
+ * What is said
+ */
+
+static uint32_t duration_ms(const RecordRequest *request) {
+        if (request->duration_ms)
+                return (uint32_t)request->duration_ms;
+        return request->config ? request->config->pb->duration_ms : 0;
+}
+
+static const char *bus_option(const Invocation *invocation) {
+        return invocation->bus == BUS_CHOICE_USER ? " --user" : "";
+}
+
+/* "Sun 22 Nov 04:55" */
+static void format_end(char *text, size_t n_text, uint32_t after_ms) {
+        time_t end = time(NULL) + after_ms / 1000;
+        struct tm local;
+
+        if (!localtime_r(&end, &local) || strftime(text, n_text, "%a %e %b %H:%M:%S", &local) == 0)
+                *text = 0;
+}
+
+static void write_json(const RecordRequest *request, JsonMode mode, const char *number) {
+        _cleanup_(json_writer_deinit) JsonWriter writer = { 0 };
+
+        json_writer_init(&writer, mode);
+        json_begin_object(&writer, NULL);
+        json_uint(&writer, "id", g_ascii_strtoull(number, NULL, 10));
+        json_string(&writer, "name", request->name);
+        json_uint(&writer, "duration_ms", duration_ms(request));
+        json_uint(&writer, "buffer_bytes", (uint64_t)record_request_buffer_kb(request) << 10);
+        json_end_object(&writer);
+        json_writer_print(&writer);
+}
+
+static void format_before(char *text, size_t n_text, uint32_t before_ms) {
+        if (before_ms % 1000)
+                snprintf(text, n_text, " --before %" PRIu32 "ms", before_ms);
+        else
+                snprintf(text, n_text, " --before %" PRIu32 "s", before_ms / 1000);
+}
+
+static void say_commands(const FlightRecorder *recorder,
+                         const RecordRequest *request,
+                         const Invocation *invocation) {
+        g_autofree char *quoted = g_shell_quote(request->name);
+        bool is_default = streq(request->name, FLIGHT_RECORDER_NAME);
+        const char *bus = bus_option(invocation);
+        char before[32] = "";
+
+        if (recorder->before_ms)
+                format_before(before, sizeof(before), recorder->before_ms);
+        fprintf(stderr,
+                _("  desktrace snapshot%s%s%s%s\n"
+                  "      writes what was just now into a file, and leaves it running\n"
+                  "  desktrace stop%s %s\n"
+                  "      ends it; with -o FILE it writes what there is\n"),
+                bus,
+                before,
+                is_default ? "" : " ",
+                is_default ? "" : quoted,
+                bus,
+                is_default ? request->name : quoted);
+}
+
+void flight_recorder_say_left(const FlightRecorder *recorder,
+                              const RecordRequest *request,
+                              const Invocation *invocation,
+                              const char *session_path) {
+        const char *number = session_path_number(session_path);
+        char end[64], size[TEXT_SIZE_BYTES];
+
+        if (invocation->json != JSON_OFF)
+                write_json(request, invocation->json, number);
+        else
+                puts(number);
+        if (invocation->is_quiet)
+                return;
+        format_end(end, sizeof(end), duration_ms(request));
+        fprintf(stderr,
+                _("The flight recorder runs, as session %s, \"%s\". It keeps the newest %s in "
+                  "memory, and ends by itself at %s.\n"),
+                number,
+                request->name,
+                text_format_size(size, (uint64_t)record_request_buffer_kb(request) << 10),
+                end);
+        say_commands(recorder, request, invocation);
+}
+
+void flight_recorder_say_waiting(const FlightRecorder *recorder,
+                                 const Invocation *invocation,
+                                 const char *socket,
+                                 const char *output) {
+        g_autofree char *trigger = g_shell_quote(recorder->triggers[0]), *command = NULL;
+        g_autofree char *first = snapshot_path(output, 1);
+
+        if (invocation->is_quiet)
+                return;
+        if (socket) {
+                g_autofree char *quoted = g_shell_quote(socket);
+
+                command = g_strdup_printf(
+                        TRACING_ENV_SOCKET "=%s desktrace trigger %s", quoted, trigger);
+        } else
+                command =
+                        g_strdup_printf("desktrace trigger%s %s", bus_option(invocation), trigger);
+        fprintf(stderr,
+                _("The flight recorder runs. Each trigger writes a file, %s and so on; Ctrl-C ends "
+                  "it.\n  %s\n"),
+                first,
+                command);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Flight recorder: a ring that goes on, and is asked for what was just now
+ *
+ * Without triggers the session is detached: it runs until its time is over, and "desktrace snapshot" takes from it.
+ * With triggers it is ours, and each hit makes a file.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/invocation.h"
+#include "client/record-request.h"
+#include "client/recording.h"
+
+#define FLIGHT_BEFORE_MS_DEFAULT (10u * 1000)
+#define FLIGHT_BEFORE_MS_MAX     (3600u * 1000)
+#define FLIGHT_DURATION_MS_DEFAULT \
+        (24u * 3600 * 1000) /* without a word; and so nobody has to allow it */
+#define FLIGHT_DURATION_MS_MAX (7u * 24 * 3600 * 1000) /* as the service has it */
+
+/* A ring holds bytes and people want seconds. Twice what a busy desktop's scheduling comes to. */
+#define FLIGHT_BYTES_PER_SECOND (4u << 20)
+#define FLIGHT_BUFFER_KB_MAX    (512u << 10) /* that we choose; -b may say more */
+
+typedef struct FlightRecorder {
+        char **triggers;    /* NULL: none */
+        uint32_t before_ms; /* 0: nobody said */
+        uint32_t after_ms;
+} FlightRecorder;
+
+/* Sets what the request leaves open: the name, the end, the ring. `keeps_config`: the config is the user's own, and is
+ * right about its periods. */
+void flight_recorder_apply(const FlightRecorder *recorder,
+                           RecordRequest *request,
+                           bool keeps_config);
+
+/* It runs and we leave: what it is, when it ends, and the next commands. */
+void flight_recorder_say_left(const FlightRecorder *recorder,
+                              const RecordRequest *request,
+                              const Invocation *invocation,
+                              const char *session_path);
+
+/* It runs and we stay. `socket` NULL: the bus. */
+void flight_recorder_say_waiting(const FlightRecorder *recorder,
+                                 const Invocation *invocation,
+                                 const char *socket,
+                                 const char *output);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Silent sources: who did not answer a flush or a stop in time
+ *
+ * What they had committed is in the trace all the same; what they still held themselves is not.
+ */
+
+#include <glib.h>
+#include <stdint.h>
+#include <systemd/sd-bus.h>
+
+#include "client/json-writer.h"
+
+typedef struct SilentSource {
+        char *source, *producer;
+        uint32_t uid, pid;
+} SilentSource;
+
+/* From a reply of Flush() or Stop(); free with g_ptr_array_unref(). 0 or an errno. */
+int silent_sources_read(GPtrArray **ret, sd_bus_message *reply);
+
+/* A line for each, on stderr. */
+void silent_sources_print(const GPtrArray *silent);
+
+/* The array "silent". */
+void silent_sources_write_json(const GPtrArray *silent, JsonWriter *writer);

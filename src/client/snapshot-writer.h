@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Snapshot writer: a file for each trigger that hits
+ *
+ * The service makes the snapshots of a session; each is told by a signal, read into the next free FILE-N.pftrace,
+ * freed, and reported. One after the other: the service keeps some that wait. A file that exists is never touched.
+ */
+
+#include <stdbool.h>
+
+#include "client/bus-client.h"
+#include "client/invocation.h"
+#include "client/output-file.h"
+#include "client/progress.h"
+
+typedef struct SnapshotWriterOptions {
+        const Invocation *invocation;
+        const BusClient *client;
+        Progress *progress; /* to clear before a line is printed */
+        const char *output; /* FILE or FILE.pftrace */
+        uint64_t before_ns; /* how far back they are to reach; 0: nobody said */
+} SnapshotWriterOptions;
+
+typedef struct SnapshotWriter {
+        SnapshotWriterOptions options;
+        char *session_path; /* NULL: not known yet */
+        sd_bus_slot *taken_match, *triggered_match;
+        sd_bus_slot *call;
+        GQueue pending; /* of Snapshot */
+        struct Snapshot *current;
+        OutputFile output;
+        unsigned number;    /* of the next file, at least */
+        unsigned n_due;     /* triggers that hit and whose snapshot has not come yet */
+        unsigned n_written; /* files */
+        ExitStatus status;  /* the first trouble */
+        void (*on_idle)(void *userdata);
+        void *userdata;
+} SnapshotWriter;
+
+/* From now on signals are taken; nothing is written before the session is known. 0 or an errno. */
+int snapshot_writer_start(SnapshotWriter *writer, const SnapshotWriterOptions *options);
+void snapshot_writer_deinit(SnapshotWriter *writer);
+
+void snapshot_writer_set_session(SnapshotWriter *writer, const char *path);
+
+/* No more are coming: on_idle() is called when the last one is written, perhaps at once. */
+void snapshot_writer_finish(SnapshotWriter *writer, void (*on_idle)(void *), void *userdata);
+
+/* "x" and "x.pftrace" → "x-3.pftrace". Malloc'ed. */
+char *snapshot_path(const char *output, unsigned number);

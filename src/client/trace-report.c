@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <glib/gi18n.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/inspect.h"
+#include "client/say.h"
+#include "client/silent-sources.h"
+#include "client/standalone.h"
+#include "client/trace-report.h"
+#include "shared/text.h"
+
+static const SessionSource *report_source(const TraceReport *report, guint i) {
+        if (!report->info || i >= report->info->sources->len)
+                return NULL;
+        return &g_array_index(report->info->sources, SessionSource, i);
+}
+
+/*
+ * What the service says
+ */
+
+static void report_missing(const TraceReport *report) {
+        const SessionSource *source;
+
+        for (guint i = 0; (source = report_source(report, i)); i++)
+                if (streq(source->state, "missing"))
+                        fprintf(stderr, _("No program offered %s.\n"), source->source);
+}
+
+static ExitStatus report_stop_reason(const TraceReport *report) {
+        static const char failed[] = "output-failed: ";
+        const char *reason = report->info ? report->info->stop_reason : NULL;
+
+        if (!reason || !g_str_has_prefix(reason, failed))
+                return STATUS_OK;
+        say_error(_("the output could not be written: %s. What was written is kept."),
+                  reason + strlen(failed));
+        return STATUS_FAILED;
+}
+
+/* What was asked for and refused by a producer: the recording is not what was wanted. */
+static ExitStatus report_failed_sources(const TraceReport *report) {
+        static const char failed[] = "failed: ";
+        const SessionSource *source;
+        ExitStatus status = STATUS_OK;
+
+        for (guint i = 0; (source = report_source(report, i)); i++) {
+                g_autofree char *why = NULL;
+
+                if (!g_str_has_prefix(source->state, failed))
+                        continue;
+                why = say_clean(source->state + strlen(failed),
+                                strlen(source->state + strlen(failed)));
+                say_error(_("%s did not record: %s"), source->source, why);
+                status = STATUS_FAILED;
+        }
+        return status;
+}
+
+/* Programs come and go; but the kernel's producer has no reason to, so there is less than was wanted. */
+static ExitStatus report_cut_short(const TraceReport *report) {
+        const SessionSource *source;
+        ExitStatus status = STATUS_OK;
+
+        for (guint i = 0; (source = report_source(report, i)); i++) {
+                if (!streq(source->state, "gone") ||
+                    !g_str_has_prefix(source->source, PROBE_PREFIX))
+                        continue;
+                say_error(_("%s is cut short: %s ended during the recording"),
+                          source->source,
+                          source->producer);
+                status = STATUS_DATA_LOST;
+        }
+        return status;
+}
+
+static ExitStatus report_silent(const TraceReport *report) {
+        silent_sources_print(report->silent);
+        return report->silent && report->silent->len ? STATUS_DATA_LOST : STATUS_OK;
+}
+
+/*
+ * What the file says
+ */
+
+/* How long before its taking the first event of a snapshot was. */
+static uint64_t reach_ns(const TraceReport *report, const TraceSummary *summary) {
+        if (summary->first_ns == 0 || summary->first_ns >= report->taken_ns)
+                return 0;
+        return report->taken_ns - summary->first_ns;
+}
+
+static void print_counts(const TraceReport *report, const TraceSummary *summary) {
+        bool is_snapshot = report->taken_ns > 0;
+        char duration[TEXT_SIZE_BYTES], size[TEXT_SIZE_BYTES];
+
+        fprintf(stderr,
+                is_snapshot ? _("%s back: %" PRIu64 " kernel events, %" PRIu64
+                                " events of programs, %s in %s\n")
+                            : _("Recorded %s: %" PRIu64 " kernel events, %" PRIu64
+                                " events of programs, %s in %s\n"),
+                text_format_duration(duration,
+                                     is_snapshot ? reach_ns(report, summary)
+                                                 : trace_summary_duration_ns(summary)),
+                trace_summary_n_kernel_events(summary),
+                summary->n_track_events,
+                text_format_size(size, summary->n_bytes),
+                report->output->path);
+}
+
+/* A ring holds bytes, not seconds: only now it is known how many. */
+static void print_shortfall(const TraceReport *report, const TraceSummary *summary) {
+        char reach[TEXT_SIZE_BYTES], before[TEXT_SIZE_BYTES];
+
+        if (summary->n_overwritten == 0 || reach_ns(report, summary) >= report->before_ns)
+                return;
+        fprintf(stderr,
+                _("The first event is %s old and not %s: the ring was too small. Record with a "
+                  "larger one (-b), or fewer events.\n"),
+                text_format_duration(reach, reach_ns(report, summary)),
+                text_format_duration(before, report->before_ns));
+}
+
+static void print_summary(const TraceReport *report, const TraceSummary *summary) {
+        print_counts(report, summary);
+        report_missing(report);
+        print_shortfall(report, summary);
+        inspect_print_losses(summary, stderr);
+        fprintf(stderr,
+                _("Look at it: desktrace inspect %s, or open it in https://ui.perfetto.dev (it "
+                  "stays on this machine)\n"),
+                report->output->path);
+}
+
+static void print_json(const TraceReport *report, const TraceSummary *summary) {
+        _cleanup_(json_writer_deinit) JsonWriter writer = { 0 };
+        g_autofree char *name = g_filename_display_name(report->output->path);
+
+        json_writer_init(&writer, report->invocation->json);
+        json_begin_object(&writer, NULL);
+        inspect_write_json(&writer, summary, name);
+        if (report->taken_ns)
+                json_uint(&writer, "reaches_back_ns", reach_ns(report, summary));
+        silent_sources_write_json(report->silent, &writer);
+        json_end_object(&writer);
+        json_writer_print(&writer);
+}
+
+static ExitStatus report_file(const TraceReport *report) {
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+        const OutputFile *output = report->output;
+        int r;
+
+        r = lseek(output->fd, 0, SEEK_SET) < 0 ? -errno : trace_summary_read(&summary, output->fd);
+        if (r < 0) {
+                say_error(_("cannot read %s: %s"), output->path, g_strerror(-r));
+                return STATUS_FAILED;
+        }
+        if (report->invocation->json != JSON_OFF)
+                print_json(report, summary);
+        if (!report->invocation->is_quiet)
+                print_summary(report, summary);
+        return summary->verdict == TRACE_VERDICT_LOST ? STATUS_DATA_LOST : STATUS_OK;
+}
+
+static ExitStatus report_stream(const TraceReport *report) {
+        const SessionInfo *info = report->info;
+        uint64_t n_lost = info ? info->n_packets_lost + info->n_chunks_lost : 0;
+        char size[TEXT_SIZE_BYTES];
+
+        if (!report->invocation->is_quiet) {
+                if (info)
+                        fprintf(stderr,
+                                _("Recorded %s\n"),
+                                text_format_size(size, info->n_bytes_output));
+                report_missing(report);
+                if (n_lost)
+                        fprintf(stderr,
+                                _("Data was lost: %" PRIu64 " chunks or packets\n"),
+                                n_lost);
+        }
+        return n_lost ? STATUS_DATA_LOST : STATUS_OK;
+}
+
+ExitStatus trace_report(const TraceReport *report) {
+        ExitStatus failure = report_stop_reason(report), refusal = report_failed_sources(report),
+                   cut = report_cut_short(report), silent = report_silent(report), status;
+        struct stat st;
+
+        if (fstat(report->output->fd, &st) < 0 || !S_ISREG(st.st_mode))
+                status = report_stream(report);
+        else
+                status = report_file(report);
+        if (failure || refusal)
+                return failure ? failure : refusal;
+        if (status)
+                return status;
+        return cut ? cut : silent;
+}

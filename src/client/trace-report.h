@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace report: what a recording came to
+ *
+ * Reads the finished file, and tells what is in it and what is missing: on stderr for people, on stdout as JSON, and
+ * as the exit status. Of what cannot be read again, a pipe, the service's own counts have to do.
+ */
+
+#include "client/invocation.h"
+#include "client/output-file.h"
+#include "client/session-info.h"
+
+typedef struct TraceReport {
+        const Invocation *invocation;
+        const OutputFile *output; /* kept already */
+        const SessionInfo *info;  /* at the end, or NULL */
+        const GPtrArray *silent;  /* of SilentSource, or NULL */
+        /* Of a snapshot: */
+        uint64_t taken_ns;  /* when, by the boot clock; 0: it is none */
+        uint64_t before_ns; /* how far back it was to reach; 0: nobody said */
+} TraceReport;
+
+ExitStatus trace_report(const TraceReport *report);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <glib/gi18n.h>
+
+#include "client/say.h"
+#include "client/trigger.h"
+#include "shared/names.h"
+
+ExitStatus triggers_check(char *const *names) {
+        for (; *names; names++) {
+                if (**names && g_utf8_validate(*names, -1, NULL))
+                        continue;
+                say_error(_("a trigger's name is not empty, and UTF-8 text"));
+                return STATUS_USAGE;
+        }
+        return STATUS_OK;
+}
+
+static int new_call(sd_bus_message **ret, const BusClient *client, char *const *names) {
+        int r;
+
+        r = bus_client_new_call(
+                client, ret, TRACING_PATH, TRACING_MANAGER_INTERFACE, "ActivateTriggers");
+        if (r >= 0)
+                r = sd_bus_message_set_auto_start(*ret, false);
+        if (r >= 0)
+                r = sd_bus_message_append_strv(*ret, (char **)names);
+        if (r >= 0)
+                r = sd_bus_message_append(*ret, "a{sv}", 1, "producer", "s", "desktrace");
+        return r;
+}
+
+static bool is_not_running(const sd_bus_error *error) {
+        return sd_bus_error_has_name(error, SD_BUS_ERROR_NAME_HAS_NO_OWNER) ||
+               sd_bus_error_has_name(error, SD_BUS_ERROR_SERVICE_UNKNOWN);
+}
+
+ExitStatus
+triggers_activate(const BusClient *client, char *const *names, uint32_t *ret_n_sessions) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        *ret_n_sessions = 0;
+        r = new_call(&call, client, names);
+        if (r < 0)
+                return bus_client_say_errno(r);
+        r = sd_bus_call(client->bus, call, BUS_CALL_TIMEOUT_USEC, &error, &reply);
+        if (r < 0 && is_not_running(&error))
+                return STATUS_OK;
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "u", ret_n_sessions);
+        if (r >= 0)
+                return STATUS_OK;
+        return sd_bus_error_is_set(&error) ? bus_client_say_error(&error) : bus_client_say_errno(r);
+}
