@@ -59,6 +59,20 @@ PROPERTY(get_cloned_from) {
         return sd_bus_message_append(reply, "t", session_cloned_from(session->session));
 }
 
+PROPERTY(get_start_time) {
+        BusSession *session = userdata;
+
+        return sd_bus_message_append(reply, "t", session_started_at(session->session));
+}
+
+/* The earlier of two ends: of recording, and of the data of a session that nobody owns. */
+PROPERTY(get_end_time) {
+        BusSession *session = userdata;
+        uint64_t ends_at = MIN(session_ends_at(session->session), bus_session_deadline(session));
+
+        return sd_bus_message_append(reply, "t", ends_at == UINT64_MAX ? (uint64_t)0 : ends_at);
+}
+
 PROPERTY(get_state) {
         BusSession *session = userdata;
 
@@ -366,6 +380,8 @@ const sd_bus_vtable bus_session_vtable[] = {
         SD_BUS_PROPERTY("Detached", "b", get_detached, 0, CONST),
         SD_BUS_PROPERTY("DurationMSec", "u", get_duration, 0, CONST),
         SD_BUS_PROPERTY("ClonedFrom", "t", get_cloned_from, 0, CONST),
+        SD_BUS_PROPERTY("StartTime", "t", get_start_time, 0, 0),
+        SD_BUS_PROPERTY("EndTime", "t", get_end_time, 0, 0),
         SD_BUS_PROPERTY("State", "s", get_state, 0, CHANGES),
         SD_BUS_PROPERTY("StopReason", "s", get_stop_reason, 0, CHANGES),
         SD_BUS_PROPERTY("Sources", "a(ssuus)", get_sources, 0, CHANGES),

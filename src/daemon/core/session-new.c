@@ -297,6 +297,14 @@ const Config *session_config(const Session *session) {
         return session->config;
 }
 
+uint64_t session_started_at(const Session *session) {
+        return session->started_at;
+}
+
 uint64_t session_stopped_at(const Session *session) {
         return session->stopped_at;
+}
+
+uint64_t session_ends_at(const Session *session) {
+        return session->timers[SESSION_TIMER_DURATION];
 }

@@ -110,7 +110,7 @@ struct Session {
         bool is_quiet; /* within session_new() or session_free(): no SessionOps */
         bool is_dirty; /* something happened at an unknown time: the next tick looks */
         char stop_reason[128];
-        uint64_t stopped_at;
+        uint64_t started_at, stopped_at;
         uint64_t turned_at; /* when incremental state was cleared for a ring; or recording began */
         uint64_t timers[_SESSION_TIMER_N]; /* UINT64_MAX: off */
 

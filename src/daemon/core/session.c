@@ -198,6 +198,7 @@ static void session_record(Session *session, uint64_t now) {
                 session, SESSION_TIMER_DURATION, now, config_ns(config->duration_ms, UINT64_MAX));
         session_arm(session, SESSION_TIMER_FLUSH, now, session_flush_period_ns(session));
         session_arm(session, SESSION_TIMER_CLEAR, now, session_clear_period_ns(session));
+        session->started_at = now;
         session->turned_at = now;
         if (session_streams(session))
                 session_arm(session, SESSION_TIMER_OUTPUT, now, session_write_period_ns(session));

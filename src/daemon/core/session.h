@@ -126,7 +126,10 @@ const char *session_stop_reason(const Session *session); /* "" while running */
 const char *session_name(const Session *session);
 const SessionOptions *session_options(const Session *session);
 const Config *session_config(const Session *session);
+uint64_t session_started_at(const Session *session); /* 0: it does not record yet */
 uint64_t session_stopped_at(const Session *session); /* 0 while running */
+uint64_t
+session_ends_at(const Session *session); /* stops by itself then; UINT64_MAX: never, or it has */
 
 typedef struct InstanceInfo {
         const char *source;

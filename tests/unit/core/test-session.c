@@ -200,6 +200,31 @@ START_TEST(test_duration_counts_from_the_start_of_recording) {
 }
 END_TEST
 
+START_TEST(test_a_session_tells_when_it_began_and_when_it_will_end) {
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        FakeConsumer *consumer;
+        uint64_t began;
+
+        fixture_init(&f);
+        fixture_connect_producer(&f, 1000, "app", "track_event");
+        began = f.now;
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event") "duration_ms: 700");
+        ck_assert_uint_eq(session_started_at(consumer->session), began);
+        ck_assert_uint_eq(session_ends_at(consumer->session), began + 700 * MS);
+        fixture_advance(&f, 700 * MS);
+        ck_assert_uint_eq(session_stopped_at(consumer->session), began + 700 * MS);
+        ck_assert_uint_eq(session_ends_at(consumer->session), UINT64_MAX);
+
+        ck_assert_int_eq(
+                fixture_try_session(
+                        &f, &consumer, &options, CONFIG_ONE("track_event") "deferred_start: true"),
+                0);
+        ck_assert_uint_eq(session_started_at(consumer->session), 0);
+        ck_assert_uint_eq(session_ends_at(consumer->session), UINT64_MAX);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_stop_gives_up_on_a_silent_producer_and_keeps_its_packets) {
         FakeProducer *app;
         FakeConsumer *consumer;
@@ -453,6 +478,7 @@ TEST_MAIN("session",
           test_session_that_never_started_can_be_stopped,
           test_duration_flushes_and_stops,
           test_duration_counts_from_the_start_of_recording,
+          test_a_session_tells_when_it_began_and_when_it_will_end,
           test_stop_gives_up_on_a_silent_producer_and_keeps_its_packets,
           test_stopping_twice_keeps_the_first_reason,
           test_dead_producers_packets_survive,
