@@ -2,12 +2,14 @@
 
 #include <glib/gi18n.h>
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 #include "client/flight-recorder.h"
 #include "client/say.h"
 #include "client/session-choice.h"
 #include "client/snapshot-writer.h"
+#include "client/time-option.h"
 #include "shared/names.h"
 #include "shared/text.h"
 
@@ -72,6 +74,14 @@ static uint32_t duration_ms(const RecordRequest *request) {
         return request->config ? request->config->pb->duration_ms : 0;
 }
 
+/* To be copied into a shell: in quotes where it needs them. */
+static char *shell_word(const char *text) {
+        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                    "_-./:@%+,";
+
+        return text[strspn(text, plain)] ? g_shell_quote(text) : g_strdup(text);
+}
+
 static const char *bus_option(const Invocation *invocation) {
         return invocation->bus == BUS_CHOICE_USER ? " --user" : "";
 }
@@ -98,34 +108,28 @@ static void write_json(const RecordRequest *request, JsonMode mode, const char *
         json_writer_print(&writer);
 }
 
-static void format_before(char *text, size_t n_text, uint32_t before_ms) {
-        if (before_ms % 1000)
-                snprintf(text, n_text, " --before %" PRIu32 "ms", before_ms);
-        else
-                snprintf(text, n_text, " --before %" PRIu32 "s", before_ms / 1000);
-}
-
 static void say_commands(const FlightRecorder *recorder,
                          const RecordRequest *request,
                          const Invocation *invocation) {
-        g_autofree char *quoted = g_shell_quote(request->name);
+        g_autofree char *name = shell_word(request->name);
         bool is_default = streq(request->name, FLIGHT_RECORDER_NAME);
         const char *bus = bus_option(invocation);
-        char before[32] = "";
+        char before[TIME_OPTION_BYTES] = "";
 
         if (recorder->before_ms)
-                format_before(before, sizeof(before), recorder->before_ms);
+                time_option_format(before, recorder->before_ms);
         fprintf(stderr,
-                _("  desktrace snapshot%s%s%s%s\n"
+                _("  desktrace snapshot%s%s%s%s%s\n"
                   "      writes what was just now into a file, and leaves it running\n"
                   "  desktrace stop%s %s\n"
                   "      ends it; with -o FILE it writes what there is\n"),
                 bus,
+                *before ? " --before " : "",
                 before,
                 is_default ? "" : " ",
-                is_default ? "" : quoted,
+                is_default ? "" : name,
                 bus,
-                is_default ? request->name : quoted);
+                name);
 }
 
 void flight_recorder_say_left(const FlightRecorder *recorder,
@@ -156,13 +160,13 @@ void flight_recorder_say_waiting(const FlightRecorder *recorder,
                                  const Invocation *invocation,
                                  const char *socket,
                                  const char *output) {
-        g_autofree char *trigger = g_shell_quote(recorder->triggers[0]), *command = NULL;
+        g_autofree char *trigger = shell_word(recorder->triggers[0]), *command = NULL;
         g_autofree char *first = snapshot_path(output, 1);
 
         if (invocation->is_quiet)
                 return;
         if (socket) {
-                g_autofree char *quoted = g_shell_quote(socket);
+                g_autofree char *quoted = shell_word(socket);
 
                 command = g_strdup_printf(
                         TRACING_ENV_SOCKET "=%s desktrace trigger %s", quoted, trigger);

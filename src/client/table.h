@@ -11,7 +11,7 @@
 
 #include "shared/macro.h"
 
-#define TABLE_COLUMNS_MAX 8
+#define TABLE_COLUMNS_MAX 12
 
 typedef struct TableColumn {
         const char *title; /* untranslated */

@@ -9,5 +9,11 @@
 
 #include "client/exit-status.h"
 
+#define TIME_OPTION_BYTES 32
+
+/* As a person would write it: "10s", "1h30m", "1d2h", "250ms"; seconds are left out of days. Into `buffer`, which is
+ * returned. */
+char *time_option_format(char buffer[static TIME_OPTION_BYTES], uint64_t ms);
+
 /* Whole milliseconds. Says what is wrong with it. */
 ExitStatus time_option_parse(uint32_t *ret_ms, const char *text, uint32_t min_ms, uint32_t max_ms);

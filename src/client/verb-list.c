@@ -3,10 +3,12 @@
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "client/say.h"
 #include "client/service-view.h"
 #include "client/table.h"
+#include "client/time-option.h"
 #include "client/verbs.h"
 #include "config/preset.h"
 #include "shared/text.h"
@@ -98,10 +100,37 @@ static void write_producer(JsonWriter *writer, const void *item) {
 }
 
 static const TableColumn session_columns[] = {
-        { N_("SESSION"), true }, { N_("NAME") },       { N_("USER") },
-        { N_("STATE") },         { N_("SCOPE") },      { N_("SOURCES"), true },
-        { N_("SIZE"), true },    { N_("LOST"), true },
+        { N_("SESSION"), true }, { N_("NAME") },       { N_("USER") },       { N_("STATE") },
+        { N_("DETACHED") },      { N_("SCOPE") },      { N_("AGE"), true },  { N_("ENDS"), true },
+        { N_("SOURCES"), true }, { N_("SIZE"), true }, { N_("LOST"), true },
 };
+
+static uint64_t boot_clock_ns(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Whole seconds between two times of the boot clock; nothing when one is not known or they are the wrong way round. */
+static void add_time(Table *table, const char *format, uint64_t from_ns, uint64_t to_ns) {
+        char text[TIME_OPTION_BYTES];
+
+        if (from_ns == 0 || to_ns <= from_ns)
+                table_add(table, NULL);
+        else
+                table_add_format(table,
+                                 format,
+                                 time_option_format(text, (to_ns - from_ns) / 1000000000 * 1000));
+}
+
+/* A snapshot shows where it is from. */
+static void add_session_name(Table *table, const SessionInfo *session) {
+        if (session->cloned_from)
+                table_add_format(table, _("(snapshot of %" PRIu64 ")"), session->cloned_from);
+        else
+                table_add(table, session->name && *session->name ? session->name : NULL);
+}
 
 static void add_session(Table *table, const void *item) {
         const SessionInfo *session = item;
@@ -109,10 +138,13 @@ static void add_session(Table *table, const void *item) {
         char size[TEXT_SIZE_BYTES];
 
         table_add_format(table, "%" PRIu64, session->id);
-        table_add(table, session->name);
+        add_session_name(table, session);
         table_add(table, user);
         table_add(table, session->state);
+        table_add(table, session->is_detached ? _("yes") : NULL);
         table_add(table, session->scope);
+        add_time(table, "%s", session->start_ns, boot_clock_ns());
+        add_time(table, _("in %s"), boot_clock_ns(), session->end_ns);
         table_add_format(table, "%u", session->sources->len);
         table_add(table, text_format_size(size, session->n_bytes_written));
         table_add_format(table, "%" PRIu64, session->n_chunks_lost + session->n_packets_lost);
@@ -138,6 +170,9 @@ static void write_session(JsonWriter *writer, const void *item) {
         write_string(writer, "stop_reason", session->stop_reason);
         write_string(writer, "scope", session->scope);
         json_bool(writer, "detached", session->is_detached);
+        json_uint(writer, "cloned_from", session->cloned_from);
+        json_uint(writer, "start_ns", session->start_ns);
+        json_uint(writer, "end_ns", session->end_ns);
         json_uint(writer, "duration_ms", session->duration_ms);
         json_uint(writer, "bytes_written", session->n_bytes_written);
         json_uint(writer, "bytes_output", session->n_bytes_output);

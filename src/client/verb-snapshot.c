@@ -11,7 +11,6 @@
 #include "client/time-option.h"
 #include "client/trace-report.h"
 #include "client/verbs.h"
-#include "shared/text.h"
 
 static char *arg_output, *arg_before, *arg_after;
 static gboolean arg_force;
@@ -77,14 +76,14 @@ static ExitStatus prepare(Run *run) {
 }
 
 static ExitStatus wait_after(Run *run) {
-        char after[TEXT_SIZE_BYTES];
+        char after[TIME_OPTION_BYTES];
 
         if (run->after_ms == 0)
                 return STATUS_OK;
         if (!run->invocation->is_quiet)
                 fprintf(stderr,
                         _("Waiting for %s; Ctrl-C gives up.\n"),
-                        text_format_duration(after, (uint64_t)run->after_ms * 1000000));
+                        time_option_format(after, run->after_ms));
         return waiting_sleep(&run->waiting, (uint64_t)run->after_ms * 1000);
 }
 
