@@ -8,10 +8,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include "bus/bus-emit.h"
 #include "bus/bus-session.h"
 #include "shared/error.h"
+#include "shared/fd.h"
 #include "shared/log.h"
 
 static const OutputOps *session_output_ops(const BusSession *session) {
@@ -25,7 +28,7 @@ bool bus_session_is_read_into(const BusSession *session) {
 static void bus_queue_pump(BusSession *session) {
         if (!list_is_linked(&session->pump_link))
                 list_append(&session->bus->pumps, &session->pump_link);
-        sd_event_source_set_enabled(session->bus->pump_source, SD_EVENT_ONESHOT);
+        sd_event_source_set_enabled(session->bus->pump_source, SD_EVENT_ON);
 }
 
 /* It has failed, is full or is done; or there is room again. */
@@ -167,17 +170,34 @@ static void session_pump(BusSession *session) {
                 bus_session_mark(session);
 }
 
-int bus_on_pump(sd_event_source *source, void *userdata) {
+static int on_pump(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Bus *bus = userdata;
         BusSession *session = list_first(&bus->pumps, BusSession, pump_link);
 
-        if (!session)
-                return 0;
-        list_unlink(&session->pump_link);
-        session_pump(session);
-        if (!list_is_empty(&bus->pumps))
-                sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+        if (session) {
+                list_unlink(&session->pump_link);
+                session_pump(session);
+        }
+        if (list_is_empty(&bus->pumps))
+                sd_event_source_set_enabled(source, SD_EVENT_OFF);
         return 0;
+}
+
+/* A descriptor that is always ready takes its turn among all others. A deferred event source that enables itself again
+ * does not: for sd-event it has waited for longer than any of them (seen with systemd 252). */
+int bus_open_pump(Bus *bus) {
+        int r;
+
+        bus->pump_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (bus->pump_fd < 0)
+                return -errno;
+        r = sd_event_add_io(bus->event, &bus->pump_source, bus->pump_fd, EPOLLIN, on_pump, bus);
+        return r < 0 ? r : sd_event_source_set_enabled(bus->pump_source, SD_EVENT_OFF);
+}
+
+void bus_close_pump(Bus *bus) {
+        sd_event_source_disable_unref(bus->pump_source);
+        fd_close(bus->pump_fd);
 }
 
 /* What was recorded in excess is dropped; the end of the trace still comes. */

@@ -152,15 +152,16 @@ void bus_session_check_output(BusSession *session);
 uint64_t bus_session_output_deadline(const BusSession *session);
 void bus_session_output_tick(BusSession *session, uint64_t now);
 
+/* bus->pump_source: each time it is dispatched it moves one batch of one session. */
+int bus_open_pump(Bus *bus);
+void bus_close_pump(Bus *bus);
+
 /*
  * Clones: bus-clone.c
  */
 
 int bus_method_clone(sd_bus_message *message, void *userdata, sd_bus_error *error);
 void bus_clone_answer(SessionWaiter *waiter);
-
-/* For sd_event_add_defer(): moves one batch of one session. */
-int bus_on_pump(sd_event_source *source, void *userdata);
 
 extern const sd_bus_vtable bus_session_vtable[];
 

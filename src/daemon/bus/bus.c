@@ -29,6 +29,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         bus->output_ops = options->output_ops;
         bus->output_host = options->output_host;
         bus->counters_due_at = UINT64_MAX;
+        bus->pump_fd = -1;
         list_init(&bus->clients);
         list_init(&bus->sessions);
         list_init(&bus->producers);
@@ -38,9 +39,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->dirty_sessions);
         list_init(&bus->pumps);
         list_init(&bus->calls);
-        r = sd_event_add_defer(bus->event, &bus->pump_source, bus_on_pump, bus);
-        if (r >= 0)
-                r = sd_event_source_set_enabled(bus->pump_source, SD_EVENT_OFF);
+        r = bus_open_pump(bus);
         if (r < 0)
                 return r;
         *ret = TAKE(bus);
@@ -62,7 +61,7 @@ Bus *bus_free(Bus *bus) {
         if (bus->message_bus)
                 sd_bus_detach_event(bus->message_bus);
         sd_bus_flush_close_unref(bus->message_bus);
-        sd_event_source_disable_unref(bus->pump_source);
+        bus_close_pump(bus);
         sd_event_unref(bus->event);
         free(bus);
         return NULL;

@@ -71,6 +71,7 @@ struct Bus {
         List dirty_sessions; /* BusSession */
         List pumps;          /* BusSession with something to move to its output */
         sd_event_source *pump_source;
+        int pump_fd;
         List calls;          /* ProducerCall waiting for a place among BUS_CALLS_MAX */
         size_t n_calls;      /* out */
         bool counts_changed; /* NumSessions, NumProducers */
