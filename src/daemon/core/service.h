@@ -46,7 +46,8 @@
 #define SESSION_SEQUENCES_MAX   (1u << 18)
 #define SESSION_DURATION_MAX_MS (UINT64_C(7) * 24 * 3600 * 1000)
 #define SESSION_TIMEOUT_MAX_MS  (UINT64_C(10) * 60 * 1000) /* that a config may ask to wait */
-#define SESSION_PERIOD_MIN_NS   (UINT64_C(100) * 1000000)  /* shorter ones are made this long */
+#define SESSION_PRESSURE_SHARE  2 /* of a buffer that waits to be written: what is written at once */
+#define SESSION_PERIOD_MIN_NS   (UINT64_C(100) * 1000000) /* shorter ones are made this long */
 
 /* Waits, and their defaults where a config may say something else. */
 #define SERVICE_SETTLE_NS          (UINT64_C(150) * 1000000) /* a fresh service: running programs register */
@@ -61,6 +62,7 @@
 #define SESSION_CLEAR_GAP_NS         (UINT64_C(500) * 1000000) /* between those of a ring that turns fast */
 #define SESSION_SNAPSHOT_INTERVAL_NS (UINT64_C(10) * 1000000000) /* snapshot_interval_ms */
 #define SESSION_WRITE_PERIOD_NS      (UINT64_C(5) * 1000000000)  /* file_write_period_ms */
+#define SESSION_PRESSURE_GAP_NS      (UINT64_C(10) * 1000000) /* between writes for want of room */
 #define SESSION_LINGER_NS            (UINT64_C(300) * 1000000000) /* the data of a stopped, detached session */
 
 /* Facts about this machine and instance, for the trace and the policy. Strings stay valid. */

@@ -9,6 +9,7 @@
  *      session-check*.c  what a config may ask for
  *      session-match.c  which sources of which producers take part
  *      session-read.c   read-out
+ *      session-output.c writing while recording
  *      session-clone.c  snapshots
  *      session-writers.c  who has written into it
  *      concurrent.c     what it says of other sessions
@@ -147,6 +148,8 @@ struct Session {
                 patches_discarded;  /* of producers in this session, for no buffer of theirs */
         uint64_t producers_dropped; /* lost packets told by producers that are gone */
         SessionReader reader;
+        uint64_t pressed_until;   /* a full buffer need not be written out before */
+        uint64_t marked_at_bytes; /* recorded when the last marker was due */
 };
 
 #define SESSION_GONE_MAX 64 /* ended instances that are kept for people to see */
@@ -159,13 +162,35 @@ void session_tick(Session *session, uint64_t now);
 uint64_t session_next_deadline(const Session *session);
 bool session_is_running(const Session *session); /* sources that appear are started at once */
 bool session_is_open(const Session *session);    /* sources that appear can join */
-bool session_streams(
-        const Session *session); /* what is recorded goes to the output all the while */
 void session_drain(Session *session);
 /* Something was put into it. */
 void session_buffer_written(const SessionBuffer *buffer);
 uint64_t session_stop_timeout_ns(const Session *session);
 uint64_t session_flush_timeout_ns(const Session *session);
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* A configured time, or the default when the config says none. */
+static inline uint64_t config_ns(uint32_t ms, uint64_t default_ns) {
+        return ms ? ms * NS_PER_MS : default_ns;
+}
+
+/* Periods are not shorter than SESSION_PERIOD_MIN_NS: nobody may keep the service busy with a number. */
+static inline uint64_t config_period_ns(uint32_t ms, uint64_t default_ns) {
+        return MAX(config_ns(ms, default_ns), SESSION_PERIOD_MIN_NS);
+}
+
+/* session-output.c */
+bool session_streams(
+        const Session *session); /* what is recorded goes to the output all the while */
+uint64_t session_write_period_ns(const Session *session);
+uint64_t session_flush_period_ns(const Session *session); /* UINT64_MAX: none */
+bool session_flushes_before_output(const Session *session);
+void session_output_due(Session *session);
+/* Something was put into it: if it is getting full, the output is due. */
+void session_note_pressure(const SessionBuffer *buffer);
+/* With the next piece comes a synchronisation marker. */
+void session_mark_stream(Session *session);
 
 /* session-new.c */
 int session_allocate(Session **ret, Service *service, const SessionOptions *options);

@@ -303,13 +303,3 @@ int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more,
         *ret_more = reader->in_pass || (session->state == SESSION_STOPPED && !reader->is_finished);
         return 0;
 }
-
-/* Whatever pass is under way goes no further, and the last one only says how it ended. */
-void session_output_full(Session *session, uint64_t now) {
-        SessionReader *reader = &session->reader;
-
-        now = service_note_now(session->service, now);
-        reader->is_full = true;
-        reader->is_finished = false;
-        session_stop(session, "max-file-size", now);
-}

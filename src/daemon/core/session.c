@@ -13,8 +13,6 @@
 
 #include "core/session-private.h"
 
-#define NS_PER_MS UINT64_C(1000000)
-
 /* One bit per successor. Every state can be stopped; nothing leads back. */
 static const uint8_t session_successors[_SESSION_STATE_N] = {
         [SESSION_CONFIGURED] = 1 << SESSION_STARTING | 1 << SESSION_FLUSHING,
@@ -50,11 +48,6 @@ void session_changed(Session *session) {
                 session->ops->changed(session->peer);
 }
 
-static void session_output_due(Session *session) {
-        if (session->options.has_output && !session->is_quiet)
-                session->ops->output_due(session->peer);
-}
-
 /* The only writer of session->state. */
 static void session_enter(Session *session, SessionState state) {
         assert(session_successors[session->state] & 1 << state);
@@ -64,46 +57,12 @@ static void session_enter(Session *session, SessionState state) {
         session_changed(session);
 }
 
-/* A configured time, or the default when the config says none. */
-static uint64_t config_ns(uint32_t ms, uint64_t default_ns) {
-        return ms ? ms * NS_PER_MS : default_ns;
-}
-
-/* Periods are not shorter than SESSION_PERIOD_MIN_NS: nobody may keep the service busy with a number. */
-static uint64_t config_period_ns(uint32_t ms, uint64_t default_ns) {
-        return MAX(config_ns(ms, default_ns), SESSION_PERIOD_MIN_NS);
-}
-
 uint64_t session_stop_timeout_ns(const Session *session) {
         return config_ns(session->config->pb->data_source_stop_timeout_ms, SESSION_STOP_TIMEOUT_NS);
 }
 
 uint64_t session_flush_timeout_ns(const Session *session) {
         return config_ns(session->config->pb->flush_timeout_ms, SESSION_FLUSH_TIMEOUT_NS);
-}
-
-static uint64_t session_write_period_ns(const Session *session) {
-        return config_period_ns(session->config->pb->file_write_period_ms, SESSION_WRITE_PERIOD_NS);
-}
-
-bool session_streams(const Session *session) {
-        return session->options.has_output && session->config->pb->write_into_file &&
-               !session->cloned_from;
-}
-
-/* Perfetto's automatic mode: who writes often flushes every SESSION_WRITE_PERIOD_NS beside it, who writes seldom does
- * it before each write. */
-static bool session_flushes_before_output(const Session *session) {
-        return session_write_period_ns(session) > SESSION_WRITE_PERIOD_NS;
-}
-
-/* UINT64_MAX: none. */
-static uint64_t session_flush_period_ns(const Session *session) {
-        if (session->config->pb->flush_period_ms)
-                return config_period_ns(session->config->pb->flush_period_ms, 0);
-        if (session_streams(session) && !session_flushes_before_output(session))
-                return SESSION_WRITE_PERIOD_NS;
-        return UINT64_MAX;
 }
 
 static uint64_t session_clear_period_ns(const Session *session) {
@@ -409,6 +368,7 @@ void session_buffer_written(const SessionBuffer *buffer) {
 
         if (session->state == SESSION_STARTED && session_buffer_has_turned(buffer))
                 session->timers[SESSION_TIMER_TURN] = session->turned_at + SESSION_CLEAR_GAP_NS;
+        session_note_pressure(buffer);
 }
 
 static void on_turn(Session *session, uint64_t now) {
@@ -425,17 +385,18 @@ static void on_snapshot_period(Session *session, uint64_t now) {
         session_arm(session, SESSION_TIMER_SNAPSHOT, now, session_snapshot_period_ns(session));
         session_snapshot_clocks(session);
         session->reader.stats_due = true;
-        session->reader.marker_due = session_streams(session);
+        session_mark_stream(session);
 }
 
 static void on_output_period(Session *session, uint64_t now) {
         session_arm(session, SESSION_TIMER_OUTPUT, now, session_write_period_ns(session));
-        if (session_flushes_before_output(session)) {
-                session->output_awaits_flush = true;
+        session->output_awaits_flush = session_flushes_before_output(session);
+        if (session->output_awaits_flush)
                 session_flush_periodically(session, now);
-        } else {
-                session_output_due(session);
-        }
+        if (session->output_awaits_flush && session->has_periodic_flush)
+                return;
+        session->output_awaits_flush = false;
+        session_output_due(session);
 }
 
 /* Who does not say that it has stopped is drained as it is, and may write no more. */

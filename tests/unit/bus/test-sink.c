@@ -312,6 +312,15 @@ static int open_terminal(int *ret_master) {
         return open(ptsname(*ret_master), O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
+static void wait_until_it_hangs(Fixture *fixture) {
+        uint64_t n = 0;
+
+        do {
+                n = ops->n_moved(fixture->output);
+                usleep(30000);
+        } while (n == 0 || n != ops->n_moved(fixture->output));
+}
+
 START_TEST(test_writes_that_hang_are_charged_to_their_user_until_they_end) {
         int masters[SINK_WORKERS_PER_UID_MAX];
         Fixture fixture;
@@ -323,7 +332,7 @@ START_TEST(test_writes_that_hang_are_charged_to_their_user_until_they_end) {
                 /* Newlines become two bytes each, so that the room does not fit evenly. */
                 push(&fixture, '\n', 1001);
                 push(&fixture, '\n', 1u << 20);
-                usleep(20000); /* so that it hangs */
+                wait_until_it_hangs(&fixture);
                 fixture.output = ops->close(fixture.output);
         }
         ck_assert_int_eq(pipe(fds), 0);

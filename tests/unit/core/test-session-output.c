@@ -2,6 +2,8 @@
 
 /* Sessions with an output: when a piece is due, how the stream can be found again, where a file ends. */
 
+#include <stdio.h>
+
 #include "core/service-packets.h"
 #include "fixture.h"
 
@@ -118,6 +120,7 @@ START_TEST(test_streams_have_markers_to_find_the_way_back) {
 
         consumer =
                 start_streaming(CONFIG_ONE("track_event") "write_into_file: true", &app, &writer);
+        fake_write(writer, "before the marker");
         fixture_advance(&f, 11 * S);
         fake_write(writer, "after the marker");
         fixture_stop_session(&f, consumer);
@@ -127,6 +130,7 @@ START_TEST(test_streams_have_markers_to_find_the_way_back) {
         rest = (Bytes){ .data = (uint8_t *)packet.data + packet.n,
                         .n = (size_t)(trace.data + trace.n - packet.data) - packet.n };
         ck_assert_uint_eq(trace_count_text(&rest, "after the marker"), 1);
+        ck_assert_uint_ge(trace_count(&rest, PACKET_CLOCK_SNAPSHOT), 1);
         bytes_deinit(&trace);
         free(writer);
         fixture_deinit(&f);
@@ -218,6 +222,219 @@ START_TEST(test_end_is_said_again_when_there_was_no_room_for_it) {
 }
 END_TEST
 
+/* What is told before an event is flushed before each write, beside the writes, or not at all. */
+START_TEST(test_flushes_are_as_the_write_mode_says) {
+        static const struct {
+                const char *config;
+                unsigned n_flushes; /* in 17 seconds */
+        } cases[] = {
+                { "file_write_period_ms: 1000", 3 },
+                { "file_write_period_ms: 1000 write_flush_mode: WRITE_FLUSH_UNSPECIFIED", 3 },
+                { "file_write_period_ms: 1000 write_flush_mode: WRITE_FLUSH_AUTO", 3 },
+                { "file_write_period_ms: 5000 write_flush_mode: WRITE_FLUSH_AUTO", 3 },
+                { "file_write_period_ms: 8000 write_flush_mode: WRITE_FLUSH_AUTO", 2 },
+                { "file_write_period_ms: 1000 write_flush_mode: WRITE_FLUSH_ENABLED", 17 },
+                { "file_write_period_ms: 8000 write_flush_mode: WRITE_FLUSH_ENABLED", 2 },
+                { "file_write_period_ms: 1000 write_flush_mode: WRITE_FLUSH_DISABLED", 0 },
+                { "file_write_period_ms: 8000 write_flush_mode: WRITE_FLUSH_DISABLED", 0 },
+                { "file_write_period_ms: 1000 write_flush_mode: WRITE_FLUSH_DISABLED "
+                  "flush_period_ms: 2000",
+                  8 },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char config[512];
+                FakeProducer *app;
+                SmbWriter *writer;
+
+                snprintf(config,
+                         sizeof(config),
+                         CONFIG_ONE("track_event") "write_into_file: true %s",
+                         cases[i].config);
+                start_streaming(config, &app, &writer);
+                fixture_advance(&f, 17500 * MS);
+                ck_assert_msg(app->n_flushes == cases[i].n_flushes,
+                              "%s: %u flushes",
+                              cases[i].config,
+                              app->n_flushes);
+                free(writer);
+                fixture_deinit(&f);
+        }
+}
+END_TEST
+
+START_TEST(test_write_periods_have_a_default_and_a_least) {
+        static const struct {
+                const char *config;
+                unsigned n_outputs; /* in 10 seconds and a bit */
+        } cases[] = {
+                { "", 2 },
+                { "file_write_period_ms: 0", 2 },
+                { "file_write_period_ms: 1", 100 },
+                { "file_write_period_ms: 2500", 4 },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char config[512];
+                FakeConsumer *consumer;
+                FakeProducer *app;
+                SmbWriter *writer;
+
+                snprintf(config,
+                         sizeof(config),
+                         CONFIG_ONE("track_event") "write_into_file: true %s",
+                         cases[i].config);
+                consumer = start_streaming(config, &app, &writer);
+                fixture_advance(&f, 10050 * MS);
+                ck_assert_uint_eq(consumer->n_outputs, cases[i].n_outputs);
+                free(writer);
+                fixture_deinit(&f);
+        }
+}
+END_TEST
+
+/* Several pieces, with what marks them; the app writes before each marker. */
+static Bytes
+record_pieces(FakeConsumer *consumer, FakeProducer *app, SmbWriter *writer, unsigned n_pieces) {
+        Bytes trace = {};
+
+        for (unsigned i = 0; i < n_pieces; i++) {
+                Bytes piece;
+
+                fake_write(writer, long_text('x'));
+                fake_ring(app);
+                fixture_advance(&f, 10 * S);
+                piece = read_on(consumer);
+                ck_assert_int_eq(bytes_append(&trace, piece.data, piece.n), 0);
+                bytes_deinit(&piece);
+        }
+        return trace;
+}
+
+START_TEST(test_stream_cut_behind_any_marker_is_traces_that_make_the_whole) {
+        size_t at = 0, cut = 0, n_packets = 0, n_cuts = 0;
+        FakeConsumer *consumer;
+        FakeProducer *app;
+        SmbWriter *writer;
+        TestPacket packet;
+        Bytes trace;
+
+        consumer =
+                start_streaming(CONFIG_ONE("track_event") "write_into_file: true", &app, &writer);
+        trace = record_pieces(consumer, app, writer, 5);
+        while (trace_next(&trace, &at, &packet)) {
+                WireField field;
+                Bytes part;
+
+                n_packets++;
+                if (!packet_field(&packet, PACKET_SYNCHRONIZATION_MARKER, &field))
+                        continue;
+                /* From the last cut to here, and from here on: both are traces. */
+                part = (Bytes){ .data = trace.data + cut, .n = at - cut };
+                n_packets -= trace_count(&part, PACKET_SEQUENCE_ID);
+                ck_assert_uint_eq(n_packets, 0);
+                part = (Bytes){ .data = trace.data + at, .n = trace.n - at };
+                ck_assert_uint_ge(trace_count(&part, PACKET_CLOCK_SNAPSHOT), 1);
+                ck_assert_ptr_eq(packet.data + packet.n, trace.data + at);
+                cut = at;
+                n_cuts++;
+        }
+        ck_assert_uint_ge(n_cuts, 4);
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_producers_begin_anew_at_markers_unless_nothing_was_recorded) {
+        FakeConsumer *consumer;
+        FakeProducer *app;
+        SmbWriter *writer;
+        Bytes trace;
+
+        consumer =
+                start_streaming(CONFIG_ONE("track_event") "write_into_file: true", &app, &writer);
+        fixture_advance(&f, 35 * S);
+        ck_assert_uint_eq(fake_instance(app, "track_event")->n_clears, 0);
+        trace = record_pieces(consumer, app, writer, 2);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_SYNCHRONIZATION_MARKER), 2);
+        bytes_deinit(&trace);
+        ck_assert_uint_eq(fake_instance(app, "track_event")->n_clears, 2);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_marker_is_the_first_packet_of_a_read) {
+        FakeConsumer *consumer;
+        FakeProducer *app;
+        SmbWriter *writer;
+        TestPacket first;
+        size_t at = 0;
+        Bytes trace;
+
+        consumer =
+                start_streaming(CONFIG_ONE("track_event") "write_into_file: true", &app, &writer);
+        fake_write(writer, "event");
+        fixture_advance(&f, 11 * S);
+        trace = read_on(consumer);
+        ck_assert(trace_next(&trace, &at, &first));
+        ck_assert_ptr_eq(trace_packet(&trace, PACKET_SYNCHRONIZATION_MARKER, 0).data, first.data);
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_half_full_buffer_is_written_before_its_period) {
+        FakeConsumer *consumer;
+        FakeProducer *app;
+        SmbWriter *writer;
+        SessionTotals totals;
+
+        consumer = start_streaming(
+                CONFIG_ONE("track_event") "write_into_file: true file_write_period_ms: 60000",
+                &app,
+                &writer);
+        for (unsigned i = 0; i < 1000; i++) {
+                Bytes piece = {};
+                bool more = true;
+
+                fake_write(writer, long_text('x'));
+                if (!fake_ring(app))
+                        fixture_advance(&f, 10 * MS);
+                if (consumer->n_outputs == 0)
+                        continue;
+                consumer->n_outputs = 0;
+                while (more)
+                        ck_assert_int_eq(
+                                session_read(consumer->session, 65536, &piece, &more, f.now), 0);
+                ck_assert_uint_ge(piece.n, (size_t)(100 << 10));
+                bytes_deinit(&piece);
+        }
+        session_totals(consumer->session, &totals);
+        ck_assert_uint_eq(totals.chunks_lost, 0);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_full_buffer_that_does_not_stream_waits_for_its_reader) {
+        FakeConsumer *consumer;
+        FakeProducer *app;
+        SmbWriter *writer;
+
+        consumer = start_streaming(CONFIG_ONE("track_event"), &app, &writer);
+        for (unsigned i = 0; i < 200; i++) {
+                fake_write(writer, long_text('x'));
+                fixture_advance(&f, 10 * MS);
+        }
+        ck_assert_uint_eq(consumer->n_outputs, 0);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("session-output",
           test_output_is_due_each_period_and_at_the_end,
           test_seldom_output_flushes_first,
@@ -226,4 +443,11 @@ TEST_MAIN("session-output",
           test_streams_have_markers_to_find_the_way_back,
           test_what_a_ring_forgets_before_it_is_written_out_is_lost,
           test_full_output_stops_the_session_and_gets_only_the_end,
-          test_end_is_said_again_when_there_was_no_room_for_it)
+          test_end_is_said_again_when_there_was_no_room_for_it,
+          test_flushes_are_as_the_write_mode_says,
+          test_write_periods_have_a_default_and_a_least,
+          test_stream_cut_behind_any_marker_is_traces_that_make_the_whole,
+          test_producers_begin_anew_at_markers_unless_nothing_was_recorded,
+          test_marker_is_the_first_packet_of_a_read,
+          test_half_full_buffer_is_written_before_its_period,
+          test_full_buffer_that_does_not_stream_waits_for_its_reader)
