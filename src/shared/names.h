@@ -13,6 +13,7 @@
 
 #define TRACING_MANAGER_INTERFACE       "org.desktrace.Tracing1.Manager"
 #define TRACING_SESSION_INTERFACE       "org.desktrace.Tracing1.Session"
+#define TRACING_BUFFER_INTERFACE        "org.desktrace.Tracing1.Buffer"
 #define TRACING_PRODUCER_INFO_INTERFACE "org.desktrace.Tracing1.ProducerInfo"
 
 /* Implemented by producers, at this path of their own connection. */

@@ -29,6 +29,7 @@ static const AccessRule access_rules[] = {
         { TRACING_SESSION_INTERFACE, "Free",                 ACCESS_SEES,     true },
         { TRACING_SESSION_INTERFACE, "Clone",                ACCESS_SEES,     true },
         { TRACING_SESSION_INTERFACE, "GetBufferStats",       ACCESS_SEES,     true },
+        { TRACING_SESSION_INTERFACE, "GetWriterStats",       ACCESS_SEES,     true },
 
         { DBUS "Properties",         "Get",                  ACCESS_SEES,     true },
         { DBUS "Properties",         "GetAll",               ACCESS_SEES,     true },

@@ -30,6 +30,7 @@ struct Emission {
         const sd_bus_vtable *vtable;
         void *object; /* the vtable's userdata */
         const char *const *properties;
+        const InstanceInfo *source;
 };
 
 static void emission_send(const Emission *emission, sd_bus *connection, const char *destination) {
@@ -152,8 +153,22 @@ static int fill_stopped(sd_bus_message *message, const Emission *emission) {
         return sd_bus_message_append(message, "s", bus_session_stop_reason(session));
 }
 
+static int fill_source(sd_bus_message *message, const Emission *emission) {
+        return bus_append_source(message, "ssuus", emission->source);
+}
+
+static int fill_nothing(sd_bus_message *message, const Emission *emission) {
+        return 0;
+}
+
 static bool session_is_visible(const Emission *emission, const Client *client) {
         return bus_session_is_visible(emission->object, client);
+}
+
+static bool buffer_is_visible(const Emission *emission, const Client *client) {
+        const BusBuffer *buffer = emission->object;
+
+        return bus_session_is_visible(buffer->session, client);
 }
 
 static bool producer_is_visible(const Emission *emission, const Client *client) {
@@ -169,6 +184,18 @@ static Emission session_emission(BusSession *session) {
                 .object_interface = TRACING_SESSION_INTERFACE,
                 .vtable = bus_session_vtable,
                 .object = session,
+        };
+}
+
+static Emission buffer_emission(BusBuffer *buffer) {
+        return (Emission){
+                .path = buffer->path,
+                .is_visible = buffer_is_visible,
+                .is_public = buffer->session->is_public,
+                .object_path = buffer->path,
+                .object_interface = TRACING_BUFFER_INTERFACE,
+                .vtable = bus_buffer_vtable,
+                .object = buffer,
         };
 }
 
@@ -209,9 +236,13 @@ static void emit_changed(Bus *bus, Emission emission, const char *const properti
 
 void bus_emit_session_added(BusSession *session) {
         emit_added(session->bus, session_emission(session));
+        for (size_t i = 0; i < session->n_buffers; i++)
+                emit_added(session->bus, buffer_emission(&session->buffers[i]));
 }
 
 void bus_emit_session_removed(BusSession *session) {
+        for (size_t i = 0; i < session->n_buffers; i++)
+                emit_removed(session->bus, buffer_emission(&session->buffers[i]));
         emit_removed(session->bus, session_emission(session));
 }
 
@@ -219,13 +250,38 @@ void bus_emit_session_changed(BusSession *session, const char *const properties[
         emit_changed(session->bus, session_emission(session), properties);
 }
 
+void bus_emit_buffer_changed(BusBuffer *buffer, const char *const properties[]) {
+        emit_changed(buffer->session->bus, buffer_emission(buffer), properties);
+}
+
+static void emit_session_signal(BusSession *session, Emission emission) {
+        emission.interface = TRACING_SESSION_INTERFACE;
+        bus_emit(session->bus, &emission);
+}
+
 void bus_emit_session_stopped(BusSession *session) {
         Emission emission = session_emission(session);
 
-        emission.interface = TRACING_SESSION_INTERFACE;
         emission.member = "Stopped";
         emission.fill = fill_stopped;
-        bus_emit(session->bus, &emission);
+        emit_session_signal(session, emission);
+}
+
+void bus_emit_session_all_started(BusSession *session) {
+        Emission emission = session_emission(session);
+
+        emission.member = "AllSourcesStarted";
+        emission.fill = fill_nothing;
+        emit_session_signal(session, emission);
+}
+
+void bus_emit_session_source(BusSession *session, const InstanceInfo *info) {
+        Emission emission = session_emission(session);
+
+        emission.member = "SourceStateChanged";
+        emission.fill = fill_source;
+        emission.source = info;
+        emit_session_signal(session, emission);
 }
 
 void bus_emit_producer_added(BusProducer *producer) {

@@ -9,13 +9,20 @@
  * The user instance broadcasts on the session bus, whose peers are all the same user.
  */
 
+#include "bus/bus-buffer.h"
 #include "bus/connection.h"
+#include "core/session.h"
 
 /* `properties` is a NULL-terminated list of names. */
 void bus_emit_session_added(BusSession *session);
 void bus_emit_session_removed(BusSession *session);
 void bus_emit_session_changed(BusSession *session, const char *const properties[]);
 void bus_emit_session_stopped(BusSession *session);
+void bus_emit_session_all_started(BusSession *session);
+void bus_emit_session_source(BusSession *session, const InstanceInfo *info);
+
+/* Added and removed with its session. */
+void bus_emit_buffer_changed(BusBuffer *buffer, const char *const properties[]);
 
 void bus_emit_producer_added(BusProducer *producer);
 void bus_emit_producer_removed(BusProducer *producer);

@@ -93,7 +93,7 @@ static const char *source_state(const InstanceInfo *info) {
 }
 
 /* Its state; for one that failed, also why. */
-static int append_source(sd_bus_message *reply, const InstanceInfo *info) {
+int bus_append_source(sd_bus_message *reply, const char *types, const InstanceInfo *info) {
         _cleanup_(freep) char *failed = NULL;
 
         if (info->state == INSTANCE_STOPPED && info->why[0] &&
@@ -102,7 +102,7 @@ static int append_source(sd_bus_message *reply, const InstanceInfo *info) {
                 return -ENOMEM;
         }
         return sd_bus_message_append(reply,
-                                     "(ssuus)",
+                                     types,
                                      info->source,
                                      info->producer,
                                      (uint32_t)info->identity.uid,
@@ -120,7 +120,7 @@ PROPERTY(get_sources) {
         if (r < 0)
                 return r;
         while (session_next_instance(session->session, &cursor, &info)) {
-                r = append_source(reply, &info);
+                r = bus_append_source(reply, "(ssuus)", &info);
                 if (r < 0)
                         return r;
         }
@@ -280,52 +280,6 @@ static int method_free(sd_bus_message *message, void *userdata, sd_bus_error *er
         return sd_bus_reply_method_return(message, "");
 }
 
-static int
-append_buffer_stats(sd_bus_message *reply, const char *name, const TraceBufferStats *stats) {
-        const struct {
-                const char *name;
-                uint64_t value;
-        } fields[] = {
-                { "size", stats->buffer_bytes },
-                { "bytes-written", stats->bytes_written },
-                { "bytes-overwritten", stats->bytes_overwritten },
-                { "bytes-read", stats->bytes_read },
-                { "chunks-written", stats->chunks_written },
-                { "chunks-overwritten", stats->chunks_overwritten },
-                { "chunks-discarded", stats->chunks_discarded },
-                { "chunks-read", stats->chunks_read },
-                { "patches-succeeded", stats->patches_succeeded },
-                { "patches-failed", stats->patches_failed },
-                { "abi-violations", stats->abi_violations },
-                { "writer-packet-loss", stats->trace_writer_packet_loss },
-        };
-        int r;
-
-        r = sd_bus_message_open_container(reply, 'a', "{sv}");
-        if (r >= 0)
-                r = sd_bus_message_append(reply, "{sv}", "name", "s", name);
-        for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(fields); i++)
-                r = sd_bus_message_append(reply, "{sv}", fields[i].name, "t", fields[i].value);
-        return r < 0 ? r : sd_bus_message_close_container(reply);
-}
-
-static int method_get_buffer_stats(sd_bus_message *message, void *userdata, sd_bus_error *error) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        BusSession *session = userdata;
-        int r;
-
-        r = sd_bus_message_new_method_return(message, &reply);
-        if (r >= 0)
-                r = sd_bus_message_open_container(reply, 'a', "a{sv}");
-        for (size_t i = 0; r >= 0 && i < session_n_buffers(session->session); i++)
-                r = append_buffer_stats(reply,
-                                        session_buffer_name(session->session, i),
-                                        session_buffer_stats(session->session, i));
-        if (r >= 0)
-                r = sd_bus_message_close_container(reply);
-        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
-}
-
 #define CONST   SD_BUS_VTABLE_PROPERTY_CONST
 #define CHANGES SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE
 
@@ -370,8 +324,21 @@ const sd_bus_vtable bus_session_vtable[] = {
                                  ,
                                  "aa{sv}",
                                  SD_BUS_PARAM(buffers),
-                                 method_get_buffer_stats,
+                                 bus_method_get_buffer_stats,
                                  GATED),
+        SD_BUS_METHOD_WITH_NAMES("GetWriterStats",
+                                 "",
+                                 ,
+                                 "aa{sv}",
+                                 SD_BUS_PARAM(writers),
+                                 bus_method_get_writer_stats,
+                                 GATED),
+        SD_BUS_SIGNAL("AllSourcesStarted", "", 0),
+        SD_BUS_SIGNAL_WITH_NAMES("SourceStateChanged",
+                                 "ssuus",
+                                 SD_BUS_PARAM(source) SD_BUS_PARAM(producer) SD_BUS_PARAM(uid)
+                                         SD_BUS_PARAM(pid) SD_BUS_PARAM(state),
+                                 0),
         SD_BUS_SIGNAL_WITH_NAMES("Stopped", "s", SD_BUS_PARAM(reason), 0),
         SD_BUS_PROPERTY("Id", "t", get_id, 0, CONST),
         SD_BUS_PROPERTY("Name", "s", get_name, 0, CONST),
@@ -396,7 +363,10 @@ BusSession *bus_session_by_path(Bus *bus, const char *path) {
         BusSession *session;
 
         list_for_each (session, &bus->sessions, link) {
-                if (streq(session->path, path))
+                const size_t n = strlen(session->path);
+
+                if (!strncmp(session->path, path, n) &&
+                    (!path[n] || !strncmp(path + n, "/buffer/", strlen("/buffer/"))))
                         return session;
         }
         return NULL;
@@ -411,10 +381,26 @@ int bus_session_find(sd_bus *connection,
         Bus *bus = userdata;
         BusSession *session = bus_session_by_path(bus, path);
 
-        if (!session || !bus->caller || !bus_session_is_visible(session, bus->caller))
+        if (!session || !streq(session->path, path) || !bus->caller ||
+            !bus_session_is_visible(session, bus->caller))
                 return 0;
         *ret_found = session;
         return 1;
+}
+
+/* The session's nodes, behind the n that are there. Out of memory ends the list early: sd-bus frees what it gets. */
+static size_t session_add_nodes(const BusSession *session, char **nodes, size_t n) {
+        nodes[n] = strdup(session->path);
+        if (!nodes[n])
+                return n;
+        n++;
+        for (size_t i = 0; i < session->n_buffers; i++) {
+                nodes[n] = strdup(session->buffers[i].path);
+                if (!nodes[n])
+                        return n;
+                n++;
+        }
+        return n;
 }
 
 int bus_session_enumerate(sd_bus *connection,
@@ -425,19 +411,18 @@ int bus_session_enumerate(sd_bus *connection,
         Bus *bus = userdata;
         BusSession *session;
         char **nodes;
-        size_t n = 0;
+        size_t n = 1;
 
-        nodes = calloc(SERVICE_SESSIONS_MAX + 1, sizeof(*nodes));
+        list_for_each (session, &bus->sessions, link) {
+                n += 1 + session->n_buffers;
+        }
+        nodes = calloc(n, sizeof(*nodes));
         if (!nodes)
                 return -ENOMEM;
+        n = 0;
         list_for_each (session, &bus->sessions, link) {
-                if (!bus->caller || !bus_session_is_visible(session, bus->caller) ||
-                    n == SERVICE_SESSIONS_MAX)
-                        continue;
-                nodes[n] = strdup(session->path);
-                if (!nodes[n])
-                        break; /* sd-bus frees what it gets, so give it what there is */
-                n++;
+                if (bus->caller && bus_session_is_visible(session, bus->caller))
+                        n = session_add_nodes(session, nodes, n);
         }
         *ret_nodes = nodes;
         return 0;

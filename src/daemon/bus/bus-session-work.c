@@ -18,69 +18,6 @@ static const OutputOps *work_output_ops(const BusSession *session) {
         return session->bus->output_ops;
 }
 
-static uint64_t digest(uint64_t hash, const char *text) {
-        for (; *text; text++)
-                hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3); /* FNV-1a */
-        return hash * UINT64_C(0x100000001b3);
-}
-
-static uint64_t session_sources_digest(const BusSession *session) {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325);
-        InstanceCursor cursor = {};
-        InstanceInfo info;
-
-        while (session_next_instance(session->session, &cursor, &info)) {
-                hash = digest(hash, info.source);
-                hash = digest(hash, info.producer);
-                hash = (hash ^ info.state) * UINT64_C(0x100000001b3);
-                hash = (hash ^ info.is_suspended) * UINT64_C(0x100000001b3);
-                hash = (hash ^ (uint64_t)info.identity.pid) * UINT64_C(0x100000001b3);
-        }
-        return hash;
-}
-
-void bus_session_signal_totals(BusSession *session) {
-        const char *names[5] = {};
-        SessionTotals now;
-        size_t n = 0;
-
-        session_totals(session->session, &now);
-        if (now.bytes_written != session->totals.bytes_written)
-                names[n++] = "BytesWritten";
-        if (now.bytes_output != session->totals.bytes_output)
-                names[n++] = "BytesOutput";
-        if (now.chunks_lost != session->totals.chunks_lost)
-                names[n++] = "ChunksLost";
-        if (now.packets_lost != session->totals.packets_lost)
-                names[n++] = "PacketsLost";
-        session->totals = now;
-        if (n > 0)
-                bus_emit_session_changed(session, names);
-}
-
-static void session_signal_changes(BusSession *session) {
-        const SessionState state = session_state(session->session);
-        const uint64_t sources = session_sources_digest(session);
-        const char *names[4] = {};
-        size_t n = 0;
-
-        if (sources != session->sources_digest)
-                names[n++] = "Sources";
-        if (state != session->state)
-                names[n++] = "State";
-        if (state != session->state && state > SESSION_STARTED)
-                names[n++] = "StopReason";
-        session->sources_digest = sources;
-        session->state = state;
-        if (n > 0)
-                bus_emit_session_changed(session, names);
-        if (session->stopped_is_signalled || !session->is_finished)
-                return;
-        session->stopped_is_signalled = true;
-        bus_session_signal_totals(session);
-        bus_emit_session_stopped(session);
-}
-
 static void waiter_reply_flush(SessionWaiter *waiter) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 
@@ -237,7 +174,7 @@ void bus_session_work(BusSession *session) {
         /* In this order: an output that is done has said before whether it failed. */
         session->is_finished = bus_session_is_finished(session);
         bus_session_check_output(session);
-        session_signal_changes(session);
+        bus_session_signal_changes(session);
         list_for_each (waiter, &session->waiters, link) {
                 if (waiter_is_due(waiter))
                         waiter_answer(waiter);

@@ -54,18 +54,25 @@ int bus_session_allocate(BusSession **ret, Bus *bus) {
 }
 
 int bus_session_publish(BusSession *session, Client *owner) {
+        int r;
+
         if (asprintf(&session->path,
                      TRACING_SESSION_PATH "/%" PRIu64,
                      session_id(session->session)) < 0) {
                 session->path = NULL;
                 return -ENOMEM;
         }
+        r = bus_buffers_new(session);
+        if (r < 0)
+                return r;
         list_append(&session->bus->sessions, &session->link);
         session->owner = owner;
         if (owner)
                 list_append(&owner->sessions, &session->owner_link);
         session->state = session_state(session->session);
+        session->n_changes_signalled = session_n_changes(session->session);
         session->bus->counts_changed = true;
+        session->is_announced = true;
         bus_emit_session_added(session);
         return 0;
 }
@@ -138,7 +145,7 @@ BusSession *bus_session_free(BusSession *session) {
         if (!session)
                 return NULL;
 
-        if (session->path)
+        if (session->is_announced)
                 bus_emit_session_removed(session);
         session_refuse_waiters(session);
         session->session = session_free(session->session);
@@ -149,6 +156,7 @@ BusSession *bus_session_free(BusSession *session) {
         list_unlink(&session->dirty_link);
         list_unlink(&session->pump_link);
         session->bus->counts_changed = true;
+        bus_buffers_free(session);
         free(session->path);
         free(session);
         return NULL;

@@ -8,6 +8,7 @@
  * session to its output, signals what changes, and answers the calls that wait for it.
  */
 
+#include "bus/bus-buffer.h"
 #include "bus/bus-error.h"
 #include "bus/connection.h"
 #include "bus/output-ops.h"
@@ -26,10 +27,13 @@
 struct BusSession {
         Bus *bus;
         bool is_partial; /* records although a data source has failed to start */
-        bool is_public;  /* signals are broadcast, not only sent to who may see it and has called */
-        Client *owner;   /* NULL: detached, or on its way out */
+        bool is_announced;
+        bool is_public; /* signals are broadcast, not only sent to who may see it and has called */
+        Client *owner;  /* NULL: detached, or on its way out */
         Session *session;
         char *path;
+        BusBuffer *buffers; /* one for each of the session */
+        size_t n_buffers;
 
         List link;       /* bus->sessions */
         List owner_link; /* owner->sessions */
@@ -51,8 +55,8 @@ struct BusSession {
         /* As last signalled. */
         SessionState state;
         SessionTotals totals;
-        uint64_t sources_digest;
-        bool stopped_is_signalled;
+        uint64_t n_changes_signalled; /* of session_n_changes() */
+        bool all_started_is_signalled, stopped_is_signalled;
 };
 
 typedef enum WaitFor {
@@ -109,7 +113,9 @@ const char *bus_session_stop_reason(const BusSession *session);
 /* Everything of the session that waits or changed; may free it. */
 void bus_session_work(BusSession *session);
 void bus_session_mark(BusSession *session);
-void bus_session_signal_totals(BusSession *session);
+void bus_session_signal_changes(BusSession *session);
+/* Totals, buffers, and sources if they were not told with a change of state. */
+void bus_session_signal_counters(BusSession *session);
 uint64_t bus_session_deadline(const BusSession *session);
 
 /* A negative errno has *error set. */
@@ -163,6 +169,12 @@ void bus_close_pump(Bus *bus);
 int bus_method_clone(sd_bus_message *message, void *userdata, sd_bus_error *error);
 void bus_clone_answer(SessionWaiter *waiter);
 
+/* `types` is "ssuus" or "(ssuus)". */
+int bus_append_source(sd_bus_message *reply, const char *types, const InstanceInfo *info);
+
+int bus_method_get_buffer_stats(sd_bus_message *message, void *userdata, sd_bus_error *error);
+int bus_method_get_writer_stats(sd_bus_message *message, void *userdata, sd_bus_error *error);
+
 extern const sd_bus_vtable bus_session_vtable[];
 
 /* For sd_bus_add_fallback_vtable() and sd_bus_add_node_enumerator(); userdata is the Bus. */
@@ -177,4 +189,5 @@ int bus_session_enumerate(sd_bus *connection,
                           void *userdata,
                           char ***ret_nodes,
                           sd_bus_error *error);
+/* Also of a path of one of its buffers. */
 BusSession *bus_session_by_path(Bus *bus, const char *path);

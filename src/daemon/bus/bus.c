@@ -153,6 +153,14 @@ static int bus_serve(Bus *bus, sd_bus *connection) {
                                                bus_session_find,
                                                bus);
         if (r >= 0)
+                r = sd_bus_add_fallback_vtable(connection,
+                                               NULL,
+                                               TRACING_SESSION_PATH,
+                                               TRACING_BUFFER_INTERFACE,
+                                               bus_buffer_vtable,
+                                               bus_buffer_find,
+                                               bus);
+        if (r >= 0)
                 r = sd_bus_add_node_enumerator(
                         connection, NULL, TRACING_SESSION_PATH, bus_session_enumerate, bus);
         if (r >= 0)
@@ -307,7 +315,7 @@ void bus_tick(Bus *bus, uint64_t now) {
                 bus->counters_due_at = UINT64_MAX;
                 bus->counters_sent_at = now;
                 list_for_each (session, &bus->sessions, link) {
-                        bus_session_signal_totals(session);
+                        bus_session_signal_counters(session);
                 }
         }
         list_for_each (session, &bus->sessions, link) {

@@ -163,6 +163,7 @@ int session_allocate(Session **ret, Service *service, const SessionOptions *opti
         session->is_quiet = true;
         list_init(&session->link);
         list_init(&session->instances);
+        list_init(&session->changed_instances);
         list_init(&session->flushes);
         list_init(&session->clones);
         for (size_t i = 0; i < _SESSION_TIMER_N; i++)

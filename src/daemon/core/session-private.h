@@ -123,6 +123,8 @@ struct Session {
         size_t n_instances;
         size_t n_in_state[_INSTANCE_STATE_N]; /* instances, by state */
         size_t n_asleep; /* of the starting ones: suspended, and not waited for */
+        List changed_instances;
+        uint64_t n_changes; /* ever, of its state and its sources */
 
         uint64_t cloned_from;                  /* 0: not a clone */
         char clone_name[SESSION_NAME_MAX + 1]; /* of a clone, which does not inherit the config's */

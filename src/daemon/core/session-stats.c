@@ -178,6 +178,32 @@ void session_instance(const Session *session, size_t i, InstanceInfo *ret) {
         instance_info(instance, ret);
 }
 
+uint64_t session_n_changes(const Session *session) {
+        return session->n_changes;
+}
+
+bool session_all_started(const Session *session) {
+        return session->said_all_started;
+}
+
+/* What lies between is the session's own doing, and told by its state. */
+static bool instance_is_settled(const SourceInstance *instance) {
+        return instance->state == INSTANCE_STARTED || instance->state == INSTANCE_STOPPED;
+}
+
+bool session_take_changed_instance(Session *session, InstanceInfo *ret) {
+        SourceInstance *instance;
+
+        list_for_each (instance, &session->changed_instances, changed_link) {
+                list_unlink(&instance->changed_link);
+                if (!instance_is_settled(instance))
+                        continue;
+                instance_info(instance, ret);
+                return true;
+        }
+        return false;
+}
+
 bool session_next_instance(const Session *session, InstanceCursor *cursor, InstanceInfo *ret) {
         const size_t i = cursor->i++;
 

@@ -44,6 +44,7 @@ bool session_is_open(const Session *session) {
 
 /* Within session_new() and session_free() the transport knows by itself, and has nothing to look at. */
 void session_changed(Session *session) {
+        session->n_changes++;
         if (!session->is_quiet)
                 session->ops->changed(session->peer);
 }

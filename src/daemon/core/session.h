@@ -157,6 +157,15 @@ bool session_next_instance(const Session *session, InstanceCursor *cursor, Insta
  * flush, or its stop. */
 bool session_next_silent(const Session *session, InstanceCursor *cursor, InstanceInfo *ret);
 
+/* Grows whenever the state or something about the sources changes. */
+uint64_t session_n_changes(const Session *session);
+
+/* Instances that have started or ended since they were last taken; of each the state that it has now. */
+bool session_take_changed_instance(Session *session, InstanceInfo *ret);
+
+/* Every source that takes part has started, or has been given up; never false again. */
+bool session_all_started(const Session *session);
+
 typedef struct SessionTotals {
         uint64_t bytes_written;
         uint64_t bytes_output;

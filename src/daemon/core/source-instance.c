@@ -55,6 +55,8 @@ static void instance_enter(SourceInstance *instance, InstanceState state) {
         instance_count(instance, -1);
         instance->state = state;
         instance_count(instance, 1);
+        if (!list_is_linked(&instance->changed_link))
+                list_append(&instance->session->changed_instances, &instance->changed_link);
         session_changed(instance->session);
 }
 
@@ -123,6 +125,7 @@ int instance_new(SourceInstance **ret,
                 return -ENOMEM;
         list_init(&instance->session_link);
         list_init(&instance->producer_link);
+        list_init(&instance->changed_link);
         instance->id = ++session->service->last_instance_id;
         instance->session = session;
         instance->source = source;
@@ -186,6 +189,7 @@ SourceInstance *instance_free(SourceInstance *instance) {
                 return NULL;
 
         instance_leave_producer(instance);
+        list_unlink(&instance->changed_link);
         if (list_is_linked(&instance->session_link)) {
                 list_unlink(&instance->session_link);
                 instance->session->n_instances--;

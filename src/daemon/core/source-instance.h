@@ -19,6 +19,7 @@ typedef struct SessionSource SessionSource;
 typedef struct SourceInstance {
         List session_link;
         List producer_link;
+        List changed_link; /* session->changed_instances: nobody was told yet */
         uint64_t id;
         Session *session;
         SessionSource *source;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * What a session's watchers hear. A change of state is told at once, with the sources as they are then. Counters, and
+ * sources that come and go while the state is the same, are told at most every BUS_COUNTERS_INTERVAL_NS: there may be
+ * many thousand sources, and the property is one list of all.
+ */
+
+#include "bus/bus-emit.h"
+#include "bus/bus-session.h"
+
+/* Adds the names of what differs from what was said last. */
+static size_t session_changed_totals(BusSession *session, const char *ret_names[static 4]) {
+        SessionTotals now;
+        size_t n = 0;
+
+        session_totals(session->session, &now);
+        if (now.bytes_written != session->totals.bytes_written)
+                ret_names[n++] = "BytesWritten";
+        if (now.bytes_output != session->totals.bytes_output)
+                ret_names[n++] = "BytesOutput";
+        if (now.chunks_lost != session->totals.chunks_lost)
+                ret_names[n++] = "ChunksLost";
+        if (now.packets_lost != session->totals.packets_lost)
+                ret_names[n++] = "PacketsLost";
+        session->totals = now;
+        return n;
+}
+
+static bool session_sources_changed(const BusSession *session) {
+        return session_n_changes(session->session) != session->n_changes_signalled;
+}
+
+static void session_signal_properties(BusSession *session) {
+        const SessionState state = session_state(session->session);
+        const char *names[4] = {};
+        size_t n = 0;
+
+        if (state == session->state) {
+                if (session_sources_changed(session))
+                        bus_counters_changed(session->bus);
+                return;
+        }
+        if (session_sources_changed(session))
+                names[n++] = "Sources";
+        names[n++] = "State";
+        if (state > SESSION_STARTED)
+                names[n++] = "StopReason";
+        session->n_changes_signalled = session_n_changes(session->session);
+        session->state = state;
+        bus_emit_session_changed(session, names);
+}
+
+static void session_signal_instances(BusSession *session) {
+        InstanceInfo info;
+
+        while (session_take_changed_instance(session->session, &info))
+                bus_emit_session_source(session, &info);
+        if (session->all_started_is_signalled || !session_all_started(session->session))
+                return;
+        session->all_started_is_signalled = true;
+        bus_emit_session_all_started(session);
+}
+
+void bus_session_signal_counters(BusSession *session) {
+        const char *names[6] = {};
+        size_t n = session_changed_totals(session, names);
+
+        if (session_sources_changed(session))
+                names[n++] = "Sources";
+        session->n_changes_signalled = session_n_changes(session->session);
+        if (n > 0)
+                bus_emit_session_changed(session, names);
+        bus_buffers_signal(session);
+}
+
+void bus_session_signal_changes(BusSession *session) {
+        session_signal_properties(session);
+        session_signal_instances(session);
+        if (session->stopped_is_signalled || !session->is_finished)
+                return;
+        session->stopped_is_signalled = true;
+        bus_session_signal_counters(session);
+        bus_emit_session_stopped(session);
+}
