@@ -9,7 +9,8 @@
 
 #include "core/sequence-table.h"
 
-#define SEQUENCE_TABLE_FIRST 16
+#define SEQUENCE_TABLE_FIRST     16
+#define SEQUENCE_TABLE_SHRINK_AT 8
 
 void sequence_table_init(SequenceTable *table) {
         *table = (SequenceTable){};
@@ -52,29 +53,34 @@ sequence_table_find(const SequenceTable *table, uint64_t producer_id, uint16_t w
         return table->sequences[sequence_table_place(table, producer_id, writer_id)];
 }
 
-static int sequence_table_grow(SequenceTable *table) {
-        SequenceTable grown = *table;
+static int sequence_table_resize(SequenceTable *table, size_t n_allocated) {
+        SequenceTable resized = *table;
 
-        if (2 * (table->n_sequences + 1) <= table->n_allocated)
-                return 0;
-
-        grown.n_allocated = MAX(2 * table->n_allocated, (size_t)SEQUENCE_TABLE_FIRST);
-        grown.sequences = calloc(grown.n_allocated, sizeof(*grown.sequences));
-        if (!grown.sequences)
+        resized.n_allocated = n_allocated;
+        resized.sequences = calloc(n_allocated, sizeof(*resized.sequences));
+        if (!resized.sequences)
                 return -ENOMEM;
         for (size_t i = 0; i < table->n_allocated; i++) {
                 Sequence *sequence = table->sequences[i];
 
                 if (sequence)
-                        grown.sequences[sequence_table_place(
-                                &grown, sequence->origin.producer_id, sequence->origin.writer_id)] =
+                        resized.sequences[sequence_table_place(&resized,
+                                                               sequence->origin.producer_id,
+                                                               sequence->origin.writer_id)] =
                                 sequence;
         }
 
         free(table->sequences);
-        table->sequences = grown.sequences;
-        table->n_allocated = grown.n_allocated;
+        table->sequences = resized.sequences;
+        table->n_allocated = n_allocated;
         return 0;
+}
+
+static int sequence_table_grow(SequenceTable *table) {
+        if (2 * (table->n_sequences + 1) <= table->n_allocated)
+                return 0;
+        return sequence_table_resize(table,
+                                     MAX(2 * table->n_allocated, (size_t)SEQUENCE_TABLE_FIRST));
 }
 
 int sequence_table_obtain(SequenceTable *table, Sequence **ret, const ChunkOrigin *origin) {
@@ -167,6 +173,10 @@ int sequence_table_copy(SequenceTable *ret, const SequenceTable *table) {
 void sequence_table_collect(SequenceTable *table) {
         while (table->n_idle > TRACE_BUFFER_IDLE_SEQUENCES_MAX)
                 sequence_table_remove(table, list_first(&table->idle, Sequence, idle_link));
+        /* If there is no memory for a smaller one, this one does as well. */
+        if (table->n_allocated > SEQUENCE_TABLE_FIRST &&
+            SEQUENCE_TABLE_SHRINK_AT * table->n_sequences <= table->n_allocated)
+                sequence_table_resize(table, table->n_allocated / 2);
 }
 
 void sequence_table_producer_gone(SequenceTable *table, uint64_t producer_id) {
@@ -175,9 +185,12 @@ void sequence_table_producer_gone(SequenceTable *table, uint64_t producer_id) {
         for (size_t i = 0; i < table->n_allocated; i++)
                 if (table->sequences[i] && table->sequences[i]->origin.producer_id == producer_id)
                         table->sequences[i]->is_gone = true;
+        /* What they counted may still be asked for. */
         list_for_each (sequence, &table->idle, idle_link)
-                if (sequence->is_gone)
-                        sequence_table_remove(table, sequence);
+                if (sequence->origin.producer_id == producer_id) {
+                        list_unlink(&sequence->idle_link);
+                        list_insert_before(table->idle.next, &sequence->idle_link);
+                }
 }
 
 void sequence_table_all_gone(SequenceTable *table) {

@@ -44,5 +44,5 @@ void sequence_table_all_gone(SequenceTable *table);
 /* Forgets what the next packets would have said was lost. */
 void sequence_table_forgive(SequenceTable *table);
 
-/* Marks what the producer still has here as gone, and forgets its idle sequences. */
+/* Marks what the producer still has here as gone, and as the first to be forgotten. */
 void sequence_table_producer_gone(SequenceTable *table, uint64_t producer_id);

@@ -5,6 +5,7 @@
 #include "core/sequence.h"
 
 #define SEQUENCE_RECORDS_FIRST 4 /* most writers have few chunks in a buffer at any time */
+#define SHRINK_AT              8 /* the part in use at which half is given back */
 
 int sequence_copy(Sequence **ret, const Sequence *sequence) {
         Sequence *copy;
@@ -97,14 +98,10 @@ Record *sequence_find(const Sequence *sequence, uint32_t chunk_id) {
         return i < sequence->n_records ? sequence_at(sequence, i) : NULL;
 }
 
-int sequence_reserve(Sequence *sequence) {
-        size_t n_allocated = MAX(2 * sequence->n_allocated, (size_t)SEQUENCE_RECORDS_FIRST);
+static int sequence_resize(Sequence *sequence, size_t n_allocated) {
         Record **records;
 
-        if (sequence->n_records < sequence->n_allocated)
-                return 0;
-
-        records = malloc(n_allocated * sizeof(*records));
+        records = malloc(n_allocated * sizeof(Record *));
         if (!records)
                 return -ENOMEM;
         for (size_t i = 0; i < sequence->n_records; i++)
@@ -115,6 +112,13 @@ int sequence_reserve(Sequence *sequence) {
         sequence->first = 0;
         sequence->n_allocated = n_allocated;
         return 0;
+}
+
+int sequence_reserve(Sequence *sequence) {
+        if (sequence->n_records < sequence->n_allocated)
+                return 0;
+        return sequence_resize(sequence,
+                               MAX(2 * sequence->n_allocated, (size_t)SEQUENCE_RECORDS_FIRST));
 }
 
 bool sequence_has_place(const Sequence *sequence, uint32_t chunk_id) {
@@ -160,10 +164,16 @@ void sequence_pop(Sequence *sequence) {
         sequence->last = (SequenceLast){
                 .is_set = true,
                 .was_incomplete = record->flags & RECORD_INCOMPLETE,
+                .is_awaited = record->flags & RECORD_INCOMPLETE,
                 .n_payload = record->n_payload,
                 .chunk_id = record->chunk_id,
         };
         sequence->first = (sequence->first + 1) & (sequence->n_allocated - 1);
         if (--sequence->n_records > 0)
                 sequence->first_id = sequence_at(sequence, 0)->chunk_id;
+        /* A writer that was busy once must not hold memory for ever. If there is none for less, it
+         * keeps what it has. */
+        if (sequence->n_allocated > SEQUENCE_RECORDS_FIRST &&
+            sequence->n_records <= sequence->n_allocated / SHRINK_AT)
+                sequence_resize(sequence, sequence->n_allocated / 2);
 }

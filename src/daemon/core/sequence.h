@@ -51,7 +51,8 @@ struct Record {
 /* The last record that left. */
 typedef struct SequenceLast {
         bool is_set;
-        bool was_incomplete; /* the rest of this chunk may still come */
+        bool was_incomplete; /* the rest of this chunk may still come, */
+        bool is_awaited;     /* and others wait for it: it was read, not overwritten */
         uint16_t n_payload;
         uint32_t chunk_id;
 } SequenceLast;

@@ -76,6 +76,8 @@ int trace_buffer_clone(TraceBuffer **ret, const TraceBuffer *buffer, uint64_t ke
         clone->stats = buffer->stats;
         clone->stats.bytes_read = 0;
         clone->stats.chunks_read = 0;
+        clone->stats.readaheads_succeeded = 0;
+        clone->stats.readaheads_failed = 0;
         if (keep_from > 0)
                 trace_buffer_leave_out(clone, keep_from);
         trace_buffer_freeze(clone);

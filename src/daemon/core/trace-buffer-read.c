@@ -124,6 +124,14 @@ static void trace_buffer_finish_first(TraceBuffer *buffer, Sequence *sequence) {
         trace_buffer_drop_first(buffer, sequence);
 }
 
+/* Whether the record stays though it has been read. The rest of an incomplete chunk may find no
+ * other room in a buffer that overwrites nothing. */
+static bool
+trace_buffer_keeps(const TraceBuffer *buffer, const Sequence *sequence, const Record *record) {
+        return (record->flags & RECORD_INCOMPLETE) && buffer->policy == TRACE_BUFFER_DISCARD &&
+               !sequence->is_gone;
+}
+
 /*
  * Packets
  */
@@ -158,6 +166,23 @@ static int sequence_emit(Sequence *sequence, TracePacket *packet) {
         return 0;
 }
 
+/* Returns the packet that ends with this fragment of the first record. A record that has been read
+ * is let go of at once: if it is overwritten before the next call, nothing is lost. */
+static int trace_buffer_emit(TraceBuffer *buffer,
+                             Sequence *sequence,
+                             const Fragment *fragment,
+                             TracePacket *packet) {
+        Record *first = sequence_at(sequence, 0);
+        int r;
+
+        trace_buffer_consume(buffer, first, fragment->n_outer);
+        r = sequence_emit(sequence, packet);
+        if (r == 0 && first->n_consumed == first->n_payload &&
+            !trace_buffer_keeps(buffer, sequence, first))
+                trace_buffer_finish_first(buffer, sequence);
+        return r;
+}
+
 static int trace_buffer_read_whole(TraceBuffer *buffer,
                                    Sequence *sequence,
                                    const Fragment *fragment,
@@ -167,8 +192,7 @@ static int trace_buffer_read_whole(TraceBuffer *buffer,
         r = trace_buffer_add_slice(buffer, packet, fragment);
         if (r < 0)
                 return r;
-        trace_buffer_consume(buffer, sequence_at(sequence, 0), fragment->n_outer);
-        return sequence_emit(sequence, packet);
+        return trace_buffer_emit(buffer, sequence, fragment, packet);
 }
 
 /* What a record adds to a packet that began before it. */
@@ -264,6 +288,8 @@ static int trace_buffer_read_chain(TraceBuffer *buffer,
                 link = sequence_link(buffer, sequence, i, &fragment, &reason);
         }
         i--; /* the record that ended the loop */
+        if (link != CHAIN_END)
+                buffer->stats.readaheads_failed++;
         if (link == CHAIN_WAIT)
                 return READ_E_PAUSE;
         if (link == CHAIN_LOST) {
@@ -275,9 +301,9 @@ static int trace_buffer_read_chain(TraceBuffer *buffer,
         r = trace_buffer_add_slice(buffer, packet, &fragment);
         if (r < 0)
                 return r;
+        buffer->stats.readaheads_succeeded++;
         trace_buffer_consume_chain(buffer, sequence, i);
-        trace_buffer_consume(buffer, sequence_at(sequence, 0), fragment.n_outer);
-        return sequence_emit(sequence, packet);
+        return trace_buffer_emit(buffer, sequence, &fragment, packet);
 }
 
 /* Drops a fragment that nothing can be made of. */
@@ -295,7 +321,7 @@ trace_buffer_skip(TraceBuffer *buffer, Sequence *sequence, size_t n_bytes, uint3
 
 /* The rest of a chunk that has been read while it was incomplete comes before all others. */
 static bool sequence_awaits_rest(const Sequence *sequence, const Record *first) {
-        return sequence->last.was_incomplete && first->chunk_id != sequence->last.chunk_id &&
+        return sequence->last.is_awaited && first->chunk_id != sequence->last.chunk_id &&
                !sequence->is_gone;
 }
 
@@ -303,7 +329,8 @@ static bool sequence_awaits_rest(const Sequence *sequence, const Record *first) 
 static void sequence_note_gap(Sequence *sequence, const Record *first) {
         SequenceLast *last = &sequence->last;
 
-        if (!last->is_set || first->chunk_id == last->chunk_id + !last->was_incomplete)
+        if (!last->is_set || (first->chunk_id == last->chunk_id + 1 && !last->is_awaited) ||
+            (first->chunk_id == last->chunk_id && last->was_incomplete))
                 return;
         sequence_lose(sequence, LOSS_READ_GAP);
         sequence->is_cut = false;
@@ -365,6 +392,8 @@ trace_buffer_read_sequence(TraceBuffer *buffer, Sequence *sequence, TracePacket 
         if (first->n_consumed < first->n_payload)
                 return trace_buffer_read_fragment(buffer, sequence, first, packet);
 
+        if (trace_buffer_keeps(buffer, sequence, first))
+                return READ_E_PAUSE;
         trace_buffer_finish_first(buffer, sequence);
         return READ_E_AGAIN;
 }

@@ -38,6 +38,7 @@ static void trace_buffer_evict_record(TraceBuffer *buffer, Record *record, bool 
                         sequence_lose(sequence, LOSS_OVERWRITE);
                 }
                 trace_buffer_drop_first(buffer, sequence);
+                sequence->last.is_awaited = false;
         }
 }
 
@@ -66,6 +67,14 @@ static Slot *trace_buffer_pick_slot(TraceBuffer *buffer) {
         return slot;
 }
 
+/* What is left over at the end of a slot that was written to. */
+static size_t slot_padding_bytes(const Slot *slot) {
+        if (slot->n_records == 0)
+                return 0;
+        return slot->segment->n_bytes - slot->n_used -
+               (size_t)slot->n_records * TRACE_BUFFER_RECORD_BYTES;
+}
+
 int trace_buffer_rotate(TraceBuffer *buffer) {
         const Slot *newest = trace_buffer_newest(buffer);
         Slot *slot;
@@ -86,9 +95,8 @@ int trace_buffer_rotate(TraceBuffer *buffer) {
                 slot->segment = segment;
         }
 
-        buffer->stats.padding_bytes_written +=
-                buffer->segment_bytes - newest->n_used -
-                (size_t)newest->n_records * TRACE_BUFFER_RECORD_BYTES;
+        buffer->stats.padding_bytes_written += slot_padding_bytes(newest);
+        buffer->stats.padding_bytes_cleared += slot_padding_bytes(slot);
         if (++buffer->n_rotations % buffer->n_slots == 0)
                 buffer->stats.write_wrap_count++;
         trace_buffer_cursor_leave(buffer, slot);

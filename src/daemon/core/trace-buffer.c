@@ -244,7 +244,8 @@ static int trace_buffer_admit(TraceBuffer *buffer,
         if (order < 0 || payload->n_used < last->n_payload)
                 return trace_buffer_refuse(buffer);
         if (payload->n_used == last->n_payload) {
-                last->was_incomplete = last->was_incomplete && (payload->flags & RECORD_INCOMPLETE);
+                if (!(payload->flags & RECORD_INCOMPLETE))
+                        last->was_incomplete = last->is_awaited = false;
                 return 0;
         }
         if (!last->was_incomplete)
@@ -294,7 +295,6 @@ static void trace_buffer_relocate(TraceBuffer *buffer,
         buffer->n_unread -= old->n_payload - old->n_consumed;
         buffer->slots[old->slot].n_live--;
         old->sequence = NULL;
-        buffer->stats.chunks_relocated++;
 }
 
 static void trace_buffer_insert(TraceBuffer *buffer,
@@ -359,6 +359,7 @@ static int trace_buffer_store(TraceBuffer *buffer,
                 trace_buffer_relocate(buffer, sequence, old, payload);
         else
                 trace_buffer_insert(buffer, sequence, chunk_id, payload, n_consumed);
+        buffer->stats.chunks_relocated += old || n_consumed > 0;
         return 0;
 }
 

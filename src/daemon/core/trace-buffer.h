@@ -93,13 +93,17 @@ typedef struct TraceBufferStats {
         uint64_t chunks_written, chunks_overwritten, chunks_read;
         uint64_t chunks_discarded; /* for want of room, or too late; not those against the rules */
         uint64_t chunks_rewritten; /* the rest of an incomplete chunk, put where it was */
-        uint64_t chunks_relocated; /* likewise, stored anew for want of room there */
+        uint64_t chunks_relocated; /* likewise, stored anew: no room there, or it is gone */
         uint64_t chunks_committed_out_of_order;
         uint64_t write_wrap_count;
         uint64_t patches_succeeded, patches_failed;
         uint64_t abi_violations; /* chunks refused, or cut short, for what they are */
         uint64_t trace_writer_packet_loss;
         uint64_t padding_bytes_written; /* left over at segment ends */
+        uint64_t padding_bytes_cleared; /* of those, in segments that were used again */
+        uint64_t readaheads_succeeded;  /* packets put together from several chunks */
+        uint64_t
+                readaheads_failed; /* tries that found that something is missing, yet or for good */
 } TraceBufferStats;
 
 /* A writer's chunks by the bytes that they were filled with, as perfetto.protos.TraceStats says it:

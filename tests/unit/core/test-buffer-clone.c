@@ -1,7 +1,54 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "buffer-script.h"
 #include "core/trace-buffer-private.h"
-#include "trace-buffer-script.h"
+
+SCRIPT_CASE(test_clone_has_the_chunks_of_all_writers,
+            .steps = { PUT(1, 0, 0, "a15"),
+                       PUT(2, 0, 0, "b15"),
+                       PUT(3, 0, 0, "c15"),
+                       CLONE(),
+                       HELD("1:a15 2:b15 3:c15"),
+                       HELD("") })
+
+SCRIPT_CASE(test_clones_before_and_after_the_missing_piece,
+            .steps = { PART(1, 0, 0, "a9", 10),
+                       PUT(1, 2, 0, "d29"),
+                       CLONE(),
+                       HELD("1:a9 1:d29/3"),
+                       PUT(1, 1, 0, "c19"),
+                       PUT(1, 0, 0, "a9|b9"),
+                       CLONE(),
+                       HELD("1:a9 1:b9 1:c19 1:d29"),
+                       PASS("1:a9 1:b9 1:c19 1:d29") })
+
+SCRIPT_CASE(test_clone_has_the_patches,
+            .steps = { PUT(1, 0, 0, "a99"),
+                       PUT(2, 0, 0, "b8"),
+                       PUT(3, 0, 0, "c99"),
+                       PATCH(2, 0, 5, "YMCA", false),
+                       CLONE(),
+                       HELD("1:a99 2:b4Y1M1C1A1 3:c99") })
+
+SCRIPT_CASE(test_clone_of_a_ring_that_has_turned,
+            .segment_bytes = 504,
+            .steps = { PUT(1, 0, 0, "a446"),
+                       PUT(2, 0, 0, "b446"),
+                       PUT(3, 0, 0, "c446"),
+                       PUT(4, 0, 0, "d446"),
+                       PUT(5, 0, 0, "e446"),
+                       PUT(6, 0, 0, "f446"),
+                       CLONE(),
+                       HELD("3:c446 4:d446 5:e446 6:f446") })
+
+SCRIPT_CASE(test_clone_of_a_ring_that_has_turned_with_padding,
+            .n_segments = 2,
+            .segment_bytes = 512,
+            .steps = { PUT(1, 0, 0, "a200"),
+                       PUT(2, 0, 0, "b350"),
+                       PUT(3, 0, 0, "c400"),
+                       CLONE(),
+                       HELD("2:b350 3:c400") })
 
 static const Script undisturbed[] = {
         { "both read what was there, and only the original what comes",
@@ -277,6 +324,81 @@ START_TEST(test_clone_holds_no_more_than_it_can_read) {
 }
 END_TEST
 
+START_TEST(test_shared_segment_is_never_written_to) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        _cleanup_(segment_unrefp) Segment *held = NULL;
+        uint8_t before[512];
+        Step part = PART(2, 0, 0, "b5", 50), whole = PUT(2, 0, 0, "b5|c5");
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 1024, 512, TRACE_BUFFER_RING), 0);
+        put(buffer, 1, 0, "a50");
+        ck_assert_int_eq(script_put(buffer, &part), 0);
+        held = segment_ref(trace_buffer_newest(buffer)->segment);
+        ck_assert_uint_eq(trace_buffer_newest(buffer)->n_used, 144);
+        memcpy(before, held->memory, 144);
+
+        ck_assert_int_eq(trace_buffer_patch(
+                                 buffer, SCRIPT_PRODUCER, 1, 0, 1, (const uint8_t *)"XXXX", false),
+                         0);
+        ck_assert_int_eq(script_put(buffer, &whole), 0);
+        ck_assert_mem_eq(before, held->memory, 144);
+        ck_assert_str_eq(script_read(buffer), "1:X4a46 2:b5 2:c5");
+        for (uint32_t id = 1; id < 5; id++)
+                put(buffer, 1, id, "d400");
+        ck_assert_mem_eq(before, held->memory, 144);
+        ck_assert_str_eq(script_read(buffer), "1:d400/65 1:d400");
+}
+END_TEST
+
+START_TEST(test_shared_segment_is_replaced_when_its_turn_comes) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        _cleanup_(segment_unrefp) Segment *held = NULL;
+        uint8_t before[400];
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 1024, 512, TRACE_BUFFER_RING), 0);
+        put(buffer, 1, 0, "a400");
+        held = segment_ref(trace_buffer_newest(buffer)->segment);
+        memcpy(before, held->memory, sizeof(before));
+        for (uint32_t id = 1; id < 5; id++)
+                put(buffer, 1, id, "d400");
+        ck_assert_mem_eq(before, held->memory, sizeof(before));
+
+        /* Also when all of it has been read, which otherwise starts the segment again. */
+        script_read(buffer);
+        segment_unref(held);
+        held = segment_ref(trace_buffer_newest(buffer)->segment);
+        memcpy(before, held->memory, sizeof(before));
+        put(buffer, 1, 5, "e400");
+        ck_assert_mem_eq(before, held->memory, sizeof(before));
+        ck_assert_str_eq(script_read(buffer), "1:e400");
+}
+END_TEST
+
+START_TEST(test_clone_copies_no_payload) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
+        const size_t n_pages = (32 << 20) / 4096;
+        size_t n_before, n_segments = 0;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 64 << 20, 0, TRACE_BUFFER_RING), 0);
+        for (uint32_t id = 0; id < n_pages; id++)
+                put(buffer, 1, id, "a4000");
+        n_before = resident_pages();
+        ck_assert_int_eq(trace_buffer_clone(&clone, buffer, 0), 0);
+        /* The sanitizers have memory of their own. */
+#ifndef __SANITIZE_ADDRESS__
+        ck_assert_uint_lt(resident_pages() - n_before, n_pages * 3 / 100);
+#endif
+        for (size_t i = 0; i < clone->n_slots; i++) {
+                ck_assert(!clone->slots[i].segment ||
+                          clone->slots[i].segment == buffer->slots[i].segment);
+                n_segments += clone->slots[i].segment != NULL;
+        }
+        ck_assert_uint_eq(n_segments, 8);
+        ck_assert_uint_eq(script_discard(clone), n_pages);
+        ck_assert_uint_eq(script_discard(buffer), n_pages);
+}
+END_TEST
+
 START_TEST(test_writers_are_counted_by_chunk_size) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
         static const char *const texts[] = { "",         "a7",          "b8",
@@ -330,6 +452,14 @@ START_TEST(test_each_writer_is_counted_once) {
 END_TEST
 
 TEST_MAIN("buffer-clone",
+          test_clone_has_the_chunks_of_all_writers,
+          test_clones_before_and_after_the_missing_piece,
+          test_clone_has_the_patches,
+          test_clone_of_a_ring_that_has_turned,
+          test_clone_of_a_ring_that_has_turned_with_padding,
+          test_clone_copies_no_payload,
+          test_shared_segment_is_never_written_to,
+          test_shared_segment_is_replaced_when_its_turn_comes,
           test_clone_and_original_do_not_disturb_each_other,
           test_clone_waits_for_nothing,
           test_clone_leaves_out_what_was_written_before,

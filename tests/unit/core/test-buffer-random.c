@@ -296,6 +296,4 @@ START_TEST(test_small_buffer_says_what_it_loses) {
 }
 END_TEST
 
-TEST_MAIN("trace-buffer-random",
-          test_large_buffer_loses_nothing,
-          test_small_buffer_says_what_it_loses)
+TEST_MAIN("buffer-random", test_large_buffer_loses_nothing, test_small_buffer_says_what_it_loses)

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "buffer-script.h"
+
+SCRIPT_CASE(test_overwritten_chunks_that_waited_for_a_patch_are_one_loss,
+            .n_segments = 2,
+            .segment_bytes = 608,
+            .steps = { PUT(1, 0, T | P, "a200"),
+                       PUT(1, 1, C, "b200"),
+                       PASS(""),
+                       PUT(1, 2, 0, "c400"),
+                       PUT(1, 3, 0, "d400"),
+                       PASS("1:c400/65 1:d400") })
+
+SCRIPT_CASE(test_missing_chunk_is_a_read_gap,
+            .steps = { PUT(1, 0, 0, "a31"), SOME("1:a31"), PUT(1, 2, 0, "b31"), PASS("1:b31/3") })
+
+SCRIPT_CASE(test_many_overwritten_chunks_are_one_loss,
+            .n_segments = 2,
+            .segment_bytes = 512,
+            .steps = { PUT(1, 0, 0, "a400"),
+                       PUT(1, 1, 0, "b400"),
+                       PUT(1, 2, 0, "c400"),
+                       PUT(1, 3, 0, "d400"),
+                       PUT(1, 4, 0, "e400"),
+                       PUT(1, 5, 0, "f400"),
+                       STAT(chunks_overwritten, 4),
+                       PASS("1:e400/65 1:f400") })
+
+SCRIPT_CASE(test_end_without_beginning_is_an_orphan,
+            .steps = { PUT(1, 0, C, "a31"), PUT(1, 1, 0, "b31"), PASS("1:b31/9") })
+
+SCRIPT_CASE(test_packet_that_does_not_go_on_is_a_broken_chain,
+            .steps = { PUT(1, 0, T, "a31"), PUT(1, 1, 0, "b31"), PASS("1:b31/33") })
+
+SCRIPT_CASE(test_missing_middle_of_a_packet_has_all_its_reasons,
+            .steps = { PUT(1, 0, T, "a31"),
+                       PUT(1, 2, C, "b31"),
+                       PUT(1, 3, 0, "c31"),
+                       PASS("1:c31/27") })
+
+SCRIPT_CASE(test_overwriting_what_was_read_is_no_loss,
+            .n_segments = 2,
+            .segment_bytes = 512,
+            .steps = { PUT(1, 0, 0, "a400"),
+                       PUT(1, 1, 0, "b200"),
+                       SOME("1:a400"),
+                       PUT(1, 2, 0, "c400"),
+                       SOME("1:b200"),
+                       PUT(1, 3, 0, "d400"),
+                       PASS("1:c400 1:d400"),
+                       PUT(2, 0, 0, "a400"),
+                       PUT(2, 1, 0, "b200"),
+                       SOME("2:a400"),
+                       PUT(2, 2, 0, "c400"),
+                       SOME("2:b200"),
+                       PUT(2, 3, 0, "d400"),
+                       PASS("2:c400 2:d400"),
+                       PASS(""),
+                       STAT(chunks_overwritten, 0) })
+
+SCRIPT_CASE(test_chunk_overwritten_before_it_is_read_is_a_loss,
+            .n_segments = 2,
+            .segment_bytes = 512,
+            .steps = { PUT(1, 0, 0, "a10"),
+                       SOME("1:a10"),
+                       PUT(1, 2, 0, "b400"),
+                       PUT(1, 3, 0, "c400"),
+                       PUT(1, 4, 0, "d400"),
+                       PASS("1:c400/65 1:d400") })
+
+SCRIPT_CASE(test_each_gap_is_said_on_the_packet_behind_it,
+            .steps = { PUT(1, 1, 0, "a15"),
+                       PUT(1, 3, 0, "c15"),
+                       PUT(1, 4, 0, "d15"),
+                       PUT(1, 6, 0, "f15"),
+                       PASS("1:a15 1:c15/3 1:d15 1:f15/3") })
+
+SCRIPT_CASE(test_gaps_are_seen_over_passes,
+            .steps = { PUT(1, 1, 0, "a15"),
+                       PASS("1:a15"),
+                       PUT(1, 2, 0, "b15"),
+                       PASS("1:b15"),
+                       PUT(1, 4, 0, "d15"),
+                       PASS("1:d15/3"),
+                       PUT(1, 5, 0, "e15"),
+                       PASS("1:e15") })
+
+SCRIPT_CASE(test_sequence_of_which_nothing_is_left_remembers_its_place,
+            .n_segments = 2,
+            .segment_bytes = 512,
+            .steps = { PUT(1, 1, 0, "a15"),
+                       PASS("1:a15"),
+                       PUT(2, 1, 0, "x400"),
+                       PUT(2, 2, 0, "y400"),
+                       PUT(2, 3, 0, "z400"),
+                       PUT(1, 2, 0, "b15"),
+                       PASS("2:z400/65 1:b15"),
+                       PUT(2, 4, 0, "x400"),
+                       PUT(2, 5, 0, "y400"),
+                       PUT(2, 6, 0, "z400"),
+                       PUT(1, 4, 0, "d15"),
+                       PASS("2:z400/65 1:d15/3") })
+
+SCRIPT_CASE(test_end_of_the_ids_is_no_gap_but_one_behind_it_is,
+            .steps = { PUT(1, UINT32_MAX - 1, 0, "a31"),
+                       SOME("1:a31"),
+                       PUT(1, UINT32_MAX, 0, "b31"),
+                       PUT(1, 0, 0, "c31"),
+                       SOME("1:b31 1:c31"),
+                       PUT(1, 3, 0, "d31"),
+                       PASS("1:d31/3") })
+
+static const Script others[] = {
+        { "a gap is said once, also when the chunk is read in two passes",
+          .steps = { PUT(1, 0, 0, "a5"),
+                     PUT(1, 2, T, "b5|c5"),
+                     PASS("1:a5 1:b5/3"),
+                     PUT(1, 3, C, "d5"),
+                     PASS("1:c5d5") } },
+        { "the first chunk of a writer is no gap", .steps = { PUT(1, 77, 0, "a5"), PASS("1:a5") } },
+        { "a chain in which the next begins instead of going on",
+          .steps = { PUT(1, 0, T, "a5"),
+                     PUT(1, 1, T, "b5"),
+                     PUT(1, 2, C, "c5"),
+                     PASS("1:b5c5/33") } },
+        { "a corrupt chunk",
+          .steps = { PUT(1, 0, 0, "a5|~"),
+                     PUT(1, 1, 0, "b5"),
+                     PASS("1:a5 1:b5/5"),
+                     STAT(abi_violations, 1) } },
+        { "a corrupt continuation",
+          .steps = { PUT(1, 0, T, "a5"), PUT(1, 1, C, "~"), PUT(1, 2, 0, "b5"), PASS("1:b5/5") } },
+        { "a packet whose beginning was overwritten",
+          .n_segments = 2,
+          .segment_bytes = 512,
+          .steps = { PUT(1, 0, T, "a400"),
+                     PUT(1, 1, C, "b200|c200"),
+                     PUT(1, 2, 0, "d400"),
+                     PASS("1:c200/65 1:d400") } },
+        { "the writer's silence ends with its producer",
+          .steps = { PUT(1, 0, T, "a5"),
+                     PART(2, 0, 0, "b5", 20),
+                     PUT(3, 0, T | P, "c5|d5"),
+                     PUT(3, 1, C, "e5|f5"),
+                     PASS("2:b5 3:c5"),
+                     GONE(),
+                     PASS("3:f5/25") } },
+        { "and what was incomplete does not stop the next, but may have been more",
+          .steps = { PART(1, 0, 0, "a5", 20),
+                     PUT(1, 1, 0, "b5"),
+                     PASS("1:a5"),
+                     PASS(""),
+                     GONE(),
+                     PASS("1:b5/3") } },
+};
+SCRIPT_TEST(test_losses_are_said_once_with_their_reason, others)
+
+TEST_MAIN("buffer-losses",
+          test_overwritten_chunks_that_waited_for_a_patch_are_one_loss,
+          test_missing_chunk_is_a_read_gap,
+          test_many_overwritten_chunks_are_one_loss,
+          test_end_without_beginning_is_an_orphan,
+          test_packet_that_does_not_go_on_is_a_broken_chain,
+          test_missing_middle_of_a_packet_has_all_its_reasons,
+          test_overwriting_what_was_read_is_no_loss,
+          test_chunk_overwritten_before_it_is_read_is_a_loss,
+          test_each_gap_is_said_on_the_packet_behind_it,
+          test_gaps_are_seen_over_passes,
+          test_sequence_of_which_nothing_is_left_remembers_its_place,
+          test_end_of_the_ids_is_no_gap_but_one_behind_it_is,
+          test_losses_are_said_once_with_their_reason)

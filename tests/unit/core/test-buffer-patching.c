@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "buffer-script.h"
+
+SCRIPT_CASE(test_patch_changes_four_bytes_of_one_chunk,
+            .steps = { PUT(1, 0, 0, "a99"),
+                       PUT(2, 0, 0, "b8"),
+                       PUT(3, 0, 0, "c99"),
+                       PATCH(2, 0, 5, "YMCA", false),
+                       PASS("1:a99 2:b4Y1M1C1A1 3:c99"),
+                       STAT(patches_succeeded, 1),
+                       STAT(patches_failed, 0) })
+
+SCRIPT_CASE(test_patch_of_no_such_writer_or_chunk_changes_nothing,
+            .steps = { PUT(1, 0, 0, "a99"),
+                       PATCH_FAILS(2, 0, 0),
+                       PATCH_FAILS(1, 1, 0),
+                       PATCH_FAILS(1, UINT32_MAX, 0),
+                       PASS("1:a99"),
+                       PATCH_FAILS(1, 0, 1),
+                       STAT(patches_failed, 4),
+                       STAT(patches_succeeded, 0) })
+
+SCRIPT_CASE(test_patch_reaches_the_first_and_the_last_bytes,
+            .steps = { PUT(1, 0, T, "a99"),
+                       PUT(1, 1, C | T, "b15"),
+                       PUT(1, 2, C, "c99"),
+                       PATCH(1, 1, 1, "PERF", false),
+                       PATCH(1, 1, 12, "ETTO", false),
+                       PASS("1:a99P1E1R1F1b7E1T2O1c99") })
+
+SCRIPT_CASE(test_sequence_waits_for_its_last_patch_and_others_go_on,
+            .steps = { PUT(1, 0, T | P, "a15"),
+                       PUT(1, 1, C, "b15"),
+                       PUT(2, 0, 0, "c15"),
+                       PUT(2, 1, T | P, "d15"),
+                       PUT(2, 2, C, "e15"),
+                       PUT(3, 0, T | P, "f15"),
+                       PUT(3, 1, C, "x0"),
+                       PASS("2:c15"),
+                       PATCH(2, 1, 1, "PATC", false),
+                       PASS("2:P1A1T1C1d11e15"),
+                       PATCH(3, 0, 1, "PERF", true),
+                       PASS(""),
+                       PATCH(3, 0, 5, "ETTO", false),
+                       PASS("3:P1E1R1F1E1T2O1f7") })
+
+SCRIPT_CASE(test_patches_come_in_any_order,
+            .steps = { PUT(1, 0, T | P, "a99"),
+                       PUT(1, 2, C, "c99"),
+                       PUT(1, 1, C | T | P, "b99"),
+                       PATCH(1, 1, 50, "BBBB", false),
+                       PASS(""),
+                       PATCH(1, 0, 50, "AAAA", false),
+                       PASS("1:a49A4a46b49B4b46c99") })
+
+static const Script others[] = {
+        { "a chunk too small for any",
+          .steps = { PUT(1, 0, 0, "a2"), PATCH_FAILS(1, 0, 0), PASS("1:a2") } },
+        { "packets before the one that waits",
+          .steps = { PUT(1, 0, T | P, "a9|b9"),
+                     PUT(1, 1, C, "c9"),
+                     PASS("1:a9"),
+                     PATCH(1, 0, 11, "XXXX", true),
+                     PASS(""),
+                     PATCH(1, 0, 15, "YYYY", false),
+                     PASS("1:X4Y4b1c9") } },
+        { "only what the patch is for waits",
+          .steps = { PUT(1, 0, T, "a4"),
+                     PUT(1, 1, C | T | P, "b4|c4"),
+                     PUT(1, 2, C, "d4"),
+                     PASS("1:a4b4"),
+                     PATCH(1, 1, 6, "XXXX", false),
+                     PASS("1:X4d4") } },
+        { "found among many, with holes",
+          .steps = { PUT(1, 0, 0, "a4"),
+                     PUT(1, 2, 0, "b4"),
+                     PUT(1, 3, 0, "c4"),
+                     PUT(1, 9, 0, "d4"),
+                     PUT(1, 10, 0, "e4"),
+                     PATCH(1, 2, 1, "XXXX", false),
+                     PATCH(1, 9, 1, "YYYY", false),
+                     PATCH_FAILS(1, 4, 1),
+                     PATCH_FAILS(1, 8, 1),
+                     PATCH_FAILS(1, 11, 1),
+                     PASS("1:a4 1:X4/3 1:c4 1:Y4/3 1:e4") } },
+        { "a patch that breaks the sizes harms nobody else",
+          .steps = { PUT(1, 0, 0, "a4|b4"),
+                     PUT(2, 0, 0, "c4"),
+                     PATCH(1, 0, 5, "\x7fXXX", false),
+                     PUT(1, 1, 0, "d4"),
+                     PASS("1:a4 2:c4 1:d4/5") } },
+};
+SCRIPT_TEST(test_patches_are_applied_and_awaited, others)
+
+TEST_MAIN("buffer-patching",
+          test_patch_changes_four_bytes_of_one_chunk,
+          test_patch_of_no_such_writer_or_chunk_changes_nothing,
+          test_patch_reaches_the_first_and_the_last_bytes,
+          test_sequence_waits_for_its_last_patch_and_others_go_on,
+          test_patches_come_in_any_order,
+          test_patches_are_applied_and_awaited)
