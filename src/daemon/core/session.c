@@ -234,6 +234,8 @@ static void session_finish(Session *session, uint64_t now) {
         list_for_each (flush, &session->flushes, link)
                 flush_finish(flush, 0);
         event_list_add(&session->events, EVENT_TRACING_DISABLED, now, NULL);
+        for (size_t i = 0; i < session->n_buffers; i++)
+                trace_buffer_freeze(session->buffers[i].buffer);
         session->stopped_at = now;
         session_enter(session, SESSION_STOPPED);
         session_output_due(session);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/service-packets.h"
+#include "core/session-private.h"
 #include "fixture.h"
 
 static Fixture f;
@@ -421,6 +422,51 @@ START_TEST(test_ring_keeps_the_newest_and_marks_the_loss) {
 }
 END_TEST
 
+/* A chunk with one fragment, as a Perfetto producer may leave it. */
+static void put_chunk(Session *session, uint32_t id, uint8_t flags, const char *payload) {
+        ChunkOrigin origin = { .producer_id = 1, .writer_id = 9, .identity = { .uid = 1000 } };
+        ChunkData data = {
+                .chunk_id = id,
+                .n_fragments = 1,
+                .flags = flags,
+                .complete = true,
+                .payload = payload,
+                .n_payload = strlen(payload),
+        };
+
+        ck_assert_int_eq(trace_buffer_put(session->buffers[0].buffer, &origin, &data), 0);
+}
+
+START_TEST(test_stopped_session_waits_for_no_patch) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+        TestPacket packet;
+        Bytes trace;
+
+        consumer = start_with_writer(CONFIG_ONE("track_event"), &app, &writer);
+        put_chunk(consumer->session,
+                  0,
+                  SMB_CHUNK_TO_BE_CONTINUED | SMB_CHUNK_NEEDS_PATCHING,
+                  "\4\xa2\x38\1z");
+        put_chunk(consumer->session, 1, SMB_CHUNK_CONTINUES, "\4\xa2\x38\1z");
+        put_chunk(consumer->session, 2, 0, "\4\xa2\x38\1b");
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count(&trace, 900), 0);
+        bytes_deinit(&trace);
+
+        fixture_stop_session(&f, consumer);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count(&trace, 900), 1);
+        packet = trace_text(&trace, "b");
+        ck_assert_uint_eq(packet_uint(&packet, PACKET_PREVIOUS_DROPPED),
+                          LOSS_PRESENT | LOSS_ORPHAN_CONTINUATION | LOSS_REASSEMBLY_GAP);
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_discard_keeps_the_oldest_and_counts_the_rest) {
         FakeProducer *app;
         FakeConsumer *consumer;
@@ -588,6 +634,7 @@ TEST_MAIN("session-read",
           test_reading_while_recording_takes_each_packet_once,
           test_idle_reads_are_empty,
           test_ring_keeps_the_newest_and_marks_the_loss,
+          test_stopped_session_waits_for_no_patch,
           test_discard_keeps_the_oldest_and_counts_the_rest,
           test_producers_own_loss_mark_is_kept_with_ours,
           test_buffers_are_kept_apart_and_read_in_order,
