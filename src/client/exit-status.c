@@ -37,6 +37,7 @@ static const BusErrorRow bus_errors[] = {
         { TRACING_ERROR_PREFIX "NameInUse",
           STATUS_FAILED,
           N_("\"desktrace list sessions\" shows yours; --name chooses another name.") },
+        { TRACING_ERROR_PREFIX "Busy", STATUS_FAILED, NULL },
         { TRACING_ERROR_PREFIX "WrongState", STATUS_FAILED, NULL },
         { TRACING_ERROR_PREFIX "Timeout", STATUS_TIMED_OUT, NULL },
         { TRACING_ERROR_PREFIX "OutputFailed", STATUS_FAILED, NULL },

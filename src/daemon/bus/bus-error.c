@@ -25,6 +25,7 @@ static const char *const bus_error_names[_BUS_ERROR_N] = {
         [BUS_ERROR_SOURCE_NAME_RESERVED] = TRACING_ERROR_PREFIX "SourceNameReserved",
         [BUS_ERROR_OUTPUT_FAILED]        = TRACING_ERROR_PREFIX "OutputFailed",
         [BUS_ERROR_SOURCE_FAILED]        = TRACING_ERROR_PREFIX "SourceFailed",
+        [BUS_ERROR_BUSY]                 = TRACING_ERROR_PREFIX "Busy",
 };
 /* clang-format on */
 
@@ -42,6 +43,8 @@ static const struct {
         [SESSION_E_NO_SOURCE]   = { BUS_ERROR_NO_SUCH_SOURCE, "nobody offers the data source; see ListSources()" },
         [SESSION_E_STATE]       = { BUS_ERROR_WRONG_STATE,
                                     "the session's state does not allow it; see its State property" },
+        [SESSION_E_BUSY]        = { BUS_ERROR_BUSY, "another session is in the way; try again when it is over" },
+        [SESSION_E_DENIED]      = { BUS_ERROR_NOT_AUTHORIZED, "only root may ask for that" },
 };
 /* clang-format on */
 
@@ -62,6 +65,10 @@ static const struct {
                                "one of its packet-fields belongs to the system's own producers" },
         [PRODUCER_E_UNKNOWN] = { BUS_ERROR_NO_SUCH_SOURCE,
                                  "this producer has not registered such a data source" },
+        [PRODUCER_E_LOCKDOWN] = { BUS_ERROR_NOT_AUTHORIZED,
+                                  "a session has set lockdown_mode: only the system's own "
+                                  "producers "
+                                  "may register until another one clears it" },
 };
 
 const char *bus_error_name(BusError kind) {

@@ -26,6 +26,7 @@ typedef enum BusError {
         BUS_ERROR_SOURCE_NAME_RESERVED,
         BUS_ERROR_OUTPUT_FAILED,
         BUS_ERROR_SOURCE_FAILED,
+        BUS_ERROR_BUSY,
         _BUS_ERROR_N,
 } BusError;
 

@@ -51,6 +51,10 @@ static const struct {
           TRACING_ACTION_DETACH,
           "a detached session without a deadline",
           "set a duration of at most 7 days" },
+        { POLICY_NEEDS_MANAGE,
+          TRACING_ACTION_MANAGE,
+          "exclusive_prio, which ends the sessions of others,",
+          "leave it out" },
 };
 
 static StartRequest *start_request_free(StartRequest *start) {

@@ -271,9 +271,10 @@ int bus_accept(Bus *bus, int fd) {
         return 0;
 }
 
+/* A lockdown would end with the process. */
 bool bus_is_busy(const Bus *bus) {
         return !list_is_empty(&bus->sessions) || !list_is_empty(&bus->queries) ||
-               bus->n_private_clients > 0;
+               bus->n_private_clients > 0 || service_is_locked_down(bus->service);
 }
 
 void bus_stop_sessions(Bus *bus, const char *reason) {

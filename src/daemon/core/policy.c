@@ -38,9 +38,17 @@ static bool config_names_reserved(const Config *config) {
         return false;
 }
 
-/* Whether the session ends without anybody's doing. */
+static bool is_deadline(uint32_t ms) {
+        return ms > 0 && ms <= SESSION_DURATION_MAX_MS;
+}
+
+/* Whether the session ends without anybody's doing: once it has begun, and if it begins by itself. */
 static bool config_is_bounded(const Config *config) {
-        return config->pb->duration_ms > 0 && config->pb->duration_ms <= SESSION_DURATION_MAX_MS;
+        const Perfetto__Protos__TraceConfig__TriggerConfig *triggers = config->pb->trigger_config;
+
+        if (triggers && triggers->trigger_mode)
+                return is_deadline(triggers->trigger_timeout_ms);
+        return is_deadline(config->pb->duration_ms);
 }
 
 unsigned policy_session_needs(const ServiceInfo *info,
@@ -60,9 +68,20 @@ unsigned policy_session_needs(const ServiceInfo *info,
                 return 0;
         if (system || reserved)
                 needs |= POLICY_NEEDS_TRACE_SYSTEM;
-        if (detached && !config_is_bounded(config))
+        if (detached && (!config_is_bounded(config) || config->pb->deferred_start))
                 needs |= POLICY_NEEDS_DETACH;
+        if (config->pb->exclusive_prio > 0)
+                needs |= POLICY_NEEDS_MANAGE;
         return needs;
+}
+
+bool policy_may_lock_down(const ServiceInfo *info, const Identity *identity) {
+        return identity_is_privileged(info, identity);
+}
+
+bool policy_passes_lockdown(const ServiceInfo *info, const Identity *producer) {
+        return producer->uid == 0 || producer->uid == info->uid ||
+               (info->probes_uid != (uid_t)-1 && producer->uid == info->probes_uid);
 }
 
 bool policy_owns_session(const ServiceInfo *info,

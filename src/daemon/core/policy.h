@@ -30,6 +30,7 @@ bool policy_may_register(const ServiceInfo *info, const Identity *identity, cons
 enum {
         POLICY_NEEDS_TRACE_SYSTEM = 1 << 0,
         POLICY_NEEDS_DETACH = 1 << 1,
+        POLICY_NEEDS_MANAGE = 1 << 2, /* exclusive_prio: it ends the sessions of others */
 };
 
 typedef enum PolicyScope {
@@ -52,6 +53,11 @@ bool policy_owns_session(const ServiceInfo *info, const Identity *identity, cons
 
 /* Whether `identity` may have a clone without the trace filter that the session's config asks for. */
 bool policy_may_skip_filter(const ServiceInfo *info, const Identity *identity);
+
+/* Whether the identity may set lockdown_mode, and whether its producers may come while it is set: only those that may
+ * say what the machine says. */
+bool policy_may_lock_down(const ServiceInfo *info, const Identity *identity);
+bool policy_passes_lockdown(const ServiceInfo *info, const Identity *producer);
 
 /* Whether packets of this producer may get into a session of that owner and scope. */
 bool policy_may_record(const ServiceInfo *info,

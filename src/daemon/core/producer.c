@@ -145,6 +145,8 @@ int producer_new(Producer **ret,
 
         if (!name_is_valid(name, PRODUCER_NAME_MAX))
                 return PRODUCER_E_INVALID;
+        if (service->is_locked_down && !policy_passes_lockdown(&service->info, identity))
+                return PRODUCER_E_LOCKDOWN;
         if (service->n_producers >= SERVICE_PRODUCERS_MAX)
                 return PRODUCER_E_LIMIT;
 

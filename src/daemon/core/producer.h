@@ -33,9 +33,10 @@ enum {
         _PRODUCER_E_SUCCESS,
         PRODUCER_E_LIMIT, /* too many producers, or of this uid, or sources */
         PRODUCER_E_RESERVED, /* the source's name, or a packet field, belongs to the system's producers */
-        PRODUCER_E_INVALID, /* an empty, too long or non-ASCII name, a descriptor that is none */
-        PRODUCER_E_FIELD,   /* a packet field that it declares is not its to write */
-        PRODUCER_E_UNKNOWN, /* no such source */
+        PRODUCER_E_INVALID,  /* an empty, too long or non-ASCII name, a descriptor that is none */
+        PRODUCER_E_FIELD,    /* a packet field that it declares is not its to write */
+        PRODUCER_E_UNKNOWN,  /* no such source */
+        PRODUCER_E_LOCKDOWN, /* only the system's own producers may come now */
 };
 
 int producer_new(Producer **ret,

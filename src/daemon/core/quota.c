@@ -29,6 +29,8 @@ static const struct {
                                  "SERVICE_MEMORY_BYTES_PER_UID_MAX" },
         [QUOTA_DESCRIPTOR_BYTES] = { SERVICE_DESCRIPTOR_BYTES_PER_UID_MAX,
                                      "SERVICE_DESCRIPTOR_BYTES_PER_UID_MAX" },
+        [QUOTA_RECENT_SESSIONS] = { SERVICE_RECENT_SESSIONS_PER_UID_MAX,
+                                    "SERVICE_RECENT_SESSIONS_PER_UID_MAX" },
 };
 
 void quota_init(Quota *quota) {

@@ -21,6 +21,7 @@ typedef enum QuotaSlot {
         QUOTA_BUFFER_BYTES,
         QUOTA_MEMORY_BYTES,
         QUOTA_DESCRIPTOR_BYTES,
+        QUOTA_RECENT_SESSIONS,
         _QUOTA_SLOT_N,
 } QuotaSlot;
 

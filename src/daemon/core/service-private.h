@@ -20,6 +20,8 @@ struct Service {
         uint64_t settled_at;
 
         Quota quota;
+        List recent; /* Recent */
+        bool is_locked_down;
         List sessions, producers;
         List awake; /* producers that are looked at every PRODUCER_DRAIN_INTERVAL_NS */
         uint64_t next_drain;

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "core/producer-private.h"
+#include "core/recent.h"
 #include "core/service-private.h"
 #include "core/session-private.h"
 
@@ -35,6 +36,7 @@ int service_new(Service **ret,
         service->settled_at = now + SERVICE_SETTLE_NS;
         service->next_drain = UINT64_MAX;
         quota_init(&service->quota);
+        list_init(&service->recent);
         list_init(&service->sessions);
         list_init(&service->producers);
         list_init(&service->awake);
@@ -55,11 +57,15 @@ void strings_free(char **strings) {
 }
 
 Service *service_free(Service *service) {
+        Recent *recent;
+
         if (!service)
                 return NULL;
         assert(list_is_empty(&service->sessions));
         assert(list_is_empty(&service->producers));
 
+        list_for_each (recent, &service->recent, link)
+                recent_free(recent);
         for (size_t i = 0; i < service->n_activatables; i++) {
                 free(service->activatables[i].name);
                 strings_free(service->activatables[i].sources);
@@ -195,6 +201,10 @@ void service_tick(Service *service, uint64_t now) {
         service_look_at_awake(service, now);
         list_for_each (session, &service->sessions, link)
                 session_tick(session, now);
+}
+
+bool service_is_locked_down(const Service *service) {
+        return service->is_locked_down;
 }
 
 size_t service_n_sessions(Service *service) {

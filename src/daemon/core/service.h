@@ -29,6 +29,8 @@
 #define SERVICE_BUFFER_BYTES_PER_UID_MAX     (UINT64_C(4) << 30)  /* of all trace buffers */
 #define SERVICE_MEMORY_BYTES_PER_UID_MAX     (UINT64_C(2) << 30)  /* shared with producers */
 #define SERVICE_DESCRIPTOR_BYTES_PER_UID_MAX (UINT64_C(64) << 20) /* of data sources */
+#define SERVICE_RECENT_SESSIONS_PER_UID_MAX \
+        64 /* unattended ones begun within SESSION_GUARDED_GAP_NS */
 
 /* Of one producer. */
 #define PRODUCER_NAME_MAX           128
@@ -44,10 +46,18 @@
 #define SESSION_INSTANCES_MAX   16384 /* that run at a time */
 #define SESSION_FLUSHES_MAX     64    /* asked for and not answered */
 #define SESSION_SEQUENCES_MAX   (1u << 18)
+#define SESSION_TRIGGERS_MAX    64
+#define TRIGGER_NAME_MAX        128
+#define SESSION_SEMAPHORES_MAX  16
 #define SESSION_DURATION_MAX_MS (UINT64_C(7) * 24 * 3600 * 1000)
 #define SESSION_TIMEOUT_MAX_MS  (UINT64_C(10) * 60 * 1000) /* that a config may ask to wait */
 #define SESSION_PRESSURE_SHARE  2 /* of a buffer that waits to be written: what is written at once */
 #define SESSION_PERIOD_MIN_NS   (UINT64_C(100) * 1000000) /* shorter ones are made this long */
+
+/* Of one that nobody watches: enable_extra_guardrails. */
+#define SESSION_GUARDED_DURATION_MAX_MS (UINT64_C(24) * 3600 * 1000)
+#define SESSION_GUARDED_BUFFERS_MAX_KB  (UINT64_C(128) << 10)
+#define SESSION_GUARDED_GAP_NS          (UINT64_C(300) * 1000000000) /* between two of one name */
 
 /* Waits, and their defaults where a config may say something else. */
 #define SERVICE_SETTLE_NS          (UINT64_C(150) * 1000000) /* a fresh service: running programs register */
@@ -102,6 +112,9 @@ bool service_can_activate(Service *service, const char *source);
 /* UINT64_MAX: none. May lie in the past: then the tick is due at once. */
 uint64_t service_next_deadline(Service *service);
 void service_tick(Service *service, uint64_t now);
+
+/* lockdown_mode: whether only the system's own producers may come. */
+bool service_is_locked_down(const Service *service);
 
 size_t service_n_sessions(Service *service);
 size_t service_n_producers(Service *service);

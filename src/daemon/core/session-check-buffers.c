@@ -133,7 +133,7 @@ static int check_target(const Check *check, const Perfetto__Protos__DataSourceCo
                         source->name,
                         source->target_buffer,
                         check->config->n_buffers);
-        if (source->has_target_buffer && source->target_buffer != (uint64_t)target)
+        if (source->target_buffer > 0 && source->target_buffer != (uint64_t)target)
                 return session_error(check->error,
                                      SESSION_E_CONFIG,
                                      "%.64s: target_buffer %u and target_buffer_name \"%.64s\" "

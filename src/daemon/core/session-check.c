@@ -6,9 +6,11 @@
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/policy.h"
 #include "core/session-check.h"
 
 int session_error(SessionError *error, int outcome, const char *format, ...) {
@@ -36,83 +38,105 @@ int check_range(const Check *check,
                              (unsigned long long)max);
 }
 
-static int check_times(const Check *check) {
+/* A file name for others to use: one component, and nothing that a shell would look at twice. */
+static int check_bugreport_filename(const Check *check) {
+        const char *name = check->config->bugreport_filename ?: "";
+        static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789-_.";
+
+        if (name[strspn(name, allowed)])
+                return check_refuse(check,
+                                    SESSION_E_CONFIG,
+                                    "bugreport_filename \"%.64s\" has other characters than "
+                                    "letters, digits, \"-\", \"_\" and \".\"",
+                                    name);
+        return check_range(
+                check, "the length of bugreport_filename", strlen(name), NAME_MAX, "NAME_MAX");
+}
+
+/* Numbers that are not known are of newer configs; to ignore them would be to do something else than was asked. */
+static int check_choices(const Check *check) {
         const struct {
                 const char *field;
-                uint64_t value, max;
-                const char *limit;
-        } times[] = {
-                { "duration_ms",
-                  check->config->duration_ms,
-                  SESSION_DURATION_MAX_MS,
-                  "SESSION_DURATION_MAX_MS" },
-                { "flush_timeout_ms",
-                  check->config->flush_timeout_ms,
-                  SESSION_TIMEOUT_MAX_MS,
-                  "SESSION_TIMEOUT_MAX_MS" },
-                { "data_source_stop_timeout_ms",
-                  check->config->data_source_stop_timeout_ms,
-                  SESSION_TIMEOUT_MAX_MS,
-                  "SESSION_TIMEOUT_MAX_MS" },
+                int value, max;
+                const char *known;
+        } choices[] = {
+                { "lockdown_mode",
+                  (int)check->config->lockdown_mode,
+                  PERFETTO__PROTOS__TRACE_CONFIG__LOCKDOWN_MODE_OPERATION__LOCKDOWN_SET,
+                  "LOCKDOWN_UNCHANGED, LOCKDOWN_CLEAR or LOCKDOWN_SET" },
+                { "write_flush_mode",
+                  (int)check->config->write_flush_mode,
+                  PERFETTO__PROTOS__TRACE_CONFIG__WRITE_FLUSH_MODE__WRITE_FLUSH_ENABLED,
+                  "WRITE_FLUSH_AUTO, WRITE_FLUSH_DISABLED or WRITE_FLUSH_ENABLED" },
+                { "fflush_post_write",
+                  (int)check->config->fflush_post_write,
+                  PERFETTO__PROTOS__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_ENABLED,
+                  "FFLUSH_DISABLED or FFLUSH_ENABLED" },
         };
-        int r = 0;
 
-        for (size_t i = 0; i < ARRAY_SIZE(times) && r == 0; i++)
-                r = check_range(
-                        check, times[i].field, times[i].value, times[i].max, times[i].limit);
-        return r;
+        for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
+                if (choices[i].value < 0 || choices[i].value > choices[i].max)
+                        return check_refuse(check,
+                                            SESSION_E_CONFIG,
+                                            "%s %d is not known: %s",
+                                            choices[i].field,
+                                            choices[i].value,
+                                            choices[i].known);
+        return 0;
+}
+
+/* The service would refuse producers for everybody, and go on with it when the session is over. */
+static int check_lockdown(const Check *check) {
+        if (!check->config->lockdown_mode ||
+            policy_may_lock_down(&check->service->info, &check->options->owner))
+                return 0;
+        return check_refuse(
+                check, SESSION_E_DENIED, "lockdown_mode is root's to set: leave it out");
+}
+
+/* How urgent a daemon of all users is, is its administrator's to say, and needs privileges that it does not have. What
+ * a source's config says about its producer goes there unread. */
+static int check_priority_boost(const Check *check) {
+        const Perfetto__Protos__PriorityBoostConfig *boost = check->config->priority_boost;
+        const bool is_fifo =
+                boost &&
+                boost->policy ==
+                        PERFETTO__PROTOS__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_SCHED_FIFO;
+
+        if (!boost)
+                return 0;
+        if ((int)boost->policy <= 0 ||
+            (int)boost->policy >
+                    PERFETTO__PROTOS__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_SCHED_FIFO)
+                return check_refuse(check,
+                                    SESSION_E_CONFIG,
+                                    "priority_boost.policy %d is not known: POLICY_SCHED_OTHER or "
+                                    "POLICY_SCHED_FIFO",
+                                    (int)boost->policy);
+        if (boost->priority > (is_fifo ? 99 : 20) || (is_fifo && boost->priority == 0))
+                return check_refuse(check,
+                                    SESSION_E_CONFIG,
+                                    "priority_boost.priority %u is out of range: %s",
+                                    boost->priority,
+                                    is_fifo ? "1 to 99" : "0 to 20");
+        return check_refuse(check,
+                            SESSION_E_CONFIG,
+                            "priority_boost is not for a session to say here: put Nice= or "
+                            "CPUSchedulingPolicy= into a drop-in of desktraced.service");
 }
 
 static int check_output(const Check *check) {
+        if (check->config->output_path && check->config->output_path[0])
+                return check_refuse(check,
+                                    SESSION_E_CONFIG,
+                                    "output_path: the service opens no files; open it yourself and "
+                                    "pass the descriptor as \"output\"");
         if (check->config->write_into_file && !check->options->has_output)
-                return session_error(
-                        check->error,
+                return check_refuse(
+                        check,
                         SESSION_E_CONFIG,
                         "write_into_file needs an output: pass a descriptor as \"output\"");
-        return 0;
-}
-
-/* Of any user: a name is how people and scripts find the one session that they mean. */
-static int check_name(const Check *check) {
-        const char *name = check->config->unique_session_name;
-        const Session *other;
-        int r;
-
-        if (!name || !name[0])
-                return 0;
-        r = check_range(check,
-                        "the length of unique_session_name",
-                        strlen(name),
-                        SESSION_NAME_MAX,
-                        "SESSION_NAME_MAX");
-        if (r)
-                return r;
-        other = service_find_session_by_name(check->service, name);
-        if (other && other->state != SESSION_STOPPED)
-                return session_error(check->error,
-                                     SESSION_E_NAME_IN_USE,
-                                     "a session named \"%.128s\" is running",
-                                     name);
-        return 0;
-}
-
-static int check_sessions(const Check *check) {
-        uid_t uid = check->options->owner.uid;
-
-        if (!quota_has_room(&check->service->quota, uid, QUOTA_SESSIONS, 1))
-                return session_error(
-                        check->error,
-                        SESSION_E_LIMIT,
-                        "uid %u has %llu sessions, which is the limit %s: free one first",
-                        uid,
-                        (unsigned long long)quota_limit(QUOTA_SESSIONS),
-                        quota_limit_name(QUOTA_SESSIONS));
-        if (check->service->n_sessions >= SERVICE_SESSIONS_MAX)
-                return session_error(
-                        check->error,
-                        SESSION_E_LIMIT,
-                        "there are %u sessions, which is the limit SERVICE_SESSIONS_MAX",
-                        SERVICE_SESSIONS_MAX);
         return 0;
 }
 
@@ -124,8 +148,8 @@ static int check_trace_filter(const Check *check) {
 
         r = session_filter_new(&filter, check->config, why);
         if (r == -EINVAL)
-                return session_error(
-                        check->error, SESSION_E_CONFIG, "trace_filter cannot be loaded: %s", why);
+                return check_refuse(
+                        check, SESSION_E_CONFIG, "trace_filter cannot be loaded: %s", why);
         trace_filter_free(r == 0 ? filter : NULL);
         return r;
 }
@@ -133,8 +157,12 @@ static int check_trace_filter(const Check *check) {
 /* In the order of Perfetto's service: what is wrong with the config alone first, then what depends on the other
  * sessions, which can change by the next try, and last what there is room for. */
 static int (*const checks[])(const Check *) = {
-        check_times,  check_buffer_count, check_buffer_names, check_targets,      check_sources,
-        check_output, check_name,         check_sessions,     check_trace_filter, check_buffers,
+        check_times,          check_trigger_mode, check_trigger_times, check_bugreport_filename,
+        check_trigger_output, check_triggers,     check_guardrails,    check_buffer_count,
+        check_buffer_names,   check_targets,      check_sources,       check_choices,
+        check_lockdown,       check_exclusive,    check_name,          check_semaphores,
+        check_recent,         check_sessions,     check_trace_filter,  check_priority_boost,
+        check_output,         check_buffers,
 };
 
 int session_check(Service *service,

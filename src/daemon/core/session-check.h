@@ -10,6 +10,9 @@
  *      session-check.c           the table; what is about the session alone
  *      session-check-buffers.c   buffers, and who writes to which
  *      session-check-sources.c   data sources
+ *      session-check-triggers.c  triggers
+ *      session-check-limits.c    times, guardrails, how many sessions there may be
+ *      session-check-others.c    what the other sessions have to do with it
  */
 
 #include "core/session-private.h"
@@ -24,6 +27,8 @@ typedef struct Check {
         uint64_t now;
 } Check;
 
+#define check_refuse(check, outcome, ...) session_error((check)->error, outcome, __VA_ARGS__)
+
 /* Every limit is refused in the same words: what, how much, which limit, how much that is. */
 int check_range(const Check *check,
                 const char *field,
@@ -31,8 +36,28 @@ int check_range(const Check *check,
                 uint64_t max,
                 const char *limit);
 
+/* Whether it is a session with triggers: it ends by them or by trigger_timeout_ms, not by duration_ms. */
+bool check_has_triggers(const ConfigPb *config);
+
+/* The longest duration that this config may ask for, and what that limit is called. */
+uint64_t check_duration_max_ms(const Check *check, const char **ret_limit);
+
 int check_buffer_count(const Check *check);
 int check_buffers(const Check *check);
 int check_buffer_names(const Check *check);
 int check_targets(const Check *check);
 int check_sources(const Check *check);
+
+int check_trigger_mode(const Check *check);
+int check_trigger_times(const Check *check);
+int check_trigger_output(const Check *check);
+int check_triggers(const Check *check);
+
+int check_times(const Check *check);
+int check_guardrails(const Check *check);
+int check_sessions(const Check *check);
+
+int check_exclusive(const Check *check);
+int check_name(const Check *check);
+int check_semaphores(const Check *check);
+int check_recent(const Check *check);

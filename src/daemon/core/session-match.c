@@ -12,10 +12,22 @@
 #include "core/policy.h"
 #include "core/session-private.h"
 
+/* There is no other: producers of all machines that are named run here, or nowhere. */
+static bool source_takes_this_machine(const SessionSource *source) {
+        const Perfetto__Protos__TraceConfig__DataSource *pb = source->pb;
+
+        for (size_t i = 0; i < pb->n_machine_name_filter; i++)
+                if (streq(pb->machine_name_filter[i], SESSION_MACHINE_NAME))
+                        return true;
+        return pb->n_machine_name_filter == 0;
+}
+
 /* Perfetto's rule: one filter of either kind suffices, and no filter lets all through. */
 static bool source_takes_producer(const SessionSource *source, const char *producer) {
         const Perfetto__Protos__TraceConfig__DataSource *pb = source->pb;
 
+        if (!source_takes_this_machine(source))
+                return false;
         if (pb->n_producer_name_filter == 0 && source->n_filters == 0)
                 return true;
         for (size_t i = 0; i < pb->n_producer_name_filter; i++)
@@ -64,9 +76,17 @@ static void source_join(SessionSource *source, Producer *producer, ProducerSourc
         session_changed(session);
 }
 
-void session_match_source(Session *session, Producer *producer, ProducerSource *offered) {
+/* A lockdown is about what is to come: who records already goes on. */
+static bool session_may_record(const Session *session, const Producer *producer) {
         const Service *service = session->service;
-        bool may = policy_may_record(&service->info, &session->options, &producer->identity);
+
+        if (service->is_locked_down && !policy_passes_lockdown(&service->info, &producer->identity))
+                return false;
+        return policy_may_record(&service->info, &session->options, &producer->identity);
+}
+
+void session_match_source(Session *session, Producer *producer, ProducerSource *offered) {
+        bool may = session_may_record(session, producer);
 
         if (!session_is_open(session))
                 return;

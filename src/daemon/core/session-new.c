@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "core/recent.h"
 #include "core/session-private.h"
 #include "shared/error.h"
 
@@ -172,6 +173,40 @@ int session_allocate(Session **ret, Service *service, const SessionOptions *opti
         return 0;
 }
 
+/* Those that an exclusive one does not want beside it. What they have recorded stays theirs to read. */
+static void session_stop_others(Session *session, uint64_t now) {
+        Session *other;
+
+        list_for_each (other, &session->service->sessions, link)
+                if (other != session)
+                        session_stop(other, "exclusive", now);
+}
+
+/* What the session changes for everybody; it has been asked for with the right to. */
+static void session_take_over(Session *session, uint64_t now) {
+        const Perfetto__Protos__TraceConfig *config = session->config->pb;
+
+        if (config->lockdown_mode)
+                session->service->is_locked_down =
+                        config->lockdown_mode ==
+                        PERFETTO__PROTOS__TRACE_CONFIG__LOCKDOWN_MODE_OPERATION__LOCKDOWN_SET;
+        if (config->exclusive_prio > 0)
+                session_stop_others(session, now);
+}
+
+/* The last thing that can fail, so that only what begins counts. */
+static int session_remember(const Session *session, const Config *config, uint64_t now) {
+        Recent *recent;
+
+        if (!config->pb->enable_extra_guardrails)
+                return 0;
+        return error_fold(recent_new(&recent,
+                                     session->service,
+                                     session->options.owner.uid,
+                                     config->pb->unique_session_name ?: "",
+                                     now));
+}
+
 int session_new(Session **ret,
                 Service *service,
                 Config *config,
@@ -204,11 +239,15 @@ int session_new(Session **ret,
         r = session_add_filter(session, config->pb);
         if (r < 0)
                 return r;
+        r = session_remember(session, config, now);
+        if (r < 0)
+                return r;
 
         session_choose_uuid(session, config->pb);
         session_register(session);
         session->config = config;
         /* Nothing can fail any more. */
+        session_take_over(session, now);
         concurrent_added(session);
         session_match_all(session);
         session->is_quiet = false;

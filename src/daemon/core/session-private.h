@@ -114,6 +114,8 @@ struct Session {
         uint64_t started_at, stopped_at;
         uint64_t turned_at; /* when incremental state was cleared for a ring; or recording began */
         uint64_t timers[_SESSION_TIMER_N]; /* UINT64_MAX: off */
+        uint64_t
+                ends_at_monotonic; /* the duration, of one that stands still with the machine; else 0 */
 
         SessionBuffer *buffers;
         size_t n_buffers;
@@ -154,7 +156,8 @@ struct Session {
         uint64_t marked_at_bytes; /* recorded when the last marker was due */
 };
 
-#define SESSION_GONE_MAX 64 /* ended instances that are kept for people to see */
+#define SESSION_MACHINE_NAME "host" /* Perfetto's word for this one */
+#define SESSION_GONE_MAX     64     /* ended instances that are kept for people to see */
 
 /* session.c */
 void session_changed(Session *session);

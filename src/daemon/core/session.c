@@ -148,14 +148,33 @@ int session_start(Session *session, uint64_t now) {
         return 0;
 }
 
+/* Time as it is for who sleeps with the machine. The core has BOOTTIME only; this is asked once at the start of such a
+ * duration and once at its end, which is put off by what was slept through. */
+static uint64_t session_read_monotonic(const Session *session) {
+        ClockReading readings[CLOCK_READINGS_MAX];
+        const Service *service = session->service;
+        size_t n = service->ops->read_clocks(service->userdata, readings);
+
+        for (size_t i = 0; i < n; i++)
+                if (readings[i].clock_id == CLOCK_ID_MONOTONIC)
+                        return readings[i].ns;
+        return service->now;
+}
+
+static void session_begin_duration(Session *session, uint64_t now) {
+        const Perfetto__Protos__TraceConfig *config = session->config->pb;
+        uint64_t duration_ns = config_ns(config->duration_ms, UINT64_MAX);
+
+        session_arm(session, SESSION_TIMER_DURATION, now, duration_ns);
+        if (config->prefer_suspend_clock_for_duration && duration_ns != UINT64_MAX)
+                session->ends_at_monotonic = session_read_monotonic(session) + duration_ns;
+}
+
 /* From now on it records, and its periods run. */
 static void session_record(Session *session, uint64_t now) {
-        const Perfetto__Protos__TraceConfig *config = session->config->pb;
-
         session->timers[SESSION_TIMER_START] = UINT64_MAX;
         session->timers[SESSION_TIMER_SETTLE] = UINT64_MAX;
-        session_arm(
-                session, SESSION_TIMER_DURATION, now, config_ns(config->duration_ms, UINT64_MAX));
+        session_begin_duration(session, now);
         session_arm(session, SESSION_TIMER_FLUSH, now, session_flush_period_ns(session));
         session_arm(session, SESSION_TIMER_CLEAR, now, session_clear_period_ns(session));
         session->started_at = now;
@@ -348,7 +367,15 @@ static void on_start_overdue(Session *session, uint64_t now) {
 }
 
 static void on_duration(Session *session, uint64_t now) {
-        session_stop(session, "duration", now);
+        uint64_t monotonic = session->ends_at_monotonic ? session_read_monotonic(session) : 0;
+
+        if (monotonic < session->ends_at_monotonic)
+                session_arm(session,
+                            SESSION_TIMER_DURATION,
+                            now,
+                            session->ends_at_monotonic - monotonic);
+        else
+                session_stop(session, "duration", now);
 }
 
 static void on_flush_period(Session *session, uint64_t now) {

@@ -60,6 +60,8 @@ enum {
         SESSION_E_NAME_IN_USE,
         SESSION_E_NO_SOURCE, /* *error names the source and the nearest one */
         SESSION_E_STATE,
+        SESSION_E_BUSY,   /* another session is in the way for now; *error says which */
+        SESSION_E_DENIED, /* only root may, or whoever runs a private instance */
 };
 
 typedef struct SessionError {

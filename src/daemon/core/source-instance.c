@@ -17,7 +17,9 @@ enum {
         CONFIG_TARGET_BUFFER = 2,
         CONFIG_TRACE_DURATION_MS = 3,
         CONFIG_TRACING_SESSION_ID = 4,
+        CONFIG_EXTRA_GUARDRAILS = 6,
         CONFIG_STOP_TIMEOUT_MS = 7,
+        CONFIG_PREFER_SUSPEND_CLOCK = 122,
 };
 
 static const uint8_t instance_successors[_INSTANCE_STATE_N] = {
@@ -82,6 +84,11 @@ static int instance_encode_config(const SourceInstance *instance, Bytes *ret) {
         wire_put_uint(&writer, CONFIG_TRACE_DURATION_MS, config->duration_ms);
         wire_put_uint(&writer, CONFIG_TRACING_SESSION_ID, session->id);
         wire_put_uint(&writer, CONFIG_STOP_TIMEOUT_MS, session_stop_timeout_ns(session) / 1000000);
+        /* Only when they are set: they would be noise in all others. */
+        if (config->enable_extra_guardrails)
+                wire_put_uint(&writer, CONFIG_EXTRA_GUARDRAILS, 1);
+        if (config->prefer_suspend_clock_for_duration)
+                wire_put_uint(&writer, CONFIG_PREFER_SUSPEND_CLOCK, 1);
         return bytes_writer_finish(&writer, ret);
 }
 

@@ -16,7 +16,7 @@ static size_t on_read_clocks(void *userdata, ClockReading ret[static CLOCK_READI
         ret[0] = (ClockReading){ CLOCK_ID_BOOTTIME, fixture->now };
         ret[1] = (ClockReading){ CLOCK_ID_REALTIME,
                                  UINT64_C(1700000000) * S + fixture->now + fixture->skew_ns };
-        ret[2] = (ClockReading){ CLOCK_ID_MONOTONIC, fixture->now };
+        ret[2] = (ClockReading){ CLOCK_ID_MONOTONIC, fixture->now - fixture->suspended_ns };
         return 3;
 }
 

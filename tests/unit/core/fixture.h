@@ -76,7 +76,8 @@ struct Fixture {
         Service *service;
         ServiceInfo info;
         uint64_t now;
-        uint64_t skew_ns; /* of the clocks that are not BOOTTIME */
+        uint64_t suspended_ns; /* what MONOTONIC is behind BOOTTIME */
+        uint64_t skew_ns;      /* of the clocks that are not BOOTTIME */
         unsigned n_activations[4];
         unsigned n_looks; /* whether a producer is suspended */
         FakeProducer *producers[FAKE_PEERS_MAX];

@@ -95,6 +95,24 @@ START_TEST(test_what_a_session_needs) {
                 { &system_instance, 0, APP, POLICY_SCOPE_DEFAULT, 0, SESSION_SCOPE_SYSTEM },
                 { &system_instance, 0, APP, POLICY_SCOPE_OWN, 0, SESSION_SCOPE_OWN },
                 { &private_instance, 1000, KERNEL, POLICY_SCOPE_DEFAULT, 0, SESSION_SCOPE_SYSTEM },
+                { &system_instance,
+                  1000,
+                  APP "exclusive_prio: 1",
+                  POLICY_SCOPE_OWN,
+                  POLICY_NEEDS_MANAGE,
+                  SESSION_SCOPE_OWN },
+                { &system_instance,
+                  0,
+                  APP "exclusive_prio: 1",
+                  POLICY_SCOPE_OWN,
+                  0,
+                  SESSION_SCOPE_OWN },
+                { &private_instance,
+                  1000,
+                  APP "exclusive_prio: 1",
+                  POLICY_SCOPE_OWN,
+                  0,
+                  SESSION_SCOPE_OWN },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -109,6 +127,20 @@ START_TEST(test_what_a_session_needs) {
                                   cases[i].needs);
                 ck_assert_int_eq(scope, cases[i].scope);
         }
+}
+END_TEST
+
+START_TEST(test_who_may_lock_down_and_who_passes) {
+        ck_assert(policy_may_lock_down(&system_instance, &(Identity){ .uid = 0 }));
+        ck_assert(!policy_may_lock_down(&system_instance, &(Identity){ .uid = 1000 }));
+        ck_assert(!policy_may_lock_down(&system_instance, &(Identity){ .uid = 990 }));
+        ck_assert(policy_may_lock_down(&private_instance, &(Identity){ .uid = 1000 }));
+        ck_assert(policy_passes_lockdown(&system_instance, &(Identity){ .uid = 0 }));
+        ck_assert(policy_passes_lockdown(&system_instance, &(Identity){ .uid = 990 }));
+        ck_assert(policy_passes_lockdown(&system_instance, &(Identity){ .uid = 991 }));
+        ck_assert(!policy_passes_lockdown(&system_instance, &(Identity){ .uid = 1000 }));
+        ck_assert(policy_passes_lockdown(&no_probes, &(Identity){ .uid = 1000 }));
+        ck_assert(!policy_passes_lockdown(&no_probes, &(Identity){ .uid = (uid_t)-1 }));
 }
 END_TEST
 
@@ -134,6 +166,22 @@ START_TEST(test_leaving_a_session_alone_needs_an_end_or_a_right) {
         ck_assert_uint_eq(needs(&system_instance, 1000, KERNEL, POLICY_SCOPE_DEFAULT, true, &scope),
                           POLICY_NEEDS_DETACH | POLICY_NEEDS_TRACE_SYSTEM);
         ck_assert_uint_eq(needs(&system_instance, 0, APP, POLICY_SCOPE_DEFAULT, true, &scope), 0);
+        /* One that waits to be started may wait for ever; one that waits for triggers does not. */
+        ck_assert_uint_eq(needs(&system_instance,
+                                1000,
+                                APP "duration_ms: 1000 deferred_start: true",
+                                POLICY_SCOPE_DEFAULT,
+                                true,
+                                &scope),
+                          POLICY_NEEDS_DETACH);
+        ck_assert_uint_eq(
+                needs(&system_instance,
+                      1000,
+                      APP "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 1000 }",
+                      POLICY_SCOPE_DEFAULT,
+                      true,
+                      &scope),
+                0);
 }
 END_TEST
 
@@ -169,6 +217,7 @@ TEST_MAIN("policy",
           test_reserved_are_names_under_linux_and_desktrace,
           test_only_root_and_probes_register_reserved_names,
           test_what_a_session_needs,
+          test_who_may_lock_down_and_who_passes,
           test_leaving_a_session_alone_needs_an_end_or_a_right,
           test_sessions_belong_to_their_owner_and_root,
           test_own_scope_records_own_programs_only)

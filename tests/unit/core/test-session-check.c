@@ -48,8 +48,8 @@ static const struct Refusal {
           SESSION_E_CONFIG,
           { "no buffer is named \"mian\"", "did you mean \"main\"" } },
         { "buffers { size_kb: 256 name: \"a\" } buffers { size_kb: 256 name: \"b\" } "
-          "data_sources { config { name: \"track_event\" target_buffer: 0 target_buffer_name: "
-          "\"b\" } }",
+          "data_sources { config { name: \"track_event\" target_buffer: 1 target_buffer_name: "
+          "\"a\" } }",
           SESSION_E_CONFIG,
           { "do not agree" } },
         { PLAIN
@@ -65,6 +65,25 @@ static const struct Refusal {
           SESSION_E_CONFIG,
           { "trace_filter", "checksum" } },
         { PLAIN ONE "write_into_file: true", SESSION_E_CONFIG, { "write_into_file", "output" } },
+        { PLAIN ONE "write_into_file: true output_path: \"/tmp/x\"",
+          SESSION_E_CONFIG,
+          { "output_path", "descriptor", "\"output\"" } },
+        { PLAIN ONE "output_path: \"/tmp/x\"", SESSION_E_CONFIG, { "output_path" } },
+        { PLAIN ONE "bugreport_filename: \"../x\"",
+          SESSION_E_CONFIG,
+          { "bugreport_filename", "../x", "letters" } },
+        { PLAIN ONE "priority_boost { }", SESSION_E_CONFIG, { "priority_boost.policy 0" } },
+        { PLAIN ONE "priority_boost { policy: POLICY_SCHED_FIFO }",
+          SESSION_E_CONFIG,
+          { "priority_boost.priority 0", "1 to 99" } },
+        { PLAIN ONE "priority_boost { policy: POLICY_SCHED_OTHER priority: 21 }",
+          SESSION_E_CONFIG,
+          { "priority_boost.priority 21", "0 to 20" } },
+        { PLAIN ONE "priority_boost { policy: POLICY_SCHED_OTHER priority: 5 }",
+          SESSION_E_CONFIG,
+          { "priority_boost", "Nice=", "desktraced.service" } },
+        { PLAIN ONE "lockdown_mode: LOCKDOWN_SET", SESSION_E_DENIED, { "lockdown_mode", "root" } },
+        { PLAIN ONE "lockdown_mode: LOCKDOWN_CLEAR", SESSION_E_DENIED, { "lockdown_mode" } },
         { PLAIN "data_sources { config { name: \"linux.ftrac\" } }",
           SESSION_E_NO_SOURCE,
           { "linux.ftrac", "did you mean \"linux.ftrace\"" } },
@@ -120,6 +139,203 @@ START_TEST(test_each_refusal_names_what_is_wrong) {
                         &options, refusals[i].config, refusals[i].outcome, refusals[i].words);
         ck_assert_uint_eq(app->n_instances, 0);
         ck_assert_uint_eq(f.n_activations[0], 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
+#define TRIGGER(mode, more) \
+        PLAIN ONE "trigger_config { trigger_mode: " mode " trigger_timeout_ms: 1000 " more " } "
+
+static const struct Refusal trigger_refusals[] = {
+        { PLAIN ONE "trigger_config { trigger_mode: START_TRACING triggers { name: \"a\" } }",
+          SESSION_E_CONFIG,
+          { "trigger_timeout_ms is not set" } },
+        { PLAIN ONE "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 604800001 }",
+          SESSION_E_LIMIT,
+          { "trigger_timeout_ms", "604800001", "SESSION_DURATION_MAX_MS" } },
+        { TRIGGER("UNSPECIFIED", "triggers { name: \"a\" }"),
+          SESSION_E_CONFIG,
+          { "no trigger_mode" } },
+        { TRIGGER("START_TRACING", "use_clone_snapshot_if_available: true"),
+          SESSION_E_CONFIG,
+          { "use_clone_snapshot_if_available", "STOP_TRACING" } },
+        { TRIGGER("CLONE_SNAPSHOT", "use_clone_snapshot_if_available: true"),
+          SESSION_E_CONFIG,
+          { "use_clone_snapshot_if_available", "STOP_TRACING" } },
+        { TRIGGER("START_TRACING", "") "duration_ms: 1",
+          SESSION_E_CONFIG,
+          { "duration_ms and trigger_config exclude" } },
+        { TRIGGER("STOP_TRACING", "") "write_into_file: true",
+          SESSION_E_CONFIG,
+          { "write_into_file and triggers" } },
+        { TRIGGER("CLONE_SNAPSHOT", "") "write_into_file: true",
+          SESSION_E_CONFIG,
+          { "write_into_file and triggers" } },
+        { TRIGGER("START_TRACING", "triggers { name: \"a\" } triggers { name: \"a\" }"),
+          SESSION_E_CONFIG,
+          { "two triggers are named \"a\"" } },
+        { TRIGGER("START_TRACING", "triggers { name: \"a\" } triggers { }"),
+          SESSION_E_CONFIG,
+          { "triggers[1] has no name" } },
+        { TRIGGER("START_TRACING", "triggers { name: \"a\" producer_name_regex: \"(\" }"),
+          SESSION_E_CONFIG,
+          { "trigger \"a\"", "producer_name_regex" } },
+        { TRIGGER("START_TRACING", "triggers { name: \"a\" skip_probability: 1.5 }"),
+          SESSION_E_CONFIG,
+          { "skip_probability 1.5" } },
+        { TRIGGER("START_TRACING", "triggers { name: \"a\" skip_probability: -0.5 }"),
+          SESSION_E_CONFIG,
+          { "skip_probability -0.5" } },
+        { TRIGGER("START_TRACING", "triggers { name: \"a\" skip_probability: nan }"),
+          SESSION_E_CONFIG,
+          { "skip_probability", "nan" } },
+        { TRIGGER("START_TRACING", "triggers { name: \"a\" stop_delay_ms: 604800001 }"),
+          SESSION_E_LIMIT,
+          { "stop_delay_ms 604800001", "SESSION_DURATION_MAX_MS" } },
+};
+
+#define GUARDED PLAIN ONE "enable_extra_guardrails: true "
+
+static const struct Refusal guardrail_refusals[] = {
+        { GUARDED "deferred_start: true", SESSION_E_CONFIG, { "deferred_start" } },
+        { GUARDED "duration_ms: 86400001",
+          SESSION_E_LIMIT,
+          { "duration_ms", "86400001", "SESSION_GUARDED_DURATION_MAX_MS" } },
+        { GUARDED "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 86400001 }",
+          SESSION_E_LIMIT,
+          { "trigger_timeout_ms", "86400001", "SESSION_GUARDED_DURATION_MAX_MS" } },
+        { GUARDED "buffers { size_kb: 130817 }",
+          SESSION_E_LIMIT,
+          { "131073", "SESSION_GUARDED_BUFFERS_MAX_KB", "131072" } },
+        { GUARDED "buffers { size_kb: 200000 } "
+                  "guardrail_overrides { max_tracing_buffer_size_kb: 200255 }",
+          SESSION_E_LIMIT,
+          { "200256", "max_tracing_buffer_size_kb", "200255" } },
+};
+
+static void assert_all_refused(const struct Refusal *cases, size_t n) {
+        const SessionOptions options = { .owner = { .uid = 1000 }, .has_output = true };
+
+        fixture_init(&f);
+        for (size_t i = 0; i < n; i++)
+                assert_refused(&options, cases[i].config, cases[i].outcome, cases[i].words);
+        fixture_deinit(&f);
+}
+
+START_TEST(test_each_refusal_of_triggers_names_what_is_wrong) {
+        assert_all_refused(trigger_refusals, ARRAY_SIZE(trigger_refusals));
+}
+END_TEST
+
+START_TEST(test_too_many_and_too_long_triggers_are_refused) {
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        static char config[64 << 10];
+        char *at = config;
+
+        fixture_init(&f);
+        at = stpcpy(at, PLAIN ONE "trigger_config { trigger_mode: 1 trigger_timeout_ms: 1 ");
+        for (unsigned i = 0; i <= SESSION_TRIGGERS_MAX; i++)
+                at += sprintf(at, "triggers { name: \"t%u\" } ", i);
+        stpcpy(at, "}");
+        assert_refused(&options,
+                       config,
+                       SESSION_E_LIMIT,
+                       (const char *[3]){ "triggers 65", "SESSION_TRIGGERS_MAX" });
+        sprintf(config,
+                PLAIN ONE "trigger_config { trigger_mode: 1 trigger_timeout_ms: 1 "
+                          "triggers { name: \"%0*d\" } }",
+                TRIGGER_NAME_MAX + 1,
+                0);
+        assert_refused(&options,
+                       config,
+                       SESSION_E_LIMIT,
+                       (const char *[3]){ "trigger's name 129", "TRIGGER_NAME_MAX" });
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_each_guardrail_names_what_is_wrong) {
+        assert_all_refused(guardrail_refusals, ARRAY_SIZE(guardrail_refusals));
+}
+END_TEST
+
+/* What lies just within each limit, or means no harm. */
+START_TEST(test_what_is_within_the_limits_is_accepted) {
+        static const char *const configs[] = {
+                PLAIN ONE "duration_ms: 604800000",
+                TRIGGER("START_TRACING", "triggers { name: \"a\" skip_probability: 1 }"),
+                TRIGGER("START_TRACING", "") "write_into_file: true",
+                TRIGGER("START_TRACING", "") "deferred_start: true",
+                TRIGGER("STOP_TRACING", "use_clone_snapshot_if_available: true"),
+                PLAIN ONE "trigger_config { }",
+                GUARDED "duration_ms: 86400000 unique_session_name: \"a\"",
+                GUARDED "buffers { size_kb: 130816 } unique_session_name: \"b\"",
+                GUARDED "buffers { size_kb: 200000 } unique_session_name: \"c\" "
+                        "guardrail_overrides { max_tracing_buffer_size_kb: 200256 }",
+                GUARDED "unique_session_name: \"d\" "
+                        "guardrail_overrides { max_tracing_buffer_size_kb: 1 }",
+                "buffers { size_kb: 256 } buffers { size_kb: 256 name: \"b\" } "
+                "data_sources { config { name: \"track_event\" target_buffer: 0 "
+                "target_buffer_name: \"b\" } }",
+                PLAIN ONE "bugreport_filename: \"A-z_0.pftrace\"",
+                PLAIN "data_sources { config { name: \"track_event\" "
+                      "priority_boost { policy: POLICY_SCHED_FIFO priority: 1 } } }",
+        };
+        const SessionOptions options = { .owner = { .uid = 1000 }, .has_output = true };
+
+        fixture_init(&f);
+        for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+                FakeConsumer *consumer;
+                int r = fixture_try_session(&f, &consumer, &options, configs[i]);
+
+                ck_assert_msg(r == 0, "%s: %s", configs[i], consumer->error.message);
+                fixture_free_session(consumer);
+        }
+        fixture_deinit(&f);
+}
+END_TEST
+
+/* Only serialized configs can hold them. `field` is of the decoded config. */
+static void assert_number_refused(Config *config, int *field, int value, const char *words) {
+        const SessionOptions options = { .has_output = true };
+        const int before = *field;
+        SessionError error;
+
+        *field = value;
+        ck_assert_int_eq(session_check(f.service, config, &options, &error, f.now),
+                         SESSION_E_CONFIG);
+        ck_assert_msg(strstr(error.message, words), "\"%s\": \"%s\"", words, error.message);
+        *field = before;
+}
+
+START_TEST(test_numbers_of_newer_configs_are_refused_where_they_would_matter) {
+        ConfigError error;
+        Config *config;
+
+        fixture_init(&f);
+        ck_assert_int_eq(config_new_from_text(&config,
+                                              TRIGGER("START_TRACING", "") "priority_boost { }",
+                                              &error),
+                         0);
+        const struct {
+                void *field;
+                int value;
+                const char *words;
+        } cases[] = {
+                { &config->pb->trigger_config->trigger_mode, 3, "trigger_mode 3 is not known" },
+                { &config->pb->trigger_config->trigger_mode, 5, "trigger_mode 5 is not known" },
+                { &config->pb->trigger_config->trigger_mode, -1, "trigger_mode -1 is not known" },
+                { &config->pb->lockdown_mode, 3, "lockdown_mode 3 is not known" },
+                { &config->pb->lockdown_mode, -1, "lockdown_mode -1 is not known" },
+                { &config->pb->write_flush_mode, 4, "write_flush_mode 4 is not known" },
+                { &config->pb->fflush_post_write, 3, "fflush_post_write 3 is not known" },
+                { &config->pb->priority_boost->policy, 3, "priority_boost.policy 3 is not known" },
+                { &config->pb->priority_boost->policy, -1, "priority_boost.policy -1" },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                assert_number_refused(config, cases[i].field, cases[i].value, cases[i].words);
+        config_free(config);
         fixture_deinit(&f);
 }
 END_TEST
@@ -267,6 +483,11 @@ END_TEST
 
 TEST_MAIN("session-check",
           test_each_refusal_names_what_is_wrong,
+          test_each_refusal_of_triggers_names_what_is_wrong,
+          test_too_many_and_too_long_triggers_are_refused,
+          test_each_guardrail_names_what_is_wrong,
+          test_what_is_within_the_limits_is_accepted,
+          test_numbers_of_newer_configs_are_refused_where_they_would_matter,
           test_too_many_buffers_and_sources_are_refused,
           test_unknown_name_that_resembles_nothing_may_come_yet,
           test_unknown_fill_policy_is_refused,
