@@ -112,6 +112,9 @@ void trace_state_saw_time(TraceSummary *summary, uint64_t ns) {
                 summary->first_ns = ns;
         if (ns > summary->last_ns)
                 summary->last_ns = ns;
+        if (!summary->state->in_service_packet &&
+            (summary->first_data_ns == 0 || ns < summary->first_data_ns))
+                summary->first_data_ns = ns;
 }
 
 void trace_read_numbers(const WireField *message, uint64_t *ret, size_t n_ret) {

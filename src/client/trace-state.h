@@ -28,6 +28,7 @@ typedef struct SequenceClock {
 typedef struct Sequence {
         uint32_t id;
         TraceProducer *producer;
+        bool has_state;         /* what packets refer to is there, since it was last begun anew */
         uint32_t default_clock; /* 0: BOOTTIME */
         uint64_t default_track;
         GHashTable *names;      /* iid → name; made when needed */
@@ -77,6 +78,7 @@ struct TraceState {
         uint64_t last_kernel_ns;
         int64_t clock_offsets[TRACE_CLOCKS_MAX]; /* BOOTTIME minus summary->clocks[i] */
         TraceSource *last_source;
+        bool in_service_packet; /* the packet being read is the service's own */
 };
 
 typedef struct Packet {

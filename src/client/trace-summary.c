@@ -25,7 +25,9 @@ enum {
         PACKET_TRUSTED_PID = 79,
 };
 
-#define SEQUENCE_FLAG_CLEARED 1
+#define SERVICE_SEQUENCE_ID       1
+#define SEQUENCE_FLAG_CLEARED     1
+#define SEQUENCE_FLAG_NEEDS_STATE 2
 #define LOSS_IS_ONLY_A_RINGS \
         (1 | 64) /* previous_packet_dropped: something, namely what was overwritten */
 #define CLOCK_BOOTTIME_ID 6
@@ -64,7 +66,7 @@ static const PacketKind packet_kinds[] = {
 typedef struct Envelope {
         uint64_t timestamp;
         uint32_t clock_id; /* 0: the sequence's default */
-        bool has_timestamp, is_cleared;
+        bool has_timestamp, is_cleared, needs_state;
         int32_t uid, pid;
         uint32_t sequence_id;
         uint64_t loss;
@@ -192,6 +194,7 @@ static void envelope_take(Envelope *envelope, const WireField *field) {
                 break;
         case PACKET_SEQUENCE_FLAGS:
                 envelope->is_cleared |= !!(field->value & SEQUENCE_FLAG_CLEARED);
+                envelope->needs_state = !!(field->value & SEQUENCE_FLAG_NEEDS_STATE);
                 break;
         case PACKET_CLEARED:
                 envelope->is_cleared |= !!field->value;
@@ -270,9 +273,12 @@ static void sequence_take_envelope(Packet *packet, const Envelope *envelope) {
                         sequence->producer->n_losses++;
                 }
                 sequence_clear(sequence); /* the names that follow may have been in what is lost */
+                sequence->has_state = false;
         }
-        if (envelope->is_cleared)
+        if (envelope->is_cleared) {
                 sequence_clear(sequence);
+                sequence->has_state = true;
+        }
         if (envelope->defaults.type == WIRE_BYTES)
                 sequence_take_defaults(sequence, &envelope->defaults);
         if (envelope->interned.type == WIRE_BYTES)
@@ -284,6 +290,8 @@ static uint64_t packet_time(Packet *packet, const Envelope *envelope) {
 
         if (!envelope->has_timestamp)
                 return 0;
+        if (envelope->needs_state && !packet->sequence->has_state)
+                return 0; /* counts from a time that is not in the file: a ring has forgotten it */
         if (clock_id == 0)
                 clock_id = packet->sequence->default_clock;
         if (clock_id == 0)
@@ -317,6 +325,7 @@ void trace_summary_add(TraceSummary *summary, const uint8_t *data, size_t n_data
         if (!packet.sequence)
                 return;
 
+        summary->state->in_service_packet = envelope.sequence_id == SERVICE_SEQUENCE_ID;
         packet.sequence->producer->n_packets++;
         packet.sequence->producer->n_bytes += n_data;
         sequence_take_envelope(&packet, &envelope);

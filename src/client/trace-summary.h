@@ -145,6 +145,7 @@ typedef struct TraceSummary {
         uint64_t end_offset;
 
         uint64_t first_ns, last_ns;      /* BOOTTIME, of events; equal and 0 when there are none */
+        uint64_t first_data_ns;          /* likewise, but only of what producers wrote */
         uint64_t started_ns, stopped_ns; /* as the service says; 0: it does not */
         uint64_t trace_uuid[2];
         TraceSystem system;

@@ -74,4 +74,82 @@ exits 0 "a file is replaced when asked to" '"verdict":"none"' \
         desktrace stop --user three -fq -o two.pftrace --json=short
 exits 0 "a session is discarded" '^$' desktrace stop --user --discard flight-recorder
 
+# ------------------------------------------------------------------------------------------------------------------
+# Snapshots
+
+exits 0 "a flight recorder is started" '^[0-9]+$' record --flight-recorder -q org.example.demo
+sleep 0.5
+exits 0 "a snapshot is taken of the only session, and says how far back it reaches" '^[0-9.]+ m?s back: .*now.pftrace' \
+        desktrace snapshot --user -o now.pftrace
+ok "what was just now is in it" counts 'demo-[0-9]+\.' now.pftrace 10
+ok "without losses" holds now.pftrace 't["losses"]["verdict"] == "none"'
+exits 0 "the session goes on" ' flight-recorder .* started ' desktrace list sessions --user
+ok "and nothing else is left" test "$(desktrace list sessions --user --no-legend | wc -l)" = 1
+exits 2 "a snapshot clobbers no file" 'File exists' desktrace snapshot --user -o now.pftrace
+exits 0 "it replaces one when asked to, and goes to stdout as JSON" '"reaches_back_ns":[1-9].*"silent":\[\]' \
+        desktrace snapshot --user -qfo now.pftrace --json=short flight-recorder
+exits 2 "a terminal is no file" 'send stdout to a file' "$CLI_PTY" "$DESKTRACE" snapshot --user -o -
+piped_snapshot() {
+        desktrace snapshot --user -q -o - | cat >piped.pftrace
+}
+ok "a snapshot goes through a pipe" piped_snapshot
+ok "whole" holds piped.pftrace 't["losses"]["verdict"] == "none" and t["packets"] > 10'
+
+last_packet() {
+        grep -aoE 'demo-[0-9]+' "$1" | cut -d- -f2 | sort -n | tail -n 1
+}
+after_is_in() {
+        local first
+        desktrace snapshot --user -q -o at-once.pftrace || return
+        first=$(last_packet at-once.pftrace)
+        desktrace snapshot --user -q --after 700ms -o after.pftrace || return
+        [ "$(last_packet after.pftrace)" -gt $((first + 20)) ]
+}
+ok "what comes after is waited for" after_is_in
+exits 1 "Ctrl-C gives up the waiting" 'given up' "$CLI_PTY" --interrupt 'Ctrl-C' \
+        "$DESKTRACE" snapshot --user --after 1m -o given-up.pftrace
+ok "and leaves no file" test ! -e given-up.pftrace
+if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=4k tmpfs full 2>/dev/null; then
+        exits 1 "a full disk is told" 'No space left' desktrace snapshot --user -o full/x.pftrace
+        ok "and no half of a snapshot is left" nothing_is_left_in full
+        umount full
+fi
+exits 0 "a second recorder is started" '^[0-9]+$' record --flight-recorder -q -n other org.example.demo
+exits 0 "the one with the usual name is meant" 'back:' desktrace snapshot --user -o usual.pftrace
+exits 0 "the other one can be" 'back:' desktrace snapshot --user -o other.pftrace other
+exits 0 "the usual one ends" '^$' desktrace stop --user --discard flight-recorder
+exits 0 "now the other one is meant" 'back:' desktrace snapshot --user -o other.pftrace -f
+exits 0 "a third one is started" '^[0-9]+$' record --detach -q -t 1m -n third org.example.demo
+exits 2 "of several the choices are told" '^ +[0-9]+  other' desktrace snapshot --user -o which.pftrace
+exits 2 "all of them" '^ +[0-9]+  third' desktrace snapshot --user -o which.pftrace
+ok "and no file is left" test ! -e which.pftrace
+exits 0 "one of them ends" '^$' desktrace stop --user --discard third
+exits 0 "and the other" '^$' desktrace stop --user --discard other
+
+# A ring that is too small for what is asked of it.
+started "$EXAMPLE" --seconds 60 --quiet
+exits 0 "a small ring is started" '^[0-9]+$' record --flight-recorder -q -b 64K 'cat:*'
+sleep 3
+exits 0 "what it has forgotten is no loss, but told" 'the ring was too small' \
+        desktrace snapshot --user --before 30s -o small.pftrace
+exits 0 "and ends" '^$' desktrace stop --user --discard flight-recorder
+
+# ------------------------------------------------------------------------------------------------------------------
+# Somebody who does not answer
+
+printf '%s\n' 'buffers { size_kb: 64 } flush_timeout_ms: 200 data_source_stop_timeout_ms: 200 flush_period_ms: 60000' \
+        'data_sources { config { name: "org.example.mute" } }' >mute.pbtxt
+producer mute org.example.mute silent
+exits 0 "a session with it starts" '^[0-9]+$' record --detach -q -t 1m -n mute -c mute.pbtxt
+exits 9 "who does not answer a flush is named" "^desktrace: mute \(pid $started\) did not answer in time" \
+        desktrace flush --user --timeout 200ms mute
+exits 9 "so is who does not stop" 'mute .* did not answer in time' desktrace stop --user mute
+exits 0 "its data is there all the same" '^$' desktrace stop --user --discard mute
+exits 6 "a recording that it is part of is incomplete" 'mute .* did not answer in time' \
+        record -c mute.pbtxt -t 500ms -o mute.pftrace
+ok "and is there" holds mute.pftrace 't["packets"] > 1'
+exits 0 "another session with it starts" '^[0-9]+$' record --detach -q -t 1m -n mute -c mute.pbtxt
+exits 6 "so is one that is stopped into a file" '"silent":\[\{"source":"org.example.mute","producer":"mute"' \
+        desktrace stop --user mute -qo mute2.pftrace --json=short
+
 finish

@@ -87,6 +87,34 @@ START_TEST(test_slices_of_one_track_from_two_threads_are_put_in_order) {
 }
 END_TEST
 
+/* What a snapshot cuts off: the packet says that it builds on others, and they are not there. */
+static void track_event_in_state(TraceBuilder *builder, uint32_t sequence, uint64_t timestamp) {
+        WireWriter *w = trace_packet(builder, timestamp);
+        size_t event;
+
+        wire_put_uint(w, 13, 2);
+        event = wire_begin(w, 11);
+        wire_put_uint(w, 9, 2);
+        wire_end(w, event);
+        trace_packet_end(builder, sequence, 77, 0);
+}
+
+START_TEST(test_times_that_build_on_what_is_not_in_the_file_are_not_believed) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        track_event_in_state(builder, 3, 17); /* ns after something */
+        trace_sequence_start(builder, 3, 77, 900);
+        trace_track_event(builder, 3, 5000, 1, 0);
+        track_event_in_state(builder, 3, 6000);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_uint_eq(summary->first_ns, 5000);
+        ck_assert_uint_eq(summary->last_ns, 6000);
+        ck_assert_uint_eq(summary->n_undecodable, 1);
+        ck_assert_uint_eq(find_slice(summary, "draw")->total_ns, 1000);
+}
+END_TEST
+
 START_TEST(test_cpu_time_comes_from_switches) {
         _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
         _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
@@ -329,6 +357,7 @@ END_TEST
 TEST_MAIN("trace",
           test_slices_are_matched_and_named,
           test_slices_of_one_track_from_two_threads_are_put_in_order,
+          test_times_that_build_on_what_is_not_in_the_file_are_not_believed,
           test_cpu_time_comes_from_switches,
           test_no_losses_is_said_only_when_proven,
           test_kernel_events_need_the_kernels_counters_for_a_proof,
