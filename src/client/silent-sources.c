@@ -51,6 +51,16 @@ int silent_sources_read(GPtrArray **ret, sd_bus_message *reply) {
         return 0;
 }
 
+bool silent_sources_have(const GPtrArray *silent, const char *source, uint32_t pid) {
+        for (guint i = 0; silent && i < silent->len; i++) {
+                const SilentSource *row = g_ptr_array_index(silent, i);
+
+                if (row->pid == pid && streq(row->source, source))
+                        return true;
+        }
+        return false;
+}
+
 void silent_sources_print(const GPtrArray *silent) {
         for (guint i = 0; silent && i < silent->len; i++) {
                 const SilentSource *source = g_ptr_array_index(silent, i);

@@ -8,6 +8,7 @@
  */
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <systemd/sd-bus.h>
 
@@ -20,6 +21,9 @@ typedef struct SilentSource {
 
 /* From a reply of Flush() or Stop(); free with g_ptr_array_unref(). 0 or an errno. */
 int silent_sources_read(GPtrArray **ret, sd_bus_message *reply);
+
+/* NULL has none. */
+bool silent_sources_have(const GPtrArray *silent, const char *source, uint32_t pid);
 
 /* A line for each, on stderr. */
 void silent_sources_print(const GPtrArray *silent);

@@ -52,7 +52,8 @@ static ExitStatus report_failed_sources(const TraceReport *report) {
         for (guint i = 0; (source = report_source(report, i)); i++) {
                 g_autofree char *why = NULL;
 
-                if (!g_str_has_prefix(source->state, failed))
+                if (!g_str_has_prefix(source->state, failed) ||
+                    silent_sources_have(report->silent, source->source, source->pid))
                         continue;
                 why = say_clean(source->state + strlen(failed),
                                 strlen(source->state + strlen(failed)));
