@@ -117,12 +117,26 @@ static SessionBuffer *producer_target(const Producer *producer, uint16_t target)
         return NULL;
 }
 
-/* Which of the sessions a stray chunk or patch was meant for is unknown: all that this producer takes part in are
- * told. */
-static void producer_count_stray(Producer *producer, bool is_patch) {
+void producer_forget_buffer(Producer *producer, uint16_t id) {
+        producer->former_buffers[producer->n_former_buffers++ % PRODUCER_FORMER_BUFFERS] = id;
+}
+
+static bool producer_had_buffer(const Producer *producer, uint16_t id) {
+        for (size_t i = 0; id && i < PRODUCER_FORMER_BUFFERS; i++)
+                if (producer->former_buffers[i] == id)
+                        return true;
+        return false;
+}
+
+/* A program that runs on fills chunks for a session that has just stopped or been freed: that one wants them no more,
+ * and no other misses them. Which session any other stray was meant for is not known: all that this producer takes
+ * part in are told. */
+static void producer_count_stray(Producer *producer, uint16_t target, bool is_patch) {
         const SourceInstance *instance;
         const Session *last = NULL;
 
+        if (producer_had_buffer(producer, target))
+                return;
         list_for_each (instance, &producer->instances, producer_link) {
                 Session *session = instance->session;
 
@@ -167,7 +181,7 @@ producer_take_chunk(Producer *producer, uint32_t page, uint32_t chunk, uint16_t 
 
         r = smb_take_chunk(&producer->area, page, chunk, &taken);
         if (r == SMB_E_INVALID)
-                producer_count_stray(producer, false);
+                producer_count_stray(producer, 0, false);
         if (r)
                 return;
         target = producer_writer_buffer(producer, taken.writer_id);
@@ -176,7 +190,7 @@ producer_take_chunk(Producer *producer, uint32_t page, uint32_t chunk, uint16_t 
         if (buffer)
                 producer_put_chunk(producer, buffer, &taken);
         else
-                producer_count_stray(producer, false);
+                producer_count_stray(producer, declared ?: target, false);
         smb_release_chunk(&producer->area, &taken);
 }
 
@@ -195,7 +209,7 @@ void producer_patch(Producer *producer,
         const SessionBuffer *buffer = producer_target(producer, target_buffer);
 
         if (!buffer)
-                producer_count_stray(producer, true);
+                producer_count_stray(producer, target_buffer, true);
         else
                 trace_buffer_patch(buffer->buffer,
                                    producer->id,

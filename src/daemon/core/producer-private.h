@@ -11,6 +11,8 @@
 #include "core/quota.h"
 #include "core/service-private.h"
 
+#define PRODUCER_FORMER_BUFFERS 16 /* that it wrote to, and are remembered */
+
 typedef struct ProducerSource {
         char *name;
         char **categories; /* NULL-terminated, or NULL */
@@ -44,6 +46,9 @@ struct Producer {
         uint16_t *
                 writer_buffers; /* Perfetto's protocol: by writer id, made with the first registration */
 
+        uint16_t former_buffers[PRODUCER_FORMER_BUFFERS]; /* the newest, round and round */
+        size_t n_former_buffers;
+
         /* Awake: drained by service_tick() until it was quiet twice. */
         List awake_link;
         unsigned n_quiet;
@@ -63,6 +68,9 @@ size_t producer_drain(Producer *producer);
 
 /* Takes what was never committed, too: of writers to this session's buffers, or to any if NULL. */
 void producer_scan(Producer *producer, const Session *session);
+
+/* It may not write to this buffer any more. */
+void producer_forget_buffer(Producer *producer, uint16_t id);
 
 /* One look at a producer that is awake. */
 void producer_look(Producer *producer);

@@ -186,6 +186,7 @@ static void instance_leave_producer(SourceInstance *instance) {
                 list_for_each (flush, &session->flushes, link)
                         flush_producer_done(flush, producer);
         }
+        producer_forget_buffer(producer, instance->buffer->id);
         list_unlink(&instance->producer_link);
         instance->producer = NULL;
         instance->offered = NULL;
