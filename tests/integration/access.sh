@@ -85,8 +85,32 @@ unset interactive
 # No deadline: detach.
 fails "a detached session without a deadline needs leave" 'org.desktrace.tracing1.detach, which polkit denied' \
         start_as $alice 2 sources as 1 org.example.app detach b true
+waits="{'detach': <true>, 'duration-ms': <uint32 1000>, 'config-text': <'buffers { size_kb: 256 }
+        data_sources { config { name: \"org.example.app\" } } deferred_start: true'>}"
+fails "nor has one that waits to be started an end" 'org.desktrace.tracing1.detach, which polkit denied' \
+        named $alice StartSession "$waits"
+as $alice "$TEST_CONSUMER" system start org.example.app >"$tmp/attended" 2>/dev/null &
+attended=$!
+pids+=("$attended")
+eventually test -s "$tmp/attended"
+fails "or is it left alone later" 'org.desktrace.tracing1.detach, which polkit denied' \
+        call_as $alice "$(cat "$tmp/attended")" "$SESSION" Detach
+gives "it keeps its owner then" 'b false' get_as $alice "$(cat "$tmp/attended")" "$SESSION" Detached
 answer detach yes
-gives "and gets it" 'session/3' start_as $alice 2 sources as 1 org.example.app detach b true
+ok "polkit may let it" call_as $alice "$(cat "$tmp/attended")" "$SESSION" Detach
+ok "and it can be freed by who owns it" call_as $alice "$(cat "$tmp/attended")" "$SESSION" Free
+kill -KILL "$attended"
+gives "and gets it" 'session/4' start_as $alice 2 sources as 1 org.example.app detach b true
+
+ok "as does one that exists" call_as $alice "$ROOT/session/4" "$SESSION" Detach
+alone="{'config-text': <'buffers { size_kb: 256 } data_sources { config { name: \"org.example.app\" } }
+        exclusive_prio: 1'>}"
+fails "who wants to be alone needs leave to end the sessions of others" \
+        'NotAuthorized: .*org.desktrace.tracing1.manage-sessions, which polkit denied' \
+        named $alice StartSession "$alone"
+gives "and has ended none" '"started"' get_as $alice "$ROOT/session/1" "$SESSION" State
+fails "who may come is root's to say" 'NotAuthorized: .*lockdown_mode is root' \
+        named $alice StartSession "${alone/exclusive_prio: 1/lockdown_mode: LOCKDOWN_SET}"
 
 # Other people's sessions: manage-sessions.
 objects() {
@@ -99,6 +123,7 @@ fails "sessions of others are unknown objects" 'Unknown object' call_as $bob "$R
 fails "also their properties" 'Unknown object' get_as $bob "$ROOT/session/1" "$SESSION" State
 fails "also by name" 'NoSuchSession' named $bob GetSession hers
 fails "they cannot be cloned either" 'Unknown object' call_as $bob "$ROOT/session/1" "$SESSION" Clone 'a{sv}' 0
+fails "nor taken over" 'Unknown object' call_as $bob "$ROOT/session/1" "$SESSION" Attach
 gives "also in lists" '^a\(otsus\) 0' call_as $bob "$ROOT" "$MANAGER" ListSessions
 gives "also in the object manager" '^1$' objects $bob
 fails "also in introspection" '^$' shows_session $bob
@@ -110,16 +135,16 @@ gives "whoever manages sessions sees them" "session/1\" 1 \"hers\" $alice_uid" \
 clone_as() { # USER OPTIONS...: busctl leaves at once, and the clone stays
         call_as "$1" "$ROOT/session/1" "$SESSION" Clone 'a{sv}' "${@:2}"
 }
-gives "and can clone them" 'session/4' clone_as $bob 1 detach b true
-gives "the clone is the cloner's" "^u $bob_uid" get_as $bob "$ROOT/session/4" "$SESSION" OwnerUID
+gives "and can clone them" 'session/5' clone_as $bob 1 detach b true
+gives "the clone is the cloner's" "^u $bob_uid" get_as $bob "$ROOT/session/5" "$SESSION" OwnerUID
 fails "but not without the session's filter" 'only root' clone_as $bob 1 skip-filter b true
-gives "which root may" 'session/5' clone_as root 2 skip-filter b true detach b true
+gives "which root may" 'session/6' clone_as root 2 skip-filter b true detach b true
 ok "who manages sessions can stop them" call_as $bob "$ROOT/session/1" "$SESSION" Stop
 answer manage-sessions no
-fails "a clone is nobody else's" 'Unknown object' get_as $alice "$ROOT/session/4" "$SESSION" OwnerUID
-gives "but the cloner's" "^u $bob_uid" get_as $bob "$ROOT/session/4" "$SESSION" OwnerUID
-ok "who frees it" call_as $bob "$ROOT/session/4" "$SESSION" Free
-ok "root frees the other" call_as root "$ROOT/session/5" "$SESSION" Free
+fails "a clone is nobody else's" 'Unknown object' get_as $alice "$ROOT/session/5" "$SESSION" OwnerUID
+gives "but the cloner's" "^u $bob_uid" get_as $bob "$ROOT/session/5" "$SESSION" OwnerUID
+ok "who frees it" call_as $bob "$ROOT/session/5" "$SESSION" Free
+ok "root frees the other" call_as root "$ROOT/session/6" "$SESSION" Free
 gives "root is never asked" 'session/1" 1 "hers"' call_as root "$ROOT" "$MANAGER" ListSessions
 background $bob timeout 3 gdbus monitor --system --dest "$BUS" >"$tmp/seen"
 watcher=$started

@@ -3,7 +3,9 @@
 /*
  * A consumer for the tests: what busctl cannot do, which is to pass descriptors and to stay
  *
- * Usage: test-consumer BUS start SOURCE [output]   says the session's path, and stays until it is killed
+ * Usage: test-consumer BUS start SOURCE [output|duration]...
+ *                                           says the session's path, and stays until it is killed
+ *        test-consumer BUS attach PATH      attaches, says the path, and stays likewise
  *        test-consumer BUS clone PATH [output]     says the clone's path, and stays likewise
  *        test-consumer BUS read-into PATH          says how many bytes were written
  * BUS is "user", "system", or the path of a socket. "output" and read-into pass descriptor 3.
@@ -77,10 +79,14 @@ static int append_options(sd_bus_message *message, const char *source, char *con
         int r = 0;
 
         for (; r >= 0 && *options; options++) {
-                if (!streq(*options, "output"))
+                if (streq(*options, "output")) {
+                        has_output = true;
+                        r = sd_bus_message_append(message, "{sv}", "output", "h", OUTPUT_FD);
+                } else if (streq(*options, "duration")) {
+                        r = sd_bus_message_append(message, "{sv}", "duration-ms", "u", 60000);
+                } else {
                         return -EINVAL;
-                has_output = true;
-                r = sd_bus_message_append(message, "{sv}", "output", "h", OUTPUT_FD);
+                }
         }
         return r < 0 ? r : append_config(message, source, has_output);
 }
@@ -137,6 +143,18 @@ static int start(sd_bus *bus, const char *destination, const char *source, char 
         return r;
 }
 
+static int attach(sd_bus *bus, const char *destination, const char *path) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        r = sd_bus_call_method(
+                bus, destination, path, TRACING_SESSION_INTERFACE, "Attach", &error, NULL, "");
+        if (r >= 0)
+                stay(path);
+        fprintf(stderr, "%s: %s\n", error.name, error.message);
+        return r;
+}
+
 static int read_into(sd_bus *bus, const char *destination, const char *path) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
         uint64_t n_bytes;
@@ -166,6 +184,8 @@ int main(int argc, char *argv[]) {
                 fprintf(stderr, "cannot connect: %s\n", strerror(-r));
         else if (streq(argv[2], "start"))
                 r = start(bus, destination, argv[3], argv + 4);
+        else if (streq(argv[2], "attach"))
+                r = attach(bus, destination, argv[3]);
         else if (streq(argv[2], "clone"))
                 r = clone_session(bus, destination, argv[3], argc > 4 && streq(argv[4], "output"));
         else

@@ -106,6 +106,10 @@ void bus_session_owner_gone(BusSession *session);
 
 bool bus_session_is_visible(const BusSession *session, const Client *client);
 
+/* bus-session-owner.c */
+int bus_method_attach(sd_bus_message *message, void *userdata, sd_bus_error *error);
+int bus_method_detach(sd_bus_message *message, void *userdata, sd_bus_error *error);
+
 /* Stopped, and its output is written (or has failed). */
 bool bus_session_is_finished(const BusSession *session);
 const char *bus_session_stop_reason(const BusSession *session);

@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "bus/bus-error.h"
+#include "bus/bus-need.h"
 #include "bus/bus-options.h"
-#include "bus/bus-polkit.h"
 #include "bus/bus-session.h"
 #include "bus/bus-start.h"
 #include "core/policy.h"
@@ -19,8 +19,6 @@
 #include "shared/error.h"
 #include "shared/fd.h"
 #include "shared/names.h"
-
-#define DURATION_TEXT_BYTES sizeof("4294967295")
 
 typedef struct StartRequest {
         Request request;
@@ -36,27 +34,6 @@ typedef struct StartRequest {
         PolkitQuery *query;
 } StartRequest;
 
-/* What each need is called in polkit, and what to do without it. */
-static const struct {
-        unsigned need;
-        const char *action;
-        const char *what;
-        const char *instead;
-} start_needs[] = {
-        { POLICY_NEEDS_TRACE_SYSTEM,
-          TRACING_ACTION_TRACE_SYSTEM,
-          "recording the kernel, the system or other users' programs",
-          "record your own programs only (scope \"own\", no linux.* or desktrace.* source)" },
-        { POLICY_NEEDS_DETACH,
-          TRACING_ACTION_DETACH,
-          "a detached session without a deadline",
-          "set a duration of at most 7 days" },
-        { POLICY_NEEDS_MANAGE,
-          TRACING_ACTION_MANAGE,
-          "exclusive_prio, which ends the sessions of others,",
-          "leave it out" },
-};
-
 static StartRequest *start_request_free(StartRequest *start) {
         if (!start)
                 return NULL;
@@ -71,14 +48,6 @@ DEFINE_CLEANUP(StartRequest *, start_request_free)
 
 static void start_cancel(Request *request) {
         start_request_free(container_of(request, StartRequest, request));
-}
-
-static size_t need_find(unsigned needs) {
-        size_t i = 0;
-
-        while (i + 1 < ARRAY_SIZE(start_needs) && !(needs & start_needs[i].need))
-                i++;
-        return i;
 }
 
 /* All is checked and granted. */
@@ -104,96 +73,18 @@ static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_er
         return r;
 }
 
-static int start_refuse(const StartRequest *start, PolkitAnswer answer, sd_bus_error *error) {
-        const size_t i = need_find(start->asked);
-
-        switch (answer) {
-        case POLKIT_NEEDS_INTERACTION:
-                return bus_error_set(error,
-                                     BUS_ERROR_AUTHORIZATION_NEEDED,
-                                     "%s needs %s, and polkit would have to ask the user; call "
-                                     "again with interactive "
-                                     "authorization allowed, or %s",
-                                     start_needs[i].what,
-                                     start_needs[i].action,
-                                     start_needs[i].instead);
-        case POLKIT_UNAVAILABLE:
-                return bus_error_set(error,
-                                     BUS_ERROR_NOT_AUTHORIZED,
-                                     "%s needs %s, and there is no polkit to grant it here; use "
-                                     "the system instance on "
-                                     "the system bus, be root, or %s",
-                                     start_needs[i].what,
-                                     start_needs[i].action,
-                                     start_needs[i].instead);
-        case POLKIT_DENIED:
-        case POLKIT_GRANTED:
-        default:
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_NOT_AUTHORIZED,
-                        "%s needs %s, which polkit denied; ask an administrator for a rule, or %s",
-                        start_needs[i].what,
-                        start_needs[i].action,
-                        start_needs[i].instead);
-        }
-}
-
-/* All of them: a rule that allows what it sees must see everything. */
-static int sources_text(char **ret, const Config *config) {
-        _cleanup_(bytes_deinit) Bytes text = {};
-        int r;
-
-        for (size_t i = 0; i < config->pb->n_data_sources; i++) {
-                const Perfetto__Protos__DataSourceConfig *source =
-                        config->pb->data_sources[i]->config;
-                const char *name = source && source->name ? source->name : "";
-
-                r = bytes_append(&text, ",", i > 0);
-                if (r >= 0)
-                        r = bytes_append(&text, name, strlen(name));
-                if (r < 0)
-                        return r;
-        }
-        r = bytes_append(&text, "", 1);
-        if (r < 0)
-                return r;
-        *ret = (char *)TAKE(text.data);
-        return 0;
-}
-
 static void on_answer(void *userdata, PolkitAnswer answer);
 
 static int start_ask(StartRequest *start, sd_bus_error *error) {
-        const size_t i = need_find(start->needs);
-        _cleanup_(freep) char *sources = NULL;
-        char duration_ms[DURATION_TEXT_BYTES];
-        const char *name = start->config->pb->unique_session_name;
-        int r;
-
-        r = sources_text(&sources, start->config);
-        if (r < 0)
-                return r;
-        snprintf(duration_ms, sizeof(duration_ms), "%" PRIu32, start->config->pb->duration_ms);
-        start->asked = start_needs[i].need;
-        r = polkit_ask(&start->query,
-                       start->client,
-                       start_needs[i].action,
-                       (const PolkitDetail[]){ { "sources", sources },
-                                               { "duration-ms", duration_ms },
-                                               { "session", name ? name : "" } },
-                       3,
-                       start->is_interactive,
-                       on_answer,
-                       start);
-        if (r == POLKIT_E_UNAVAILABLE)
-                return start_refuse(start, POLKIT_UNAVAILABLE, error);
-        if (r == POLKIT_E_LIMIT)
-                return bus_error_set(error,
-                                     BUS_ERROR_LIMIT_EXCEEDED,
-                                     "%d polkit checks of this user are pending; answer them first",
-                                     POLKIT_PENDING_PER_UID_MAX);
-        return error_fold(r);
+        start->asked = need_first(start->needs);
+        return need_ask(&start->query,
+                        start->client,
+                        start->asked,
+                        start->config,
+                        start->is_interactive,
+                        on_answer,
+                        start,
+                        error);
 }
 
 /* The next question, or the session. 1: answered later. */
@@ -220,7 +111,7 @@ static void on_answer(void *userdata, PolkitAnswer answer) {
         if (answer == POLKIT_GRANTED)
                 r = start_proceed(start, &error);
         else
-                r = start_refuse(start, answer, &error);
+                r = need_refuse(start->asked, answer, &error);
         if (r >= 0)
                 return;
         if (!sd_bus_error_is_set(&error))

@@ -51,6 +51,17 @@ static bool config_is_bounded(const Config *config) {
         return is_deadline(config->pb->duration_ms);
 }
 
+/* One that waits for somebody to start it may wait for ever. */
+unsigned
+policy_detach_needs(const ServiceInfo *info, const Identity *caller, const Session *session) {
+        const Config *config = session_config(session);
+        bool waits = session_state(session) == SESSION_CONFIGURED && config->pb->deferred_start;
+
+        if (identity_is_privileged(info, caller) || session_state(session) == SESSION_STOPPED)
+                return 0;
+        return config_is_bounded(config) && !waits ? 0 : POLICY_NEEDS_DETACH;
+}
+
 unsigned policy_session_needs(const ServiceInfo *info,
                               const Identity *owner,
                               const Config *config,

@@ -48,6 +48,10 @@ unsigned policy_session_needs(const ServiceInfo *info,
                               bool detached,
                               SessionScope *ret_scope);
 
+/* What leaving a session alone that exists needs of the caller: POLICY_NEEDS_DETACH or 0. */
+unsigned
+policy_detach_needs(const ServiceInfo *info, const Identity *caller, const Session *session);
+
 /* Whether `identity` may see, read and stop the session without manage-sessions. */
 bool policy_owns_session(const ServiceInfo *info, const Identity *identity, const Session *session);
 

@@ -333,6 +333,10 @@ const SessionOptions *session_options(const Session *session) {
         return &session->options;
 }
 
+void session_set_detached(Session *session, bool detached) {
+        session->options.detached = detached;
+}
+
 const Config *session_config(const Session *session) {
         return session->config;
 }

@@ -127,6 +127,7 @@ const char *session_state_name(SessionState state);
 const char *session_stop_reason(const Session *session); /* "" while running */
 const char *session_name(const Session *session);
 const SessionOptions *session_options(const Session *session);
+void session_set_detached(Session *session, bool detached);
 const Config *session_config(const Session *session);
 uint64_t session_started_at(const Session *session); /* 0: it does not record yet */
 uint64_t session_stopped_at(const Session *session); /* 0 while running */
