@@ -4,7 +4,8 @@
 /*
  * Benchmarks
  *
- * Each figure is the best of several runs, because what disturbs a run only ever makes it longer.
+ * A figure of its own is the best of several runs, because what disturbs a run only ever makes it
+ * longer; figures that are compared are the medians of runs that take turns.
  * Machines differ, so throughput is said as a ratio to memcpy() of the same pieces in the same
  * program; only what is short and bound to one core is said in nanoseconds. A line whose figure
  * misses its target ends with "MISSED", and the program fails.
@@ -47,6 +48,18 @@ static inline double bench_best_ns(void (*run)(void *userdata), void *userdata) 
                 best = took < best ? took : best;
         }
         return (double)best;
+}
+
+static inline int bench_compare(const void *a, const void *b) {
+        double x = *(const double *)a, y = *(const double *)b;
+
+        return (x > y) - (x < y);
+}
+
+/* For figures that are compared: what disturbs, disturbs both. Sorts them. */
+static inline double bench_median(double *values, size_t n) {
+        qsort(values, n, sizeof(*values), bench_compare);
+        return values[n / 2];
 }
 
 static inline bool bench_report_ratio(const char *what, double ratio, double at_least) {
