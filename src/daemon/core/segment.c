@@ -5,6 +5,8 @@
 
 #include "core/segment.h"
 
+#define HUGE_PAGE_BYTES (2u << 20)
+
 int segment_new(Segment **ret, size_t n_bytes) {
         Segment *segment;
         void *memory;
@@ -24,6 +26,11 @@ int segment_new(Segment **ret, size_t n_bytes) {
                 free(segment);
                 return -ENOMEM;
         }
+
+        /* Most of what it costs to fill new memory is faulting it in, page by page. Where there
+         * are no huge pages, small ones do. */
+        if (n_bytes >= HUGE_PAGE_BYTES)
+                madvise(memory, n_bytes, MADV_HUGEPAGE);
 
         *segment = (Segment){ .memory = memory, .n_bytes = n_bytes, .n_refs = 1 };
         *ret = segment;

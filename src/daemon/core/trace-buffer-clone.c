@@ -94,12 +94,23 @@ void trace_buffer_freeze(TraceBuffer *buffer) {
                 slot_release(&buffer->slots[i]);
 }
 
+/* Segments that a clone holds too are its own from now on, so that reading it gives memory back.
+ * The newest must have one. */
+static void trace_buffer_leave_shared(TraceBuffer *buffer) {
+        Slot *slot, *newest = trace_buffer_newest(buffer);
+
+        list_for_each (slot, &buffer->used, link)
+                if (slot != newest && slot->segment && segment_is_shared(slot->segment))
+                        slot->segment = segment_unref(slot->segment);
+}
+
 void trace_buffer_clear(TraceBuffer *buffer) {
         Slot *slot;
 
         list_for_each (slot, &buffer->used, link)
                 trace_buffer_evict_slot(buffer, slot, false);
         sequence_table_forgive(&buffer->sequences);
+        trace_buffer_leave_shared(buffer);
         buffer->is_sealed = false;
 }
 

@@ -18,7 +18,7 @@
 
 typedef struct Slot {
         List link;        /* in TraceBuffer.used or .free */
-        Segment *segment; /* NULL when frozen and all has been read */
+        Segment *segment; /* NULL when nothing is to be read from it and it is not written to */
         Record *records;
         uint32_t n_records;
         uint32_t n_live;       /* of those, still in a sequence */

@@ -68,10 +68,10 @@ static Slot *trace_buffer_pick_slot(TraceBuffer *buffer) {
 }
 
 /* What is left over at the end of a slot that was written to. */
-static size_t slot_padding_bytes(const Slot *slot) {
+static size_t trace_buffer_padding_bytes(const TraceBuffer *buffer, const Slot *slot) {
         if (slot->n_records == 0)
                 return 0;
-        return slot->segment->n_bytes - slot->n_used -
+        return buffer->segment_bytes - slot->n_used -
                (size_t)slot->n_records * TRACE_BUFFER_RECORD_BYTES;
 }
 
@@ -85,7 +85,7 @@ int trace_buffer_rotate(TraceBuffer *buffer) {
                 buffer->is_sealed = true;
                 return TRACE_BUFFER_E_DISCARDED;
         }
-        if (segment_is_shared(slot->segment)) {
+        if (!slot->segment || segment_is_shared(slot->segment)) {
                 Segment *segment;
 
                 r = segment_new(&segment, buffer->segment_bytes);
@@ -95,8 +95,8 @@ int trace_buffer_rotate(TraceBuffer *buffer) {
                 slot->segment = segment;
         }
 
-        buffer->stats.padding_bytes_written += slot_padding_bytes(newest);
-        buffer->stats.padding_bytes_cleared += slot_padding_bytes(slot);
+        buffer->stats.padding_bytes_written += trace_buffer_padding_bytes(buffer, newest);
+        buffer->stats.padding_bytes_cleared += trace_buffer_padding_bytes(buffer, slot);
         if (++buffer->n_rotations % buffer->n_slots == 0)
                 buffer->stats.write_wrap_count++;
         trace_buffer_cursor_leave(buffer, slot);

@@ -310,6 +310,26 @@ START_TEST(test_reading_a_clone_gives_memory_back) {
 }
 END_TEST
 
+START_TEST(test_cleared_original_leaves_its_memory_to_the_clone) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 8 * 1024, 1024, TRACE_BUFFER_RING), 0);
+        for (uint32_t id = 0; id < 8; id++)
+                put(buffer, 1, id, "a900");
+        ck_assert_int_eq(trace_buffer_clone(&clone, buffer, 0), 0);
+        trace_buffer_clear(buffer);
+        ck_assert_uint_eq(buffer_n_segments(buffer), 1);
+        for (uint32_t id = 8; id < 20; id++)
+                put(buffer, 1, id, "b900");
+        ck_assert_uint_eq(buffer_n_segments(buffer), 8);
+        for (size_t i = 0; i < 8; i++)
+                ck_assert_ptr_ne(buffer->slots[i].segment, clone->slots[i].segment);
+        ck_assert_uint_eq(script_discard(buffer), 8);
+        ck_assert_str_eq(script_read(clone),
+                         "1:a900 1:a900 1:a900 1:a900 1:a900 1:a900 1:a900 1:a900");
+}
+END_TEST
+
 START_TEST(test_clone_holds_no_more_than_it_can_read) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
 
@@ -466,6 +486,7 @@ TEST_MAIN("buffer-clone",
           test_cleared_buffer_is_as_if_read,
           test_clone_counts_reading_anew,
           test_reading_a_clone_gives_memory_back,
+          test_cleared_original_leaves_its_memory_to_the_clone,
           test_clone_holds_no_more_than_it_can_read,
           test_writers_are_counted_by_chunk_size,
           test_each_writer_is_counted_once)
