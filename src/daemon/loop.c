@@ -131,7 +131,7 @@ static void loop_extend(Loop *loop, uint64_t now) {
 static void loop_arm(Loop *loop) {
         const uint64_t deadlines[] = {
                 service_next_deadline(loop->service),
-                bus_next_deadline(loop->bus),
+                bus_next_deadline(loop->bus, bus_now(loop->bus)),
                 loop_idle_deadline(loop),
                 loop->stop_deadline,
                 loop->extend_deadline,

@@ -80,6 +80,7 @@ static void on_manage_answer(void *userdata, PolkitAnswer answer) {
         question->query = NULL;
         if (answer == POLKIT_GRANTED)
                 client->manage_until = bus_now(client->bus) + POLKIT_KEEP_NS;
+        hub_touch(&client->hub_link);
         if (sd_bus_enqueue_for_read(client->connection, question->request.message) < 0)
                 manage_question_free(question);
 }

@@ -61,8 +61,10 @@ static void bus_emit(Bus *bus, const Emission *emission) {
                         continue;
                 if (client_reads_too_little(client, BUS_MESSAGES_UNREAD_MAX))
                         continue;
-                if (!emission->is_visible || emission->is_visible(emission, client))
-                        emission_send(emission, client->connection, client->name);
+                if (emission->is_visible && !emission->is_visible(emission, client))
+                        continue;
+                emission_send(emission, client->connection, client->name);
+                hub_touch(&client->hub_link);
         }
 }
 

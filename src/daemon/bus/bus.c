@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <search.h>
-#include <systemd/sd-id128.h>
 
 #include "bus/bus-access.h"
 #include "bus/bus-emit.h"
 #include "bus/bus-error.h"
-#include "bus/bus-hello.h"
 #include "bus/bus-manager.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-session.h"
@@ -30,12 +28,13 @@ int bus_new(Bus **ret, const BusOptions *options) {
         bus->output_host = options->output_host;
         bus->counters_due_at = UINT64_MAX;
         bus->pump_fd = -1;
+        bus->hub.due_usec = UINT64_MAX;
+        list_init(&bus->hub.touched);
         list_init(&bus->clients);
         list_init(&bus->sessions);
         list_init(&bus->producers);
         list_init(&bus->queries);
         list_init(&bus->gone);
-        list_init(&bus->met);
         list_init(&bus->dirty_sessions);
         list_init(&bus->pumps);
         list_init(&bus->calls);
@@ -61,6 +60,7 @@ Bus *bus_free(Bus *bus) {
         if (bus->message_bus)
                 sd_bus_detach_event(bus->message_bus);
         sd_bus_flush_close_unref(bus->message_bus);
+        hub_deinit(&bus->hub);
         bus_close_pump(bus);
         sd_event_unref(bus->event);
         free(bus);
@@ -76,14 +76,14 @@ uint64_t bus_now(Bus *bus) {
 }
 
 /* Calls to paths outside our tree need no access rule: there is nothing but introspection. */
-static bool message_is_ours(sd_bus_message *message) {
+bool bus_message_is_ours(sd_bus_message *message) {
         const char *path = sd_bus_message_get_path(message);
 
         return sd_bus_message_is_method_call(message, NULL, NULL) > 0 &&
                !strncmp(path, TRACING_PATH, strlen(TRACING_PATH));
 }
 
-static int bus_check(Bus *bus, Client *client, sd_bus_message *message, sd_bus_error *error) {
+int bus_check(Bus *bus, Client *client, sd_bus_message *message, sd_bus_error *error) {
         int r;
 
         bus->n_calls_received++;
@@ -98,7 +98,7 @@ static int on_bus_message(sd_bus_message *message, void *userdata, sd_bus_error 
         int r;
 
         bus->caller = NULL;
-        if (!message_is_ours(message))
+        if (!bus_message_is_ours(message))
                 return 0;
         r = client_get(&client, bus, message);
         if (r == CLIENT_E_LIMIT)
@@ -113,22 +113,6 @@ static int on_bus_message(sd_bus_message *message, void *userdata, sd_bus_error 
         return bus_check(bus, client, message, error);
 }
 
-static int on_private_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
-        Client *client = userdata;
-        Bus *bus = client->bus;
-
-        bus->caller = NULL;
-        if (sd_bus_message_is_signal(message, "org.freedesktop.DBus.Local", "Connected") > 0)
-                list_append(&bus->met, &client->met_link);
-        if (sd_bus_message_is_signal(message, "org.freedesktop.DBus.Local", "Disconnected") > 0)
-                client_is_gone(client);
-        if (client_reads_too_little(client, BUS_REPLIES_UNREAD_MAX))
-                return 1;
-        if (!message_is_ours(message))
-                return 0;
-        return bus_check(bus, client, message, error);
-}
-
 static int on_name_gone(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         const char *name;
         int r;
@@ -139,7 +123,7 @@ static int on_name_gone(sd_bus_message *message, void *userdata, sd_bus_error *e
         return 0;
 }
 
-static int bus_serve(Bus *bus, sd_bus *connection) {
+int bus_serve(Bus *bus, sd_bus *connection) {
         int r;
 
         r = sd_bus_add_object_vtable(
@@ -211,66 +195,6 @@ int bus_release_name(Bus *bus) {
         return bus->message_bus ? sd_bus_release_name(bus->message_bus, TRACING_BUS_NAME) : 0;
 }
 
-static int connection_new_server(sd_bus **ret, int *fd) {
-        _cleanup_(sd_bus_unrefp) sd_bus *connection = NULL;
-        sd_id128_t id;
-        int r;
-
-        r = sd_id128_randomize(&id);
-        if (r >= 0)
-                r = sd_bus_new(&connection);
-        if (r >= 0)
-                r = sd_bus_set_fd(connection, *fd, *fd);
-        if (r < 0)
-                return r;
-        *fd = -1;
-        r = sd_bus_set_server(connection, true, id);
-        if (r >= 0)
-                r = sd_bus_negotiate_fds(connection, true);
-        if (r >= 0)
-                r = sd_bus_set_connected_signal(connection, true);
-        if (r >= 0)
-                r = sd_bus_start(connection);
-        if (r >= 0)
-                *ret = TAKE(connection);
-        return r;
-}
-
-int bus_accept(Bus *bus, int fd) {
-        _cleanup_(sd_bus_close_unrefp) sd_bus *connection = NULL;
-        _cleanup_(fd_closep) int own_fd = fd;
-        _cleanup_(client_freep) Client *client = NULL;
-        Identity identity;
-        int r;
-
-        r = fd_peer_credentials(own_fd, &identity.uid, &identity.pid);
-        if (r < 0)
-                return r;
-        r = connection_new_server(&connection, &own_fd);
-        if (r < 0)
-                return r;
-        r = client_new_private(&client, bus, connection, &identity);
-        if (r)
-                return r == CLIENT_E_LIMIT ? -EUSERS : r;
-        r = sd_bus_add_filter(connection, NULL, on_private_message, client);
-        if (r >= 0)
-                r = sd_bus_add_object_vtable(connection,
-                                             NULL,
-                                             BUS_HELLO_PATH,
-                                             BUS_HELLO_INTERFACE,
-                                             bus_hello_vtable,
-                                             NULL);
-        if (r >= 0)
-                r = bus_serve(bus, connection);
-        if (r >= 0)
-                r = sd_bus_attach_event(connection, bus->event, SD_EVENT_PRIORITY_NORMAL);
-        if (r < 0)
-                return r;
-        client = NULL; /* ends with its connection */
-        connection = sd_bus_unref(connection);
-        return 0;
-}
-
 /* A lockdown would end with the process. */
 bool bus_is_busy(const Bus *bus) {
         return !list_is_empty(&bus->sessions) || !list_is_empty(&bus->queries) ||
@@ -296,12 +220,10 @@ bool bus_is_stopped(const Bus *bus) {
         return true;
 }
 
-uint64_t bus_next_deadline(const Bus *bus) {
-        uint64_t deadline = bus->counters_due_at;
+uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
+        uint64_t deadline = MIN(bus->counters_due_at, hub_deadline(&bus->hub, now));
         BusSession *session;
 
-        if (!list_is_empty(&bus->met))
-                return 0; /* somebody has said more than it was listened to */
         list_for_each (session, &bus->sessions, link) {
                 deadline = MIN(deadline, bus_session_deadline(session));
                 deadline = MIN(deadline, bus_session_output_deadline(session));
@@ -312,6 +234,7 @@ uint64_t bus_next_deadline(const Bus *bus) {
 void bus_tick(Bus *bus, uint64_t now) {
         BusSession *session;
 
+        hub_tick(&bus->hub);
         if (bus->counters_due_at <= now) {
                 bus->counters_due_at = UINT64_MAX;
                 bus->counters_sent_at = now;
@@ -332,30 +255,13 @@ void bus_counters_changed(Bus *bus) {
                         MAX(bus_now(bus), bus->counters_sent_at + BUS_COUNTERS_INTERVAL_NS);
 }
 
-/*
- * A peer may send its first call right behind the last line of authentication, and sd-bus reads both at once. It then
- * waits for more input before it looks at the call (seen with systemd 252), so it is told to look.
- */
-static void bus_meet_clients(Bus *bus) {
-        Client *client;
-
-        list_for_each (client, &bus->met, met_link) {
-                size_t n = 0;
-
-                while (n < BUS_MEET_MESSAGES_MAX && sd_bus_process(client->connection, NULL) > 0)
-                        n++;
-                if (n < BUS_MEET_MESSAGES_MAX)
-                        list_unlink(&client->met_link);
-        }
-}
-
 static bool bus_is_settled(const Bus *bus) {
         return list_is_empty(&bus->dirty_sessions) && list_is_empty(&bus->gone);
 }
 
 /* Each step may make work for the others. */
 void bus_settle(Bus *bus) {
-        bus_meet_clients(bus);
+        hub_settle(&bus->hub);
         while (!bus_is_settled(bus)) {
                 BusSession *session;
 
@@ -370,4 +276,6 @@ void bus_settle(Bus *bus) {
                 bus->counts_changed = false;
                 bus_emit_counts(bus);
         }
+        /* What was sent to sockets meanwhile. */
+        hub_settle(&bus->hub);
 }

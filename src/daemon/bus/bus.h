@@ -19,6 +19,7 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
+#include "bus/hub.h"
 #include "bus/output-ops.h"
 #include "core/service.h"
 #include "shared/list.h"
@@ -37,7 +38,6 @@
  * would keep 128 Ki of them, however large. More and it is disconnected. */
 #define BUS_REPLIES_UNREAD_MAX  256
 #define BUS_MESSAGES_UNREAD_MAX 4096
-#define BUS_MEET_MESSAGES_MAX   16 /* of a peer that has just come, before others have their turn */
 
 /* Counters are signalled at most so often. */
 #define BUS_COUNTERS_INTERVAL_NS (UINT64_C(500) * 1000000)
@@ -52,6 +52,7 @@ struct Bus {
         const OutputOps *output_ops;
         void *output_host;
 
+        Hub hub;             /* of the clients on sockets */
         sd_bus *message_bus; /* NULL in a standalone instance */
         bool is_shared; /* users who must not see each other listen on it, and polkit is there */
 
@@ -67,7 +68,6 @@ struct Bus {
 
         /* Work for bus_settle(). */
         List gone;           /* Client */
-        List met;            /* Client on a socket that has just authenticated */
         List dirty_sessions; /* BusSession */
         List pumps;          /* BusSession with something to move to its output */
         sd_event_source *pump_source;
@@ -112,8 +112,14 @@ bool bus_is_busy(const Bus *bus);
 void bus_stop_sessions(Bus *bus, const char *reason);
 bool bus_is_stopped(const Bus *bus);
 
-uint64_t bus_next_deadline(const Bus *bus);
+uint64_t bus_next_deadline(const Bus *bus, uint64_t now);
 void bus_tick(Bus *bus, uint64_t now);
+
+/* For whoever takes in messages: whether it is for us to judge; the access gate, which says who is in dispatch; and all
+ * our objects on a connection. */
+bool bus_message_is_ours(sd_bus_message *message);
+int bus_check(Bus *bus, Client *client, sd_bus_message *message, sd_bus_error *error);
+int bus_serve(Bus *bus, sd_bus *connection);
 
 /* Does what was queued, until nothing is. */
 void bus_settle(Bus *bus);

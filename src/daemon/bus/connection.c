@@ -45,7 +45,6 @@ client_new(Client **ret, Bus *bus, sd_bus *connection, const char *name, const I
         client->bus = bus;
         client->identity = *identity;
         client->connection = sd_bus_ref(connection);
-        list_init(&client->met_link);
         list_init(&client->requests);
         list_init(&client->sessions);
         list_init(&client->manage_questions);
@@ -128,7 +127,7 @@ static void client_close(Client *client) {
                 client->connection = sd_bus_unref(client->connection);
                 return;
         }
-        sd_bus_detach_event(client->connection);
+        hub_remove(&client->hub_link);
         client->connection = sd_bus_close_unref(client->connection);
         client->bus->n_private_clients--;
 }
@@ -146,7 +145,6 @@ Client *client_free(Client *client) {
                 client->bus->caller = NULL;
         client_close(client);
         list_unlink(&client->link);
-        list_unlink(&client->met_link);
         client->bus->n_clients--;
         free(client->name);
         free(client);

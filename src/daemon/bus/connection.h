@@ -25,10 +25,11 @@ struct Client {
         List manage_questions;   /* ManageQuestion */
         bool manage_is_answered; /* for the message in dispatch */
 
-        List link;     /* bus->clients or bus->gone */
-        List met_link; /* bus->met */
-        List requests; /* Request */
-        List sessions; /* BusSession */
+        List link;        /* bus->clients or bus->gone */
+        HubLink hub_link; /* on a socket */
+        bool is_served;   /* on a socket: our objects are there */
+        List requests;    /* Request */
+        List sessions;    /* BusSession */
         size_t n_requests;
         BusProducer *producer;
 };

@@ -129,6 +129,7 @@ static void call_send(ProducerCall *call) {
         int r;
 
         list_unlink(&call->queue_link);
+        hub_touch(&call->producer->client->hub_link);
         r = sd_bus_call_async(call->producer->client->connection,
                               &call->slot,
                               call->message,

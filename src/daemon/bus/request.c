@@ -24,6 +24,7 @@ void request_deinit(Request *request) {
                 return;
         list_unlink(&request->link);
         request->client->n_requests--;
+        hub_touch(&request->client->hub_link); /* it may have been answered */
         request->client = NULL;
         request->message = sd_bus_message_unref(request->message);
 }
