@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "client/trace-reader.h"
+#include "client/trace-unpack.h"
 #include "shared/error.h"
 #include "wire/wire-reader.h"
 
@@ -13,6 +14,7 @@
 
 void trace_reader_deinit(TraceReader *reader) {
         bytes_deinit(&reader->buffer);
+        bytes_deinit(&reader->unpacked);
 }
 
 uint64_t trace_reader_offset(const TraceReader *reader) {
@@ -99,7 +101,7 @@ static int trace_reader_frame(TraceReader *reader, size_t *ret_n_header, size_t 
         return 0;
 }
 
-int trace_reader_next(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
+static int trace_reader_next_raw(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
         size_t n_header, n_packet;
         int r;
 
@@ -116,4 +118,43 @@ int trace_reader_next(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
         *ret_n = n_packet;
         reader->at += n_header + n_packet;
         return 0;
+}
+
+static int trace_reader_next_unpacked(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
+        WireReader wire;
+        WireField field;
+
+        if (reader->unpacked_at == reader->unpacked.n)
+                return TRACE_READER_E_END;
+        wire_reader_init(&wire,
+                         reader->unpacked.data + reader->unpacked_at,
+                         reader->unpacked.n - reader->unpacked_at);
+        if (wire_read(&wire, &field) <= 0 || field.number != PACKET_TAG >> 3 ||
+            field.type != WIRE_BYTES)
+                return TRACE_READER_E_GARBAGE;
+        *ret = field.data;
+        *ret_n = field.n_bytes;
+        reader->unpacked_at += field.n_raw;
+        return 0;
+}
+
+int trace_reader_next(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
+        int r;
+
+        for (;;) {
+                r = trace_reader_next_unpacked(reader, ret, ret_n);
+                if (r != TRACE_READER_E_END)
+                        return r;
+                r = trace_reader_next_raw(reader, ret, ret_n);
+                if (r)
+                        return r;
+                r = trace_unpack(&reader->unpacked, *ret, *ret_n);
+                if (r == TRACE_UNPACK_E_PLAIN)
+                        return 0;
+                reader->unpacked_at = 0;
+                if (r) {
+                        bytes_clear(&reader->unpacked);
+                        return r < 0 ? r : TRACE_READER_E_GARBAGE;
+                }
+        }
 }

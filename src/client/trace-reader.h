@@ -7,7 +7,8 @@
  * A trace file is a sequence of perfetto.protos.Trace.packet fields: the byte 0x0a, a varint
  * length, and so many bytes. The reader takes them from any descriptor (file, pipe) with read(2),
  * in order, so a file that is cut short under it is an outcome and not a signal. Its memory grows
- * with the largest packet that is really there, not with what a length claims.
+ * with the largest packet that is really there, not with what a length claims. Packets that were
+ * compressed together come one by one, as if they had never been.
  */
 
 #include <stddef.h>
@@ -24,13 +25,15 @@ typedef struct TraceReader {
         Bytes buffer;
         size_t at;       /* of the next packet, in the buffer */
         uint64_t offset; /* of buffer.data[0], in the file */
+        Bytes unpacked;  /* what was in a compressed packet */
+        size_t unpacked_at;
 } TraceReader;
 
 enum {
         _TRACE_READER_E_SUCCESS,
         TRACE_READER_E_END,       /* the file ends behind the last packet */
         TRACE_READER_E_TRUNCATED, /* the file ends inside a packet */
-        TRACE_READER_E_GARBAGE,   /* what comes next is no packet */
+        TRACE_READER_E_GARBAGE,   /* what comes next is no packet, or not what was compressed */
 };
 
 static inline void trace_reader_init(TraceReader *reader, int fd) {
@@ -42,5 +45,5 @@ void trace_reader_deinit(TraceReader *reader);
 /* The next packet's bytes, valid until the next call. 0, an outcome, or an errno. */
 int trace_reader_next(TraceReader *reader, const uint8_t **ret, size_t *ret_n);
 
-/* Where in the file the next packet begins, or the trouble is. */
+/* Where in the file the next packet begins, or the trouble is; of compressed ones, where they end. */
 uint64_t trace_reader_offset(const TraceReader *reader);

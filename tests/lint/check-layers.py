@@ -35,7 +35,9 @@ LAYERS = {
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},
     "src/probes": {"shared", "lib", "wire", "config", "protobuf-c", "tracefs", "systemd", "io"},
-    "src/client": {"shared", "wire", "config", "protobuf-c", "glib", "systemd", "io"},
+    "src/client": {
+        "shared", "wire", "config", "protobuf-c", "glib", "systemd", "compression", "io",
+    },
 }
 
 # Single files that may do more than their layer.

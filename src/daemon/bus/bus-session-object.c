@@ -141,7 +141,7 @@ PROPERTY(get_total) {
                 { "PacketsLost", &totals.packets_lost },
         };
 
-        session_totals(session->session, &totals);
+        bus_session_totals(session, &totals);
         for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
                 if (streq(fields[i].name, property))
                         return sd_bus_message_append(reply, "t", *fields[i].value);

@@ -249,6 +249,13 @@ void bus_session_check_output(BusSession *session) {
                 session_output_failed(session, r);
 }
 
+/* What counts as output is what is in the output: its compression and its limit know. */
+void bus_session_totals(const BusSession *session, SessionTotals *ret) {
+        session_totals(session->session, ret);
+        if (session->output && !bus_session_is_read_into(session))
+                ret->bytes_output = session_output_ops(session)->n_written(session->output);
+}
+
 uint64_t bus_session_output_deadline(const BusSession *session) {
         if (!session->output || !session->output_is_ending ||
             session_output_ops(session)->is_done(session->output))

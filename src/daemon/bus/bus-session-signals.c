@@ -14,7 +14,7 @@ static size_t session_changed_totals(BusSession *session, const char *ret_names[
         SessionTotals now;
         size_t n = 0;
 
-        session_totals(session->session, &now);
+        bus_session_totals(session, &now);
         if (now.bytes_written != session->totals.bytes_written)
                 ret_names[n++] = "BytesWritten";
         if (now.bytes_output != session->totals.bytes_output)

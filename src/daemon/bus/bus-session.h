@@ -159,6 +159,7 @@ void bus_session_attend_output(BusSession *session);
 
 /* Notes that it has failed, also with its last bytes. */
 void bus_session_check_output(BusSession *session);
+void bus_session_totals(const BusSession *session, SessionTotals *ret);
 uint64_t bus_session_output_deadline(const BusSession *session);
 void bus_session_output_tick(BusSession *session, uint64_t now);
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace unpack: the packets in a compressed packet
+ *
+ * Writers of traces put many packets into one, with zstd or deflate: TracePacket.zstd_compressed_packets or
+ * compressed_packets, whose decompressed payload is again a trace. The bytes may be anybody's.
+ */
+
+#include "shared/bytes.h"
+
+/* What one packet may become; more is an attack, or broken. */
+#define TRACE_UNPACKED_BYTES_MAX (UINT64_C(1) << 28)
+
+enum {
+        _TRACE_UNPACK_E_SUCCESS,
+        TRACE_UNPACK_E_PLAIN,   /* it is an ordinary packet */
+        TRACE_UNPACK_E_CORRUPT, /* or more than TRACE_UNPACKED_BYTES_MAX */
+};
+
+/* Replaces the contents of *out, unless it is TRACE_UNPACK_E_PLAIN. 0, an outcome, or -ENOMEM. */
+int trace_unpack(Bytes *out, const uint8_t *packet, size_t n);
