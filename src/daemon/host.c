@@ -37,6 +37,10 @@ uint64_t host_now(void) {
         return clock_read(CLOCK_BOOTTIME);
 }
 
+uint64_t host_read_boottime(void *userdata) {
+        return host_now();
+}
+
 size_t host_read_clocks(void *userdata, ClockReading ret[static CLOCK_READINGS_MAX]) {
         static_assert(ARRAY_SIZE(host_clocks) <= CLOCK_READINGS_MAX, "all clocks fit");
 
@@ -96,6 +100,7 @@ void host_info(ServiceInfo *ret, const char *probes_user) {
                 .timezone_offset_minutes = timezone_offset_minutes(),
                 .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
                 .ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
+                .pid = getpid(),
                 .uid = geteuid(),
                 .probes_uid = user_uid(probes_user),
         };

@@ -7,8 +7,9 @@
 
 #include "core/service.h"
 
-/* ServiceOps.read_clocks, .random and .is_suspended. */
+/* ServiceOps.read_clocks, .read_boottime, .random and .is_suspended. */
 size_t host_read_clocks(void *userdata, ClockReading ret[static CLOCK_READINGS_MAX]);
+uint64_t host_read_boottime(void *userdata);
 void host_random(void *userdata, void *ret, size_t n_bytes);
 bool host_is_suspended(void *userdata, const Identity *identity);
 

@@ -29,6 +29,7 @@ static const ServiceOps service_ops = {
         .read_clocks = host_read_clocks,
         .random = host_random,
         .activate = op_activate,
+        .read_boottime = host_read_boottime,
         .is_suspended = host_is_suspended,
 };
 

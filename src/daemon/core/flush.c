@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "core/self-trace.h"
 #include "core/session-private.h"
 
 /* Not before the start, when there is nothing; not while it stops, which flushes by itself. */
@@ -87,6 +88,7 @@ int flush_new_group(Flush **ret,
         session->flushes_requested++;
         session_expect_answers(session, session->service->now);
         event_list_add(&session->events, EVENT_FLUSH_STARTED, session->service->now, NULL);
+        self_flush_begun(flush);
         *ret = TAKE(flush);
         return 0;
 }
@@ -200,6 +202,7 @@ void flush_finish(Flush *flush, int outcome) {
                 flush_count(flush, session->service->now);
         else
                 session->flushes_failed++;
+        self_flush_ended(flush);
         flush_free(flush);
         if (!done)
                 return;

@@ -91,4 +91,8 @@ typedef struct ServiceOps {
         /* Whether that process does not run and cannot answer: stopped by a signal or a debugger, or frozen. Asked
          * about those only that have let SESSION_GRACE_NS pass. When it cannot be told: false. */
         bool (*is_suspended)(void *userdata, const Identity *identity);
+
+        /* BOOTTIME nanoseconds now. For a trace of the service itself and nothing else; may be NULL, and then time
+         * stands still during a call. */
+        uint64_t (*read_boottime)(void *userdata);
 } ServiceOps;

@@ -15,6 +15,7 @@
 #include <errno.h>
 
 #include "core/producer-private.h"
+#include "core/self-trace.h"
 #include "core/session-private.h"
 #include "shared/error.h"
 #include "smb/smb-reader.h"
@@ -166,8 +167,12 @@ producer_put_chunk(Producer *producer, const SessionBuffer *buffer, const SmbChu
                 .n_payload = chunk->n_payload,
         };
 
+        const TraceBufferStats *stats = trace_buffer_stats(buffer->buffer);
+        const uint64_t before = stats->bytes_written;
+
         /* A refusal is counted by the buffer. */
         trace_buffer_put(buffer->buffer, &origin, &data);
+        producer->n_bytes_taken += stats->bytes_written - before;
         session_buffer_written(buffer);
 }
 
@@ -256,8 +261,11 @@ static size_t producer_drain_ring(Producer *producer) {
 }
 
 size_t producer_drain(Producer *producer) {
+        const SelfSpan span = self_span_begin(producer->service, producer->n_bytes_taken);
         size_t n;
 
+        if (producer->is_builtin)
+                return self_trace_commit(producer->peer);
         if (!producer->has_memory || !producer->area.control)
                 return 0;
         n = producer_drain_ring(producer);
@@ -265,6 +273,7 @@ size_t producer_drain(Producer *producer) {
                 producer_rescan(producer);
                 n += 1 + producer_drain_ring(producer);
         }
+        self_drained(producer, &span, n);
         return n;
 }
 

@@ -52,7 +52,17 @@ struct Producer {
         /* Awake: drained by service_tick() until it was quiet twice. */
         List awake_link;
         unsigned n_quiet;
+
+        bool is_builtin;        /* the service's own: no shared memory, no peer, in no list */
+        uint64_t n_bytes_taken; /* into buffers, ever */
 };
+
+/* The service's own producer, with one source. `peer` is its SelfTrace. 0, PRODUCER_E_LIMIT, -ENOMEM. */
+int producer_new_builtin(Producer **ret,
+                         Service *service,
+                         const char *source,
+                         const ProducerOps *ops,
+                         void *peer);
 
 enum {
         _PRODUCER_MEMORY_E_SUCCESS,

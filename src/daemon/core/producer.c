@@ -177,6 +177,42 @@ int producer_new(Producer **ret,
         return 0;
 }
 
+int producer_new_builtin(Producer **ret,
+                         Service *service,
+                         const char *source,
+                         const ProducerOps *ops,
+                         void *peer) {
+        _cleanup_(producer_freep) Producer *producer = NULL;
+        int r;
+
+        producer = calloc(1, sizeof(*producer));
+        if (!producer)
+                return -ENOMEM;
+        producer->service = service;
+        producer->identity = (Identity){ .uid = service->info.uid, .pid = service->info.pid };
+        producer->options.is_native = true;
+        producer->ops = ops;
+        producer->peer = peer;
+        producer->is_builtin = true;
+        producer->has_memory = true; /* all it needs: there is no area to look at */
+        list_init(&producer->link);
+        list_init(&producer->instances);
+        list_init(&producer->awake_link);
+        producer->name = strdup("desktraced");
+        if (!producer->name)
+                return -ENOMEM;
+        r = source_new(
+                &producer->sources[0], producer, source, &(SourceOptions){ .no_flush = true });
+        if (r)
+                return r;
+        producer->n_sources = 1;
+        producer->id = ++service->last_producer_id;
+        service->n_sources++;
+        service->n_sources_seen++;
+        *ret = TAKE(producer);
+        return 0;
+}
+
 static void producer_take_all(Producer *producer) {
         producer_drain(producer);
         producer_scan(producer, NULL);
@@ -262,7 +298,8 @@ int producer_add_source(Producer *producer,
         now = service_note_now(service, now);
         if (!name_is_valid(name, SOURCE_NAME_MAX))
                 return PRODUCER_E_INVALID;
-        if (!policy_may_register(&service->info, &producer->identity, name))
+        if (streq(name, SERVICE_SELF_SOURCE) ||
+            !policy_may_register(&service->info, &producer->identity, name))
                 return PRODUCER_E_RESERVED;
         at = producer_find_source(producer, name);
         if (at < 0 && producer->n_sources >= PRODUCER_SOURCES_MAX)

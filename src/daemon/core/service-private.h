@@ -8,6 +8,7 @@
 #include "core/quota.h"
 #include "core/service.h"
 
+typedef struct SelfTrace SelfTrace;
 typedef struct SessionBuffer SessionBuffer;
 
 #define SERVICE_BUFFER_IDS (UINT16_MAX + 1)
@@ -32,6 +33,9 @@ struct Service {
 
         Activatable *activatables;
         size_t n_activatables;
+
+        SelfTrace *self; /* NULL: nobody has recorded it yet */
+        unsigned n_self_writers;
 
         SessionBuffer **buffers; /* by buffer id; [0] stays empty */
         uint16_t last_buffer_id;

@@ -11,6 +11,7 @@
 
 #include "core/producer-private.h"
 #include "core/recent.h"
+#include "core/self-trace.h"
 #include "core/service-private.h"
 #include "core/session-private.h"
 
@@ -66,6 +67,7 @@ Service *service_free(Service *service) {
 
         list_for_each (recent, &service->recent, link)
                 recent_free(recent);
+        self_trace_free(service->self);
         for (size_t i = 0; i < service->n_activatables; i++) {
                 free(service->activatables[i].name);
                 strings_free(service->activatables[i].sources);
@@ -198,6 +200,8 @@ void service_tick(Service *service, uint64_t now) {
         Session *session;
 
         now = service_note_now(service, now);
+        if (self_is_traced(service))
+                self_ticked(service, service_next_deadline(service));
         service_look_at_awake(service, now);
         list_for_each (session, &service->sessions, link)
                 session_tick(session, now);

@@ -82,10 +82,14 @@ typedef struct ServiceInfo {
         int64_t hz, page_size, timezone_offset_minutes;
         uint32_t n_cpus;
         uint64_t ram_bytes;
-        uid_t uid;        /* of the service itself; trusted_uid of its packets */
+        pid_t pid;        /* of the service itself */
+        uid_t uid;        /* likewise; trusted_uid of its packets */
         uid_t probes_uid; /* may register reserved source names, like root; (uid_t)-1: none */
         bool is_private;  /* standalone: whoever can reach it may do everything */
 } ServiceInfo;
+
+/* A data source of the service's own: what it does. Always there. */
+#define SERVICE_SELF_SOURCE "desktrace.self"
 
 /* A producer that is not running but could be, from producers.d. */
 typedef struct Activatable {

@@ -43,6 +43,7 @@ static size_t service_known_sources(const Service *service,
         size_t n = 0;
 
         known[n++] = "track_event";
+        known[n++] = SERVICE_SELF_SOURCE;
         for (size_t i = 0; i < service->n_activatables; i++)
                 for (char **at = service->activatables[i].sources; *at && n < KNOWN_SOURCES_MAX;
                      at++)
@@ -56,7 +57,8 @@ static size_t service_known_sources(const Service *service,
 static bool service_knows_source(const Service *service, const char *name) {
         const Producer *producer;
 
-        if (streq(name, "track_event") || service_find_activatable((Service *)service, name) >= 0)
+        if (streq(name, "track_event") || streq(name, SERVICE_SELF_SOURCE) ||
+            service_find_activatable((Service *)service, name) >= 0)
                 return true;
         list_for_each (producer, &service->producers, link)
                 for (size_t i = 0; i < producer->n_sources; i++)

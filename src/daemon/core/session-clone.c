@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "core/self-trace.h"
 #include "core/session-clone.h"
 #include "core/session-private.h"
 #include "shared/error.h"
@@ -311,6 +312,7 @@ static int clone_complete(SessionClone *clone, uint64_t now) {
         session->stopped_at = now;
         session_register(session);
         concurrent_added(session);
+        self_session_added(session);
         return 0;
 }
 

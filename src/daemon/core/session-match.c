@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "core/policy.h"
+#include "core/self-trace.h"
 #include "core/session-private.h"
 
 /* There is no other: producers of all machines that are named run here, or nowhere. */
@@ -114,6 +115,7 @@ void session_match_all(Session *session) {
         list_for_each (producer, &session->service->producers, link)
                 for (size_t i = 0; i < producer->n_sources; i++)
                         session_match_source(session, producer, producer->sources[i]);
+        self_trace_offer(session);
 }
 
 /* Asks once for each activatable producer, however many of its sources are wanted. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "core/recent.h"
+#include "core/self-trace.h"
 #include "core/session-private.h"
 #include "shared/error.h"
 
@@ -249,6 +250,7 @@ int session_new(Session **ret,
         /* Nothing can fail any more. */
         session_take_over(session, now);
         concurrent_added(session);
+        self_session_added(session);
         session_match_all(session);
         session->is_quiet = false;
         *ret = TAKE(session);
@@ -285,6 +287,7 @@ Session *session_free(Session *session) {
         session->is_quiet = true;
         session_abort_clones(session);
         concurrent_removed(session);
+        self_session_removed(session);
         list_for_each (flush, &session->flushes, link)
                 flush_finish(flush, SESSION_E_STATE);
         session_end_instances(session);

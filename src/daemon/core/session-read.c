@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "core/packet-check.h"
+#include "core/self-trace.h"
 #include "core/session-private.h"
 #include "shared/error.h"
 
@@ -288,6 +289,7 @@ static int session_read_on(Session *session, Room *room, uint64_t now) {
 
 int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more, uint64_t now) {
         Room room = { .out = out, .start = out->n, .max_bytes = MAX(max_bytes, (size_t)1) };
+        const SelfSpan span = self_span_begin(session->service, 0);
         SessionReader *reader = &session->reader;
         int r;
 
@@ -298,6 +300,7 @@ int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more,
 
         r = session_read_on(session, &room, now);
         reader->n_bytes += out->n - room.start;
+        self_read(session, &span, out->n - room.start, !reader->in_pass);
         if (r < 0)
                 return r;
         *ret_more = reader->in_pass || (session->state == SESSION_STOPPED && !reader->is_finished);

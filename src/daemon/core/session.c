@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "core/self-trace.h"
 #include "core/session-private.h"
 
 /* One bit per successor. Every state can be stopped; nothing leads back. */
@@ -55,6 +56,7 @@ static void session_enter(Session *session, SessionState state) {
 
         session->state = state;
         concurrent_changed(session);
+        self_session_changed(session);
         session_changed(session);
 }
 

@@ -20,6 +20,13 @@ static size_t on_read_clocks(void *userdata, ClockReading ret[static CLOCK_READI
         return 3;
 }
 
+/* A clock that goes on by itself, a microsecond with each look. */
+static uint64_t on_read_boottime(void *userdata) {
+        Fixture *fixture = userdata;
+
+        return fixture->now + ++fixture->n_clock_looks * 1000;
+}
+
 static void on_random(void *userdata, void *ret, size_t n_bytes) {
         memset(ret, 0x5a, n_bytes);
 }
@@ -45,6 +52,7 @@ static const ServiceOps service_ops = {
         .read_clocks = on_read_clocks,
         .random = on_random,
         .activate = on_activate,
+        .read_boottime = on_read_boottime,
         .is_suspended = on_is_suspended,
 };
 

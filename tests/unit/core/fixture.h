@@ -79,6 +79,7 @@ struct Fixture {
         uint64_t suspended_ns; /* what MONOTONIC is behind BOOTTIME */
         uint64_t skew_ns;      /* of the clocks that are not BOOTTIME */
         unsigned n_activations[4];
+        unsigned n_clock_looks;
         unsigned n_looks; /* whether a producer is suspended */
         FakeProducer *producers[FAKE_PEERS_MAX];
         size_t n_producers;
