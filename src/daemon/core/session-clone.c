@@ -95,37 +95,29 @@ static uint64_t buffer_cut(const SessionBuffer *buffer, uint64_t cut_ns) {
  */
 
 /* The original's writers go on in an empty buffer, where nothing is left of what they refer to. */
-static int buffer_move(SessionBuffer *from,
-                       SessionBuffer *to,
-                       const Perfetto__Protos__TraceConfig__BufferConfig *config) {
-        Session *session = from->session;
-        const TraceBufferStats *stats = trace_buffer_stats(from->buffer);
-        TraceBuffer *fresh;
-        int r;
-
-        r = session_buffer_make(&fresh, config);
-        if (r < 0)
-                return r;
-        session->moved.bytes_written += stats->bytes_written;
-        session->moved.chunks_lost += stats->chunks_discarded + stats->abi_violations;
-        to->buffer = from->buffer;
-        trace_buffer_freeze(to->buffer);
-        from->buffer = fresh;
-        from->n_marks = 0;
-        if (from->clear_at_bytes != UINT64_MAX)
-                session_buffer_cleared(from);
-        session_clear_incremental_state(session, from);
-        return 0;
+static void session_buffer_left(SessionBuffer *buffer) {
+        trace_buffer_clear(buffer->buffer);
+        buffer->n_marks = 0;
+        session_buffer_cleared(buffer);
+        session_clear_incremental_state(buffer->session, buffer);
 }
 
+/* A buffer that is moved is cloned and cleared, so that the original knows what it has had: what comes of a chunk
+ * or of a packet of which part is in the clone. */
 static int clone_take_buffer(SessionClone *clone, size_t i) {
         SessionBuffer *from = &clone->source->buffers[i];
         SessionBuffer *to = &clone->session->buffers[i];
+        int r;
 
         clone->buffer_times[i] = clone->source->service->now;
-        if (from->is_moved_on_clone)
-                return buffer_move(from, to, clone->source->config->pb->buffers[i]);
-        return trace_buffer_clone(&to->buffer, from->buffer, buffer_cut(from, clone->cut_ns));
+        if (!from->is_moved_on_clone)
+                return trace_buffer_clone(
+                        &to->buffer, from->buffer, buffer_cut(from, clone->cut_ns));
+
+        r = trace_buffer_clone(&to->buffer, from->buffer, 0);
+        if (r == 0)
+                session_buffer_left(from);
+        return r;
 }
 
 static int clone_take_group(SessionClone *clone, FlushGroup group) {
@@ -143,12 +135,9 @@ static int clone_take_group(SessionClone *clone, FlushGroup group) {
 
 /* What producers still hold is to be kept alone, and must not refer to what is gone. */
 static void session_clear_before_clone(Session *session) {
-        for (size_t i = 0; i < session->n_buffers; i++) {
-                if (!session->config->pb->buffers[i]->clear_before_clone)
-                        continue;
-                trace_buffer_clear(session->buffers[i].buffer);
-                session_clear_incremental_state(session, &session->buffers[i]);
-        }
+        for (size_t i = 0; i < session->n_buffers; i++)
+                if (session->config->pb->buffers[i]->clear_before_clone)
+                        session_buffer_left(&session->buffers[i]);
 }
 
 /*

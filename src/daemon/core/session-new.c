@@ -47,8 +47,8 @@ static TraceBufferPolicy buffer_policy(const Perfetto__Protos__TraceConfig__Buff
                        : TRACE_BUFFER_RING;
 }
 
-int session_buffer_make(TraceBuffer **ret,
-                        const Perfetto__Protos__TraceConfig__BufferConfig *config) {
+static int session_buffer_make(TraceBuffer **ret,
+                               const Perfetto__Protos__TraceConfig__BufferConfig *config) {
         return error_fold(
                 trace_buffer_new(ret, session_buffer_bytes(config), 0, buffer_policy(config)));
 }

@@ -131,8 +131,7 @@ struct Session {
         uint64_t cloned_from;                  /* 0: not a clone */
         char clone_name[SESSION_NAME_MAX + 1]; /* of a clone, which does not inherit the config's */
         bool skips_filter;
-        List clones;         /* SessionClone: being made of this session */
-        SessionTotals moved; /* what was counted in buffers that were moved to clones */
+        List clones; /* SessionClone: being made of this session */
 
         List flushes;
         size_t n_flushes;
@@ -200,9 +199,6 @@ void session_mark_stream(Session *session);
 /* session-new.c */
 int session_allocate(Session **ret, Service *service, const SessionOptions *options);
 void session_register(Session *session);
-/* An empty one, as the config says. */
-int session_buffer_make(TraceBuffer **ret,
-                        const Perfetto__Protos__TraceConfig__BufferConfig *config);
 void session_snapshot_clocks(Session *session); /* of session.c */
 /* Its writers begin anew: none of them depends on what is in it so far. */
 void session_buffer_cleared(SessionBuffer *buffer);

@@ -100,9 +100,7 @@ static uint64_t session_producers_dropped(const Session *session) {
 /* Overwriting is a ring's way, and no loss unless it was to be written out before. */
 void session_totals(const Session *session, SessionTotals *ret) {
         *ret = (SessionTotals){
-                .bytes_written = session->moved.bytes_written,
                 .bytes_output = session->reader.n_bytes,
-                .chunks_lost = session->moved.chunks_lost,
                 .packets_lost = session->reader.n_invalid + session_producers_dropped(session),
         };
         for (size_t i = 0; i < session->n_buffers; i++) {

@@ -310,6 +310,7 @@ START_TEST(test_transferred_buffer_is_empty_in_the_original) {
         World w = world_new_moved(&other, &moved);
         FakeConsumer *clone;
         SessionTotals before, after;
+        TestPacket packet;
         Bytes trace;
 
         fake_write(w.writer, "copied");
@@ -332,6 +333,8 @@ START_TEST(test_transferred_buffer_is_empty_in_the_original) {
         ck_assert_uint_eq(trace_count_text(&trace, "copied"), 1);
         ck_assert_uint_eq(trace_count_text(&trace, "moved 1"), 0);
         ck_assert_uint_eq(trace_count_text(&trace, "moved 2"), 1);
+        packet = trace_text(&trace, "moved 2");
+        ck_assert_uint_eq(packet_uint(&packet, PACKET_PREVIOUS_DROPPED), 0);
         bytes_deinit(&trace);
         free(moved);
         world_free(&w);
