@@ -35,6 +35,7 @@ static const struct {
         { "idle", "wake-ups of the service that has nothing to do", rows_idle },
         { "readout", "ReadInto() of a full ring of small events", rows_readout },
         { "stop", "Stop() of a full ring into its file", rows_stop },
+        { "snapshot", "Clone() of a full ring at 500 k events a second", rows_snapshot },
         { "stream", "1 KiB events into a file while recording", rows_stream },
         { "many", "50 producers with 2000 events a second each", rows_many },
         { "threads", "two threads, at 1 M events a second and as fast as they can", rows_threads },

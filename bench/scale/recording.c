@@ -7,7 +7,6 @@
 #include "shared/names.h"
 
 #define CONFIG_BYTES_MAX 1024
-#define PERIOD_NEVER_MS  604800000 /* a week */
 
 static void config_text(char ret[static CONFIG_BYTES_MAX], const RecordingOptions *options) {
         size_t n;
@@ -21,9 +20,7 @@ static void config_text(char ret[static CONFIG_BYTES_MAX], const RecordingOption
                 n += (size_t)snprintf(ret + n,
                                       CONFIG_BYTES_MAX - n,
                                       "write_into_file: true\nfile_write_period_ms: %u\n",
-                                      options->period_ms == RECORDING_STREAM_NEVER
-                                              ? PERIOD_NEVER_MS
-                                              : options->period_ms);
+                                      options->period_ms);
         if (options->compress)
                 snprintf(ret + n, CONFIG_BYTES_MAX - n, "compression { zstd {} }\n");
 }
@@ -124,6 +121,29 @@ void recording_read_into(Recording *recording, int fd) {
 
 void recording_free(Recording *recording) {
         recording_call(recording, "Free", "");
+}
+
+void recording_clone(Recording *recording, Recording *ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        const char *path;
+        int r;
+
+        r = sd_bus_call_method(recording->world->bus,
+                               TRACING_BUS_NAME,
+                               recording->path,
+                               TRACING_SESSION_INTERFACE,
+                               "Clone",
+                               &error,
+                               &reply,
+                               "a{sv}",
+                               0);
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "o", &path);
+        if (r < 0)
+                die(error.message ?: "cannot take a snapshot", r);
+        ret->world = recording->world;
+        snprintf(ret->path, sizeof(ret->path), "%s", path);
 }
 
 uint64_t recording_number(Recording *recording, const char *property) {

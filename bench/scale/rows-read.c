@@ -143,12 +143,13 @@ typedef struct StopFigures {
         uint64_t n_events;
 } StopFigures;
 
+/* An output without write_into_file: all of it is written at the stop. A session that streams would not let its ring
+ * get full. */
 static void stop_once(World *world, Fleet *fleet, unsigned mib, StopFigures *figures) {
         _cleanup_(fd_closep) int fd = file_new(world);
         const RecordingOptions options = {
                 .buffer_kib = mib * 1024,
                 .output_fd = fd,
-                .period_ms = RECORDING_STREAM_NEVER,
         };
         Recording recording;
         Bystander bystander;

@@ -94,12 +94,10 @@ typedef struct Recording {
         char path[64];
 } Recording;
 
-#define RECORDING_STREAM_NEVER UINT32_MAX
-
 typedef struct RecordingOptions {
         unsigned buffer_kib;
         int output_fd;      /* -1: none. The service gets a duplicate */
-        unsigned period_ms; /* of writes into the output; 0: the service's default */
+        unsigned period_ms; /* of writes into the output while recording; 0: only at the end */
         bool compress;
 } RecordingOptions;
 
@@ -110,6 +108,7 @@ int recording_flush(Recording *recording);
 int recording_stop(Recording *recording);
 void recording_read_into(Recording *recording, int fd);
 void recording_free(Recording *recording);
+void recording_clone(Recording *recording, Recording *ret);
 uint64_t recording_number(Recording *recording, const char *property);
 
 /*
@@ -207,3 +206,4 @@ void rows_threads(World *world);
 void rows_sessions(World *world);
 void rows_stream(World *world);
 void rows_kill(World *world);
+void rows_snapshot(World *world);
