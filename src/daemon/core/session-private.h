@@ -18,6 +18,7 @@
 
 #include "core/concurrent.h"
 #include "core/flush.h"
+#include "core/packet-check.h"
 #include "core/packet-rules.h"
 #include "core/pattern.h"
 #include "core/sequence-ids.h"
@@ -81,6 +82,15 @@ typedef enum FinalFlush {
         FINAL_FLUSH_FAILED,
 } FinalFlush;
 
+/* What is said behind each packet of a sequence, encoded. */
+typedef struct SequenceTrust {
+        uint64_t producer_id; /* 0: none */
+        uint16_t writer_id;
+        PacketTrust fields; /* nothing lost */
+        uint8_t encoded[PACKET_TRUST_BYTES_MAX];
+        size_t n_encoded;
+} SequenceTrust;
+
 /* Where the read-out stands. */
 typedef struct SessionReader {
         bool in_pass;
@@ -92,6 +102,7 @@ typedef struct SessionReader {
         bool stats_due, marker_due;
         size_t buffer; /* being read */
         SequenceIds sequences;
+        SequenceTrust trust;   /* of the sequence that was read last */
         size_t n_writers_said; /* in the provenance */
         uint64_t n_invalid;    /* packets dropped: malformed or forged */
         uint64_t n_bytes;      /* given out */

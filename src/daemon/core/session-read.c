@@ -181,34 +181,76 @@ static int session_end_pass(Session *session, const Room *room, uint64_t now) {
  * Producers' packets
  */
 
-static int session_trust(Session *session,
-                         const TracePacket *packet,
-                         const PacketFacts *facts,
-                         PacketTrust *ret) {
-        *ret = (PacketTrust){
-                .uid = packet->origin->identity.uid,
-                .pid = packet->origin->identity.pid,
-                .loss = packet->loss ? packet->loss | facts->dropped : 0,
-        };
-        return sequence_ids_get(&session->reader.sequences,
-                                packet->origin->producer_id,
-                                packet->origin->writer_id,
-                                &ret->sequence_id);
-}
-
-static int
-append_packet(Bytes *out, const TracePacket *packet, const uint8_t *trust, size_t n_trust) {
-        uint8_t frame[FRAME_BYTES_MAX] = { TRACE_PACKET_TAG };
-        uint8_t *end = wire_encode_varint(frame + 1, packet->n_bytes + n_trust);
+/* Nearly every packet is of the same sequence as the one before, and misses nothing. */
+static int session_find_trust(Session *session, const ChunkOrigin *origin) {
+        SequenceTrust *trust = &session->reader.trust;
         int r;
 
-        r = bytes_reserve(out, sizeof(frame) + packet->n_bytes + n_trust);
-        if (r < 0)
+        if (LIKELY(trust->producer_id == origin->producer_id &&
+                   trust->writer_id == origin->writer_id))
+                return 0;
+        trust->producer_id = 0;
+        trust->fields = (PacketTrust){ .uid = origin->identity.uid, .pid = origin->identity.pid };
+        r = sequence_ids_get(&session->reader.sequences,
+                             origin->producer_id,
+                             origin->writer_id,
+                             &trust->fields.sequence_id);
+        if (r)
                 return r;
-        bytes_append(out, frame, (size_t)(end - frame));
+        trust->producer_id = origin->producer_id;
+        trust->writer_id = origin->writer_id;
+        trust->n_encoded = packet_put_trust(trust->encoded, &trust->fields);
+        return 0;
+}
+
+/* Most packets are so small that finding out how to copy them costs more than doing it: two pieces that may overlap. */
+static inline uint8_t *put_bytes(uint8_t *at, const void *data, size_t n) {
+        const uint8_t *from = data;
+
+        if (LIKELY(n >= 16 && n <= 32)) {
+                memcpy(at, from, 16);
+                memcpy(at + n - 16, from + n - 16, 16);
+        } else if (n >= 8 && n < 16) {
+                memcpy(at, from, 8);
+                memcpy(at + n - 8, from + n - 8, 8);
+        } else {
+                memcpy(at, from, n);
+        }
+        return at + n;
+}
+
+/* The trusted fields are copied with all the room they may take. */
+static int append_packet(Bytes *out,
+                         const TracePacket *packet,
+                         const uint8_t trust[static PACKET_TRUST_BYTES_MAX],
+                         size_t n_trust) {
+        const size_t n_most = FRAME_BYTES_MAX + packet->n_bytes + PACKET_TRUST_BYTES_MAX;
+        uint8_t *at;
+
+        if (UNLIKELY(out->n_allocated - out->n < n_most) && bytes_reserve(out, n_most) < 0)
+                return -ENOMEM;
+        at = out->data + out->n;
+        *at++ = TRACE_PACKET_TAG;
+        at = wire_encode_varint(at, packet->n_bytes + n_trust);
         for (size_t i = 0; i < packet->n_slices; i++)
-                bytes_append(out, packet->slices[i].iov_base, packet->slices[i].iov_len);
-        return bytes_append(out, trust, n_trust);
+                at = put_bytes(at, packet->slices[i].iov_base, packet->slices[i].iov_len);
+        memcpy(at, trust, PACKET_TRUST_BYTES_MAX);
+        out->n = (size_t)(at + n_trust - out->data);
+        return 0;
+}
+
+static int append_trusted_packet(Bytes *out,
+                                 const TracePacket *packet,
+                                 const SequenceTrust *trust,
+                                 uint32_t dropped) {
+        PacketTrust fields = trust->fields;
+        uint8_t encoded[PACKET_TRUST_BYTES_MAX];
+
+        if (LIKELY(packet->loss == 0))
+                return append_packet(out, packet, trust->encoded, trust->n_encoded);
+        fields.loss = packet->loss | dropped;
+        memset(encoded, 0, sizeof(encoded));
+        return append_packet(out, packet, encoded, packet_put_trust(encoded, &fields));
 }
 
 /* What is taken out counts for the read all the same: it took the time. */
@@ -221,9 +263,7 @@ static void session_filter_packet(Session *session, Room *room, size_t from) {
 }
 
 static int session_put_packet(Session *session, Room *room, const TracePacket *packet) {
-        uint8_t encoded[PACKET_TRUST_BYTES_MAX];
         PacketFacts facts;
-        PacketTrust trust;
         size_t n_before;
         int r;
 
@@ -232,7 +272,7 @@ static int session_put_packet(Session *session, Room *room, const TracePacket *p
                          session_rules_find(&session->reader.rules, packet->origin->producer_id),
                          &facts);
         if (r == 0)
-                r = session_trust(session, packet, &facts, &trust);
+                r = session_find_trust(session, packet->origin);
         if (r > 0) {
                 session->reader.n_invalid++;
                 room->n_dropped += packet->n_bytes + 1;
@@ -242,7 +282,7 @@ static int session_put_packet(Session *session, Room *room, const TracePacket *p
                 return r;
         session->reader.has_packets = true;
         n_before = room->out->n;
-        r = append_packet(room->out, packet, encoded, packet_put_trust(encoded, &trust));
+        r = append_trusted_packet(room->out, packet, &session->reader.trust, facts.dropped);
         if (r == 0 && session->filter)
                 session_filter_packet(session, room, n_before);
         return r;
