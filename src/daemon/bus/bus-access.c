@@ -28,6 +28,7 @@ static const AccessRule access_rules[] = {
         { TRACING_SESSION_INTERFACE, "ReadInto",             ACCESS_SEES,     true },
         { TRACING_SESSION_INTERFACE, "Free",                 ACCESS_SEES,     true },
         { TRACING_SESSION_INTERFACE, "Clone",                ACCESS_SEES,     true },
+        { TRACING_SESSION_INTERFACE, "ChangeConfig",         ACCESS_SEES,     true },
         { TRACING_SESSION_INTERFACE, "Attach",               ACCESS_SEES,     true },
         { TRACING_SESSION_INTERFACE, "Detach",               ACCESS_SEES,     true },
         { TRACING_SESSION_INTERFACE, "GetBufferStats",       ACCESS_SEES,     true },

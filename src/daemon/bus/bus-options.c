@@ -49,6 +49,30 @@ void start_options_deinit(StartOptions *options) {
         fd_close(options->output_fd);
 }
 
+int config_options_read(Config **ret,
+                        const char *method,
+                        sd_bus_message *message,
+                        sd_bus_error *error) {
+        _cleanup_(start_options_deinit) StartOptions options = START_OPTIONS_INIT;
+        static const OptionField fields[] = {
+                FIELD("config-text", "s", config_text),
+                FIELD("config", "ay", config),
+        };
+        const OptionTable table = { method, fields, ARRAY_SIZE(fields) };
+        PolicyScope scope;
+        int r;
+
+        r = options_read(&table, &options, &options.given, message, error);
+        if (r < 0)
+                return r;
+        if (!options.given)
+                return bus_error_set(error,
+                                     BUS_ERROR_BAD_CONFIG,
+                                     "%s() needs \"config\" or \"config-text\"",
+                                     method);
+        return start_options_to_config(ret, &scope, &options, error);
+}
+
 int start_options_read(StartOptions *options, sd_bus_message *message, sd_bus_error *error) {
         static const OptionTable table = { "StartSession",
                                            option_fields,

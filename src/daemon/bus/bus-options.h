@@ -43,6 +43,13 @@ void start_options_deinit(StartOptions *options);
 /* Reads an a{sv}. 0, or a negative errno with *error set: an unknown, repeated, or ill-typed option is named. */
 int start_options_read(StartOptions *options, sd_bus_message *message, sd_bus_error *error);
 
+/* The config of another method, of which "config" and "config-text" are all options: one must be given. 0, or a
+ * negative errno with *error set. */
+int config_options_read(Config **ret,
+                        const char *method,
+                        sd_bus_message *message,
+                        sd_bus_error *error);
+
 /* The config that they say, and the scope. 0, or a negative errno with *error set. */
 int start_options_to_config(Config **ret,
                             PolicyScope *ret_scope,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bus/bus-options.h"
 #include "bus/bus-property.h"
 #include "bus/bus-session.h"
 #include "core/session-clone.h"
@@ -280,6 +281,22 @@ static int method_free(sd_bus_message *message, void *userdata, sd_bus_error *er
         return sd_bus_reply_method_return(message, "");
 }
 
+static int method_change_config(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        _cleanup_(config_freep) Config *config = NULL;
+        BusSession *session = userdata;
+        SessionError why = {};
+        int r;
+
+        r = config_options_read(&config, "ChangeConfig", message, error);
+        if (r < 0)
+                return r;
+        r = session_change_config(session->session, config, &why, bus_now(session->bus));
+        if (r)
+                return bus_error_set_session(error, "cannot change the config", r, &why);
+        config = NULL;
+        return sd_bus_reply_method_return(message, "");
+}
+
 #define CONST   SD_BUS_VTABLE_PROPERTY_CONST
 #define CHANGES SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE
 
@@ -312,6 +329,13 @@ const sd_bus_vtable bus_session_vtable[] = {
                                  method_read_into,
                                  GATED),
         SD_BUS_METHOD("Free", "", "", method_free, GATED),
+        SD_BUS_METHOD_WITH_NAMES("ChangeConfig",
+                                 "a{sv}",
+                                 SD_BUS_PARAM(options),
+                                 "",
+                                 ,
+                                 method_change_config,
+                                 GATED),
         SD_BUS_METHOD("Attach", "", "", bus_method_attach, GATED),
         SD_BUS_METHOD("Detach", "", "", bus_method_detach, GATED),
         SD_BUS_METHOD_WITH_NAMES("Clone",

@@ -7,8 +7,7 @@
 #include "shared/text.h"
 
 /* Compiled for the error only; a session that is made compiles them again, to keep. */
-static int check_filters(const Check *check,
-                         const Perfetto__Protos__TraceConfig__DataSource *source) {
+int check_filters(const Check *check, const Perfetto__Protos__TraceConfig__DataSource *source) {
         char why[PATTERN_WHY_BYTES] = "";
         size_t n = source->n_producer_name_regex_filter;
         Pattern **filters;

@@ -193,8 +193,14 @@ static int clone_charge(Session *session, SessionError *error) {
 static int clone_copy_config(Session *session, const Session *source) {
         ConfigError error;
 
-        return error_fold(config_new_from_bytes(
-                &session->config, source->config->bytes, source->config->n_bytes, &error));
+        int r;
+
+        r = config_new_from_bytes(
+                &session->config, source->config->bytes, source->config->n_bytes, &error);
+        if (r == 0 && source->change)
+                r = config_new_from_bytes(
+                        &session->change, source->change->bytes, source->change->n_bytes, &error);
+        return error_fold(r);
 }
 
 /* It could be made for the original, from the same config. */

@@ -109,6 +109,21 @@ void session_match_source(Session *session, Producer *producer, ProducerSource *
         }
 }
 
+void session_match_newcomers(SessionSource *source, const SessionSource *before) {
+        const Session *session = source->session;
+        Producer *producer;
+
+        list_for_each (producer, &session->service->producers, link) {
+                if (source_takes_producer(before, producer->name) ||
+                    !source_takes_producer(source, producer->name) ||
+                    !session_may_record(session, producer))
+                        continue;
+                for (size_t i = 0; i < producer->n_sources; i++)
+                        if (streq(source->pb->config->name, producer->sources[i]->name))
+                                source_join(source, producer, producer->sources[i]);
+        }
+}
+
 void session_match_all(Session *session) {
         Producer *producer;
 

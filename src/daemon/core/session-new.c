@@ -305,6 +305,7 @@ Session *session_free(Session *session) {
         session_rules_deinit(&session->reader.rules);
         event_list_clear(&session->events);
         charge_deinit(&session->charge);
+        config_free(session->change);
         config_free(session->config);
         free(session);
         return NULL;

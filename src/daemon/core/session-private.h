@@ -7,6 +7,7 @@
  *      session.c        life: states, timers, stop
  *      session-new.c    making one, and its end
  *      session-check*.c  what a config may ask for
+ *      session-change.c  changing its config
  *      session-match.c  which sources of which producers take part
  *      session-read.c   read-out
  *      session-output.c writing while recording
@@ -99,6 +100,7 @@ typedef struct SessionReader {
         bool is_finished;   /* everything is read */
         bool is_full;       /* max_file_size_bytes */
         bool said_preamble; /* config, uuid, system info */
+        bool said_change;   /* the latest */
         bool stats_due, marker_due;
         size_t buffer; /* being read */
         SequenceIds sequences;
@@ -117,7 +119,8 @@ struct Session {
         SessionOptions options;
         const SessionOps *ops;
         void *peer;
-        Config *config;
+        Config *config; /* what the user sent */
+        Config *change; /* and what he sent later, if he did; filters count as it says */
         Charge charge;
         bool is_quiet; /* within session_new() or session_free(): no SessionOps */
         bool is_dirty; /* something happened at an unknown time: the next tick looks */
@@ -228,6 +231,8 @@ void session_abort_clones(Session *session);
 
 /* session-match.c */
 void session_match_all(Session *session);
+/* Those that the source's filters let through, and did not before. */
+void session_match_newcomers(SessionSource *source, const SessionSource *before);
 void session_match_source(Session *session, Producer *producer, ProducerSource *offered);
 void session_activate_missing(Session *session);
 /* Of what goes to one buffer, or to all (NULL). */

@@ -99,6 +99,16 @@ static int put_preamble(Session *session, Bytes *out) {
         return r;
 }
 
+/* The config once more, as it was sent to change the first. */
+static int put_change(Session *session, Bytes *out) {
+        if (!session->change || session->reader.said_change ||
+            session_builtin(session)->disable_trace_config)
+                return 0;
+        session->reader.said_change = true;
+        return packet_put_config(
+                out, &session->service->info, session->change->bytes, session->change->n_bytes);
+}
+
 static int put_events(Session *session, Bytes *out) {
         bool is_off = session_builtin(session)->disable_service_events;
         int r = 0;
@@ -142,7 +152,7 @@ static int put_trace_stats(Session *session, Bytes *out) {
 /* The marker first: who reads on from there gets the clocks, too. */
 static int session_begin_pass(Session *session, const Room *room) {
         static int (*const steps[])(Session *, Bytes *) = {
-                put_marker, put_clocks,     put_preamble, session_put_late_provenance,
+                put_marker, put_clocks,     put_preamble, put_change, session_put_late_provenance,
                 put_events, concurrent_put,
         };
         SessionReader *reader = &session->reader;
