@@ -10,9 +10,11 @@
 #define TRACING_PATH          "/org/desktrace/Tracing1"
 #define TRACING_SESSION_PATH  TRACING_PATH "/session"
 #define TRACING_PRODUCER_PATH TRACING_PATH "/producer"
+#define TRACING_SOURCE_PATH   TRACING_PATH "/source"
 
 #define TRACING_MANAGER_INTERFACE       "org.desktrace.Tracing1.Manager"
 #define TRACING_SESSION_INTERFACE       "org.desktrace.Tracing1.Session"
+#define TRACING_SOURCE_INFO_INTERFACE   "org.desktrace.Tracing1.SourceInfo"
 #define TRACING_BUFFER_INTERFACE        "org.desktrace.Tracing1.Buffer"
 #define TRACING_PRODUCER_INFO_INTERFACE "org.desktrace.Tracing1.ProducerInfo"
 

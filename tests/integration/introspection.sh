@@ -25,6 +25,7 @@ producer_path=$(busctl --user call "$BUS" "$ROOT" org.freedesktop.DBus.ObjectMan
 ok "Manager is as documented" show "$BUS" "$ROOT" "$MANAGER"
 ok "Session is as documented" show "$BUS" "$path" "$SESSION"
 ok "Buffer is as documented" show "$BUS" "$path"/buffer/0 "$BUS".Buffer
+ok "SourceInfo is as documented" show "$BUS" "$ROOT"/source/org_2eexample_2eapp "$BUS".SourceInfo
 ok "ProducerInfo is as documented" show "$BUS" "$producer_path" "$BUS".ProducerInfo
 ok "Producer is as documented, in the library" show "$(owner)" "$ROOT"/Producer "$BUS".Producer
 fails "and the comparison would notice" 'Manager' show "$BUS" "$path" "$MANAGER"

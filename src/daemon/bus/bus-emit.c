@@ -23,6 +23,7 @@ typedef struct Emission Emission;
 struct Emission {
         const char *path, *interface, *member; /* the message's */
         int (*fill)(sd_bus_message *message, const Emission *emission);
+        /* NULL: for everybody. A client that is NULL stands for all on a bus of one user. */
         bool (*is_visible)(const Emission *emission, const Client *client);
         bool is_public; /* its owner does not mind who sees it */
 
@@ -49,12 +50,23 @@ static void emission_send(const Emission *emission, sd_bus *connection, const ch
                 log_debug("cannot send signal %s: %s", emission->member, strerror(-r));
 }
 
+/* What properties say may depend on who reads them, as if that client had called. */
+static void emission_send_to(const Emission *emission, Client *client) {
+        Bus *bus = client->bus;
+        Client *caller = bus->caller;
+
+        bus->caller = client;
+        emission_send(emission, client->connection, client->name);
+        bus->caller = caller;
+}
+
 static void bus_emit(Bus *bus, const Emission *emission) {
         const bool is_broadcast = bus->message_bus &&
                                   (!bus->is_shared || !emission->is_visible || emission->is_public);
         Client *client;
 
-        if (is_broadcast)
+        if (is_broadcast &&
+            (!emission->is_visible || emission->is_public || emission->is_visible(emission, NULL)))
                 emission_send(emission, bus->message_bus, NULL);
         list_for_each (client, &bus->clients, link) {
                 if (!client->is_listener || (is_broadcast && !client_is_private(client)))
@@ -63,7 +75,7 @@ static void bus_emit(Bus *bus, const Emission *emission) {
                         continue;
                 if (emission->is_visible && !emission->is_visible(emission, client))
                         continue;
-                emission_send(emission, client->connection, client->name);
+                emission_send_to(emission, client);
                 hub_touch(&client->hub_link);
         }
 }
@@ -164,17 +176,37 @@ static int fill_nothing(sd_bus_message *message, const Emission *emission) {
 }
 
 static bool session_is_visible(const Emission *emission, const Client *client) {
-        return bus_session_is_visible(emission->object, client);
+        return !client || bus_session_is_visible(emission->object, client);
 }
 
 static bool buffer_is_visible(const Emission *emission, const Client *client) {
         const BusBuffer *buffer = emission->object;
 
-        return bus_session_is_visible(buffer->session, client);
+        return !client || bus_session_is_visible(buffer->session, client);
 }
 
 static bool producer_is_visible(const Emission *emission, const Client *client) {
-        return bus_producer_is_visible(emission->object, client);
+        return !client || bus_producer_is_visible(emission->object, client);
+}
+
+static bool source_has_come(const Emission *emission, const Client *client) {
+        const BusSource *source = emission->object;
+
+        return bus_source_has_changed(source, client) && bus_source_exists(source, client) &&
+               !bus_source_was_told(source, client);
+}
+
+static bool source_has_changed(const Emission *emission, const Client *client) {
+        const BusSource *source = emission->object;
+
+        return bus_source_has_changed(source, client) && bus_source_exists(source, client) &&
+               bus_source_was_told(source, client);
+}
+
+static bool source_has_gone(const Emission *emission, const Client *client) {
+        const BusSource *source = emission->object;
+
+        return bus_source_was_told(source, client) && !bus_source_exists(source, client);
 }
 
 static Emission session_emission(BusSession *session) {
@@ -296,6 +328,27 @@ void bus_emit_producer_removed(BusProducer *producer) {
 
 void bus_emit_producer_changed(BusProducer *producer, const char *const properties[]) {
         emit_changed(producer->client->bus, producer_emission(producer), properties);
+}
+
+void bus_emit_source(BusSource *source) {
+        static const char *const properties[] = { "Producers", "Categories", NULL };
+        _cleanup_(freep) char *path = NULL;
+        Emission emission = {
+                .object_interface = TRACING_SOURCE_INFO_INTERFACE,
+                .vtable = bus_source_vtable,
+                .object = source,
+        };
+
+        if (sd_bus_path_encode(TRACING_SOURCE_PATH, source->name, &path) < 0)
+                return;
+        emission.path = path;
+        emission.object_path = path;
+        emission.is_visible = source_has_gone;
+        emit_removed(source->bus, emission);
+        emission.is_visible = source_has_changed;
+        emit_changed(source->bus, emission, properties);
+        emission.is_visible = source_has_come;
+        emit_added(source->bus, emission);
 }
 
 void bus_emit_counts(Bus *bus) {

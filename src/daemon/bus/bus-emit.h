@@ -10,6 +10,7 @@
  */
 
 #include "bus/bus-buffer.h"
+#include "bus/bus-source.h"
 #include "bus/connection.h"
 #include "core/session.h"
 
@@ -23,6 +24,9 @@ void bus_emit_session_source(BusSession *session, const InstanceInfo *info);
 
 /* Added and removed with its session. */
 void bus_emit_buffer_changed(BusBuffer *buffer, const char *const properties[]);
+
+/* To each who may see it what it is to them: a new object, a changed one, or one that is gone. */
+void bus_emit_source(BusSource *source);
 
 void bus_emit_producer_added(BusProducer *producer);
 void bus_emit_producer_removed(BusProducer *producer);

@@ -10,6 +10,7 @@
 
 #include "bus/bus-emit.h"
 #include "bus/bus-producer.h"
+#include "bus/bus-source.h"
 #include "bus/producer-call.h"
 #include "shared/fd.h"
 #include "shared/log.h"
@@ -226,6 +227,8 @@ BusProducer *bus_producer_free(BusProducer *producer) {
         list_unlink(&producer->link);
         if (producer->is_announced)
                 bus_emit_producer_removed(producer);
+        if (producer->producer)
+                bus_source_withdraw_all(producer);
         producer->producer = producer_free(producer->producer); /* still reads the memory */
         producer_calls_drop(producer);
         sd_event_source_disable_unref(producer->doorbell_source);
@@ -238,10 +241,13 @@ BusProducer *bus_producer_free(BusProducer *producer) {
         return NULL;
 }
 
-bool bus_producer_is_visible(const BusProducer *producer, const Client *client) {
-        const ServiceInfo *info = client->bus->info;
-        const uid_t uid = producer->client->identity.uid;
+bool bus_uid_is_visible(const Bus *bus, uid_t uid, const Client *client) {
+        const ServiceInfo *info = bus->info;
 
         return info->is_private || client->identity.uid == 0 || client->identity.uid == uid ||
                uid == 0 || (info->probes_uid != (uid_t)-1 && uid == info->probes_uid);
+}
+
+bool bus_producer_is_visible(const BusProducer *producer, const Client *client) {
+        return bus_uid_is_visible(client->bus, producer->client->identity.uid, client);
 }

@@ -45,6 +45,7 @@ BusProducer *bus_producer_free(BusProducer *producer);
 DEFINE_CLEANUP(BusProducer *, bus_producer_free)
 
 /* Producers of other users are nobody's business; those of the system are everybody's. */
+bool bus_uid_is_visible(const Bus *bus, uid_t uid, const Client *client);
 bool bus_producer_is_visible(const BusProducer *producer, const Client *client);
 
 extern const sd_bus_vtable bus_producer_vtable[];

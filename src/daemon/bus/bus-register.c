@@ -11,6 +11,7 @@
 #include "bus/bus-error.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-register.h"
+#include "bus/bus-source.h"
 
 typedef struct SourceArguments {
         SourceOptions options; /* the descriptor points into the message */
@@ -176,7 +177,7 @@ static int read_source(BusProducer *producer, sd_bus_message *message, sd_bus_er
         arguments.options.categories = (const char *const *)arguments.categories;
         r = producer_add_source(
                 producer->producer, name, &arguments.options, bus_now(producer->client->bus));
-        return r ? bus_error_set_producer(error, name, r) : 0;
+        return r ? bus_error_set_producer(error, name, r) : bus_source_offer(producer, name);
 }
 
 static int read_sources(BusProducer *producer, sd_bus_message *message, sd_bus_error *error) {
@@ -275,6 +276,7 @@ int bus_method_unregister_source(sd_bus_message *message, void *userdata, sd_bus
         r = producer_remove_source(bus->caller->producer->producer, name, bus_now(bus));
         if (r)
                 return bus_error_set_producer(error, name, r);
+        bus_source_withdraw(bus->caller->producer, name);
         bus_producer_sources_changed(bus->caller->producer);
         return sd_bus_reply_method_return(message, "");
 }

@@ -9,6 +9,7 @@
 #include "bus/bus-manager.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-session.h"
+#include "bus/bus-source.h"
 #include "bus/bus.h"
 #include "shared/fd.h"
 #include "shared/log.h"
@@ -33,12 +34,15 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->clients);
         list_init(&bus->sessions);
         list_init(&bus->producers);
+        list_init(&bus->dirty_sources);
         list_init(&bus->queries);
         list_init(&bus->gone);
         list_init(&bus->dirty_sessions);
         list_init(&bus->pumps);
         list_init(&bus->calls);
         r = bus_open_pump(bus);
+        if (r >= 0)
+                r = bus_sources_init(bus);
         if (r < 0)
                 return r;
         *ret = TAKE(bus);
@@ -60,6 +64,7 @@ Bus *bus_free(Bus *bus) {
         if (bus->message_bus)
                 sd_bus_detach_event(bus->message_bus);
         sd_bus_flush_close_unref(bus->message_bus);
+        bus_sources_deinit(bus);
         hub_deinit(&bus->hub);
         bus_close_pump(bus);
         sd_event_unref(bus->event);
@@ -159,6 +164,17 @@ int bus_serve(Bus *bus, sd_bus *connection) {
                 r = sd_bus_add_node_enumerator(
                         connection, NULL, TRACING_PRODUCER_PATH, bus_producer_enumerate, bus);
         if (r >= 0)
+                r = sd_bus_add_fallback_vtable(connection,
+                                               NULL,
+                                               TRACING_SOURCE_PATH,
+                                               TRACING_SOURCE_INFO_INTERFACE,
+                                               bus_source_vtable,
+                                               bus_source_find,
+                                               bus);
+        if (r >= 0)
+                r = sd_bus_add_node_enumerator(
+                        connection, NULL, TRACING_SOURCE_PATH, bus_source_enumerate, bus);
+        if (r >= 0)
                 r = sd_bus_add_object_manager(connection, NULL, TRACING_PATH);
         return r;
 }
@@ -238,6 +254,7 @@ void bus_tick(Bus *bus, uint64_t now) {
         if (bus->counters_due_at <= now) {
                 bus->counters_due_at = UINT64_MAX;
                 bus->counters_sent_at = now;
+                bus_sources_signal(bus);
                 list_for_each (session, &bus->sessions, link) {
                         bus_session_signal_counters(session);
                 }
@@ -249,10 +266,15 @@ void bus_tick(Bus *bus, uint64_t now) {
         }
 }
 
-void bus_counters_changed(Bus *bus) {
-        if (bus->counters_due_at == UINT64_MAX && !list_is_empty(&bus->sessions))
+void bus_signals_due(Bus *bus) {
+        if (bus->counters_due_at == UINT64_MAX)
                 bus->counters_due_at =
                         MAX(bus_now(bus), bus->counters_sent_at + BUS_COUNTERS_INTERVAL_NS);
+}
+
+void bus_counters_changed(Bus *bus) {
+        if (!list_is_empty(&bus->sessions))
+                bus_signals_due(bus);
 }
 
 static bool bus_is_settled(const Bus *bus) {

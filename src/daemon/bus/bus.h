@@ -62,6 +62,9 @@ struct Bus {
         size_t n_private_clients; /* of these, on sockets */
         Client *caller; /* of the message in dispatch, for callbacks that sd-bus gives no message */
 
+        void *sources_by_name; /* tsearch(3) tree of BusSource */
+        List dirty_sources;    /* BusSource */
+
         List sessions;  /* BusSession */
         List producers; /* BusProducer */
         List queries;   /* PolkitQuery */
@@ -126,3 +129,5 @@ void bus_settle(Bus *bus);
 
 /* Data may have come: counters are to be signalled when it is time. */
 void bus_counters_changed(Bus *bus);
+/* Likewise, of something else that is signalled at the same time. */
+void bus_signals_due(Bus *bus);
