@@ -2,8 +2,9 @@
 
 /*
  * A hostile producer: a program of steps that fill shared memory with well-formed chunks or with
- * anything, and let the service take, peek, patch and read. Whatever happens, what is read lies in
- * memory and is not empty, and when the producer is gone nothing stays unread.
+ * anything, and let the service take, peek, patch, read, clone and clear. Whatever happens, what is
+ * read lies in memory and is not empty, when the producer is gone nothing stays unread, and of two
+ * clones of the same moment the one that is read at once and the one that is read later are equal.
  */
 
 #include "core/trace-buffer.h"
@@ -19,7 +20,9 @@ typedef struct World {
         SmbArea area;
         TraceBuffer *buffer;
         FuzzInput input;
-        unsigned sum; /* of all bytes read, so that they are */
+        uint64_t digest; /* of all bytes read, so that they are */
+        TraceBuffer *clone;
+        uint64_t clone_digest;
 } World;
 
 static _Alignas(4096) uint8_t memory[PAGES * PAGE_BYTES + (1u << 17)];
@@ -142,43 +145,98 @@ static void check_packet(World *world, const TracePacket *packet) {
                 const uint8_t *bytes = packet->slices[i].iov_base;
 
                 for (size_t k = 0; k < packet->slices[i].iov_len; k++)
-                        world->sum += bytes[k];
+                        world->digest = (world->digest ^ bytes[k]) * UINT64_C(0x100000001b3);
                 n += packet->slices[i].iov_len;
         }
         FUZZ_CHECK(n == packet->n_bytes && n > 0);
         FUZZ_CHECK(packet->loss == 0 || (packet->loss & LOSS_PRESENT));
         FUZZ_CHECK(packet->origin->producer_id == PRODUCER);
         FUZZ_CHECK(packet->origin->writer_id > 0);
+        world->digest += packet->loss + packet->origin->writer_id;
 }
 
-static void read_some(World *world, size_t n_max) {
+static void read_some(World *world, TraceBuffer *buffer, size_t n_max) {
         TracePacket packet;
         int r = 0;
 
-        trace_buffer_begin_read(world->buffer);
-        while (n_max-- > 0 && (r = trace_buffer_read(world->buffer, &packet)) == 0)
+        trace_buffer_begin_read(buffer);
+        while (n_max-- > 0 && (r = trace_buffer_read(buffer, &packet)) == 0)
                 check_packet(world, &packet);
         FUZZ_CHECK(r == 0 || r == TRACE_BUFFER_E_END);
+}
+
+static uint64_t read_clone(World *world, TraceBuffer *clone) {
+        world->digest = 0;
+        read_some(world, clone, SIZE_MAX);
+        FUZZ_CHECK(trace_buffer_unread_bytes(clone) == 0);
+        return world->digest;
+}
+
+static void drop_clone(World *world) {
+        if (world->clone)
+                FUZZ_CHECK(read_clone(world, world->clone) == world->clone_digest);
+        world->clone = trace_buffer_free(world->clone);
+}
+
+static void step_clone(World *world) {
+        uint64_t keep_from = (uint64_t)fuzz_take(&world->input) * 64;
+        TraceBuffer *other;
+
+        drop_clone(world);
+        FUZZ_CHECK(trace_buffer_clone(&other, world->buffer, keep_from) == 0);
+        FUZZ_CHECK(trace_buffer_clone(&world->clone, world->buffer, keep_from) == 0);
+        world->clone_digest = read_clone(world, other);
+        trace_buffer_free(other);
+}
+
+static void step_clear(World *world) {
+        trace_buffer_clear(world->buffer);
+        FUZZ_CHECK(trace_buffer_unread_bytes(world->buffer) == 0);
+}
+
+static void check_stats(const World *world) {
+        const TraceBufferStats *stats = trace_buffer_stats(world->buffer);
+        WriterCursor cursor = {};
+        WriterStats writer;
+
+        FUZZ_CHECK(stats->chunks_read + stats->chunks_overwritten <= stats->chunks_written);
+        FUZZ_CHECK(stats->bytes_read + stats->bytes_overwritten <= stats->bytes_written);
+        FUZZ_CHECK(stats->padding_bytes_cleared <= stats->padding_bytes_written);
+        while (trace_buffer_next_writer(world->buffer, &cursor, &writer)) {
+                FUZZ_CHECK(writer.origin.producer_id == PRODUCER);
+                for (size_t i = 0; i < TRACE_BUFFER_HISTOGRAM_BUCKETS - 1; i++)
+                        FUZZ_CHECK(writer.n_bytes[i] <=
+                                   writer.n_chunks[i] * trace_buffer_histogram_bounds[i]);
+        }
 }
 
 static void step_read(World *world) {
         unsigned n = fuzz_take(&world->input);
 
-        read_some(world, n & 1 ? SIZE_MAX : n / 2);
+        read_some(world, world->buffer, n & 1 ? SIZE_MAX : n / 2);
+}
+
+static void step_clones(World *world) {
+        if (fuzz_take(&world->input) & 3)
+                step_clone(world);
+        else
+                step_clear(world);
 }
 
 static void play(World *world) {
         static void (*const steps[])(World *) = {
                 step_fill,  step_take,  step_read,     step_peek,
-                step_patch, step_drain, step_scribble, step_fill,
+                step_patch, step_drain, step_scribble, step_clones,
         };
 
         for (unsigned i = 0; i < STEPS_MAX && world->input.n_left > 0; i++)
                 steps[fuzz_take(&world->input) % 8](world);
         step_peek(world);
         trace_buffer_producer_gone(world->buffer, PRODUCER);
-        read_some(world, SIZE_MAX);
+        read_some(world, world->buffer, SIZE_MAX);
         FUZZ_CHECK(trace_buffer_unread_bytes(world->buffer) == 0);
+        check_stats(world);
+        drop_clone(world);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {

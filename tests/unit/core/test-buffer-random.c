@@ -4,6 +4,9 @@
  * Simulated writers against the two promises of a trace buffer: a packet comes out whole or not at
  * all, and what is missing is said on the next packet of its writer, and only then.
  *
+ * With clones a third: what a clone has to read stays the same, whatever happens to its original
+ * meanwhile. So there are two of each moment, one of which is read at once and one much later.
+ *
  * Each packet says who wrote it, its number and its length, and is filled with a pattern. The
  * writers cut packets into chunks of random sizes, leave bytes to be patched, show chunks before
  * they are complete, and deliver late and out of order; reads come in between.
@@ -51,6 +54,11 @@ typedef struct World {
         Writer writers[WRITERS];
         size_t n_lost;
         size_t n_whole;
+        bool clones;
+        TraceBuffer *clone;
+        uint64_t clone_digest; /* of all that the clone has to read */
+        size_t n_clones;
+        size_t n_empty; /* chunks put without fragments: overwritten, they count as nothing */
 } World;
 
 /* Each ck_assert() writes to a pipe: too slow for every byte of every packet. */
@@ -77,6 +85,7 @@ static void writer_put(World *world, const Writer *writer, const Chunk *chunk, b
         };
         int r;
 
+        world->n_empty += chunk->n_fragments == 0;
         r = trace_buffer_put(world->buffer, &origin, &data);
         CHECK(r == 0 || r == TRACE_BUFFER_E_DISCARDED);
 }
@@ -179,10 +188,18 @@ static void writer_write(World *world, Writer *writer) {
         }
 }
 
-static void world_check_packet(World *world, const TracePacket *packet) {
+typedef struct Label {
+        uint32_t writer;
+        uint32_t number;
+        uint32_t n_bytes;
+} Label;
+
+static_assert(sizeof(Label) == PACKET_HEADER, "as writer_write() puts it");
+
+/* Dies if the packet is not one that a writer wrote. */
+static Label packet_label(const TracePacket *packet) {
         uint8_t bytes[PACKET_HEADER + PACKET_BYTES];
-        uint32_t header[3];
-        Writer *writer;
+        Label label;
         size_t n = 0;
 
         CHECK(packet->n_bytes <= sizeof(bytes));
@@ -191,22 +208,83 @@ static void world_check_packet(World *world, const TracePacket *packet) {
                 n += packet->slices[i].iov_len;
         }
         CHECK(n == packet->n_bytes && n >= PACKET_HEADER);
-        memcpy(header, bytes, PACKET_HEADER);
-        CHECK(header[0] == packet->origin->writer_id && header[2] == n);
+        memcpy(&label, bytes, PACKET_HEADER);
+        CHECK(label.writer == packet->origin->writer_id && label.n_bytes == n);
         for (size_t i = PACKET_HEADER; i < n; i++)
-                CHECK(bytes[i] == (uint8_t)(header[1] * 7 + header[0]));
+                CHECK(bytes[i] == (uint8_t)(label.number * 7 + label.writer));
+        return label;
+}
 
-        writer = &world->writers[packet->origin->writer_id - 1];
-        CHECK(header[1] > writer->n_read);
-        if ((header[1] == writer->n_read + 1) != (packet->loss == 0))
+static void world_check_packet(World *world, const TracePacket *packet) {
+        Label label = packet_label(packet);
+        Writer *writer = &world->writers[label.writer - 1];
+
+        CHECK(label.number > writer->n_read);
+        if ((label.number == writer->n_read + 1) != (packet->loss == 0))
                 ck_abort_msg("writer %u: packet %u after %u says loss %u",
                              writer->id,
-                             header[1],
+                             label.number,
                              writer->n_read,
                              packet->loss);
         world->n_lost += packet->loss != 0;
         world->n_whole++;
-        writer->n_read = header[1];
+        writer->n_read = label.number;
+}
+
+/* In a clone a loss may also be said where only more could have come. `is_cut`: what is left out in
+ * front is no loss. */
+static uint64_t world_read_clone(World *world, TraceBuffer *clone, bool is_cut) {
+        uint32_t n_read[WRITERS];
+        uint64_t digest = 0;
+        TracePacket packet;
+        int r;
+
+        for (size_t i = 0; i < WRITERS; i++)
+                n_read[i] = is_cut ? 0 : world->writers[i].n_read;
+        trace_buffer_begin_read(clone);
+        while ((r = trace_buffer_read(clone, &packet)) == 0) {
+                Label label = packet_label(&packet);
+                uint32_t *n = &n_read[label.writer - 1];
+
+                CHECK(label.number > *n);
+                CHECK(label.number == *n + 1 || packet.loss || (is_cut && *n == 0));
+                *n = label.number;
+                digest = (digest ^ label.number ^ (uint64_t)label.writer << 32 ^
+                          (uint64_t)packet.loss << 40) *
+                         UINT64_C(0x100000001b3);
+        }
+        CHECK(r == TRACE_BUFFER_E_END);
+        CHECK(trace_buffer_unread_bytes(clone) == 0);
+        return digest;
+}
+
+static void world_let_clone_go(World *world) {
+        WriterCursor cursor = {};
+        WriterStats stats;
+        size_t n = 0;
+
+        if (!world->clone)
+                return;
+        while (trace_buffer_next_writer(world->clone, &cursor, &stats))
+                n++;
+        CHECK(n <= WRITERS);
+        CHECK(world_read_clone(world, world->clone, true) == world->clone_digest);
+        world->clone = trace_buffer_free(world->clone);
+}
+
+static void world_clone(World *world) {
+        const TraceBufferStats *stats = trace_buffer_stats(world->buffer);
+        uint64_t keep_from = world_random(world, 2)
+                                     ? world_random(world, (uint32_t)stats->bytes_written + 1)
+                                     : 0;
+        TraceBuffer *other;
+
+        world_let_clone_go(world);
+        ck_assert_int_eq(trace_buffer_clone(&other, world->buffer, keep_from), 0);
+        ck_assert_int_eq(trace_buffer_clone(&world->clone, world->buffer, keep_from), 0);
+        world->clone_digest = world_read_clone(world, other, keep_from > 0);
+        trace_buffer_free(other);
+        world->n_clones++;
 }
 
 static void world_read(World *world, uint32_t n_max) {
@@ -225,6 +303,8 @@ static void world_read(World *world, uint32_t n_max) {
 static void world_step(World *world) {
         Writer *writer = &world->writers[world_random(world, WRITERS)];
 
+        if (world->clones && world_random(world, 40) == 0)
+                world_clone(world);
         switch (world_random(world, 12)) {
         case 0:
                 writer_patch(world, writer);
@@ -247,6 +327,20 @@ static void world_step(World *world) {
         }
 }
 
+/* When all has been read, every chunk is accounted for. */
+static void world_check_stats(const World *world) {
+        const TraceBufferStats *stats = trace_buffer_stats(world->buffer);
+        uint64_t n_chunks = stats->chunks_read + stats->chunks_overwritten;
+        uint64_t n_bytes = stats->bytes_read + stats->bytes_overwritten;
+
+        CHECK(n_chunks <= stats->chunks_written);
+        CHECK(n_chunks + stats->chunks_relocated + world->n_empty >= stats->chunks_written);
+        CHECK(n_bytes <= stats->bytes_written);
+        CHECK(stats->padding_bytes_cleared <= stats->padding_bytes_written);
+        CHECK(stats->padding_bytes_written - stats->padding_bytes_cleared <= stats->buffer_bytes);
+        CHECK(stats->abi_violations == 0);
+}
+
 static void world_play(World *world, uint64_t seed, size_t n_bytes, size_t segment_bytes) {
         ck_assert_int_eq(
                 trace_buffer_new(&world->buffer, n_bytes, segment_bytes, TRACE_BUFFER_RING), 0);
@@ -266,6 +360,8 @@ static void world_play(World *world, uint64_t seed, size_t n_bytes, size_t segme
         }
         world_read(world, UINT32_MAX);
         ck_assert_uint_eq(trace_buffer_unread_bytes(world->buffer), 0);
+        world_check_stats(world);
+        world_let_clone_go(world);
         trace_buffer_free(world->buffer);
 }
 
@@ -296,4 +392,36 @@ START_TEST(test_small_buffer_says_what_it_loses) {
 }
 END_TEST
 
-TEST_MAIN("buffer-random", test_large_buffer_loses_nothing, test_small_buffer_says_what_it_loses)
+START_TEST(test_clones_do_not_change) {
+        size_t n_clones = 0, n_lost = 0;
+
+        for (uint64_t seed = 1; seed <= 150; seed++) {
+                World world = { .clones = true };
+                size_t segment_bytes = 1024 + 512 * (seed % 8);
+
+                world_play(&world, seed, (2 + seed % 5) * segment_bytes, segment_bytes);
+                n_clones += world.n_clones;
+                n_lost += world.n_lost;
+        }
+        ck_assert_uint_gt(n_clones, 3000);
+        ck_assert_uint_gt(n_lost, 1000);
+}
+END_TEST
+
+START_TEST(test_clones_do_not_disturb) {
+        for (uint64_t seed = 1; seed <= 40; seed++) {
+                World world = { .clones = true };
+
+                world_play(&world, seed, 4 << 20, 64 << 10);
+                ck_assert_uint_eq(world.n_lost, 0);
+                for (size_t i = 0; i < WRITERS; i++)
+                        ck_assert_uint_eq(world.writers[i].n_read, world.writers[i].n_written);
+        }
+}
+END_TEST
+
+TEST_MAIN("buffer-random",
+          test_large_buffer_loses_nothing,
+          test_small_buffer_says_what_it_loses,
+          test_clones_do_not_change,
+          test_clones_do_not_disturb)
