@@ -17,8 +17,7 @@ static void config_text(char ret[static CONFIG_BYTES_MAX], const RecordingOption
                              "data_sources { config { name: \"track_event\" } }\n",
                              options->buffer_kib);
         /* Without it a ring is written when the session stops. */
-        if (options->output_fd >= 0 && options->period_ms > 0 &&
-            options->period_ms != RECORDING_STREAM_NEVER)
+        if (options->output_fd >= 0 && options->period_ms > 0)
                 n += (size_t)snprintf(ret + n,
                                       CONFIG_BYTES_MAX - n,
                                       "write_into_file: true\nfile_write_period_ms: %u\n",
