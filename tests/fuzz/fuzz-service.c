@@ -174,9 +174,25 @@ static const ProducerOps producer_ops = {
 static void on_session(void *userdata) {
 }
 
+static void on_triggered(void *userdata, const char *trigger, const char *producer, uid_t uid) {
+        FUZZ_CHECK(trigger[0]);
+}
+
+static void on_snapshot_taken(void *userdata, Session *clone, const char *trigger) {
+        FUZZ_CHECK(session_state(clone) == SESSION_STOPPED);
+        session_free(clone);
+}
+
+static void on_snapshot_failed(void *userdata, const char *trigger, int outcome, const char *why) {
+        FUZZ_CHECK(outcome != 0);
+}
+
 static const SessionOps session_ops = {
         .changed = on_session,
         .output_due = on_session,
+        .triggered = on_triggered,
+        .snapshot_taken = on_snapshot_taken,
+        .snapshot_failed = on_snapshot_failed,
 };
 
 static void on_flushed(void *userdata, int outcome) {

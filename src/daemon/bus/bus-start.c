@@ -15,6 +15,7 @@
 #include "bus/bus-session.h"
 #include "bus/bus-start.h"
 #include "core/policy.h"
+#include "core/trigger.h"
 #include "shared/bytes.h"
 #include "shared/error.h"
 #include "shared/fd.h"
@@ -61,7 +62,7 @@ static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_er
                 return r;
         session->is_public = start->is_public;
         session->is_partial = start->is_partial;
-        if (!session_config(session->session)->pb->deferred_start) {
+        if (!session_is_deferred(session->session)) {
                 r = session_start(session->session, bus_now(session->bus));
                 if (r)
                         r = bus_error_set_session(error, "cannot start the session", r, NULL);

@@ -76,6 +76,14 @@ typedef struct SessionOps {
         /* The session streams to an output and a piece is due: call session_read() until it has no more. Also
          * called once more after it has stopped. */
         void (*output_due)(void *peer);
+
+        /* One of its triggers was hit. `producer` is who sent it, or "". */
+        void (*triggered)(void *peer, const char *trigger, const char *producer, uid_t uid);
+
+        /* A snapshot that a trigger asked for: the clone is the callee's and wants session_adopt(). */
+        void (*snapshot_taken)(void *peer, Session *clone, const char *trigger);
+        /* There is none, for the reason of session_clone(); `why` may be empty. */
+        void (*snapshot_failed)(void *peer, const char *trigger, int outcome, const char *why);
 } SessionOps;
 
 typedef struct ServiceOps {

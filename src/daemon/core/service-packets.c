@@ -329,6 +329,23 @@ int packet_put_provenance(Bytes *out,
                 out, info, now, PACKET_TRACE_PROVENANCE, provenance, n_provenance);
 }
 
+int packet_put_trigger(Bytes *out,
+                       const ServiceInfo *info,
+                       uint32_t field,
+                       const TriggerEvent *event) {
+        PacketWriter packet;
+        size_t message;
+
+        packet_begin_at(&packet, out, info, event->ns);
+        message = wire_begin(&packet.wire, field);
+        wire_put_string(&packet.wire, 1, event->trigger);
+        wire_put_string(&packet.wire, 2, event->producer);
+        wire_put_int(&packet.wire, 3, (int32_t)event->uid);
+        wire_put_uint(&packet.wire, 4, event->delay_ms);
+        wire_end(&packet.wire, message);
+        return packet_end(&packet);
+}
+
 int packet_put_stats(Bytes *out,
                      const ServiceInfo *info,
                      uint64_t now,

@@ -25,10 +25,12 @@ enum {
         PACKET_SYNCHRONIZATION_MARKER = 36,
         PACKET_PREVIOUS_DROPPED = 42,
         PACKET_SYSTEM_INFO = 45,
+        PACKET_TRIGGER = 46,
         PACKET_TIMESTAMP_CLOCK_ID = 58,
         PACKET_SERVICE_EVENT = 69,
         PACKET_TRUSTED_PID = 79,
         PACKET_TRACE_UUID = 89,
+        PACKET_CLONE_SNAPSHOT_TRIGGER = 113,
         PACKET_TRACE_PROVENANCE = 124,
         PACKET_CONCURRENT_SESSION_EVENT = 134,
 };
@@ -109,6 +111,15 @@ typedef struct ConcurrentEvent {
         uint32_t n_sources;
 } ConcurrentEvent;
 
+/* A trigger that was hit. */
+typedef struct TriggerEvent {
+        uint64_t ns;
+        const char *trigger;
+        const char *producer; /* or whoever sent it */
+        uid_t uid;
+        uint32_t delay_ms;
+} TriggerEvent;
+
 /* A writer that grows these bytes, behind what they have. */
 void bytes_writer_init(WireWriter *writer, Bytes *bytes);
 int bytes_writer_finish(WireWriter *writer, Bytes *bytes);
@@ -123,6 +134,11 @@ int packet_put_config(Bytes *out, const ServiceInfo *info, const void *config, s
 int packet_put_uuid(Bytes *out, const ServiceInfo *info, const uint64_t uuid[static 2]);
 int packet_put_system_info(Bytes *out, const ServiceInfo *info);
 int packet_put_event(Bytes *out, const ServiceInfo *info, const EventRecord *event);
+/* `field`: PACKET_TRIGGER or PACKET_CLONE_SNAPSHOT_TRIGGER. */
+int packet_put_trigger(Bytes *out,
+                       const ServiceInfo *info,
+                       uint32_t field,
+                       const TriggerEvent *event);
 int packet_put_stats(Bytes *out,
                      const ServiceInfo *info,
                      uint64_t now,

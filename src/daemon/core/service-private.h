@@ -7,6 +7,7 @@
 
 #include "core/quota.h"
 #include "core/service.h"
+#include "core/trigger-history.h"
 
 typedef struct SelfTrace SelfTrace;
 typedef struct SessionBuffer SessionBuffer;
@@ -23,6 +24,7 @@ struct Service {
         Quota quota;
         List recent; /* Recent */
         bool is_locked_down;
+        TriggerHistory trigger_history;
         List sessions, producers;
         List awake; /* producers that are looked at every PRODUCER_DRAIN_INTERVAL_NS */
         uint64_t next_drain;

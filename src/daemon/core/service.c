@@ -38,6 +38,7 @@ int service_new(Service **ret,
         service->next_drain = UINT64_MAX;
         quota_init(&service->quota);
         list_init(&service->recent);
+        trigger_history_init(&service->trigger_history);
         list_init(&service->sessions);
         list_init(&service->producers);
         list_init(&service->awake);
@@ -72,6 +73,7 @@ Service *service_free(Service *service) {
                 free(service->activatables[i].name);
                 strings_free(service->activatables[i].sources);
         }
+        trigger_history_deinit(&service->trigger_history);
         free(service->activatables);
         free(service->buffers);
         free(service);

@@ -39,20 +39,21 @@
 #define SOURCE_DESCRIPTOR_BYTES_MAX (256u << 10) /* with its categories */
 
 /* Of one session. */
-#define SESSION_NAME_MAX        128
-#define SESSION_BUFFERS_MAX     128
-#define SESSION_SOURCES_MAX     256   /* data_sources entries */
-#define SESSION_FILTERS_MAX     64    /* producer name filters of one entry */
-#define SESSION_INSTANCES_MAX   16384 /* that run at a time */
-#define SESSION_FLUSHES_MAX     64    /* asked for and not answered */
-#define SESSION_SEQUENCES_MAX   (1u << 18)
-#define SESSION_TRIGGERS_MAX    64
-#define TRIGGER_NAME_MAX        128
-#define SESSION_SEMAPHORES_MAX  16
-#define SESSION_DURATION_MAX_MS (UINT64_C(7) * 24 * 3600 * 1000)
-#define SESSION_TIMEOUT_MAX_MS  (UINT64_C(10) * 60 * 1000) /* that a config may ask to wait */
-#define SESSION_PRESSURE_SHARE  2 /* of a buffer that waits to be written: what is written at once */
-#define SESSION_PERIOD_MIN_NS   (UINT64_C(100) * 1000000) /* shorter ones are made this long */
+#define SESSION_NAME_MAX             128
+#define SESSION_BUFFERS_MAX          128
+#define SESSION_SOURCES_MAX          256   /* data_sources entries */
+#define SESSION_FILTERS_MAX          64    /* producer name filters of one entry */
+#define SESSION_INSTANCES_MAX        16384 /* that run at a time */
+#define SESSION_FLUSHES_MAX          64    /* asked for and not answered */
+#define SESSION_SEQUENCES_MAX        (1u << 18)
+#define SESSION_TRIGGERS_MAX         64
+#define TRIGGER_NAME_MAX             128
+#define SESSION_TRIGGERED_CLONES_MAX 4 /* being made, and made and not read yet: the oldest goes */
+#define SESSION_SEMAPHORES_MAX       16
+#define SESSION_DURATION_MAX_MS      (UINT64_C(7) * 24 * 3600 * 1000)
+#define SESSION_TIMEOUT_MAX_MS       (UINT64_C(10) * 60 * 1000) /* that a config may ask to wait */
+#define SESSION_PRESSURE_SHARE       2 /* of a buffer that waits to be written: what is written at once */
+#define SESSION_PERIOD_MIN_NS        (UINT64_C(100) * 1000000) /* shorter ones are made this long */
 
 /* Of one that nobody watches: enable_extra_guardrails. */
 #define SESSION_GUARDED_DURATION_MAX_MS (UINT64_C(24) * 3600 * 1000)

@@ -302,6 +302,7 @@ static int clone_complete(SessionClone *clone, uint64_t now) {
         session_snapshot_clocks(session);
         clone_copy_events(clone, now);
         clone_copy_counts(session, source);
+        session_move_triggers(session, clone->source);
         clone_choose_uuid(session, source);
         session->final_flush = clone->is_late ? FINAL_FLUSH_FAILED : FINAL_FLUSH_SUCCEEDED;
         session->stopped_at = now;

@@ -168,6 +168,8 @@ int session_allocate(Session **ret, Service *service, const SessionOptions *opti
         list_init(&session->changed_instances);
         list_init(&session->flushes);
         list_init(&session->clones);
+        list_init(&session->triggers.hits);
+        list_init(&session->triggers.snapshots);
         for (size_t i = 0; i < _SESSION_TIMER_N; i++)
                 session->timers[i] = UINT64_MAX;
         *ret = session;
@@ -237,6 +239,9 @@ int session_new(Session **ret,
         r = session_add_sources(session, config->pb);
         if (r < 0)
                 return r;
+        r = session_triggers_init(session, config->pb);
+        if (r < 0)
+                return r;
         r = session_add_filter(session, config->pb);
         if (r < 0)
                 return r;
@@ -252,6 +257,7 @@ int session_new(Session **ret,
         concurrent_added(session);
         self_session_added(session);
         session_match_all(session);
+        session_triggers_set_up(session, now);
         session->is_quiet = false;
         *ret = TAKE(session);
         return 0;
@@ -303,6 +309,7 @@ Session *session_free(Session *session) {
 
         sequence_ids_deinit(&session->reader.sequences);
         session_rules_deinit(&session->reader.rules);
+        session_triggers_deinit(session);
         event_list_clear(&session->events);
         charge_deinit(&session->charge);
         config_free(session->change);

@@ -27,6 +27,7 @@
 #include "core/session-filter.h"
 #include "core/session.h"
 #include "core/source-instance.h"
+#include "core/trigger-private.h"
 
 /* All that was written up to here is not needed to understand what comes behind. */
 typedef struct BufferMark {
@@ -63,16 +64,19 @@ struct SessionSource {
 };
 
 typedef enum SessionTimer {
-        SESSION_TIMER_SETTLE,   /* the service is old enough */
-        SESSION_TIMER_START,    /* starts and activations are overdue */
-        SESSION_TIMER_DURATION, /* recorded long enough */
-        SESSION_TIMER_FLUSH,    /* periodic flush */
-        SESSION_TIMER_CLEAR,    /* periodic clearing of incremental state */
-        SESSION_TIMER_TURN,     /* a ring is about to forget the incremental state in it */
-        SESSION_TIMER_SNAPSHOT, /* periodic clock snapshot */
-        SESSION_TIMER_OUTPUT,   /* a piece for the output */
-        SESSION_TIMER_LOOK,     /* nobody has answered for a while: who is suspended? */
-        SESSION_TIMER_STOP,     /* stops are overdue */
+        SESSION_TIMER_SETTLE,           /* the service is old enough */
+        SESSION_TIMER_START,            /* starts and activations are overdue */
+        SESSION_TIMER_DURATION,         /* recorded long enough */
+        SESSION_TIMER_FLUSH,            /* periodic flush */
+        SESSION_TIMER_CLEAR,            /* periodic clearing of incremental state */
+        SESSION_TIMER_TURN,             /* a ring is about to forget the incremental state in it */
+        SESSION_TIMER_SNAPSHOT,         /* periodic clock snapshot */
+        SESSION_TIMER_OUTPUT,           /* a piece for the output */
+        SESSION_TIMER_LOOK,             /* nobody has answered for a while: who is suspended? */
+        SESSION_TIMER_STOP,             /* stops are overdue */
+        SESSION_TIMER_TRIGGER_TIMEOUT,  /* no trigger came, or enough of them */
+        SESSION_TIMER_TRIGGER_STOP,     /* after a trigger */
+        SESSION_TIMER_TRIGGER_SNAPSHOT, /* the next one that a trigger asked for */
         _SESSION_TIMER_N,
 } SessionTimer;
 
@@ -145,6 +149,7 @@ struct Session {
         uint64_t cloned_from;                  /* 0: not a clone */
         char clone_name[SESSION_NAME_MAX + 1]; /* of a clone, which does not inherit the config's */
         bool skips_filter;
+        SessionTriggers triggers;
         List clones; /* SessionClone: being made of this session */
 
         List flushes;

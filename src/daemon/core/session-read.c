@@ -152,7 +152,8 @@ static int put_trace_stats(Session *session, Bytes *out) {
 /* The marker first: who reads on from there gets the clocks, too. */
 static int session_begin_pass(Session *session, const Room *room) {
         static int (*const steps[])(Session *, Bytes *) = {
-                put_marker, put_clocks,     put_preamble, put_change, session_put_late_provenance,
+                put_marker, put_clocks,           put_preamble,
+                put_change, session_put_triggers, session_put_late_provenance,
                 put_events, concurrent_put,
         };
         SessionReader *reader = &session->reader;
@@ -345,7 +346,9 @@ int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more,
 
         now = service_note_now(session->service, now);
         *ret_more = false;
-        if (reader->is_finished)
+        if (session_hides_data(session))
+                reader->is_finished = session->state == SESSION_STOPPED;
+        if (reader->is_finished || session_hides_data(session))
                 return 0;
 
         r = session_read_on(session, &room, now);

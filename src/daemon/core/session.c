@@ -183,6 +183,7 @@ static void session_record(Session *session, uint64_t now) {
         session->turned_at = now;
         if (session_streams(session))
                 session_arm(session, SESSION_TIMER_OUTPUT, now, session_write_period_ns(session));
+        session_triggers_record(session, now);
         session_enter(session, SESSION_STARTED);
 }
 
@@ -260,6 +261,7 @@ static void session_finish(Session *session, uint64_t now) {
         session->stopped_at = now;
         session_enter(session, SESSION_STOPPED);
         session_output_due(session);
+        session_triggers_stopped(session, now);
 }
 
 static bool session_is_ready(const Session *session, uint64_t now) {
@@ -454,6 +456,9 @@ static void (*const timer_handlers[_SESSION_TIMER_N])(Session *, uint64_t) = {
         [SESSION_TIMER_OUTPUT] = on_output_period,
         [SESSION_TIMER_LOOK] = session_look_for_suspended,
         [SESSION_TIMER_STOP] = on_stop_overdue,
+        [SESSION_TIMER_TRIGGER_TIMEOUT] = session_on_trigger_timeout,
+        [SESSION_TIMER_TRIGGER_STOP] = session_on_trigger_stop,
+        [SESSION_TIMER_TRIGGER_SNAPSHOT] = session_on_trigger_snapshot,
 };
 
 /* Something that happened at an unknown time is due at once. */

@@ -28,7 +28,9 @@ static uint64_t on_read_boottime(void *userdata) {
 }
 
 static void on_random(void *userdata, void *ret, size_t n_bytes) {
-        memset(ret, 0x5a, n_bytes);
+        const Fixture *fixture = userdata;
+
+        memset(ret, fixture->random_byte, n_bytes);
 }
 
 static void on_activate(void *userdata, size_t index) {
@@ -59,6 +61,7 @@ static const ServiceOps service_ops = {
 void fixture_init_fresh(Fixture *fixture) {
         *fixture = (Fixture){
                 .now = 100 * S,
+                .random_byte = 0x5a,
                 .info = {
                         .version = "test", .sysname = "Linux", .release = "6.1", .kernel_version = "#1",
                         .machine = "x86_64", .hz = 250, .page_size = 4096, .n_cpus = 4,
@@ -370,21 +373,65 @@ static void on_output_due(void *peer) {
         consumer->n_outputs++;
 }
 
-static const SessionOps session_ops = { .changed = on_changed, .output_due = on_output_due };
+static void on_triggered(void *peer, const char *trigger, const char *producer, uid_t uid) {
+        FakeConsumer *consumer = peer;
+
+        consumer->n_triggered++;
+        snprintf(consumer->triggered_by,
+                 sizeof(consumer->triggered_by),
+                 "%s %s %u",
+                 trigger,
+                 producer,
+                 (unsigned)uid);
+}
+
+static void on_snapshot_taken(void *peer, Session *clone, const char *trigger);
+
+static void on_snapshot_failed(void *peer, const char *trigger, int outcome, const char *why) {
+        FakeConsumer *consumer = peer;
+
+        consumer->n_snapshots_failed++;
+        consumer->outcome = outcome;
+}
+
+static const SessionOps session_ops = {
+        .changed = on_changed,
+        .output_due = on_output_due,
+        .triggered = on_triggered,
+        .snapshot_taken = on_snapshot_taken,
+        .snapshot_failed = on_snapshot_failed,
+};
+
+static FakeConsumer *consumer_new(Fixture *fixture) {
+        FakeConsumer *consumer = calloc(1, sizeof(*consumer));
+
+        ck_assert_uint_lt(fixture->n_consumers, FAKE_PEERS_MAX);
+        consumer->fixture = fixture;
+        fixture->consumers[fixture->n_consumers++] = consumer;
+        return consumer;
+}
+
+static void on_snapshot_taken(void *peer, Session *clone, const char *trigger) {
+        FakeConsumer *consumer = peer, *snapshot = consumer_new(consumer->fixture);
+
+        ck_assert_str_eq(session_name(clone), trigger);
+        snapshot->session = clone;
+        session_adopt(clone, &session_ops, snapshot);
+        ck_assert_uint_lt(consumer->n_snapshots, FAKE_PEERS_MAX);
+        consumer->snapshots[consumer->n_snapshots++] = snapshot;
+}
 
 int fixture_try_session(Fixture *fixture,
                         FakeConsumer **ret,
                         const SessionOptions *options,
                         const char *text) {
-        FakeConsumer *consumer = calloc(1, sizeof(*consumer));
+        FakeConsumer *consumer = consumer_new(fixture);
         _cleanup_(config_freep) Config *config = NULL;
         ConfigError error;
         int r;
 
         r = config_new_from_text(&config, text, &error);
         ck_assert_msg(r == 0, "%u:%u: %s", error.line, error.column, error.message);
-        ck_assert_uint_lt(fixture->n_consumers, FAKE_PEERS_MAX);
-        fixture->consumers[fixture->n_consumers++] = consumer;
         r = session_new(&consumer->session,
                         fixture->service,
                         config,
@@ -406,7 +453,8 @@ fixture_start_session_with(Fixture *fixture, const SessionOptions *options, cons
 
         r = fixture_try_session(fixture, &consumer, options, config);
         ck_assert_msg(r == 0, "%d: %s", r, consumer->error.message);
-        ck_assert_int_eq(session_start(consumer->session, fixture->now), 0);
+        if (!session_is_deferred(consumer->session))
+                ck_assert_int_eq(session_start(consumer->session, fixture->now), 0);
         fixture_settle(fixture);
         return consumer;
 }
@@ -430,11 +478,9 @@ static void on_cloned(void *userdata, int outcome, Session *clone) {
 
 FakeConsumer *
 fixture_ask_clone(Fixture *fixture, FakeConsumer *source, const CloneOptions *options) {
-        FakeConsumer *consumer = calloc(1, sizeof(*consumer));
+        FakeConsumer *consumer = consumer_new(fixture);
         int r;
 
-        ck_assert_uint_lt(fixture->n_consumers, FAKE_PEERS_MAX);
-        fixture->consumers[fixture->n_consumers++] = consumer;
         r = session_clone(
                 source->session, options, on_cloned, consumer, &consumer->error, fixture->now);
         if (r != 0) {
@@ -452,6 +498,21 @@ FakeConsumer *fixture_clone(Fixture *fixture, FakeConsumer *source) {
         ck_assert_int_eq(consumer->outcome, 0);
         ck_assert(consumer->is_cloned);
         return consumer;
+}
+
+size_t fake_trigger(FakeProducer *producer, const char *name) {
+        const TriggerSender sender = {
+                .identity = *producer_identity(producer->producer),
+                .producer = producer_name(producer->producer),
+        };
+        Fixture *fixture = producer->fixture;
+        size_t n;
+
+        ck_assert_int_eq(
+                service_activate_triggers(fixture->service, &sender, &name, 1, &n, fixture->now),
+                0);
+        fixture_settle(fixture);
+        return n;
 }
 
 void fixture_stop_session(Fixture *fixture, FakeConsumer *consumer) {

@@ -14,6 +14,7 @@
 #include "core/service.h"
 #include "core/session-clone.h"
 #include "core/session.h"
+#include "core/trigger.h"
 #include "smb/smb-writer.h"
 #include "test.h"
 #include "wire/wire-reader.h"
@@ -63,14 +64,20 @@ typedef struct FakeProducer {
         size_t n_to_start, n_to_stop;
 } FakeProducer;
 
-typedef struct FakeConsumer {
+typedef struct FakeConsumer FakeConsumer;
+
+struct FakeConsumer {
         Session *session;
-        unsigned n_changed, n_outputs;
+        unsigned n_changed, n_outputs, n_triggered, n_snapshots_failed;
+        char triggered_by[64];                   /* what the last one was, and who sent it */
+        FakeConsumer *snapshots[FAKE_PEERS_MAX]; /* that triggers asked for */
+        size_t n_snapshots;
+        Fixture *fixture;
         SessionError error;
         bool is_over;   /* the session was freed */
         bool is_cloned; /* of one that fixture_ask_clone() made: the answer has come, */
         int outcome;    /* and was this */
-} FakeConsumer;
+};
 
 struct Fixture {
         Service *service;
@@ -78,6 +85,7 @@ struct Fixture {
         uint64_t now;
         uint64_t suspended_ns; /* what MONOTONIC is behind BOOTTIME */
         uint64_t skew_ns;      /* of the clocks that are not BOOTTIME */
+        uint8_t random_byte;   /* all random bytes are this one */
         unsigned n_activations[4];
         unsigned n_clock_looks;
         unsigned n_looks; /* whether a producer is suspended */
@@ -108,7 +116,7 @@ fixture_connect_plain_producer(Fixture *fixture, uid_t uid, const char *name, co
 void fixture_add_source(FakeProducer *producer, const char *source, const SourceOptions *options);
 void fixture_disconnect_producer(FakeProducer *producer);
 
-/* Makes and starts a session of the user's own scope. */
+/* Makes a session of the user's own scope, and starts it unless its config says otherwise. */
 FakeConsumer *fixture_start_session(Fixture *fixture, uid_t uid, const char *config);
 FakeConsumer *
 fixture_start_session_with(Fixture *fixture, const SessionOptions *options, const char *config);
@@ -126,6 +134,9 @@ fixture_ask_clone(Fixture *fixture, FakeConsumer *source, const CloneOptions *op
 
 /* A clone for the owner of the original. */
 FakeConsumer *fixture_clone(Fixture *fixture, FakeConsumer *source);
+
+/* The program sends a trigger; how many sessions took it. */
+size_t fake_trigger(FakeProducer *producer, const char *name);
 
 /* Stops and lets the producers answer. */
 void fixture_stop_session(Fixture *fixture, FakeConsumer *consumer);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What a session keeps of triggers; not for transports.
+ *
+ *      trigger.c           which sessions a trigger is for, and what it does to them
+ *      trigger-snapshot.c  the clones of CLONE_SNAPSHOT
+ *      trigger-history.c   how often
+ */
+
+#include "core/pattern.h"
+#include "core/trigger.h"
+
+#define TRIGGER_HITS_MAX 128 /* that wait to be read; later ones are not in the trace */
+
+/* A hit, as it gets into the trace. */
+typedef struct TriggerHit {
+        List link;
+        uint64_t ns;
+        uid_t uid;
+        uint32_t delay_ms;
+        char *trigger;
+        char *producer;
+} TriggerHit;
+
+typedef struct SessionTriggers {
+        TriggerMode mode;
+        Pattern **filters; /* of each trigger in the config; NULL: from anybody */
+        size_t n_triggers;
+        bool is_hit;      /* one has come */
+        uint64_t ends_ns; /* START_TRACING: how long to record */
+        List hits;        /* TriggerHit: not in the trace yet */
+        size_t n_hits;
+        TriggerHit *cloned_by; /* of a clone: the hit that made it; NULL when it is said, too */
+        List snapshots;        /* TriggerSnapshot */
+        size_t n_snapshots;
+} SessionTriggers;
+
+/* From the config, which is checked. 0 or a negative errno. */
+int session_triggers_init(Session *session, const Perfetto__Protos__TraceConfig *config);
+void session_triggers_deinit(Session *session);
+
+/* It waits for its start; it records; it has stopped. */
+void session_triggers_set_up(Session *session, uint64_t now);
+void session_triggers_record(Session *session, uint64_t now);
+void session_triggers_stopped(Session *session, uint64_t now);
+
+/* Timers. */
+void session_on_trigger_timeout(Session *session, uint64_t now);
+void session_on_trigger_stop(Session *session, uint64_t now);
+void session_on_trigger_snapshot(Session *session, uint64_t now);
+
+/* Nothing may be read, now or (when it has stopped) ever. */
+bool session_hides_data(const Session *session);
+
+/* A step of the read-out. */
+int session_put_triggers(Session *session, Bytes *out);
+
+/* A clone gets the hits. */
+void session_move_triggers(Session *clone, Session *source);
+
+TriggerHit *trigger_hit_new(uint64_t ns,
+                            const Perfetto__Protos__TraceConfig__TriggerConfig__Trigger *trigger,
+                            const TriggerSender *sender);
+TriggerHit *trigger_hit_free(TriggerHit *hit);
+DEFINE_CLEANUP(TriggerHit *, trigger_hit_free)
+
+/* The session's clone is due `delay_ms` from now. Takes the hit over. */
+void session_plan_snapshot(Session *session, TriggerHit *hit, uint64_t now);
+void session_drop_snapshots(Session *session);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Triggers: a name, sent by anybody, that makes sessions begin, end, or take a snapshot of themselves
+ *
+ * A session lists the names that it listens to (trigger_config), and takes them from whom it may record: a session of
+ * the user's own from that user, one of the system from everybody. By its trigger_mode
+ *
+ *      START_TRACING    it is set up and waits; the first trigger starts it, and stop_delay_ms later it stops
+ *      STOP_TRACING     it records until stop_delay_ms after the first trigger
+ *      CLONE_SNAPSHOT   it goes on, and stop_delay_ms after each trigger a clone is made, which the transport gets
+ *
+ * As in Perfetto, one of the first two ends with trigger_timeout_ms when no trigger has come, and then there is nothing
+ * to read: its user asked for what is around an event, and there was none. A CLONE_SNAPSHOT session ends with it in any
+ * case, and only its clones can be read. Unlike there, who a trigger is from is attested, and a session's
+ * owner has a history of hits of the own.
+ */
+
+#include "core/session.h"
+
+/* Also what a STOP_TRACING session is with use_clone_snapshot_if_available: here it is. */
+typedef enum TriggerMode {
+        TRIGGER_MODE_NONE,
+        TRIGGER_MODE_START,
+        TRIGGER_MODE_STOP,
+        TRIGGER_MODE_CLONE,
+} TriggerMode;
+
+/* Who sends. */
+typedef struct TriggerSender {
+        Identity identity;
+        const char *
+                producer; /* the name of the producer that it is, for producer_name_regex; NULL: none */
+        const char *name; /* for people when it is none; NULL: none */
+} TriggerSender;
+
+enum {
+        _TRIGGER_E_SUCCESS,
+        TRIGGER_E_LIMIT, /* this user sends too many: TRIGGER_SENDS_MAX at once, TRIGGER_SENDS_RATE a second */
+};
+
+/* Sends triggers. *ret_n_sessions: how many sessions took one; a name that nobody listens to is no error. */
+int service_activate_triggers(Service *service,
+                              const TriggerSender *sender,
+                              const char *const names[],
+                              size_t n_names,
+                              size_t *ret_n_sessions,
+                              uint64_t now);
+
+/* Whether session_start() is for somebody else to call: the config defers the start, or a trigger does. */
+bool session_is_deferred(const Session *session);
+
+/* How the config listens to triggers. */
+TriggerMode session_trigger_mode(const Session *session);
