@@ -153,6 +153,22 @@ call_as $alice "$ROOT/session/2" "$SESSION" Stop >/dev/null
 wait "$watcher"
 ok "signals of others are not seen" test "$(grep -c 'session/' "$tmp/seen")" = 0
 
+# Triggers reach the sessions that may record who sends them.
+listens="buffers { size_kb: 1024 } data_sources { config { name: \"org.example.app\" } }
+        trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 60000
+                triggers { name: \"stop\" stop_delay_ms: 50000 } }"
+send_as() { call_as "$1" "$ROOT" "$MANAGER" ActivateTriggers 'asa{sv}' 1 stop 0; }
+answer trace-system no
+start_as $alice 2 detach b true config-text s "$listens" >"$tmp/started"
+hers=$(cut -d'"' -f2 "$tmp/started")
+gives "a trigger of another user is none" '^u 0' send_as $bob
+gives "but one of the same user" '^u 1' send_as $alice
+start_as root 3 detach b true scope s system config-text s "$listens" >"$tmp/started"
+all=$(cut -d'"' -f2 "$tmp/started")
+gives "a session of the system takes everybody's" '^u 1' send_as $bob
+call_as root "$hers" "$SESSION" Free
+call_as root "$all" "$SESSION" Free
+
 # Questions that nobody answers.
 answer trace-system hang
 : >"$questions"

@@ -17,6 +17,7 @@ static const AccessRule access_rules[] = {
         { TRACING_MANAGER_INTERFACE, "ListPresets",          ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "ListSessions",         ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "GetSession",           ACCESS_ANYONE,   true },
+        { TRACING_MANAGER_INTERFACE, "ActivateTriggers",     ACCESS_ANYONE,   false },
         { TRACING_MANAGER_INTERFACE, "RegisterProducer",     ACCESS_ANYONE,   false },
         { TRACING_MANAGER_INTERFACE, "RegisterDataSource",   ACCESS_ANYONE,   false },
         { TRACING_MANAGER_INTERFACE, "UnregisterDataSource", ACCESS_ANYONE,   false },

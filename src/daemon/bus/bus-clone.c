@@ -135,26 +135,37 @@ int bus_method_clone(sd_bus_message *message, void *userdata, sd_bus_error *erro
         return r;
 }
 
-static int clone_publish(SessionWaiter *waiter) {
-        BusSession *clone = TAKE(waiter->clone);
+int bus_clone_publish(BusSession *clone,
+                      Session *session,
+                      const BusSession *source,
+                      Client *owner) {
         int r;
 
-        clone->session = TAKE(waiter->cloned);
-        clone->is_public = waiter->session->is_public;
-        session_adopt(clone->session, &bus_session_ops, clone);
-        r = bus_session_publish(clone, waiter->request.client);
+        clone->session = session;
+        clone->is_public = source->is_public;
+        session_adopt(session, &bus_session_ops, clone);
+        r = bus_session_publish(clone, owner);
         if (r < 0) {
                 bus_session_free(clone);
                 return r;
         }
         bus_session_mark(clone);
-        request_reply(&waiter->request, "o", clone->path);
         return 0;
+}
+
+static int clone_reply(SessionWaiter *waiter) {
+        BusSession *clone = TAKE(waiter->clone);
+        int r;
+
+        r = bus_clone_publish(clone, TAKE(waiter->cloned), waiter->session, waiter->request.client);
+        if (r == 0)
+                request_reply(&waiter->request, "o", clone->path);
+        return r;
 }
 
 void bus_clone_answer(SessionWaiter *waiter) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        int r = waiter->outcome ?: clone_publish(waiter);
+        int r = waiter->outcome ?: clone_reply(waiter);
 
         if (r == 0)
                 return;

@@ -20,6 +20,12 @@
 /* One signal: what it is about, who may see it, and what it says. */
 typedef struct Emission Emission;
 
+typedef struct EmittedTrigger {
+        const char *name, *producer;
+        uid_t uid;
+        const char *clone_path;
+} EmittedTrigger;
+
 struct Emission {
         const char *path, *interface, *member; /* the message's */
         int (*fill)(sd_bus_message *message, const Emission *emission);
@@ -31,6 +37,7 @@ struct Emission {
         const sd_bus_vtable *vtable;
         void *object; /* the vtable's userdata */
         const char *const *properties;
+        EmittedTrigger trigger;
         const InstanceInfo *source;
 };
 
@@ -169,6 +176,19 @@ static int fill_stopped(sd_bus_message *message, const Emission *emission) {
 
 static int fill_source(sd_bus_message *message, const Emission *emission) {
         return bus_append_source(message, "ssuus", emission->source);
+}
+
+static int fill_triggered(sd_bus_message *message, const Emission *emission) {
+        const EmittedTrigger *trigger = &emission->trigger;
+
+        return sd_bus_message_append(
+                message, "ssu", trigger->name, trigger->producer, (uint32_t)trigger->uid);
+}
+
+static int fill_snapshot(sd_bus_message *message, const Emission *emission) {
+        const EmittedTrigger *trigger = &emission->trigger;
+
+        return sd_bus_message_append(message, "os", trigger->clone_path, trigger->name);
 }
 
 static int fill_nothing(sd_bus_message *message, const Emission *emission) {
@@ -315,6 +335,27 @@ void bus_emit_session_source(BusSession *session, const InstanceInfo *info) {
         emission.member = "SourceStateChanged";
         emission.fill = fill_source;
         emission.source = info;
+        emit_session_signal(session, emission);
+}
+
+void bus_emit_session_triggered(BusSession *session,
+                                const char *trigger,
+                                const char *producer,
+                                uid_t uid) {
+        Emission emission = session_emission(session);
+
+        emission.member = "Triggered";
+        emission.fill = fill_triggered;
+        emission.trigger = (EmittedTrigger){ .name = trigger, .producer = producer, .uid = uid };
+        emit_session_signal(session, emission);
+}
+
+void bus_emit_session_snapshot(BusSession *session, const char *clone_path, const char *trigger) {
+        Emission emission = session_emission(session);
+
+        emission.member = "SnapshotTaken";
+        emission.fill = fill_snapshot;
+        emission.trigger = (EmittedTrigger){ .name = trigger, .clone_path = clone_path };
         emit_session_signal(session, emission);
 }
 

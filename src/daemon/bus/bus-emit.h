@@ -21,6 +21,11 @@ void bus_emit_session_changed(BusSession *session, const char *const properties[
 void bus_emit_session_stopped(BusSession *session);
 void bus_emit_session_all_started(BusSession *session);
 void bus_emit_session_source(BusSession *session, const InstanceInfo *info);
+void bus_emit_session_triggered(BusSession *session,
+                                const char *trigger,
+                                const char *producer,
+                                uid_t uid);
+void bus_emit_session_snapshot(BusSession *session, const char *clone_path, const char *trigger);
 
 /* Added and removed with its session. */
 void bus_emit_buffer_changed(BusBuffer *buffer, const char *const properties[]);

@@ -10,6 +10,7 @@
 #include "bus/bus-session.h"
 #include "bus/bus-sources.h"
 #include "bus/bus-start.h"
+#include "bus/bus-trigger.h"
 #include "config/preset.h"
 #include "shared/text.h"
 
@@ -174,6 +175,13 @@ const sd_bus_vtable bus_manager_vtable[] = {
                                  "o",
                                  SD_BUS_PARAM(session),
                                  method_get_session,
+                                 GATED),
+        SD_BUS_METHOD_WITH_NAMES("ActivateTriggers",
+                                 "asa{sv}",
+                                 SD_BUS_PARAM(names) SD_BUS_PARAM(options),
+                                 "u",
+                                 SD_BUS_PARAM(n_sessions),
+                                 bus_method_activate_triggers,
                                  GATED),
         SD_BUS_METHOD_WITH_NAMES("RegisterProducer",
                                  "sa(sa{sv})a{sv}",

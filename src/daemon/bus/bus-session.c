@@ -6,6 +6,7 @@
 
 #include "bus/bus-emit.h"
 #include "bus/bus-session.h"
+#include "bus/bus-trigger.h"
 #include "core/policy.h"
 #include "core/session-clone.h"
 #include "shared/fd.h"
@@ -35,6 +36,9 @@ static void op_output_due(void *peer) {
 const SessionOps bus_session_ops = {
         .changed = op_changed,
         .output_due = op_output_due,
+        .triggered = bus_op_triggered,
+        .snapshot_taken = bus_op_snapshot_taken,
+        .snapshot_failed = bus_op_snapshot_failed,
 };
 
 int bus_session_allocate(BusSession **ret, Bus *bus) {

@@ -28,6 +28,7 @@ struct BusSession {
         Bus *bus;
         bool is_partial; /* records although a data source has failed to start */
         bool is_announced;
+        bool is_snapshot; /* a trigger asked for it */
         bool is_public; /* signals are broadcast, not only sent to who may see it and has called */
         Client *owner;  /* NULL: detached, or on its way out */
         Session *session;
@@ -173,6 +174,9 @@ void bus_close_pump(Bus *bus);
 
 int bus_method_clone(sd_bus_message *message, void *userdata, sd_bus_error *error);
 void bus_clone_answer(SessionWaiter *waiter);
+
+/* Makes an object of what bus_session_allocate() made and the core's clone; takes both over, always. */
+int bus_clone_publish(BusSession *clone, Session *session, const BusSession *source, Client *owner);
 
 /* `types` is "ssuus" or "(ssuus)". */
 int bus_append_source(sd_bus_message *reply, const char *types, const InstanceInfo *info);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Snapshots wait in the session until they are due, and then for the clone. One that is planned for later than the session's
- * end is taken at its end: nothing more could come.
+ * Snapshots wait in the session until they are due, and then for the clone. One that is planned for later than the
+ * session's end is taken at its end: nothing more could come.
  */
 
 #include "core/session-clone.h"
