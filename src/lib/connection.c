@@ -30,7 +30,7 @@ static void drop_service(Connection *connection) {
                 smb_producer_close(&connection->memory->producer);
         list_for_each (instance, &connection->instances, connection_link)
                 instance_end(instance);
-        connection->memory = memory_unref(connection->memory);
+        connection_drop_memory(connection);
         free(TAKE(connection->owner));
         sources_forget_registration(connection->index);
         if (connection->state > CONNECTION_WATCHING)
@@ -374,13 +374,16 @@ void connection_run(Connection *connection, uint64_t now_ns) {
         }
         if (connection->bus)
                 process(connection);
+        connection_take_requests(connection); /* behind the calls that came before them */
 }
 
-uint64_t connection_prepare(Connection *connection, struct pollfd *ret) {
+uint64_t connection_prepare(Connection *connection, struct pollfd ret[static CONNECTION_FDS]) {
         uint64_t due_ns = connection->retry_ns, usec;
         int events;
 
-        *ret = (struct pollfd){ .fd = -1 };
+        ret[0] = (struct pollfd){ .fd = -1 };
+        ret[1] = (struct pollfd){ .fd = connection->memory ? connection->memory->bell_fd : -1,
+                                  .events = POLLIN };
         if (!connection->bus)
                 return due_ns;
         events = sd_bus_get_events(connection->bus);

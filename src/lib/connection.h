@@ -52,8 +52,9 @@ int connection_new(Connection **ret, ConnectionKind kind, unsigned index);
 /* Does what is due. */
 void connection_run(Connection *connection, uint64_t now_ns);
 
-/* What to wait for: fills in the descriptor and returns when it is due anyway, UINT64_MAX for never. */
-uint64_t connection_prepare(Connection *connection, struct pollfd *ret);
+/* What to wait for: fills in two descriptors and returns when it is due anyway, UINT64_MAX for never. */
+#define CONNECTION_FDS 2
+uint64_t connection_prepare(Connection *connection, struct pollfd ret[static CONNECTION_FDS]);
 
 /* Tells a service that knows us about sources that it does not know. */
 void connection_sources_changed(Connection *connection);
@@ -63,6 +64,12 @@ void connection_source_removed(Connection *connection, const char *name);
 
 /* Whether a message is from the service. */
 bool connection_trusts(const Connection *connection, sd_bus_message *message);
+
+/* requests.c: carries out what the service asks for in shared memory. */
+void connection_take_requests(Connection *connection);
+
+/* The service is about to pass other memory, or none: nobody writes into this one any more. */
+void connection_drop_memory(Connection *connection);
 
 /* producer-object.c: serves org.desktrace.Tracing1.Producer. */
 int connection_serve(Connection *connection);

@@ -25,6 +25,7 @@ enum {
 
 static Request *request_free(Request *request) {
         sd_bus_message_unref(request->call);
+        memory_unref(request->memory);
         free(request->error);
         free(request);
         return NULL;
@@ -41,13 +42,27 @@ int request_new(Request **ret, sd_bus_message *call) {
         return 0;
 }
 
+int request_new_in_memory(Request **ret, Memory *memory, unsigned place) {
+        Request *request = calloc(1, sizeof(*request));
+
+        if (!request)
+                return -ENOMEM;
+        request->memory = memory_ref(memory);
+        request->place = place;
+        request->n_open = 1;
+        *ret = request;
+        return 0;
+}
+
 void request_close(Request *request, const char *error) {
         if (error && !request->error)
                 request->error = strdup(error);
         if (--request->n_open > 0)
                 return;
         /* When the service is gone this fails, and nobody minds. */
-        if (request->error)
+        if (request->memory)
+                smb_answer(&request->memory->producer, request->place);
+        else if (request->error)
                 sd_bus_reply_method_errorf(
                         request->call, TRACING_ERROR_PREFIX "SourceFailed", "%s", request->error);
         else

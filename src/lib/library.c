@@ -126,19 +126,20 @@ static void run_connections(void) {
 static void sleep_until_woken(struct pollfd fds[], const struct timespec *timeout) {
         if (timeout)
                 prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
-        ppoll(fds, 1 + library.n_connections, timeout, NULL);
+        ppoll(fds, 1 + CONNECTION_FDS * library.n_connections, timeout, NULL);
         if (timeout)
                 prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0);
 }
 
 static void wait_for_work(void) {
-        struct pollfd fds[1 + LIBRARY_CONNECTIONS_MAX];
+        struct pollfd fds[1 + CONNECTION_FDS * LIBRARY_CONNECTIONS_MAX];
         uint64_t until_ns = UINT64_MAX, now_ns = library_now_ns();
         struct timespec timeout;
 
         fds[0] = (struct pollfd){ .fd = library.wake_fd, .events = POLLIN };
         for (unsigned i = 0; i < library.n_connections; i++) {
-                uint64_t due_ns = connection_prepare(library.connections[i], &fds[1 + i]);
+                uint64_t due_ns =
+                        connection_prepare(library.connections[i], &fds[1 + CONNECTION_FDS * i]);
 
                 until_ns = MIN(until_ns, due_ns);
         }

@@ -24,7 +24,22 @@ static int map(Memory *memory, int fd) {
         return 0;
 }
 
-int memory_new(Memory **ret, int memory_fd, int doorbell_fd) {
+static int duplicate(int *ret, int fd) {
+        *ret = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        if (*ret < 0)
+                return -errno;
+        library_fork_close(*ret);
+        return 0;
+}
+
+static void close_duplicate(int fd) {
+        if (fd < 0)
+                return;
+        library_fork_keep(fd);
+        fd_close(fd);
+}
+
+int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd) {
         _cleanup_(memory_unrefp) Memory *memory = calloc(1, sizeof(*memory));
         SmbArea area;
         int r;
@@ -32,11 +47,12 @@ int memory_new(Memory **ret, int memory_fd, int doorbell_fd) {
         if (!memory)
                 return -ENOMEM;
         atomic_init(&memory->n_ref, 1);
-        memory->doorbell_fd = fcntl(doorbell_fd, F_DUPFD_CLOEXEC, 3);
-        if (memory->doorbell_fd < 0)
-                return -errno;
-        library_fork_close(memory->doorbell_fd);
-
+        memory->doorbell_fd = memory->bell_fd = -1;
+        r = duplicate(&memory->doorbell_fd, doorbell_fd);
+        if (r == 0 && bell_fd >= 0)
+                r = duplicate(&memory->bell_fd, bell_fd);
+        if (r < 0)
+                return r;
         r = map(memory, memory_fd);
         if (r < 0)
                 return r;
@@ -59,10 +75,8 @@ Memory *memory_unref(Memory *memory) {
 
         if (memory->address)
                 munmap(memory->address, memory->n_bytes);
-        if (memory->doorbell_fd >= 0) {
-                library_fork_keep(memory->doorbell_fd);
-                fd_close(memory->doorbell_fd);
-        }
+        close_duplicate(memory->doorbell_fd);
+        close_duplicate(memory->bell_fd);
         free(memory);
         return NULL;
 }

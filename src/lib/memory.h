@@ -16,12 +16,14 @@ typedef struct Memory {
         void *address;
         size_t n_bytes;
         int doorbell_fd;
+        int bell_fd;        /* of the service's requests; -1: it sends none */
+        bool release_asked; /* when no instance is left; of the private thread */
         SmbProducer producer;
 } Memory;
 
-/* Maps what the service passed. Both descriptors stay the caller's. -EBADMSG when it is not what it
+/* Maps what the service passed. The descriptors stay the caller's; `bell_fd` may be -1. -EBADMSG when it is not what it
  * should be, or an errno. */
-int memory_new(Memory **ret, int memory_fd, int doorbell_fd);
+int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd);
 Memory *memory_ref(Memory *memory);
 Memory *memory_unref(Memory *memory);
 DEFINE_CLEANUP(Memory *, memory_unref)

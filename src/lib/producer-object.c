@@ -40,27 +40,48 @@ find(Connection *connection, sd_bus_message *call, dt_instance **ret, sd_bus_err
                                  (unsigned long long)id);
 }
 
+static int read_bell(sd_bus_message *call, int *ret) {
+        const char *key;
+        int r;
+
+        *ret = -1;
+        r = sd_bus_message_enter_container(call, 'a', "{sv}");
+        while (r >= 0 && (r = sd_bus_message_enter_container(call, 'e', "sv")) > 0) {
+                r = sd_bus_message_read(call, "s", &key);
+                if (r >= 0)
+                        r = streq(key, "bell") ? sd_bus_message_read(call, "v", "h", ret)
+                                               : sd_bus_message_skip(call, "v");
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(call);
+        }
+        return r;
+}
+
 static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(memory_unrefp) Memory *memory = NULL;
         Connection *connection = userdata;
-        int memory_fd, doorbell_fd;
+        int memory_fd, doorbell_fd, bell_fd;
         int r;
 
         r = refuse(connection, call, error);
         if (r < 0)
                 return r;
         r = sd_bus_message_read(call, "hh", &memory_fd, &doorbell_fd);
+        if (r >= 0)
+                r = read_bell(call, &bell_fd);
         if (r < 0)
                 return r;
-        if (connection->memory)
-                return sd_bus_error_set(
-                        error, ERROR_WRONG_STATE, "There is shared memory already.");
-        r = memory_new(&connection->memory, memory_fd, doorbell_fd);
+        r = memory_new(&memory, memory_fd, doorbell_fd, bell_fd);
         if (r == -EBADMSG)
                 return sd_bus_error_set(error,
                                         SD_BUS_ERROR_INVALID_ARGS,
                                         "The shared memory has another layout, or is not sealed.");
         if (r < 0)
                 return r;
+        /* What was asked for in the old memory came before this call. Instances that have not ended yet end there. */
+        connection_take_requests(connection);
+        connection_drop_memory(connection);
+        connection->memory = TAKE(memory);
         return sd_bus_reply_method_return(call, NULL);
 }
 

@@ -62,9 +62,11 @@ struct dt_instance {
         bool over;
 };
 
-/* A D-Bus call that is answered when the last of its replies is. */
+/* Something that the service asked for, which is answered when the last of its replies is. */
 typedef struct Request {
-        sd_bus_message *call;
+        sd_bus_message *call; /* by D-Bus; or else in shared memory: */
+        Memory *memory;
+        unsigned place; /* of smb_answer() */
         unsigned n_open;
         char *error; /* the first one */
 } Request;
@@ -126,6 +128,7 @@ void instance_clear(dt_instance *instance);
 
 /* A request has one open reply from the start, that of its maker: request_close() ends it. */
 int request_new(Request **ret, sd_bus_message *call);
+int request_new_in_memory(Request **ret, Memory *memory, unsigned place);
 void request_close(Request *request, const char *error);
 
 /* Carries out what dt_reply_done() queued. */

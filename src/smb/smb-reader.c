@@ -267,3 +267,40 @@ uint64_t smb_n_dropped(SmbArea *area) {
                 return 0;
         return atomic_load_explicit(&area->control->n_dropped, memory_order_relaxed);
 }
+
+int smb_ask(SmbArea *area,
+            SmbRequestKind kind,
+            const uint64_t *instances,
+            size_t n_instances,
+            unsigned *ret_place) {
+        unsigned place = (unsigned)__builtin_ctz(~(unsigned)area->asked);
+        SmbRequest *request;
+
+        static_assert(SMB_REQUESTS <= 8 * sizeof(area->asked), "a bit for each");
+        if (!area->control || place >= SMB_REQUESTS || n_instances > SMB_REQUEST_INSTANCES_MAX)
+                return SMB_E_FULL;
+        request = &area->control->requests[place];
+        for (size_t i = 0; i < n_instances; i++)
+                atomic_store_explicit(&request->instances[i], instances[i], memory_order_relaxed);
+        atomic_store_explicit(&request->n_instances, (uint32_t)n_instances, memory_order_relaxed);
+        atomic_store_explicit(&request->kind, kind, memory_order_relaxed);
+        /* Pairs with smb_take_request(). */
+        atomic_store_explicit(&request->state, SMB_REQUEST_ASKED, memory_order_release);
+        area->asked |= (uint8_t)(1u << place);
+        *ret_place = place;
+        return 0;
+}
+
+bool smb_take_answer(SmbArea *area, unsigned place) {
+        SmbRequest *request;
+
+        if (place >= SMB_REQUESTS || !(area->asked & 1u << place))
+                return false;
+        request = &area->control->requests[place];
+        /* Pairs with smb_answer(): what the producer wrote before is there. */
+        if (atomic_load_explicit(&request->state, memory_order_acquire) != SMB_REQUEST_DONE)
+                return false;
+        atomic_store_explicit(&request->state, SMB_REQUEST_FREE, memory_order_relaxed);
+        area->asked &= (uint8_t) ~(1u << place);
+        return true;
+}

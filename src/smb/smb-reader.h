@@ -38,6 +38,7 @@ enum {
         _SMB_E_SUCCESS,
         SMB_E_EMPTY,   /* nothing there, or not in the state for it */
         SMB_E_INVALID, /* a page, chunk or writer number that does not exist */
+        SMB_E_FULL,    /* no room for a request */
 };
 
 /* The next entry of the commit ring: 0, or SMB_E_EMPTY. After n_slots entries in a row it says
@@ -77,6 +78,17 @@ void smb_wake(SmbArea *area);
 /* Whether a writer found the ring full since the last call: look at all pages for complete chunks.
  */
 bool smb_take_rescan(SmbArea *area);
+
+/* Asks for something; the bell is the caller's to ring. 0 and which place it has; SMB_E_FULL when there is no
+ * room for it, or for so many instances. */
+int smb_ask(SmbArea *area,
+            SmbRequestKind kind,
+            const uint64_t *instances,
+            size_t n_instances,
+            unsigned *ret_place);
+
+/* Whether the request at this place is answered; its place is free then. */
+bool smb_take_answer(SmbArea *area, unsigned place);
 
 /* Packets that writers dropped for want of a chunk, as they say. */
 uint64_t smb_n_dropped(SmbArea *area);

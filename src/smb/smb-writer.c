@@ -14,6 +14,7 @@
 /* Less room than this is not worth a fragment: size, some bytes, and the bookkeeping of a packet in
  * two. */
 #define FRAGMENT_ROOM_MIN 12
+#define CROWDED_DIVISOR   8 /* more than this part of the pages is taken: see take_page() */
 #define NS_PER_SEC        UINT64_C(1000000000)
 
 void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_fd) {
@@ -136,6 +137,40 @@ bool smb_post_patch(SmbProducer *producer,
 }
 
 /*
+ * Requests of the service
+ */
+
+bool smb_take_request(SmbProducer *producer, SmbAsked *ret) {
+        for (unsigned place = 0; place < SMB_REQUESTS; place++) {
+                SmbRequest *request = &producer->area.control->requests[place];
+                uint32_t n;
+
+                /* Pairs with smb_ask(). */
+                if (atomic_load_explicit(&request->state, memory_order_acquire) !=
+                    SMB_REQUEST_ASKED)
+                        continue;
+                atomic_store_explicit(&request->state, SMB_REQUEST_TAKEN, memory_order_relaxed);
+                n = atomic_load_explicit(&request->n_instances, memory_order_relaxed);
+                ret->place = place;
+                ret->kind = atomic_load_explicit(&request->kind, memory_order_relaxed);
+                ret->n_instances = MIN(n, (uint32_t)SMB_REQUEST_INSTANCES_MAX);
+                for (size_t i = 0; i < ret->n_instances; i++)
+                        ret->instances[i] =
+                                atomic_load_explicit(&request->instances[i], memory_order_relaxed);
+                return true;
+        }
+        return false;
+}
+
+void smb_answer(SmbProducer *producer, unsigned place) {
+        SmbRequest *request = &producer->area.control->requests[place];
+
+        /* Pairs with smb_take_answer(). */
+        atomic_store_explicit(&request->state, SMB_REQUEST_DONE, memory_order_release);
+        ring_doorbell(producer);
+}
+
+/*
  * Writer ids
  */
 
@@ -237,10 +272,15 @@ static void note_used_page(SmbProducer *producer, uint32_t page) {
 static bool take_page(SmbProducer *producer, uint32_t *ret_page) {
         const uint32_t taken = (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_BEING_WRITTEN;
         uint32_t n_pages = producer->area.n_pages;
-        uint32_t start = atomic_load_explicit(&producer->page_hint, memory_order_relaxed);
+        uint32_t n_unused = n_free(producer);
+        uint32_t start = 0;
 
-        if (n_free(producer) == 0)
+        if (n_unused == 0)
                 return false;
+        /* While few are taken the first ones do: no memory is given to the others, and the service need not look at
+         * them. When many are it would take long to find a free one from there. */
+        if (n_pages - n_unused > n_pages / CROWDED_DIVISOR)
+                start = atomic_load_explicit(&producer->page_hint, memory_order_relaxed);
         for (uint32_t i = 0; i < n_pages; i++) {
                 uint32_t page = (start + i) % n_pages;
                 _Atomic uint32_t *word = &smb_page(&producer->area, page)->state;

@@ -101,6 +101,17 @@ static inline bool smb_writer_lost(const SmbWriter *writer) {
 /* Returns the chunk at hand, so that the service gets it now. */
 void smb_writer_flush(SmbWriter *writer);
 
+typedef struct SmbAsked {
+        unsigned place;
+        SmbRequestKind kind;
+        size_t n_instances;
+        uint64_t instances[SMB_REQUEST_INSTANCES_MAX];
+} SmbAsked;
+
+/* The next request of the service, for one thread to carry out; false when there is none. Each is answered once. */
+bool smb_take_request(SmbProducer *producer, SmbAsked *ret);
+void smb_answer(SmbProducer *producer, unsigned place);
+
 /* Publishes a patch of a chunk committed earlier: see SmbSlot. false: the ring is full. */
 bool smb_post_patch(SmbProducer *producer,
                     uint16_t writer_id,

@@ -139,8 +139,42 @@ static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
 #define SMB_SLOTS_MIN         64 /* else the power of two that is at least twice the number of pages */
 
 #define SMB_CONTROL_MAGIC      UINT32_C(0x31435444) /* "DTC1" */
-#define SMB_CONTROL_VERSION    1
+#define SMB_CONTROL_VERSION    2
 #define SMB_NATIVE_WRITERS_MAX 4096 /* writer ids 1 … 4095; sizes writer_buffer */
+
+/*
+ * A request of the service, which spares both sides a D-Bus call and its reply where there is nothing to say but
+ * numbers. `state` says whose turn it is. The service fills in a FREE one, makes it ASKED (release) and writes to the
+ * bell, an eventfd that the producer polls; the producer makes it TAKEN, copies it, and when it has done what was asked
+ * makes it DONE (release) and rings the doorbell. Then the service makes it FREE. Which ones are out, and what they
+ * mean, the service remembers by itself.
+ */
+typedef enum SmbRequestKind {
+        SMB_REQUEST_FLUSH = 1, /* everything older, of these instances, is to be in this memory */
+        SMB_REQUEST_STOP, /* the one instance has written its last packet and returned its chunks */
+        SMB_REQUEST_CLEAR,   /* what these write from now on is to be decodable by itself */
+        SMB_REQUEST_RELEASE, /* no instance writes here any more: unmap it. Is not answered */
+} SmbRequestKind;
+
+typedef enum SmbRequestState {
+        SMB_REQUEST_FREE,
+        SMB_REQUEST_ASKED,
+        SMB_REQUEST_TAKEN,
+        SMB_REQUEST_DONE,
+} SmbRequestState;
+
+#define SMB_REQUESTS              8 /* out at a time; more are D-Bus calls */
+#define SMB_REQUEST_INSTANCES_MAX 6 /* the same */
+
+typedef struct SmbRequest {
+        _Atomic uint32_t state;
+        _Atomic uint32_t kind;
+        _Atomic uint32_t n_instances;
+        uint32_t reserved;
+        _Atomic uint64_t instances[SMB_REQUEST_INSTANCES_MAX];
+} SmbRequest;
+
+static_assert(sizeof(SmbRequest) == 64, "request is ABI");
 
 /*
  * The control area. Words that different sides write are 64 bytes apart, so that they do not share a
@@ -185,6 +219,7 @@ typedef struct SmbControl {
         _Alignas(64) _Atomic uint32_t rescan;
         _Atomic uint64_t n_dropped;
         _Atomic uint32_t n_used_pages;
+        _Alignas(64) SmbRequest requests[SMB_REQUESTS];
         _Alignas(64) _Atomic uint16_t writer_buffer[SMB_NATIVE_WRITERS_MAX];
         _Alignas(64) SmbSlot slots[];
 } SmbControl;
@@ -194,8 +229,9 @@ static_assert(offsetof(SmbControl, n_freed) == 128, "control area is ABI");
 static_assert(offsetof(SmbControl, n_waiting) == 192, "control area is ABI");
 static_assert(offsetof(SmbControl, tail) == 256, "control area is ABI");
 static_assert(offsetof(SmbControl, rescan) == 320, "control area is ABI");
-static_assert(offsetof(SmbControl, writer_buffer) == 384, "control area is ABI");
-static_assert(offsetof(SmbControl, slots) == 384 + 2 * SMB_NATIVE_WRITERS_MAX,
+static_assert(offsetof(SmbControl, requests) == 384, "control area is ABI");
+static_assert(offsetof(SmbControl, writer_buffer) == 896, "control area is ABI");
+static_assert(offsetof(SmbControl, slots) == 896 + 2 * SMB_NATIVE_WRITERS_MAX,
               "control area is ABI");
 
 /* Where things are in one mapping. Kept in private memory on each side. */
@@ -209,6 +245,7 @@ typedef struct SmbArea {
         uint32_t n_slots;
         uint32_t head;     /* service: next ring position */
         uint32_t n_in_row; /* service: entries since the last SMB_E_EMPTY */
+        uint8_t asked;     /* service: a bit for each request that is out */
 } SmbArea;
 
 /* Bytes of a whole native memory with so many bytes of pages; both are multiples of page_bytes. */

@@ -107,6 +107,14 @@ static const ServiceOps service_ops = {
         .is_suspended = on_is_suspended,
 };
 
+static void on_release_memory(void *userdata) {
+        Peer *peer = userdata;
+
+        FUZZ_CHECK(peer->memory);
+        free(peer->memory);
+        peer->memory = NULL;
+}
+
 static int on_setup_memory(void *userdata, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret) {
         Peer *peer = userdata;
         size_t n = peer->is_native ? smb_native_bytes(pages_bytes, page_bytes) : pages_bytes;
@@ -164,6 +172,7 @@ static void on_clear(void *userdata, const uint64_t *instances, size_t n_instanc
 
 static const ProducerOps producer_ops = {
         .setup_memory = on_setup_memory,
+        .release_memory = on_release_memory,
         .setup_source = on_setup_source,
         .start_source = on_instance,
         .stop_source = on_instance,

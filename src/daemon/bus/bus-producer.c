@@ -12,6 +12,7 @@
 #include "bus/bus-producer.h"
 #include "bus/bus-source.h"
 #include "bus/producer-call.h"
+#include "bus/producer-request.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/names.h"
@@ -27,6 +28,7 @@ static int on_doorbell(sd_event_source *source, int fd, uint32_t events, void *u
         Bus *bus = producer->client->bus;
 
         producer_doorbell(producer->producer, bus_now(bus));
+        producer_take_answers(producer);
         bus_counters_changed(bus);
         return 0;
 }
@@ -67,25 +69,55 @@ static int producer_map(BusProducer *producer, int *ret_fd, size_t n_bytes) {
         return 0;
 }
 
+static void producer_unmap(BusProducer *producer) {
+        producer->doorbell_source = sd_event_source_disable_unref(producer->doorbell_source);
+        producer->doorbell = fd_close(producer->doorbell);
+        producer->bell = fd_close(producer->bell);
+        if (producer->memory)
+                munmap(producer->memory, producer->n_memory);
+        producer->memory = NULL;
+        producer->n_memory = 0;
+}
+
+static void op_release_memory(void *peer) {
+        BusProducer *producer = peer;
+
+        producer_request_release(producer);
+        producer_unmap(producer);
+}
+
 static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         _cleanup_(fd_closep) int fd = -1;
         BusProducer *producer = peer;
         int r;
 
+        producer_unmap(producer); /* what an earlier attempt left */
         r = producer_map(producer, &fd, smb_native_bytes(pages_bytes, page_bytes));
         if (r < 0)
                 return r;
         r = producer_make_doorbell(producer);
         if (r < 0)
                 return r;
+        producer->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (producer->bell < 0)
+                return -errno;
         smb_area_create(ret, producer->memory, pages_bytes, page_bytes);
 
         r = producer_call_message(&call, producer, PRODUCER_CALL_SETUP_TRACING);
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(
-                call, "hha{sv}", fd, producer->doorbell, 1, "page-size", "u", page_bytes);
+        r = sd_bus_message_append(call,
+                                  "hha{sv}",
+                                  fd,
+                                  producer->doorbell,
+                                  2,
+                                  "page-size",
+                                  "u",
+                                  page_bytes,
+                                  "bell",
+                                  "h",
+                                  producer->bell);
         if (r < 0)
                 return r;
         producer_call(producer, PRODUCER_CALL_SETUP_TRACING, 0, 0, TAKE(call));
@@ -131,6 +163,8 @@ static void op_start_source(void *peer, uint64_t instance) {
 }
 
 static void op_stop_source(void *peer, uint64_t instance) {
+        if (producer_request(peer, PRODUCER_CALL_STOP_SOURCE, instance, &instance, 1) == 0)
+                return;
         producer_call_instance(peer, PRODUCER_CALL_STOP_SOURCE, instance);
 }
 
@@ -143,6 +177,8 @@ static void op_flush(void *peer,
         BusProducer *producer = peer;
         int r;
 
+        if (producer_request(producer, PRODUCER_CALL_FLUSH, flush_id, instances, n_instances) == 0)
+                return;
         r = producer_call_message(&call, producer, PRODUCER_CALL_FLUSH);
         if (r >= 0)
                 r = sd_bus_message_append_array(
@@ -164,6 +200,8 @@ static void op_clear_incremental_state(void *peer, const uint64_t *instances, si
         BusProducer *producer = peer;
         int r;
 
+        if (producer_request(producer, PRODUCER_CALL_CLEAR_STATE, 0, instances, n_instances) == 0)
+                return;
         r = producer_call_message(&call, producer, PRODUCER_CALL_CLEAR_STATE);
         if (r >= 0)
                 r = sd_bus_message_append_array(
@@ -180,6 +218,7 @@ static void op_clear_incremental_state(void *peer, const uint64_t *instances, si
 
 static const ProducerOps producer_ops = {
         .setup_memory = op_setup_memory,
+        .release_memory = op_release_memory,
         .setup_source = op_setup_source,
         .start_source = op_start_source,
         .stop_source = op_stop_source,
@@ -198,7 +237,7 @@ int bus_producer_new(BusProducer **ret,
         if (!producer)
                 return -ENOMEM;
         producer->client = client;
-        producer->doorbell = -1;
+        producer->doorbell = producer->bell = -1;
         list_init(&producer->calls);
         list_append(&client->bus->producers, &producer->link);
 
@@ -231,10 +270,7 @@ BusProducer *bus_producer_free(BusProducer *producer) {
                 bus_source_withdraw_all(producer);
         producer->producer = producer_free(producer->producer); /* still reads the memory */
         producer_calls_drop(producer);
-        sd_event_source_disable_unref(producer->doorbell_source);
-        fd_close(producer->doorbell);
-        if (producer->memory)
-                munmap(producer->memory, producer->n_memory);
+        producer_unmap(producer);
         producer->client->bus->counts_changed = true;
         free(producer->path);
         free(producer);

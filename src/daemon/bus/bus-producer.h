@@ -19,6 +19,16 @@
 #define DOORBELL_INTERVAL_USEC (UINT64_C(10) * 1000)
 #define DOORBELL_BURST         16
 
+typedef enum ProducerCallKind {
+        PRODUCER_CALL_SETUP_TRACING,
+        PRODUCER_CALL_SETUP_SOURCE,
+        PRODUCER_CALL_START_SOURCE,
+        PRODUCER_CALL_STOP_SOURCE,
+        PRODUCER_CALL_FLUSH,
+        PRODUCER_CALL_CLEAR_STATE,
+        _PRODUCER_CALL_N,
+} ProducerCallKind;
+
 struct BusProducer {
         Client *client;
         Producer *producer;
@@ -27,6 +37,11 @@ struct BusProducer {
 
         void *memory;
         size_t n_memory;
+        struct {
+                ProducerCallKind kind;
+                uint64_t id;
+        } asked[SMB_REQUESTS];
+        int bell; /* rung for requests in the memory; -1: it does not know them */
         int doorbell;
         sd_event_source *doorbell_source;
 

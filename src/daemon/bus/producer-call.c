@@ -199,6 +199,19 @@ void producer_call(BusProducer *producer,
         bus_send_calls(producer->client->bus);
 }
 
+bool producer_call_is_pending(const BusProducer *producer, uint64_t id) {
+        const ProducerCall *call;
+
+        list_for_each (call, &producer->calls, link)
+                if (call->id == id)
+                        return true;
+        return false;
+}
+
+void producer_call_done(BusProducer *producer, ProducerCallKind kind, uint64_t id) {
+        call_kinds[kind].done(producer->producer, id, bus_now(producer->client->bus));
+}
+
 void producer_calls_drop(BusProducer *producer) {
         ProducerCall *call;
 

@@ -10,16 +10,6 @@
 
 #include "bus/bus-producer.h"
 
-typedef enum ProducerCallKind {
-        PRODUCER_CALL_SETUP_TRACING,
-        PRODUCER_CALL_SETUP_SOURCE,
-        PRODUCER_CALL_START_SOURCE,
-        PRODUCER_CALL_STOP_SOURCE,
-        PRODUCER_CALL_FLUSH,
-        PRODUCER_CALL_CLEAR_STATE,
-        _PRODUCER_CALL_N,
-} ProducerCallKind;
-
 /* Makes the message for a call, to be filled in. */
 int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerCallKind kind);
 
@@ -30,6 +20,12 @@ void producer_call(BusProducer *producer,
                    uint64_t id,
                    size_t n_bytes,
                    sd_bus_message *message);
+
+/* Whether a call about this instance is out or waits. */
+bool producer_call_is_pending(const BusProducer *producer, uint64_t id);
+
+/* Tells the core of an answer that came in another way than by a reply. */
+void producer_call_done(BusProducer *producer, ProducerCallKind kind, uint64_t id);
 
 /* Forgets all calls of the producer. */
 void producer_calls_drop(BusProducer *producer);

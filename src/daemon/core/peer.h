@@ -45,9 +45,12 @@ typedef struct ClockReading {
 #define CLOCK_READINGS_MAX 8
 
 typedef struct ProducerOps {
-        /* Makes and maps shared memory of so many bytes of pages and passes it to the producer. Called once, before
-         * the first setup_source(). The area stays mapped until producer_free(). */
+        /* Makes and maps shared memory of so many bytes of pages and passes it to the producer. Called before a
+         * setup_source() when there is none. The area stays mapped until release_memory() or producer_free(). */
         int (*setup_memory)(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret);
+
+        /* Gives the memory back, here and in the producer, of which no instance is left. */
+        void (*release_memory)(void *peer);
 
         /* Answer to start_source: producer_source_started(), or producer_source_failed() for either. */
         void (*setup_source)(void *peer,

@@ -58,6 +58,7 @@ int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfi
         MemorySize size;
         int r;
 
+        list_unlink(&producer->unused_link);
         if (producer->has_memory)
                 return 0;
         size = producer_memory_size(producer, config);
@@ -76,9 +77,54 @@ int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfi
                 return r;
         }
         producer->has_memory = true;
+        producer->n_memories++;
         if (producer->area.control)
                 smb_prepare_sleep(&producer->area);
         return 0;
+}
+
+void producer_memory_unused(Producer *producer) {
+        Service *service = producer->service;
+
+        if (!producer->has_memory || !producer->area.control ||
+            list_is_linked(&producer->unused_link))
+                return;
+        producer->release_at = service->now + PRODUCER_KEEP_MEMORY_NS;
+        list_append(&service->unused, &producer->unused_link);
+}
+
+int producer_ask(Producer *producer,
+                 SmbRequestKind kind,
+                 const uint64_t *instances,
+                 size_t n_instances,
+                 unsigned *ret_place) {
+        return smb_ask(&producer->area, kind, instances, n_instances, ret_place);
+}
+
+bool producer_take_answer(Producer *producer, unsigned place) {
+        return smb_take_answer(&producer->area, place);
+}
+
+/* Nobody may write there any more, so what is left in it is for no buffer. */
+void producer_release_memory(Producer *producer) {
+        list_unlink(&producer->unused_link);
+        list_unlink(&producer->awake_link);
+        producer->ops->release_memory(producer->peer);
+        producer->has_memory = false;
+        producer->area = (SmbArea){};
+        charge_deinit(&producer->memory_charge);
+}
+
+/* Writer ids and chunk numbers begin anew in each memory. A session that goes on meanwhile must not take the ones for
+ * the others: the ids that native producers leave free say which of the last few it was. */
+static uint16_t producer_writer_id(const Producer *producer, uint16_t writer_id) {
+        static_assert((SMB_WRITER_MAX + 1) % SMB_NATIVE_WRITERS_MAX == 0, "whole turns");
+
+        if (!producer->area.control)
+                return writer_id;
+        return (uint16_t)((writer_id + producer->n_memories * SMB_NATIVE_WRITERS_MAX -
+                           SMB_NATIVE_WRITERS_MAX) %
+                          (SMB_WRITER_MAX + 1));
 }
 
 uint64_t producer_n_dropped(const Producer *producer) {
@@ -155,7 +201,7 @@ static void
 producer_put_chunk(Producer *producer, const SessionBuffer *buffer, const SmbChunk *chunk) {
         const ChunkOrigin origin = {
                 .producer_id = producer->id,
-                .writer_id = chunk->writer_id,
+                .writer_id = producer_writer_id(producer, chunk->writer_id),
                 .identity = producer->identity,
         };
         const ChunkData data = {
@@ -218,7 +264,7 @@ void producer_patch(Producer *producer,
         else
                 trace_buffer_patch(buffer->buffer,
                                    producer->id,
-                                   writer_id,
+                                   producer_writer_id(producer, writer_id),
                                    chunk_id,
                                    offset,
                                    data,

@@ -43,6 +43,9 @@ struct Producer {
         SmbArea area;
         bool has_memory;
         Charge memory_charge;
+        unsigned n_memories; /* so far */
+        uint64_t release_at; /* when it is given back, unless it is used again */
+        List unused_link;    /* service->unused until then */
         uint16_t *
                 writer_buffers; /* Perfetto's protocol: by writer id, made with the first registration */
 
@@ -72,6 +75,11 @@ enum {
 /* Makes the shared memory, unless it is there. The sizes come from the config's entry for this producer's name, else
  * from its hints, else from the defaults. */
 int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfig *config);
+
+/* The last instance of a native producer has gone: the memory is given back, but not at once, as the next session may
+ * be near. */
+void producer_memory_unused(Producer *producer);
+void producer_release_memory(Producer *producer);
 
 /* Takes what is committed. Returns how many entries there were. */
 size_t producer_drain(Producer *producer);

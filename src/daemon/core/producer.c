@@ -161,6 +161,7 @@ int producer_new(Producer **ret,
         list_init(&producer->link);
         list_init(&producer->instances);
         list_init(&producer->awake_link);
+        list_init(&producer->unused_link);
 
         producer->name = strdup(name);
         if (!producer->name)
@@ -198,6 +199,7 @@ int producer_new_builtin(Producer **ret,
         list_init(&producer->link);
         list_init(&producer->instances);
         list_init(&producer->awake_link);
+        list_init(&producer->unused_link);
         producer->name = strdup("desktraced");
         if (!producer->name)
                 return -ENOMEM;
@@ -245,6 +247,7 @@ Producer *producer_free(Producer *producer) {
                 producer->service->n_producers--;
         }
         list_unlink(&producer->awake_link);
+        list_unlink(&producer->unused_link);
         for (size_t i = 0; i < producer->n_sources; i++)
                 source_free(producer->sources[i]);
         producer->service->n_sources -= producer->n_sources;

@@ -64,6 +64,14 @@ void producer_source_failed(Producer *producer, uint64_t instance, const char *w
 void producer_source_stopped(Producer *producer, uint64_t instance, uint64_t now);
 void producer_flushed(Producer *producer, uint64_t flush_id, uint64_t now);
 
+/* Requests in shared memory, for transports whose producers know them: see smb_ask() and smb_take_answer(). */
+int producer_ask(Producer *producer,
+                 SmbRequestKind kind,
+                 const uint64_t *instances,
+                 size_t n_instances,
+                 unsigned *ret_place);
+bool producer_take_answer(Producer *producer, unsigned place);
+
 /* The doorbell rang: takes everything committed, then keeps looking (service_tick()) until it stays quiet. */
 void producer_doorbell(Producer *producer, uint64_t now);
 

@@ -26,7 +26,8 @@ struct Service {
         bool is_locked_down;
         TriggerHistory trigger_history;
         List sessions, producers;
-        List awake; /* producers that are looked at every PRODUCER_DRAIN_INTERVAL_NS */
+        List unused; /* producers whose memory will be given back, the next one first */
+        List awake;  /* producers that are looked at every PRODUCER_DRAIN_INTERVAL_NS */
         uint64_t next_drain;
         size_t n_sessions, n_producers, n_sources, n_buffers;
         uint64_t n_producers_seen, n_sources_seen;

@@ -42,6 +42,7 @@ int service_new(Service **ret,
         list_init(&service->sessions);
         list_init(&service->producers);
         list_init(&service->awake);
+        list_init(&service->unused);
 
         /* Half a megabyte of address space; only pages with buffers in them become memory. */
         service->buffers = calloc(SERVICE_BUFFER_IDS, sizeof(*service->buffers));
@@ -182,6 +183,9 @@ uint64_t service_next_deadline(Service *service) {
         uint64_t next = list_is_empty(&service->awake) ? UINT64_MAX : service->next_drain;
         const Session *session;
 
+        if (!list_is_empty(&service->unused))
+                next = MIN(next,
+                           list_entry(service->unused.next, Producer, unused_link)->release_at);
         list_for_each (session, &service->sessions, link)
                 next = MIN(next, session_next_deadline(session));
         return next;
@@ -198,6 +202,16 @@ static void service_look_at_awake(Service *service, uint64_t now) {
         service->next_drain = now + PRODUCER_DRAIN_INTERVAL_NS;
 }
 
+static void service_release_unused(Service *service, uint64_t now) {
+        Producer *producer;
+
+        list_for_each (producer, &service->unused, unused_link) {
+                if (producer->release_at > now)
+                        return;
+                producer_release_memory(producer);
+        }
+}
+
 void service_tick(Service *service, uint64_t now) {
         Session *session;
 
@@ -205,6 +219,7 @@ void service_tick(Service *service, uint64_t now) {
         if (self_is_traced(service))
                 self_ticked(service, service_next_deadline(service));
         service_look_at_awake(service, now);
+        service_release_unused(service, now);
         list_for_each (session, &service->sessions, link)
                 session_tick(session, now);
 }

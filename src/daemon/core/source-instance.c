@@ -188,6 +188,8 @@ static void instance_leave_producer(SourceInstance *instance) {
         }
         producer_forget_buffer(producer, instance->buffer->id);
         list_unlink(&instance->producer_link);
+        if (list_is_empty(&producer->instances))
+                producer_memory_unused(producer);
         instance->producer = NULL;
         instance->offered = NULL;
 }

@@ -146,7 +146,13 @@ static int on_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
 
         if (producer->memory_error)
                 return producer->memory_error;
-        ck_assert_ptr_null(producer->memory);
+        if (producer->memory) { /* released; its writers may still be there */
+                ck_assert_uint_gt(producer->n_released, producer->n_old);
+                ck_assert_uint_lt(producer->n_old, FAKE_MEMORIES_MAX);
+                producer->old[producer->n_old].memory = producer->memory;
+                producer->old[producer->n_old++].smb = producer->smb;
+                producer->smb = NULL;
+        }
         producer->memory = aligned_alloc(4096, ALIGN_UP(n, 4096));
         memset(producer->memory, 0, ALIGN_UP(n, 4096));
         producer->pages_bytes = pages_bytes;
@@ -161,6 +167,12 @@ static int on_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
         }
         *ret = producer->area;
         return 0;
+}
+
+static void on_release_memory(void *peer) {
+        FakeProducer *producer = peer;
+
+        producer->n_released++;
 }
 
 static uint16_t config_target_buffer(const void *config, size_t n_config) {
@@ -233,6 +245,7 @@ static void on_clear(void *peer, const uint64_t *instances, size_t n) {
 
 static const ProducerOps producer_ops = {
         .setup_memory = on_setup_memory,
+        .release_memory = on_release_memory,
         .setup_source = on_setup_source,
         .start_source = on_start_source,
         .stop_source = on_stop_source,
@@ -295,6 +308,10 @@ void fixture_disconnect_producer(FakeProducer *producer) {
         if (!producer->producer)
                 return;
         producer->producer = producer_free(producer->producer);
+        for (size_t i = 0; i < producer->n_old; i++) {
+                free(producer->old[i].smb);
+                free(producer->old[i].memory);
+        }
         free(producer->smb);
         free(producer->memory);
         close(producer->doorbell_fd);

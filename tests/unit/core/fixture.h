@@ -26,6 +26,7 @@
 
 #define FAKE_PEERS_MAX     16
 #define FAKE_INSTANCES_MAX 32
+#define FAKE_MEMORIES_MAX  16
 
 typedef struct FakeInstance {
         uint64_t id;
@@ -48,6 +49,12 @@ typedef struct FakeProducer {
         int doorbell_fd;
         size_t pages_bytes;
         uint32_t page_bytes;
+        unsigned n_released; /* memories that were given back */
+        struct {
+                uint8_t *memory;
+                SmbProducer *smb;
+        } old[FAKE_MEMORIES_MAX];
+        size_t n_old;
         bool is_native;
         pid_t pid;
         bool acks_start, acks_flush, acks_stop;

@@ -352,6 +352,8 @@ START_TEST(test_a_freed_session_stops_its_sources_and_gives_its_charges_back) {
         }
         f.n_consumers = 0;
         ck_assert_uint_eq(service_n_sessions(f.service), 0);
+        fixture_advance(&f, PRODUCER_KEEP_MEMORY_NS);
+        ck_assert_uint_eq(app->n_released, 1);
         ck_assert_uint_eq(service_next_deadline(f.service), UINT64_MAX);
         fixture_deinit(&f);
 }

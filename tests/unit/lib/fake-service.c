@@ -25,7 +25,7 @@ static void remove_socket(void) {
 
 void fake_init(Fake *fake) {
         memset(fake, 0, sizeof(*fake));
-        fake->listen_fd = fake->doorbell_fd = -1;
+        fake->listen_fd = fake->doorbell_fd = fake->bell_fd = -1;
         if (socket_path[0]) /* one library, one path: tests that are not forked share it */
                 return;
         strcpy(socket_dir, "/tmp/desktrace-test-XXXXXX");
@@ -232,7 +232,7 @@ void fake_accept(Fake *fake) {
 
 void fake_own_name(Fake *fake, const char *bus_address) {
         memset(fake, 0, sizeof(*fake));
-        fake->listen_fd = fake->doorbell_fd = -1;
+        fake->listen_fd = fake->doorbell_fd = fake->bell_fd = -1;
         ck_assert_int_ge(sd_bus_new(&fake->bus), 0);
         ck_assert_int_ge(sd_bus_set_address(fake->bus, bus_address), 0);
         ck_assert_int_ge(sd_bus_set_bus_client(fake->bus, true), 0);
@@ -248,6 +248,7 @@ void fake_disconnect(Fake *fake) {
                 munmap(fake->memory, fake->n_memory);
         fake->memory = NULL;
         fake->doorbell_fd = fd_close(fake->doorbell_fd);
+        fake->bell_fd = fd_close(fake->bell_fd);
         for (size_t i = 0; i < SMB_NATIVE_WRITERS_MAX; i++)
                 bytes_deinit(&fake->streams[i].packet);
         memset(fake->streams, 0, sizeof(fake->streams));
@@ -290,9 +291,41 @@ static sd_bus_message *new_call(Fake *fake, const char *member) {
 int fake_pass_memory(Fake *fake, int memory_fd) {
         sd_bus_message *message = new_call(fake, "SetupTracing");
 
-        ck_assert_int_ge(sd_bus_message_append(message, "hha{sv}", memory_fd, fake->doorbell_fd, 0),
+        ck_assert_int_ge(sd_bus_message_append(message,
+                                               "hha{sv}",
+                                               memory_fd,
+                                               fake->doorbell_fd,
+                                               2,
+                                               "unknown",
+                                               "as",
+                                               0,
+                                               "bell",
+                                               "h",
+                                               fake->bell_fd),
                          0);
         return call(fake, message);
+}
+
+static void ring_bell(const Fake *fake) {
+        const uint64_t one = 1;
+
+        ck_assert_int_eq(write(fake->bell_fd, &one, sizeof(one)), sizeof(one));
+}
+
+void fake_request(Fake *fake, SmbRequestKind kind, uint64_t id) {
+        unsigned place;
+
+        ck_assert_int_eq(smb_ask(&fake->area, kind, &id, 1, &place), 0);
+        ring_bell(fake);
+        for (unsigned i = 0; kind != SMB_REQUEST_RELEASE && !smb_take_answer(&fake->area, place);
+             i++) {
+                struct pollfd doorbell = { .fd = fake->doorbell_fd, .events = POLLIN };
+                uint64_t n;
+
+                ck_assert_uint_lt(i, 1000);
+                ck_assert_int_eq(poll(&doorbell, 1, WAIT_MS), 1);
+                ck_assert_int_eq(read(fake->doorbell_fd, &n, sizeof(n)), sizeof(n));
+        }
 }
 
 void fake_setup_memory(Fake *fake, size_t pages_bytes, uint32_t page_bytes) {
@@ -304,6 +337,7 @@ void fake_setup_memory(Fake *fake, size_t pages_bytes, uint32_t page_bytes) {
         ck_assert(fake->memory != MAP_FAILED);
         smb_area_create(&fake->area, fake->memory, pages_bytes, page_bytes);
         fake->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        fake->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         ck_assert_int_eq(fake_pass_memory(fake, fd), 0);
 }
 

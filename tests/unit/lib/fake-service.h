@@ -39,7 +39,7 @@ typedef struct Fake {
 
         void *memory;
         size_t n_memory;
-        int doorbell_fd;
+        int doorbell_fd, bell_fd;
         SmbArea area;
         Stream streams[SMB_NATIVE_WRITERS_MAX];
 
@@ -71,6 +71,9 @@ int fake_start(Fake *fake, uint64_t id);
 int fake_stop(Fake *fake, uint64_t id);
 int fake_flush(Fake *fake, uint64_t id);
 int fake_clear(Fake *fake, uint64_t id);
+
+/* The same in shared memory; waits for the answer. */
+void fake_request(Fake *fake, SmbRequestKind kind, uint64_t id);
 
 /* Takes all that is committed into streams[]. */
 void fake_drain(Fake *fake);

@@ -365,13 +365,15 @@ START_TEST(test_wrong_calls_get_errors) {
         fake_accept(&fake);
         ck_assert_int_lt(fake_setup_buffer(&fake, 1, "test.source", 1), 0); /* no memory yet */
         fake.doorbell_fd = eventfd(0, EFD_CLOEXEC);
+        fake.bell_fd = eventfd(0, EFD_CLOEXEC);
         ck_assert_int_eq(ftruncate(unsealed_fd, 1 << 20), 0);
         ck_assert_int_lt(fake_pass_memory(&fake, unsealed_fd), 0);
         ck_assert_int_eq(fd_new_sealed_memfd(&small_fd, "test", 4096), 0);
         ck_assert_int_lt(fake_pass_memory(&fake, small_fd), 0);
         close(fake.doorbell_fd);
+        close(fake.bell_fd);
         fake_setup_memory(&fake, FAKE_PAGES_BYTES, 4096);
-        ck_assert_int_lt(fake_pass_memory(&fake, small_fd), 0); /* there is one already */
+        ck_assert_int_lt(fake_pass_memory(&fake, small_fd), 0); /* and the other stays */
 
         ck_assert_int_lt(fake_setup_buffer(&fake, 1, "nobody", 1), 0);
         ck_assert_int_lt(fake_setup_buffer(&fake, 1, "test.source", 0), 0);

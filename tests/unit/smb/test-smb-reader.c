@@ -76,7 +76,7 @@ START_TEST(test_memory_that_is_not_ours_is_not_attached) {
         } while (0)
 
         REFUSED(magic, 1);
-        REFUSED(version, 2);
+        REFUSED(version, SMB_CONTROL_VERSION + 1);
         REFUSED(page_bytes, 0);
         REFUSED(page_bytes, 8192);
         REFUSED(page_bytes, UINT32_MAX);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Requests in shared memory: see SmbRequest. The bell only wakes us; what is asked for stands in the memory.
+ */
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "lib/source-private.h"
+
+static void silence_bell(int fd) {
+        uint64_t n;
+
+        /* Nothing there is the usual case: somebody else's descriptor woke us. */
+        while (read(fd, &n, sizeof(n)) < 0 && errno == EINTR)
+                ;
+}
+
+static void carry_out_on(dt_instance *instance, SmbRequestKind kind, Request *request) {
+        switch (kind) {
+        case SMB_REQUEST_FLUSH:
+                instance_flush(instance, request);
+                break;
+        case SMB_REQUEST_STOP:
+                instance_stop(instance, request);
+                break;
+        case SMB_REQUEST_CLEAR:
+                instance_clear(instance);
+                break;
+        default: /* of a newer service: answered, so that it does not wait */
+                break;
+        }
+}
+
+/* An instance that is not there has ended, and has nothing more to give. */
+static void carry_out(Connection *connection, const SmbAsked *asked) {
+        Request *request;
+
+        /* Out of memory: the service has deadlines. */
+        if (request_new_in_memory(&request, connection->memory, asked->place) < 0)
+                return;
+        for (size_t i = 0; i < asked->n_instances; i++) {
+                dt_instance *instance = instance_find(connection, asked->instances[i]);
+
+                if (instance)
+                        carry_out_on(instance, asked->kind, request);
+        }
+        request_close(request, NULL);
+}
+
+void connection_drop_memory(Connection *connection) {
+        if (connection->memory)
+                smb_producer_close(&connection->memory->producer);
+        connection->memory = memory_unref(connection->memory);
+}
+
+void connection_take_requests(Connection *connection) {
+        SmbAsked asked;
+
+        if (!connection->memory || connection->memory->bell_fd < 0)
+                return;
+        silence_bell(connection->memory->bell_fd);
+        while (smb_take_request(&connection->memory->producer, &asked)) {
+                if (asked.kind == SMB_REQUEST_RELEASE)
+                        connection->memory->release_asked = true;
+                else
+                        carry_out(connection, &asked);
+        }
+        /* Stops that were asked for before may take a while. */
+        if (connection->memory->release_asked && list_is_empty(&connection->instances))
+                connection_drop_memory(connection);
+}

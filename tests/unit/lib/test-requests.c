@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What the service asks for in shared memory, as the library's users see it. */
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "desktrace/source.h"
+#include "fake-service.h"
+
+#define PAGES_BYTES (64u << 10)
+#define PACKET      "\x40\x01" /* TracePacket.timestamp 1 */
+#define N_PACKET    2
+
+typedef struct Seen {
+        dt_instance *instance;
+        _Atomic unsigned n_flush, n_stop, n_clear, n_gone;
+        bool answer_later;
+} Seen;
+
+static const char *
+on_setup(dt_instance *instance, const void *config, size_t n_config, void *userdata) {
+        ((Seen *)userdata)->instance = instance;
+        return NULL;
+}
+
+static void *answer(void *reply) {
+        usleep(20000);
+        dt_reply_done(reply, NULL);
+        return NULL;
+}
+
+static void on_flush(dt_instance *instance, dt_reply *reply, void *userdata) {
+        Seen *seen = userdata;
+        pthread_t thread;
+
+        seen->n_flush++;
+        if (!seen->answer_later) {
+                dt_reply_done(reply, NULL);
+                return;
+        }
+        ck_assert_int_eq(pthread_create(&thread, NULL, answer, reply), 0);
+        pthread_detach(thread);
+}
+
+static void on_stop(dt_instance *instance, dt_reply *reply, void *userdata) {
+        ((Seen *)userdata)->n_stop++;
+        dt_reply_done(reply, NULL);
+}
+
+static void on_clear(dt_instance *instance, void *userdata) {
+        ((Seen *)userdata)->n_clear++;
+}
+
+static void on_gone(dt_instance *instance, void *userdata) {
+        ((Seen *)userdata)->n_gone++;
+}
+
+static const dt_source_ops ops = {
+        .setup = on_setup,
+        .flush = on_flush,
+        .stop = on_stop,
+        .clear_incremental_state = on_clear,
+        .gone = on_gone,
+};
+
+typedef struct World {
+        Fake fake;
+        Seen seen;
+        dt_source *source;
+} World;
+
+static World *world_new(void) {
+        World *world = calloc(1, sizeof(*world));
+
+        fake_init(&world->fake);
+        fake_listen(&world->fake);
+        ck_assert_int_eq(
+                dt_source_register(&world->source, "test.source", NULL, &ops, &world->seen), 0);
+        fake_accept(&world->fake);
+        fake_setup_memory(&world->fake, PAGES_BYTES, 4096);
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "test.source", 5), 0);
+        ck_assert_int_eq(fake_start(&world->fake, 1), 0);
+        return world;
+}
+
+static void world_free(World *world) {
+        dt_source_unregister(world->source);
+        fake_deinit(&world->fake);
+        free(world);
+}
+
+/* Of all memories that the service made: the test's own mappings, and the library's. */
+static unsigned n_mappings(void) {
+        FILE *maps = fopen("/proc/self/maps", "re");
+        char line[512];
+        unsigned n = 0;
+
+        ck_assert_ptr_nonnull(maps);
+        while (fgets(line, sizeof(line), maps))
+                n += strstr(line, "/memfd:test") != NULL;
+        fclose(maps);
+        return n;
+}
+
+START_TEST(test_flush_in_memory_returns_chunks_before_it_is_answered) {
+        World *world = world_new();
+        dt_writer *writer;
+
+        ck_assert_int_eq(dt_writer_new(&writer, world->seen.instance, DT_FULL_DROP), 0);
+        for (unsigned i = 1; i <= 3; i++) {
+                world->seen.answer_later = i == 3;
+                ck_assert_int_eq(dt_writer_write(writer, PACKET, N_PACKET), 0);
+                fake_request(&world->fake, SMB_REQUEST_FLUSH, 1);
+                fake_drain(&world->fake);
+                ck_assert_uint_eq(fake_n_packets(&world->fake), i);
+                ck_assert_uint_eq(world->seen.n_flush, i);
+        }
+        dt_writer_free(writer);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_unknown_instances_and_kinds_are_answered) {
+        World *world = world_new();
+
+        fake_request(&world->fake, SMB_REQUEST_FLUSH, 4711);
+        fake_request(&world->fake, SMB_REQUEST_STOP, 4711);
+        fake_request(&world->fake, (SmbRequestKind)99, 1);
+        ck_assert_uint_eq(world->seen.n_flush, 0);
+        ck_assert_uint_eq(world->seen.n_stop, 0);
+        fake_request(&world->fake, SMB_REQUEST_CLEAR, 1);
+        ck_assert_uint_eq(world->seen.n_clear, 1);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_stop_in_memory_ends_the_instance) {
+        World *world = world_new();
+        dt_writer *writer;
+
+        ck_assert_int_eq(dt_writer_new(&writer, world->seen.instance, DT_FULL_DROP), 0);
+        ck_assert_int_eq(dt_writer_write(writer, PACKET, N_PACKET), 0);
+        fake_request(&world->fake, SMB_REQUEST_STOP, 1);
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(fake_n_packets(&world->fake), 1);
+        ck_assert_uint_eq(world->seen.n_stop, 1);
+        ck_assert_uint_eq(world->seen.n_gone, 1);
+        ck_assert(!dt_source_enabled(world->source));
+        ck_assert_int_eq(dt_writer_write(writer, PACKET, N_PACKET), -ESHUTDOWN);
+        dt_writer_free(writer);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_memory_that_is_not_used_any_more_is_given_back) {
+        World *world = world_new();
+        dt_writer *writer;
+
+        /* Not while an instance is there, whatever the service says. */
+        fake_request(&world->fake, SMB_REQUEST_RELEASE, 0);
+        fake_request(&world->fake, SMB_REQUEST_FLUSH, 1);
+        ck_assert_uint_eq(n_mappings(), 2);
+        ck_assert_int_eq(dt_writer_new(&writer, world->seen.instance, DT_FULL_DROP), 0);
+        fake_request(&world->fake, SMB_REQUEST_STOP, 1);
+
+        /* A writer that was forgotten keeps the memory, but not from being replaced. */
+        ck_assert_int_eq(fake_stop(&world->fake, 1), -EIO);
+        ck_assert_uint_eq(n_mappings(), 2);
+        ck_assert_int_eq(dt_writer_write(writer, PACKET, N_PACKET), -ESHUTDOWN);
+        dt_writer_free(writer);
+        ck_assert_uint_eq(n_mappings(), 1);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_other_memory_can_be_passed_and_is_used) {
+        World *world = world_new();
+        void *old = world->fake.memory;
+        size_t n_old = world->fake.n_memory;
+        dt_writer *writer;
+
+        fake_request(&world->fake, SMB_REQUEST_STOP, 1);
+        fake_request(&world->fake, SMB_REQUEST_RELEASE, 0);
+        fake_setup_memory(&world->fake, 2 * PAGES_BYTES, 4096);
+        munmap(old, n_old);
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 2, "test.source", 6), 0);
+        ck_assert_int_eq(fake_start(&world->fake, 2), 0);
+        ck_assert_uint_eq(n_mappings(), 2);
+        ck_assert_int_eq(dt_writer_new(&writer, world->seen.instance, DT_FULL_DROP), 0);
+        ck_assert_int_eq(dt_writer_write(writer, PACKET, N_PACKET), 0);
+        fake_request(&world->fake, SMB_REQUEST_FLUSH, 2);
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(fake_n_packets(&world->fake), 1);
+        dt_writer_free(writer);
+        world_free(world);
+}
+END_TEST
+
+/* As for a program that was suspended while its session ended. */
+START_TEST(test_other_memory_may_come_before_the_old_one_is_done_with) {
+        World *world = world_new();
+        void *old = world->fake.memory;
+        size_t n_old = world->fake.n_memory;
+        dt_writer *writer;
+
+        ck_assert_int_eq(dt_writer_new(&writer, world->seen.instance, DT_FULL_DROP), 0);
+        fake_setup_memory(&world->fake, PAGES_BYTES, 4096);
+        ck_assert_int_eq(dt_writer_write(writer, PACKET, N_PACKET), -ESHUTDOWN);
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 2, "test.source", 6), 0);
+        ck_assert_int_eq(fake_start(&world->fake, 2), 0);
+        ck_assert_int_eq(fake_stop(&world->fake, 1), 0);
+        dt_writer_free(writer);
+        ck_assert_int_eq(dt_writer_new(&writer, world->seen.instance, DT_FULL_DROP), 0);
+        ck_assert_int_eq(dt_writer_write(writer, PACKET, N_PACKET), 0);
+        dt_writer_free(writer);
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(fake_n_packets(&world->fake), 1);
+        munmap(old, n_old);
+        world_free(world);
+}
+END_TEST
+
+TEST_MAIN("requests",
+          test_flush_in_memory_returns_chunks_before_it_is_answered,
+          test_unknown_instances_and_kinds_are_answered,
+          test_stop_in_memory_ends_the_instance,
+          test_memory_that_is_not_used_any_more_is_given_back,
+          test_other_memory_can_be_passed_and_is_used,
+          test_other_memory_may_come_before_the_old_one_is_done_with)
