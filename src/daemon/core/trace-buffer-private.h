@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The inside of a trace buffer, shared by its writing half (trace-buffer.c) and its reading half
- * (trace-buffer-read.c).
+ * The inside of a trace buffer, shared by what makes room in it (trace-buffer-room.c), writes to it
+ * (trace-buffer.c), reads from it (trace-buffer-read.c) and clones it (trace-buffer-clone.c).
  *
  * A slot is a place in the ring: a segment for payloads, and beside it the records that say what is
  * where. Records of all slots are one mapping, so they never move and nothing that is put into the
@@ -23,7 +23,7 @@ typedef struct Slot {
         uint32_t n_records;
         uint32_t n_live;       /* of those, still in a sequence */
         uint32_t n_used;       /* bytes of the segment */
-        uint64_t filled_until; /* stats.bytes_written after the last record */
+        uint64_t filled_until; /* stats.bytes_written when it was last added to */
 } Slot;
 
 struct TraceBuffer {

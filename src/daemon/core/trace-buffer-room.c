@@ -29,16 +29,18 @@ static void trace_buffer_evict_record(TraceBuffer *buffer, Record *record, bool 
 
         while (record->sequence) {
                 const Record *first = sequence_at(sequence, 0);
+                bool is_unread = first->n_consumed < first->n_payload;
 
                 if (!overwritten) {
                         sequence->is_cut = true;
-                } else if (first->n_consumed < first->n_payload) {
+                } else if (is_unread) {
                         buffer->stats.chunks_overwritten++;
                         buffer->stats.bytes_overwritten += record_outer_bytes(first->n_room);
                         sequence_lose(sequence, LOSS_OVERWRITE);
                 }
                 trace_buffer_drop_first(buffer, sequence);
-                sequence->last.is_awaited = false;
+                if (is_unread)
+                        sequence->last.is_awaited = false;
         }
 }
 
@@ -46,6 +48,27 @@ void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot, bool overwritten) 
         for (uint32_t i = 0; i < slot->n_records && slot->n_live > 0; i++)
                 if (slot->records[i].sequence)
                         trace_buffer_evict_record(buffer, &slot->records[i], overwritten);
+}
+
+static bool slot_has_unread(const Slot *slot) {
+        for (uint32_t i = 0; i < slot->n_records; i++) {
+                const Record *record = &slot->records[i];
+
+                if (record->sequence && record->n_consumed < record->n_payload)
+                        return true;
+        }
+        return false;
+}
+
+/* A slot in which there is nothing but room for the rest of chunks that have been read. Better that
+ * than none: then the rest is stored elsewhere. */
+static Slot *trace_buffer_find_read(const TraceBuffer *buffer) {
+        Slot *slot;
+
+        list_for_each (slot, &buffer->used, link)
+                if (slot != trace_buffer_newest(buffer) && !slot_has_unread(slot))
+                        return slot;
+        return NULL;
 }
 
 /* A slot to write to next: one that has been read, or is new, or the oldest. NULL: the buffer is
@@ -59,11 +82,10 @@ static Slot *trace_buffer_pick_slot(TraceBuffer *buffer) {
         slot = list_first(&buffer->free, Slot, link);
         if (slot)
                 return slot;
-        if (buffer->policy == TRACE_BUFFER_DISCARD)
-                return NULL;
-
-        slot = list_first(&buffer->used, Slot, link);
-        trace_buffer_evict_slot(buffer, slot, true);
+        slot = buffer->policy == TRACE_BUFFER_DISCARD ? trace_buffer_find_read(buffer)
+                                                      : list_first(&buffer->used, Slot, link);
+        if (slot)
+                trace_buffer_evict_slot(buffer, slot, true);
         return slot;
 }
 

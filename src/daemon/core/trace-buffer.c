@@ -217,6 +217,8 @@ static int trace_buffer_put_again(TraceBuffer *buffer, Record *record, const Pay
                 if (r < 0)
                         return r;
                 memcpy(record_payload(buffer, record), payload->data, payload->n_used);
+                /* What is new here is newer than any position that was asked for before. */
+                buffer->slots[record->slot].filled_until = buffer->stats.bytes_written + 1;
                 buffer->n_unread += payload->n_used - record->n_payload;
                 buffer->stats.chunks_rewritten++;
         }
