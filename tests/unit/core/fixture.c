@@ -438,17 +438,13 @@ static void on_snapshot_taken(void *peer, Session *clone, const char *trigger) {
         consumer->snapshots[consumer->n_snapshots++] = snapshot;
 }
 
-int fixture_try_session(Fixture *fixture,
-                        FakeConsumer **ret,
-                        const SessionOptions *options,
-                        const char *text) {
+int fixture_try_config(Fixture *fixture,
+                       FakeConsumer **ret,
+                       const SessionOptions *options,
+                       Config *config) {
         FakeConsumer *consumer = consumer_new(fixture);
-        _cleanup_(config_freep) Config *config = NULL;
-        ConfigError error;
         int r;
 
-        r = config_new_from_text(&config, text, &error);
-        ck_assert_msg(r == 0, "%u:%u: %s", error.line, error.column, error.message);
         r = session_new(&consumer->session,
                         fixture->service,
                         config,
@@ -457,10 +453,23 @@ int fixture_try_session(Fixture *fixture,
                         consumer,
                         &consumer->error,
                         fixture->now);
-        if (r == 0)
-                config = NULL;
+        if (r)
+                config_free(config);
         *ret = consumer;
         return r;
+}
+
+int fixture_try_session(Fixture *fixture,
+                        FakeConsumer **ret,
+                        const SessionOptions *options,
+                        const char *text) {
+        ConfigError error;
+        Config *config;
+        int r;
+
+        r = config_new_from_text(&config, text, &error);
+        ck_assert_msg(r == 0, "%u:%u: %s", error.line, error.column, error.message);
+        return fixture_try_config(fixture, ret, options, config);
 }
 
 FakeConsumer *

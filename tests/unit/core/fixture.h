@@ -133,6 +133,11 @@ int fixture_try_session(Fixture *fixture,
                         FakeConsumer **ret,
                         const SessionOptions *options,
                         const char *config);
+/* The same for a config that was not written as text; takes it over. */
+int fixture_try_config(Fixture *fixture,
+                       FakeConsumer **ret,
+                       const SessionOptions *options,
+                       Config *config);
 void fixture_free_session(FakeConsumer *consumer);
 
 /* Asks for a clone, whose session comes with the producers' answers. */
