@@ -435,6 +435,56 @@ START_TEST(test_full_buffer_that_does_not_stream_waits_for_its_reader) {
 }
 END_TEST
 
+START_TEST(test_clone_of_a_stream_has_what_was_not_written_yet) {
+        FakeConsumer *consumer, *clone;
+        FakeProducer *app;
+        SmbWriter *writer;
+        Bytes trace;
+
+        consumer =
+                start_streaming(CONFIG_ONE("track_event") "write_into_file: true", &app, &writer);
+        fake_write(writer, "written");
+        fixture_advance(&f, 6 * S);
+        trace = read_on(consumer);
+        ck_assert_uint_eq(trace_count_text(&trace, "written"), 1);
+        bytes_deinit(&trace);
+        fake_write(writer, "not written");
+        clone = fixture_clone(&f, consumer);
+        trace = fixture_read(&f, clone);
+        ck_assert_uint_eq(trace_count_text(&trace, "written"), 0);
+        ck_assert_uint_eq(trace_count_text(&trace, "not written"), 1);
+        bytes_deinit(&trace);
+        trace = read_on(consumer); /* and the stream loses nothing */
+        ck_assert_uint_eq(trace_count_text(&trace, "not written"), 1);
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_clone_of_a_stream_before_its_first_write_tells_its_life) {
+        FakeConsumer *consumer, *clone;
+        FakeProducer *app;
+        SmbWriter *writer;
+        Bytes trace;
+
+        consumer =
+                start_streaming(CONFIG_ONE("track_event") "write_into_file: true", &app, &writer);
+        fixture_advance(&f, 100 * MS);
+        clone = fixture_clone(&f, consumer);
+        trace = fixture_read(&f, clone);
+        ck_assert(trace_has_event(&trace, EVENT_TRACING_STARTED, NULL));
+        ck_assert(trace_has_event(&trace, EVENT_ALL_SOURCES_STARTED, NULL));
+        ck_assert(trace_has_event(&trace, EVENT_FLUSH_STARTED, NULL));
+        ck_assert(trace_has_event(&trace, EVENT_CLONE_STARTED, NULL));
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACE_CONFIG), 1);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACE_STATS), 1);
+        bytes_deinit(&trace);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("session-output",
           test_output_is_due_each_period_and_at_the_end,
           test_seldom_output_flushes_first,
@@ -450,4 +500,6 @@ TEST_MAIN("session-output",
           test_producers_begin_anew_at_markers_unless_nothing_was_recorded,
           test_marker_is_the_first_packet_of_a_read,
           test_half_full_buffer_is_written_before_its_period,
-          test_full_buffer_that_does_not_stream_waits_for_its_reader)
+          test_full_buffer_that_does_not_stream_waits_for_its_reader,
+          test_clone_of_a_stream_has_what_was_not_written_yet,
+          test_clone_of_a_stream_before_its_first_write_tells_its_life)
