@@ -10,6 +10,7 @@
 
 #include "build-config.h"
 #include "host.h"
+#include "log-control.h"
 #include "loop.h"
 #include "shared/fd.h"
 #include "shared/log.h"
@@ -147,11 +148,30 @@ static void loop_arm(Loop *loop) {
                                     deadline < UINT64_MAX ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
+/* For "systemctl status". */
+static void loop_tell_status(Loop *loop) {
+        const size_t n_sessions = service_n_sessions(loop->service);
+        const size_t n_producers = service_n_producers(loop->service);
+
+        if (n_sessions == loop->n_sessions_told && n_producers == loop->n_producers_told)
+                return;
+        loop->n_sessions_told = n_sessions;
+        loop->n_producers_told = n_producers;
+        sd_notifyf(0,
+                   "STATUS=%zu session%s, %zu producer%s.",
+                   n_sessions,
+                   n_sessions == 1 ? "" : "s",
+                   n_producers,
+                   n_producers == 1 ? "" : "s");
+}
+
 static void loop_settle(Loop *loop) {
         const uint64_t now = bus_now(loop->bus);
 
         activator_settle(&loop->activator, now);
         bus_settle(loop->bus);
+        if (loop->stop_deadline == UINT64_MAX)
+                loop_tell_status(loop);
         loop_look_whether_idle(loop, now);
         if (loop->stop_deadline < UINT64_MAX) {
                 if (bus_is_stopped(loop->bus) || now >= loop->stop_deadline)
@@ -278,6 +298,8 @@ static int loop_add_bus(Loop *loop) {
         if (loop->mode != LOOP_STANDALONE) {
                 r = loop->mode == LOOP_SYSTEM ? sd_bus_open_system(&message_bus)
                                               : sd_bus_open_user(&message_bus);
+                if (r >= 0)
+                        r = log_control_serve(message_bus);
                 if (r >= 0)
                         r = bus_set_message_bus(loop->bus, message_bus, loop->mode == LOOP_SYSTEM);
                 if (r < 0)

@@ -50,6 +50,7 @@ typedef struct Loop {
         bool had_client;
         uint64_t stop_deadline;   /* UINT64_MAX: not stopping */
         uint64_t extend_deadline; /* UINT64_MAX: systemd does not think we are stopping */
+        size_t n_sessions_told, n_producers_told; /* to systemd */
 } Loop;
 
 int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config);

@@ -55,6 +55,10 @@ void log_set_level(int level) {
         log_max_level = level;
 }
 
+bool log_is_journal(void) {
+        return log_to_journal;
+}
+
 int log_level_parse(int *ret, const char *text) {
         for (size_t i = 0; i < ARRAY_SIZE(log_names); i++)
                 if (streq(text, log_names[i]) || (text[0] == (char)('0' + i) && !text[1])) {

@@ -10,6 +10,7 @@
  * which never writes to an application's stderr.
  */
 
+#include <stdbool.h>
 #include <syslog.h>
 
 #include "shared/macro.h"
@@ -19,6 +20,7 @@ void log_init(const char *name);
 
 int log_level(void);
 void log_set_level(int level);
+bool log_is_journal(void);
 
 /* "err" or "3" -> LOG_ERR; -EINVAL for anything else. */
 int log_level_parse(int *ret, const char *text);

@@ -80,7 +80,8 @@ uint64_t bus_now(Bus *bus) {
         return usec * 1000;
 }
 
-/* Calls to paths outside our tree need no access rule: there is nothing but introspection. */
+/* Calls to paths outside our tree need no access rule: there is nothing but introspection, and the log's level, which
+ * sd-bus guards by itself. */
 bool bus_message_is_ours(sd_bus_message *message) {
         const char *path = sd_bus_message_get_path(message);
 

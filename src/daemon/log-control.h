@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * org.freedesktop.LogControl1
+ *
+ * systemd's interface to a service's log: "systemctl service-log-level desktraced debug". Anyone may read it; sd-bus
+ * lets only root and the service's own user change it.
+ */
+
+#include <systemd/sd-bus.h>
+
+int log_control_serve(sd_bus *message_bus);
