@@ -156,11 +156,11 @@ void flight_recorder_say_left(const FlightRecorder *recorder,
         say_commands(recorder, request, invocation);
 }
 
-void flight_recorder_say_waiting(const FlightRecorder *recorder,
+void flight_recorder_say_waiting(const char *trigger,
                                  const Invocation *invocation,
                                  const char *socket,
                                  const char *output) {
-        g_autofree char *trigger = shell_word(recorder->triggers[0]), *command = NULL;
+        g_autofree char *word = shell_word(trigger), *command = NULL;
         g_autofree char *first = snapshot_path(output, 1);
 
         if (invocation->is_quiet)
@@ -169,10 +169,9 @@ void flight_recorder_say_waiting(const FlightRecorder *recorder,
                 g_autofree char *quoted = shell_word(socket);
 
                 command = g_strdup_printf(
-                        TRACING_ENV_SOCKET "=%s desktrace trigger %s", quoted, trigger);
+                        TRACING_ENV_SOCKET "=%s desktrace trigger %s", quoted, word);
         } else
-                command =
-                        g_strdup_printf("desktrace trigger%s %s", bus_option(invocation), trigger);
+                command = g_strdup_printf("desktrace trigger%s %s", bus_option(invocation), word);
         fprintf(stderr,
                 _("The flight recorder runs. Each trigger writes a file, %s and so on; Ctrl-C ends "
                   "it.\n  %s\n"),

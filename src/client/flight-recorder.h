@@ -44,7 +44,7 @@ void flight_recorder_say_left(const FlightRecorder *recorder,
                               const char *session_path);
 
 /* It runs and we stay. `socket` NULL: the bus. */
-void flight_recorder_say_waiting(const FlightRecorder *recorder,
+void flight_recorder_say_waiting(const char *trigger,
                                  const Invocation *invocation,
                                  const char *socket,
                                  const char *output);

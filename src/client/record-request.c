@@ -306,6 +306,39 @@ ExitStatus record_request_set_buffer(RecordRequest *request, const char *text) {
         return STATUS_OK;
 }
 
+typedef Perfetto__Protos__TraceConfig__TriggerConfig TriggerConfig;
+
+#define MODE(name) PERFETTO__PROTOS__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__##name
+
+static RecordTriggers config_triggers(const TriggerConfig *config) {
+        switch (config->trigger_mode) {
+        case MODE(START_TRACING):
+                return RECORD_TRIGGERS_START;
+        case MODE(STOP_TRACING):
+                return config->use_clone_snapshot_if_available ? RECORD_TRIGGERS_CLONE
+                                                               : RECORD_TRIGGERS_STOP;
+        case MODE(CLONE_SNAPSHOT):
+                return RECORD_TRIGGERS_CLONE;
+        default:
+                return RECORD_TRIGGERS_NONE;
+        }
+}
+
+RecordTriggers record_request_triggers(const RecordRequest *request, const char **ret_name) {
+        const TriggerConfig *config = request->config ? request->config->pb->trigger_config : NULL;
+
+        *ret_name = NULL;
+        if (request->triggers) {
+                *ret_name = request->triggers[0];
+                return RECORD_TRIGGERS_CLONE;
+        }
+        if (!config)
+                return RECORD_TRIGGERS_NONE;
+        if (config->n_triggers > 0)
+                *ret_name = config->triggers[0]->name;
+        return config_triggers(config);
+}
+
 uint32_t record_request_buffer_kb(const RecordRequest *request) {
         const Config *config = request->config;
 

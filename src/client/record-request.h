@@ -18,6 +18,14 @@
 #define RECORD_PRESET_DEFAULT "default"
 #define RECORD_PRESET_APPS    "apps" /* needs no privilege */
 
+/* What triggers do to the session. */
+typedef enum RecordTriggers {
+        RECORD_TRIGGERS_NONE,
+        RECORD_TRIGGERS_START, /* nothing is recorded before the first */
+        RECORD_TRIGGERS_STOP,  /* the first one ends it; without one there is no recording */
+        RECORD_TRIGGERS_CLONE, /* each makes a snapshot, and only those can be read */
+} RecordTriggers;
+
 typedef struct RecordRequest {
         Config *config;                           /* of a file or a preset; NULL: only events */
         GPtrArray *events, *sources, *categories; /* of char *, owned */
@@ -47,6 +55,9 @@ uint32_t record_request_buffer_kb(const RecordRequest *request);
 
 /* Whether a config's data sources are misspelt; the service sees to it where it knows the probes'. */
 ExitStatus record_request_check_sources(const RecordRequest *request);
+
+/* As the config or the command line has it; *ret_name is the first one's name, or NULL. */
+RecordTriggers record_request_triggers(const RecordRequest *request, const char **ret_name);
 
 /* Whether events of programs are wanted, those of track-event.h. */
 bool record_request_wants_track_events(const RecordRequest *request);

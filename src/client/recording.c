@@ -189,8 +189,10 @@ static int recording_ended(Recording *recording) {
         recording->progress_call = sd_bus_slot_unref(recording->progress_call);
         recording->state = RECORDING_READING;
         if (recording->options->snapshots) {
-                snapshot_writer_finish(&recording->snapshots, on_snapshots_written, recording);
-                return 0;
+                int r = snapshot_writer_finish(
+                        &recording->snapshots, on_snapshots_written, recording);
+
+                return r < 0 ? recording_fail_errno(recording, r) : 0;
         }
         if (recording->options->ring_fd < 0)
                 return recording_look(recording);
@@ -268,6 +270,8 @@ static int on_progress_info(sd_bus_message *reply, void *userdata, sd_bus_error 
 
         if (sd_bus_message_is_method_error(reply, NULL) || session_info_read(info, reply) < 0)
                 return 0; /* only for show */
+        if (recording->options->waits_for_trigger && !streq(info->state, "configured"))
+                recording->progress.label = _("Recording:");
         sd_event_now(recording->event, CLOCK_MONOTONIC, &now);
         progress_draw(&recording->progress,
                       (now - recording->started_usec) * 1000,
@@ -467,7 +471,7 @@ ExitStatus recording_run(RecordingResult *result, const RecordingOptions *option
 
         session_info_init(&result->info);
         progress_init(&recording.progress,
-                      options->snapshots ? _("Waiting for triggers:") : _("Recording:"),
+                      options->waits_for_trigger ? _("Waiting for triggers:") : _("Recording:"),
                       options->is_quiet);
         r = recording_prepare(&recording);
         if (r >= 0)

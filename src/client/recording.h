@@ -28,7 +28,8 @@ struct RecordingOptions {
         bool is_quiet;
         bool is_detached; /* end when it runs, and leave it running */
         const SnapshotWriterOptions
-                *snapshots; /* triggers make files, and nothing else does; or NULL */
+                *snapshots;     /* triggers make files, and nothing else does; or NULL */
+        bool waits_for_trigger; /* before it records */
         /* It records, and is followed; or NULL. */
         void (*on_running)(const RecordingOptions *options, const RecordingResult *result);
         void *userdata;

@@ -12,8 +12,9 @@
 #include "client/trace-report.h"
 #include "shared/names.h"
 
-#define TRACE_SUFFIX ".pftrace"
-#define NUMBERS_MAX  1000000 /* of files of one name */
+#define TRACE_SUFFIX     ".pftrace"
+#define NUMBERS_MAX      1000000                 /* of files of one name */
+#define DUE_TIMEOUT_USEC (UINT64_C(7) * 1000000) /* the service's flush, and some */
 
 typedef struct Snapshot {
         char *session_path, *path, *trigger;
@@ -176,7 +177,7 @@ static void snapshot_writer_next(SnapshotWriter *writer) {
                 else /* of another session that we may see */
                         snapshot_free(snapshot);
         }
-        if (!writer->current && writer->on_idle) {
+        if (!writer->current && writer->on_idle && writer->n_due == 0) {
                 void (*on_idle)(void *) = writer->on_idle;
 
                 writer->on_idle = NULL;
@@ -249,16 +250,37 @@ void snapshot_writer_set_session(SnapshotWriter *writer, const char *path) {
         snapshot_writer_next(writer);
 }
 
-void snapshot_writer_finish(SnapshotWriter *writer, void (*on_idle)(void *), void *userdata) {
+static int on_overdue(sd_event_source *source, uint64_t usec, void *userdata) {
+        SnapshotWriter *writer = userdata;
+
+        writer->n_due = 0;
+        snapshot_writer_next(writer);
+        return 0;
+}
+
+int snapshot_writer_finish(SnapshotWriter *writer, void (*on_idle)(void *), void *userdata) {
+        int r;
+
         writer->on_idle = on_idle;
         writer->userdata = userdata;
+        r = sd_event_add_time_relative(sd_bus_get_event(writer->options.client->bus),
+                                       &writer->due_timer,
+                                       CLOCK_MONOTONIC,
+                                       DUE_TIMEOUT_USEC,
+                                       0,
+                                       on_overdue,
+                                       writer);
+        if (r < 0)
+                return r;
         snapshot_writer_next(writer);
+        return 0;
 }
 
 void snapshot_writer_deinit(SnapshotWriter *writer) {
         sd_bus_slot_unref(writer->taken_match);
         sd_bus_slot_unref(writer->triggered_match);
         sd_bus_slot_unref(writer->call);
+        sd_event_source_disable_unref(writer->due_timer);
         output_file_deinit(&writer->output);
         snapshot_free(writer->current);
         g_queue_clear_full(&writer->pending, snapshot_free_item);

@@ -31,10 +31,11 @@ typedef struct SnapshotWriter {
         GQueue pending; /* of Snapshot */
         struct Snapshot *current;
         OutputFile output;
-        unsigned number;    /* of the next file, at least */
-        unsigned n_due;     /* triggers that hit and whose snapshot has not come yet */
-        unsigned n_written; /* files */
-        ExitStatus status;  /* the first trouble */
+        unsigned number;            /* of the next file, at least */
+        unsigned n_due;             /* triggers that hit and whose snapshot has not come yet */
+        unsigned n_written;         /* files */
+        ExitStatus status;          /* the first trouble */
+        sd_event_source *due_timer; /* while we wait for those at the end */
         void (*on_idle)(void *userdata);
         void *userdata;
 } SnapshotWriter;
@@ -45,8 +46,9 @@ void snapshot_writer_deinit(SnapshotWriter *writer);
 
 void snapshot_writer_set_session(SnapshotWriter *writer, const char *path);
 
-/* No more are coming: on_idle() is called when the last one is written, perhaps at once. */
-void snapshot_writer_finish(SnapshotWriter *writer, void (*on_idle)(void *), void *userdata);
+/* No more triggers are coming: on_idle() is called when the snapshots of those that came are written, perhaps at
+ * once; those that are overdue are not waited for. 0 or an errno. */
+int snapshot_writer_finish(SnapshotWriter *writer, void (*on_idle)(void *), void *userdata);
 
 /* "x" and "x.pftrace" → "x-3.pftrace". Malloc'ed. */
 char *snapshot_path(const char *output, unsigned number);

@@ -14,5 +14,6 @@
 /* Whether these can be names at all; says so. NULL-terminated. */
 ExitStatus triggers_check(char *const *names);
 
-/* Tells the service that they happened, if it runs: nobody waits otherwise. Says what is wrong. */
-ExitStatus triggers_activate(const BusClient *client, char *const *names, uint32_t *ret_n_sessions);
+/* Tells the service that they happened, if it runs: nobody waits otherwise. Prints how many sessions they reached;
+ * STATUS_NOT_FOUND: none. Says what is wrong. */
+ExitStatus triggers_send(const Invocation *invocation, char *const *names);

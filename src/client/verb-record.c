@@ -61,6 +61,8 @@ typedef struct Run {
         Invocation *invocation;
         RecordRequest request;
         FlightRecorder flight_recorder;
+        RecordTriggers triggers;
+        const char *trigger;   /* the first one's name */
         char *snapshot_output; /* what the files of triggers are named after */
         OutputFile output;
         BusClient client;
@@ -188,9 +190,42 @@ static ExitStatus build_request(Run *run) {
         run->request.name = arg_name;
         run->request.is_detached = arg_detach;
         run->request.is_ring = arg_ring || arg_detach;
-        if (!status && arg_flight_recorder)
-                status = build_flight_recorder(run);
         return status;
+}
+
+/* What only shows when the config is read. */
+static ExitStatus build_triggers(Run *run) {
+        const char *trouble = NULL;
+
+        run->triggers = record_request_triggers(&run->request, &run->trigger);
+        if (run->triggers && arg_flight_recorder)
+                trouble = _("the config has triggers of its own, without --flight-recorder");
+        else if (run->triggers == RECORD_TRIGGERS_CLONE && (arg_detach || arg_force))
+                trouble = _("the config's triggers write files as they come, so they exclude "
+                            "--detach and -f");
+        if (trouble) {
+                say_error("%s", trouble);
+                return STATUS_USAGE;
+        }
+        /* These cannot be streamed: nothing of them is to be seen before the trigger. */
+        run->request.is_ring |= run->triggers > RECORD_TRIGGERS_START;
+        return STATUS_OK;
+}
+
+static ExitStatus build(Run *run) {
+        ExitStatus status = build_request(run);
+
+        if (!status)
+                status = build_triggers(run);
+        if (status || !arg_flight_recorder)
+                return status;
+        status = build_flight_recorder(run);
+        run->triggers = record_request_triggers(&run->request, &run->trigger);
+        return status;
+}
+
+static bool makes_snapshots(const Run *run) {
+        return run->triggers == RECORD_TRIGGERS_CLONE;
 }
 
 /*
@@ -228,7 +263,7 @@ static ExitStatus open_output(Run *run) {
 
         if (run->request.is_detached)
                 return STATUS_OK;
-        if (run->request.triggers) {
+        if (makes_snapshots(run)) {
                 run->snapshot_output =
                         arg_output ? g_strdup(arg_output) : output_file_default_path();
                 return STATUS_OK;
@@ -243,7 +278,7 @@ static void say_waiting(const RecordingOptions *options, const RecordingResult *
         const Run *run = options->userdata;
 
         flight_recorder_say_waiting(
-                &run->flight_recorder, run->invocation, options->socket, run->snapshot_output);
+                run->trigger, run->invocation, options->socket, run->snapshot_output);
 }
 
 static ExitStatus record(Run *run) {
@@ -263,8 +298,9 @@ static ExitStatus record(Run *run) {
                 .ring_fd = run->request.is_ring ? run->output.fd : -1,
                 .is_quiet = run->invocation->is_quiet,
                 .is_detached = run->request.is_detached,
-                .snapshots = run->request.triggers ? &snapshots : NULL,
-                .on_running = run->request.triggers ? say_waiting : NULL,
+                .snapshots = makes_snapshots(run) ? &snapshots : NULL,
+                .on_running = makes_snapshots(run) ? say_waiting : NULL,
+                .waits_for_trigger = makes_snapshots(run) || run->triggers == RECORD_TRIGGERS_START,
                 .userdata = run,
         };
         int r;
@@ -299,6 +335,13 @@ static ExitStatus report_detached(const Run *run) {
                         number);
         puts(number);
         return STATUS_OK;
+}
+
+/* Then there is nothing to read: what is around the trigger was wanted. */
+static bool no_trigger_came(const Run *run) {
+        const char *reason = run->result.info.stop_reason;
+
+        return run->triggers && !makes_snapshots(run) && reason && streq(reason, "trigger-timeout");
 }
 
 /* Each snapshot was reported when it was written. */
@@ -345,7 +388,11 @@ static ExitStatus finish(Run *run, ExitStatus status) {
                 say_hint(_("What was recorded was in its memory only; no file is written."));
                 return status;
         }
-        report_status = run->request.triggers ? report_snapshots(run) : report_recording(run);
+        if (no_trigger_came(run)) {
+                fputs(_("No trigger came; nothing is written.\n"), stderr);
+                return status;
+        }
+        report_status = makes_snapshots(run) ? report_snapshots(run) : report_recording(run);
         if (!status)
                 status = report_status;
         if (!status && run->result.command_status >= 0)
@@ -361,9 +408,30 @@ static void start_agent(Run *run) {
                 run->agent = polkit_agent_start(run->invocation);
 }
 
-static ExitStatus run_record(Run *run) {
-        ExitStatus status = build_request(run);
+/* A config may be there only to send triggers. */
+static bool sends_triggers(const Run *run) {
+        return run->request.config && run->request.config->pb->n_activate_triggers > 0;
+}
 
+static ExitStatus send_triggers(const Run *run) {
+        g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+        g_auto(GStrv) names = NULL;
+
+        if (is_standalone(run)) {
+                say_error(_("the config sends triggers, and with --standalone nobody listens"));
+                return STATUS_USAGE;
+        }
+        for (size_t i = 0; i < run->request.config->pb->n_activate_triggers; i++)
+                g_strv_builder_add(builder, run->request.config->pb->activate_triggers[i]);
+        names = g_strv_builder_end(builder);
+        return triggers_send(run->invocation, names);
+}
+
+static ExitStatus run_record(Run *run) {
+        ExitStatus status = build(run);
+
+        if (!status && sends_triggers(run))
+                return send_triggers(run);
         if (!status)
                 status = open_output(run);
         if (!status)
