@@ -28,6 +28,7 @@ static const OptionField option_fields[] = {
         FIELD("detach",         "b",  detach),
         FIELD("broadcast",      "b",  broadcast),
         FIELD("partial",        "b",  partial),
+        FIELD("snapshot-before-ms", "u", snapshot_before_ms, .is_not_zero = true),
         FIELD("scope",          "s",  scope),
 };
 /* clang-format on */

@@ -25,6 +25,7 @@ typedef struct StartOptions {
         char **sources, **events, **categories; /* NULL-terminated, or NULL */
         uint32_t buffer_size_kb;
         uint32_t duration_ms;
+        uint32_t snapshot_before_ms;
         char *fill_policy;
         char *name;
         char *scope;

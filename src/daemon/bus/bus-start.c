@@ -141,6 +141,7 @@ static int start_read(StartRequest *start, sd_bus_message *message, sd_bus_error
                 .owner = start->client->identity,
                 .has_output = start->output_fd >= 0,
                 .detached = options.detach,
+                .snapshot_before_ns = (uint64_t)options.snapshot_before_ms * 1000000,
         };
         start->needs = policy_session_needs(bus->info,
                                             &start->options.owner,

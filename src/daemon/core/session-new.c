@@ -361,5 +361,9 @@ uint64_t session_stopped_at(const Session *session) {
 }
 
 uint64_t session_ends_at(const Session *session) {
-        return session->timers[SESSION_TIMER_DURATION];
+        const uint64_t *timers = session->timers;
+        uint64_t by_trigger =
+                MIN(timers[SESSION_TIMER_TRIGGER_TIMEOUT], timers[SESSION_TIMER_TRIGGER_STOP]);
+
+        return MIN(timers[SESSION_TIMER_DURATION], by_trigger);
 }

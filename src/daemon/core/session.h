@@ -51,6 +51,8 @@ typedef struct SessionOptions {
         SessionScope scope;
         bool has_output; /* streams to a descriptor: output_due() is called, session_read() is for it alone */
         bool detached;
+        uint64_t
+                snapshot_before_ns; /* of the clones that triggers make, see CloneOptions; 0: keep all */
 } SessionOptions;
 
 enum {

@@ -35,6 +35,7 @@ typedef struct SessionTriggers {
         TriggerHit *cloned_by; /* of a clone: the hit that made it; NULL when it is said, too */
         List snapshots;        /* TriggerSnapshot */
         size_t n_snapshots;
+        uint64_t last_call; /* of service_activate_triggers() that it has taken a trigger of */
 } SessionTriggers;
 
 /* From the config, which is checked. 0 or a negative errno. */

@@ -60,6 +60,7 @@ static void snapshot_take(TriggerSnapshot *snapshot, uint64_t now) {
                 .owner = snapshot->session->options.owner,
                 .detached = true,
                 .name = snapshot->hit->trigger,
+                .before_ns = snapshot->session->options.snapshot_before_ns,
         };
         SessionError error = {};
         int r;

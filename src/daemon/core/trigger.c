@@ -303,9 +303,11 @@ session_takes(Session *session, size_t trigger, const TriggerSender *sender, uin
         return max == 0 || n < max;
 }
 
+/* How many sessions took it that had taken none in this call. */
 static size_t service_activate_trigger(Service *service,
                                        const TriggerSender *sender,
                                        const char *name,
+                                       uint64_t call,
                                        uint64_t now) {
         Session *session;
         size_t n = 0;
@@ -320,7 +322,8 @@ static size_t service_activate_trigger(Service *service,
                         &service->trigger_history, session->options.owner.uid, name, now);
                 session_hit(
                         session, session_trigger_config(session)->triggers[trigger], sender, now);
-                n++;
+                n += session->triggers.last_call != call;
+                session->triggers.last_call = call;
         }
         return n;
 }
@@ -331,12 +334,14 @@ int service_activate_triggers(Service *service,
                               size_t n_names,
                               size_t *ret_n_sessions,
                               uint64_t now) {
+        uint64_t call = ++service->last_trigger_call;
+
         now = service_note_now(service, now);
         *ret_n_sessions = 0;
         for (size_t i = 0; i < n_names; i++) {
                 if (!trigger_history_may_send(&service->trigger_history, sender->identity.uid, now))
                         return TRIGGER_E_LIMIT;
-                *ret_n_sessions += service_activate_trigger(service, sender, names[i], now);
+                *ret_n_sessions += service_activate_trigger(service, sender, names[i], call, now);
         }
         return 0;
 }

@@ -142,6 +142,35 @@ START_TEST(test_one_trigger_starts_all_sessions_that_listen_to_it) {
 }
 END_TEST
 
+START_TEST(test_session_that_takes_several_triggers_of_a_call_is_one_session) {
+        FakeConsumer *consumer = start(CLONE("triggers { name: \"a\" } triggers { name: \"b\" }"));
+        const TriggerSender sender = { .identity = { .uid = 1000 } };
+        const char *const names[] = { "a", "b", "c" };
+        size_t n;
+
+        ck_assert_int_eq(
+                service_activate_triggers(f.service, &sender, names, ARRAY_SIZE(names), &n, f.now),
+                0);
+        ck_assert_uint_eq(n, 1);
+        fixture_settle(&f);
+        ck_assert_uint_eq(consumer->n_snapshots, 2);
+        ck_assert_int_eq(service_activate_triggers(f.service, &sender, names, 1, &n, f.now), 0);
+        ck_assert_uint_eq(n, 1);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_session_with_triggers_tells_when_it_will_end) {
+        FakeConsumer *consumer = start(STOP("triggers { name: \"a\" stop_delay_ms: 2000 }"));
+
+        ck_assert_uint_eq(session_ends_at(consumer->session), f.now + 10 * S);
+        fixture_advance(&f, 1 * S);
+        ck_assert_uint_eq(fake_trigger(app, "a"), 1);
+        ck_assert_uint_eq(session_ends_at(consumer->session), f.now + 2 * S);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_start_without_a_delay_ends_with_the_timeout) {
         FakeConsumer *consumer = start(START("triggers { name: \"go\" }"));
 
@@ -456,6 +485,8 @@ TEST_MAIN("trigger",
           test_trigger_of_another_name_is_nothing,
           test_one_of_several_triggers_is_enough,
           test_one_trigger_starts_all_sessions_that_listen_to_it,
+          test_session_that_takes_several_triggers_of_a_call_is_one_session,
+          test_session_with_triggers_tells_when_it_will_end,
           test_start_without_a_delay_ends_with_the_timeout,
           test_delay_of_a_slow_start_counts_from_the_recording,
           test_stop_trigger_keeps_what_was_before_and_after_it,
