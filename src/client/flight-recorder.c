@@ -41,6 +41,8 @@ static void apply_ring(const FlightRecorder *recorder, RecordRequest *request, b
 static void apply_triggers(const FlightRecorder *recorder, RecordRequest *request) {
         request->triggers = recorder->triggers;
         request->trigger_delay_ms = recorder->after_ms;
+        if (recorder->before_ms)
+                request->snapshot_before_ms = recorder->before_ms + recorder->after_ms;
         request->trigger_timeout_ms =
                 request->duration_ms ? (uint32_t)request->duration_ms : FLIGHT_DURATION_MS_MAX;
         request->duration_ms = 0; /* triggers have their own */

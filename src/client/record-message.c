@@ -172,6 +172,9 @@ static int append_scalars(sd_bus_message *message, const RecordRequest *request,
                 r = sd_bus_message_append(message, "{sv}", "name", "s", request->name);
         if (r >= 0 && request->is_detached)
                 r = sd_bus_message_append(message, "{sv}", "detach", "b", true);
+        if (r >= 0 && request->snapshot_before_ms)
+                r = sd_bus_message_append(
+                        message, "{sv}", "snapshot-before-ms", "u", request->snapshot_before_ms);
         if (r >= 0) /* what failed is told from Sources */
                 r = sd_bus_message_append(message, "{sv}", "partial", "b", true);
         if (r >= 0 && output_fd >= 0)

@@ -36,6 +36,7 @@ typedef struct RecordRequest {
         char **triggers;             /* that make snapshots, NULL-terminated; or NULL. Not owned */
         uint32_t trigger_delay_ms;   /* from the trigger to the snapshot */
         uint32_t trigger_timeout_ms; /* the end of a session with triggers */
+        uint32_t snapshot_before_ms; /* what snapshots of triggers leave out; 0: nothing */
         bool is_ring; /* keep the newest in memory; nothing is written before the end */
         bool is_detached;
 } RecordRequest;

@@ -253,7 +253,10 @@ on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void 
         if (recording->state == RECORDING_RUNNING) {
                 progress_clear(&recording->progress);
                 if (!recording->options->is_quiet)
-                        fputs(_("Stopping; once more discards the recording.\n"), stderr);
+                        fputs(recording->options->snapshots
+                                      ? _("Stopping; once more gives up what is not written.\n")
+                                      : _("Stopping; once more discards the recording.\n"),
+                              stderr);
                 return recording_stop(recording);
         }
         progress_clear(&recording->progress);

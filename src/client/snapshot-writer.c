@@ -75,6 +75,7 @@ static void snapshot_writer_report(SnapshotWriter *writer) {
                 .output = &writer->output,
                 .taken_ns = snapshot->taken_ns,
                 .before_ns = writer->options.before_ns,
+                .is_one_of_many = writer->n_written > 0,
         };
         ExitStatus status = output_file_keep(&writer->output);
 

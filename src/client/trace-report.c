@@ -132,6 +132,8 @@ static void print_summary(const TraceReport *report, const TraceSummary *summary
         report_missing(report);
         print_shortfall(report, summary);
         inspect_print_losses(summary, stderr);
+        if (report->is_one_of_many)
+                return;
         fprintf(stderr,
                 _("Look at it: desktrace inspect %s, or open it in https://ui.perfetto.dev (it "
                   "stays on this machine)\n"),

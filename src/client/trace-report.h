@@ -18,8 +18,9 @@ typedef struct TraceReport {
         const SessionInfo *info;  /* at the end, or NULL */
         const GPtrArray *silent;  /* of SilentSource, or NULL */
         /* Of a snapshot: */
-        uint64_t taken_ns;  /* when, by the boot clock; 0: it is none */
-        uint64_t before_ns; /* how far back it was to reach; 0: nobody said */
+        uint64_t taken_ns;   /* when, by the boot clock; 0: it is none */
+        bool is_one_of_many; /* how to look at one was said before */
+        uint64_t before_ns;  /* how far back it was to reach; 0: nobody said */
 } TraceReport;
 
 ExitStatus trace_report(const TraceReport *report);

@@ -287,7 +287,7 @@ static ExitStatus record(Run *run) {
                 .invocation = run->invocation,
                 .client = &run->client,
                 .output = run->snapshot_output,
-                .before_ns = (uint64_t)run->flight_recorder.before_ms * 1000000,
+                .before_ns = (uint64_t)run->request.snapshot_before_ms * 1000000,
         };
         RecordingOptions options = {
                 .client = &run->client,
