@@ -60,10 +60,18 @@ static inline Record **sequence_slot(const Sequence *sequence, size_t i) {
         return &sequence->records[(sequence->first + i) & (sequence->n_allocated - 1)];
 }
 
-/* The place of the chunk id, or of the first that comes after it. */
-static size_t sequence_lower_bound(const Sequence *sequence, uint32_t chunk_id) {
-        size_t low = 0, high = sequence->n_records;
+/* The place of the chunk id, or of the first that comes after it, if none before `low` is. Steps get
+ * longer, so it is found soon if it is near. */
+static size_t sequence_lower_bound(const Sequence *sequence, size_t low, uint32_t chunk_id) {
+        size_t high = low;
 
+        for (size_t step = 1; high < sequence->n_records &&
+                              chunk_id_compare(sequence_at(sequence, high)->chunk_id, chunk_id) < 0;
+             step *= 2) {
+                low = high + 1;
+                high += step;
+        }
+        high = MIN(high, sequence->n_records);
         while (low < high) {
                 size_t middle = low + (high - low) / 2;
 
@@ -75,21 +83,19 @@ static size_t sequence_lower_bound(const Sequence *sequence, uint32_t chunk_id) 
         return low;
 }
 
-/* Counts back from the newest id: gaps are behind us more often than ahead. n_records when it is
- * not there. */
+/* Counts back from the newest id: gaps are behind us more often than ahead. Each gap on the way
+ * means that it is further on. n_records when it is not there. */
 static size_t sequence_position(const Sequence *sequence, uint32_t chunk_id) {
-        size_t n = sequence->n_records, guess;
+        size_t n = sequence->n_records, i;
         uint32_t behind = sequence->last_id - chunk_id;
 
         if (sequence_is_next(sequence, chunk_id))
                 return n;
-        if (behind < n) {
-                guess = n - 1 - behind;
-                if (LIKELY(sequence_at(sequence, guess)->chunk_id == chunk_id))
-                        return guess;
-        }
-        guess = sequence_lower_bound(sequence, chunk_id);
-        return guess < n && sequence_at(sequence, guess)->chunk_id == chunk_id ? guess : n;
+        i = behind < n ? n - 1 - behind : 0;
+        if (LIKELY(sequence_at(sequence, i)->chunk_id == chunk_id))
+                return i;
+        i = sequence_lower_bound(sequence, i, chunk_id);
+        return i < n && sequence_at(sequence, i)->chunk_id == chunk_id ? i : n;
 }
 
 Record *sequence_find(const Sequence *sequence, uint32_t chunk_id) {
