@@ -72,7 +72,7 @@ static int append_options(sd_bus_message *message) {
         return sd_bus_message_close_container(message);
 }
 
-static int new_call(Connection *connection, sd_bus_message **ret, const char *member) {
+int connection_new_call(Connection *connection, sd_bus_message **ret, const char *member) {
         int r;
 
         r = sd_bus_message_new_method_call(connection->bus,
@@ -107,7 +107,7 @@ static int build_registration(Connection *connection, sd_bus_message **ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         int r;
 
-        r = new_call(connection, &call, "RegisterProducer");
+        r = connection_new_call(connection, &call, "RegisterProducer");
         if (r < 0)
                 return r;
         r = sd_bus_message_append(call, "s", library.name ?: program_invocation_short_name);
@@ -148,6 +148,13 @@ static void register_producer(Connection *connection) {
         connection->state = CONNECTION_REGISTERING;
 }
 
+bool connection_is_usable(const Connection *connection) {
+        if (connection->state == CONNECTION_REGISTERED)
+                return true;
+        return connection->state == CONNECTION_WATCHING && list_is_empty(&library.sources) &&
+               (connection->owner || connection->kind == CONNECTION_SOCKET);
+}
+
 void connection_sources_changed(Connection *connection) {
         if (connection->state == CONNECTION_WATCHING &&
             (connection->owner || connection->kind == CONNECTION_SOCKET)) {
@@ -161,7 +168,7 @@ void connection_sources_changed(Connection *connection) {
                 _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
                 int r;
 
-                r = new_call(connection, &call, "RegisterDataSource");
+                r = connection_new_call(connection, &call, "RegisterDataSource");
                 if (r < 0)
                         return;
                 library_lock();
@@ -179,7 +186,7 @@ void connection_source_removed(Connection *connection, const char *name) {
 
         if (connection->state < CONNECTION_REGISTERING)
                 return;
-        if (new_call(connection, &call, "UnregisterDataSource") < 0 ||
+        if (connection_new_call(connection, &call, "UnregisterDataSource") < 0 ||
             sd_bus_message_append(call, "s", name) < 0)
                 return;
         sd_bus_message_set_expect_reply(call, false);

@@ -62,6 +62,13 @@ void connection_sources_changed(Connection *connection);
 /* Tells it that a source is gone. */
 void connection_source_removed(Connection *connection, const char *name);
 
+/* Whether the service is there and knows as much about us as it is going to: a call would reach it now. With the
+ * lock held. */
+bool connection_is_usable(const Connection *connection);
+
+/* A call of the service's Manager, to be filled in. */
+int connection_new_call(Connection *connection, sd_bus_message **ret, const char *member);
+
 /* Whether a message is from the service. */
 bool connection_trusts(const Connection *connection, sd_bus_message *message);
 

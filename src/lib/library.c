@@ -11,6 +11,7 @@
 #include "lib/connection.h"
 #include "lib/library.h"
 #include "lib/source-private.h"
+#include "lib/trigger.h"
 #include "lib/writer.h"
 #include "shared/fd.h"
 #include "shared/names.h"
@@ -161,6 +162,7 @@ static void *run(void *userdata) {
         for (;;) {
                 run_connections();
                 sources_remove_doomed();
+                triggers_send(library_now_ns());
                 replies_send(); /* last: any callback above may have answered */
                 wait_for_work();
         }

@@ -5,13 +5,15 @@
  * made to misbehave.
  *
  * Usage: test-producer NAME SOURCE [BEHAVIOUR]
- *   writes 100 packets "NAME-1" … at the start and one every 10 ms after it
+ *   writes 100 packets "NAME-1" … at the start and one every 10 ms after it, and sends the trigger "NAME" on SIGUSR1
  *   BEHAVIOUR  silent: never answers a flush or a stop; refuse: refuses each instance; brief: ends in the
- *              middle of its start; flood: writes as fast as it can
+ *              middle of its start; flood: writes as fast as it can; steady: 500 every millisecond, with
+ *              shared memory for half a second
  */
 
 #include <assert.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@
 #include <unistd.h>
 
 #include <desktrace/source.h>
+#include <desktrace/trigger.h>
 
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
@@ -27,6 +30,9 @@
 #define PACKET_TEST_EVENT 900
 #define TEST_EVENT_STR    1
 #define PACKETS_AT_START  100
+
+#define STEADY_PACKETS_PER_MS 500
+#define STEADY_MEMORY_BYTES   (16u << 20)
 
 typedef struct Run {
         dt_instance *instance;
@@ -59,6 +65,20 @@ static void write_packet(dt_writer *writer, unsigned number) {
         dt_writer_write(writer, packet, wire_writer_size(&wire));
 }
 
+/* However late it wakes up, the rate is that. */
+static void write_steadily(Run *self, dt_writer *writer, unsigned number) {
+        const uint64_t began_ns = now_ns();
+        uint64_t n_written = 0;
+
+        while (!self->is_stopping) {
+                const uint64_t n_due = (now_ns() - began_ns) / 1000000 * STEADY_PACKETS_PER_MS;
+
+                for (; n_written < n_due; n_written++)
+                        write_packet(writer, ++number);
+                usleep(1000);
+        }
+}
+
 static void *run(void *userdata) {
         const bool is_flood = streq(behaviour, "flood");
         Run *self = userdata;
@@ -70,6 +90,8 @@ static void *run(void *userdata) {
         while (number < PACKETS_AT_START)
                 write_packet(writer, ++number);
         dt_writer_flush(writer);
+        if (streq(behaviour, "steady"))
+                write_steadily(self, writer, number);
         while (!self->is_stopping) {
                 write_packet(writer, ++number);
                 if (!is_flood)
@@ -136,16 +158,24 @@ int main(int argc, char *argv[]) {
                 .stop = on_stop,
                 .gone = on_gone,
         };
+        size_t memory_bytes = 0;
         dt_source *source;
+        sigset_t signals;
+        int signal;
 
         if (argc < 3)
                 return 2;
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGUSR1);
+        sigprocmask(SIG_BLOCK, &signals, NULL);
         producer = argv[1];
         if (argc > 3)
                 behaviour = argv[3];
-        if (dt_set_producer(producer, 0, 0) < 0 ||
+        if (streq(behaviour, "steady"))
+                memory_bytes = STEADY_MEMORY_BYTES;
+        if (dt_set_producer(producer, memory_bytes, 0) < 0 ||
             dt_source_register(&source, argv[2], NULL, &ops, NULL) < 0)
                 return 1;
-        for (;;)
-                pause();
+        while (sigwait(&signals, &signal) == 0)
+                dt_trigger(producer);
 }

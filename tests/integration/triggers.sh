@@ -3,7 +3,7 @@
 #
 # Triggers on a session bus: what each mode does, who is told, and what becomes of snapshots that nobody reads.
 # The checks call functions by name.
-# shellcheck disable=SC2317
+# shellcheck disable=SC2016,SC2317
 # shellcheck source=tests/integration/bus-lib.sh
 . "$(dirname "$0")/bus-lib.sh"
 
@@ -84,6 +84,35 @@ ok "snapshots that nobody reads make room for later ones" eventually has_snapsho
 ok "but not one that somebody read" state_is "$snapshot" stopped
 session "$recorder" Free >/dev/null
 ok "snapshots outlive the recorder" has_snapshots 5
+for one in $(manager ListSessions | grep -oE 'session/[0-9]+'); do
+        session "$ROOT/$one" Free
+done
+
+# A program with the library, at 500 events a millisecond.
+producer busy org.example.busy steady
+busy=$started
+start 2 detach b true config-text s 'buffers { size_kb: 2048 } data_sources { config { name: "org.example.busy" } }
+        trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 600000
+                triggers { name: "busy" producer_name_regex: "bus." } }'
+recorder=$path
+latest_snapshot() {
+        manager ListSessions | grep -oE "$ROOT/session/[0-9]+\" [0-9]+ \"busy\"" | tail -1 | cut -d'"' -f1
+}
+has_no_gap() { perl -ne 'exit 1 if $. > 1 && $_ != $last + 1; $last = $_; END { exit 1 if $. < 1000 }' "$1"; }
+has_snapshot() { [ -n "$(latest_snapshot)" ]; }
+for n in 1 2 3; do
+        sleep 0.5
+        kill -USR1 "$busy"
+        ok "its trigger makes snapshot $n" eventually has_snapshot
+        snapshot=$(latest_snapshot)
+        ok "which is read" read_all "$snapshot" "busy$n.pftrace"
+        session "$snapshot" Free
+        grep -aoE 'busy-[0-9]+\.' "busy$n.pftrace" | grep -oE '[0-9]+' >numbers
+        ok "and has no gap" has_no_gap numbers
+done
+gives "the recorder has lost no chunk" '^t 0' property "$recorder" ChunksLost
+gives "and the program no packet" '^t 0' property "$recorder" PacketsLost
+session "$recorder" Free >/dev/null
 
 send_many() { for _ in 1 2 3; do trigger {1..64} || return; done; }
 fails "who sends too many is refused" 'sends too many triggers: 100 at once and 10 a second' send_many

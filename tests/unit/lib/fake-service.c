@@ -165,8 +165,29 @@ static int on_unregister_source(sd_bus_message *call, void *userdata, sd_bus_err
         return sd_bus_reply_method_return(call, NULL);
 }
 
+static int on_triggers(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        const char *trigger, *key, *name;
+        Fake *fake = userdata;
+
+        ck_assert_int_eq(sd_bus_message_get_expect_reply(call), 0);
+        ck_assert_int_gt(sd_bus_message_enter_container(call, 'a', "s"), 0);
+        while (sd_bus_message_read(call, "s", &trigger) > 0) {
+                ck_assert_uint_lt(strlen(fake->triggers) + strlen(trigger) + 2,
+                                  sizeof(fake->triggers));
+                if (fake->n_triggers++ > 0)
+                        strcat(fake->triggers, ",");
+                strcat(fake->triggers, trigger);
+        }
+        sd_bus_message_exit_container(call);
+        ck_assert_int_gt(sd_bus_message_read(call, "a{sv}", 1, &key, "s", &name), 0);
+        ck_assert_str_eq(key, "producer");
+        snprintf(fake->triggered_by, sizeof(fake->triggered_by), "%s", name);
+        return 1;
+}
+
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("ActivateTriggers", "asa{sv}", "u", on_triggers, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("RegisterProducer",
                       "sa(sa{sv})a{sv}",
                       "o",
@@ -198,6 +219,11 @@ void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered) {
                 run_once(fake);
 }
 
+void fake_run_triggers(Fake *fake, unsigned n_triggers) {
+        while (fake->n_triggers < n_triggers)
+                run_once(fake);
+}
+
 static void serve(Fake *fake) {
         ck_assert_int_ge(sd_bus_add_object_vtable(fake->bus,
                                                   NULL,
@@ -215,6 +241,11 @@ void fake_await(Fake *fake) {
 }
 
 void fake_accept(Fake *fake) {
+        fake_accept_silent(fake);
+        fake_await(fake);
+}
+
+void fake_accept_silent(Fake *fake) {
         struct pollfd listener = { .fd = fake->listen_fd, .events = POLLIN };
         sd_id128_t id = { .bytes = { 1 } };
         int fd;
@@ -227,7 +258,6 @@ void fake_accept(Fake *fake) {
         ck_assert_int_ge(sd_bus_set_server(fake->bus, true, id), 0);
         ck_assert_int_ge(sd_bus_start(fake->bus), 0);
         serve(fake);
-        fake_await(fake);
 }
 
 void fake_own_name(Fake *fake, const char *bus_address) {

@@ -32,6 +32,9 @@ typedef struct Fake {
         char producer_address[64]; /* on a message bus: the unique name to call */
         unsigned n_registered;     /* calls of RegisterProducer() */
         unsigned n_unregistered;
+        char triggers[4096]; /* joined by "," */
+        unsigned n_triggers;
+        char triggered_by[64];
         char producer[64];
         uint32_t memory_kib, page_kib;
         FakeSource sources[FAKE_SOURCES_MAX];
@@ -51,6 +54,7 @@ void fake_deinit(Fake *fake);
 
 void fake_listen(Fake *fake);
 void fake_accept(Fake *fake);
+void fake_accept_silent(Fake *fake); /* of a library that has nothing to register */
 void fake_disconnect(Fake *fake);
 
 /* The same on a message bus: takes the service's name there. fake_await() handles what comes until the library has
@@ -60,6 +64,9 @@ void fake_await(Fake *fake);
 
 /* Handles what the library sends, until `n_sources` registrations and `n_unregistered` are there. */
 void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered);
+
+/* The same, until so many triggers have come. */
+void fake_run_triggers(Fake *fake, unsigned n_triggers);
 
 FakeSource *fake_source(Fake *fake, const char *name);
 

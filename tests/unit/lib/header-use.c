@@ -4,6 +4,7 @@
 
 #include <desktrace/source.h>
 #include <desktrace/track-event.h>
+#include <desktrace/trigger.h>
 
 DT_CATEGORY_DECLARE(elsewhere);
 DT_CATEGORY(here, "here", "In this file");
@@ -33,5 +34,5 @@ int header_use(int n, const char *text) {
         DT_COUNTER_DOUBLE(here, "n", 0.5);
         DT_COUNTER_ON(here, &counter, n);
         DT_COUNTER_DOUBLE_ON(here, &counter, 1e9);
-        return dt_init(&options) || dt_category_enabled(&here);
+        return dt_trigger("name") || dt_init(&options) || dt_category_enabled(&here);
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Triggers that wait to be sent. They are put in a queue by any thread, and the private thread sends them on each
+ * connection as soon as that can be used.
+ */
+
+#include <stdint.h>
+
+#define TRIGGERS_QUEUED_MAX 64
+#define TRIGGER_TTL_NS      UINT64_C(1000000000)
+
+/* Private thread only. */
+void triggers_send(uint64_t now_ns);
