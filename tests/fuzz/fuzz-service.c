@@ -56,6 +56,9 @@ typedef struct World {
 static const uid_t uids[] = { 1000, 1001, 0, PROBES_UID };
 static const char *const sources[] = { "track_event", "linux.ftrace", "app.own", "app.other" };
 
+#define FILTERED(filters) \
+        "buffers { size_kb: 128 } data_sources { config { name: \"track_event\" } " filters " } "
+
 static const char *const configs[] = {
         "buffers { size_kb: 128 } data_sources { config { name: \"track_event\" } } "
         "data_sources { config { name: \"app.own\" } } flush_period_ms: 200",
@@ -72,6 +75,14 @@ static const char *const configs[] = {
         "buffers { size_kb: 128 } data_sources { config { name: \"track_event\" } } "
         "write_into_file: true "
         "file_write_period_ms: 150 max_file_size_bytes: 3000 flush_timeout_ms: 100",
+        FILTERED("producer_name_filter: \"nobody\"") "session_semaphores { name: \"a\" }",
+        "buffers { size_kb: 128 } data_sources { config { name: \"app.own\" } } "
+        "enable_extra_guardrails: true duration_ms: 400 prefer_suspend_clock_for_duration: true "
+        "session_semaphores { name: \"a\" max_other_session_count: 1 }",
+        "buffers { size_kb: 128 } data_sources { config { name: \"track_event\" } } "
+        "exclusive_prio: 1 lockdown_mode: LOCKDOWN_SET",
+        "buffers { size_kb: 128 } data_sources { config { name: \"app.other\" } } "
+        "exclusive_prio: 2 lockdown_mode: LOCKDOWN_CLEAR",
 };
 
 /*
@@ -361,6 +372,21 @@ static Consumer *pick_consumer(World *world) {
         return &world->consumers[fuzz_take(&world->input) % PEERS];
 }
 
+/* Changed to what lets in more, or to another config altogether. */
+static void consumer_change(World *world, Consumer *consumer, unsigned how) {
+        static const char more[] =
+                FILTERED("producer_name_filter: \"nobody\" producer_name_regex_filter: "
+                         "\".*\"") "session_semaphores { name: \"a\" }";
+        const char *text = how & 32 ? more : configs[(how >> 6) % ARRAY_SIZE(configs)];
+        ConfigError config_error;
+        SessionError error;
+        Config *config;
+
+        FUZZ_CHECK(config_new_from_text(&config, text, &config_error) == 0);
+        if (session_change_config(consumer->session, config, &error, world->now) != 0)
+                config_free(config);
+}
+
 static void step_session(World *world) {
         Consumer *consumer = pick_consumer(world);
         unsigned how = fuzz_take(&world->input);
@@ -375,7 +401,10 @@ static void step_session(World *world) {
         SessionError error;
 
         if (consumer->session) {
-                session_start(consumer->session, world->now);
+                if (how & 16)
+                        consumer_change(world, consumer, how);
+                else
+                        session_start(consumer->session, world->now);
                 return;
         }
         FUZZ_CHECK(config_new_from_text(&config, text, &config_error) == 0);

@@ -22,12 +22,23 @@ static const char *const source_names[] = { "track_event",
                                             "com.example.render",
                                             "org.example.audio" };
 
+#define FILTERED(filters) \
+        "buffers { size_kb: 256 } data_sources { config { name: \"track_event\" } " filters " } "
+#define NARROW FILTERED("producer_name_filter: \"nobody\" ")
+#define WIDE   FILTERED("producer_name_filter: \"nobody\" producer_name_regex_filter: \".*\" ")
+
 static const char *const configs[] = {
         CONFIG_ONE("track_event"),
         CONFIG_ONE("com.example.render") "duration_ms: 900 flush_period_ms: 200",
         CONFIG_ONE("org.example.audio") "data_sources { config { name: \"track_event\" } } "
                                         "data_source_stop_timeout_ms: 300 flush_timeout_ms: 200",
         CONFIG_ONE("extra.started") "incremental_state_config { clear_period_ms: 100 }",
+        NARROW,
+        CONFIG_ONE("track_event") "exclusive_prio: 1",
+        CONFIG_ONE("org.example.audio") "exclusive_prio: 2 duration_ms: 100",
+        CONFIG_ONE("track_event") "session_semaphores { name: \"a\" } duration_ms: 700 "
+                                  "prefer_suspend_clock_for_duration: true "
+                                  "enable_extra_guardrails: true",
 };
 
 static unsigned n_replies, n_asked;
@@ -145,6 +156,21 @@ static void do_flush(void) {
                 n_asked++;
 }
 
+/* Most have another config, and are not changed. */
+static void do_change(void) {
+        FakeConsumer *consumer = some_consumer();
+        ConfigError config_error;
+        SessionError error;
+        Config *config;
+
+        if (!consumer)
+                return;
+        ck_assert_int_eq(config_new_from_text(&config, choose(2) ? WIDE : NARROW, &config_error),
+                         0);
+        if (session_change_config(consumer->session, config, &error, f.now) != 0)
+                config_free(config);
+}
+
 static void do_stop(void) {
         FakeConsumer *consumer = some_consumer();
 
@@ -203,9 +229,9 @@ static void do_fail_activation(void) {
 }
 
 static void (*const verbs[])(void) = {
-        do_connect, do_offer,  do_offer,           do_withdraw, do_disconnect, do_write,
-        do_write,   do_answer, do_session,         do_flush,    do_stop,       do_free,
-        do_read,    do_look,   do_fail_activation, do_wait,     do_wait,
+        do_connect, do_offer,  do_offer,   do_withdraw,        do_disconnect, do_write,
+        do_write,   do_answer, do_session, do_flush,           do_stop,       do_free,
+        do_read,    do_look,   do_change,  do_fail_activation, do_wait,       do_wait,
 };
 
 /* Longer than every wait together: start, flush, stop. */
