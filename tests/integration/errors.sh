@@ -42,6 +42,9 @@ fails "an unknown preset is named" 'BadConfig: option "preset".*nosuch' start_er
 fails "a file to write, but no file" 'BadConfig: .*write_into_file' \
         start_error "{'config-text': <'buffers { size_kb: 4096 } write_into_file: true
                 data_sources { config { name: \"org.example.app\" } }'>}"
+fails "a file by its path is refused, with what to do" 'BadConfig: .*output_path.*pass the descriptor as' \
+        start_error "{'config-text': <'buffers { size_kb: 4096 } write_into_file: true output_path: \"/tmp/x\"
+                data_sources { config { name: \"org.example.app\" } }'>}"
 fails "a session of nothing is refused" 'BadConfig' start_error "{'name': <'empty'>}"
 fails "a buffer that is too large is a limit" 'LimitExceeded|BadConfig' \
         start_error "{'sources': <['org.example.app']>, 'buffer-size-kb': <uint32 4294967295>}"
@@ -75,6 +78,14 @@ fails "a producer's name must be one" 'BadConfig' call "$MANAGER".RegisterProduc
 fails "a source of the wrong type is named" 'BadConfig: option "no-flush"' \
         call "$MANAGER".RegisterProducer p "[('x.y', {'no-flush': <'yes'>})]" "@a{sv} {}"
 
+start 3 duration-ms u 60000 detach b true config-text s 'buffers { size_kb: 4096 }
+        data_sources { config { name: "org.example.app" } } session_semaphores { name: "alone" }'
+fails "who must wait for another is told for whom" 'Busy: .*semaphore "alone"' \
+        start_error "{'config-text': <'buffers { size_kb: 4096 } session_semaphores { name: \"alone\" }
+                data_sources { config { name: \"org.example.app\" } }'>}"
+ok "who stops is in nobody's way" session "$path" Stop
+ok "and is freed" session "$path" Free
+
 start 4 sources as 1 org.example.app name s one duration-ms u 60000 detach b true
 fails "a name is given once" 'NameInUse: .*one' start_error "{'sources': <['org.example.app']>, 'name': <'one'>}"
 gives "a session is found by its name" "$path" manager GetSession s one
@@ -87,8 +98,7 @@ fails "but not flushed" 'WrongState: cannot flush' call "$SESSION".Flush 0
 object=$ROOT
 fails "what is not in the interface cannot be called" 'UnknownMethod' call "$MANAGER".Nothing
 fails "properties cannot be set" 'Error' call org.freedesktop.DBus.Properties.Set "$MANAGER" Version "<'2'>"
-start 3 duration-ms u 60000 detach b true config-text s \
-        'buffers { size_kb: 4096 } data_sources { config { name: "org.example.app" } } deferred_start: true'
+consumer user start org.example.app deferred
 gives "a session with deferred_start is configured" '"configured"' property "$path" State
 ok "and starts when told" session "$path" Start
 gives "to be started" '"started"' property "$path" State

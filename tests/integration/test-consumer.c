@@ -3,7 +3,7 @@
 /*
  * A consumer for the tests: what busctl cannot do, which is to pass descriptors and to stay
  *
- * Usage: test-consumer BUS start SOURCE [output|duration]...
+ * Usage: test-consumer BUS start SOURCE [output|duration|deferred]...
  *                                           says the session's path, and stays until it is killed
  *        test-consumer BUS attach PATH      attaches, says the path, and stays likewise
  *        test-consumer BUS clone PATH [output]     says the clone's path, and stays likewise
@@ -63,19 +63,20 @@ static int call(sd_bus *bus, sd_bus_message *message, const char *types, void *r
 }
 
 /* Written out ten times a second, so that trouble with an output shows soon. */
-static int append_config(sd_bus_message *message, const char *source, bool has_output) {
+static int append_config(sd_bus_message *message, const char *source, bool has_output, bool waits) {
         char config[512];
 
         snprintf(config,
                  sizeof(config),
-                 "buffers { size_kb: 16384 } data_sources { config { name: \"%s\" } } %s",
+                 "buffers { size_kb: 16384 } data_sources { config { name: \"%s\" } } %s%s",
                  source,
-                 has_output ? "write_into_file: true file_write_period_ms: 100" : "");
+                 has_output ? "write_into_file: true file_write_period_ms: 100 " : "",
+                 waits ? "deferred_start: true" : "");
         return sd_bus_message_append(message, "{sv}", "config-text", "s", config);
 }
 
 static int append_options(sd_bus_message *message, const char *source, char *const options[]) {
-        bool has_output = false;
+        bool has_output = false, waits = false;
         int r = 0;
 
         for (; r >= 0 && *options; options++) {
@@ -84,11 +85,13 @@ static int append_options(sd_bus_message *message, const char *source, char *con
                         r = sd_bus_message_append(message, "{sv}", "output", "h", OUTPUT_FD);
                 } else if (streq(*options, "duration")) {
                         r = sd_bus_message_append(message, "{sv}", "duration-ms", "u", 60000);
+                } else if (streq(*options, "deferred")) {
+                        waits = true;
                 } else {
                         return -EINVAL;
                 }
         }
-        return r < 0 ? r : append_config(message, source, has_output);
+        return r < 0 ? r : append_config(message, source, has_output, waits);
 }
 
 /* The session lives as long as we do. */

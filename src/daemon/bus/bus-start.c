@@ -156,12 +156,6 @@ static int start_check(const StartRequest *start, sd_bus_error *error) {
         SessionError why = {};
         int r;
 
-        if (start->config->pb->write_into_file && !start->options.has_output)
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_BAD_CONFIG,
-                        "the config says write_into_file, but there is no file; give the option "
-                        "\"output\"");
         r = session_check(start->client->bus->service,
                           start->config,
                           &start->options,
