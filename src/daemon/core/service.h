@@ -66,6 +66,8 @@
 #define PRODUCER_DRAIN_INTERVAL_NS (UINT64_C(10) * 1000000)   /* between looks while awake */
 #define SESSION_START_TIMEOUT_NS \
         (UINT64_C(5) * 1000000000) /* activations and start acknowledgements */
+#define SESSION_SLOW_START_NS \
+        (UINT64_C(20) * 1000000000) /* Perfetto's; then they are named again */
 #define SESSION_FLUSH_TIMEOUT_NS (UINT64_C(5) * 1000000000) /* flush_timeout_ms */
 #define SESSION_STOP_TIMEOUT_NS  (UINT64_C(5) * 1000000000) /* data_source_stop_timeout_ms */
 #define SESSION_GRACE_NS \

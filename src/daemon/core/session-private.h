@@ -66,6 +66,7 @@ struct SessionSource {
 typedef enum SessionTimer {
         SESSION_TIMER_SETTLE,           /* the service is old enough */
         SESSION_TIMER_START,            /* starts and activations are overdue */
+        SESSION_TIMER_SLOW,             /* still not all have started */
         SESSION_TIMER_DURATION,         /* recorded long enough */
         SESSION_TIMER_FLUSH,            /* periodic flush */
         SESSION_TIMER_CLEAR,            /* periodic clearing of incremental state */

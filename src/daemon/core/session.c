@@ -137,6 +137,7 @@ int session_start(Session *session, uint64_t now) {
         session_snapshot_clocks(session);
         event_list_add(&session->events, EVENT_TRACING_STARTED, now, NULL);
         session_enter(session, SESSION_STARTING);
+        session_arm(session, SESSION_TIMER_SLOW, now, SESSION_SLOW_START_NS);
         session_arm(session, SESSION_TIMER_START, now, SESSION_START_TIMEOUT_NS);
         session_arm(session, SESSION_TIMER_SNAPSHOT, now, session_snapshot_period_ns(session));
         if (now < session->service->settled_at)
@@ -370,6 +371,14 @@ static void on_start_overdue(Session *session, uint64_t now) {
         session_progress(session, now);
 }
 
+/* Names anew who has not started: that the recording went on without some was said then. */
+static void on_slow_start(Session *session, uint64_t now) {
+        if (session->said_all_started)
+                return;
+        event_list_forget(&session->events, EVENT_SLOW_STARTING_SOURCES);
+        session_tell_slow_starters(session, now);
+}
+
 static void on_duration(Session *session, uint64_t now) {
         uint64_t monotonic = session->ends_at_monotonic ? session_read_monotonic(session) : 0;
 
@@ -448,6 +457,7 @@ static void on_stop_overdue(Session *session, uint64_t now) {
 static void (*const timer_handlers[_SESSION_TIMER_N])(Session *, uint64_t) = {
         [SESSION_TIMER_SETTLE] = on_settle,
         [SESSION_TIMER_START] = on_start_overdue,
+        [SESSION_TIMER_SLOW] = on_slow_start,
         [SESSION_TIMER_DURATION] = on_duration,
         [SESSION_TIMER_FLUSH] = on_flush_period,
         [SESSION_TIMER_CLEAR] = on_clear_period,

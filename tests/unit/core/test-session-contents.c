@@ -240,6 +240,131 @@ START_TEST(test_stats_of_many_writers_fit_a_small_file) {
 END_TEST
 
 /*
+ * Events
+ */
+
+/* The names that the only event of that kind has. */
+static size_t slow_sources(const Bytes *trace, char ret_last[static 64]) {
+        TestPacket packet, event, sources, source;
+        WireField name;
+        size_t at = 0, n_events = 0, n = 0;
+
+        while (trace_next(trace, &at, &packet)) {
+                if (!packet_field(&packet, PACKET_SERVICE_EVENT, &name))
+                        continue;
+                event = message(&packet, PACKET_SERVICE_EVENT);
+                if (!nth_message(&event, EVENT_SLOW_STARTING_SOURCES, 0, &sources))
+                        continue;
+                n_events++;
+                for (n = 0; nth_message(&sources, 1, n, &source); n++) {
+                        ck_assert(packet_field(&source, 2, &name));
+                        snprintf(ret_last, 64, "%.*s", (int)name.n_bytes, name.data);
+                }
+        }
+        ck_assert_uint_le(n_events, 1);
+        return n;
+}
+
+START_TEST(test_sources_that_have_not_started_are_named_after_20_seconds) {
+        FakeProducer *quick, *slow, *slower;
+        FakeConsumer *consumer;
+        char last[64] = "";
+        Bytes trace;
+
+        fixture_init(&f);
+        quick = fixture_connect_producer(&f, 1000, "quick", "first");
+        slow = fixture_connect_producer(&f, 1000, "slow", "second");
+        slower = fixture_connect_producer(&f, 1000, "slower", "third");
+        ck_assert(quick->acks_start);
+        slow->acks_start = slower->acks_start = false;
+        consumer = fixture_start_session(
+                &f,
+                1000,
+                "buffers { size_kb: 256 } data_sources { config { name: \"first\" } } "
+                "data_sources { config { name: \"second\" } } data_sources { config { name: "
+                "\"third\" } }");
+        fixture_advance(&f, 10 * S);
+        producer_source_started(slow->producer, fake_instance(slow, "second")->id, f.now);
+        fixture_advance(&f, 15 * S);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(slow_sources(&trace, last), 1);
+        ck_assert_str_eq(last, "third");
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_late_sources_are_not_slow_when_all_had_started) {
+        FakeProducer *late;
+        FakeConsumer *consumer;
+        char last[64] = "";
+        Bytes trace;
+
+        fixture_init(&f);
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        late = fixture_connect_producer(&f, 1000, "late", NULL);
+        late->acks_start = false;
+        fixture_add_source(late, "track_event", &(SourceOptions){});
+        fixture_advance(&f, 30 * S);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(slow_sources(&trace, last), 0);
+        ck_assert(trace_has_event(&trace, EVENT_ALL_SOURCES_STARTED, NULL));
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_attributes_and_unknown_fields_of_a_config_are_in_the_trace) {
+        static const char text[] = CONFIG_ONE("none") "trace_attributes { attribute { key: "
+                                                      "\"build\" string_value: \"17\" } }";
+        _cleanup_(config_freep) Config *config = NULL;
+        FakeConsumer *consumer;
+        ConfigError error;
+        TestPacket packet;
+        Bytes trace;
+
+        fixture_init(&f);
+        ck_assert_int_eq(config_new_from_text(&config, text, &error), 0);
+        consumer = fixture_start_session(&f, 1000, text);
+        trace = fixture_read(&f, consumer);
+        packet = trace_packet(&trace, PACKET_TRACE_CONFIG, 0);
+        packet = message(&packet, PACKET_TRACE_CONFIG);
+        ck_assert_uint_eq(packet.n, config->n_bytes);
+        ck_assert_mem_eq(packet.data, config->bytes, packet.n);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_primary_clock_is_what_the_config_says) {
+        static const struct {
+                const char *config;
+                uint64_t primary;
+        } cases[] = {
+                { CONFIG_ONE("none"), CLOCK_ID_BOOTTIME },
+                { CONFIG_ONE("none") "builtin_data_sources { primary_trace_clock: "
+                                     "BUILTIN_CLOCK_MONOTONIC }",
+                  CLOCK_ID_MONOTONIC },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                FakeConsumer *consumer;
+                TestPacket packet;
+                Bytes trace;
+
+                fixture_init(&f);
+                consumer = fixture_start_session(&f, 1000, cases[i].config);
+                trace = fixture_read(&f, consumer);
+                packet = trace_packet(&trace, PACKET_CLOCK_SNAPSHOT, 0);
+                packet = message(&packet, PACKET_CLOCK_SNAPSHOT);
+                ck_assert_uint_eq(packet_uint(&packet, 2), cases[i].primary);
+                bytes_deinit(&trace);
+                fixture_deinit(&f);
+        }
+}
+END_TEST
+
+/*
  * Other sessions
  */
 
@@ -411,6 +536,10 @@ TEST_MAIN("session-contents",
           test_stats_have_a_histogram_of_each_writers_chunks,
           test_histograms_can_be_switched_off,
           test_stats_of_many_writers_fit_a_small_file,
+          test_sources_that_have_not_started_are_named_after_20_seconds,
+          test_late_sources_are_not_slow_when_all_had_started,
+          test_attributes_and_unknown_fields_of_a_config_are_in_the_trace,
+          test_primary_clock_is_what_the_config_says,
           test_session_is_told_what_others_did_beside_it,
           test_concurrent_sessions_are_told_only_to_who_asks,
           test_sessions_of_other_users_are_not_told,
