@@ -7,6 +7,8 @@
 # shellcheck source=tests/integration/bus-lib.sh
 . "$(dirname "$0")/bus-lib.sh"
 
+here=$(cd "$(dirname "$0")" && pwd)
+
 session_bus
 service "$DESKTRACED" --user --idle-timeout=60s
 producer demo org.example.demo
@@ -17,6 +19,7 @@ clone() { # PATH OPTIONS...
 }
 state_is() { property "$1" State | grep -q "\"$2\""; }
 gone() { ! property "$1" State; }
+trace_check() { python3 "$here/trace-check.py" "$@"; }
 
 start 3 sources as 1 org.example.demo name s recorder detach b true || exit 1
 source=$path
@@ -49,6 +52,20 @@ fails "and nowhere else" 'writes to its output' session "$path" Read u 0
 kill -KILL "$started"
 ok "and is gone with its caller" eventually gone "$path"
 exec 3>&-
+
+# A config that compresses, by name.
+start 2 detach b true config-text s 'buffers { size_kb: 4096 } unique_session_name: "packed" duration_ms: 60000
+        compression_type: COMPRESSION_TYPE_DEFLATE data_sources { config { name: "org.example.demo" } }' || exit 1
+packed=$path
+by_name=$(manager GetSession s packed | cut -d'"' -f2)
+exec 3>packed.pftrace
+consumer user clone "$by_name" output
+exec 3>&-
+is_finished() { trace_check packed.pftrace 'torn == 0 and stats == 1'; }
+ok "a clone is compressed as its original is" eventually is_finished
+ok "and as whole" trace_check packed.pftrace 'compressed[50] >= 1 and in_order and n_texts >= 100'
+kill -KILL "$started"
+session "$packed" Free
 
 # What is refused changes nothing.
 fails "an option that nobody knows is named" 'unknown option "befor-ms"; did you mean "before-ms"' \
