@@ -152,4 +152,158 @@ exits 0 "another session with it starts" '^[0-9]+$' record --detach -q -t 1m -n 
 exits 6 "so is one that is stopped into a file" '"silent":\[\{"source":"org.example.mute","producer":"mute"' \
         desktrace stop --user mute -qo mute2.pftrace --json=short
 
+# ------------------------------------------------------------------------------------------------------------------
+# Triggers
+
+# A recorder that stays, in the background: its status comes from recorder_ends, what it says is in $tmp/recorder.
+recorder() {
+        "$DESKTRACE" record --user --flight-recorder "$@" 2>"$tmp/recorder" &
+        client=$!
+        pids+=("$client")
+        eventually grep -q 'Ctrl-C ends it' "$tmp/recorder"
+}
+recorder_ends() {
+        local status=0
+        kill -INT "$client"
+        wait "$client" || status=$?
+        cat "$tmp/recorder"
+        return $status
+}
+
+exits 5 "a trigger that nobody waits for is told" 'no session waits for it' desktrace trigger --user nobody
+exits 5 "also as JSON" '\{"sessions":0\}' desktrace trigger --user nobody -q --json=short
+exits 2 "a trigger without a name is none" "trigger's name" desktrace trigger --user ''
+echo mine >slow-2.pftrace
+recorder --trigger slow --trigger fast --after 300ms -o slow.pftrace org.example.demo
+ok "how to trigger is said" grep -q 'desktrace trigger --user slow' "$tmp/recorder"
+ok "nothing is written before" test ! -e slow-1.pftrace
+exits 0 "a trigger says how many sessions it reached" 'Reached 1 session' desktrace trigger --user slow
+ok "its file is written while the recorder goes on" \
+        eventually grep -q 'Trigger slow: .* in slow-1.pftrace' "$tmp/recorder"
+ok "with what was before and after it" holds slow-1.pftrace 't["losses"]["verdict"] == "none" and t["packets"] > 10'
+exits 0 "several triggers reach it at once" '^Reached 1 session\.$' desktrace trigger --user fast slow
+ok "each has its file, under a number that is free" eventually test -s slow-4.pftrace
+ok "the one that was there is as it was" grep -qx mine slow-2.pftrace
+exits 0 "a trigger that is not due yet" '"sessions":1' desktrace trigger --user fast --json=short
+# Not in a subshell, which could not wait for it.
+recorder_ends >"$tmp/output" 2>&1
+status=$?
+ok "Ctrl-C ends the recorder" test $status = 0
+ok "and what was triggered before it is written" test -s slow-5.pftrace
+ok "the service has nothing left" test -z "$(desktrace list sessions --user --no-legend)"
+
+recorder --trigger never -t 1s -o never org.example.demo
+wait "$client"
+status=$?
+ok "a recorder without a trigger ends with its time" test $status = 0
+ok "and says so" grep -q 'No trigger came' "$tmp/recorder"
+ok "without a file" nothing_is_there 'never*'
+
+started "$EXAMPLE" --seconds 60 --quiet
+recorder --trigger back --before 1s -b 1M -o back 'cat:*'
+sleep 6
+desktrace trigger --user back >/dev/null
+ok "it reaches back as far as it was to" eventually grep -q 'Trigger back' "$tmp/recorder"
+ok "and not much farther" holds back-1.pftrace 't["track_events_total"] > 100'
+reach=$(grep -oE 'Trigger back: [0-9.]+ s' "$tmp/recorder" | grep -oE '[0-9.]+')
+ok "which it says" awk "BEGIN { exit !(${reach:-99} >= 1 && ${reach:-99} < 4) }"
+recorder_ends >/dev/null 2>&1
+
+if [ "$(id -u)" = 0 ] && mkdir -p full && mount -t tmpfs -o size=16k tmpfs full 2>/dev/null; then
+        recorder --trigger big -o full/x 'cat:*'
+        sleep 1
+        desktrace trigger --user big >/dev/null
+        ok "a full disk is told, and the recorder goes on" eventually grep -q 'No space left' "$tmp/recorder"
+        umount -l full
+        desktrace trigger --user big >/dev/null
+        ok "to the next file" eventually grep -q 'in full/x-2.pftrace' "$tmp/recorder"
+        recorder_ends >"$tmp/output" 2>&1
+        status=$?
+        ok "and fails at the end" test $status = 1
+fi
+
+exits 0 "a command sends triggers to its recorder" 'Trigger mine: .* in command-1.pftrace' \
+        "$DESKTRACE" record --standalone --flight-recorder --trigger mine -o command org.example.demo -- \
+        sh -c '"$0" trigger mine && sleep 1' "$DESKTRACE"
+ok "how others would is said there, too" grep -q 'DESKTRACE_SOCKET=/.* desktrace trigger mine' <(
+        "$DESKTRACE" record --standalone --flight-recorder --trigger mine -o x org.example.demo -- true 2>&1)
+
+# A service that dies.
+recorder --trigger dead -o dead org.example.demo
+kill -KILL "$daemon"
+wait "$client"
+status=$?
+ok "a recorder whose service dies fails" test $status = 8
+ok "and says so" grep -q 'closed the connection' "$tmp/recorder"
+service "$DESKTRACED" --user
+eventually has_producer demo
+
+# ------------------------------------------------------------------------------------------------------------------
+# Triggers of configs
+
+trigger_config() {
+        printf '%s\n' 'buffers { size_kb: 1024 } data_sources { config { name: "org.example.demo" } }' "$@"
+}
+trigger_config 'trigger_config { trigger_mode: START_TRACING trigger_timeout_ms: 20000
+        triggers { name: "go" stop_delay_ms: 700 } }' >start.pbtxt
+trigger_config 'trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 20000
+        triggers { name: "halt" stop_delay_ms: 100 } }' >stop.pbtxt
+trigger_config 'trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 3000
+        triggers { name: "look" } triggers { name: "see" } }' >clone.pbtxt
+printf 'activate_triggers: "go" activate_triggers: "halt" activate_triggers: "look"\n' >activate.pbtxt
+
+exits 5 "a config of triggers sends them instead of recording" 'no session waits' \
+        record -c activate.pbtxt -o none.pftrace
+ok "without a file" test ! -e none.pftrace
+exits 2 "which is in vain with a service of one's own" 'nobody listens' \
+        "$DESKTRACE" record --standalone -c activate.pbtxt
+exits 2 "a config with triggers has no use for others" 'triggers of its own' \
+        record -c start.pbtxt --flight-recorder --trigger x
+triggered() { # TRIGGERS OPTIONS...: soon after the recording began
+        (sleep 1; "$DESKTRACE" $1 >/dev/null 2>&1) &
+        timeout 30 "$DESKTRACE" record --user "${@:2}"
+}
+exits 0 "a start trigger starts" 'Recorded' triggered 'trigger --user go' -c start.pbtxt -o start.pftrace
+ok "only then" holds start.pftrace 't["duration_ns"] < 1.2e9 and t["packets"] > 10'
+exits 0 "a stop trigger stops" 'Recorded' triggered 'trigger --user halt' -c stop.pbtxt -o halt.pftrace
+ok "with what was before it" holds halt.pftrace 't["duration_ns"] > 0.9e9 and t["packets"] > 10'
+exits 0 "also when a config sends it" 'Recorded' \
+        triggered 'record --user -c activate.pbtxt' -c stop.pbtxt -o halt2.pftrace
+exits 0 "clone triggers make files" 'Trigger look: .* in clone-1.pftrace' \
+        triggered 'trigger --user look see' -c clone.pbtxt -o clone.pftrace
+ok "one for each" test -s clone-2.pftrace
+sed -i 's/trigger_timeout_ms: 20000/trigger_timeout_ms: 500/' start.pbtxt stop.pbtxt
+exits 0 "without its trigger nothing is recorded" 'No trigger came' record -c start.pbtxt -o none.pftrace
+ok "and no file is left" test ! -e none.pftrace
+exits 0 "nor is it when none stops" 'No trigger came' record -c stop.pbtxt -o none.pftrace
+ok "and no file is left there either" test ! -e none.pftrace
+
+# ------------------------------------------------------------------------------------------------------------------
+# Taking over
+
+attached() { # OPTIONS...: attaches, and stops it from elsewhere
+        (sleep 1; "$DESKTRACE" stop --user box >/dev/null 2>&1) &
+        timeout 30 "$DESKTRACE" attach --user "$@"
+}
+exits 0 "a session is left running" '^[0-9]+$' record -q --detach -t 1m -n box org.example.demo
+exits 2 "to take it over clobbers no file" 'File exists' desktrace attach --user box -o slow-1.pftrace
+exits 0 "it is taken over until it is stopped" 'Recorded' attached box -o box.pftrace
+ok "and its data is there" counts 'demo-[0-9]+\.' box.pftrace 10
+ok "the session is gone" test -z "$(desktrace list sessions --user --no-legend)"
+exits 0 "another one is left running" '^[0-9]+$' record -q --detach -t 1m -n box org.example.demo
+exits 0 "Ctrl-C stops one that was taken over" 'once more discards' "$CLI_PTY" --interrupt 'Recording:' \
+        "$DESKTRACE" attach --user box -o box2.pftrace
+ok "and keeps its data" holds box2.pftrace 't["losses"]["verdict"] == "none"'
+exits 0 "a short one is left running" '^[0-9]+$' record -q --detach -t 300ms -n box org.example.demo
+sleep 1
+exits 0 "one that has stopped by itself still gives its data" 'Recorded' desktrace attach --user box -o box3.pftrace
+ok "all of it" counts 'demo-[0-9]+\.' box3.pftrace 3
+exits 0 "a session is left to be orphaned" '^[0-9]+$' record -q --detach -t 1m -n box org.example.demo
+"$DESKTRACE" attach --user box -q -o orphan.pftrace &
+client=$!
+sleep 0.5
+exits 0 "while somebody has it, it is not detached" ' box .* started +- ' desktrace list sessions --user
+kill -KILL $client
+ok "it ends with who took it over" eventually test -z "$(desktrace list sessions --user --no-legend)"
+
 finish
