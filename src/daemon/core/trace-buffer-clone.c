@@ -15,8 +15,7 @@
 
 #include "core/trace-buffer-private.h"
 
-static void
-trace_buffer_copy_slot(TraceBuffer *clone, const TraceBuffer *buffer, const Slot *slot) {
+static void trace_buffer_copy_slot(TraceBuffer *clone, const TraceBuffer *buffer, Slot *slot) {
         Slot *copy = &clone->slots[slot - buffer->slots];
 
         copy->n_live = slot->n_live;
@@ -27,6 +26,7 @@ trace_buffer_copy_slot(TraceBuffer *clone, const TraceBuffer *buffer, const Slot
                 copy->segment = segment_ref(slot->segment);
                 copy->n_records = slot->n_records;
                 memcpy(copy->records, slot->records, slot->n_records * sizeof(Record));
+                slot->n_cloned = slot->n_used;
         }
         list_append(&clone->used, &copy->link);
 }
@@ -53,9 +53,9 @@ static void trace_buffer_leave_out(TraceBuffer *buffer, uint64_t keep_from) {
                         trace_buffer_evict_slot(buffer, slot, false);
 }
 
-int trace_buffer_clone(TraceBuffer **ret, const TraceBuffer *buffer, uint64_t keep_from) {
+int trace_buffer_clone(TraceBuffer **ret, TraceBuffer *buffer, uint64_t keep_from) {
         _cleanup_(trace_buffer_freep) TraceBuffer *clone = NULL;
-        const Slot *slot;
+        Slot *slot;
         int r;
 
         r = trace_buffer_new_empty(&clone,

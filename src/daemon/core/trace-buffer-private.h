@@ -23,6 +23,7 @@ typedef struct Slot {
         uint32_t n_records;
         uint32_t n_live;       /* of those, still in a sequence */
         uint32_t n_used;       /* bytes of the segment */
+        uint32_t n_cloned;     /* of those, what clones know of, if the segment is shared */
         uint64_t filled_until; /* stats.bytes_written when it was last added to */
 } Slot;
 
@@ -74,6 +75,7 @@ static inline size_t segment_bytes_needed(size_t n_room) {
 static inline void slot_clear(Slot *slot) {
         slot->n_records = 0;
         slot->n_used = PAYLOAD_SKEW;
+        slot->n_cloned = 0;
 }
 
 static inline Slot *trace_buffer_newest(const TraceBuffer *buffer) {
@@ -90,8 +92,13 @@ static inline bool slot_has_room(const TraceBuffer *buffer, const Slot *slot, si
                buffer->segment_bytes;
 }
 
-/* Before something changes that has been written already: if somebody else holds the segment, the
- * slot gets a copy. 0, -ENOMEM. */
+/* Whether somebody else may read the record's payload. What was appended since is nobody else's,
+ * though the segment is shared. */
+static inline bool slot_shares(const Slot *slot, const Record *record) {
+        return segment_is_shared(slot->segment) && record->offset < slot->n_cloned;
+}
+
+/* Before something changes that is shared: the slot gets a copy. 0, -ENOMEM. */
 int slot_unshare(Slot *slot);
 
 /* Makes an empty slot the newest. 0; TRACE_BUFFER_E_DISCARDED when there is none and none may be

@@ -147,9 +147,6 @@ int slot_unshare(Slot *slot) {
         Segment *segment;
         int r;
 
-        if (!segment_is_shared(slot->segment))
-                return 0;
-
         r = segment_new(&segment, slot->segment->n_bytes);
         if (r < 0)
                 return r;

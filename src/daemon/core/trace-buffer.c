@@ -199,6 +199,28 @@ enum {
         PUT_E_STORE = TRACE_BUFFER_E_NOT_FOUND + 1, /* needs a record */
 };
 
+/* Puts the rest of a chunk where room was kept for it. If a clone may read what is there, rather
+ * this chunk is stored anew than its whole segment; but a buffer that overwrites nothing may have no
+ * other room. */
+static int trace_buffer_rewrite(TraceBuffer *buffer, Record *record, const Payload *payload) {
+        Slot *slot = &buffer->slots[record->slot];
+        int r;
+
+        if (slot_shares(slot, record)) {
+                if (buffer->policy == TRACE_BUFFER_RING)
+                        return PUT_E_STORE;
+                r = slot_unshare(slot);
+                if (r < 0)
+                        return r;
+        }
+        memcpy(record_payload(buffer, record), payload->data, payload->n_used);
+        /* What is new here is newer than any position that was asked for before. */
+        slot->filled_until = buffer->stats.bytes_written + 1;
+        buffer->n_unread += payload->n_used - record->n_payload;
+        buffer->stats.chunks_rewritten++;
+        return 0;
+}
+
 /* The same chunk again, while its record is there. */
 static int trace_buffer_put_again(TraceBuffer *buffer, Record *record, const Payload *payload) {
         const uint8_t kept = record->flags & (SMB_CHUNK_CONTINUES | SMB_CHUNK_TO_BE_CONTINUED);
@@ -213,14 +235,9 @@ static int trace_buffer_put_again(TraceBuffer *buffer, Record *record, const Pay
                 return PUT_E_STORE;
 
         if (payload->n_used > record->n_payload) {
-                r = slot_unshare(&buffer->slots[record->slot]);
-                if (r < 0)
+                r = trace_buffer_rewrite(buffer, record, payload);
+                if (r != 0)
                         return r;
-                memcpy(record_payload(buffer, record), payload->data, payload->n_used);
-                /* What is new here is newer than any position that was asked for before. */
-                buffer->slots[record->slot].filled_until = buffer->stats.bytes_written + 1;
-                buffer->n_unread += payload->n_used - record->n_payload;
-                buffer->stats.chunks_rewritten++;
         }
         record->n_payload = payload->n_used;
         record->flags = payload->flags;
@@ -411,7 +428,9 @@ int trace_buffer_patch(TraceBuffer *buffer,
         sequence = sequence_table_find(&buffer->sequences, producer_id, writer_id);
         record = sequence ? sequence_find(sequence, chunk_id) : NULL;
         if (!record || buffer->is_frozen || record->n_payload < 4 ||
-            offset > record->n_payload - 4u || slot_unshare(&buffer->slots[record->slot]) < 0) {
+            offset > record->n_payload - 4u ||
+            (slot_shares(&buffer->slots[record->slot], record) &&
+             slot_unshare(&buffer->slots[record->slot]) < 0)) {
                 buffer->stats.patches_failed++;
                 return TRACE_BUFFER_E_NOT_FOUND;
         }

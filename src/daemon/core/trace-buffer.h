@@ -184,7 +184,7 @@ int trace_buffer_read(TraceBuffer *buffer, TracePacket *ret);
  *
  * 0, -ENOMEM.
  */
-int trace_buffer_clone(TraceBuffer **ret, const TraceBuffer *buffer, uint64_t keep_from);
+int trace_buffer_clone(TraceBuffer **ret, TraceBuffer *buffer, uint64_t keep_from);
 
 /* Nothing more will come: what is put is refused, no sequence waits any more for what is missing,
  * and memory is given back as soon as it has been read. */

@@ -83,12 +83,25 @@ static const Script undisturbed[] = {
                      PATCH(1, 0, 2, "XXXX", false),
                      HELD("1:a400 1:b400"),
                      PASS("1:X4a396 1:b400") } },
-        { "so does the rest of an incomplete chunk",
+        { "so does the rest of an incomplete chunk, which is stored anew",
           .steps = { PART(1, 0, 0, "a5", 50),
+                     PUT(2, 0, 0, "x5"),
                      CLONE(),
                      PUT(1, 0, 0, "a5|b5"),
-                     HELD("1:a5"),
-                     PASS("1:a5 1:b5") } },
+                     STAT(chunks_relocated, 1),
+                     STAT(chunks_rewritten, 0),
+                     HELD("1:a5 2:x5"),
+                     PASS("2:x5 1:a5 1:b5") } },
+        { "a discard buffer keeps it where it is",
+          .policy = TRACE_BUFFER_DISCARD,
+          .steps = { PART(1, 0, 0, "a5", 50),
+                     PUT(2, 0, 0, "x5"),
+                     CLONE(),
+                     PUT(1, 0, 0, "a5|b5"),
+                     STAT(chunks_relocated, 0),
+                     STAT(chunks_rewritten, 1),
+                     HELD("1:a5 2:x5"),
+                     PASS("1:a5 1:b5 2:x5") } },
         { "all is overwritten meanwhile",
           .n_segments = 2,
           .segment_bytes = 512,
@@ -354,8 +367,8 @@ START_TEST(test_clone_holds_no_more_than_it_can_read) {
 }
 END_TEST
 
-START_TEST(test_shared_segment_is_never_written_to) {
-        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+START_TEST(test_what_a_clone_has_is_never_written_to) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
         _cleanup_(segment_unrefp) Segment *held = NULL;
         uint8_t before[512];
         Step part = PART(2, 0, 0, "b5", 50), whole = PUT(2, 0, 0, "b5|c5");
@@ -363,7 +376,8 @@ START_TEST(test_shared_segment_is_never_written_to) {
         ck_assert_int_eq(trace_buffer_new(&buffer, 1024, 512, TRACE_BUFFER_RING), 0);
         put(buffer, 1, 0, "a50");
         ck_assert_int_eq(script_put(buffer, &part), 0);
-        held = segment_ref(trace_buffer_newest(buffer)->segment);
+        ck_assert_int_eq(trace_buffer_clone(&clone, buffer, 0), 0);
+        held = segment_ref(trace_buffer_newest(clone)->segment);
         ck_assert_uint_eq(trace_buffer_newest(buffer)->n_used, 144);
         memcpy(before, held->memory, 144);
 
@@ -377,6 +391,29 @@ START_TEST(test_shared_segment_is_never_written_to) {
                 put(buffer, 1, id, "d400");
         ck_assert_mem_eq(before, held->memory, 144);
         ck_assert_str_eq(script_read(buffer), "1:d400/65 1:d400");
+}
+END_TEST
+
+START_TEST(test_what_came_after_the_clone_is_changed_in_place) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *clone = NULL;
+        Step part = PART(2, 0, 0, "b5", 50), whole = PUT(2, 0, 0, "b5|c5");
+        const Segment *segment;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 1024, 512, TRACE_BUFFER_RING), 0);
+        put(buffer, 1, 0, "a50");
+        ck_assert_int_eq(trace_buffer_clone(&clone, buffer, 0), 0);
+        segment = trace_buffer_newest(buffer)->segment;
+        put(buffer, 3, 0, "x9");
+        ck_assert_int_eq(script_put(buffer, &part), 0);
+        ck_assert_int_eq(script_put(buffer, &whole), 0);
+        ck_assert_int_eq(trace_buffer_patch(
+                                 buffer, SCRIPT_PRODUCER, 3, 0, 1, (const uint8_t *)"XXXX", false),
+                         0);
+        ck_assert_uint_eq(trace_buffer_stats(buffer)->chunks_rewritten, 1);
+        ck_assert_ptr_eq(trace_buffer_newest(buffer)->segment, segment);
+        ck_assert_ptr_eq(trace_buffer_newest(clone)->segment, segment);
+        ck_assert_str_eq(script_read(clone), "1:a50");
+        ck_assert_str_eq(script_read(buffer), "1:a50 3:X4x5 2:b5 2:c5");
 }
 END_TEST
 
@@ -488,7 +525,8 @@ TEST_MAIN("buffer-clone",
           test_clone_of_a_ring_that_has_turned,
           test_clone_of_a_ring_that_has_turned_with_padding,
           test_clone_copies_no_payload,
-          test_shared_segment_is_never_written_to,
+          test_what_a_clone_has_is_never_written_to,
+          test_what_came_after_the_clone_is_changed_in_place,
           test_shared_segment_is_replaced_when_its_turn_comes,
           test_clone_and_original_do_not_disturb_each_other,
           test_clone_waits_for_nothing,
