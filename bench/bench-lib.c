@@ -137,7 +137,7 @@ static int make_world(void) {
         r = connection_new(&world.connection, CONNECTION_SOCKET, 1);
         if (r < 0)
                 return r;
-        r = memory_new(&world.connection->memory, memory_fd, doorbell_fd);
+        r = memory_new(&world.connection->memory, memory_fd, doorbell_fd, -1);
         if (r < 0)
                 return r;
         return start_session();
