@@ -276,6 +276,9 @@ static int ask(dt_instance *instance, ReplyKind kind, Handler handler, Request *
 }
 
 int instance_start(dt_instance *instance, Request *request) {
+        /* Asked again, of a program that was suspended when it was asked first. */
+        if (instance->state == INSTANCE_STARTED)
+                return 0;
         if (instance->state != INSTANCE_CONFIGURED)
                 return -EALREADY;
         instance->state = INSTANCE_STARTED;

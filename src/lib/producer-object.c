@@ -85,21 +85,55 @@ static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *
         return sd_bus_reply_method_return(call, NULL);
 }
 
+/* Calls that are answered later. */
+static int defer(sd_bus_message *call,
+                 dt_instance *instance,
+                 int (*handler)(dt_instance *instance, Request *request)) {
+        Request *request;
+        int r;
+
+        r = request_new(&request, call);
+        if (r < 0)
+                return r;
+        r = handler(instance, request);
+        request_close(request, r < 0 ? strerror(-r) : NULL);
+        return 1;
+}
+
+static int read_start(sd_bus_message *call, bool *ret) {
+        const char *key;
+        int value = 0, r;
+
+        r = sd_bus_message_enter_container(call, 'a', "{sv}");
+        while (r >= 0 && (r = sd_bus_message_enter_container(call, 'e', "sv")) > 0) {
+                r = sd_bus_message_read(call, "s", &key);
+                if (r >= 0)
+                        r = streq(key, "start") ? sd_bus_message_read(call, "v", "b", &value)
+                                                : sd_bus_message_skip(call, "v");
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(call);
+        }
+        *ret = value;
+        return r;
+}
+
 static int on_setup_source(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         Connection *connection = userdata;
         const char *name, *why = NULL;
         const void *config;
         size_t n_config;
         uint64_t id;
+        bool start;
         int r;
 
         r = refuse(connection, call, error);
         if (r < 0)
                 return r;
         r = sd_bus_message_read(call, "ts", &id, &name);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_read_array(call, 'y', &config, &n_config);
+        if (r >= 0)
+                r = sd_bus_message_read_array(call, 'y', &config, &n_config);
+        if (r >= 0)
+                r = read_start(call, &start);
         if (r < 0)
                 return r;
         if (!connection->memory)
@@ -115,22 +149,8 @@ static int on_setup_source(sd_bus_message *call, void *userdata, sd_bus_error *e
                                          name);
         if (r < 0)
                 return r;
-        return sd_bus_reply_method_return(call, NULL);
-}
-
-/* Calls that are answered later. */
-static int defer(sd_bus_message *call,
-                 dt_instance *instance,
-                 int (*handler)(dt_instance *instance, Request *request)) {
-        Request *request;
-        int r;
-
-        r = request_new(&request, call);
-        if (r < 0)
-                return r;
-        r = handler(instance, request);
-        request_close(request, r < 0 ? strerror(-r) : NULL);
-        return 1;
+        return start ? defer(call, instance_find(connection, id), instance_start)
+                     : sd_bus_reply_method_return(call, NULL);
 }
 
 static int on_start(sd_bus_message *call, void *userdata, sd_bus_error *error) {
@@ -209,7 +229,11 @@ static int on_clear(sd_bus_message *call, void *userdata, sd_bus_error *error) {
 static const sd_bus_vtable producer_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD("SetupTracing", "hha{sv}", "", on_setup_tracing, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("SetupDataSource", "tsay", "", on_setup_source, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("SetupDataSource",
+                      "tsaya{sv}",
+                      "",
+                      on_setup_source,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("StartDataSource", "t", "", on_start, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("StopDataSource", "t", "", on_stop, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Flush", "att", "", on_flush, SD_BUS_VTABLE_UNPRIVILEGED),

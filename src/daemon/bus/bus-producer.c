@@ -159,7 +159,8 @@ producer_call_instance(BusProducer *producer, ProducerCallKind kind, uint64_t in
 }
 
 static void op_start_source(void *peer, uint64_t instance) {
-        producer_call_instance(peer, PRODUCER_CALL_START_SOURCE, instance);
+        if (!producer_call_joins_setup(peer, instance))
+                producer_call_instance(peer, PRODUCER_CALL_START_SOURCE, instance);
 }
 
 static void op_stop_source(void *peer, uint64_t instance) {

@@ -3,7 +3,8 @@
 /*
  * What a session's watchers hear. A change of state is told at once, with the sources as they are then. Counters, and
  * sources that come and go while the state is the same, are told at most every BUS_COUNTERS_INTERVAL_NS: there may be
- * many thousand sources, and the property is one list of all.
+ * many thousand sources, and the property is one list of all. So are the signals of single sources while the session
+ * itself starts or stops.
  */
 
 #include "bus/bus-emit.h"
@@ -51,6 +52,13 @@ static void session_signal_properties(BusSession *session) {
         bus_emit_session_changed(session, names);
 }
 
+/* While all of them start or stop, each goes through several states within milliseconds. */
+static bool session_is_in_transit(const BusSession *session) {
+        const SessionState state = session_state(session->session);
+
+        return state == SESSION_STARTING || state == SESSION_FLUSHING || state == SESSION_STOPPING;
+}
+
 static void session_signal_instances(BusSession *session) {
         InstanceInfo info;
 
@@ -71,12 +79,16 @@ void bus_session_signal_counters(BusSession *session) {
         session->n_changes_signalled = session_n_changes(session->session);
         if (n > 0)
                 bus_emit_session_changed(session, names);
+        session_signal_instances(session);
         bus_buffers_signal(session);
 }
 
 void bus_session_signal_changes(BusSession *session) {
         session_signal_properties(session);
-        session_signal_instances(session);
+        if (session_is_in_transit(session))
+                bus_counters_changed(session->bus);
+        else
+                session_signal_instances(session);
         if (session->stopped_is_signalled || !session->is_finished)
                 return;
         session->stopped_is_signalled = true;

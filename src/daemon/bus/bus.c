@@ -11,6 +11,7 @@
 #include "bus/bus-session.h"
 #include "bus/bus-source.h"
 #include "bus/bus.h"
+#include "bus/producer-call.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/names.h"
@@ -40,6 +41,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->dirty_sessions);
         list_init(&bus->pumps);
         list_init(&bus->calls);
+        list_init(&bus->parked);
         r = bus_open_pump(bus);
         if (r >= 0)
                 r = bus_sources_init(bus);
@@ -241,6 +243,7 @@ uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
         uint64_t deadline = MIN(bus->counters_due_at, hub_deadline(&bus->hub, now));
         BusSession *session;
 
+        deadline = MIN(deadline, bus_parked_deadline(bus));
         list_for_each (session, &bus->sessions, link) {
                 deadline = MIN(deadline, bus_session_deadline(session));
                 deadline = MIN(deadline, bus_session_output_deadline(session));
@@ -252,6 +255,7 @@ void bus_tick(Bus *bus, uint64_t now) {
         BusSession *session;
 
         hub_tick(&bus->hub);
+        bus_look_at_parked(bus, now);
         if (bus->counters_due_at <= now) {
                 bus->counters_due_at = UINT64_MAX;
                 bus->counters_sent_at = now;
@@ -284,6 +288,7 @@ static bool bus_is_settled(const Bus *bus) {
 
 /* Each step may make work for the others. */
 void bus_settle(Bus *bus) {
+        bus_send_calls(bus);
         hub_settle(&bus->hub);
         while (!bus_is_settled(bus)) {
                 BusSession *session;
@@ -295,6 +300,7 @@ void bus_settle(Bus *bus) {
                 list_unlink(&session->dirty_link);
                 bus_session_work(session);
         }
+        bus_send_calls(bus); /* what the steps above asked for */
         if (bus->counts_changed) {
                 bus->counts_changed = false;
                 bus_emit_counts(bus);

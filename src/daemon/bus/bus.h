@@ -30,8 +30,9 @@
 #define BUS_CLIENTS_PER_UID_MAX     2048
 #define BUS_REQUESTS_PER_CLIENT_MAX 64 /* calls not answered yet */
 #define BUS_CALLS_MAX               96 /* out at once on the message bus, whose own limit is 128 */
-#define BUS_CALLS_PER_PRODUCER_MAX  4  /* of these, so that a silent one cannot take them all */
-#define BUS_CALLS_QUEUED_MAX        4096       /* of one producer; more and it is disconnected */
+#define BUS_CALLS_OF_ONE_USER_MAX   1024 /* the same, on a bus that is no other user's */
+#define BUS_CALLS_PER_PRODUCER_MAX  4    /* of these, so that a silent one cannot take them all */
+#define BUS_CALLS_QUEUED_MAX        4096 /* of one producer; more and it is disconnected */
 #define BUS_CALLS_QUEUED_BYTES_MAX  (2u << 20) /* the same, of the configs in them */
 
 /* Messages that a peer on a socket has not read: replies, when it calls once more, and anything at all. sd-bus
@@ -75,8 +76,9 @@ struct Bus {
         List pumps;          /* BusSession with something to move to its output */
         sd_event_source *pump_source;
         int pump_fd;
-        List calls;          /* ProducerCall waiting for a place among BUS_CALLS_MAX */
-        size_t n_calls;      /* out */
+        List calls;     /* ProducerCall waiting for a place among BUS_CALLS_MAX */
+        List parked;    /* ProducerCall of suspended programs, the next to be looked at first */
+        size_t n_calls; /* out */
         bool counts_changed; /* NumSessions, NumProducers */
 
         uint64_t n_calls_received;

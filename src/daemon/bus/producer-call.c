@@ -11,11 +11,12 @@ typedef struct ProducerCall {
         ProducerCallKind kind;
         uint64_t id;
         size_t n_bytes;
+        bool starts; /* a setup that is a start, too */
         sd_bus_message *message;
         sd_bus_slot *slot; /* NULL: not sent yet */
-        uint64_t sent_at;
-        List link;       /* producer->calls */
-        List queue_link; /* bus->calls until it is sent */
+        uint64_t sent_at;  /* or parked */
+        List link;         /* producer->calls */
+        List queue_link;   /* bus->calls until it is sent; bus->parked */
 } ProducerCall;
 
 static void on_tracing_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
@@ -68,13 +69,18 @@ static bool call_counts(const ProducerCall *call) {
         return !client_is_private(call->producer->client);
 }
 
+/* Nobody waits for its reply any more. */
+static void call_take_back(ProducerCall *call) {
+        if (!call->slot)
+                return;
+        call->slot = sd_bus_slot_unref(call->slot);
+        call->producer->n_calls_out--;
+        if (call_counts(call))
+                call_bus(call)->n_calls--;
+}
+
 static ProducerCall *producer_call_free(ProducerCall *call) {
-        if (call->slot) {
-                call->slot = sd_bus_slot_unref(call->slot);
-                call->producer->n_calls_out--;
-                if (call_counts(call))
-                        call_bus(call)->n_calls--;
-        }
+        call_take_back(call);
         call->producer->n_calls--;
         call->producer->n_call_bytes -= call->n_bytes;
         sd_bus_message_unref(call->message);
@@ -84,7 +90,10 @@ static ProducerCall *producer_call_free(ProducerCall *call) {
         return NULL;
 }
 
-static void bus_send_calls(Bus *bus);
+/* A bus for many users allows a connection 128 calls without a reply; one user's own sets no such limit. */
+static size_t bus_calls_max(const Bus *bus) {
+        return bus->is_shared ? BUS_CALLS_MAX : BUS_CALLS_OF_ONE_USER_MAX;
+}
 
 /* The peer has left rather than answered, which is no refusal: a program may end while its start is under way. sd-bus
  * or the message bus then says so in its stead, and before the time is over; we may hear it before the end of the
@@ -98,16 +107,39 @@ static bool peer_has_left(const ProducerCall *call, const sd_bus_error *error) {
                sd_bus_error_has_name(error, SD_BUS_ERROR_DISCONNECTED);
 }
 
+static bool call_asks_for_start(const ProducerCall *call) {
+        return call->kind == PRODUCER_CALL_START_SOURCE ||
+               (call->kind == PRODUCER_CALL_SETUP_SOURCE && call->starts);
+}
+
+/* A suspended program starts when it goes on, which may be long after the call was given up on. The call takes no place
+ * meanwhile; then the program is asked once more, and says whether it has started. */
+static bool call_park(ProducerCall *call) {
+        if (!call_asks_for_start(call) || !producer_is_suspended(call->producer->producer))
+                return false;
+        call_take_back(call);
+        call->kind = PRODUCER_CALL_START_SOURCE;
+        call->sent_at = bus_now(call_bus(call));
+        list_append(&call_bus(call)->parked, &call->queue_link);
+        return true;
+}
+
 static int on_call_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         ProducerCall *call = userdata;
         Bus *bus = call_bus(call);
         Producer *producer = call->producer->producer;
-        const ProducerCallKind kind = call->kind;
+        const ProducerCallKind kind = call->kind == PRODUCER_CALL_SETUP_SOURCE && call->starts
+                                              ? PRODUCER_CALL_START_SOURCE
+                                              : call->kind;
         const uint64_t id = call->id;
         const sd_bus_error *failure = sd_bus_message_get_error(reply);
 
         if (failure && peer_has_left(call, failure)) {
                 client_is_gone(call->producer->client); /* and with it the call */
+                return 0;
+        }
+        if (failure && sd_bus_error_has_name(failure, SD_BUS_ERROR_NO_REPLY) && call_park(call)) {
+                bus_send_calls(bus);
                 return 0;
         }
         producer_call_free(call);
@@ -122,7 +154,35 @@ static int on_call_reply(sd_bus_message *reply, void *userdata, sd_bus_error *er
 
 static bool call_may_be_sent(const ProducerCall *call) {
         return call->producer->n_calls_out < BUS_CALLS_PER_PRODUCER_MAX &&
-               (!call_counts(call) || call_bus(call)->n_calls < BUS_CALLS_MAX);
+               (!call_counts(call) || call_bus(call)->n_calls < bus_calls_max(call_bus(call)));
+}
+
+/* What became known only while it waited. */
+static int call_complete(ProducerCall *call) {
+        if (call->kind == PRODUCER_CALL_SETUP_SOURCE)
+                return call->starts
+                               ? sd_bus_message_append(call->message, "a{sv}", 1, "start", "b", 1)
+                               : sd_bus_message_append(call->message, "a{sv}", 0);
+        return 0;
+}
+
+/* Memory is passed without a reply: a producer that cannot use it says so when it is to set up a source. */
+static int call_hand_over(ProducerCall *call) {
+        sd_bus *connection = call->producer->client->connection;
+        int r;
+
+        r = call_complete(call);
+        if (r < 0)
+                return r;
+        if (call->kind != PRODUCER_CALL_SETUP_TRACING)
+                return sd_bus_call_async(connection,
+                                         &call->slot,
+                                         call->message,
+                                         on_call_reply,
+                                         call,
+                                         PRODUCER_CALL_TIMEOUT_USEC);
+        r = sd_bus_message_set_expect_reply(call->message, false);
+        return r < 0 ? r : sd_bus_send(connection, call->message, NULL);
 }
 
 static void call_send(ProducerCall *call) {
@@ -130,12 +190,7 @@ static void call_send(ProducerCall *call) {
 
         list_unlink(&call->queue_link);
         hub_touch(&call->producer->client->hub_link);
-        r = sd_bus_call_async(call->producer->client->connection,
-                              &call->slot,
-                              call->message,
-                              on_call_reply,
-                              call,
-                              PRODUCER_CALL_TIMEOUT_USEC);
+        r = call_hand_over(call);
         if (r < 0) {
                 /* That a program has just ended is no news. */
                 log_at(r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
@@ -146,6 +201,10 @@ static void call_send(ProducerCall *call) {
                 producer_call_free(call);
                 return;
         }
+        if (!call->slot) {
+                producer_call_free(call); /* that was all */
+                return;
+        }
         call->message = sd_bus_message_unref(call->message);
         call->sent_at = bus_now(call_bus(call));
         call->producer->n_calls_out++;
@@ -153,12 +212,51 @@ static void call_send(ProducerCall *call) {
                 call_bus(call)->n_calls++;
 }
 
-static void bus_send_calls(Bus *bus) {
+void bus_send_calls(Bus *bus) {
         ProducerCall *call;
 
         list_for_each (call, &bus->calls, queue_link) {
+                if (bus->n_calls >= bus_calls_max(bus) && bus->n_private_clients == 0)
+                        return; /* none of them may */
                 if (call_may_be_sent(call))
                         call_send(call);
+        }
+}
+
+static void call_unpark(ProducerCall *call) {
+        BusProducer *producer = call->producer;
+        const uint64_t id = call->id;
+        sd_bus_message *message;
+        int r;
+
+        producer_call_free(call);
+        r = producer_call_message(&message, producer, PRODUCER_CALL_START_SOURCE);
+        if (r >= 0)
+                r = sd_bus_message_append(message, "t", id);
+        if (r >= 0)
+                producer_call(producer, PRODUCER_CALL_START_SOURCE, id, 0, message);
+        else
+                client_is_gone(producer->client);
+}
+
+uint64_t bus_parked_deadline(const Bus *bus) {
+        if (list_is_empty(&bus->parked))
+                return UINT64_MAX;
+        return list_entry(bus->parked.next, ProducerCall, queue_link)->sent_at +
+               PRODUCER_CALL_TIMEOUT_USEC * UINT64_C(1000);
+}
+
+void bus_look_at_parked(Bus *bus, uint64_t now) {
+        while (bus_parked_deadline(bus) <= now) {
+                ProducerCall *call = list_entry(bus->parked.next, ProducerCall, queue_link);
+
+                if (!producer_is_suspended(call->producer->producer)) {
+                        call_unpark(call);
+                        continue;
+                }
+                call->sent_at = now;
+                list_unlink(&call->queue_link);
+                list_append(&bus->parked, &call->queue_link);
         }
 }
 
@@ -196,7 +294,18 @@ void producer_call(BusProducer *producer,
         producer->n_call_bytes += n_bytes;
         list_append(&producer->calls, &call->link);
         list_append(&producer->client->bus->calls, &call->queue_link);
-        bus_send_calls(producer->client->bus);
+}
+
+bool producer_call_joins_setup(BusProducer *producer, uint64_t id) {
+        ProducerCall *call;
+
+        list_for_each (call, &producer->calls, link) {
+                if (call->id != id || call->kind != PRODUCER_CALL_SETUP_SOURCE || call->slot)
+                        continue;
+                call->starts = true;
+                return true;
+        }
+        return false;
 }
 
 bool producer_call_is_pending(const BusProducer *producer, uint64_t id) {

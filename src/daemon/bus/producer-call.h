@@ -13,13 +13,23 @@
 /* Makes the message for a call, to be filled in. */
 int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerCallKind kind);
 
-/* Sends it when it is its turn; `id` is the instance's or flush's, `n_bytes` what the message is charged for. Takes the
- * message over, always. */
+/* Sends it with bus_settle(), when it is its turn; `id` is the instance's or flush's, `n_bytes` what the message is
+ * charged for. Takes the message over, always. */
 void producer_call(BusProducer *producer,
                    ProducerCallKind kind,
                    uint64_t id,
                    size_t n_bytes,
                    sd_bus_message *message);
+
+/* A start may go with the setup of the same instance, if that has not been sent: one call and one reply. */
+bool producer_call_joins_setup(BusProducer *producer, uint64_t id);
+
+/* Sends what may be sent now. */
+void bus_send_calls(Bus *bus);
+
+/* Starts of suspended programs, which are asked again some day. */
+uint64_t bus_parked_deadline(const Bus *bus);
+void bus_look_at_parked(Bus *bus, uint64_t now);
 
 /* Whether a call about this instance is out or waits. */
 bool producer_call_is_pending(const BusProducer *producer, uint64_t id);

@@ -89,6 +89,9 @@ void producer_patch(Producer *producer,
                     const uint8_t data[static 4],
                     bool more_patches);
 
+/* Whether its process is; asks the host. */
+bool producer_is_suspended(const Producer *producer);
+
 uint64_t producer_id(const Producer *producer);
 const char *producer_name(const Producer *producer);
 const Identity *producer_identity(const Producer *producer);

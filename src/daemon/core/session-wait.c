@@ -31,7 +31,7 @@ void session_give_grace(Session *session, uint64_t now) {
                 session_waits(session) ? now + SESSION_GRACE_NS : UINT64_MAX;
 }
 
-static bool producer_is_suspended(const Producer *producer) {
+bool producer_is_suspended(const Producer *producer) {
         const Service *service = producer->service;
 
         return service->ops->is_suspended(service->userdata, &producer->identity);

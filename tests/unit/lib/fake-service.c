@@ -376,6 +376,7 @@ int fake_setup(Fake *fake, uint64_t id, const char *name, const void *config, si
 
         ck_assert_int_ge(sd_bus_message_append(message, "ts", id, name), 0);
         ck_assert_int_ge(sd_bus_message_append_array(message, 'y', config, n_config), 0);
+        ck_assert_int_ge(sd_bus_message_append(message, "a{sv}", 1, "start", "b", fake->starts), 0);
         return call(fake, message);
 }
 

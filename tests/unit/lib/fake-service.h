@@ -43,6 +43,7 @@ typedef struct Fake {
         void *memory;
         size_t n_memory;
         int doorbell_fd, bell_fd;
+        bool starts; /* with its setup */
         SmbArea area;
         Stream streams[SMB_NATIVE_WRITERS_MAX];
 

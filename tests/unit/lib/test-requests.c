@@ -16,7 +16,8 @@
 
 typedef struct Seen {
         dt_instance *instance;
-        _Atomic unsigned n_flush, n_stop, n_clear, n_gone;
+        _Atomic unsigned n_start, n_flush, n_stop, n_clear, n_gone;
+        const char *start_error;
         bool answer_later;
 } Seen;
 
@@ -24,6 +25,13 @@ static const char *
 on_setup(dt_instance *instance, const void *config, size_t n_config, void *userdata) {
         ((Seen *)userdata)->instance = instance;
         return NULL;
+}
+
+static void on_start(dt_instance *instance, dt_reply *reply, void *userdata) {
+        Seen *seen = userdata;
+
+        seen->n_start++;
+        dt_reply_done(reply, seen->start_error);
 }
 
 static void *answer(void *reply) {
@@ -60,6 +68,7 @@ static void on_gone(dt_instance *instance, void *userdata) {
 
 static const dt_source_ops ops = {
         .setup = on_setup,
+        .start = on_start,
         .flush = on_flush,
         .stop = on_stop,
         .clear_incremental_state = on_clear,
@@ -119,6 +128,21 @@ START_TEST(test_flush_in_memory_returns_chunks_before_it_is_answered) {
                 ck_assert_uint_eq(world->seen.n_flush, i);
         }
         dt_writer_free(writer);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_setup_may_be_a_start_at_once) {
+        World *world = world_new();
+
+        world->fake.starts = true;
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 2, "test.source", 6), 0);
+        ck_assert(dt_source_enabled(world->source));
+        ck_assert_uint_eq(world->seen.n_start, 2);
+        world->seen.start_error = "not today";
+        ck_assert_int_lt(fake_setup_buffer(&world->fake, 3, "test.source", 7), 0);
+        ck_assert_str_eq(world->fake.error, "not today");
+        ck_assert_uint_eq(world->seen.n_gone, 1);
         world_free(world);
 }
 END_TEST
@@ -225,6 +249,7 @@ END_TEST
 
 TEST_MAIN("requests",
           test_flush_in_memory_returns_chunks_before_it_is_answered,
+          test_setup_may_be_a_start_at_once,
           test_unknown_instances_and_kinds_are_answered,
           test_stop_in_memory_ends_the_instance,
           test_memory_that_is_not_used_any_more_is_given_back,
