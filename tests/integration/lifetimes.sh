@@ -55,6 +55,32 @@ gives "which cannot hold up a stop either, and is named" "$mute" session "$path"
 session "$path" Read u 16777216 | bytes >"$tmp/mute.pftrace"
 ok "its packets are in the trace all the same" counts 'mute-[0-9]+\.' "$tmp/mute.pftrace" 100
 
+# One process of two is stopped: everything goes on without it, in far less than the five seconds that the silent have.
+producer awake org.example.pair
+producer asleep org.example.pair
+eventually has_producer asleep
+kill -STOP "$started"
+before=$(date +%s%N)
+start 3 sources as 1 org.example.pair duration-ms u 60000 detach b true
+asleep='^a\(ssuu\) 1 "org.example.pair" "asleep" [0-9]+ [0-9]+$'
+ok "a start does not wait for a suspended program" says "$path" Sources '"awake" [0-9]+ [0-9]+ "started"'
+gives "which is shown as that" '"asleep" [0-9]+ [0-9]+ "suspended"' property "$path" Sources
+gives "nor does a flush, which names it" "$asleep" session "$path" Flush u 0
+kill -CONT "$started"
+ok "it starts when it goes on" eventually says "$path" Sources '"asleep" [0-9]+ [0-9]+ "started"'
+sleep 0.3
+kill -STOP "$started"
+gives "nor does a stop" "$asleep" session "$path" Stop
+gives "it is shown as failed" '"failed: its program is suspended, and did not stop"' property "$path" Sources
+after=$(date +%s%N)
+ok "and that together in less than a deadline" test $(((after - before) / 1000000)) -lt 5000
+session "$path" Read u 16777216 | bytes >"$tmp/pair.pftrace"
+ok "what it had committed is in the trace" counts 'asleep-[0-9]+\.' "$tmp/pair.pftrace" 100
+kill -CONT "$started"
+start 3 sources as 1 org.example.pair duration-ms u 60000 detach b true
+ok "it takes part in the next session" eventually says "$path" Sources '"asleep" [0-9]+ [0-9]+ "started"'
+session "$path" Free >/dev/null
+
 producer no org.example.no refuse
 fails "a producer may refuse, and its reason is told" 'org.example.no cannot be recorded: the test wants it so' \
         manager StartSession 'a{sv}' 3 sources as 1 org.example.no duration-ms u 60000 detach b true

@@ -84,6 +84,7 @@ static void op_release_memory(void *peer) {
 
         producer_request_release(producer);
         producer_unmap(producer);
+        producer->client->bus->has_released = true;
 }
 
 static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret) {

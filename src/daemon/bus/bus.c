@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
+#include <malloc.h>
 #include <search.h>
 
 #include "bus/bus-access.h"
@@ -301,6 +302,10 @@ void bus_settle(Bus *bus) {
                 bus_session_work(session);
         }
         bus_send_calls(bus); /* what the steps above asked for */
+        if (bus->has_released) {
+                bus->has_released = false;
+                malloc_trim(0);
+        }
         if (bus->counts_changed) {
                 bus->counts_changed = false;
                 bus_emit_counts(bus);

@@ -80,6 +80,7 @@ struct Bus {
         List parked;    /* ProducerCall of suspended programs, the next to be looked at first */
         size_t n_calls; /* out */
         bool counts_changed; /* NumSessions, NumProducers */
+        bool has_released;   /* much that a session had: the heap is mostly holes */
 
         uint64_t n_calls_received;
 
