@@ -8,6 +8,7 @@
  *        test-consumer BUS attach PATH      attaches, says the path, and stays likewise
  *        test-consumer BUS clone PATH [output]     says the clone's path, and stays likewise
  *        test-consumer BUS read-into PATH          says how many bytes were written
+ *        test-consumer BUS watch -          makes a call and then shows the signals that come, until it is killed
  * BUS is "user", "system", or the path of a socket. "output" and read-into pass descriptor 3.
  */
 
@@ -174,6 +175,37 @@ static int read_into(sd_bus *bus, const char *destination, const char *path) {
         return r;
 }
 
+static int on_signal(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        sd_bus_message_dump(message, stdout, SD_BUS_MESSAGE_DUMP_WITH_HEADER);
+        fflush(stdout);
+        return 0;
+}
+
+/* The call is what makes it a listener on a bus of several users. */
+static int watch(sd_bus *bus, const char *destination) {
+        int r;
+
+        r = sd_bus_match_signal(bus, NULL, destination, NULL, NULL, NULL, on_signal, NULL);
+        if (r >= 0)
+                r = sd_bus_call_method(bus,
+                                       destination,
+                                       TRACING_PATH,
+                                       TRACING_MANAGER_INTERFACE,
+                                       "ListSources",
+                                       NULL,
+                                       NULL,
+                                       "");
+        if (r >= 0)
+                puts("watching");
+        fflush(stdout);
+        while (r >= 0) {
+                r = sd_bus_process(bus, NULL);
+                if (r == 0)
+                        r = sd_bus_wait(bus, UINT64_MAX);
+        }
+        return r;
+}
+
 int main(int argc, char *argv[]) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         const char *destination;
@@ -191,6 +223,8 @@ int main(int argc, char *argv[]) {
                 r = attach(bus, destination, argv[3]);
         else if (streq(argv[2], "clone"))
                 r = clone_session(bus, destination, argv[3], argc > 4 && streq(argv[4], "output"));
+        else if (streq(argv[2], "watch"))
+                r = watch(bus, destination);
         else
                 r = read_into(bus, destination, argv[3]);
         return r < 0;

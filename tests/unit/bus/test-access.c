@@ -9,6 +9,7 @@
 #include "bus/bus-manager.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-session.h"
+#include "bus/bus-source.h"
 #include "shared/names.h"
 
 static const struct {
@@ -17,7 +18,9 @@ static const struct {
 } objects[] = {
         { TRACING_MANAGER_INTERFACE, bus_manager_vtable },
         { TRACING_SESSION_INTERFACE, bus_session_vtable },
+        { TRACING_BUFFER_INTERFACE, bus_buffer_vtable },
         { TRACING_PRODUCER_INFO_INTERFACE, bus_producer_vtable },
+        { TRACING_SOURCE_INFO_INTERFACE, bus_source_vtable },
 };
 
 START_TEST(test_every_method_has_a_rule) {
