@@ -51,6 +51,21 @@ static void start_cancel(Request *request) {
         start_request_free(container_of(request, StartRequest, request));
 }
 
+/* The call keeps its place among the unanswered ones: a session that has begun is not given up for want of one more. */
+static int start_wait(StartRequest *start,
+                      BusSession *session,
+                      sd_bus_message *message,
+                      sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *kept = sd_bus_message_ref(message);
+        int r;
+
+        request_deinit(&start->request);
+        r = session_wait(NULL, session, start->client, kept, WAIT_SESSION, error);
+        if (r < 0)
+                request_init(&start->request, start->client, kept, start_cancel);
+        return r;
+}
+
 /* All is checked and granted. */
 static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_error *error) {
         BusSession *session;
@@ -68,7 +83,7 @@ static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_er
                         r = bus_error_set_session(error, "cannot start the session", r, NULL);
         }
         if (r >= 0)
-                r = session_wait(NULL, session, start->client, message, WAIT_SESSION, error);
+                r = start_wait(start, session, message, error);
         if (r < 0)
                 bus_session_free(session);
         return r;
