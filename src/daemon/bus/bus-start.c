@@ -52,10 +52,8 @@ static void start_cancel(Request *request) {
 }
 
 /* The call keeps its place among the unanswered ones: a session that has begun is not given up for want of one more. */
-static int start_wait(StartRequest *start,
-                      BusSession *session,
-                      sd_bus_message *message,
-                      sd_bus_error *error) {
+static int
+start_wait(StartRequest *start, BusSession *session, sd_bus_message *message, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *kept = sd_bus_message_ref(message);
         int r;
 

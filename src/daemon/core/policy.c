@@ -42,24 +42,29 @@ static bool is_deadline(uint32_t ms) {
         return ms > 0 && ms <= SESSION_DURATION_MAX_MS;
 }
 
-/* Whether the session ends without anybody's doing: once it has begun, and if it begins by itself. */
-static bool config_is_bounded(const Config *config) {
+/* Whether the session ends without anybody's doing. One that waits for somebody to start it may wait for ever; one that
+ * waits for a trigger gives up. */
+static bool config_is_bounded(const Config *config, bool has_begun) {
         const Perfetto__Protos__TraceConfig__TriggerConfig *triggers = config->pb->trigger_config;
+        const bool has_triggers = triggers && triggers->trigger_mode;
 
-        if (triggers && triggers->trigger_mode)
-                return is_deadline(triggers->trigger_timeout_ms);
-        return is_deadline(config->pb->duration_ms);
+        if (config->pb->deferred_start && !has_begun &&
+            !(has_triggers &&
+              triggers->trigger_mode ==
+                      PERFETTO__PROTOS__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__START_TRACING))
+                return false;
+        return is_deadline(has_triggers ? triggers->trigger_timeout_ms : config->pb->duration_ms);
 }
 
-/* One that waits for somebody to start it may wait for ever. */
 unsigned
 policy_detach_needs(const ServiceInfo *info, const Identity *caller, const Session *session) {
-        const Config *config = session_config(session);
-        bool waits = session_state(session) == SESSION_CONFIGURED && config->pb->deferred_start;
+        const SessionState state = session_state(session);
 
-        if (identity_is_privileged(info, caller) || session_state(session) == SESSION_STOPPED)
+        if (identity_is_privileged(info, caller) || state == SESSION_STOPPED)
                 return 0;
-        return config_is_bounded(config) && !waits ? 0 : POLICY_NEEDS_DETACH;
+        return config_is_bounded(session_config(session), state > SESSION_CONFIGURED)
+                       ? 0
+                       : POLICY_NEEDS_DETACH;
 }
 
 unsigned policy_session_needs(const ServiceInfo *info,
@@ -79,7 +84,7 @@ unsigned policy_session_needs(const ServiceInfo *info,
                 return 0;
         if (system || reserved)
                 needs |= POLICY_NEEDS_TRACE_SYSTEM;
-        if (detached && (!config_is_bounded(config) || config->pb->deferred_start))
+        if (detached && !config_is_bounded(config, false))
                 needs |= POLICY_NEEDS_DETACH;
         if (config->pb->exclusive_prio > 0)
                 needs |= POLICY_NEEDS_MANAGE;

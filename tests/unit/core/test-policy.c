@@ -10,8 +10,9 @@ static const ServiceInfo private_instance = { .uid = 1000,
                                               .probes_uid = (uid_t)-1,
                                               .is_private = true };
 
-#define KERNEL CONFIG_ONE("linux.ftrace")
-#define APP    CONFIG_ONE("track_event")
+#define KERNEL         CONFIG_ONE("linux.ftrace")
+#define APP            CONFIG_ONE("track_event")
+#define TRIGGERS(mode) "trigger_config { trigger_mode: " mode " trigger_timeout_ms: 1000 } "
 
 static unsigned needs(const ServiceInfo *info,
                       uid_t uid,
@@ -166,22 +167,61 @@ START_TEST(test_leaving_a_session_alone_needs_an_end_or_a_right) {
         ck_assert_uint_eq(needs(&system_instance, 1000, KERNEL, POLICY_SCOPE_DEFAULT, true, &scope),
                           POLICY_NEEDS_DETACH | POLICY_NEEDS_TRACE_SYSTEM);
         ck_assert_uint_eq(needs(&system_instance, 0, APP, POLICY_SCOPE_DEFAULT, true, &scope), 0);
-        /* One that waits to be started may wait for ever; one that waits for triggers does not. */
-        ck_assert_uint_eq(needs(&system_instance,
-                                1000,
-                                APP "duration_ms: 1000 deferred_start: true",
-                                POLICY_SCOPE_DEFAULT,
-                                true,
-                                &scope),
-                          POLICY_NEEDS_DETACH);
-        ck_assert_uint_eq(
-                needs(&system_instance,
-                      1000,
-                      APP "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 1000 }",
-                      POLICY_SCOPE_DEFAULT,
-                      true,
-                      &scope),
+}
+END_TEST
+
+START_TEST(test_what_waits_for_ever_needs_a_right_to_be_left_alone) {
+        static const struct {
+                const char *config;
+                unsigned needs;
+        } cases[] = {
+                { APP "duration_ms: 1000", 0 },
+                { APP "duration_ms: 1000 deferred_start: true", POLICY_NEEDS_DETACH },
+                { APP TRIGGERS("START_TRACING"), 0 },
+                { APP TRIGGERS("STOP_TRACING"), 0 },
+                { APP TRIGGERS("CLONE_SNAPSHOT"), 0 },
+                { APP TRIGGERS("START_TRACING") "deferred_start: true", 0 },
+                { APP TRIGGERS("STOP_TRACING") "deferred_start: true", POLICY_NEEDS_DETACH },
+                { APP "trigger_config { trigger_mode: STOP_TRACING }", POLICY_NEEDS_DETACH },
+        };
+        SessionScope scope;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                ck_assert_msg(needs(&system_instance,
+                                    1000,
+                                    cases[i].config,
+                                    POLICY_SCOPE_DEFAULT,
+                                    true,
+                                    &scope) == cases[i].needs,
+                              "%s",
+                              cases[i].config);
+}
+END_TEST
+
+static unsigned detach_needs(uid_t uid, const FakeConsumer *consumer) {
+        return policy_detach_needs(&system_instance, &(Identity){ .uid = uid }, consumer->session);
+}
+
+START_TEST(test_a_session_that_has_begun_may_be_left_alone_if_it_ends) {
+        const SessionOptions options = { .owner = { .uid = 1000 } };
+        FakeConsumer *waiting, *endless;
+        Fixture f;
+
+        fixture_init(&f);
+        ck_assert_int_eq(
+                fixture_try_session(
+                        &f, &waiting, &options, APP "duration_ms: 1000 deferred_start: true"),
                 0);
+        ck_assert_uint_eq(detach_needs(1000, waiting), POLICY_NEEDS_DETACH);
+        ck_assert_uint_eq(detach_needs(0, waiting), 0);
+        ck_assert_int_eq(session_start(waiting->session, f.now), 0);
+        ck_assert_uint_eq(detach_needs(1000, waiting), 0);
+
+        endless = fixture_start_session(&f, 1000, APP);
+        ck_assert_uint_eq(detach_needs(1000, endless), POLICY_NEEDS_DETACH);
+        fixture_stop_session(&f, endless);
+        ck_assert_uint_eq(detach_needs(1000, endless), 0);
+        fixture_deinit(&f);
 }
 END_TEST
 
@@ -219,5 +259,7 @@ TEST_MAIN("policy",
           test_what_a_session_needs,
           test_who_may_lock_down_and_who_passes,
           test_leaving_a_session_alone_needs_an_end_or_a_right,
+          test_what_waits_for_ever_needs_a_right_to_be_left_alone,
+          test_a_session_that_has_begun_may_be_left_alone_if_it_ends,
           test_sessions_belong_to_their_owner_and_root,
           test_own_scope_records_own_programs_only)
