@@ -140,7 +140,12 @@ void session_activate_missing(Session *session) {
         for (size_t i = 0; i < session->n_sources; i++) {
                 SessionSource *source = &session->sources[i];
 
-                if (source->n_instances == 0)
+                if (!source_takes_this_machine(source))
+                        snprintf(source->why,
+                                 sizeof(source->why),
+                                 "its machine_name_filter names other machines; this one is "
+                                 "\"" SESSION_MACHINE_NAME "\"");
+                else if (source->n_instances == 0)
                         source->awaited =
                                 service_find_activatable(service, source->pb->config->name);
         }

@@ -237,6 +237,28 @@ START_TEST(test_a_machine_filter_takes_this_machine_or_nobody) {
 }
 END_TEST
 
+START_TEST(test_nobody_is_started_for_another_machine) {
+        FakeConsumer *consumer;
+        InstanceInfo info;
+
+        fixture_init(&f);
+        ck_assert_int_eq(service_add_activatable(
+                                 f.service, "extra", (const char *[]){ "extra.started", NULL }),
+                         0);
+        consumer = fixture_start_session(
+                &f,
+                1000,
+                "buffers { size_kb: 256 } data_sources { config { name: \"extra.started\" } "
+                "machine_name_filter: \"phone\" }");
+        ck_assert_uint_eq(f.n_activations[0], 0);
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STARTED);
+        session_instance(consumer->session, 0, &info);
+        ck_assert_int_eq(info.state, INSTANCE_MISSING);
+        ck_assert_ptr_nonnull(strstr(info.why, "machine_name_filter"));
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_a_producer_that_comes_back_is_set_up_again) {
         FakeConsumer *consumer;
         FakeProducer *app, *again;
@@ -333,6 +355,7 @@ TEST_MAIN("session-config",
           test_sessions_have_numbers_that_their_sources_know,
           test_buffers_are_found_by_number_and_by_name,
           test_a_machine_filter_takes_this_machine_or_nobody,
+          test_nobody_is_started_for_another_machine,
           test_a_producer_that_comes_back_is_set_up_again,
           test_a_consumer_may_go_at_any_moment_of_the_end,
           test_a_producer_may_leave_and_enter_its_sources_again)

@@ -106,6 +106,25 @@ START_TEST(test_a_stopped_session_holds_no_semaphore) {
 }
 END_TEST
 
+/* Neither its semaphores, nor its name, nor that it wanted to be alone. */
+START_TEST(test_a_clone_is_in_nobodys_way) {
+        static const char config[] = PLAIN SEMAPHORE("a", "0") "unique_session_name: \"flight\" "
+                                                               "exclusive_prio: 1";
+        FakeConsumer *original, *clone;
+
+        fixture_init(&f);
+        original = fixture_start_session(&f, 0, config);
+        clone = fixture_ask_clone(&f, original, &(CloneOptions){ .name = "flight" });
+        fixture_settle(&f);
+        ck_assert_str_eq(session_name(clone->session), "flight");
+        assert_refused(1000, PLAIN, SESSION_E_BUSY, "exclusive");
+        fixture_free_session(original);
+        original = fixture_start_session(&f, 0, config);
+        ck_assert_ptr_eq(service_find_session_by_name(f.service, "flight"), original->session);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_semaphores_that_make_no_sense_are_refused) {
         char config[4096], *at = stpcpy(config, PLAIN);
 
@@ -331,6 +350,7 @@ TEST_MAIN("session-others",
           test_the_newcomer_to_a_semaphore_may_be_the_strictest,
           test_a_semaphore_admits_as_many_as_it_says,
           test_a_stopped_session_holds_no_semaphore,
+          test_a_clone_is_in_nobodys_way,
           test_semaphores_that_make_no_sense_are_refused,
           test_an_exclusive_session_ends_the_others_and_keeps_their_data,
           test_an_exclusive_session_lets_in_only_who_asks_for_more,
