@@ -238,9 +238,9 @@ static uint32_t name_number(WireWriter *interned, Intern *names, uint32_t kind, 
 }
 
 static uint32_t
-category_number(WireWriter *interned, TrackSequence *sequence, const dt_category *category) {
+category_number(WireWriter *interned, TrackStream *stream, const dt_category *category) {
         uint64_t bit = UINT64_C(1) << (category->number % 64);
-        uint64_t *known = &sequence->categories[category->number / 64];
+        uint64_t *known = &stream->categories[category->number / 64];
 
         if (UNLIKELY(!(*known & bit)))
                 put_interned(interned, INTERNED_CATEGORIES, category->number + 1, category->name);
@@ -284,9 +284,9 @@ static size_t arg_text_bytes(const dt_arg *arg) {
 }
 
 static void
-put_arg(WireWriter *packet, WireWriter *interned, TrackSequence *sequence, const dt_arg *arg) {
+put_arg(WireWriter *packet, WireWriter *interned, TrackStream *stream, const dt_arg *arg) {
         const char *name = arg->name ?: "";
-        uint32_t iid = name_number(interned, &sequence->arg_names, INTERNED_ARG_NAMES, name);
+        uint32_t iid = name_number(interned, &stream->arg_names, INTERNED_ARG_NAMES, name);
         size_t n_text = arg_text_bytes(arg);
         size_t annotation = wire_begin(packet, EVENT_DEBUG_ANNOTATIONS);
 
@@ -300,10 +300,8 @@ put_arg(WireWriter *packet, WireWriter *interned, TrackSequence *sequence, const
         wire_end(packet, annotation);
 }
 
-static void put_args(WireWriter *packet,
-                     WireWriter *interned,
-                     TrackSequence *sequence,
-                     const TrackEvent *event) {
+static void
+put_args(WireWriter *packet, WireWriter *interned, TrackStream *stream, const TrackEvent *event) {
         for (size_t i = 0; i < event->n_args; i++) {
                 const dt_arg *arg = &event->args[i];
 
@@ -317,7 +315,7 @@ static void put_args(WireWriter *packet,
                         wire_put_fixed64(packet, EVENT_TERMINATING_FLOW_IDS, arg->value.as_uint);
                         break;
                 default:
-                        put_arg(packet, interned, sequence, arg);
+                        put_arg(packet, interned, stream, arg);
                         break;
                 }
         }
@@ -333,7 +331,7 @@ static void put_counter_value(WireWriter *packet, const TrackEvent *event) {
 /* What every event has, with one look at the room there is. Returns where the event's body begins. */
 static size_t put_head(WireWriter *packet,
                        WireWriter *interned,
-                       TrackSequence *sequence,
+                       TrackStream *stream,
                        const TrackEvent *event,
                        uint64_t since_ns) {
         uint32_t name_iid = 0;
@@ -348,11 +346,11 @@ static size_t put_head(WireWriter *packet,
         if (event->type != TRACK_EVENT_SLICE_END)
                 packet->at = put_uint(packet->at,
                                       EVENT_CATEGORY_IIDS,
-                                      category_number(interned, sequence, event->category));
+                                      category_number(interned, stream, event->category));
         if (event->track)
                 packet->at = put_uint(packet->at, EVENT_TRACK_UUID, event->uuid);
         if (event->name)
-                name_iid = name_number(interned, &sequence->names, INTERNED_NAMES, event->name);
+                name_iid = name_number(interned, &stream->names, INTERNED_NAMES, event->name);
         if (name_iid)
                 packet->at = put_uint(packet->at, EVENT_NAME_IID, name_iid);
         else if (event->name)
@@ -362,16 +360,21 @@ static size_t put_head(WireWriter *packet,
 
 void track_encode_event(WireWriter *packet,
                         WireWriter *interned,
-                        TrackSequence *sequence,
+                        TrackStream *stream,
                         const TrackEvent *event,
                         uint64_t since_ns) {
-        size_t body = put_head(packet, interned, sequence, event, since_ns);
+        size_t body = put_head(packet, interned, stream, event, since_ns);
 
         if (event->type == TRACK_EVENT_COUNTER)
                 put_counter_value(packet, event);
-        put_args(packet, interned, sequence, event);
+        put_args(packet, interned, stream, event);
         wire_end(packet, body);
         if (wire_writer_size(interned) > 0)
                 wire_put_bytes(
                         packet, PACKET_INTERNED_DATA, interned->start, wire_writer_size(interned));
+}
+
+void track_encode_tick(WireWriter *packet, uint64_t since_ns) {
+        wire_put_uint(packet, PACKET_TIMESTAMP, since_ns);
+        wire_put_uint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
 }

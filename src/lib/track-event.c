@@ -100,6 +100,23 @@ static TrackSession *find_free_session(void) {
         return NULL;
 }
 
+/* The number of a session that wants the same, or one that no session has. */
+static unsigned choose_stream(const Bytes *config) {
+        unsigned n_used = 0;
+
+        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++) {
+                const TrackSession *session = &track_sessions[i];
+
+                if (!session->instance)
+                        continue;
+                if (session->config.n == config->n &&
+                    (config->n == 0 || memcmp(session->config.data, config->data, config->n) == 0))
+                        return session->stream;
+                n_used |= 1u << session->stream;
+        }
+        return (unsigned)__builtin_ctz(~n_used);
+}
+
 static const char *
 on_setup(dt_instance *instance, const void *config, size_t n_config, void *userdata) {
         const char *error = NULL;
@@ -113,6 +130,7 @@ on_setup(dt_instance *instance, const void *config, size_t n_config, void *userd
         else if (copy_config(session, config, n_config) < 0)
                 error = "The program is out of memory.";
         else {
+                session->stream = choose_stream(&session->config);
                 session->instance = instance;
                 session->started = false;
                 atomic_fetch_add(&session->epoch, 1);
@@ -161,6 +179,8 @@ int track_attach(TrackSequence *sequence, unsigned number) {
         int r = -ESHUTDOWN;
 
         lock();
+        sequence->session = session;
+        sequence->stream = session->stream;
         sequence->epoch = atomic_load(&session->epoch);
         if (session->instance)
                 r = dt_writer_new(&sequence->writer, session->instance, DT_FULL_DEFAULT);

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What a sequence says refers to what it said before: names by number, times by difference, tracks by uuid. So
+ * What a stream says refers to what it said before: names by number, times by difference, tracks by uuid. So
  * whenever a packet may be missing for the reader (one was dropped, or the session asks for it because
  * old packets are overwritten) everything is said anew.
+ *
+ * The sessions of a stream keep step: each has been written the same packets since the stream began. One that
+ * comes later, has lost a packet or is asked to begin anew begins by itself, and when that has gone well the whole
+ * stream begins anew with it; until then it misses events and the others do not mind.
  */
 
 #include <time.h>
 
 #include "lib/track.h"
+#include "lib/writer.h"
 #include "shared/macro.h"
 
-#define NS_PER_SEC UINT64_C(1000000000)
+#define NS_PER_SEC     UINT64_C(1000000000)
+#define TICK_BYTES_MAX 16
 
 uint64_t track_now_ns(void) {
         struct timespec now;
@@ -24,90 +30,150 @@ TrackSequence *track_sequence_free(TrackSequence *sequence) {
         if (!sequence)
                 return NULL;
         dt_writer_free(sequence->writer);
-        intern_deinit(&sequence->names);
-        intern_deinit(&sequence->arg_names);
-        intern_deinit(&sequence->tracks);
         free(sequence);
         return NULL;
 }
 
-static bool put_packet(TrackSequence *sequence, const WireWriter *packet) {
-        if (wire_writer_failed(packet))
-                return false;
-        return dt_writer_write(sequence->writer, packet->start, wire_writer_size(packet)) == 0;
+TrackStream *track_stream_free(TrackStream *stream) {
+        if (!stream)
+                return NULL;
+        intern_deinit(&stream->names);
+        intern_deinit(&stream->arg_names);
+        intern_deinit(&stream->tracks);
+        free(stream);
+        return NULL;
 }
 
-static bool describe_thread(TrackSequence *sequence, TrackThread *thread) {
+/*
+ * Members
+ */
+
+/* Who misses a packet is no member any more, and has to begin. */
+static void members_drop(TrackMembers *members, unsigned i) {
+        members->sequences[i]->position = 0;
+        members->sequences[i] = members->sequences[--members->n];
+}
+
+/* Returns whether anybody has got it. */
+static bool members_put(TrackMembers *members, const WireWriter *packet) {
+        size_t n_bytes = wire_writer_size(packet);
+
+        for (unsigned i = members->n; i-- > 0;)
+                if (UNLIKELY(wire_writer_failed(packet) ||
+                             writer_write(members->sequences[i]->writer, packet->start, n_bytes) !=
+                                     0))
+                        members_drop(members, i);
+        return members->n > 0;
+}
+
+static bool describe_thread(TrackMembers *members, TrackThread *thread) {
         WireWriter packet;
 
         wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
         track_encode_thread(&packet, thread);
-        sequence->name_epoch = thread->name_epoch;
-        return put_packet(sequence, &packet);
+        members->stream->name_epoch = thread->name_epoch;
+        return members_put(members, &packet);
 }
 
-static bool begin(TrackSequence *sequence, TrackThread *thread, uint64_t now_ns) {
+/*
+ * Beginning
+ */
+
+static bool begin_members(TrackMembers *members, TrackThread *thread, uint64_t now_ns) {
         WireWriter packet;
 
-        intern_clear(&sequence->names);
-        intern_clear(&sequence->arg_names);
-        intern_clear(&sequence->tracks);
-        memset(sequence->recent_track, 0, sizeof(sequence->recent_track));
-        memset(sequence->categories, 0, sizeof(sequence->categories));
-
+        for (unsigned i = 0; i < members->n; i++)
+                members->sequences[i]->n_clears = atomic_load_explicit(
+                        &members->sequences[i]->session->n_clears, memory_order_relaxed);
         wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
         track_encode_start(&packet, thread, now_ns);
-        if (!put_packet(sequence, &packet))
+        if (!members_put(members, &packet))
                 return false;
-        sequence->last_ns = now_ns;
         wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
         track_encode_process(&packet);
-        return put_packet(sequence, &packet) && describe_thread(sequence, thread);
+        return members_put(members, &packet) && describe_thread(members, thread);
 }
 
-static bool prepare(TrackSequence *sequence,
-                    TrackThread *thread,
-                    const TrackSession *session,
-                    uint64_t now_ns) {
-        uint32_t n_clears = atomic_load_explicit(&session->n_clears, memory_order_relaxed);
+static void stream_forget(TrackStream *stream, uint64_t now_ns) {
+        intern_clear(&stream->names);
+        intern_clear(&stream->arg_names);
+        intern_clear(&stream->tracks);
+        memset(stream->recent_track, 0, sizeof(stream->recent_track));
+        memset(stream->categories, 0, sizeof(stream->categories));
+        stream->last_ns = now_ns;
+}
 
-        if (!sequence->begun || sequence->n_clears != n_clears ||
-            dt_writer_lost(sequence->writer)) {
-                sequence->n_clears = n_clears;
-                sequence->begun = begin(sequence, thread, now_ns);
-                return sequence->begun;
-        }
-        if (sequence->name_epoch != thread->name_epoch)
-                return describe_thread(sequence, thread);
+/* All of them, which are what is left of them afterwards. */
+static bool begin(TrackMembers *members, TrackThread *thread, uint64_t now_ns) {
+        stream_forget(members->stream, now_ns);
+        return begin_members(members, thread, now_ns);
+}
+
+static inline bool keeps_step(const TrackSequence *sequence, const TrackStream *stream) {
+        return sequence->position == stream->position && sequence->position > 0 &&
+               sequence->n_clears ==
+                       atomic_load_explicit(&sequence->session->n_clears, memory_order_relaxed);
+}
+
+static bool all_keep_step(const TrackMembers *members) {
+        for (unsigned i = 0; i < members->n; i++)
+                if (UNLIKELY(!keeps_step(members->sequences[i], members->stream)))
+                        return false;
         return true;
 }
 
+/* Those that keep step first: if nobody else can begin, they have nothing to do with it. */
+static bool members_join(TrackMembers *members, TrackThread *thread, uint64_t now_ns) {
+        TrackMembers old = { .stream = members->stream }, new = old;
+
+        for (unsigned i = 0; i < members->n; i++) {
+                TrackSequence *sequence = members->sequences[i];
+
+                if (keeps_step(sequence, members->stream))
+                        old.sequences[old.n++] = sequence;
+                else
+                        new.sequences[new.n++] = sequence;
+        }
+        if (begin_members(&new, thread, now_ns)) {
+                begin(&old, thread, now_ns);
+                for (unsigned i = 0; i < new.n; i++)
+                        old.sequences[old.n++] = new.sequences[i];
+        }
+        *members = old;
+        return members->n > 0;
+}
+
+/*
+ * Events
+ */
+
 /* Describes a track and those above it, once. */
-static bool describe_track(TrackSequence *sequence,
+static bool describe_track(TrackMembers *members,
                            TrackThread *thread,
                            const dt_track *track,
                            uint64_t uuid,
                            bool is_counter) {
-        uint64_t *recent = &sequence->recent_track[uuid % ARRAY_SIZE(sequence->recent_track)];
+        TrackStream *stream = members->stream;
+        uint64_t *recent = &stream->recent_track[uuid % ARRAY_SIZE(stream->recent_track)];
         WireWriter packet;
         uint32_t number;
 
         if (LIKELY(*recent == uuid))
                 return true;
         *recent = uuid;
-        if (intern_number(&sequence->tracks, &uuid, sizeof(uuid), &number) == 0)
+        if (intern_number(&stream->tracks, &uuid, sizeof(uuid), &number) == 0)
                 return true;
         if (track->parent &&
-            !describe_track(sequence, thread, track->parent, track_uuid(track->parent), false))
+            !describe_track(members, thread, track->parent, track_uuid(track->parent), false))
                 return false;
         wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
         track_encode_track(&packet, track, is_counter);
-        return put_packet(sequence, &packet);
+        return members_put(members, &packet);
 }
 
 static bool
-describe_event_track(TrackSequence *sequence, TrackThread *thread, const TrackEvent *event) {
-        return !event->track || describe_track(sequence,
+describe_event_track(TrackMembers *members, TrackThread *thread, const TrackEvent *event) {
+        return !event->track || describe_track(members,
                                                thread,
                                                event->track,
                                                event->uuid,
@@ -115,7 +181,7 @@ describe_event_track(TrackSequence *sequence, TrackThread *thread, const TrackEv
 }
 
 static void encode(WireWriter *packet,
-                   TrackSequence *sequence,
+                   TrackStream *stream,
                    TrackThread *thread,
                    const TrackEvent *event,
                    uint64_t since_ns) {
@@ -123,59 +189,101 @@ static void encode(WireWriter *packet,
 
         wire_writer_init(packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
         wire_writer_init(&interned, thread->scratch->interned, TRACK_INTERNED_BYTES);
-        track_encode_event(packet, &interned, sequence, event, since_ns);
+        track_encode_event(packet, &interned, stream, event, since_ns);
         packet->failed |= interned.failed;
 }
 
-static bool write_event(TrackSequence *sequence,
-                        TrackThread *thread,
-                        const TrackEvent *event,
-                        uint64_t now_ns) {
-        uint64_t since_ns = now_ns - sequence->last_ns;
+static bool is_thread_end(const TrackEvent *event) {
+        return event->type == TRACK_EVENT_SLICE_END && !event->track;
+}
+
+/* An end of what began before the session did, or whose begin was dropped, is not mentioned. */
+static bool concerns_nobody(const TrackMembers *members, const TrackEvent *event) {
+        if (LIKELY(!is_thread_end(event)))
+                return false;
+        for (unsigned i = 0; i < members->n; i++)
+                if (members->sequences[i]->depth > 0)
+                        return false;
+        return true;
+}
+
+/* Of open slices on the thread's track. */
+static int depth_change(const TrackEvent *event) {
+        if (event->track)
+                return 0;
+        return (event->type == TRACK_EVENT_SLICE_BEGIN) - (event->type == TRACK_EVENT_SLICE_END);
+}
+
+/* Who is spared the event hears the time all the same, as the next one counts from here. */
+static int write_tick(TrackSequence *sequence, uint64_t since_ns) {
+        uint8_t bytes[TICK_BYTES_MAX];
+        WireWriter tick;
+
+        wire_writer_init(&tick, bytes, sizeof(bytes));
+        track_encode_tick(&tick, since_ns);
+        return writer_write(sequence->writer, bytes, wire_writer_size(&tick));
+}
+
+static void put_event(TrackMembers *members,
+                      const WireWriter *packet,
+                      const TrackEvent *event,
+                      uint64_t since_ns) {
+        const size_t n_bytes = wire_writer_size(packet);
+        const bool is_end = is_thread_end(event);
+        const int change = depth_change(event);
+
+        for (unsigned i = members->n; i-- > 0;) {
+                TrackSequence *sequence = members->sequences[i];
+                bool is_spared = is_end && sequence->depth == 0;
+                int r;
+
+                r = UNLIKELY(is_spared) ? write_tick(sequence, since_ns)
+                                        : writer_write(sequence->writer, packet->start, n_bytes);
+                if (UNLIKELY(r != 0))
+                        members_drop(members, i);
+                else if (!is_spared)
+                        sequence->depth += (uint32_t)change;
+        }
+}
+
+static void
+write_event(TrackMembers *members, TrackThread *thread, const TrackEvent *event, uint64_t now_ns) {
+        TrackStream *stream = members->stream;
+        uint64_t since_ns = now_ns - stream->last_ns;
         WireWriter packet;
 
-        encode(&packet, sequence, thread, event, since_ns);
-        if (wire_writer_failed(&packet)) {
+        encode(&packet, stream, thread, event, since_ns);
+        if (UNLIKELY(wire_writer_failed(&packet))) {
                 TrackEvent bare = *event;
 
                 /* Too much for one packet. What it interned was never said, so it starts anew, too. */
                 bare.n_args = 0;
-                if (!begin(sequence, thread, now_ns) ||
-                    !describe_event_track(sequence, thread, event))
-                        return false;
-                encode(&packet, sequence, thread, &bare, 0);
+                since_ns = 0;
+                if (!begin(members, thread, now_ns) ||
+                    !describe_event_track(members, thread, event))
+                        return;
+                encode(&packet, stream, thread, &bare, since_ns);
         }
-        if (!put_packet(sequence, &packet))
-                return false;
-        sequence->last_ns = now_ns;
-        return true;
+        stream->last_ns = now_ns;
+        put_event(members, &packet, event, since_ns);
 }
 
-static void count_depth(TrackSequence *sequence, const TrackEvent *event) {
-        if (event->track)
-                return;
-        if (event->type == TRACK_EVENT_SLICE_BEGIN)
-                sequence->depth++;
-        if (event->type == TRACK_EVENT_SLICE_END)
-                sequence->depth--;
-}
+void track_members_write(TrackMembers *members,
+                         TrackThread *thread,
+                         const TrackEvent *event,
+                         uint64_t now_ns) {
+        TrackStream *stream = members->stream;
 
-void track_sequence_write(TrackSequence *sequence,
-                          TrackThread *thread,
-                          const TrackSession *session,
-                          const TrackEvent *event,
-                          uint64_t now_ns) {
-        /* Began before the session did, or its begin was dropped. */
-        if (event->type == TRACK_EVENT_SLICE_END && !event->track && sequence->depth == 0)
+        if (concerns_nobody(members, event))
                 return;
-        if (!prepare(sequence, thread, session, now_ns))
+        if (UNLIKELY(!all_keep_step(members)) && !members_join(members, thread, now_ns))
                 return;
-        if (!describe_event_track(sequence, thread, event)) {
-                sequence->begun = false;
+        /* From here on who is no member is out of step. */
+        stream->position++;
+        for (unsigned i = 0; i < members->n; i++)
+                members->sequences[i]->position = stream->position;
+        if (UNLIKELY(stream->name_epoch != thread->name_epoch) && !describe_thread(members, thread))
                 return;
-        }
-        if (write_event(sequence, thread, event, now_ns))
-                count_depth(sequence, event);
-        else
-                sequence->begun = false;
+        if (describe_event_track(members, thread, event))
+                write_event(members, thread, event, now_ns);
 }

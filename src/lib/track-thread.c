@@ -29,6 +29,8 @@ static void thread_free(void *userdata) {
         this_thread = NULL;
         for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
                 track_sequence_free(thread->sequences[i]);
+        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
+                track_stream_free(thread->streams[i]);
         free(thread->scratch);
         free(thread);
 }
@@ -88,6 +90,13 @@ static bool thread_equip(TrackThread *thread) {
         return true;
 }
 
+/* Never the stream that other sequences are in the middle of: what is there is kept. */
+static bool stream_equip(TrackThread *thread, unsigned number) {
+        if (!thread->streams[number])
+                thread->streams[number] = calloc(1, sizeof(*thread->streams[number]));
+        return thread->streams[number];
+}
+
 static TrackSequence *sequence_attach(TrackThread *thread, unsigned session) {
         TrackSequence *sequence = thread->sequences[session];
 
@@ -98,13 +107,15 @@ static TrackSequence *sequence_attach(TrackThread *thread, unsigned session) {
         if (!sequence)
                 return NULL;
         sequence->writer = dt_writer_free(sequence->writer);
-        sequence->begun = false;
+        sequence->position = 0;
         sequence->depth = 0;
         track_attach(sequence, session);
+        if (sequence->writer && !stream_equip(thread, sequence->stream))
+                sequence->writer = dt_writer_free(sequence->writer);
         return sequence->writer ? sequence : NULL;
 }
 
-static TrackSequence *sequence_get(TrackThread *thread, unsigned session) {
+static inline TrackSequence *sequence_get(TrackThread *thread, unsigned session) {
         TrackSequence *sequence = thread->sequences[session];
         uint32_t epoch = atomic_load_explicit(&track_sessions[session].epoch, memory_order_relaxed);
 
@@ -113,17 +124,37 @@ static TrackSequence *sequence_get(TrackThread *thread, unsigned session) {
         return sequence_attach(thread, session);
 }
 
+/* Those of the sessions that have the first one's stream. Returns the others. */
+static unsigned members_collect(TrackMembers *members, TrackThread *thread, unsigned sessions) {
+        unsigned others = 0;
+
+        members->stream = NULL;
+        members->n = 0;
+        for (; sessions; sessions &= sessions - 1) {
+                TrackSequence *sequence = sequence_get(thread, (unsigned)__builtin_ctz(sessions));
+
+                if (!sequence)
+                        continue;
+                if (!members->stream)
+                        members->stream = thread->streams[sequence->stream];
+                if (LIKELY(members->stream == thread->streams[sequence->stream]))
+                        members->sequences[members->n++] = sequence;
+                else
+                        others |= sessions & -sessions;
+        }
+        return others;
+}
+
 static void emit_to(TrackThread *thread, unsigned sessions, const TrackEvent *event) {
         uint64_t now_ns = track_now_ns();
 
         thread->busy = true;
-        for (; sessions; sessions &= sessions - 1) {
-                unsigned session = (unsigned)__builtin_ctz(sessions);
-                TrackSequence *sequence = sequence_get(thread, session);
+        while (sessions) {
+                TrackMembers members;
 
-                if (sequence)
-                        track_sequence_write(
-                                sequence, thread, &track_sessions[session], event, now_ns);
+                sessions = members_collect(&members, thread, sessions);
+                if (members.n > 0)
+                        track_members_write(&members, thread, event, now_ns);
         }
         thread->busy = false;
 }

@@ -6,7 +6,8 @@
  *
  *      track-event.c     dt_init(), the data source, sessions, categories; the lock
  *      track-thread.c    what each thread has: a sequence for each session; the public event functions
- *      track-sequence.c  one thread's stream of packets into one session: its start, its clock, what it has interned
+ *      track-sequence.c  one thread's stream of packets into one or several sessions: its start, its clock, what it
+ *                        has interned
  *      track-wait.c      what dt_init() waits for
  *      track-encode.c    events and descriptors into bytes; knows no state but the sequence's tables
  *
@@ -32,6 +33,7 @@ typedef struct TrackSession {
         /* Under track_lock. */
         dt_instance *instance; /* NULL: the place is free */
         Bytes config;          /* TrackEventConfig */
+        unsigned stream;       /* sessions with the same config have the same number */
         bool started;
 } TrackSession;
 
@@ -55,21 +57,37 @@ typedef struct TrackEvent {
         double double_value;
 } TrackEvent;
 
-/* One thread in one session. Only its thread touches it. */
-typedef struct TrackSequence {
-        dt_writer *writer; /* NULL: none yet */
-        uint32_t epoch;    /* the session's when the writer was made */
-        uint32_t n_clears;
+/* What one thread has said, which what it says next refers to. Sessions that record the same categories have it in
+ * common, so that an event is encoded once for all of them. Only its thread touches it. */
+typedef struct TrackStream {
+        uint64_t position; /* counts what was written */
+        uint64_t last_ns;  /* time of the last packet; the next one says the difference */
         uint32_t name_epoch;
-        bool begun;       /* the start of incremental state is written, and nothing lost since */
-        uint64_t last_ns; /* time of the last packet; the next one says the difference */
-        uint32_t depth;   /* open slices on the thread's track */
         Intern names;
         Intern arg_names;
         Intern tracks;            /* uuids that are described */
         uint64_t recent_track[8]; /* some of them, each at its place */
         uint64_t categories[DT_CATEGORIES_MAX / 64];
+} TrackStream;
+
+/* One thread in one session. Only its thread touches it. */
+typedef struct TrackSequence {
+        const TrackSession *session;
+        dt_writer *writer; /* NULL: none yet */
+        uint32_t epoch;    /* the session's when the writer was made */
+        uint32_t n_clears; /* the session's when it last began */
+        unsigned stream;   /* the number of its own */
+        uint64_t
+                position; /* the stream's: it has all that was written since it began. 0: it has to begin */
+        uint32_t depth; /* open slices on the thread's track */
 } TrackSequence;
+
+/* The sequences that an event goes to, of those that have one stream in common. */
+typedef struct TrackMembers {
+        TrackStream *stream;
+        TrackSequence *sequences[DT_SESSIONS_MAX];
+        unsigned n;
+} TrackMembers;
 
 typedef struct TrackScratch {
         uint8_t packet[DT_EVENT_BYTES_MAX];
@@ -83,6 +101,7 @@ typedef struct TrackThread {
         uint32_t name_epoch; /* counts dt_thread_set_name() */
         char name[TRACK_THREAD_NAME_MAX]; /* "": the kernel's */
         TrackSequence *sequences[DT_SESSIONS_MAX];
+        TrackStream *streams[DT_SESSIONS_MAX];
         TrackScratch *scratch; /* with the first sequence */
 } TrackThread;
 
@@ -112,13 +131,13 @@ int track_attach(TrackSequence *sequence, unsigned session);
 uint64_t track_now_ns(void); /* CLOCK_BOOTTIME */
 
 TrackSequence *track_sequence_free(TrackSequence *sequence);
+TrackStream *track_stream_free(TrackStream *stream);
 
 /* Writes an event, after what has to come before it. What fails is lost, and counted by the writer. */
-void track_sequence_write(TrackSequence *sequence,
-                          TrackThread *thread,
-                          const TrackSession *session,
-                          const TrackEvent *event,
-                          uint64_t now_ns);
+void track_members_write(TrackMembers *members,
+                         TrackThread *thread,
+                         const TrackEvent *event,
+                         uint64_t now_ns);
 
 /*
  * track-encode.c
@@ -136,9 +155,11 @@ void track_encode_thread(WireWriter *packet, const TrackThread *thread);
 void track_encode_process(WireWriter *packet);
 void track_encode_track(WireWriter *packet, const dt_track *track, bool is_counter);
 
-/* `since_ns` is the time since the sequence's last packet. */
+/* `since_ns` is the time since the stream's last packet. */
 void track_encode_event(WireWriter *packet,
                         WireWriter *interned,
-                        TrackSequence *sequence,
+                        TrackStream *stream,
                         const TrackEvent *event,
                         uint64_t since_ns);
+/* Nothing but the time, for who is spared an event. */
+void track_encode_tick(WireWriter *packet, uint64_t since_ns);

@@ -215,10 +215,10 @@ static int write_marked(dt_writer *writer, const void *packet, size_t n_bytes) {
         return smb_writer_write(&writer->smb, copy, n_bytes + wire_writer_size(&wire));
 }
 
-DT_EXPORT int dt_writer_write(dt_writer *writer, const void *packet, size_t n_bytes) {
+int writer_write(dt_writer *writer, const void *packet, size_t n_bytes) {
         int r;
 
-        if (UNLIKELY(library_inert() || !enter(writer)))
+        if (UNLIKELY(!enter(writer)))
                 return -ESHUTDOWN;
         if (LIKELY(writer->begun && !smb_writer_lost(&writer->smb)))
                 r = smb_writer_write(&writer->smb, packet, n_bytes);
@@ -227,6 +227,10 @@ DT_EXPORT int dt_writer_write(dt_writer *writer, const void *packet, size_t n_by
         writer->begun |= r == 0;
         leave(writer);
         return r == 0 ? 0 : r == SMB_WRITER_E_CLOSED ? -ESHUTDOWN : -ENOBUFS;
+}
+
+DT_EXPORT int dt_writer_write(dt_writer *writer, const void *packet, size_t n_bytes) {
+        return library_inert() ? -ESHUTDOWN : writer_write(writer, packet, n_bytes);
 }
 
 DT_EXPORT void dt_writer_flush(dt_writer *writer) {

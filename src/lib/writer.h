@@ -28,6 +28,9 @@ struct dt_writer {
         _Atomic bool over;    /* never write again */
 };
 
+/* dt_writer_write() from inside of the library, in a process that is not a forked child. */
+int writer_write(dt_writer *writer, const void *packet, size_t n_bytes);
+
 /* Once, before the first writer. */
 void writers_prepare(void);
 

@@ -408,10 +408,22 @@ static uint8_t *put_varint(uint8_t *at, size_t n) {
         return at;
 }
 
-static void put_fragment(SmbWriter *writer, const uint8_t *data, size_t n) {
+/* Most packets are so small that finding out how to copy them costs more than doing it: two pieces that may overlap. */
+static inline void put_bytes(uint8_t *at, const uint8_t *data, size_t n) {
+        if (LIKELY(n >= 16 && n <= 32)) {
+                memcpy(at, data, 16);
+                memcpy(at + n - 16, data + n - 16, 16);
+        } else if (n >= 8 && n < 16) {
+                memcpy(at, data, 8);
+                memcpy(at + n - 8, data + n - 8, 8);
+        } else
+                memcpy(at, data, n);
+}
+
+static inline void put_fragment(SmbWriter *writer, const uint8_t *data, size_t n) {
         uint8_t *at = put_varint(writer->at, n);
 
-        memcpy(at, data, n);
+        put_bytes(at, data, n);
         writer->at = at + n;
 }
 

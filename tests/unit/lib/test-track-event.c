@@ -8,91 +8,9 @@
 #include <time.h>
 
 #include "desktrace/track-event.h"
-#include "fake-service.h"
-#include "trace.h"
+#include "track-world.h"
 #include "wire/wire-reader.h"
 #include "wire/wire-writer.h"
-
-DT_CATEGORY(render, "render", "Frames");
-DT_CATEGORY(net, "net", "Packets");
-DT_CATEGORY_TAGGED(noisy, "render.noisy", "Every little thing", "debug,gpu");
-
-enum {
-        BEGIN = 1,
-        END = 2,
-        INSTANT = 3,
-        COUNTER = 4,
-};
-
-typedef struct World {
-        Fake fake;
-        Trace *trace;
-        unsigned n_sessions; /* ever: their numbers */
-} World;
-
-static World *reading; /* whose trace the packets go to */
-
-static void on_packet(Stream *stream, const uint8_t *packet, size_t n_bytes) {
-        trace_packet(reading->trace, (unsigned)(stream - reading->fake.streams), packet, n_bytes);
-}
-
-static World *world_new(void) {
-        World *world = calloc(1, sizeof(*world));
-
-        fake_init(&world->fake);
-        fake_listen(&world->fake);
-        ck_assert_int_eq(dt_init(NULL), 0);
-        ck_assert_int_eq(dt_init(NULL), 0);
-        fake_accept(&world->fake);
-        fake_setup_memory(&world->fake, FAKE_PAGES_BYTES, 4096);
-        for (unsigned i = 0; i < SMB_NATIVE_WRITERS_MAX; i++)
-                world->fake.streams[i].on_packet = on_packet;
-        world->trace = calloc(1, sizeof(*world->trace));
-        return reading = world;
-}
-
-static void world_free(World *world) {
-        fake_deinit(&world->fake);
-        trace_free(world->trace);
-        free(world);
-        /* Without fork the next test must not find this one's session. */
-        for (unsigned i = 0; dt_category_enabled(&render) || dt_category_enabled(&net); i++) {
-                ck_assert_uint_lt(i, 10000);
-                usleep(1000);
-        }
-}
-
-static int try_session(World *world, const char *enabled, const char *disabled) {
-        uint8_t config[256];
-        WireWriter writer;
-        size_t begin;
-
-        wire_writer_init(&writer, config, sizeof(config));
-        wire_put_string(&writer, 1, "track_event");
-        wire_put_uint(&writer, 2, 5);
-        begin = wire_begin(&writer, 113);
-        if (enabled)
-                wire_put_string(&writer, 2, enabled);
-        if (disabled)
-                wire_put_string(&writer, 1, disabled);
-        wire_end(&writer, begin);
-        return fake_setup(&world->fake,
-                          ++world->n_sessions,
-                          "track_event",
-                          config,
-                          wire_writer_size(&writer));
-}
-
-static uint64_t world_record(World *world, const char *enabled, const char *disabled) {
-        ck_assert_int_eq(try_session(world, enabled, disabled), 0);
-        ck_assert_int_eq(fake_start(&world->fake, world->n_sessions), 0);
-        return world->n_sessions;
-}
-
-static void world_read(World *world) {
-        ck_assert_int_eq(fake_flush(&world->fake, world->n_sessions), 0);
-        fake_drain(&world->fake);
-}
 
 static uint64_t boottime_ns(void) {
         struct timespec now;
@@ -467,43 +385,6 @@ START_TEST(test_sessions_start_and_stop_around_busy_threads) {
 }
 END_TEST
 
-START_TEST(test_two_sessions_record_what_each_wants) {
-        World *world = world_new();
-        uint64_t one = world_record(world, NULL, "net"), two = world_record(world, NULL, "render");
-
-        DT_INSTANT(render, "r");
-        DT_INSTANT(net, "n");
-        ck_assert_int_eq(fake_stop(&world->fake, one), 0);
-        DT_INSTANT(render, "r");
-        DT_INSTANT(net, "n");
-        ck_assert_int_eq(fake_stop(&world->fake, two), 0);
-        DT_INSTANT(net, "n");
-        fake_drain(&world->fake);
-        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "r"), 1);
-        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "n"), 2);
-        ck_assert_uint_ne(trace_event(world->trace, INSTANT, "r")->sequence,
-                          trace_event(world->trace, INSTANT, "n")->sequence);
-        world_free(world);
-}
-END_TEST
-
-START_TEST(test_more_sessions_than_there_is_room_for_are_refused) {
-        World *world = world_new();
-
-        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
-                world_record(world, NULL, NULL);
-        ck_assert_int_lt(try_session(world, NULL, NULL), 0);
-        ck_assert_ptr_nonnull(strstr(world->fake.error, "8 sessions"));
-        DT_INSTANT(render, "in all");
-        for (unsigned i = 1; i <= DT_SESSIONS_MAX; i++)
-                ck_assert_int_eq(fake_stop(&world->fake, i), 0);
-        fake_drain(&world->fake);
-        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "in all"), DT_SESSIONS_MAX);
-        ck_assert_int_eq(try_session(world, NULL, NULL), 0);
-        world_free(world);
-}
-END_TEST
-
 START_TEST(test_a_category_that_comes_late_is_on_at_once) {
         static dt_category late = { .name = "late" };
         World *world = world_new();
@@ -580,8 +461,6 @@ TEST_MAIN("track-event",
           test_too_much_for_an_event_is_left_out,
           test_threads_have_their_own_tracks_and_leave_nothing_behind,
           test_sessions_start_and_stop_around_busy_threads,
-          test_two_sessions_record_what_each_wants,
-          test_more_sessions_than_there_is_room_for_are_refused,
           test_a_category_that_comes_late_is_on_at_once,
           test_events_of_a_forked_child_go_nowhere,
           test_recording_goes_on_with_the_next_service)
