@@ -42,6 +42,7 @@ typedef struct Consumer {
         uid_t uid;
         bool sees_all;
         unsigned n_flushes, n_answers;
+        uint64_t n_read;
 } Consumer;
 
 typedef struct World {
@@ -461,6 +462,15 @@ static void check_packet(const Consumer *consumer, const WireField *packet) {
         FUZZ_CHECK(uid == SERVICE_UID || uid == consumer->uid || consumer->sees_all);
 }
 
+/* As an output would that has taken so much. */
+static void consumer_fill(const World *world, Consumer *consumer, size_t n_bytes) {
+        const uint64_t limit = session_config(consumer->session)->pb->max_file_size_bytes;
+
+        consumer->n_read += n_bytes;
+        if (session_options(consumer->session)->has_output && limit > 0 && consumer->n_read > limit)
+                session_output_full(consumer->session, world->now);
+}
+
 static void consumer_read(World *world, Consumer *consumer, size_t max_bytes) {
         _cleanup_(bytes_deinit) Bytes out = {};
         WireReader reader;
@@ -483,6 +493,7 @@ static void consumer_read(World *world, Consumer *consumer, size_t max_bytes) {
                 check_packet(consumer, &field);
         }
         FUZZ_CHECK(r == 0);
+        consumer_fill(world, consumer, out.n);
 }
 
 static void step_read(World *world) {
@@ -493,6 +504,7 @@ static void step_read(World *world) {
 
 static void consumer_leave(Consumer *consumer) {
         consumer->session = session_free(consumer->session);
+        consumer->n_read = 0;
         FUZZ_CHECK(consumer->n_answers == consumer->n_flushes);
 }
 

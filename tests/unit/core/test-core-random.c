@@ -39,6 +39,9 @@ static const char *const configs[] = {
         CONFIG_ONE("track_event") "session_semaphores { name: \"a\" } duration_ms: 700 "
                                   "prefer_suspend_clock_for_duration: true "
                                   "enable_extra_guardrails: true",
+        CONFIG_ONE("track_event") "write_into_file: true file_write_period_ms: 200 "
+                                  "write_flush_mode: WRITE_FLUSH_ENABLED "
+                                  "builtin_data_sources { snapshot_interval_ms: 150 }",
 };
 
 static unsigned n_replies, n_asked;
@@ -133,6 +136,7 @@ static void do_session(void) {
         const SessionOptions options = {
                 .owner = { .uid = 1000 + choose(2) },
                 .scope = choose(2) ? SESSION_SCOPE_SYSTEM : SESSION_SCOPE_OWN,
+                .has_output = choose(2),
         };
         FakeConsumer *consumer;
 
@@ -199,6 +203,14 @@ static void do_read(void) {
         bytes_deinit(&trace);
 }
 
+/* Its output takes no more. */
+static void do_fill(void) {
+        FakeConsumer *consumer = some_consumer();
+
+        if (consumer && session_options(consumer->session)->has_output)
+                session_output_full(consumer->session, f.now);
+}
+
 static void do_look(void) {
         FakeConsumer *consumer = some_consumer();
         InstanceCursor cursor = {};
@@ -229,9 +241,9 @@ static void do_fail_activation(void) {
 }
 
 static void (*const verbs[])(void) = {
-        do_connect, do_offer,  do_offer,   do_withdraw,        do_disconnect, do_write,
-        do_write,   do_answer, do_session, do_flush,           do_stop,       do_free,
-        do_read,    do_look,   do_change,  do_fail_activation, do_wait,       do_wait,
+        do_connect, do_offer,   do_offer,           do_withdraw, do_disconnect, do_write, do_write,
+        do_answer,  do_session, do_flush,           do_stop,     do_free,       do_read,  do_look,
+        do_fill,    do_change,  do_fail_activation, do_wait,     do_wait,
 };
 
 /* Longer than every wait together: start, flush, stop. */
