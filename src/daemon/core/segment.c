@@ -7,6 +7,12 @@
 
 #define HUGE_PAGE_BYTES (2u << 20)
 
+void segment_advise(void *memory, size_t n_bytes) {
+        /* Where there are no huge pages, small ones do. */
+        if (n_bytes >= HUGE_PAGE_BYTES)
+                madvise(memory, n_bytes, MADV_HUGEPAGE);
+}
+
 int segment_new(Segment **ret, size_t n_bytes) {
         Segment *segment;
         void *memory;
@@ -27,11 +33,7 @@ int segment_new(Segment **ret, size_t n_bytes) {
                 return -ENOMEM;
         }
 
-        /* Most of what it costs to fill new memory is faulting it in, page by page. Where there
-         * are no huge pages, small ones do. */
-        if (n_bytes >= HUGE_PAGE_BYTES)
-                madvise(memory, n_bytes, MADV_HUGEPAGE);
-
+        segment_advise(memory, n_bytes);
         *segment = (Segment){ .memory = memory, .n_bytes = n_bytes, .n_refs = 1 };
         *ret = segment;
         return 0;

@@ -22,6 +22,9 @@ typedef struct Segment {
         unsigned n_refs;
 } Segment;
 
+/* Of memory that will be filled: most of what that costs is faulting it in, page by page. */
+void segment_advise(void *memory, size_t n_bytes);
+
 /* 0 or -ENOMEM. Has one reference. */
 int segment_new(Segment **ret, size_t n_bytes);
 Segment *segment_ref(Segment *segment);

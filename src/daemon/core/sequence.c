@@ -7,7 +7,7 @@
 #define SEQUENCE_RECORDS_FIRST 4 /* most writers have few chunks in a buffer at any time */
 #define SHRINK_AT              8 /* the part in use at which half is given back */
 
-int sequence_copy(Sequence **ret, const Sequence *sequence) {
+int sequence_copy(Sequence **ret, Sequence *sequence) {
         Sequence *copy;
 
         copy = malloc(sizeof(*copy));
@@ -28,8 +28,7 @@ int sequence_copy(Sequence **ret, const Sequence *sequence) {
                         return -ENOMEM;
                 }
         }
-        for (size_t i = 0; i < sequence->n_records; i++)
-                copy->records[i] = sequence_at(sequence, i);
+        sequence->copy = copy;
         *ret = copy;
         return 0;
 }
@@ -118,6 +117,11 @@ static int sequence_resize(Sequence *sequence, size_t n_allocated) {
         sequence->first = 0;
         sequence->n_allocated = n_allocated;
         return 0;
+}
+
+void sequence_adopt(const Sequence *sequence, Record *record) {
+        sequence->copy->records[sequence_position(sequence, record->chunk_id)] = record;
+        record->sequence = sequence->copy;
 }
 
 int sequence_reserve(Sequence *sequence) {

@@ -71,6 +71,7 @@ struct Sequence {
         size_t first;
         size_t n_records;
         size_t n_allocated;
+        Sequence *copy;                                    /* while one is made */
         uint64_t n_chunks[TRACE_BUFFER_HISTOGRAM_BUCKETS]; /* see WriterStats */
         uint64_t n_bytes[TRACE_BUFFER_HISTOGRAM_BUCKETS];
 };
@@ -92,8 +93,10 @@ static inline bool sequence_is_next(const Sequence *sequence, uint32_t chunk_id)
         return sequence->n_records == 0 || chunk_id_compare(chunk_id, sequence->last_id) > 0;
 }
 
-/* A copy with the same records, which are still the original's, and in no list: 0 or -ENOMEM. */
-int sequence_copy(Sequence **ret, const Sequence *sequence);
+/* A copy that is in no list, for copies of the same records, each of which it must be given:
+ * 0 or -ENOMEM. */
+int sequence_copy(Sequence **ret, Sequence *sequence);
+void sequence_adopt(const Sequence *sequence, Record *record);
 Sequence *sequence_free(Sequence *sequence);
 
 /* Counts a chunk that was filled with so many bytes. */

@@ -3,45 +3,63 @@
 /*
  * Clones, and what they need: to freeze, to clear.
  *
- * A clone has its own slots, records and sequences, and shares the segments. The records of both
- * lie at the same places of their mappings, so that a reference to one is translated by an offset.
+ * A clone has its own slots, records and sequences, and shares the segments. Its records are those
+ * that the original has not read, without gaps: the thread that makes it has others to serve, and
+ * most of what it costs is new memory.
  *
  * The newest segment is shared like the others, and the original goes on appending to it: behind
  * all that the clone's records refer to, so these bytes are nobody's but the original's. The clone,
  * which is frozen, never writes to a segment.
  */
 
-#include <errno.h>
-
 #include "core/trace-buffer-private.h"
 
-static void trace_buffer_copy_slot(TraceBuffer *clone, const TraceBuffer *buffer, Slot *slot) {
-        Slot *copy = &clone->slots[slot - buffer->slots];
+static int trace_buffer_map_live_records(TraceBuffer *clone, const TraceBuffer *buffer) {
+        size_t n_live = 1; /* at least something to map */
+        const Slot *slot;
+        int r;
 
-        copy->n_live = slot->n_live;
-        copy->n_used = slot->n_used;
-        copy->filled_until = slot->filled_until;
-        /* What has been read is not the clone's, and need not be kept for it. */
-        if (slot->n_live > 0) {
-                copy->segment = segment_ref(slot->segment);
-                copy->n_records = slot->n_records;
-                memcpy(copy->records, slot->records, slot->n_records * sizeof(Record));
-                slot->n_cloned = slot->n_used;
-        }
-        list_append(&clone->used, &copy->link);
+        list_for_each (slot, &buffer->used, link)
+                n_live += slot->n_live;
+        r = trace_buffer_map_records(clone, n_live);
+        if (r == 0)
+                segment_advise(clone->records, clone->n_records_mapped);
+        return r;
 }
 
-/* Turns the references between the original's records and sequences into those of the clone. */
-static void trace_buffer_adopt_records(TraceBuffer *clone, const TraceBuffer *buffer) {
-        for (size_t i = 0; i < clone->sequences.n_allocated; i++) {
-                Sequence *sequence = clone->sequences.sequences[i];
+/* The slot's records that have not been read, each put into its place in its sequence. */
+static void slot_copy_records(Slot *copy, const Slot *slot) {
+        for (uint32_t i = 0; copy->n_records < slot->n_live; i++) {
+                const Record *record = &slot->records[i];
+                Record *record_copy = &copy->records[copy->n_records];
 
-                for (size_t k = 0; sequence && k < sequence->n_records; k++) {
-                        Record *record = clone->records + (sequence->records[k] - buffer->records);
+                if (!record->sequence)
+                        continue;
+                *record_copy = *record;
+                sequence_adopt(record->sequence, record_copy);
+                copy->n_records++;
+        }
+}
 
-                        record->sequence = sequence;
-                        sequence->records[k] = record;
-                }
+static void trace_buffer_copy_slots(TraceBuffer *clone, const TraceBuffer *buffer) {
+        Record *records = clone->records;
+        Slot *slot;
+
+        list_for_each (slot, &buffer->used, link) {
+                Slot *copy = &clone->slots[slot - buffer->slots];
+
+                list_append(&clone->used, &copy->link);
+                /* What has been read is not the clone's, and need not be kept for it. */
+                if (slot->n_live == 0)
+                        continue;
+                copy->segment = segment_ref(slot->segment);
+                copy->records = records;
+                copy->n_live = slot->n_live;
+                copy->n_used = slot->n_used;
+                copy->filled_until = slot->filled_until;
+                slot_copy_records(copy, slot);
+                slot->n_cloned = slot->n_used;
+                records += copy->n_records;
         }
 }
 
@@ -55,7 +73,6 @@ static void trace_buffer_leave_out(TraceBuffer *buffer, uint64_t keep_from) {
 
 int trace_buffer_clone(TraceBuffer **ret, TraceBuffer *buffer, uint64_t keep_from) {
         _cleanup_(trace_buffer_freep) TraceBuffer *clone = NULL;
-        Slot *slot;
         int r;
 
         r = trace_buffer_new_empty(&clone,
@@ -64,13 +81,14 @@ int trace_buffer_clone(TraceBuffer **ret, TraceBuffer *buffer, uint64_t keep_fro
                                    buffer->policy);
         if (r < 0)
                 return r;
+        r = trace_buffer_map_live_records(clone, buffer);
+        if (r < 0)
+                return r;
         r = sequence_table_copy(&clone->sequences, &buffer->sequences);
         if (r < 0)
                 return r;
 
-        list_for_each (slot, &buffer->used, link)
-                trace_buffer_copy_slot(clone, buffer, slot);
-        trace_buffer_adopt_records(clone, buffer);
+        trace_buffer_copy_slots(clone, buffer);
         clone->pass = buffer->pass;
         clone->n_unread = buffer->n_unread;
         clone->stats = buffer->stats;

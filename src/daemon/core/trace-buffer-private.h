@@ -116,11 +116,14 @@ void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence);
  * counted and said to be lost if it was `overwritten`; otherwise it was not wanted. */
 void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot, bool overwritten);
 
-/* An empty buffer without segments. 0, -EINVAL, -ENOMEM. */
+/* An empty buffer without segments and records. 0, -EINVAL, -ENOMEM. */
 int trace_buffer_new_empty(TraceBuffer **ret,
                            uint64_t n_bytes,
                            size_t segment_bytes,
                            TraceBufferPolicy policy);
+
+/* Once, for all slots together; memory is used when it is written to. 0, -ENOMEM. */
+int trace_buffer_map_records(TraceBuffer *buffer, size_t n_records);
 
 /* Gives the memory back of a frozen buffer's slot of which all has been read. */
 void slot_release(Slot *slot);

@@ -34,17 +34,10 @@ static size_t segment_bytes_for(uint64_t n_bytes) {
         return (size_t)(n_bytes / (n_bytes / wanted));
 }
 
-static int trace_buffer_map_records(TraceBuffer *buffer) {
-        size_t per_slot = buffer->segment_bytes / TRACE_BUFFER_RECORD_BYTES;
+int trace_buffer_map_records(TraceBuffer *buffer, size_t n_records) {
         void *records;
 
-        buffer->slots = calloc(buffer->n_slots, sizeof(*buffer->slots));
-        if (!buffer->slots)
-                return -ENOMEM;
-        for (size_t i = 0; i < buffer->n_slots; i++)
-                list_init(&buffer->slots[i].link);
-
-        buffer->n_records_mapped = buffer->n_slots * per_slot * sizeof(Record);
+        buffer->n_records_mapped = n_records * sizeof(Record);
         records = mmap(NULL,
                        buffer->n_records_mapped,
                        PROT_READ | PROT_WRITE,
@@ -54,11 +47,6 @@ static int trace_buffer_map_records(TraceBuffer *buffer) {
         if (records == MAP_FAILED)
                 return -ENOMEM;
         buffer->records = records;
-
-        for (size_t i = 0; i < buffer->n_slots; i++) {
-                buffer->slots[i].records = buffer->records + i * per_slot;
-                slot_clear(&buffer->slots[i]);
-        }
         return 0;
 }
 
@@ -67,7 +55,6 @@ int trace_buffer_new_empty(TraceBuffer **ret,
                            size_t segment_bytes,
                            TraceBufferPolicy policy) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
-        int r;
 
         if (segment_bytes < segment_bytes_needed(1) || segment_bytes > UINT32_MAX ||
             n_bytes / segment_bytes < 2 || n_bytes / segment_bytes > UINT16_MAX)
@@ -87,10 +74,34 @@ int trace_buffer_new_empty(TraceBuffer **ret,
         list_init(&buffer->free);
         sequence_table_init(&buffer->sequences);
 
-        r = trace_buffer_map_records(buffer);
+        buffer->slots = calloc(buffer->n_slots, sizeof(*buffer->slots));
+        if (!buffer->slots)
+                return -ENOMEM;
+        for (size_t i = 0; i < buffer->n_slots; i++) {
+                list_init(&buffer->slots[i].link);
+                slot_clear(&buffer->slots[i]);
+        }
+        *ret = TAKE(buffer);
+        return 0;
+}
+
+/* Every slot gets as many records as chunks could ever fit it. */
+static int trace_buffer_fill_slots(TraceBuffer *buffer) {
+        size_t per_slot = buffer->segment_bytes / TRACE_BUFFER_RECORD_BYTES;
+        int r;
+
+        r = trace_buffer_map_records(buffer, buffer->n_slots * per_slot);
         if (r < 0)
                 return r;
-        *ret = TAKE(buffer);
+        for (size_t i = 0; i < buffer->n_slots; i++) {
+                Slot *slot = &buffer->slots[i];
+
+                r = segment_new(&slot->segment, buffer->segment_bytes);
+                if (r < 0)
+                        return r;
+                slot->records = buffer->records + i * per_slot;
+                list_append(&buffer->free, &slot->link);
+        }
         return 0;
 }
 
@@ -109,12 +120,9 @@ int trace_buffer_new(TraceBuffer **ret,
         r = trace_buffer_new_empty(&buffer, n_bytes, segment_bytes, policy);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < buffer->n_slots; i++) {
-                r = segment_new(&buffer->slots[i].segment, segment_bytes);
-                if (r < 0)
-                        return r;
-                list_append(&buffer->free, &buffer->slots[i].link);
-        }
+        r = trace_buffer_fill_slots(buffer);
+        if (r < 0)
+                return r;
         buffer->cursor_slot = list_first(&buffer->free, Slot, link);
         list_unlink(&buffer->cursor_slot->link);
         list_append(&buffer->used, &buffer->cursor_slot->link);
