@@ -16,7 +16,7 @@ _desktrace_verb() {
         local i
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                record | inspect | status | list | stop | read | flush | help)
+                record | inspect | status | list | snapshot | trigger | attach | stop | read | flush | help)
                         echo "$i"
                         return
                         ;;
@@ -29,10 +29,13 @@ _desktrace_options() {
         local bus='--system --user --no-ask-password' data='--json= --no-legend' both='--help --quiet'
         case $1 in
         record) echo "$both $bus $data --standalone --config= --preset= --time= --buffer-size= --output= \
---force --ring --name= --detach" ;;
+--force --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
         status | list) echo "$both $bus $data" ;;
-        stop) echo "$both $bus --discard" ;;
+        snapshot) echo "$both $bus $data --output= --force --before= --after=" ;;
+        trigger) echo "$both $bus $data" ;;
+        attach) echo "$both $bus $data --output= --force" ;;
+        stop) echo "$both $bus $data --output= --force --discard" ;;
         read) echo "$both $bus --output= --force" ;;
         flush) echo "$both $bus --timeout=" ;;
         *) echo '--help --version' ;;
@@ -45,8 +48,8 @@ _desktrace_arguments() {
         record) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sources) cat:" "$current" ;;
         inspect) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         list) _desktrace_reply 'sources producers sessions presets' "$current" ;;
-        stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
-        help) _desktrace_reply 'record inspect status list stop read flush' "$current" ;;
+        snapshot | attach | stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
+        help) _desktrace_reply 'record inspect status list snapshot trigger attach stop read flush' "$current" ;;
         esac
 }
 
@@ -74,13 +77,14 @@ _desktrace() {
         record:-p | record:--preset) _desktrace_reply "$(_desktrace_list presets)" "$current" ;;
         record:-c | record:--config | *:-o | *:--output) compopt -o default ;;
         *:--json) _desktrace_reply 'pretty short off' "$current" ;;
-        *:-t | *:--time | *:-b | *:--buffer-size | *:-n | *:--name | *:--timeout | *:--top) ;;
+        *:-t | *:--time | *:-b | *:--buffer-size | *:-n | *:--name | *:--timeout | *:--top | *:--before | *:--after) ;;
+        *:--trigger) ;;
         *)
                 if [[ $current == -* ]]; then
                         _desktrace_reply "$(_desktrace_options "$verb")" "$current"
                         [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace
                 elif [ -z "$verb" ]; then
-                        _desktrace_reply 'record inspect status list stop read flush help' "$current"
+                        _desktrace_reply 'record inspect status list snapshot trigger attach stop read flush help' "$current"
                 else
                         _desktrace_arguments "$verb" "$current" "$bus"
                 fi

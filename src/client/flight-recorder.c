@@ -84,10 +84,6 @@ static char *shell_word(const char *text) {
         return text[strspn(text, plain)] ? g_shell_quote(text) : g_strdup(text);
 }
 
-static const char *bus_option(const Invocation *invocation) {
-        return invocation->bus == BUS_CHOICE_USER ? " --user" : "";
-}
-
 /* "Sun 22 Nov 04:55" */
 static void format_end(char *text, size_t n_text, uint32_t after_ms) {
         time_t end = time(NULL) + after_ms / 1000;
@@ -115,7 +111,7 @@ static void say_commands(const FlightRecorder *recorder,
                          const Invocation *invocation) {
         g_autofree char *name = shell_word(request->name);
         bool is_default = streq(request->name, FLIGHT_RECORDER_NAME);
-        const char *bus = bus_option(invocation);
+        const char *bus = invocation_bus_option(invocation);
         char before[TIME_OPTION_BYTES] = "";
 
         if (recorder->before_ms)
@@ -173,7 +169,8 @@ void flight_recorder_say_waiting(const char *trigger,
                 command = g_strdup_printf(
                         TRACING_ENV_SOCKET "=%s desktrace trigger %s", quoted, word);
         } else
-                command = g_strdup_printf("desktrace trigger%s %s", bus_option(invocation), word);
+                command = g_strdup_printf(
+                        "desktrace trigger%s %s", invocation_bus_option(invocation), word);
         fprintf(stderr,
                 _("The flight recorder runs. Each trigger writes a file, %s and so on; Ctrl-C ends "
                   "it.\n  %s\n"),

@@ -228,6 +228,10 @@ ExitStatus invocation_parse(Invocation *invocation, const GOptionEntry *entries)
         return status;
 }
 
+const char *invocation_bus_option(const Invocation *invocation) {
+        return invocation->bus == BUS_CHOICE_USER ? " --user" : "";
+}
+
 ExitStatus invocation_expect(const Invocation *invocation, size_t n_min, size_t n_max) {
         size_t n = g_strv_length(invocation->arguments);
 

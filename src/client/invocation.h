@@ -62,6 +62,9 @@ void invocation_deinit(Invocation *invocation);
  * and the nearest thing to it. May end the process for --help. */
 ExitStatus invocation_parse(Invocation *invocation, const GOptionEntry *entries);
 
+/* " --user", or "": what other commands need to find the same service. */
+const char *invocation_bus_option(const Invocation *invocation);
+
 /* Checks how many arguments there are; says so. */
 ExitStatus invocation_expect(const Invocation *invocation, size_t n_min, size_t n_max);
 

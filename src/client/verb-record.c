@@ -329,9 +329,10 @@ static ExitStatus report_detached(const Run *run) {
         }
         if (!run->invocation->is_quiet)
                 fprintf(stderr,
-                        _("Session %s runs. \"desktrace stop -o FILE %s\" ends it and gets its "
+                        _("Session %s runs. \"desktrace stop%s -o FILE %s\" ends it and gets its "
                           "data.\n"),
                         number,
+                        invocation_bus_option(run->invocation),
                         number);
         puts(number);
         return STATUS_OK;
