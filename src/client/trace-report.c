@@ -131,6 +131,10 @@ static void print_summary(const TraceReport *report, const TraceSummary *summary
         print_counts(report, summary);
         report_missing(report);
         print_shortfall(report, summary);
+        if (report->taken_ns && summary->streams_to_file)
+                fputs(_("The session writes a file of its own; this has what is not in that "
+                        "yet.\n"),
+                      stderr);
         inspect_print_losses(summary, stderr);
         if (report->is_one_of_many)
                 return;

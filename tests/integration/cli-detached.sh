@@ -126,6 +126,19 @@ ok "and no file is left" test ! -e which.pftrace
 exits 0 "one of them ends" '^$' desktrace stop --user --discard third
 exits 0 "and the other" '^$' desktrace stop --user --discard other
 
+# One that writes a file: its snapshot has the rest.
+"$DESKTRACE" record --user -q -n writer -o writer.pftrace org.example.demo &
+client=$!
+pids+=("$client")
+eventually test -s writer.pftrace
+exits 0 "a snapshot of a recording that is being written is no copy of its file" 'not in that yet' \
+        desktrace snapshot --user -o rest.pftrace
+number=$(desktrace list sessions --user --no-legend | awk '{ print $1 }')
+exits 0 "a session is meant by its number, too" 'back:' desktrace snapshot --user -fo rest.pftrace "$number"
+kill -INT "$client"
+wait "$client"
+ok "the recording has everything" holds writer.pftrace 't["losses"]["verdict"] == "none" and t["packets"] > 10'
+
 # A ring that is too small for what is asked of it.
 started "$EXAMPLE" --seconds 60 --quiet
 exits 0 "a small ring is started" '^[0-9]+$' record --flight-recorder -q -b 64K 'cat:*'

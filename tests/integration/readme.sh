@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # The README's own commands: every block behind its marker "tested:" up to the next heading, run as it stands, on a
-# system bus.
+# system bus; then those behind "tested-cli:", with our own tools.
 # shellcheck source=tests/integration/bus-lib.sh
 . "$(dirname "$0")/bus-lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "not root: a private system bus does not let others own the service's name"
 
+# blocks MARKER
 blocks() {
-        sed -n '/^<!-- tested:/,/^## /p' "$README" | sed -n '/^```sh$/,/^```$/p' | sed '/^```/d'
+        sed -n "/^<!-- $1:/,/^## /p" "$README" | sed -n '/^```sh$/,/^```$/p' | sed '/^```/d'
 }
 
 system_bus root
@@ -17,20 +18,27 @@ service "$DESKTRACED" --system
 cp "$PRESETS"/apps.pbtxt "$tmp/presets/"
 started "$EXAMPLE" --seconds 30 >/dev/null
 cd "$tmp" || exit 1
-blocks >commands.sh
+blocks tested >commands.sh
+blocks tested-cli >cli-commands.sh
 
 ok "the README has commands to test" test "$(wc -l <commands.sh)" -gt 20
 BUSCTL=--system
 eventually has_producer "$(basename "$EXAMPLE")"
-# Not in a condition, where -e would have no effect.
-bash -eux -o pipefail commands.sh >output 2>&1
-status=$?
-n_checks=$((n_checks + 1))
-if [ $status = 0 ]; then
-        echo "ok $n_checks - every command of the README succeeds"
-else
-        failed "every command of the README succeeds" "$(tail -n 12 output)"
-fi
+
+# succeed PROMISE FILE OUTPUT: each command of it. Not in a condition, where -e would have no effect.
+succeed() {
+        local status
+        bash -eux -o pipefail "$2" >"$3" 2>&1
+        status=$?
+        n_checks=$((n_checks + 1))
+        if [ $status = 0 ]; then
+                echo "ok $n_checks - $1"
+        else
+                failed "$1" "$(tail -n 12 "$3")"
+        fi
+}
+
+succeed "every command of the README succeeds" commands.sh output
 gives "sources are listed" '"track_event" 1 "/org/desktrace/Tracing1/producer/' cat output
 gives "presets are listed" '"apps" "' cat output
 for number in 1 2 3; do
@@ -42,4 +50,12 @@ gives "what is recorded is shown" "\"track_event\" \"$(basename "$EXAMPLE")\" 0 
 gives "counters are signalled" "'BytesWritten': <uint64 [1-9]" cat output
 gives "the data is a trace with the program's slices" '"slices"' "$DESKTRACE" inspect --json=short mine.pftrace
 gives "which it names" '"frame"' "$DESKTRACE" inspect --json=short mine.pftrace
+
+PATH=$(dirname "$DESKTRACE"):$PATH
+succeed "so does every one of ours" cli-commands.sh cli-output
+gives "a recorder says how to ask it" 'desktrace snapshot$' cat cli-output
+for trace in just-now soon rest slow-1; do
+        gives "$trace.pftrace has the program's slices" '"frame"' "$DESKTRACE" inspect --json=short $trace.pftrace
+done
+gives "a trigger says whom it reached" 'Reached 1 session' cat cli-output
 finish
