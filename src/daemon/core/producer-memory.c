@@ -78,6 +78,7 @@ int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfi
         }
         producer->has_memory = true;
         producer->n_memories++;
+        producer->n_dropped_seen = 0;
         if (producer->area.control)
                 smb_prepare_sleep(&producer->area);
         return 0;
@@ -384,11 +385,13 @@ void producer_doorbell(Producer *producer, uint64_t now) {
         producer_awaken(producer, now);
         producer->n_quiet = 0;
         producer_drain(producer);
+        producer_look_for_losses(producer, now);
 }
 
 void producer_look(Producer *producer) {
         if (producer_drain(producer) > 0) {
                 producer->n_quiet = 0;
+                producer_look_for_losses(producer, producer->service->now);
                 return;
         }
         if (++producer->n_quiet < QUIET_LOOKS)

@@ -43,9 +43,10 @@ struct Producer {
         SmbArea area;
         bool has_memory;
         Charge memory_charge;
-        unsigned n_memories; /* so far */
-        uint64_t release_at; /* when it is given back, unless it is used again */
-        List unused_link;    /* service->unused until then */
+        unsigned n_memories;                 /* so far */
+        uint64_t n_dropped_seen, cleared_at; /* producer-loss.c */
+        uint64_t release_at;                 /* when it is given back, unless it is used again */
+        List unused_link;                    /* service->unused until then */
         uint16_t *
                 writer_buffers; /* Perfetto's protocol: by writer id, made with the first registration */
 
@@ -92,6 +93,9 @@ void producer_forget_buffer(Producer *producer, uint16_t id);
 
 /* One look at a producer that is awake. */
 void producer_look(Producer *producer);
+
+/* Whether it lost packets: then what comes behind them shall not depend on them. */
+void producer_look_for_losses(Producer *producer, uint64_t now);
 
 /* Packets that the producer says it had no room for. */
 uint64_t producer_n_dropped(const Producer *producer);
