@@ -116,8 +116,17 @@ static int trace_reader_next_raw(TraceReader *reader, const uint8_t **ret, size_
 
         *ret = reader->buffer.data + reader->at + n_header;
         *ret_n = n_packet;
-        reader->at += n_header + n_packet;
+        reader->n_frame = n_header + n_packet;
+        reader->at += reader->n_frame;
         return 0;
+}
+
+/* The trouble is the whole compressed packet, which is still in the buffer. */
+static int trace_reader_refuse_packed(TraceReader *reader) {
+        reader->at -= reader->n_frame;
+        bytes_clear(&reader->unpacked);
+        reader->unpacked_at = 0;
+        return TRACE_READER_E_GARBAGE;
 }
 
 static int trace_reader_next_unpacked(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
@@ -131,7 +140,7 @@ static int trace_reader_next_unpacked(TraceReader *reader, const uint8_t **ret, 
                          reader->unpacked.n - reader->unpacked_at);
         if (wire_read(&wire, &field) <= 0 || field.number != PACKET_TAG >> 3 ||
             field.type != WIRE_BYTES)
-                return TRACE_READER_E_GARBAGE;
+                return trace_reader_refuse_packed(reader);
         *ret = field.data;
         *ret_n = field.n_bytes;
         reader->unpacked_at += field.n_raw;
@@ -151,10 +160,8 @@ int trace_reader_next(TraceReader *reader, const uint8_t **ret, size_t *ret_n) {
                 r = trace_unpack(&reader->unpacked, *ret, *ret_n);
                 if (r == TRACE_UNPACK_E_PLAIN)
                         return 0;
+                if (r)
+                        return r < 0 ? r : trace_reader_refuse_packed(reader);
                 reader->unpacked_at = 0;
-                if (r) {
-                        bytes_clear(&reader->unpacked);
-                        return r < 0 ? r : TRACE_READER_E_GARBAGE;
-                }
         }
 }

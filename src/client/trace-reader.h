@@ -25,7 +25,8 @@ typedef struct TraceReader {
         Bytes buffer;
         size_t at;       /* of the next packet, in the buffer */
         uint64_t offset; /* of buffer.data[0], in the file */
-        Bytes unpacked;  /* what was in a compressed packet */
+        size_t n_frame;  /* of the packet that was taken from the buffer last */
+        Bytes unpacked;  /* what was in it, if it was compressed */
         size_t unpacked_at;
 } TraceReader;
 
@@ -45,5 +46,5 @@ void trace_reader_deinit(TraceReader *reader);
 /* The next packet's bytes, valid until the next call. 0, an outcome, or an errno. */
 int trace_reader_next(TraceReader *reader, const uint8_t **ret, size_t *ret_n);
 
-/* Where in the file the next packet begins, or the trouble is; of compressed ones, where they end. */
+/* Where in the file the next packet begins, or the trouble; of compressed ones, where all of them end. */
 uint64_t trace_reader_offset(const TraceReader *reader);

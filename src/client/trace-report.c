@@ -36,6 +36,10 @@ static ExitStatus report_stop_reason(const TraceReport *report) {
         static const char failed[] = "output-failed: ";
         const char *reason = report->info ? report->info->stop_reason : NULL;
 
+        if (reason && streq(reason, "max-file-size"))
+                fprintf(stderr,
+                        "%s\n",
+                        _("It ended when the file was as large as its config allows."));
         if (!reason || !g_str_has_prefix(reason, failed))
                 return STATUS_OK;
         say_error(_("the output could not be written: %s. What was written is kept."),

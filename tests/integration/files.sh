@@ -63,7 +63,7 @@ ok "which are found in the compressed file, with a trace behind each" \
 
 for codec in plain zstd; do
         config max.pbtxt "$FLOOD" "${codecs[$codec]}" 'max_file_size_bytes: 1000000'
-        exits 0 "$codec: a session ends itself when its file is full" 'Recorded' \
+        exits 0 "$codec: a session ends itself when its file is full, and says so" 'as large as its config' \
                 timeout 20 "$DESKTRACE" record --user -f -c max.pbtxt -o max.pftrace
         ok "$codec: the file is as large as it may be, and ends in order" \
                 check max.pftrace '700000 < size <= 1000000 and torn == 0 and stats >= 1'

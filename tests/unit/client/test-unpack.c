@@ -53,6 +53,8 @@ static void put_packed(WireWriter *writer, uint32_t field, uint64_t first, size_
         put_bytes(writer, field, packed, pack(field, plain, wire_writer_size(&inner), packed));
 }
 
+static uint64_t offset; /* where the last reading ended */
+
 /* A file of it, read to the end: how many packets come, which count up from 1, and the outcome. */
 static size_t read_numbers(const WireWriter *writer, int *ret_outcome) {
         int fd = memfd_create("test", MFD_CLOEXEC);
@@ -74,6 +76,7 @@ static size_t read_numbers(const WireWriter *writer, int *ret_outcome) {
                 ck_assert_uint_eq(n, wire_writer_size(&number));
                 ck_assert_mem_eq(packet, wanted, n);
         }
+        offset = trace_reader_offset(&reader);
         trace_reader_deinit(&reader);
         close(fd);
         return count;
@@ -101,7 +104,7 @@ START_TEST(test_broken_compressed_packets_end_the_reading) {
         for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
                 static uint8_t packed[1 << 16];
                 WireWriter writer;
-                size_t n;
+                size_t n, n_sound;
                 int outcome;
 
                 n = pack(fields[i],
@@ -112,10 +115,12 @@ START_TEST(test_broken_compressed_packets_end_the_reading) {
                 for (size_t cut = 0; cut < n; cut++) {
                         wire_writer_init(&writer, memory, sizeof(memory));
                         put_plain(&writer, 1);
+                        n_sound = wire_writer_size(&writer);
                         put_bytes(&writer, fields[i], packed, cut);
                         put_plain(&writer, 2);
                         ck_assert_uint_eq(read_numbers(&writer, &outcome), 1);
                         ck_assert_int_eq(outcome, TRACE_READER_E_GARBAGE);
+                        ck_assert_uint_eq(offset, n_sound);
                 }
                 /* Sound, but no trace. */
                 n = pack(fields[i],
@@ -127,6 +132,7 @@ START_TEST(test_broken_compressed_packets_end_the_reading) {
                 put_bytes(&writer, fields[i], packed, n);
                 ck_assert_uint_eq(read_numbers(&writer, &outcome), 0);
                 ck_assert_int_eq(outcome, TRACE_READER_E_GARBAGE);
+                ck_assert_uint_eq(offset, 0);
         }
 }
 END_TEST
