@@ -42,7 +42,7 @@ struct Service {
 
         SessionBuffer **buffers; /* by buffer id; [0] stays empty */
         uint16_t last_buffer_id;
-        uint64_t last_trigger_call; /* of service_activate_triggers() */
+        uint64_t last_activation; /* call of service_activate_triggers() */
 };
 
 /* Time never goes back, whatever a caller says. */

@@ -5,9 +5,9 @@
  * Trigger history: how often triggers were hit lately
  *
  * Two memories, both bounded. Of each user's sessions: when each trigger was hit in the last 24 hours, for
- * max_per_24_h, which outlives the sessions. And of each user who sends triggers: how many they may still send now,
- * so that a program that sends them in a loop is a bother only to itself. One user's triggers never
- * count for another user's sessions. Embedded in the service.
+ * max_per_24_h, which outlives the sessions. And of each user who sends triggers that somebody listens to: how many
+ * they may still send now, so that a program that sends them in a loop is a bother only to itself. One user's
+ * triggers never count for another user's sessions. Embedded in the service.
  */
 
 #include <stdbool.h>

@@ -35,7 +35,8 @@ typedef struct SessionTriggers {
         TriggerHit *cloned_by; /* of a clone: the hit that made it; NULL when it is said, too */
         List snapshots;        /* TriggerSnapshot */
         size_t n_snapshots;
-        uint64_t last_call; /* of service_activate_triggers() that it has taken a trigger of */
+        uint64_t
+                last_activation; /* the call of service_activate_triggers() that it was last hit by */
 } SessionTriggers;
 
 /* From the config, which is checked. 0 or a negative errno. */

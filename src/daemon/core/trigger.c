@@ -285,17 +285,23 @@ static double service_draw(const Service *service) {
         return (double)(bits >> 11) * 0x1p-53;
 }
 
+/* The trigger of that name if the session listens to this sender; else NULL. */
+static const TriggerPb *
+session_listens(const Session *session, const char *name, const TriggerSender *sender) {
+        ssize_t trigger = session_find_trigger(session, name);
+
+        if (trigger < 0 || !session_is_open(session) ||
+            !policy_may_record(&session->service->info, &session->options, &sender->identity) ||
+            !filter_takes_sender(session->triggers.filters[trigger], sender))
+                return NULL;
+        return session_trigger_config(session)->triggers[trigger];
+}
+
 /* The order is Perfetto's: who is not meant draws no lot, and who is skipped does not count. */
-static bool
-session_takes(Session *session, size_t trigger, const TriggerSender *sender, uint64_t now) {
-        const TriggerPb *pb = session_trigger_config(session)->triggers[trigger];
+static bool session_takes(const Session *session, const TriggerPb *pb, uint64_t now) {
         uint64_t max = MIN(pb->max_per_24_h, (uint32_t)TRIGGER_HISTORY_HITS_MAX), n;
         Service *service = session->service;
 
-        if (!session_is_open(session) ||
-            !policy_may_record(&service->info, &session->options, &sender->identity) ||
-            !filter_takes_sender(session->triggers.filters[trigger], sender))
-                return false;
         if (pb->skip_probability > 0 && service_draw(service) < pb->skip_probability)
                 return false;
         n = trigger_history_count(
@@ -303,29 +309,45 @@ session_takes(Session *session, size_t trigger, const TriggerSender *sender, uin
         return max == 0 || n < max;
 }
 
-/* How many sessions took it that had taken none in this call. */
-static size_t service_activate_trigger(Service *service,
-                                       const TriggerSender *sender,
-                                       const char *name,
-                                       uint64_t call,
-                                       uint64_t now) {
+/* One call of service_activate_triggers(). */
+typedef struct Activation {
+        uint64_t id;
+        const TriggerSender *sender;
+        uint64_t now;
+        size_t n_sessions; /* that have taken something */
+} Activation;
+
+static void session_activate(Session *session, const TriggerPb *pb, Activation *activation) {
+        trigger_history_add(&session->service->trigger_history,
+                            session->options.owner.uid,
+                            pb->name,
+                            activation->now);
+        activation->n_sessions += session->triggers.last_activation != activation->id;
+        session->triggers.last_activation = activation->id;
+        session_hit(session, pb, activation->sender, activation->now);
+}
+
+/* What nobody listens to is for free: programs may send triggers all the time, for whoever comes to record. */
+static int service_activate_trigger(Service *service, const char *name, Activation *activation) {
+        const TriggerSender *sender = activation->sender;
+        TriggerHistory *history = &service->trigger_history;
+        bool is_paid = false;
         Session *session;
-        size_t n = 0;
 
-        trigger_history_begin(&service->trigger_history);
+        trigger_history_begin(history);
         list_for_each (session, &service->sessions, link) {
-                ssize_t trigger = session_find_trigger(session, name);
+                const TriggerPb *pb = session_listens(session, name, sender);
 
-                if (trigger < 0 || !session_takes(session, (size_t)trigger, sender, now))
+                if (!pb)
                         continue;
-                trigger_history_add(
-                        &service->trigger_history, session->options.owner.uid, name, now);
-                session_hit(
-                        session, session_trigger_config(session)->triggers[trigger], sender, now);
-                n += session->triggers.last_call != call;
-                session->triggers.last_call = call;
+                is_paid = is_paid ||
+                          trigger_history_may_send(history, sender->identity.uid, activation->now);
+                if (!is_paid)
+                        return TRIGGER_E_LIMIT;
+                if (session_takes(session, pb, activation->now))
+                        session_activate(session, pb, activation);
         }
-        return n;
+        return 0;
 }
 
 int service_activate_triggers(Service *service,
@@ -334,14 +356,15 @@ int service_activate_triggers(Service *service,
                               size_t n_names,
                               size_t *ret_n_sessions,
                               uint64_t now) {
-        uint64_t call = ++service->last_trigger_call;
+        Activation activation = {
+                .id = ++service->last_activation,
+                .sender = sender,
+                .now = service_note_now(service, now),
+        };
+        int r = 0;
 
-        now = service_note_now(service, now);
-        *ret_n_sessions = 0;
-        for (size_t i = 0; i < n_names; i++) {
-                if (!trigger_history_may_send(&service->trigger_history, sender->identity.uid, now))
-                        return TRIGGER_E_LIMIT;
-                *ret_n_sessions += service_activate_trigger(service, sender, names[i], call, now);
-        }
-        return 0;
+        for (size_t i = 0; i < n_names && r == 0; i++)
+                r = service_activate_trigger(service, names[i], &activation);
+        *ret_n_sessions = activation.n_sessions;
+        return r;
 }

@@ -37,7 +37,8 @@ typedef struct TriggerSender {
 
 enum {
         _TRIGGER_E_SUCCESS,
-        TRIGGER_E_LIMIT, /* this user sends too many: TRIGGER_SENDS_MAX at once, TRIGGER_SENDS_RATE a second */
+        TRIGGER_E_LIMIT, /* this user sends too many that somebody listens to: TRIGGER_SENDS_MAX at once,
+                            TRIGGER_SENDS_RATE a second */
 };
 
 /* Sends triggers. *ret_n_sessions: how many sessions took one; a name that nobody listens to is no error. */

@@ -475,6 +475,15 @@ START_TEST(test_who_sends_in_a_loop_is_refused_and_nobody_else) {
 }
 END_TEST
 
+START_TEST(test_what_nobody_listens_to_may_be_sent_in_a_loop) {
+        start(STOP("triggers { name: \"a\" stop_delay_ms: 9000 }"));
+        for (unsigned i = 0; i < 1000; i++)
+                ck_assert_uint_eq(fake_trigger(app, "nothing"), 0);
+        ck_assert_uint_eq(fake_trigger(app, "a"), 1);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("trigger",
           test_start_trigger_starts_what_was_set_up_and_ends_it_after_the_delay,
           test_start_trigger_and_deferred_start_go_together,
@@ -503,4 +512,5 @@ TEST_MAIN("trigger",
           test_trigger_is_skipped_as_often_as_the_config_says,
           test_skipped_triggers_do_not_count_for_the_limit,
           test_session_takes_triggers_of_whom_it_records,
+          test_what_nobody_listens_to_may_be_sent_in_a_loop,
           test_who_sends_in_a_loop_is_refused_and_nobody_else)

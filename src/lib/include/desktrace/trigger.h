@@ -25,8 +25,8 @@ extern "C" {
  * next moment takes it along. Thread-safe, also in callbacks; not for signal handlers.
  *
  * 0: it will be sent. -EINVAL: no such name; -ENOBUFS: 64 others wait to be sent; -ENOMEM; -ECANCELED: this is a
- * forked child; or an errno of starting the thread. Whether anybody listens is not told; a user who sends more than
- * about ten a second is not listened to. */
+ * forked child; or an errno of starting the thread. Whether anybody listens is not told; of those that somebody
+ * does listen to, one user may send about ten a second. */
 int dt_trigger(const char *name);
 
 #ifdef __cplusplus
