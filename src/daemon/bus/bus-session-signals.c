@@ -4,7 +4,7 @@
  * What a session's watchers hear. A change of state is told at once, with the sources as they are then. Counters, and
  * sources that come and go while the state is the same, are told at most every BUS_COUNTERS_INTERVAL_NS: there may be
  * many thousand sources, and the property is one list of all. So are the signals of single sources while the session
- * itself starts or stops.
+ * itself starts or stops; and when it has, they come behind the answer that somebody waits for.
  */
 
 #include "bus/bus-emit.h"
@@ -70,7 +70,14 @@ static void session_signal_instances(BusSession *session) {
         bus_emit_session_all_started(session);
 }
 
-void bus_session_signal_counters(BusSession *session) {
+void bus_session_signal_sources(BusSession *session) {
+        if (session_is_in_transit(session))
+                bus_counters_changed(session->bus);
+        else
+                session_signal_instances(session);
+}
+
+static void session_signal_counters(BusSession *session) {
         const char *names[6] = {};
         size_t n = session_changed_totals(session, names);
 
@@ -79,19 +86,19 @@ void bus_session_signal_counters(BusSession *session) {
         session->n_changes_signalled = session_n_changes(session->session);
         if (n > 0)
                 bus_emit_session_changed(session, names);
-        session_signal_instances(session);
         bus_buffers_signal(session);
+}
+
+void bus_session_signal_counters(BusSession *session) {
+        session_signal_counters(session);
+        session_signal_instances(session);
 }
 
 void bus_session_signal_changes(BusSession *session) {
         session_signal_properties(session);
-        if (session_is_in_transit(session))
-                bus_counters_changed(session->bus);
-        else
-                session_signal_instances(session);
         if (session->stopped_is_signalled || !session->is_finished)
                 return;
         session->stopped_is_signalled = true;
-        bus_session_signal_counters(session);
+        session_signal_counters(session);
         bus_emit_session_stopped(session);
 }

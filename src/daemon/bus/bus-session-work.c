@@ -179,6 +179,7 @@ void bus_session_work(BusSession *session) {
                 if (waiter_is_due(waiter))
                         waiter_answer(waiter);
         }
+        bus_session_signal_sources(session);
         if (session->free_when_finished && session->is_finished)
                 bus_session_free(session);
 }

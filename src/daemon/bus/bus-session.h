@@ -119,6 +119,8 @@ const char *bus_session_stop_reason(const BusSession *session);
 void bus_session_work(BusSession *session);
 void bus_session_mark(BusSession *session);
 void bus_session_signal_changes(BusSession *session);
+/* Each that has started or ended. */
+void bus_session_signal_sources(BusSession *session);
 /* Totals, buffers, and sources if they were not told with a change of state. */
 void bus_session_signal_counters(BusSession *session);
 uint64_t bus_session_deadline(const BusSession *session);
