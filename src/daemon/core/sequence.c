@@ -18,6 +18,7 @@ int sequence_copy(Sequence **ret, Sequence *sequence) {
         copy->records = NULL;
         copy->first = 0;
         copy->n_allocated = 0;
+        copy->copy = NULL;
 
         while (copy->n_allocated < sequence->n_records)
                 copy->n_allocated = MAX(2 * copy->n_allocated, (size_t)SEQUENCE_RECORDS_FIRST);

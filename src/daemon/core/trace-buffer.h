@@ -8,8 +8,8 @@
  * whole and with their identity; when all segments are in use the oldest is recycled as a whole
  * (ring) or the buffer is sealed (discard). A segment of which everything has been read is used
  * again first, so that a buffer that is read while it is written stays small. A segment that is not
- * the newest changes only by patches and by the rest of a chunk that was incomplete, and not at all
- * while somebody else holds a reference: then a copy changes.
+ * the newest changes only by patches and by the rest of a chunk that was incomplete. Clones share
+ * the segments, and what one knows of never changes: a copy does.
  *
  * Reading follows Perfetto's TraceBuffer V2: in buffer order, and within a sequence (one writer of
  * one producer) in the order of chunk ids. A packet in several chunks is put together; half a
@@ -19,7 +19,7 @@
  *
  * The bytes of the buffer are those of the payloads and of what is needed to find them
  * (TRACE_BUFFER_RECORD_BYTES a chunk), so that many small chunks do not take more memory than few
- * large ones.
+ * large ones, but for what huge pages round up.
  *
  * Untrusted: all of a chunk's contents, and the order and ids in which they come. Patches are found
  * in constant time whatever their age.
