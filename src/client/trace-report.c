@@ -36,6 +36,12 @@ static ExitStatus report_stop_reason(const TraceReport *report) {
         static const char failed[] = "output-failed: ";
         const char *reason = report->info ? report->info->stop_reason : NULL;
 
+        if (reason && streq(reason, "exclusive")) {
+                say_error(
+                        _("an exclusive session has ended this one early. What was recorded until "
+                          "then is kept."));
+                return STATUS_FAILED;
+        }
         if (reason && streq(reason, "max-file-size"))
                 fprintf(stderr,
                         "%s\n",

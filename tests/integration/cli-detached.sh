@@ -319,4 +319,18 @@ exits 0 "while somebody has it, it is not detached" ' box .* started +- ' desktr
 kill -KILL $client
 ok "it ends with who took it over" eventually test -z "$(desktrace list sessions --user --no-legend)"
 
+cat >alone.pbtxt <<'CONFIG'
+buffers { size_kb: 1024 }
+data_sources { config { name: "org.example.demo" } }
+duration_ms: 300
+exclusive_prio: 1
+CONFIG
+ended() { # by another that wants to be alone
+        (sleep 1; "$DESKTRACE" record --user -q -c alone.pbtxt -o alone.pftrace) &
+        timeout 30 "$DESKTRACE" record --user -t 20s -o ended.pftrace org.example.demo
+}
+exits 1 "who is ended by an exclusive session is told" 'exclusive session has ended' ended
+ok "and keeps what was recorded" counts 'demo-[0-9]+\.' ended.pftrace 10
+ok "the other one records" eventually counts 'demo-[0-9]+\.' alone.pftrace 1
+
 finish

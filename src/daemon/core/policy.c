@@ -67,6 +67,7 @@ policy_detach_needs(const ServiceInfo *info, const Identity *caller, const Sessi
                        : POLICY_NEEDS_DETACH;
 }
 
+/* All sessions of a user's own instance are his, so there he ends nobody else's. */
 unsigned policy_session_needs(const ServiceInfo *info,
                               const Identity *owner,
                               const Config *config,
@@ -86,7 +87,7 @@ unsigned policy_session_needs(const ServiceInfo *info,
                 needs |= POLICY_NEEDS_TRACE_SYSTEM;
         if (detached && !config_is_bounded(config, false))
                 needs |= POLICY_NEEDS_DETACH;
-        if (config->pb->exclusive_prio > 0)
+        if (config->pb->exclusive_prio > 0 && owner->uid != info->uid)
                 needs |= POLICY_NEEDS_MANAGE;
         return needs;
 }
