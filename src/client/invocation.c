@@ -78,12 +78,24 @@ static void say_unknown_option(const Invocation *invocation,
         }
 }
 
+/* Which was not meant for another one. */
+static bool has_option(const Invocation *invocation, const char *name) {
+        return g_strv_contains((const char *const *)invocation->options, name);
+}
+
 static ExitStatus usage_bad_options(const Invocation *invocation,
                                     const GError *error,
                                     const GOptionEntry *common,
                                     const GOptionEntry *entries) {
         bool is_unknown = g_error_matches(error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION);
 
+        if (is_unknown && has_option(invocation, "--standalone") &&
+            !(invocation->verb->flags & VERB_STANDALONE)) {
+                say_error(_("'%s' has no --standalone: such a service ends with its recording"),
+                          invocation->verb->name);
+                say_hint(_("To reach one, set DESKTRACE_SOCKET as its recording tells."));
+                return STATUS_USAGE;
+        }
         if (!is_unknown || !strstr(error->message, "--"))
                 say_error("%s", error->message);
         else

@@ -52,6 +52,15 @@ char *snapshot_path(const char *output, unsigned number) {
         return g_strdup_printf("%s-%u" TRACE_SUFFIX, stem, number);
 }
 
+/* Makes the first one, and takes it away again. */
+ExitStatus snapshot_check_output(const char *output) {
+        _cleanup_(output_file_deinit) OutputFile file = OUTPUT_FILE_INIT;
+        g_autofree char *path = snapshot_path(output, 1);
+        int r = output_file_open(&file, path, false);
+
+        return r == 0 || r == -EEXIST ? STATUS_OK : output_file_say_error(&file, r);
+}
+
 /*
  * One snapshot: read, free, report
  */

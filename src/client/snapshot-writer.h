@@ -50,5 +50,8 @@ void snapshot_writer_set_session(SnapshotWriter *writer, const char *path);
  * once; those that are overdue are not waited for. 0 or an errno. */
 int snapshot_writer_finish(SnapshotWriter *writer, void (*on_idle)(void *), void *userdata);
 
+/* Whether files can be made there at all, before anything is started for them. Says what is wrong. */
+ExitStatus snapshot_check_output(const char *output);
+
 /* "x" and "x.pftrace" → "x-3.pftrace". Malloc'ed. */
 char *snapshot_path(const char *output, unsigned number);

@@ -58,6 +58,7 @@ static const PacketKind packet_kinds[] = {
         { 133, "zstd_compressed_packets", "", packet_compressed },
         { 69, "service_event", "", packet_service_event },
         { 89, "trace_uuid", "", packet_trace_uuid },
+        { 113, "clone_snapshot_trigger", "", NULL },
         { 124, "trace_provenance", "", NULL },
         { 0, "other", "", NULL }, /* what is not in this table; last */
 };

@@ -266,7 +266,7 @@ static ExitStatus open_output(Run *run) {
         if (makes_snapshots(run)) {
                 run->snapshot_output =
                         arg_output ? g_strdup(arg_output) : output_file_default_path();
-                return STATUS_OK;
+                return snapshot_check_output(run->snapshot_output);
         }
         r = output_file_open(&run->output, arg_output, arg_force);
         if (r == 0)
@@ -349,7 +349,7 @@ static bool no_trigger_came(const Run *run) {
 static ExitStatus report_snapshots(const Run *run) {
         unsigned n = run->result.n_snapshots;
 
-        if (!run->invocation->is_quiet && n == 0)
+        if (!run->invocation->is_quiet && n == 0 && !run->result.snapshot_status)
                 fputs(_("No trigger came; nothing is written.\n"), stderr);
         silent_sources_print(run->result.silent);
         return run->result.snapshot_status;

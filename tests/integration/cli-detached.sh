@@ -28,6 +28,9 @@ exits 2 "nor does it outlive a service of its own" 'add --trigger' "$DESKTRACE" 
 exits 2 "triggers write more than stdout can be" 'stdout' record --flight-recorder --trigger x -o -
 exits 2 "and replace no files" 'numbers that are free' record --flight-recorder --trigger x -f
 exits 2 "and need us" 'excludes --detach' record --flight-recorder --trigger x --detach
+exits 2 "a private service is its recording's" 'set DESKTRACE_SOCKET' desktrace snapshot --standalone
+exits 1 "files that cannot be made are told before anything is started" 'cannot write /nowhere/x-1.pftrace' \
+        record --flight-recorder --trigger x -o /nowhere/x
 exits 2 "a trigger has a name" 'needs an argument' desktrace trigger
 exits 2 "to stop into a file and to discard exclude each other" 'exclude each other' desktrace stop -o x --discard y
 exits 2 "to replace is for a file" 'for -o' desktrace stop -f y
