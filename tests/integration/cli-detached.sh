@@ -222,7 +222,7 @@ desktrace trigger --user back >/dev/null
 ok "it reaches back as far as it was to" eventually grep -q 'Trigger back' "$tmp/recorder"
 ok "and not much farther" holds back-1.pftrace 't["track_events_total"] > 100'
 reach=$(grep -oE 'Trigger back: [0-9.]+ s' "$tmp/recorder" | grep -oE '[0-9.]+')
-ok "which it says" awk "BEGIN { exit !(${reach:-99} >= 1 && ${reach:-99} < 4) }"
+ok "which it says" awk "BEGIN { exit !(${reach:-99} >= 1 && ${reach:-99} < 5) }"
 recorder_ends >/dev/null 2>&1
 
 if [ "$(id -u)" = 0 ] && mkdir -p full && mount -t tmpfs -o size=16k tmpfs full 2>/dev/null; then

@@ -34,6 +34,7 @@ enum {
         RECORD_INCOMPLETE = 1 << 3, /* besides SMB_CHUNK_…: the writer may still add to it */
         RECORD_ABORTED = 1 << 4,    /* ends where the writer gave up on a packet */
         RECORD_CORRUPT = 1 << 5,    /* ends where the payload stopped making sense */
+        RECORD_GREW = 1 << 6,       /* has got more since it was put: it is newer than its place */
 };
 
 /* A chunk in a trace buffer. */

@@ -57,9 +57,26 @@ static void trace_buffer_copy_slots(TraceBuffer *clone, const TraceBuffer *buffe
                 copy->n_live = slot->n_live;
                 copy->n_used = slot->n_used;
                 copy->filled_until = slot->filled_until;
+                copy->ends_at = slot->ends_at;
                 slot_copy_records(copy, slot);
                 slot->n_cloned = slot->n_used;
                 records += copy->n_records;
+        }
+}
+
+/* Of a slot that was filled before and after. Where its records ended is counted back from the last
+ * one, so those that were not copied make a place look newer than it is: rather too much is kept. */
+static void slot_leave_out(TraceBuffer *buffer, Slot *slot, uint64_t keep_from) {
+        uint64_t ends_at = slot->ends_at;
+
+        for (uint32_t i = slot->n_records; i > 0; i--) {
+                Record *record = &slot->records[i - 1];
+                size_t n_bytes = record_outer_bytes(record->n_room);
+
+                if (ends_at <= keep_from && record->sequence &&
+                    !(record->flags & (RECORD_GREW | RECORD_INCOMPLETE)))
+                        trace_buffer_evict_record(buffer, record, false);
+                ends_at -= MIN(ends_at, n_bytes);
         }
 }
 
@@ -69,6 +86,8 @@ static void trace_buffer_leave_out(TraceBuffer *buffer, uint64_t keep_from) {
         list_for_each (slot, &buffer->used, link)
                 if (slot->filled_until <= keep_from)
                         trace_buffer_evict_slot(buffer, slot, false);
+                else
+                        slot_leave_out(buffer, slot, keep_from);
 }
 
 int trace_buffer_clone(TraceBuffer **ret, TraceBuffer *buffer, uint64_t keep_from) {

@@ -25,6 +25,7 @@ typedef struct Slot {
         uint32_t n_used;       /* bytes of the segment */
         uint32_t n_cloned;     /* of those, what clones know of, if the segment is shared */
         uint64_t filled_until; /* stats.bytes_written when it was last added to */
+        uint64_t ends_at;      /* likewise, when its last record was */
 } Slot;
 
 struct TraceBuffer {
@@ -112,8 +113,12 @@ void trace_buffer_rewind(TraceBuffer *buffer);
 /* Takes the first record of a sequence out of it and out of the buffer. */
 void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence);
 
-/* Drops all of the slot's records, and before them what comes earlier in their sequences. Each is
- * counted and said to be lost if it was `overwritten`; otherwise it was not wanted. */
+/* Drops the record, and before it what comes earlier in its sequence: that is read in order, and
+ * what is behind a hole cannot be put together with what is before it. Each is counted and said to
+ * be lost if it was `overwritten`; otherwise it was not wanted. */
+void trace_buffer_evict_record(TraceBuffer *buffer, Record *record, bool overwritten);
+
+/* Likewise, all of the slot's records. */
 void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot, bool overwritten);
 
 /* An empty buffer without segments and records. 0, -EINVAL, -ENOMEM. */

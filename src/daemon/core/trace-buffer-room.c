@@ -22,9 +22,7 @@ void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence) {
                 sequence_table_set_idle(&buffer->sequences, sequence);
 }
 
-/* Drops the record, and before it what comes earlier in its sequence: a sequence is read in order,
- * and what is behind a hole cannot be put together with what is before it. */
-static void trace_buffer_evict_record(TraceBuffer *buffer, Record *record, bool overwritten) {
+void trace_buffer_evict_record(TraceBuffer *buffer, Record *record, bool overwritten) {
         Sequence *sequence = record->sequence;
 
         while (record->sequence) {

@@ -232,6 +232,7 @@ static int trace_buffer_rewrite(TraceBuffer *buffer, Record *record, const Paylo
 /* The same chunk again, while its record is there. */
 static int trace_buffer_put_again(TraceBuffer *buffer, Record *record, const Payload *payload) {
         const uint8_t kept = record->flags & (SMB_CHUNK_CONTINUES | SMB_CHUNK_TO_BE_CONTINUED);
+        uint8_t grew = record->flags & RECORD_GREW;
         int r;
 
         if (payload->n_used < record->n_payload || (kept & ~payload->flags))
@@ -246,9 +247,10 @@ static int trace_buffer_put_again(TraceBuffer *buffer, Record *record, const Pay
                 r = trace_buffer_rewrite(buffer, record, payload);
                 if (r != 0)
                         return r;
+                grew = RECORD_GREW;
         }
         record->n_payload = payload->n_used;
-        record->flags = payload->flags;
+        record->flags = payload->flags | grew;
         return 0;
 }
 
@@ -306,7 +308,7 @@ static Record *trace_buffer_append(TraceBuffer *buffer,
         slot->filled_until = buffer->stats.bytes_written + record_outer_bytes(payload->n_room);
         buffer->n_unread += payload->n_used - n_consumed;
         buffer->stats.chunks_written++;
-        buffer->stats.bytes_written = slot->filled_until;
+        slot->ends_at = buffer->stats.bytes_written = slot->filled_until;
         return record;
 }
 

@@ -178,9 +178,9 @@ int trace_buffer_read(TraceBuffer *buffer, TracePacket *ret);
  * keeps what was there when the clone was made from changing under it. Counts of reading begin
  * anew.
  *
- * keep_from: a position of stats.bytes_written. Segments that were filled before it are left out,
- * and with them what is earlier in the sequences of their chunks, as if a ring had overwritten
- * them; but nothing is said to be lost, nor counted, because it was not wanted. 0: all.
+ * keep_from: a position of stats.bytes_written. Chunks that were complete before it are left out,
+ * and with them what is earlier in their sequences, as if a ring had overwritten them; but
+ * nothing is said to be lost, nor counted, because it was not wanted. 0: all.
  *
  * 0, -ENOMEM.
  */
