@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "build-config.h"
+#include "descriptor-files.h"
 #include "host.h"
 #include "log-control.h"
 #include "loop.h"
@@ -278,7 +279,7 @@ static int loop_add_service(Loop *loop) {
                         loop->service,
                         loop->config->producers[i].name,
                         (const char *const *)loop->config->producers[i].sources);
-        return r;
+        return r < 0 ? r : descriptor_files_load(loop->service);
 }
 
 static int loop_add_bus(Loop *loop) {

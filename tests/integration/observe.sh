@@ -20,6 +20,12 @@ with open(sys.argv[2], "w", buffering=1) as log:
 ' "$notify" "$tmp/notified"
 eventually test -S "$notify"
 
+# What programs add to TrackEvent: one file that is, one that is not.
+export DESKTRACE_DESCRIPTORS_PATH=$tmp/nowhere:$tmp/descriptors.d
+mkdir "$tmp/descriptors.d"
+printf '\x0a\x0b\x0a\x09added.one' >"$tmp/descriptors.d/added.desc"
+echo text >"$tmp/descriptors.d/broken.desc"
+
 session_bus
 NOTIFY_SOCKET=$notify service "$DESKTRACED" --user --idle-timeout=60s
 started gdbus monitor --session --dest "$BUS" >"$tmp/signals"
@@ -92,6 +98,9 @@ ok "the service can be recorded alone" \
         timeout 60 "$DESKTRACE" record --standalone -t 1 -o "$tmp/self.pftrace" desktrace.self
 gives "and shows what it did" 'flush +desktrace +1 ' "$DESKTRACE" inspect "$tmp/self.pftrace"
 gives "under its name" '[0-9]+ +[0-9]+ +desktraced ' "$DESKTRACE" inspect "$tmp/self.pftrace"
+
+ok "installed descriptors are in the trace" grep -qa 'added.one.*added.desc' "$tmp/self.pftrace"
+ok "but not what is none" grep -q 'broken.desc: it is no FileDescriptorSet' "$tmp/log"
 
 ok "systemd is told how many there are" grep -q '^STATUS=1 session, 1 producer\.$' "$tmp/notified"
 ok "and when they are gone" eventually grep -q '^STATUS=0 sessions, 0 producers\.$' "$tmp/notified"

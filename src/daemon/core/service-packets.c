@@ -369,3 +369,19 @@ int packet_put_concurrent_event(Bytes *out, const ServiceInfo *info, const Concu
         wire_end(&packet.wire, message);
         return packet_end(&packet);
 }
+
+int packet_put_extension(Bytes *out,
+                         const ServiceInfo *info,
+                         bool is_gzip,
+                         const Bytes *descriptors,
+                         const char *file_name) {
+        PacketWriter packet;
+        size_t message;
+
+        packet_begin(&packet, out, info);
+        message = wire_begin(&packet.wire, PACKET_EXTENSION_DESCRIPTOR);
+        wire_put_bytes(&packet.wire, is_gzip ? 2 : 1, descriptors->data, descriptors->n);
+        wire_put_string(&packet.wire, 3, file_name);
+        wire_end(&packet.wire, message);
+        return packet_end(&packet);
+}

@@ -29,6 +29,7 @@ enum {
         PACKET_TIMESTAMP_CLOCK_ID = 58,
         PACKET_SERVICE_EVENT = 69,
         PACKET_TRUSTED_PID = 79,
+        PACKET_EXTENSION_DESCRIPTOR = 72,
         PACKET_TRACE_UUID = 89,
         PACKET_CLONE_SNAPSHOT_TRIGGER = 113,
         PACKET_TRACE_PROVENANCE = 124,
@@ -150,3 +151,9 @@ int packet_put_provenance(Bytes *out,
                           uint64_t now,
                           const void *provenance,
                           size_t n_provenance);
+/* `descriptors` is a serialized FileDescriptorSet, maybe compressed. */
+int packet_put_extension(Bytes *out,
+                         const ServiceInfo *info,
+                         bool is_gzip,
+                         const Bytes *descriptors,
+                         const char *file_name);

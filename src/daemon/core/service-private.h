@@ -8,14 +8,24 @@
 #include "core/quota.h"
 #include "core/service.h"
 #include "core/trigger-history.h"
+#include "shared/bytes.h"
 
 typedef struct SelfTrace SelfTrace;
 typedef struct SessionBuffer SessionBuffer;
 
 #define SERVICE_BUFFER_IDS (UINT16_MAX + 1)
 
+/* Fields that programs add to TrackEvent. */
+typedef struct ExtensionDescriptor {
+        char *file_name;
+        Bytes data;
+        bool is_gzip;
+} ExtensionDescriptor;
+
 struct Service {
         ServiceInfo info;
+        ExtensionDescriptor *descriptors;
+        size_t n_descriptors, n_descriptor_bytes;
         const ServiceOps *ops;
         void *userdata;
         uint64_t now; /* the latest that anybody told */

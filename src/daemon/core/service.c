@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "core/extension.h"
 #include "core/producer-private.h"
 #include "core/recent.h"
 #include "core/self-trace.h"
@@ -70,6 +71,7 @@ Service *service_free(Service *service) {
         list_for_each (recent, &service->recent, link)
                 recent_free(recent);
         self_trace_free(service->self);
+        service_free_descriptors(service);
         for (size_t i = 0; i < service->n_activatables; i++) {
                 free(service->activatables[i].name);
                 strings_free(service->activatables[i].sources);

@@ -32,6 +32,9 @@
 #define SERVICE_RECENT_SESSIONS_PER_UID_MAX \
         64 /* unattended ones begun within SESSION_GUARDED_GAP_NS */
 
+/* What the machine's administrator installs; all of it is in every trace. */
+#define SERVICE_DESCRIPTORS_BYTES_MAX (1u << 20)
+
 /* Of one producer. */
 #define PRODUCER_NAME_MAX           128
 #define PRODUCER_SOURCES_MAX        64
@@ -113,6 +116,21 @@ DEFINE_CLEANUP(Service *, service_free)
 int service_add_activatable(Service *service, const char *name, const char *const sources[]);
 void service_activation_failed(Service *service, size_t index, const char *why, uint64_t now);
 const Activatable *service_activatables(Service *service, size_t *ret_n);
+
+enum {
+        _SERVICE_E_SUCCESS,
+        SERVICE_E_LIMIT,   /* SERVICE_DESCRIPTORS_BYTES_MAX */
+        SERVICE_E_INVALID, /* no FileDescriptorSet, or not compressed with gzip */
+};
+
+/* What fields programs add to TrackEvent: a serialized google.protobuf.FileDescriptorSet, for every trace. Copies. 0,
+ * SERVICE_E_…, -ENOMEM. */
+int service_add_descriptor(Service *service,
+                           const char *file_name,
+                           const void *data,
+                           size_t n,
+                           bool is_gzip);
+bool service_has_descriptor(const Service *service, const char *file_name);
 
 /* Whether some activatable producer offers the source. */
 bool service_can_activate(Service *service, const char *source);

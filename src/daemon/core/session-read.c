@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "core/extension.h"
 #include "core/packet-check.h"
 #include "core/self-trace.h"
 #include "core/session-private.h"
@@ -92,6 +93,8 @@ static int put_preamble(Session *session, Bytes *out) {
                 r = packet_put_config(out, info, session->config->bytes, session->config->n_bytes);
         if (r == 0)
                 r = packet_put_uuid(out, info, session->uuid);
+        if (r == 0)
+                r = session_put_descriptors(session, out);
         if (r == 0)
                 r = session_put_provenance(session, out);
         if (r == 0 && !builtin->disable_system_info)

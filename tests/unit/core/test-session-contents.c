@@ -365,6 +365,93 @@ START_TEST(test_primary_clock_is_what_the_config_says) {
 END_TEST
 
 /*
+ * Extensions
+ */
+
+START_TEST(test_descriptors_of_extensions_are_in_the_trace_byte_for_byte) {
+        static const uint8_t set[] = { 0x0a, 3, 0x0a, 1, 'x' };
+        static const uint8_t gzip[20] = { 0x1f, 0x8b, 8 };
+        FakeConsumer *consumer;
+        TestPacket packet;
+        WireField field;
+        Bytes trace;
+
+        fixture_init(&f);
+        ck_assert_int_eq(service_add_descriptor(f.service, "a.desc", set, sizeof(set), false), 0);
+        ck_assert_int_eq(service_add_descriptor(f.service, "b.desc.gz", gzip, sizeof(gzip), true),
+                         0);
+        ck_assert(service_has_descriptor(f.service, "a.desc"));
+        ck_assert(!service_has_descriptor(f.service, "b.desc"));
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("none"));
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_EXTENSION_DESCRIPTOR), 2);
+        packet = trace_packet(&trace, PACKET_EXTENSION_DESCRIPTOR, 0);
+        ck_assert_uint_eq(packet_uint(&packet, PACKET_SEQUENCE_ID), 1);
+        packet = message(&packet, PACKET_EXTENSION_DESCRIPTOR);
+        ck_assert(packet_field(&packet, 1, &field));
+        ck_assert_uint_eq(field.n_bytes, sizeof(set));
+        ck_assert_mem_eq(field.data, set, sizeof(set));
+        ck_assert(packet_field(&packet, 3, &field));
+        packet = trace_packet(&trace, PACKET_EXTENSION_DESCRIPTOR, 1);
+        packet = message(&packet, PACKET_EXTENSION_DESCRIPTOR);
+        ck_assert(packet_field(&packet, 2, &field));
+        ck_assert_mem_eq(field.data, gzip, sizeof(gzip));
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_descriptors_can_be_left_out) {
+        static const uint8_t set[4096] = { 0x0a, 0xfd, 0x1f };
+        static const char *const configs[] = {
+                CONFIG_ONE("none") "builtin_data_sources { disable_extension_descriptors: true }",
+                CONFIG_ONE("none") "write_into_file: true max_file_size_bytes: 8192",
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+                FakeConsumer *consumer;
+                Bytes trace;
+
+                fixture_init(&f);
+                ck_assert_int_eq(
+                        service_add_descriptor(f.service, "a.desc", set, sizeof(set), false), 0);
+                consumer = fixture_start_session_with(
+                        &f,
+                        &(SessionOptions){ .owner = { .uid = 1000 }, .has_output = true },
+                        configs[i]);
+                trace = fixture_read(&f, consumer);
+                ck_assert_uint_eq(trace_count(&trace, PACKET_TRACE_CONFIG), 1);
+                ck_assert_uint_eq(trace_count(&trace, PACKET_EXTENSION_DESCRIPTOR), 0);
+                bytes_deinit(&trace);
+                fixture_deinit(&f);
+        }
+}
+END_TEST
+
+START_TEST(test_files_that_are_no_descriptors_are_refused) {
+        static uint8_t large[SERVICE_DESCRIPTORS_BYTES_MAX] = { 0x0a, 0xfb, 0xff, 0x3f };
+        static const uint8_t number[] = { 0x08, 1 };
+        static const uint8_t cut[] = { 0x0a, 100, 1 };
+        Service *service;
+
+        fixture_init(&f);
+        service = f.service;
+        ck_assert_int_eq(service_add_descriptor(service, "a", number, sizeof(number), false),
+                         SERVICE_E_INVALID);
+        ck_assert_int_eq(service_add_descriptor(service, "a", cut, sizeof(cut), false),
+                         SERVICE_E_INVALID);
+        ck_assert_int_eq(service_add_descriptor(service, "a", cut, 0, false), SERVICE_E_INVALID);
+        ck_assert_int_eq(service_add_descriptor(service, "a", cut, sizeof(cut), true),
+                         SERVICE_E_INVALID);
+        ck_assert_int_eq(service_add_descriptor(service, "a", large, sizeof(large) - 1, false), 0);
+        large[1]++;
+        ck_assert_int_eq(service_add_descriptor(service, "b", large, sizeof(large), false),
+                         SERVICE_E_LIMIT);
+        fixture_deinit(&f);
+}
+END_TEST
+
+/*
  * Other sessions
  */
 
@@ -540,6 +627,9 @@ TEST_MAIN("session-contents",
           test_late_sources_are_not_slow_when_all_had_started,
           test_attributes_and_unknown_fields_of_a_config_are_in_the_trace,
           test_primary_clock_is_what_the_config_says,
+          test_descriptors_of_extensions_are_in_the_trace_byte_for_byte,
+          test_descriptors_can_be_left_out,
+          test_files_that_are_no_descriptors_are_refused,
           test_session_is_told_what_others_did_beside_it,
           test_concurrent_sessions_are_told_only_to_who_asks,
           test_sessions_of_other_users_are_not_told,
