@@ -2,8 +2,8 @@
 
 /*
  * The whole service among strangers: producers that come, go, lie in their memory and answer
- * anything or nothing, and consumers that start, stop, flush, read and leave in any order, while
- * time passes.
+ * anything or nothing, and consumers that start, stop, flush, clone, read and leave in any order,
+ * while triggers come and time passes.
  *
  * Whatever they do: each flush is answered once, a session that is stopped comes to its end, and
  * what a session gives is a trace in which each packet says who it is from; in that of a user who
@@ -12,7 +12,9 @@
 
 #include "core/producer.h"
 #include "core/service.h"
+#include "core/session-clone.h"
 #include "core/session.h"
+#include "core/trigger.h"
 #include "fuzz.h"
 #include "shared/macro.h"
 #include "smb/smb.h"
@@ -26,6 +28,8 @@
 #define PROBES_UID  991
 #define MS          UINT64_C(1000000)
 #define S           (1000 * MS)
+
+typedef struct World World;
 
 typedef struct Peer {
         Producer *producer;
@@ -43,16 +47,18 @@ typedef struct Consumer {
         bool sees_all;
         unsigned n_flushes, n_answers;
         uint64_t n_read;
+        Session *cloning; /* what this will be a clone of; NULL: nothing, or it has come */
+        World *world;
 } Consumer;
 
-typedef struct World {
+struct World {
         Service *service;
         FuzzInput input;
         uint64_t now;
         Peer peers[PEERS];
         Consumer consumers[PEERS];
         unsigned n_looks;
-} World;
+};
 
 static const uid_t uids[] = { 1000, 1001, 0, PROBES_UID };
 static const char *const sources[] = { "track_event", "linux.ftrace", "app.own", "app.other" };
@@ -84,6 +90,19 @@ static const char *const configs[] = {
         "exclusive_prio: 1 lockdown_mode: LOCKDOWN_SET",
         "buffers { size_kb: 128 } data_sources { config { name: \"app.other\" } } "
         "exclusive_prio: 2 lockdown_mode: LOCKDOWN_CLEAR",
+        "buffers { size_kb: 128 transfer_on_clone: true } "
+        "buffers { size_kb: 128 clear_before_clone: true } "
+        "data_sources { config { name: \"track_event\" target_buffer: 0 } } "
+        "data_sources { config { name: \"app.own\" target_buffer: 1 } } "
+        "trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 9000 "
+        "triggers { name: \"a\" stop_delay_ms: 100 max_per_24_h: 9 } triggers { name: \"b\" } }",
+        "buffers { size_kb: 128 } data_sources { config { name: \"track_event\" } } "
+        "trigger_config { trigger_mode: START_TRACING trigger_timeout_ms: 900 "
+        "triggers { name: \"a\" stop_delay_ms: 200 } triggers { name: \"b\" } }",
+        "buffers { size_kb: 128 } data_sources { config { name: \"track_event\" } } "
+        "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 900 "
+        "triggers { name: \"a\" stop_delay_ms: 200 producer_name_regex: \"p.*\" } "
+        "triggers { name: \"b\" skip_probability: 0.5 } }",
 };
 
 /*
@@ -199,8 +218,22 @@ static void on_triggered(void *userdata, const char *trigger, const char *produc
         FUZZ_CHECK(trigger[0]);
 }
 
+static void consumer_adopt(Consumer *consumer, const Consumer *source, Session *clone);
+
+/* Somebody who has nothing else takes it, of the user whose it is. */
 static void on_snapshot_taken(void *userdata, Session *clone, const char *trigger) {
+        const Consumer *source = userdata;
+        World *world = source->world;
+
         FUZZ_CHECK(session_state(clone) == SESSION_STOPPED);
+        for (size_t i = 0; i < PEERS; i++) {
+                Consumer *consumer = &world->consumers[i];
+
+                if (consumer->session || consumer->cloning)
+                        continue;
+                consumer_adopt(consumer, source, clone);
+                return;
+        }
         session_free(clone);
 }
 
@@ -215,6 +248,13 @@ static const SessionOps session_ops = {
         .snapshot_taken = on_snapshot_taken,
         .snapshot_failed = on_snapshot_failed,
 };
+
+static void consumer_adopt(Consumer *consumer, const Consumer *source, Session *clone) {
+        consumer->session = clone;
+        consumer->uid = source->uid;
+        consumer->sees_all = source->sees_all;
+        session_adopt(clone, &session_ops, consumer);
+}
 
 static void on_flushed(void *userdata, int outcome) {
         Consumer *consumer = userdata;
@@ -401,6 +441,8 @@ static void step_session(World *world) {
         ConfigError config_error;
         SessionError error;
 
+        if (consumer->cloning)
+                return;
         if (consumer->session) {
                 if (how & 16)
                         consumer_change(world, consumer, how);
@@ -425,6 +467,63 @@ static void step_session(World *world) {
         }
         if (how & 8)
                 session_start(consumer->session, world->now);
+}
+
+static void on_cloned(void *userdata, int outcome, Session *clone) {
+        Consumer *consumer = userdata;
+
+        FUZZ_CHECK(consumer->cloning && !consumer->session && (outcome == 0) == !!clone);
+        consumer->cloning = NULL;
+        if (clone)
+                consumer_adopt(consumer, consumer, clone);
+}
+
+static void consumer_clone(World *world, Consumer *consumer, const Consumer *source, unsigned how) {
+        const CloneOptions options = {
+                .owner = session_options(source->session)->owner,
+                .has_output = how & 4,
+                .skips_filter = how & 8,
+                .before_ns = how * MS,
+        };
+        SessionError error = {};
+
+        consumer->cloning = source->session;
+        consumer->uid = source->uid;
+        consumer->sees_all = source->sees_all;
+        if (session_clone(source->session, &options, on_cloned, consumer, &error, world->now) == 0)
+                return;
+        FUZZ_CHECK(consumer->cloning && error.message[0]);
+        consumer->cloning = NULL;
+}
+
+/* Asks for one, or does not want it any more. */
+static void step_clone(World *world) {
+        Consumer *consumer = pick_consumer(world);
+        const Consumer *source = pick_consumer(world);
+        unsigned how = fuzz_take(&world->input);
+
+        if (consumer->cloning) {
+                session_clone_cancel(consumer->cloning, consumer);
+                consumer->cloning = NULL;
+        } else if (!consumer->session && source->session) {
+                consumer_clone(world, consumer, source, how);
+        }
+}
+
+static void step_trigger(World *world) {
+        static const char *const names[] = { "a", "b", "nothing" };
+        unsigned how = fuzz_take(&world->input);
+        const TriggerSender sender = {
+                .identity = { .uid = uids[how & 3], .pid = 5 },
+                .producer = how & 4 ? "p1" : NULL,
+                .name = how & 8 ? "somebody" : NULL,
+        };
+        size_t n;
+        int r;
+
+        r = service_activate_triggers(
+                world->service, &sender, &names[(how >> 4) % 2], 2, &n, world->now);
+        FUZZ_CHECK((r == 0 || r == TRIGGER_E_LIMIT) && n <= PEERS);
 }
 
 static void step_stop(World *world) {
@@ -506,6 +605,9 @@ static void consumer_leave(Consumer *consumer) {
         consumer->session = session_free(consumer->session);
         consumer->n_read = 0;
         FUZZ_CHECK(consumer->n_answers == consumer->n_flushes);
+        if (consumer->cloning)
+                session_clone_cancel(consumer->cloning, consumer);
+        consumer->cloning = NULL;
 }
 
 static void step_leave(World *world) {
@@ -534,10 +636,14 @@ static void step_wait(World *world) {
 }
 
 static void play(World *world) {
+        /* New ones behind: the corpus knows the others by their numbers. */
         static void (*const steps[])(World *) = {
                 step_connect, step_session, step_write, step_wait,       step_answer, step_read,
                 step_flush,   step_stop,    step_leave, step_disconnect, step_patch,  step_scribble,
-                step_write,   step_answer,  step_wait,  step_session,
+                step_write,   step_answer,  step_wait,  step_session,    step_clone,  step_trigger,
+                step_clone,   step_wait,    step_write, step_trigger,    step_answer, step_read,
+                step_connect, step_session, step_write, step_wait,       step_clone,  step_trigger,
+                step_leave,   step_stop,
         };
 
         for (unsigned i = 0; i < STEPS_MAX && world->input.n_left > 0; i++)
@@ -559,6 +665,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
         };
         World world = { .input = { data, n_bytes }, .now = 100 * S };
 
+        for (size_t i = 0; i < PEERS; i++)
+                world.consumers[i].world = &world;
         FUZZ_CHECK(service_new(&world.service, &info, &service_ops, &world, world.now) == 0);
         play(&world);
         for (size_t i = 0; i < PEERS; i++)
