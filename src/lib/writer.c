@@ -46,7 +46,7 @@ static void barrier_in_all_threads(void) {
  * The writer's thread
  */
 
-static void set_busy(dt_writer *writer) {
+static inline void set_busy(dt_writer *writer) {
         if (LIKELY(have_membarrier)) {
                 atomic_store_explicit(&writer->busy, true, memory_order_relaxed);
                 atomic_signal_fence(memory_order_seq_cst);
@@ -55,7 +55,7 @@ static void set_busy(dt_writer *writer) {
 }
 
 /* false: the writer is over. Else smb is ours until leave(). */
-static bool enter(dt_writer *writer) {
+static inline bool enter(dt_writer *writer) {
         set_busy(writer);
         /* acquire: pairs with the private thread's giving it back. */
         while (UNLIKELY(atomic_load_explicit(&writer->claimed, memory_order_acquire))) {
@@ -71,7 +71,7 @@ static bool enter(dt_writer *writer) {
         return false;
 }
 
-static void leave(dt_writer *writer) {
+static inline void leave(dt_writer *writer) {
         /* Ended while we were too long in here for the private thread to wait. */
         if (UNLIKELY(atomic_load_explicit(&writer->over, memory_order_relaxed)))
                 smb_writer_deinit(&writer->smb);
@@ -220,7 +220,9 @@ int writer_write(dt_writer *writer, const void *packet, size_t n_bytes) {
 
         if (UNLIKELY(!enter(writer)))
                 return -ESHUTDOWN;
-        if (LIKELY(writer->begun && !smb_writer_lost(&writer->smb)))
+        if (LIKELY(writer->begun && smb_writer_put_small(&writer->smb, packet, n_bytes)))
+                r = 0;
+        else if (writer->begun && !smb_writer_lost(&writer->smb))
                 r = smb_writer_write(&writer->smb, packet, n_bytes);
         else
                 r = write_marked(writer, packet, n_bytes);

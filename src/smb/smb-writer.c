@@ -408,22 +408,10 @@ static uint8_t *put_varint(uint8_t *at, size_t n) {
         return at;
 }
 
-/* Most packets are so small that finding out how to copy them costs more than doing it: two pieces that may overlap. */
-static inline void put_bytes(uint8_t *at, const uint8_t *data, size_t n) {
-        if (LIKELY(n >= 16 && n <= 32)) {
-                memcpy(at, data, 16);
-                memcpy(at + n - 16, data + n - 16, 16);
-        } else if (n >= 8 && n < 16) {
-                memcpy(at, data, 8);
-                memcpy(at + n - 8, data + n - 8, 8);
-        } else
-                memcpy(at, data, n);
-}
-
-static inline void put_fragment(SmbWriter *writer, const uint8_t *data, size_t n) {
+static void put_fragment(SmbWriter *writer, const uint8_t *data, size_t n) {
         uint8_t *at = put_varint(writer->at, n);
 
-        put_bytes(at, data, n);
+        memcpy(at, data, n);
         writer->at = at + n;
 }
 
@@ -505,7 +493,7 @@ static int write_in_pieces(SmbWriter *writer, const uint8_t *data, size_t n) {
 }
 
 int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes) {
-        if (n_bytes == 0)
+        if (n_bytes == 0 || smb_writer_put_small(writer, packet, n_bytes))
                 return 0;
         if (UNLIKELY(atomic_load_explicit(&writer->producer->closed, memory_order_relaxed)))
                 return smb_writer_drop(writer);

@@ -18,6 +18,9 @@
  * Native writers partition each page as one chunk (SMB_LAYOUT_DIV1).
  */
 
+#include <string.h>
+
+#include "shared/macro.h"
 #include "smb/smb.h"
 
 typedef enum SmbFullPolicy {
@@ -90,6 +93,37 @@ void smb_writer_deinit(SmbWriter *writer);
  * SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. After a drop the next packet that gets through must say
  * so: smb_writer_lost() tells, before the packet is encoded. */
 int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes);
+
+#define SMB_WRITER_SMALL_MIN 8
+#define SMB_WRITER_SMALL_MAX 127 /* its size takes one byte */
+
+/* Most packets are so small that finding out how to copy them costs more than doing it: two pieces that may overlap. */
+static inline void smb_copy_small(uint8_t *at, const uint8_t *data, size_t n) {
+        if (LIKELY(n >= 16 && n <= 32)) {
+                memcpy(at, data, 16);
+                memcpy(at + n - 16, data + n - 16, 16);
+        } else if (n < 16) {
+                memcpy(at, data, 8);
+                memcpy(at + n - 8, data + n - 8, 8);
+        } else
+                memcpy(at, data, n);
+}
+
+/* What smb_writer_write() does with nearly all packets. False: this is none of them, and nothing has happened. */
+static inline bool smb_writer_put_small(SmbWriter *writer, const void *packet, size_t n) {
+        if (UNLIKELY(n < SMB_WRITER_SMALL_MIN || n > SMB_WRITER_SMALL_MAX || !writer->header ||
+                     (size_t)(writer->end - writer->at) <= n ||
+                     (writer->packets & SMB_COUNT_MASK) == SMB_FRAGMENTS_MAX || writer->lost ||
+                     atomic_load_explicit(&writer->producer->closed, memory_order_relaxed)))
+                return false;
+        *writer->at = (uint8_t)n;
+        smb_copy_small(writer->at + 1, packet, n);
+        writer->at += 1 + n;
+        writer->packets++;
+        /* Last, with release: who reads the count finds the bytes. */
+        atomic_store_explicit(&writer->header->packets, writer->packets, memory_order_release);
+        return true;
+}
 
 /* Counts and marks a packet that the caller has to drop itself. SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. */
 int smb_writer_drop(SmbWriter *writer);

@@ -90,21 +90,26 @@ START_TEST(test_many_laps_of_the_ring_lose_nothing) {
 }
 END_TEST
 
-START_TEST(test_a_chunk_holds_no_more_fragments_than_can_be_counted) {
+static void write_more_than_can_be_counted(const char *packet, uint32_t page_bytes) {
         Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
         SmbWriter writer;
         Fixture fixture;
 
-        fixture_init(&fixture, N_PAGES * PAGE, PAGE);
+        fixture_init(&fixture, 8 * page_bytes, page_bytes);
         ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
         for (unsigned i = 0; i < 3000; i++)
-                ck_assert_int_eq(smb_writer_write(&writer, "x", 1), 0);
+                ck_assert_int_eq(smb_writer_write(&writer, packet, strlen(packet)), 0);
         smb_writer_deinit(&writer);
         fixture_drain(&fixture, streams);
         ck_assert_uint_eq(streams[1].n_packets, 3000);
         ck_assert_uint_eq(streams[1].n_chunks, 3);
         bytes_deinit(&streams[1].packet);
         fixture_deinit(&fixture);
+}
+
+START_TEST(test_a_chunk_holds_no_more_fragments_than_can_be_counted) {
+        write_more_than_can_be_counted("x", PAGE);
+        write_more_than_can_be_counted("8 bytes.", 32768);
 }
 END_TEST
 
