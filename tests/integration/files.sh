@@ -61,10 +61,15 @@ exits 0 "a session is recorded with markers" 'No losses' \
 ok "which are found in the compressed file, with a trace behind each" \
         check marked.pftrace 'len(entries) >= 2 and min(entries) >= 1 and torn == 0'
 
+# The flood may be faster than the service, which is said by status 6 and is not the point here.
+recorded_to_the_limit() {
+        timeout 20 "$DESKTRACE" record --user -f -c max.pbtxt -o max.pftrace || [ $? = 6 ]
+}
+
 for codec in plain zstd; do
         config max.pbtxt "$FLOOD" "${codecs[$codec]}" 'max_file_size_bytes: 1000000'
         exits 0 "$codec: a session ends itself when its file is full, and says so" 'as large as its config' \
-                timeout 20 "$DESKTRACE" record --user -f -c max.pbtxt -o max.pftrace
+                recorded_to_the_limit
         ok "$codec: the file is as large as it may be, and ends in order" \
                 check max.pftrace '700000 < size <= 1000000 and torn == 0 and stats >= 1'
 done
