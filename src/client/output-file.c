@@ -73,6 +73,12 @@ int output_file_open(OutputFile *output, const char *path, bool replace) {
         return errno == EEXIST ? open_existing(output, replace) : -errno;
 }
 
+bool output_file_is_empty(const OutputFile *output) {
+        struct stat st;
+
+        return output->is_ours && fstat(output->fd, &st) == 0 && st.st_size == 0;
+}
+
 int output_file_commit(OutputFile *output) {
         if (output->new_path && rename(output->new_path, output->path) < 0)
                 return -errno;

@@ -31,6 +31,9 @@ char *output_file_default_path(void);
  * -ENOTTY (a terminal), or another errno. */
 int output_file_open(OutputFile *output, const char *path, bool replace);
 
+/* Whether nothing was written to a file of ours. */
+bool output_file_is_empty(const OutputFile *output);
+
 /* Says what was wrong with opening. */
 ExitStatus output_file_say_error(const OutputFile *output, int r);
 

@@ -273,7 +273,7 @@ static int on_progress_info(sd_bus_message *reply, void *userdata, sd_bus_error 
 
         if (sd_bus_message_is_method_error(reply, NULL) || session_info_read(info, reply) < 0)
                 return 0; /* only for show */
-        if (recording->options->waits_for_trigger && !streq(info->state, "configured"))
+        if (!recording->options->snapshots && !streq(info->state, "configured"))
                 recording->progress.label = _("Recording:");
         sd_event_now(recording->event, CLOCK_MONOTONIC, &now);
         progress_draw(&recording->progress,

@@ -204,6 +204,12 @@ static ExitStatus report_stream(const TraceReport *report) {
         return n_lost ? STATUS_DATA_LOST : STATUS_OK;
 }
 
+ExitStatus trace_report_nothing(void) {
+        say_error(_("there is nothing to write: the session has waited for a trigger in vain, or "
+                    "only its snapshots can be read"));
+        return STATUS_FAILED;
+}
+
 ExitStatus trace_report(const TraceReport *report) {
         ExitStatus failure = report_stop_reason(report), refusal = report_failed_sources(report),
                    cut = report_cut_short(report), silent = report_silent(report), status;

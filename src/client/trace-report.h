@@ -23,4 +23,7 @@ typedef struct TraceReport {
         uint64_t before_ns;  /* how far back it was to reach; 0: nobody said */
 } TraceReport;
 
+/* A session that gave no byte, not even the service's own. Always STATUS_FAILED. */
+ExitStatus trace_report_nothing(void);
+
 ExitStatus trace_report(const TraceReport *report);

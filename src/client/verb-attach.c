@@ -46,7 +46,11 @@ static ExitStatus follow(const Invocation *invocation,
         };
         ExitStatus status = recording_run(&result, &options);
 
-        return status ? status : report(invocation, output, &result);
+        if (status)
+                return status;
+        if (output_file_is_empty(output))
+                return trace_report_nothing();
+        return report(invocation, output, &result);
 }
 
 static ExitStatus attach(const Invocation *invocation) {

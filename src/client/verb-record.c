@@ -5,7 +5,6 @@
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/flight-recorder.h"
@@ -357,10 +356,7 @@ static ExitStatus report_snapshots(const Run *run) {
 
 /* A ring is in the service's memory until it is read. */
 static bool ring_is_lost(const Run *run, ExitStatus status) {
-        struct stat st;
-
-        return status && run->request.is_ring && fstat(run->output.fd, &st) == 0 &&
-               S_ISREG(st.st_mode) && st.st_size == 0;
+        return status && run->request.is_ring && output_file_is_empty(&run->output);
 }
 
 static ExitStatus report_recording(Run *run) {

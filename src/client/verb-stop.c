@@ -59,6 +59,8 @@ static ExitStatus fetch(const SessionCalls *calls,
 
         session_info_init(&info);
         status = session_call_read_into(calls, path, output->fd, &n_bytes);
+        if (!status && n_bytes == 0)
+                status = trace_report_nothing();
         if (!status)
                 status = session_info_get(&info, calls->client, path);
         if (!status)
@@ -66,6 +68,21 @@ static ExitStatus fetch(const SessionCalls *calls,
         if (!status)
                 status = output_file_keep(output);
         return status ? status : trace_report(&report);
+}
+
+/* Data is read once: who follows a session gets it. */
+static ExitStatus check_is_left_alone(const SessionCalls *calls, const char *path) {
+        _cleanup_(session_info_deinit) SessionInfo info;
+        ExitStatus status;
+
+        session_info_init(&info);
+        status = session_info_get(&info, calls->client, path);
+        if (status || info.is_detached)
+                return status;
+        say_error(_("a program follows session %s and will get its data"),
+                  session_path_number(path));
+        say_hint(_("Stop it without -o, or take it over: desktrace attach."));
+        return STATUS_USAGE;
 }
 
 static ExitStatus
@@ -77,9 +94,12 @@ stop_and_fetch(const SessionCalls *calls, const char *path, const Invocation *in
 
         if (arg_discard)
                 return session_call_free(calls, path);
-        r = arg_output ? output_file_open(&output, arg_output, arg_force) : 0;
-        if (r)
-                return output_file_say_error(&output, r);
+        if (arg_output) {
+                status = check_is_left_alone(calls, path);
+                r = status ? 0 : output_file_open(&output, arg_output, arg_force);
+                if (status || r)
+                        return status ? status : output_file_say_error(&output, r);
+        }
         status = stop(calls, path, &silent);
         if (status || !arg_output)
                 return status;

@@ -288,6 +288,11 @@ exits 0 "also when a config sends it" 'Recorded' \
 exits 0 "clone triggers make files" 'Trigger look: .* in clone-1.pftrace' \
         triggered 'trigger --user look see' -c clone.pbtxt -o clone.pftrace
 ok "one for each" test -s clone-2.pftrace
+ok "a session with clone triggers is left running" \
+        start 3 detach b true name s clones config-text s "$(cat clone.pbtxt)"
+exits 1 "only the snapshots of such a session can be read" 'only its snapshots' \
+        timeout --preserve-status -s INT 1 "$DESKTRACE" attach --user clones -o empty.pftrace
+ok "and no empty file is left" test ! -e empty.pftrace
 sed -i 's/trigger_timeout_ms: 20000/trigger_timeout_ms: 500/' start.pbtxt stop.pbtxt
 exits 0 "without its trigger nothing is recorded" 'No trigger came' record -c start.pbtxt -o none.pftrace
 ok "and no file is left" test ! -e none.pftrace
@@ -318,6 +323,8 @@ exits 0 "a session is left to be orphaned" '^[0-9]+$' record -q --detach -t 1m -
 "$DESKTRACE" attach --user box -q -o orphan.pftrace &
 client=$!
 sleep 0.5
+exits 2 "while somebody follows it, that one gets its data" 'desktrace attach' \
+        desktrace stop --user box -o stolen.pftrace
 exits 0 "while somebody has it, it is not detached" ' box .* started +- ' desktrace list sessions --user
 kill -KILL $client
 ok "it ends with who took it over" eventually test -z "$(desktrace list sessions --user --no-legend)"
