@@ -42,6 +42,10 @@ static const char *const configs[] = {
         CONFIG_ONE("track_event") "write_into_file: true file_write_period_ms: 200 "
                                   "write_flush_mode: WRITE_FLUSH_ENABLED "
                                   "builtin_data_sources { snapshot_interval_ms: 150 }",
+        CONFIG_ONE("track_event") "data_sources { config { name: \"desktrace.self\" } } "
+                                  "data_sources { config { name: \"desktrace.self\" } } "
+                                  "flush_period_ms: 300 builtin_data_sources { "
+                                  "enable_concurrent_session_events: true }",
 };
 
 static unsigned n_replies, n_asked;
