@@ -7,7 +7,8 @@
  *      mandelbrot-desktrace [--seconds N] [--quiet]
  *
  * Shows in a trace: frames on the main thread, rows with their cost on the workers, arrows from the frame to its rows,
- * the frame rate as a counter, and how long the main thread waits. Prints the last frame, unless told not to.
+ * the frame rate as a counter, and how long the main thread waits. A frame that takes much longer than the one before
+ * sends the trigger "slow-frame", for a flight recorder that waits for it. Prints the last frame, unless told not to.
  */
 
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #include <time.h>
 
 #include <desktrace/track-event.h>
+#include <desktrace/trigger.h>
 
 DT_CATEGORY(frames, "mandelbrot.frames", "Frames and their rate");
 DT_CATEGORY(rows, "mandelbrot.rows", "Rows of frames, on the workers");
@@ -28,6 +30,7 @@ DT_CATEGORY(rows, "mandelbrot.rows", "Rows of frames, on the workers");
 #define DEPTH_MAX   1000
 #define SHOW_STEP_X 4
 #define SHOW_STEP_Y 4
+#define SLOW_FRAME  2 /* times the one before */
 #define CENTER_X    (-0.743643887)
 #define CENTER_Y    0.131825904
 
@@ -124,7 +127,7 @@ static void render_frame(unsigned number, double scale) {
 }
 
 static void render(double seconds) {
-        double start = now(), last = start, scale = 3;
+        double start = now(), last = start, scale = 3, took_before = 1;
 
         for (unsigned number = 1; last < start + seconds; number++) {
                 double end;
@@ -132,6 +135,9 @@ static void render(double seconds) {
                 render_frame(number, scale);
                 end = now();
                 DT_COUNTER_DOUBLE_ON(frames, &frame_rate, 1 / (end - last));
+                if (end - last > SLOW_FRAME * took_before)
+                        dt_trigger("slow-frame");
+                took_before = end - last;
                 last = end;
                 scale = scale > 1e-4 ? scale * 0.97 : 3;
         }

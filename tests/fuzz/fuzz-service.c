@@ -235,6 +235,7 @@ static void on_snapshot_taken(void *userdata, Session *clone, const char *trigge
                 return;
         }
         session_free(clone);
+        FUZZ_CHECK(trigger[0]);
 }
 
 static void on_snapshot_failed(void *userdata, const char *trigger, int outcome, const char *why) {

@@ -5,6 +5,8 @@
  * session's end is taken at its end: nothing more could come.
  */
 
+#include <stdio.h>
+
 #include "core/session-clone.h"
 #include "core/session-private.h"
 
@@ -44,14 +46,16 @@ static void snapshot_failed(TriggerSnapshot *snapshot, int outcome, const char *
 static void on_snapshot(void *userdata, int outcome, Session *clone) {
         TriggerSnapshot *snapshot = userdata;
         const Session *session = snapshot->session;
+        char trigger[TRIGGER_NAME_MAX + 1]; /* outlives the clone, which may be freed in there */
 
         if (outcome != 0) {
                 snapshot_failed(snapshot, outcome, "");
                 return;
         }
+        snprintf(trigger, sizeof(trigger), "%s", snapshot->hit->trigger);
         clone->triggers.cloned_by = TAKE(snapshot->hit);
         snapshot_free(snapshot);
-        session->ops->snapshot_taken(session->peer, clone, clone->triggers.cloned_by->trigger);
+        session->ops->snapshot_taken(session->peer, clone, trigger);
 }
 
 /* The owner's, like the session; nobody need be there to take it. */
