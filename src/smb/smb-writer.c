@@ -18,7 +18,6 @@
 #define NS_PER_SEC        UINT64_C(1000000000)
 
 void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_fd) {
-        memset(producer, 0, sizeof(*producer));
         producer->area = *area;
         producer->doorbell_fd = doorbell_fd;
         atomic_init(&producer->rung_head, UINT32_MAX);

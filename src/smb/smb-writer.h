@@ -72,7 +72,8 @@ enum {
         SMB_WRITER_E_NO_ID,  /* all writer ids are in use */
 };
 
-/* A producer without control area, or with one that other producers use, is not possible. */
+/* `producer` is all zeros: most of it is for writers that will never be, and stays untouched. A producer without
+ * control area, or with one that other producers use, is not possible. */
 void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_fd);
 
 /* The connection is gone: all writers drop from now on and leave the memory alone, those that wait are woken. Any

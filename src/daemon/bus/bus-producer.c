@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,33 +22,13 @@ static void producer_broke(BusProducer *producer, int r) {
         client_is_gone(producer->client);
 }
 
-static int on_doorbell(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        BusProducer *producer = userdata;
+static void on_doorbell(Doorbell *doorbell) {
+        BusProducer *producer = container_of(doorbell, BusProducer, doorbell);
         Bus *bus = producer->client->bus;
 
         producer_doorbell(producer->producer, bus_now(bus));
         producer_take_answers(producer);
         bus_counters_changed(bus);
-        return 0;
-}
-
-/* The eventfd is never read, only watched for edges: the peer holds it, too, and could make a read block. */
-static int producer_make_doorbell(BusProducer *producer) {
-        int r;
-
-        producer->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (producer->doorbell < 0)
-                return -errno;
-        r = sd_event_add_io(producer->client->bus->event,
-                            &producer->doorbell_source,
-                            producer->doorbell,
-                            EPOLLIN | EPOLLET,
-                            on_doorbell,
-                            producer);
-        if (r < 0)
-                return r;
-        return sd_event_source_set_ratelimit(
-                producer->doorbell_source, DOORBELL_INTERVAL_USEC, DOORBELL_BURST);
 }
 
 static int producer_map(BusProducer *producer, int *ret_fd, size_t n_bytes) {
@@ -70,8 +49,7 @@ static int producer_map(BusProducer *producer, int *ret_fd, size_t n_bytes) {
 }
 
 static void producer_unmap(BusProducer *producer) {
-        producer->doorbell_source = sd_event_source_disable_unref(producer->doorbell_source);
-        producer->doorbell = fd_close(producer->doorbell);
+        doorbell_close(&producer->doorbell);
         producer->bell = fd_close(producer->bell);
         if (producer->memory)
                 munmap(producer->memory, producer->n_memory);
@@ -97,7 +75,7 @@ static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
         r = producer_map(producer, &fd, smb_native_bytes(pages_bytes, page_bytes));
         if (r < 0)
                 return r;
-        r = producer_make_doorbell(producer);
+        r = doorbell_open(&producer->doorbell, &producer->client->bus->doorbells, on_doorbell);
         if (r < 0)
                 return r;
         producer->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -111,7 +89,7 @@ static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
         r = sd_bus_message_append(call,
                                   "hha{sv}",
                                   fd,
-                                  producer->doorbell,
+                                  producer->doorbell.fd,
                                   2,
                                   "page-size",
                                   "u",
@@ -239,7 +217,7 @@ int bus_producer_new(BusProducer **ret,
         if (!producer)
                 return -ENOMEM;
         producer->client = client;
-        producer->doorbell = producer->bell = -1;
+        producer->doorbell.fd = producer->bell = -1;
         list_init(&producer->calls);
         list_append(&client->bus->producers, &producer->link);
 

@@ -9,15 +9,12 @@
  */
 
 #include "bus/connection.h"
+#include "bus/doorbells.h"
 #include "core/producer.h"
 
 /* How long a peer's silence to one call is waited for. The core's own deadlines are shorter; this one only
  * bounds how long the call takes up a place. */
 #define PRODUCER_CALL_TIMEOUT_USEC (UINT64_C(25) * 1000000)
-
-/* A doorbell that rings more often is looked at this often: the core drains by itself while it is awake. */
-#define DOORBELL_INTERVAL_USEC (UINT64_C(10) * 1000)
-#define DOORBELL_BURST         16
 
 typedef enum ProducerCallKind {
         PRODUCER_CALL_SETUP_TRACING,
@@ -42,8 +39,7 @@ struct BusProducer {
                 uint64_t id;
         } asked[SMB_REQUESTS];
         int bell; /* rung for requests in the memory; -1: it does not know them */
-        int doorbell;
-        sd_event_source *doorbell_source;
+        Doorbell doorbell;
 
         List link;  /* bus->producers */
         List calls; /* ProducerCall, in order */

@@ -43,7 +43,9 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->pumps);
         list_init(&bus->calls);
         list_init(&bus->parked);
-        r = bus_open_pump(bus);
+        r = doorbells_init(&bus->doorbells, bus->event);
+        if (r >= 0)
+                r = bus_open_pump(bus);
         if (r >= 0)
                 r = bus_sources_init(bus);
         if (r < 0)
@@ -69,6 +71,7 @@ Bus *bus_free(Bus *bus) {
         sd_bus_flush_close_unref(bus->message_bus);
         bus_sources_deinit(bus);
         hub_deinit(&bus->hub);
+        doorbells_deinit(&bus->doorbells);
         bus_close_pump(bus);
         sd_event_unref(bus->event);
         free(bus);
@@ -245,6 +248,7 @@ uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
         BusSession *session;
 
         deadline = MIN(deadline, bus_parked_deadline(bus));
+        deadline = MIN(deadline, doorbells_deadline(&bus->doorbells));
         list_for_each (session, &bus->sessions, link) {
                 deadline = MIN(deadline, bus_session_deadline(session));
                 deadline = MIN(deadline, bus_session_output_deadline(session));
@@ -257,6 +261,7 @@ void bus_tick(Bus *bus, uint64_t now) {
 
         hub_tick(&bus->hub);
         bus_look_at_parked(bus, now);
+        doorbells_tick(&bus->doorbells, now);
         if (bus->counters_due_at <= now) {
                 bus->counters_due_at = UINT64_MAX;
                 bus->counters_sent_at = now;

@@ -19,6 +19,7 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
+#include "bus/doorbells.h"
 #include "bus/hub.h"
 #include "bus/output-ops.h"
 #include "core/service.h"
@@ -53,7 +54,8 @@ struct Bus {
         const OutputOps *output_ops;
         void *output_host;
 
-        Hub hub;             /* of the clients on sockets */
+        Hub hub; /* of the clients on sockets */
+        Doorbells doorbells;
         sd_bus *message_bus; /* NULL in a standalone instance */
         bool is_shared; /* users who must not see each other listen on it, and polkit is there */
 

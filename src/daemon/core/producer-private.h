@@ -33,7 +33,7 @@ struct Producer {
         void *peer;
         Charge charge;
 
-        ProducerSource *sources[PRODUCER_SOURCES_MAX];
+        ProducerSource **sources; /* exactly so many: most have one, and there are many producers */
         size_t n_sources;
         List instances;
         uint64_t last_flush_id; /* asked */

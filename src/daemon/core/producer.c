@@ -178,12 +178,28 @@ int producer_new(Producer **ret,
         return 0;
 }
 
+/* Takes the source over on success only. */
+static int producer_append_source(Producer *producer, ProducerSource *source) {
+        Service *service = producer->service;
+        ProducerSource **grown;
+
+        grown = reallocarray(producer->sources, producer->n_sources + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        producer->sources = grown;
+        producer->sources[producer->n_sources++] = source;
+        service->n_sources++;
+        service->n_sources_seen++;
+        return 0;
+}
+
 int producer_new_builtin(Producer **ret,
                          Service *service,
                          const char *source,
                          const ProducerOps *ops,
                          void *peer) {
         _cleanup_(producer_freep) Producer *producer = NULL;
+        _cleanup_(source_freep) ProducerSource *offered = NULL;
         int r;
 
         producer = calloc(1, sizeof(*producer));
@@ -203,14 +219,13 @@ int producer_new_builtin(Producer **ret,
         producer->name = strdup("desktraced");
         if (!producer->name)
                 return -ENOMEM;
-        r = source_new(
-                &producer->sources[0], producer, source, &(SourceOptions){ .no_flush = true });
+        r = source_new(&offered, producer, source, &(SourceOptions){ .no_flush = true });
+        if (r == 0)
+                r = producer_append_source(producer, offered);
         if (r)
                 return r;
-        producer->n_sources = 1;
+        TAKE(offered);
         producer->id = ++service->last_producer_id;
-        service->n_sources++;
-        service->n_sources_seen++;
         *ret = TAKE(producer);
         return 0;
 }
@@ -250,6 +265,7 @@ Producer *producer_free(Producer *producer) {
         list_unlink(&producer->unused_link);
         for (size_t i = 0; i < producer->n_sources; i++)
                 source_free(producer->sources[i]);
+        free(producer->sources);
         producer->service->n_sources -= producer->n_sources;
 
         charge_deinit(&producer->memory_charge);
@@ -315,9 +331,9 @@ int producer_add_source(Producer *producer,
                 producer_update_source(producer, (size_t)at, TAKE(source));
                 return 0;
         }
-        producer->sources[producer->n_sources++] = source;
-        service->n_sources++;
-        service->n_sources_seen++;
+        r = producer_append_source(producer, source);
+        if (r < 0)
+                return r;
         producer_offer(producer, TAKE(source), now);
         return 0;
 }
