@@ -85,7 +85,6 @@ int pattern_new(Pattern **ret, const char *text, char ret_why[static PATTERN_WHY
         pattern->data = pcre2_match_data_create_from_pattern(pattern->code, NULL);
         if (!pattern->limits || !pattern->data)
                 return -ENOMEM;
-        pcre2_set_match_limit(pattern->limits, PATTERN_STEPS_MAX);
         pcre2_set_depth_limit(pattern->limits, PATTERN_STEPS_MAX);
         pcre2_set_heap_limit(pattern->limits, PATTERN_MEMORY_KIB);
 
@@ -144,11 +143,13 @@ int pattern_search(Pattern *pattern,
                    size_t n_text,
                    size_t from,
                    bool whole,
+                   uint32_t max_steps,
                    const PatternGroup **ret_groups,
                    size_t *ret_n_groups) {
         uint32_t options = whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0;
         int r;
 
+        pcre2_set_match_limit(pattern->limits, MIN(max_steps, (uint32_t)PATTERN_STEPS_MAX));
         r = pcre2_match(pattern->code,
                         (PCRE2_SPTR)text,
                         n_text,
@@ -170,5 +171,6 @@ int pattern_match(Pattern *pattern, const char *text, size_t n_text) {
         const PatternGroup *groups;
         size_t n_groups;
 
-        return pattern_search(pattern, text, n_text, 0, true, &groups, &n_groups);
+        return pattern_search(
+                pattern, text, n_text, 0, true, PATTERN_NAME_STEPS_MAX, &groups, &n_groups);
 }

@@ -11,14 +11,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "shared/macro.h"
 
-#define PATTERN_BYTES_MAX          1024 /* of an expression */
-#define PATTERN_STEPS_MAX          10000
-#define PATTERN_COMPILED_BYTES_MAX 8192 /* repetitions of repetitions grow fast */
-#define PATTERN_MEMORY_KIB         512  /* of one match */
+#define PATTERN_BYTES_MAX          1024  /* of an expression */
+#define PATTERN_STEPS_MAX          10000 /* of one match */
+#define PATTERN_NAME_STEPS_MAX     1000  /* of pattern_match() */
+#define PATTERN_COMPILED_BYTES_MAX 8192  /* repetitions of repetitions grow fast */
+#define PATTERN_MEMORY_KIB         512   /* of one match */
 #define PATTERN_GROUPS_MAX         32
 #define PATTERN_WHY_BYTES          128
 
@@ -41,15 +43,18 @@ typedef struct PatternGroup {
         ssize_t start, end;
 } PatternGroup;
 
-/* The expression has to fit all of the text. 1: it does; 0: it does not; -E2BIG: given up. */
+/* The expression has to fit all of the text, which is a name: there are many, and they are short. 1: it does; 0: it
+ * does not; -E2BIG: given up. */
 int pattern_match(Pattern *pattern, const char *text, size_t n_text);
 
 /* Finds the first fit in the text at or behind `from`: 1, 0 or -E2BIG. Group 0 is the whole fit. The groups are valid
- * until the next match. With `whole` the expression has to fit all of the text. */
+ * until the next match. With `whole` the expression has to fit all of the text. `max_steps` counts anew at each
+ * byte where a fit may begin, and a step may look at all of the text. */
 int pattern_search(Pattern *pattern,
                    const char *text,
                    size_t n_text,
                    size_t from,
                    bool whole,
+                   uint32_t max_steps,
                    const PatternGroup **ret_groups,
                    size_t *ret_n_groups);

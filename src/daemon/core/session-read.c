@@ -267,13 +267,19 @@ static int append_trusted_packet(Bytes *out,
         return append_packet(out, packet, encoded, packet_put_trust(encoded, &fields));
 }
 
+#define FILTER_COST_PER_BYTE \
+        2 /* that a read may have: strings that take long are as good as long packets */
+
 /* What is taken out counts for the read all the same: it took the time. */
 static void session_filter_packet(Session *session, Room *room, size_t from) {
+        const uint64_t cost = trace_filter_cost(session->filter);
         const size_t n = room->out->n;
 
         session_filter_apply(session->filter, room->out, from);
         session->buffers[session->reader.buffer].n_filtered += n - room->out->n;
         room->n_dropped += n - room->out->n;
+        room->n_dropped +=
+                (size_t)(trace_filter_cost(session->filter) - cost) / FILTER_COST_PER_BYTE;
 }
 
 static int session_put_packet(Session *session, Room *room, const TracePacket *packet) {

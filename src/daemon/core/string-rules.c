@@ -19,7 +19,26 @@ typedef struct Rule {
 struct StringRules {
         Rule rules[STRING_RULES_MAX];
         size_t n;
+        uint64_t cost, packet_cost; /* so far, and of it when the packet began */
 };
+
+/*
+ * How many steps a match has taken is not told, only that it has not taken more than it might. So each is tried with
+ * few steps first, which suffice for nearly all and have one price, and then with as many as there are.
+ */
+typedef struct Effort {
+        uint32_t steps;   /* at each place where a fit may begin */
+        uint64_t charged; /* likewise */
+} Effort;
+
+#define N_EFFORTS 2
+
+static const Effort match_efforts[N_EFFORTS] = { { 128, 64 },
+                                                 { PATTERN_STEPS_MAX, PATTERN_STEPS_MAX } };
+static const Effort search_efforts[N_EFFORTS] = { { 32, 4 }, { 1000, 1000 } };
+
+/* A step may look at all of the text: about as many bytes in the time of another step. */
+#define BYTES_PER_STEP 64
 
 int string_rules_new(StringRules **ret) {
         *ret = calloc(1, sizeof(**ret));
@@ -134,42 +153,87 @@ static bool rule_is_about(const Rule *rule, const char *text, size_t n) {
                memcmp(payload, rule->atrace_start, strlen(rule->atrace_start)) == 0;
 }
 
+void string_rules_begin(StringRules *rules) {
+        rules->packet_cost = rules->cost;
+}
+
+uint64_t string_rules_cost(const StringRules *rules) {
+        return rules->cost;
+}
+
+/* -E2BIG: there is no time for that. */
+static int rules_pay(StringRules *rules, uint64_t cost) {
+        if (cost > STRING_PACKET_COST_MAX - (rules->cost - rules->packet_cost))
+                return -E2BIG;
+        rules->cost += cost;
+        return 0;
+}
+
+/* One look at a string: what pattern_search() says. */
+typedef struct Look {
+        const char *text;
+        size_t n, from;
+        bool whole;
+        const PatternGroup *groups;
+        size_t n_groups;
+} Look;
+
+static int rules_look(StringRules *rules, const Rule *rule, Look *look) {
+        const Effort *efforts = look->whole ? match_efforts : search_efforts;
+        const uint64_t n_starts = look->whole ? 1 : look->n - look->from + 1;
+        int r = -E2BIG;
+
+        if (!look->whole && look->n > STRING_SEARCH_BYTES_MAX)
+                return -E2BIG;
+        for (size_t i = 0; i < N_EFFORTS && r == -E2BIG; i++) {
+                if (rules_pay(rules,
+                              efforts[i].charged * n_starts * (1 + look->n / BYTES_PER_STEP)))
+                        return -E2BIG;
+                r = pattern_search(rule->pattern,
+                                   look->text,
+                                   look->n,
+                                   look->from,
+                                   look->whole,
+                                   efforts[i].steps,
+                                   &look->groups,
+                                   &look->n_groups);
+        }
+        return r;
+}
+
 /* Every fit in the string. The pattern may fit an empty piece: the next look is one byte on. */
-static int rule_search_all(const Rule *rule, char *text, size_t n) {
-        size_t from = 0;
+static int rule_search_all(StringRules *rules, const Rule *rule, char *text, size_t n) {
+        Look look = { .text = text, .n = n };
         bool has_any = false;
 
-        while (from <= n) {
-                const PatternGroup *groups;
-                size_t n_groups;
-                int r;
+        while (look.from <= n) {
+                int r = rules_look(rules, rule, &look);
 
-                r = pattern_search(rule->pattern, text, n, from, false, &groups, &n_groups);
                 if (r < 0)
                         return r;
                 if (r == 0)
                         break;
                 has_any = true;
-                from = MAX((size_t)groups[0].end, from) + (groups[0].end == groups[0].start);
-                redact_groups(text, groups, n_groups);
+                look.from = MAX((size_t)look.groups[0].end, look.from) +
+                            (look.groups[0].end == look.groups[0].start);
+                redact_groups(text, look.groups, look.n_groups);
         }
         return has_any;
 }
 
 /* 1: the rule applied, and the others need not be tried; 0: it did not; -E2BIG: that took too long. */
-static int rule_apply(const Rule *rule, char *text, size_t n) {
-        const PatternGroup *groups;
-        size_t n_groups;
+static int rule_apply(StringRules *rules, const Rule *rule, char *text, size_t n) {
+        Look look = { .text = text, .n = n, .whole = true };
         int r;
 
         if (!rule_is_about(rule, text, n))
                 return 0;
         if (rule->policy == STRING_ATRACE_SEARCH_REDACT)
-                return rule_search_all(rule, text, n);
-        r = pattern_search(rule->pattern, text, n, 0, true, &groups, &n_groups);
+                return rule_search_all(rules, rule, text, n);
+        r = rules_look(rules, rule, &look);
         if (r == 1 &&
             (rule->policy == STRING_MATCH_REDACT || rule->policy == STRING_ATRACE_MATCH_REDACT))
-                redact_groups(text, groups, n_groups);
+                redact_groups(text, look.groups, look.n_groups);
         return r;
 }
 
@@ -178,7 +242,7 @@ void string_rules_apply(StringRules *rules, char *text, size_t n_text, uint32_t 
 
         for (size_t i = 0; i < rules->n && n_text > 0 && r == 0; i++)
                 if (rule_is_for(&rules->rules[i], type))
-                        r = rule_apply(&rules->rules[i], text, n_text);
+                        r = rule_apply(rules, &rules->rules[i], text, n_text);
         if (r < 0)
                 redact(text, n_text);
 }

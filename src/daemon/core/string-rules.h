@@ -7,15 +7,18 @@
  * A chain of rules, of which the first that applies decides: it leaves the string alone, or overwrites in place what
  * its groups fit. Follows perfetto.protos.TraceConfig.TraceFilter.StringFilterRule
  * (protos/perfetto/config/trace_config.proto). A string that a rule cannot be tried on in bounded time is
- * overwritten as a whole: what was to be hidden stays hidden.
+ * overwritten as a whole: what was to be hidden stays hidden. So is every string of a packet that has used up
+ * its share: a packet may have thousands of them, and a filter hundreds of rules.
  */
 
 #include <stdint.h>
 
 #include "core/pattern.h"
 
-#define STRING_RULES_MAX 256 /* of one filter */
-#define STRING_TYPES_MAX 128 /* semantic types that a rule can tell; it applies to all above */
+#define STRING_RULES_MAX        256 /* of one filter */
+#define STRING_TYPES_MAX        128 /* semantic types that a rule can tell; it applies to all above */
+#define STRING_SEARCH_BYTES_MAX 1024 /* of a string that is searched; longer ones are overwritten */
+#define STRING_PACKET_COST_MAX  (1u << 20) /* of one packet, in steps of a match, about */
 #define STRING_STARTS_MAX \
         128 /* bytes of a rule's name, and of what an atrace payload starts with */
 
@@ -49,5 +52,11 @@ DEFINE_CLEANUP(StringRules *, string_rules_free)
 int string_rules_add(StringRules *rules,
                      const StringRule *rule,
                      char ret_why[static PATTERN_WHY_BYTES]);
+
+/* A packet begins. */
+void string_rules_begin(StringRules *rules);
+
+/* What was done since the rules were made, in steps of a match: for whoever shares out time. */
+uint64_t string_rules_cost(const StringRules *rules);
 
 void string_rules_apply(StringRules *rules, char *text, size_t n_text, uint32_t type);

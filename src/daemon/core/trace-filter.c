@@ -49,6 +49,10 @@ const TraceFilterStats *trace_filter_stats(const TraceFilter *filter) {
         return &filter->stats;
 }
 
+uint64_t trace_filter_cost(const TraceFilter *filter) {
+        return filter->strings ? string_rules_cost(filter->strings) : 0;
+}
+
 typedef struct FilterRun {
         TraceFilter *filter;
         uint8_t *out;
@@ -137,6 +141,8 @@ int trace_filter_apply(TraceFilter *filter, uint8_t *packet, size_t *n_bytes) {
         FilterRun run = { .filter = filter, .out = packet };
         int r;
 
+        if (filter->strings)
+                string_rules_begin(filter->strings);
         filter->stats.n_packets++;
         filter->stats.n_bytes_in += *n_bytes;
         r = run_message(&run, filter->packet_message, packet, *n_bytes);

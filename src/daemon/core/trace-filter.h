@@ -38,3 +38,6 @@ DEFINE_CLEANUP(TraceFilter *, trace_filter_free)
 int trace_filter_apply(TraceFilter *filter, uint8_t *packet, size_t *n_bytes);
 
 const TraceFilterStats *trace_filter_stats(const TraceFilter *filter);
+
+/* string_rules_cost() of its rules. */
+uint64_t trace_filter_cost(const TraceFilter *filter);

@@ -45,7 +45,8 @@ START_TEST(test_groups_say_where_they_are) {
         const PatternGroup *groups;
         size_t n;
 
-        ck_assert_int_eq(pattern_search(made, "B|42|rest", 9, 0, true, &groups, &n), 1);
+        ck_assert_int_eq(
+                pattern_search(made, "B|42|rest", 9, 0, true, PATTERN_STEPS_MAX, &groups, &n), 1);
         ck_assert_uint_eq(n, 4);
         ck_assert_int_eq(groups[1].start, 2);
         ck_assert_int_eq(groups[1].end, 4);

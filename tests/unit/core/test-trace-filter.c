@@ -269,6 +269,58 @@ static const struct {
           0 },
 };
 
+/* Thousands of short strings, each of which hundreds of rules take as long for as they may. */
+START_TEST(test_a_packet_of_hostile_strings_takes_bounded_time) {
+        static const StringRule hostile[] = {
+                { STRING_MATCH_REDACT, ".{4}(?:a|aa)+[bc]", .n_types = 0 },
+                { STRING_ATRACE_SEARCH_REDACT, "(?=(?:[^z]|a[^z])*z)", .n_types = 0 },
+        };
+        static char text[STRING_SEARCH_BYTES_MAX];
+        char why[PATTERN_WHY_BYTES];
+        StringRules *rules;
+
+        ck_assert_int_eq(string_rules_new(&rules), 0);
+        for (size_t i = 0; i < STRING_RULES_MAX; i++)
+                ck_assert_int_eq(string_rules_add(rules, &hostile[i % 2], why), 0);
+        string_rules_begin(rules);
+        for (size_t i = 0; i < 20000; i++) {
+                memset(text, 'a', sizeof(text));
+                memcpy(text, "B|1|", 4);
+                string_rules_apply(rules, text, i % 10 ? 60 : sizeof(text), 0);
+                ck_assert_int_eq(memcmp(text, "P60REDACTED----", 15), 0);
+        }
+        ck_assert_uint_le(string_rules_cost(rules), STRING_PACKET_COST_MAX);
+
+        /* The next packet has its own share. */
+        string_rules_begin(rules);
+        memcpy(text, "harmless", 8);
+        string_rules_apply(rules, text, 8, 0);
+        ck_assert_int_eq(memcmp(text, "harmless", 8), 0);
+        string_rules_free(rules);
+}
+END_TEST
+
+/* What is searched may fit everywhere, and each look may go through all of it. */
+START_TEST(test_long_strings_are_not_searched) {
+        const StringRule rule = { STRING_ATRACE_SEARCH_REDACT, "a(?=[^z]*+)", .n_types = 0 };
+        const size_t n = 1 << 20;
+        char why[PATTERN_WHY_BYTES];
+        char *text = malloc(n);
+        StringRules *rules;
+
+        ck_assert_ptr_nonnull(text);
+        memset(text, 'a', n);
+        memcpy(text, "B|1|", 4);
+        ck_assert_int_eq(string_rules_new(&rules), 0);
+        ck_assert_int_eq(string_rules_add(rules, &rule, why), 0);
+        string_rules_apply(rules, text, n, 0);
+        ck_assert_int_eq(memcmp(text, "P60REDACTED----", 15), 0);
+        ck_assert_int_eq(text[n - 1], '-');
+        string_rules_free(rules);
+        free(text);
+}
+END_TEST
+
 START_TEST(test_string_rules_are_tried_in_order) {
         for (size_t i = 0; i < sizeof(string_cases) / sizeof(string_cases[0]); i++) {
                 StringRules *rules =
@@ -472,6 +524,8 @@ TEST_MAIN("trace-filter",
           test_ranges_reach_past_the_table,
           test_strings_are_redacted_in_place,
           test_string_rules_are_tried_in_order,
+          test_a_packet_of_hostile_strings_takes_bounded_time,
+          test_long_strings_are_not_searched,
           test_what_takes_too_long_is_hidden_whole,
           test_overlay_adds_and_changes_fields,
           test_broken_programs_are_refused,
