@@ -96,6 +96,7 @@ def main(top):
     check = tap.Tap()
     check.check(f"{PAGE} names tests that are run", problems(text, read))
     check.check("each case is there once", doubles(text))
+    check.check("every section has rows", empty_sections(text))
     check.note(f"{len(list(rows(text)))} cases")
     check.done()
 
