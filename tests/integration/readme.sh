@@ -16,12 +16,14 @@ blocks() {
 system_bus root
 service "$DESKTRACED" --system
 cp "$PRESETS"/apps.pbtxt "$tmp/presets/"
-started "$EXAMPLE" --seconds 30 >/dev/null
+started "$EXAMPLE" --seconds 300 >/dev/null
 cd "$tmp" || exit 1
 blocks tested >commands.sh
-blocks tested-cli >cli-commands.sh
+# Who takes a snapshot has waited for something to happen.
+blocks tested-cli | sed "/^desktrace record --flight-recorder .*at once$/a sleep 1" >cli-commands.sh
 
 ok "the README has commands to test" test "$(wc -l <commands.sh)" -gt 20
+ok "and something happens before the first snapshot" grep -q "^sleep 1" cli-commands.sh
 BUSCTL=--system
 eventually has_producer "$(basename "$EXAMPLE")"
 
