@@ -169,6 +169,15 @@ property() {
         busctl "${BUSCTL:---user}" get-property $BUS "$1" $SESSION "$2"
 }
 
+# recorded PATH: what a test-producer writes at its start is in the buffer
+recorded() {
+        eventually has_recorded "$1"
+}
+
+has_recorded() {
+        property "$1" BytesWritten | grep -qE '[0-9]{4}'
+}
+
 # consumer OPTIONS...: a test-consumer that stays; its session is $path, its pid $started, its descriptor 3 is ours
 consumer() {
         : >"$tmp/consumer"

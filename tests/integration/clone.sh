@@ -23,6 +23,7 @@ trace_check() { python3 "$here/trace-check.py" "$@"; }
 
 start 3 sources as 1 org.example.demo name s recorder detach b true || exit 1
 source=$path
+recorded "$source"
 
 gives "a clone is a session" 'o "/org/desktrace/Tracing1/session/2"' clone "$source" 2 detach b true name s snap
 clone=$ROOT/session/2
@@ -57,6 +58,7 @@ exec 3>&-
 start 2 detach b true config-text s 'buffers { size_kb: 4096 } unique_session_name: "packed" duration_ms: 60000
         compression_type: COMPRESSION_TYPE_DEFLATE data_sources { config { name: "org.example.demo" } }' || exit 1
 packed=$path
+recorded "$packed"
 by_name=$(manager GetSession s packed | cut -d'"' -f2)
 exec 3>packed.pftrace
 consumer user clone "$by_name" output

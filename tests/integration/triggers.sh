@@ -58,6 +58,7 @@ session "$path" Free
 
 start_with 'trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 600000 triggers { name: "crash" stop_delay_ms: 100 }'
 recorder=$path
+recorded "$recorder"
 started timeout 3 gdbus monitor --session --dest "$BUS" --object-path "$recorder" >signals.txt
 watcher=$started
 sleep 0.3
