@@ -44,8 +44,9 @@
 /* Of one session. */
 #define SESSION_NAME_MAX             128
 #define SESSION_BUFFERS_MAX          128
-#define SESSION_SOURCES_MAX          256   /* data_sources entries */
-#define SESSION_FILTERS_MAX          64    /* producer name filters of one entry */
+#define SESSION_SOURCES_MAX          256 /* data_sources entries */
+#define SESSION_FILTERS_MAX          64  /* producer name filters of one entry */
+#define SESSION_REGEXES_MAX          64 /* of them, of all entries: each is tried on each producer */
 #define SESSION_INSTANCES_MAX        16384 /* that run at a time */
 #define SESSION_FLUSHES_MAX          64    /* asked for and not answered */
 #define SESSION_SEQUENCES_MAX        (1u << 18)

@@ -84,6 +84,7 @@ static int check_change(const Check *check, const ConfigPb *before) {
                                     "%s cannot be changed: only producer_name_filter and "
                                     "producer_name_regex_filter can be added to",
                                     path);
+        r = check_regexes(check);
         for (size_t i = 0; i < before->n_data_sources && r == 0; i++)
                 r = check_wider(check, i, before->data_sources[i], check->config->data_sources[i]);
         return r;

@@ -6,6 +6,18 @@
 #include "core/session-check.h"
 #include "shared/text.h"
 
+int check_regexes(const Check *check) {
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < check->config->n_data_sources; i++)
+                n += check->config->data_sources[i]->n_producer_name_regex_filter;
+        return check_range(check,
+                           "the number of producer_name_regex_filter in all data_sources",
+                           n,
+                           SESSION_REGEXES_MAX,
+                           "SESSION_REGEXES_MAX");
+}
+
 /* Compiled for the error only; a session that is made compiles them again, to keep. */
 int check_filters(const Check *check, const Perfetto__Protos__TraceConfig__DataSource *source) {
         char why[PATTERN_WHY_BYTES] = "";
@@ -139,6 +151,9 @@ int check_sources(const Check *check) {
                         check->config->n_data_sources,
                         SESSION_SOURCES_MAX,
                         "SESSION_SOURCES_MAX");
+        if (r)
+                return r;
+        r = check_regexes(check);
         if (r)
                 return r;
         for (size_t i = 0; i < check->config->n_data_sources; i++) {

@@ -47,6 +47,7 @@ int check_buffers(const Check *check);
 int check_buffer_names(const Check *check);
 int check_targets(const Check *check);
 int check_sources(const Check *check);
+int check_regexes(const Check *check);
 int check_filters(const Check *check, const Perfetto__Protos__TraceConfig__DataSource *source);
 
 int check_trigger_mode(const Check *check);

@@ -201,6 +201,11 @@ START_TEST(test_filters_stay_limited) {
                 at += sprintf(at, "producer_name_filter: \"n%u\" ", i);
         stpcpy(at, "}");
         assert_refused(consumer, config, SESSION_E_LIMIT, "SESSION_FILTERS_MAX");
+        at = stpcpy(config, BUFFER "data_sources { config { name: \"" SOURCE "\" } " NAME("one"));
+        for (unsigned i = 0; i <= SESSION_REGEXES_MAX; i++)
+                at += sprintf(at, "producer_name_regex_filter: \"n%u\" ", i);
+        stpcpy(at, "}");
+        assert_refused(consumer, config, SESSION_E_LIMIT, "SESSION_REGEXES_MAX");
         fixture_deinit(&f);
 }
 END_TEST

@@ -363,12 +363,21 @@ START_TEST(test_too_many_buffers_and_sources_are_refused) {
                        (const char *[3]){ "data_sources 257", "SESSION_SOURCES_MAX" });
         at = stpcpy(config, PLAIN "data_sources { config { name: \"track_event\" } ");
         for (unsigned i = 0; i <= SESSION_FILTERS_MAX; i++)
-                at = stpcpy(at, "producer_name_regex_filter: \"a\" ");
+                at = stpcpy(at, "producer_name_filter: \"a\" ");
         stpcpy(at, "}");
         assert_refused(&options,
                        config,
                        SESSION_E_LIMIT,
                        (const char *[3]){ "65", "SESSION_FILTERS_MAX" });
+        at = stpcpy(config, PLAIN);
+        for (unsigned i = 0; i <= SESSION_REGEXES_MAX; i++)
+                at = stpcpy(at,
+                            "data_sources { config { name: \"track_event\" } "
+                            "producer_name_regex_filter: \"a\" } ");
+        assert_refused(&options,
+                       config,
+                       SESSION_E_LIMIT,
+                       (const char *[3]){ "65", "SESSION_REGEXES_MAX" });
         fixture_deinit(&f);
 }
 END_TEST
