@@ -20,9 +20,9 @@ static void fill(uint8_t *packet, size_t n, unsigned seed) {
 
 /* Packets of the sizes in sizes[], the i-th filled with seed i. */
 static const size_t sizes[] = {
-        1,    5,    126,  127,   128,  129,       300,   2000, 4000, 16383,
-        3,    4075, 4076, 4077,  4078, 4079,      4080,  4081, 8000, 20000,
-        8160, 8159, 8158, 16384, 0,    16384 + 5, 12000, 1,    1,    30000
+        1,    5,     7,    8,    9,    15,    16, 17,        31,    32,   33,   34,   126,  127,
+        128,  129,   300,  2000, 4000, 16383, 3,  4075,      4076,  4077, 4078, 4079, 4080, 4081,
+        8000, 20000, 8160, 8159, 8158, 16384, 0,  16384 + 5, 12000, 1,    1,    30000
 };
 
 static void check_packet(Stream *stream, const uint8_t *packet, size_t n_bytes) {
