@@ -6,7 +6,7 @@
 
 #define BUFFER_KIB 16384
 #define N_EVENTS   100
-#define SETTLE_MS  300 /* drains are over, and the service sleeps */
+#define SETTLE_MS  1000 /* drains are over, and the service sleeps */
 
 /* KiB for each producer, above what there was without them. */
 static double per_producer_kib(const World *world, const Memory *before, size_t n) {

@@ -102,14 +102,15 @@ static uint32_t n_free(SmbProducer *producer) {
         return n < producer->area.n_pages ? producer->area.n_pages - n : 0;
 }
 
-/* Rings when more waits for the service than is free; once for each state of the ring's head, so
- * that a service that is on its way is not rung for each chunk. */
-static void ring_if_half_full(SmbProducer *producer) {
+/* Rings when more waits for the service than a third of what is free: what is left then has to last until it gets
+ * a CPU, which takes milliseconds on a busy machine. Once for each state of the ring's head, so that a service
+ * that is on its way is not rung for each chunk. */
+static void ring_if_filling(SmbProducer *producer) {
         SmbControl *control = producer->area.control;
         uint32_t head = atomic_load_explicit(&control->head, memory_order_relaxed);
         uint32_t tail = atomic_load_explicit(&control->tail, memory_order_relaxed);
 
-        if ((int32_t)(tail - head) <= (int32_t)n_free(producer))
+        if (SMB_RING_SHARE * (int32_t)(tail - head) <= (int32_t)n_free(producer))
                 return;
         if (atomic_load_explicit(&producer->rung_head, memory_order_relaxed) == head)
                 return;
@@ -379,7 +380,7 @@ static void commit_chunk(SmbWriter *writer) {
         if (!ring_put(producer, 0, writer->page, writer->chunk))
                 atomic_store(&producer->area.control->rescan, 1);
         ring_if_sleeping(producer);
-        ring_if_half_full(producer);
+        ring_if_filling(producer);
 }
 
 /*

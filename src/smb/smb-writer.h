@@ -41,8 +41,8 @@ typedef struct SmbProducer {
         _Atomic uint32_t n_acquired;  /* chunks ever taken; minus n_freed: outstanding */
         _Atomic uint32_t page_hint;   /* where the next search starts */
         _Atomic uint32_t next_writer; /* where the next search for a writer id starts */
-        _Atomic uint32_t rung_head; /* the ring's head when it was last rung for being half full */
-        _Atomic bool closed;        /* the connection is gone: writers drop everything */
+        _Atomic uint32_t rung_head;   /* the ring's head when it was last rung for filling */
+        _Atomic bool closed;          /* the connection is gone: writers drop everything */
 
         /* By writer id, for the next writer that takes it. Written only by who has the id. */
         SmbWriterPast pasts[SMB_NATIVE_WRITERS_MAX];

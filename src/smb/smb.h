@@ -136,6 +136,7 @@ static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
 
 #define SMB_SLOT_MORE_PATCHES (1u << 15)
 #define SMB_SLOT_RETIRE       UINT32_MAX
+#define SMB_RING_SHARE        3 /* rung for when so many times what waits is more than what is free */
 #define SMB_SLOTS_MIN         64 /* else the power of two that is at least twice the number of pages */
 
 #define SMB_CONTROL_MAGIC      UINT32_C(0x31435444) /* "DTC1" */
@@ -191,8 +192,8 @@ static_assert(sizeof(SmbRequest) == 64, "request is ABI");
  *               itself in, then waits for the value it saw before it searched; the service counts, then looks
  *               at n_waiting. (A producer whose connection is gone adds one itself, to wake its writers.)
  * head          next ring position for the service. A hint: producers compare it with tail to see how many
- *               entries wait, and ring, even if the service is awake, when those are more than there are free
- *               chunks. Without partly filled chunks that is: when half of the memory waits.
+ *               entries wait, and ring, even if the service is awake, when those are more than a third of the
+ *               free chunks. Without partly filled chunks that is: when a quarter of the memory waits.
  * tail          next ring position for producer threads; the service does not read it.
  * rescan        a producer thread found the ring full: the service looks at all pages.
  * n_dropped     packets that found no free chunk, counted by the producer.

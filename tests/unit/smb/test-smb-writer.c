@@ -298,7 +298,7 @@ START_TEST(test_only_the_first_commit_to_a_sleeping_service_rings) {
 }
 END_TEST
 
-START_TEST(test_a_half_full_memory_rings_even_an_awake_service_once) {
+START_TEST(test_a_quarter_full_memory_rings_even_an_awake_service_once) {
         Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
         SmbWriter writer;
         Fixture fixture;
@@ -309,7 +309,7 @@ START_TEST(test_a_half_full_memory_rings_even_an_awake_service_once) {
                 for (unsigned i = 0; i < N_PAGES; i++) {
                         ck_assert_int_eq(smb_writer_write(&writer, "x", 1), 0);
                         smb_writer_flush(&writer);
-                        ck_assert_msg(fixture_rings(&fixture) == (i == N_PAGES / 2),
+                        ck_assert_msg(fixture_rings(&fixture) == (i == N_PAGES / 4),
                                       "lap %u chunk %u",
                                       lap,
                                       i);
@@ -452,7 +452,7 @@ TEST_MAIN("smb-writer",
           test_a_stalled_writer_wakes_when_a_chunk_is_released,
           test_closing_wakes_stalled_writers_and_makes_all_drop,
           test_only_the_first_commit_to_a_sleeping_service_rings,
-          test_a_half_full_memory_rings_even_an_awake_service_once,
+          test_a_quarter_full_memory_rings_even_an_awake_service_once,
           test_a_full_ring_asks_for_a_rescan_and_nothing_is_lost,
           test_patches_arrive_as_posted,
           test_writer_ids_run_out_and_come_back_behind_their_chunks,
