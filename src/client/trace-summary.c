@@ -46,6 +46,8 @@ static const PacketKind packet_kinds[] = {
         { 2, "process_tree", "linux.process_stats", packet_process_tree },
         { 9, "process_stats", "linux.process_stats", NULL },
         { 7, "sys_stats", "linux.sys_stats", packet_sys_stats },
+        { 67, "cpu_info", "linux.system_info", NULL },
+        { 130, "interrupt_info", "linux.system_info", NULL },
         { 11, "track_event", "track_event", packet_track_event },
         { 60, "track_descriptor", "track_event", packet_track_descriptor },
         { 6, "clock_snapshot", "", packet_clock_snapshot },

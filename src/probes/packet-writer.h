@@ -28,6 +28,8 @@ enum {
         PACKET_SEQUENCE_FLAGS = 13,
         PACKET_FTRACE_STATS = 34,
         PACKET_INCREMENTAL_STATE_CLEARED = 41,
+        PACKET_CPU_INFO = 67,
+        PACKET_INTERRUPT_INFO = 130,
 };
 
 enum {

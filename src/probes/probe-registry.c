@@ -4,11 +4,13 @@
 #include "probes/probe.h"
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/sys-stats-probe.h"
+#include "probes/system/system-info-probe.h"
 
 const ProbeOps *const probes[] = {
         &ftrace_probe_ops,
         &process_stats_probe_ops,
         &sys_stats_probe_ops,
+        &system_info_probe_ops,
 };
 
 const size_t n_probes = ARRAY_SIZE(probes);

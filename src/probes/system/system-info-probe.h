@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * linux.system_info: what does not change while a trace is recorded
+ *
+ * One packet about the processors when the recording starts, and with irq_names one about the interrupt lines.
+ */
+
+#include "probes/probe.h"
+
+extern const ProbeOps system_info_probe_ops;

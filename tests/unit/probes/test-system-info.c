@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <unistd.h>
+
+#include "test.h"
+
+#include "fixture.h"
+#include "packet-list.h"
+#include "probes/system/cpu-info.h"
+#include "probes/system/system-info-probe.h"
+#include "tree.h"
+
+#define CPU "sys/devices/system/cpu/"
+
+static uint8_t memory[1 << 20];
+
+/* What `encoder` says of a tree; how many it counted. */
+static int encode(const Tree *tree, int (*encoder)(int, WireWriter *), WireReader *ret) {
+        WireWriter wire;
+        int n;
+
+        wire_writer_init(&wire, memory, sizeof(memory));
+        n = encoder(tree->fd, &wire);
+        ck_assert(!wire_writer_failed(&wire));
+        wire_reader_init(ret, memory, wire_writer_size(&wire));
+        return n;
+}
+
+static WireReader cpu_of(WireReader info, size_t i) {
+        WireReader cpu = {};
+
+        ck_assert(message_submessage(info, 1, i, &cpu));
+        return cpu;
+}
+
+START_TEST(test_a_laptops_cores_have_names_and_the_bounds_of_their_frequencies) {
+        Tree tree = tree_new();
+        WireReader info, cpu;
+        WireField field;
+
+        tree_put(
+                &tree,
+                "proc/cpuinfo",
+                "processor\t: 0\nmodel name\t: A Laptop CPU\ncpu MHz\t\t: 800.1\nflags\t\t: fpu\n\n"
+                "processor\t: 1\nmodel name\t: A Laptop CPU\nmodel\t\t: 7\n\n");
+        tree_put(&tree, CPU "cpu0/cpufreq/cpuinfo_min_freq", "400000\n");
+        tree_put(&tree, CPU "cpu0/cpufreq/base_frequency", "2100000\n");
+        tree_put(&tree, CPU "cpu0/cpufreq/cpuinfo_max_freq", "4700000\n");
+        tree_put(&tree, CPU "cpu1/cpufreq/cpuinfo_min_freq", "400000\n");
+        tree_put(&tree, CPU "cpu1/cpufreq/cpuinfo_max_freq", "400000\n");
+        tree_put(&tree, CPU "cpufreq/policy0/scaling_governor", "powersave\n");
+        tree_put(&tree, CPU "cpuidle/current_driver", "intel_idle\n");
+
+        ck_assert_int_eq(encode(&tree, cpu_info_encode, &info), 2);
+        ck_assert_uint_eq(message_count(info, 1), 2);
+        cpu = cpu_of(info, 0);
+        ck_assert(message_has_text(cpu, 1, "A Laptop CPU"));
+        ck_assert_uint_eq(message_count(cpu, 2), 3);
+        ck_assert(message_field(cpu, 2, 2, &field) && field.value == 4700000);
+        ck_assert_uint_eq(message_count(cpu, 3) + message_count(cpu, 4) + message_count(cpu, 5), 0);
+        ck_assert_uint_eq(message_count(cpu_of(info, 1), 2), 1);
+        tree_free(&tree);
+}
+END_TEST
+
+START_TEST(test_big_and_little_cores_have_steps_capacities_and_identifiers) {
+        Tree tree = tree_new();
+        WireReader info, arm;
+        WireField field;
+
+        tree_put(&tree,
+                 "proc/cpuinfo",
+                 "processor\t: 0\nFeatures\t: fp asimd mte mte3\nCPU implementer\t: 0x41\n"
+                 "CPU architecture: 8\nCPU variant\t: 0x1\nCPU part\t: 0xd46\nCPU revision\t: 2\n");
+        tree_put(&tree, CPU "cpu0/cpu_capacity", "1024\n");
+        tree_put(&tree, CPU "cpu0/cpufreq/scaling_available_frequencies", "300000 600000 \n");
+        tree_put(&tree, CPU "cpu0/cpufreq/scaling_boost_frequencies", "900000\n");
+        tree_put(&tree, CPU "cpu0/cpufreq/cpuinfo_min_freq", "100\n");
+
+        ck_assert_int_eq(encode(&tree, cpu_info_encode, &info), 1);
+        ck_assert_uint_eq(message_count(cpu_of(info, 0), 2), 3);
+        ck_assert(message_field(cpu_of(info, 0), 2, 2, &field) && field.value == 900000);
+        ck_assert_uint_eq(message_uint(cpu_of(info, 0), 3), 1024);
+        ck_assert_uint_eq(message_uint(cpu_of(info, 0), 5), 3);
+        ck_assert(message_submessage(cpu_of(info, 0), 4, 0, &arm));
+        ck_assert_uint_eq(message_uint(arm, 1), 0x41);
+        ck_assert_uint_eq(message_uint(arm, 2), 8);
+        ck_assert_uint_eq(message_uint(arm, 4), 0xd46);
+        ck_assert_uint_eq(message_uint(arm, 5), 2);
+        tree_free(&tree);
+}
+END_TEST
+
+/* Readers number CPUs by their place in the packet. */
+START_TEST(test_a_cpu_that_is_off_keeps_its_place) {
+        Tree tree = tree_new();
+        WireReader info;
+
+        tree_put(&tree,
+                 "proc/cpuinfo",
+                 "processor : 0\nmodel name : X\n\nprocessor : 2\nmodel name : Y\n");
+        tree_put(&tree, CPU "cpu0/online", "1\n");
+        tree_put(&tree, CPU "cpu2/online", "1\n");
+        ck_assert_int_eq(encode(&tree, cpu_info_encode, &info), 3);
+        ck_assert_uint_eq(message_count(info, 1), 3);
+        ck_assert(message_has_text(cpu_of(info, 0), 1, "X"));
+        ck_assert_uint_eq(message_count(cpu_of(info, 1), 1), 0);
+        ck_assert(message_has_text(cpu_of(info, 2), 1, "Y"));
+        tree_free(&tree);
+}
+END_TEST
+
+START_TEST(test_files_that_lie_are_left_out_or_cut) {
+        char *huge = malloc(200000);
+        Tree tree = tree_new();
+        WireReader info, cpu;
+        WireField field;
+
+        memset(huge, 'n', 200000);
+        memcpy(huge, "processor: 0\nmodel name: ", 25);
+        tree_put_bytes(&tree, "proc/cpuinfo", huge, 200000); /* no end of line, one endless name */
+        memset(huge, ' ', 200000);
+        for (size_t i = 0; i + 8 < 200000; i += 8)
+                snprintf(huge + i, 9, "%7zu ", i + 1);
+        tree_put_bytes(&tree, CPU "cpu0/cpufreq/scaling_available_frequencies", huge, 199990);
+        tree_put(&tree, CPU "cpu0/cpu_capacity", "-1\n");
+        tree_put_unreadable(&tree, CPU "cpu1/cpu_capacity");
+        tree_put(&tree, CPU "cpu1/cpufreq/cpuinfo_max_freq", "99999999999999999999999\n");
+        tree_put(&tree, CPU "cpu99999999999/online", "1\n");
+        tree_put(&tree, CPU "cpu8192/online", "1\n");
+
+        ck_assert_int_eq(encode(&tree, cpu_info_encode, &info), 2);
+        cpu = cpu_of(info, 0);
+        ck_assert(message_field(cpu, 1, 0, &field));
+        ck_assert_uint_eq(field.n_bytes, CPU_INFO_NAME_BYTES);
+        ck_assert_uint_eq(message_count(cpu, 2), CPU_INFO_FREQUENCIES_MAX);
+        ck_assert_uint_eq(message_count(cpu, 3), 0);
+        ck_assert_uint_eq(message_count(cpu_of(info, 1), 2) + message_count(cpu_of(info, 1), 3), 0);
+        free(huge);
+        tree_free(&tree);
+}
+END_TEST
+
+START_TEST(test_without_cpuinfo_there_are_frequencies_and_without_sysfs_there_is_nothing) {
+        Tree tree = tree_new(), empty = tree_new();
+        WireReader info;
+
+        tree_put(&tree, CPU "cpu0/cpufreq/cpuinfo_max_freq", "3000000\n");
+        ck_assert_int_eq(encode(&tree, cpu_info_encode, &info), 1);
+        ck_assert_uint_eq(message_uint(cpu_of(info, 0), 2), 3000000);
+        ck_assert_int_eq(encode(&empty, cpu_info_encode, &info), -ENOENT);
+        ck_assert_int_eq(encode(&empty, interrupt_info_encode, &info), -ENOENT);
+        tree_free(&tree);
+        tree_free(&empty);
+}
+END_TEST
+
+START_TEST(test_interrupts_are_named_by_who_handles_them) {
+        WireReader info, irq;
+        Tree tree = tree_new();
+        bool seen = false;
+
+        tree_put(&tree, "sys/kernel/irq/9/actions", "acpi\n");
+        tree_put(&tree, "sys/kernel/irq/127/actions", "idma64.0,i801_smbus\n");
+        tree_put(&tree, "sys/kernel/irq/14/actions", "\n"); /* nobody */
+        tree_put(&tree, "sys/kernel/irq/15x/actions", "not a number\n");
+        tree_put(&tree, "sys/kernel/irq/99999999999/actions", "too large\n");
+        tree_put_unreadable(&tree, "sys/kernel/irq/16/actions");
+        ck_assert_int_eq(encode(&tree, interrupt_info_encode, &info), 2);
+        for (size_t i = 0; message_submessage(info, 1, i, &irq); i++)
+                if (message_uint(irq, 1) == 127)
+                        seen = message_has_text(irq, 2, "idma64.0,i801_smbus");
+        ck_assert(seen);
+        tree_free(&tree);
+}
+END_TEST
+
+/* The packets of a recording on this machine. */
+static PacketList record_this_machine(bool with_interrupts) {
+        Perfetto__Protos__SystemInfoConfig info = PERFETTO__PROTOS__SYSTEM_INFO_CONFIG__INIT;
+        DataSourceConfig config = PERFETTO__PROTOS__DATA_SOURCE_CONFIG__INIT;
+        PacketList list = PACKET_LIST_INIT;
+        ProbeSetup setup = { .config = &config, .sink = &list.sink };
+        void *probe;
+
+        info.irq_names = with_interrupts;
+        config.system_info_config = &info;
+        ck_assert_int_eq(system_info_probe_ops.setup(&probe, &setup, NULL), 0);
+        ck_assert_uint_eq(system_info_probe_ops.poll(probe, 77), PROBE_NEVER);
+        system_info_probe_ops.free(probe);
+        return list;
+}
+
+START_TEST(test_this_machine_has_a_cpu_for_each_that_it_says) {
+        PacketList list = record_this_machine(false);
+        WireReader info, packet;
+
+        ck_assert_uint_eq(list.n, 1);
+        wire_reader_init(&packet, list.packets[0].data, list.packets[0].n);
+        ck_assert_uint_eq(message_uint(packet, PACKET_TIMESTAMP), 77);
+        ck_assert(packet_list_find(&list, PACKET_CPU_INFO, 0, &info));
+        ck_assert_int_ge((int)message_count(info, 1), (int)sysconf(_SC_NPROCESSORS_ONLN));
+        packet_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(test_interrupts_of_this_machine_come_when_they_are_asked_for) {
+        PacketList list = record_this_machine(true);
+        Tree machine = { .fd = open("/", O_PATH | O_CLOEXEC) };
+        WireReader info, expected;
+        int n = encode(&machine, interrupt_info_encode, &expected); /* containers may hide them */
+
+        ck_assert(packet_list_find(&list, PACKET_CPU_INFO, 0, &info));
+        ck_assert_int_eq(packet_list_find(&list, PACKET_INTERRUPT_INFO, 0, &info), n > 0);
+        if (n > 0)
+                ck_assert_uint_eq(message_count(info, 1), (size_t)n);
+        packet_list_deinit(&list);
+        close(machine.fd);
+}
+END_TEST
+
+TEST_MAIN("system-info",
+          test_a_laptops_cores_have_names_and_the_bounds_of_their_frequencies,
+          test_big_and_little_cores_have_steps_capacities_and_identifiers,
+          test_a_cpu_that_is_off_keeps_its_place,
+          test_files_that_lie_are_left_out_or_cut,
+          test_without_cpuinfo_there_are_frequencies_and_without_sysfs_there_is_nothing,
+          test_interrupts_are_named_by_who_handles_them,
+          test_this_machine_has_a_cpu_for_each_that_it_says,
+          test_interrupts_of_this_machine_come_when_they_are_asked_for)
