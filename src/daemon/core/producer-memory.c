@@ -106,6 +106,8 @@ bool producer_take_answer(Producer *producer, unsigned place) {
         return smb_take_answer(&producer->area, place);
 }
 
+#define MEMORIES_PER_ORIGIN ((SMB_WRITER_MAX + 1) / SMB_NATIVE_WRITERS_MAX)
+
 /* Nobody may write there any more, so what is left in it is for no buffer. */
 void producer_release_memory(Producer *producer) {
         list_unlink(&producer->unused_link);
@@ -114,10 +116,15 @@ void producer_release_memory(Producer *producer) {
         producer->has_memory = false;
         producer->area = (SmbArea){};
         charge_deinit(&producer->memory_charge);
+        if (producer->n_memories % MEMORIES_PER_ORIGIN != 0)
+                return;
+        service_producer_gone(producer->service, producer->origin_id);
+        producer->origin_id = ++producer->service->last_producer_id;
 }
 
 /* Writer ids and chunk numbers begin anew in each memory. A session that goes on meanwhile must not take the ones for
- * the others: the ids that native producers leave free say which of the last few it was. */
+ * the others: the ids that native producers leave free say which memory it was, and when those have been through, the
+ * producer counts as another one. */
 static uint16_t producer_writer_id(const Producer *producer, uint16_t writer_id) {
         static_assert((SMB_WRITER_MAX + 1) % SMB_NATIVE_WRITERS_MAX == 0, "whole turns");
 
@@ -201,7 +208,7 @@ static void producer_count_stray(Producer *producer, uint16_t target, bool is_pa
 static void
 producer_put_chunk(Producer *producer, const SessionBuffer *buffer, const SmbChunk *chunk) {
         const ChunkOrigin origin = {
-                .producer_id = producer->id,
+                .producer_id = producer->origin_id,
                 .writer_id = producer_writer_id(producer, chunk->writer_id),
                 .identity = producer->identity,
         };
@@ -264,7 +271,7 @@ void producer_patch(Producer *producer,
                 producer_count_stray(producer, target_buffer, true);
         else
                 trace_buffer_patch(buffer->buffer,
-                                   producer->id,
+                                   producer->origin_id,
                                    producer_writer_id(producer, writer_id),
                                    chunk_id,
                                    offset,

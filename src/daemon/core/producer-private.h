@@ -43,7 +43,8 @@ struct Producer {
         SmbArea area;
         bool has_memory;
         Charge memory_charge;
-        unsigned n_memories;                 /* so far */
+        unsigned n_memories; /* so far */
+        uint64_t origin_id;  /* whose its chunks are: its id, until that has no more writer ids */
         uint64_t n_dropped_seen, cleared_at; /* producer-loss.c */
         uint64_t release_at;                 /* when it is given back, unless it is used again */
         List unused_link;                    /* service->unused until then */

@@ -170,7 +170,7 @@ int producer_new(Producer **ret,
         if (r)
                 return r == QUOTA_E_EXCEEDED ? PRODUCER_E_LIMIT : error_fold(r);
 
-        producer->id = ++service->last_producer_id;
+        producer->id = producer->origin_id = ++service->last_producer_id;
         list_append(&service->producers, &producer->link);
         service->n_producers++;
         service->n_producers_seen++;
@@ -225,7 +225,7 @@ int producer_new_builtin(Producer **ret,
         if (r)
                 return r;
         TAKE(offered);
-        producer->id = ++service->last_producer_id;
+        producer->id = producer->origin_id = ++service->last_producer_id;
         *ret = TAKE(producer);
         return 0;
 }
@@ -257,7 +257,7 @@ Producer *producer_free(Producer *producer) {
         producer_take_all(producer);
         producer_end_instances(producer, NULL);
         if (list_is_linked(&producer->link)) {
-                service_producer_gone(producer->service, producer->id);
+                service_producer_gone(producer->service, producer->origin_id);
                 list_unlink(&producer->link);
                 producer->service->n_producers--;
         }

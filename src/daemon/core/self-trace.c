@@ -53,7 +53,7 @@ static void writer_commit(SelfWriter *writer) {
         SessionBuffer *buffer = writer->instance->buffer;
         const Producer *producer = writer->instance->producer;
         const ChunkOrigin origin = {
-                .producer_id = producer->id,
+                .producer_id = producer->origin_id,
                 .writer_id = writer->id,
                 .identity = producer->identity,
         };

@@ -142,7 +142,7 @@ int instance_new(SourceInstance **ret,
         instance->producer_name = strdup(producer->name);
         if (!instance->producer_name)
                 return -ENOMEM;
-        r = session_rules_add(&session->reader.rules, producer->id, &offered->rules);
+        r = session_rules_add(&session->reader.rules, producer->origin_id, &offered->rules);
         if (r < 0)
                 return r;
 
