@@ -6,8 +6,8 @@
 
 #include "../tests/unit/core/filter-bytecode.h"
 #include "bench.h"
-#include "core/packet-check.h"
-#include "core/trace-filter.h"
+#include "packet/packet-check.h"
+#include "packet/trace-filter.h"
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
 

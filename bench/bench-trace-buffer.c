@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "core/trace-buffer.h"
+#include "buffer/trace-buffer.h"
 #include "shared/macro.h"
 
 #define BUFFER_BYTES  (64u << 20)

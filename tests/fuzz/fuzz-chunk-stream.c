@@ -7,7 +7,7 @@
  * clones of the same moment the one that is read at once and the one that is read later are equal.
  */
 
-#include "core/trace-buffer.h"
+#include "buffer/trace-buffer.h"
 #include "fuzz.h"
 #include "smb/smb-reader.h"
 

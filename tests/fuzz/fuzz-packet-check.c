@@ -5,8 +5,8 @@
  * the plain reader, which walks the whole.
  */
 
-#include "core/packet-check.h"
 #include "fuzz.h"
+#include "packet/packet-check.h"
 #include "shared/macro.h"
 #include "wire/wire-reader.h"
 

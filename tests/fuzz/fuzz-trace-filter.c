@@ -6,8 +6,8 @@
  */
 
 #include "../unit/core/filter-bytecode.h"
-#include "core/trace-filter.h"
 #include "fuzz.h"
+#include "packet/trace-filter.h"
 #include "wire/wire-reader.h"
 
 static const uint32_t head[] = { OP(1, OP_NESTED), 1, OP_END };

@@ -26,8 +26,10 @@ LAYERS = {
     "src/wire": {"shared"},
     "src/config": {"shared", "protobuf-c", "io"},
     "src/smb": {"shared", "io"},
-    "src/daemon/core": {"shared", "wire", "smb", "config", "protobuf-c", "pcre2"},
-    "src/daemon/bus": {"shared", "config", "core", "protobuf-c", "systemd", "io"},
+    "src/daemon/buffer": {"shared", "wire", "smb"},
+    "src/daemon/packet": {"shared", "wire", "pcre2"},
+    "src/daemon/core": {"shared", "wire", "smb", "config", "buffer", "packet", "protobuf-c"},
+    "src/daemon/bus": {"shared", "config", "buffer", "core", "protobuf-c", "systemd", "io"},
     "src/daemon/socket": {"shared", "wire", "config", "core", "protobuf-c", "systemd", "io"},
     "src/daemon": {
         "shared", "wire", "config", "smb", "core", "bus", "socket",
@@ -94,6 +96,8 @@ MESON_DEPENDENCIES = {
 
 # What of a layer is looked into for its calls, in the build tree.
 OBJECTS = {
+    "buffer": "src/daemon/buffer/libbuffer.a",
+    "packet": "src/daemon/packet/libpacket.a",
     "core": "src/daemon/core/libcore.a",
     "wire": "src/wire/libwire.a",
     "smb": "src/smb/libsmb.a",
@@ -102,13 +106,13 @@ OBJECTS = {
 
 # Undefined symbols that an object of the layer must not have, and why.
 FORBIDDEN_CALLS = {
-    "core": (
+    **dict.fromkeys(("buffer", "packet", "core"), (
         r"(sd|g)_[a-z].*|socket|socketpair|connect|bind|listen|accept4?|send(to|msg|mmsg)?|"
         r"recv(from|msg|mmsg)?|clock_(gettime|nanosleep)|gettimeofday|time|nanosleep|u?sleep|"
         r"(f|fd|re)?open(64|at|at64|dir)?|creat|p?(read|write)(v|64)?|(p|e)?poll|epoll_.*|"
         r"select|timerfd_.*|eventfd|fork|exec.*|posix_spawn.*|(secure_)?getenv|signal|sigaction|pthread_create",
         "the core is sans-I/O",
-    ),
+    )),
     "wire": (
         r"(sd|g)_[a-z].*|(m|c|re)alloc|reallocarray|aligned_alloc|strn?dup|v?asprintf",
         "wire does not allocate",

@@ -10,7 +10,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "core/trace-buffer.h"
+#include "buffer/trace-buffer.h"
 
 typedef struct BusSession BusSession;
 

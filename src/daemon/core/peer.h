@@ -15,17 +15,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "shared/identity.h"
 #include "smb/smb.h"
 
 typedef struct Producer Producer;
 typedef struct Service Service;
 typedef struct Session Session;
-
-/* Who a peer is, as the kernel or the bus attests. */
-typedef struct Identity {
-        uid_t uid;
-        pid_t pid;
-} Identity;
 
 /* Perfetto's builtin clock ids (protos/perfetto/common/builtin_clock.proto). */
 enum {

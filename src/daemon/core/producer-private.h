@@ -6,10 +6,10 @@
  */
 
 #include "config/config.h"
-#include "core/packet-rules.h"
 #include "core/producer.h"
 #include "core/quota.h"
 #include "core/service-private.h"
+#include "packet/packet-rules.h"
 
 #define PRODUCER_FORMER_BUFFERS 16 /* that it wrote to, and are remembered */
 

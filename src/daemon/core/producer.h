@@ -8,9 +8,9 @@
  * buffers of its sessions first. Owned by the transport that made it, listed by the service.
  */
 
-#include "core/packet-rules.h"
 #include "core/peer.h"
 #include "core/service.h"
+#include "packet/packet-rules.h"
 
 typedef struct SourceOptions {
         const void *descriptor; /* serialized DataSourceDescriptor, or NULL */

@@ -6,7 +6,7 @@
  */
 
 #include "config/config.h"
-#include "core/trace-filter.h"
+#include "packet/trace-filter.h"
 #include "shared/bytes.h"
 
 #define SESSION_FILTER_WHY_BYTES (PATTERN_WHY_BYTES + 64)

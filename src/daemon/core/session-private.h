@@ -19,15 +19,15 @@
 
 #include "core/concurrent.h"
 #include "core/flush.h"
-#include "core/packet-check.h"
-#include "core/packet-rules.h"
-#include "core/pattern.h"
 #include "core/sequence-ids.h"
 #include "core/service-packets.h"
 #include "core/session-filter.h"
 #include "core/session.h"
 #include "core/source-instance.h"
 #include "core/trigger-private.h"
+#include "packet/packet-check.h"
+#include "packet/packet-rules.h"
+#include "packet/pattern.h"
 
 /* All that was written up to here is not needed to understand what comes behind. */
 typedef struct BufferMark {

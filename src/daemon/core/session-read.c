@@ -12,9 +12,9 @@
 #include <errno.h>
 
 #include "core/extension.h"
-#include "core/packet-check.h"
 #include "core/self-trace.h"
 #include "core/session-private.h"
+#include "packet/packet-check.h"
 #include "shared/error.h"
 
 #define TRACE_PACKET_TAG 0x0a /* field 1 of perfetto.protos.Trace, length-delimited */

@@ -14,10 +14,10 @@
  * state; what is read is gone from the buffers.
  */
 
+#include "buffer/trace-buffer.h"
 #include "config/config.h"
 #include "core/peer.h"
 #include "core/service.h"
-#include "core/trace-buffer.h"
 #include "shared/bytes.h"
 #include "shared/list.h"
 

@@ -9,8 +9,8 @@
  *      trigger-history.c   how often
  */
 
-#include "core/pattern.h"
 #include "core/trigger.h"
+#include "packet/pattern.h"
 
 #define TRIGGER_HITS_MAX 128 /* that wait to be read; later ones are not in the trace */
 

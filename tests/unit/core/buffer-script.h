@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#include "core/trace-buffer.h"
+#include "buffer/trace-buffer.h"
 #include "smb/smb.h"
 #include "test.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "buffer-script.h"
-#include "core/trace-buffer-private.h"
+#include "buffer/trace-buffer-private.h"
 
 SCRIPT_CASE(test_empty_buffer_has_nothing_to_read, .steps = { PASS(""), PASS("") })
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "buffer-script.h"
-#include "core/trace-buffer-private.h"
+#include "buffer/trace-buffer-private.h"
 
 SCRIPT_CASE(test_clone_has_the_chunks_of_all_writers,
             .steps = { PUT(1, 0, 0, "a15"),

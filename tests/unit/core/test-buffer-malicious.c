@@ -3,7 +3,7 @@
 /* What a producer may do wrong, or on purpose: it harms its own chunks and nobody else's. */
 
 #include "buffer-script.h"
-#include "core/sequence.h"
+#include "buffer/sequence.h"
 
 SCRIPT_CASE(test_chunk_of_nothing_but_a_zero_size,
             .steps = { PUT(1, 0, 0, "a31"),

@@ -12,7 +12,7 @@
  * they are complete, and deliver late and out of order; reads come in between.
  */
 
-#include "core/trace-buffer.h"
+#include "buffer/trace-buffer.h"
 #include "smb/smb.h"
 #include "test.h"
 

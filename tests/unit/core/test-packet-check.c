@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "core/packet-check.h"
-#include "core/trace-buffer.h"
+#include "buffer/trace-buffer.h"
+#include "packet/packet-check.h"
 #include "test.h"
 #include "wire/wire-reader.h"
 #include "wire/wire-writer.h"

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "core/packet-check.h"
-#include "core/packet-rules.h"
+#include "packet/packet-check.h"
+#include "packet/packet-rules.h"
 #include "shared/macro.h"
 #include "test.h"
 #include "wire/wire-writer.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/pattern.h"
+#include "packet/pattern.h"
 #include "shared/macro.h"
 #include "test.h"
 

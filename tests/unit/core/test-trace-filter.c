@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "core/filter-bytecode.h"
-#include "core/trace-filter.h"
+#include "packet/trace-filter.h"
 #include "test.h"
 #include "wire/wire-reader.h"
 

@@ -12,9 +12,9 @@
 
 #include <assert.h>
 
-#include "core/segment.h"
-#include "core/sequence-table.h"
-#include "core/trace-buffer.h"
+#include "buffer/segment.h"
+#include "buffer/sequence-table.h"
+#include "buffer/trace-buffer.h"
 
 typedef struct Slot {
         List link;        /* in TraceBuffer.used or .free */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/pattern.h"
+#include "packet/pattern.h"
 
 struct Pattern {
         pcre2_code *code;

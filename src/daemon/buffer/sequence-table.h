@@ -8,7 +8,7 @@
  * records are idle; the table keeps the TRACE_BUFFER_IDLE_SEQUENCES_MAX that became idle last.
  */
 
-#include "core/sequence.h"
+#include "buffer/sequence.h"
 
 typedef struct SequenceTable {
         Sequence **sequences; /* n_allocated places (0 or a power of two), NULL where free */

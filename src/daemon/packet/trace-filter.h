@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/filter-program.h"
-#include "core/string-rules.h"
+#include "packet/filter-program.h"
+#include "packet/string-rules.h"
 
 #define TRACE_FILTER_DEPTH_MAX 64 /* messages within messages */
 

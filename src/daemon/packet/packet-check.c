@@ -7,7 +7,7 @@
  * from slice to slice.
  */
 
-#include "core/packet-check.h"
+#include "packet/packet-check.h"
 #include "shared/macro.h"
 #include "wire/wire-reader.h"
 

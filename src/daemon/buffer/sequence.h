@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/trace-buffer.h"
+#include "buffer/trace-buffer.h"
 #include "shared/list.h"
 
 typedef struct Record Record;

@@ -5,7 +5,7 @@
  * Packet rules: what a producer's packets may be about
  *
  * A set of fields of perfetto.protos.TracePacket. Nobody but the service writes what it says itself
- * (core/packet-check.h). What a whole machine does (scheduling, processes, /proc) is written by the system's
+ * (packet/packet-check.h). What a whole machine does (scheduling, processes, /proc) is written by the system's
  * producers only, so that no program can pose as the kernel; and a data source that declared its fields writes no
  * others. Fields that are not known here are for programs to use.
  */

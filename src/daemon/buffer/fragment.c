@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "core/fragment.h"
+#include "buffer/fragment.h"
 #include "wire/wire-reader.h"
 
 int fragment_parse_size(const uint8_t *at,

@@ -12,7 +12,7 @@
  * which is frozen, never writes to a segment.
  */
 
-#include "core/trace-buffer-private.h"
+#include "buffer/trace-buffer-private.h"
 
 static int trace_buffer_map_live_records(TraceBuffer *clone, const TraceBuffer *buffer) {
         size_t n_live = 1; /* at least something to map */

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "core/filter-program.h"
+#include "packet/filter-program.h"
 #include "shared/bytes.h"
 #include "wire/wire-reader.h"
 

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "core/pattern.h"
+#include "packet/pattern.h"
 
 #define STRING_RULES_MAX        256 /* of one filter */
 #define STRING_TYPES_MAX        128 /* semantic types that a rule can tell; it applies to all above */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "core/string-rules.h"
+#include "packet/string-rules.h"
 
 #define REDACTION     "P60REDACTED"
 #define REDACTION_PAD '-'

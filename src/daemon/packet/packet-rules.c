@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/packet-rules.h"
+#include "packet/packet-rules.h"
 
 struct ProducerRules {
         uint64_t producer_id;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "core/segment.h"
+#include "buffer/segment.h"
 
 #define HUGE_PAGE_BYTES (2u << 20)
 

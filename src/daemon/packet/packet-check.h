@@ -20,7 +20,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "core/packet-rules.h"
+#include "packet/packet-rules.h"
 
 #define PACKET_BYTES_MAX ((1u << 28) - 1)
 

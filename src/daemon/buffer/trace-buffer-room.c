@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "core/trace-buffer-private.h"
+#include "buffer/trace-buffer-private.h"
 
 void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence) {
         Record *record = sequence_at(sequence, 0);

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "core/sequence.h"
+#include "buffer/sequence.h"
 
 #define SEQUENCE_RECORDS_FIRST 4 /* most writers have few chunks in a buffer at any time */
 #define SHRINK_AT              8 /* the part in use at which half is given back */

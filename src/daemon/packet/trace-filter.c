@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "core/trace-filter.h"
+#include "packet/trace-filter.h"
 #include "wire/wire-reader.h"
 
 #define TRACE_MESSAGE 0 /* the root of the program */

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "core/sequence-table.h"
+#include "buffer/sequence-table.h"
 
 #define SEQUENCE_TABLE_FIRST     16
 #define SEQUENCE_TABLE_SHRINK_AT 8

@@ -31,8 +31,9 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "core/peer.h"
+#include "shared/identity.h"
 #include "shared/macro.h"
+#include "smb/smb.h"
 
 typedef struct TraceBuffer TraceBuffer;
 

@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "core/fragment.h"
-#include "core/trace-buffer-private.h"
+#include "buffer/fragment.h"
+#include "buffer/trace-buffer-private.h"
 
 #define SEGMENTS_WANTED   16          /* so an eviction takes a sixteenth of the history */
 #define SEGMENT_BYTES_MIN (36u << 10) /* holds the largest chunk */

@@ -11,8 +11,8 @@
 
 #include <errno.h>
 
-#include "core/fragment.h"
-#include "core/trace-buffer-private.h"
+#include "buffer/fragment.h"
+#include "buffer/trace-buffer-private.h"
 
 #define SLICES_FIRST         16
 #define PREFETCH_BYTES_AHEAD 2048

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/types.h>
+
+/* Who a peer is, as the kernel or the bus attests. */
+typedef struct Identity {
+        uid_t uid;
+        pid_t pid;
+} Identity;
