@@ -270,6 +270,7 @@ static int offer_make(Offer *offer, dt_source_options *ret) {
                 .descriptor = offer->descriptor.data,
                 .n_descriptor = offer->descriptor.n,
                 .categories = offer->names,
+                .no_flush = true,
                 .packet_fields = track_packet_fields,
                 .n_packet_fields = TRACK_PACKET_FIELDS_N,
         };

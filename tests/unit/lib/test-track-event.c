@@ -28,7 +28,7 @@ START_TEST(test_categories_are_offered) {
 
         ck_assert_ptr_nonnull(source);
         ck_assert_str_eq(source->categories, "render,net,render.noisy");
-        ck_assert(!source->no_flush);
+        ck_assert(source->no_flush); /* it is all in shared memory */
         ck_assert_uint_eq(source->n_packet_fields,
                           3); /* clock_snapshot, track_event, track_descriptor */
         wire_reader_init(&reader, source->descriptor, source->n_descriptor);
