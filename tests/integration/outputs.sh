@@ -102,7 +102,7 @@ gives "a running session is read into a descriptor" '^[0-9]+$' read_file
 ok "which has the packets" counts 'app-[0-9]+\.' "$tmp/into.pftrace" 100
 ok "and is valid" valid "$tmp/into.pftrace"
 read_full() { read_into 3>/dev/full; }
-session "$path" Flush u 0
+session "$path" Flush u 0 >/dev/null
 fails "a full disk fails the reading" 'OutputFailed: cannot write the trace: No space left' read_full
 gives "and not the session" '"started"' property "$path" State
 read_only() { read_into 3<"$tmp/into.pftrace"; }
