@@ -129,10 +129,10 @@ static int check_target(const Check *check, const Perfetto__Protos__DataSourceCo
                 return session_error(
                         check->error,
                         SESSION_E_CONFIG,
-                        "%.64s: target_buffer %u is out of range: there are %zu buffers",
+                        "%.64s: target_buffer %u is out of range: the last buffer is %zu",
                         source->name,
                         source->target_buffer,
-                        check->config->n_buffers);
+                        check->config->n_buffers - 1);
         if (source->target_buffer > 0 && source->target_buffer != (uint64_t)target)
                 return session_error(check->error,
                                      SESSION_E_CONFIG,

@@ -42,7 +42,7 @@ static const struct Refusal {
         { PLAIN "data_sources { config { name: \"\" } }", SESSION_E_CONFIG, { "config.name" } },
         { PLAIN "data_sources { config { name: \"track_event\" target_buffer: 1 } }",
           SESSION_E_CONFIG,
-          { "track_event", "target_buffer 1", "1 buffers" } },
+          { "track_event", "target_buffer 1", "the last buffer is 0" } },
         { "buffers { size_kb: 256 name: \"main\" } "
           "data_sources { config { name: \"track_event\" target_buffer_name: \"mian\" } }",
           SESSION_E_CONFIG,
