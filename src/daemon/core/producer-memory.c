@@ -77,6 +77,7 @@ int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfi
                 return r;
         }
         producer->has_memory = true;
+        producer->is_rescanning = false;
         producer->n_memories++;
         producer->n_dropped_seen = 0;
         if (producer->area.control)
@@ -292,29 +293,55 @@ static void producer_apply(Producer *producer, const SmbCommit *commit) {
                 producer_take_chunk(producer, commit->page, commit->chunk, 0);
 }
 
-/* Completed chunks that found no room in the ring. */
-static void producer_rescan(Producer *producer) {
+/*
+ * Whoever waits for data drains all of it. Otherwise a look takes bytes up to a mark and the next look goes on from
+ * there, as a full memory takes tens of milliseconds in which nobody else would be served.
+ */
+
+/* Completed chunks that found no room in the ring. Retirements in the ring wait until all pages were seen. */
+static bool producer_rescan(Producer *producer, uint64_t until) {
         uint32_t n_pages = smb_n_used_pages(&producer->area);
 
-        for (uint32_t page = 0; page < n_pages; page++) {
-                uint32_t n_chunks = smb_page_chunks(&producer->area, page);
+        for (; producer->rescan_page < n_pages; producer->rescan_page++) {
+                uint32_t n_chunks = smb_page_chunks(&producer->area, producer->rescan_page);
 
+                if (producer->n_bytes_taken >= until)
+                        return false;
                 for (uint32_t chunk = 0; chunk < n_chunks; chunk++)
-                        producer_take_chunk(producer, page, chunk, 0);
+                        producer_take_chunk(producer, producer->rescan_page, chunk, 0);
         }
+        producer->is_rescanning = false;
+        return true;
 }
 
 /* The smb layer ends this loop after one lap of the ring, however fast the producer fills it. */
-static size_t producer_drain_ring(Producer *producer) {
+static size_t producer_drain_ring(Producer *producer, uint64_t until) {
         SmbCommit commit;
         size_t n = 0;
 
-        for (; smb_next_commit(&producer->area, &commit) == 0; n++)
+        producer->area.n_in_row = 0;
+        for (; producer->n_bytes_taken < until && smb_next_commit(&producer->area, &commit) == 0;
+             n++)
                 producer_apply(producer, &commit);
         return n;
 }
 
-size_t producer_drain(Producer *producer) {
+static size_t producer_drain_memory(Producer *producer, uint64_t until) {
+        size_t n = producer->is_rescanning;
+
+        if (producer->is_rescanning && !producer_rescan(producer, until))
+                return n;
+        n += producer_drain_ring(producer, until);
+        if (producer->n_bytes_taken >= until || !smb_take_rescan(&producer->area))
+                return n;
+        producer->is_rescanning = true;
+        producer->rescan_page = 0;
+        if (producer_rescan(producer, until))
+                n += producer_drain_ring(producer, until);
+        return n + 1;
+}
+
+static size_t producer_drain_until(Producer *producer, uint64_t until) {
         const SelfSpan span = self_span_begin(producer->service, producer->n_bytes_taken);
         size_t n;
 
@@ -322,13 +349,13 @@ size_t producer_drain(Producer *producer) {
                 return self_trace_commit(producer->peer);
         if (!producer->has_memory || !producer->area.control)
                 return 0;
-        n = producer_drain_ring(producer);
-        if (smb_take_rescan(&producer->area)) {
-                producer_rescan(producer);
-                n += 1 + producer_drain_ring(producer);
-        }
+        n = producer_drain_memory(producer, until);
         self_drained(producer, &span, n);
         return n;
+}
+
+size_t producer_drain(Producer *producer) {
+        return producer_drain_until(producer, UINT64_MAX);
 }
 
 /* What is finished of a chunk that its writer still has. Perfetto's writers count a fragment before they write it, so
@@ -386,30 +413,38 @@ static void producer_awaken(Producer *producer, uint64_t now) {
 }
 
 void producer_doorbell(Producer *producer, uint64_t now) {
+        uint64_t until;
+
         now = service_note_now(producer->service, now);
         if (!producer->has_memory || !producer->area.control)
                 return;
         producer_awaken(producer, now);
         producer->n_quiet = 0;
-        producer_drain(producer);
+        until = producer->n_bytes_taken + PRODUCER_RING_BYTES;
+        producer_drain_until(producer, until);
+        if (producer->n_bytes_taken >= until)
+                producer->service->next_drain = now;
         producer_look_for_losses(producer, now);
 }
 
-void producer_look(Producer *producer) {
-        if (producer_drain(producer) > 0) {
+uint64_t producer_look(Producer *producer, uint64_t max_bytes) {
+        const uint64_t before = producer->n_bytes_taken;
+
+        if (producer_drain_until(producer, before + max_bytes) > 0) {
                 producer->n_quiet = 0;
                 producer_look_for_losses(producer, producer->service->now);
-                return;
+                return producer->n_bytes_taken - before;
         }
         if (++producer->n_quiet < QUIET_LOOKS)
-                return;
+                return 0;
 
         /* Something may come in just before `sleeping` is seen: then it did not ring. */
         if (smb_prepare_sleep(&producer->area)) {
                 list_unlink(&producer->awake_link);
-                return;
+                return 0;
         }
         smb_wake(&producer->area);
         producer->n_quiet = 0;
-        producer_drain(producer);
+        producer_drain_until(producer, before + max_bytes);
+        return producer->n_bytes_taken - before;
 }

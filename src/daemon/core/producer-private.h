@@ -57,6 +57,8 @@ struct Producer {
         /* Awake: drained by service_tick() until it was quiet twice. */
         List awake_link;
         unsigned n_quiet;
+        bool is_rescanning; /* looks at all pages, and is at this one: */
+        uint32_t rescan_page;
 
         bool is_builtin;        /* the service's own: no shared memory, no peer, in no list */
         uint64_t n_bytes_taken; /* into buffers, ever */
@@ -92,8 +94,8 @@ void producer_scan(Producer *producer, const Session *session);
 /* It may not write to this buffer any more. */
 void producer_forget_buffer(Producer *producer, uint16_t id);
 
-/* One look at a producer that is awake. */
-void producer_look(Producer *producer);
+/* One look at a producer that is awake, for about so many bytes. Returns how many there were. */
+uint64_t producer_look(Producer *producer, uint64_t max_bytes);
 
 /* Whether it lost packets: then what comes behind them shall not depend on them. */
 void producer_look_for_losses(Producer *producer, uint64_t now);

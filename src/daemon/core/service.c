@@ -193,15 +193,25 @@ uint64_t service_next_deadline(Service *service) {
         return next;
 }
 
-/* One timer for all of them: producers that are awake at the same time cost one wake-up. */
+/* One timer for all of them: producers that are awake at the same time cost one wake-up. When they have more than is
+ * taken in one look, the next one is due at once and begins with the first that was not looked at. */
 static void service_look_at_awake(Service *service, uint64_t now) {
+        uint64_t room = SERVICE_LOOK_BYTES;
         Producer *producer;
 
         if (list_is_empty(&service->awake) || now < service->next_drain)
                 return;
-        list_for_each (producer, &service->awake, awake_link)
-                producer_look(producer);
         service->next_drain = now + PRODUCER_DRAIN_INTERVAL_NS;
+        list_for_each (producer, &service->awake, awake_link) {
+                if (room == 0) {
+                        list_unlink(&service->awake);
+                        list_insert_before(&producer->awake_link, &service->awake);
+                        break;
+                }
+                room -= MIN(room, producer_look(producer, room));
+        }
+        if (room == 0)
+                service->next_drain = now;
 }
 
 static void service_release_unused(Service *service, uint64_t now) {

@@ -65,9 +65,12 @@
 #define SESSION_GUARDED_GAP_NS          (UINT64_C(300) * 1000000000) /* between two of one name */
 
 /* Waits, and their defaults where a config may say something else. */
-#define SERVICE_SETTLE_NS          (UINT64_C(150) * 1000000) /* a fresh service: running programs register */
-#define PRODUCER_KEEP_MEMORY_NS    (UINT64_C(200) * 1000000) /* after its last instance */
-#define PRODUCER_DRAIN_INTERVAL_NS (UINT64_C(10) * 1000000)  /* between looks while awake */
+#define SERVICE_SETTLE_NS       (UINT64_C(150) * 1000000) /* a fresh service: running programs register */
+#define PRODUCER_KEEP_MEMORY_NS (UINT64_C(200) * 1000000) /* after its last instance */
+#define PRODUCER_RING_BYTES     (1u << 20) /* taken at once when the doorbell rings, and */
+#define SERVICE_LOOK_BYTES \
+        (2u << 20) /* in one look at all that are awake, about; then others are served */
+#define PRODUCER_DRAIN_INTERVAL_NS (UINT64_C(10) * 1000000) /* between looks while awake */
 #define SESSION_START_TIMEOUT_NS \
         (UINT64_C(5) * 1000000000) /* activations and start acknowledgements */
 #define SESSION_SLOW_START_NS \

@@ -131,9 +131,89 @@ START_TEST(test_memory_of_perfettos_producers_stays) {
 }
 END_TEST
 
+#define HUGE_CONFIG(name) \
+        "producers { producer_name: \"" name "\" shm_size_kb: 8192 page_size_kb: 32 } "
+
+static size_t fill(FakeProducer *producer) {
+        SmbWriter *writer = fake_writer_new(producer, fake_instance(producer, "track_event"));
+        static char packet[32000];
+        size_t n = 0;
+
+        while (smb_writer_write(writer, packet, sizeof(packet)) == 0)
+                n++;
+        smb_writer_deinit(writer);
+        free(writer);
+        return n;
+}
+
+static uint64_t written(const FakeConsumer *consumer) {
+        SessionTotals totals;
+
+        session_totals(consumer->session, &totals);
+        return totals.bytes_written;
+}
+
+/* Others are served in between, and each producer has its turn. */
+START_TEST(test_much_data_is_taken_in_pieces) {
+        FakeProducer *apps[2];
+        FakeConsumer *consumer;
+        uint64_t before = 0;
+
+        fixture_init(&f);
+        apps[0] = fixture_connect_producer(&f, 1000, "a", "track_event");
+        apps[1] = fixture_connect_producer(&f, 1000, "b", "track_event");
+        consumer = fixture_start_session(&f,
+                                         1000,
+                                         "buffers { size_kb: 65536 } data_sources { config { name: "
+                                         "\"track_event\" } } " HUGE_CONFIG("a") HUGE_CONFIG("b"));
+        for (size_t i = 0; i < 2; i++) {
+                ck_assert_uint_gt(fill(apps[i]), 200);
+                producer_doorbell(apps[i]->producer, f.now);
+                ck_assert_uint_le(written(consumer) - before, PRODUCER_RING_BYTES + (64u << 10));
+                before = written(consumer);
+        }
+        while (service_next_deadline(f.service) <= f.now) {
+                service_tick(f.service, f.now);
+                ck_assert_uint_le(written(consumer) - before, SERVICE_LOOK_BYTES + (64u << 10));
+                before = written(consumer);
+        }
+        ck_assert_uint_gt(before, 2 * 200 * 32000);
+        fixture_deinit(&f);
+}
+END_TEST
+
+/* Whoever asks for the data gets all of it, also when a look has left off in the middle. */
+START_TEST(test_a_flush_takes_all_at_once) {
+        FakeConsumer *consumer;
+        FakeProducer *app;
+        uint64_t before;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "a", "track_event");
+        consumer = fixture_start_session(&f,
+                                         1000,
+                                         "buffers { size_kb: 65536 } data_sources { config { name: "
+                                         "\"track_event\" } } " HUGE_CONFIG("a"));
+        for (unsigned i = 0; i < 4; i++) {
+                before = written(consumer);
+                fill(app);
+                if (i & 1)
+                        atomic_store(&app->area.control->rescan, 1);
+                producer_doorbell(app->producer, f.now);
+                fill(app);
+                ck_assert_int_eq(session_flush(consumer->session, 0, 0, NULL, NULL, f.now), 0);
+                fixture_settle(&f);
+                ck_assert_uint_gt(written(consumer) - before, 220 * 32000);
+        }
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("producer-memory",
           test_memory_is_given_back_a_while_after_the_last_instance,
           test_memory_that_is_used_again_in_time_stays,
           test_session_does_not_mix_what_came_through_two_memories,
           test_producer_may_leave_while_its_memory_waits_to_be_given_back,
-          test_memory_of_perfettos_producers_stays)
+          test_memory_of_perfettos_producers_stays,
+          test_much_data_is_taken_in_pieces,
+          test_a_flush_takes_all_at_once)
