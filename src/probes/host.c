@@ -41,6 +41,7 @@ typedef struct HostInstance {
         PacketSink sink;
         SessionLink *link;
         sd_event_source *timer;
+        sd_event_source *readable; /* NULL without a descriptor, and before start */
 } HostInstance;
 
 /* One callback of the library, in the order of ProbeOps. */
@@ -104,6 +105,7 @@ static HostInstance *instance_free(HostInstance *instance) {
         if (!instance)
                 return NULL;
         sd_event_source_disable_unref(instance->timer);
+        sd_event_source_disable_unref(instance->readable);
         instance->ops->free(instance->probe);
         dt_writer_free(instance->writer);
         session_link_unref(instance->link);
@@ -136,6 +138,20 @@ static void instance_poll(HostInstance *instance) {
 static int on_timer(sd_event_source *source, uint64_t due_us, void *userdata) {
         instance_poll(userdata);
         return 0;
+}
+
+static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        instance_poll(userdata);
+        return 0;
+}
+
+static int instance_watch_fd(HostInstance *instance) {
+        return sd_event_add_io(instance->host->event,
+                               &instance->readable,
+                               instance->ops->fd(instance->probe),
+                               EPOLLIN,
+                               on_readable,
+                               instance);
 }
 
 static int instance_new(HostInstance **ret,
@@ -212,6 +228,8 @@ static int instance_start(HostInstance *instance, char **ret_error) {
         r = dt_writer_new(&instance->writer, instance->dt, DT_FULL_STALL);
         if (r == 0 && instance->ops->start)
                 r = instance->ops->start(instance->probe, ret_error);
+        if (r == 0 && instance->ops->fd)
+                r = MIN(instance_watch_fd(instance), 0);
         if (r == 0)
                 instance_poll(instance);
         return r;
@@ -219,6 +237,7 @@ static int instance_start(HostInstance *instance, char **ret_error) {
 
 static void instance_stop(HostInstance *instance) {
         sd_event_source_set_enabled(instance->timer, SD_EVENT_OFF);
+        sd_event_source_set_enabled(instance->readable, SD_EVENT_OFF);
         if (instance->writer && instance->ops->stop)
                 instance->ops->stop(instance->probe, probe_now_ns());
 }

@@ -4,13 +4,12 @@
 #include "probes/probe.h"
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/sys-stats-probe.h"
+#include "probes/system/journald-probe.h"
 #include "probes/system/system-info-probe.h"
 
 const ProbeOps *const probes[] = {
-        &ftrace_probe_ops,
-        &process_stats_probe_ops,
-        &sys_stats_probe_ops,
-        &system_info_probe_ops,
+        &ftrace_probe_ops,      &process_stats_probe_ops, &sys_stats_probe_ops,
+        &system_info_probe_ops, &journald_probe_ops,
 };
 
 const size_t n_probes = ARRAY_SIZE(probes);

@@ -36,7 +36,9 @@ LAYERS = {
         "protobuf-c", "systemd", "compression", "io",
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},
-    "src/probes": {"shared", "lib", "wire", "config", "protobuf-c", "tracefs", "systemd", "io"},
+    "src/probes": {
+        "shared", "lib", "wire", "config", "protobuf-c", "tracefs", "systemd", "sd-journal", "io",
+    },
     "src/client": {
         "shared", "wire", "config", "protobuf-c", "glib", "systemd", "compression", "io",
     },

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Journal entry: one entry of the journal as a perfetto.protos.SystemdJournaldEvent, if it is wanted
+ *
+ * Fields come one by one, in any order, as the journal gives them ("NAME=value", any bytes in the value), and are
+ * encoded as they come. Whether the entry is wanted is known at its end. Whoever logs may log anything: each field is
+ * taken once and cut, so an entry has a largest size.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "journald_config.pb-c.h"
+#include "wire/wire-writer.h"
+
+#define JOURNAL_TEXT_BYTES_MAX 32768 /* of a message; the rest is cut */
+#define JOURNAL_NAME_BYTES_MAX 4096  /* of any other text, such as a path */
+#define JOURNAL_UNIT_BYTES     256   /* longest name of a unit, with its end */
+#define JOURNAL_FILTERS_MAX    128   /* names of one kind in a config */
+#define JOURNAL_PRIORITY_INFO  6
+#define JOURNAL_DELAY_US_MAX \
+        UINT64_C(10000000) /* from a source's clock to the journal's; more is not believed */
+
+typedef struct JournalFilter {
+        uint32_t priority_max;
+        char **identifiers, **units; /* none: all */
+        size_t n_identifiers, n_units;
+} JournalFilter;
+
+typedef struct JournalEntry {
+        const JournalFilter *filter;
+        WireWriter *wire;
+        uint32_t seen; /* by row of the table of fields */
+        uint32_t priority;
+        bool has_identifier, has_unit; /* that the filter wants */
+        bool is_user_unit;
+        char unit[JOURNAL_UNIT_BYTES];
+        uint64_t
+                source_us; /* when it was logged (CLOCK_REALTIME), as the kernel saw it; 0: not known */
+} JournalEntry;
+
+/* Takes what is wanted from a config; NULL: everything. 0, -E2BIG when there are too many names, -ENOMEM. */
+int journal_filter_init(JournalFilter *filter,
+                        const Perfetto__Protos__SystemdJournaldConfig *config);
+void journal_filter_deinit(JournalFilter *filter);
+
+void journal_entry_begin(JournalEntry *entry, const JournalFilter *filter, WireWriter *wire);
+void journal_entry_add(JournalEntry *entry, const void *data, size_t n_bytes);
+/* Writes what is left; whether the entry is wanted. */
+bool journal_entry_end(JournalEntry *entry);
+
+/* When it was logged, on the clock of `monotonic_us`; both times are the journal's, of when it got the entry. */
+uint64_t
+journal_entry_time_us(const JournalEntry *entry, uint64_t monotonic_us, uint64_t realtime_us);

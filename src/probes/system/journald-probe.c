@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The journal's descriptor wakes the host. Files that are rotated or appear are libsystemd's to follow; it also keeps
+ * the place, which begins behind the newest entry of the start.
+ */
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probes/system/journal-entry.h"
+#include "probes/system/journald-probe.h"
+#include "shared/log.h"
+
+#define FIELDS_PER_ENTRY_MAX 4096 /* the journal itself takes no more than 1024 from a program */
+#define UNRELIABLE_POLL_NS \
+        (2000 * PROBE_NS_PER_MS) /* on file systems that cannot tell of changes */
+#define CLOCK_ID_MONOTONIC 3
+
+enum {
+        EVENT_NUM_TOTAL = 20,
+        EVENT_NUM_FAILED = 21,
+};
+
+typedef struct Journald {
+        PacketWriter packets;
+        JournalFilter filter;
+        sd_journal *journal;
+        int fd; /* the journal's */
+        uint64_t start_us;
+        uint64_t n_total, n_failed;
+} Journald;
+
+static void *journald_free(void *userdata) {
+        Journald *journald = userdata;
+
+        if (!journald)
+                return NULL;
+        sd_journal_close(journald->journal);
+        journal_filter_deinit(&journald->filter);
+        packet_writer_deinit(&journald->packets);
+        free(journald);
+        return NULL;
+}
+
+static void journald_freep(Journald **journald) {
+        journald_free(*journald);
+}
+
+static void journal_closep(sd_journal **journal) {
+        sd_journal_close(*journal);
+}
+
+/* Why no file of the journal could be opened. */
+static int refuse_no_files(char **ret_error) {
+        static const char *const directories[] = { "/var/log/journal", "/run/log/journal" };
+
+        for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+                if (access(directories[i], F_OK) == 0 && geteuid() != 0)
+                        return probe_refuse(
+                                ret_error,
+                                "linux.systemd_journald: cannot read the journal in %s: run as "
+                                "root, or as a member of the group systemd-journal",
+                                directories[i]);
+        return probe_refuse(ret_error,
+                            "linux.systemd_journald: no journal on this machine: neither "
+                            "/var/log/journal nor /run/log/journal has one; is "
+                            "systemd-journald running?");
+}
+
+int journal_open(sd_journal **ret, const char *directory, char **ret_error) {
+        _cleanup_(journal_closep) sd_journal *journal = NULL;
+        uint64_t n_bytes = 0;
+        int r;
+
+        r = directory ? sd_journal_open_directory(&journal, directory, 0)
+                      : sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY);
+        if (r < 0)
+                return probe_refuse(ret_error,
+                                    "linux.systemd_journald: cannot open the journal: %s",
+                                    strerror(-r));
+        /* What cannot be read is left out without a word. */
+        r = sd_journal_get_usage(journal, &n_bytes);
+        if (r < 0 || n_bytes == 0)
+                return refuse_no_files(ret_error);
+        (void)sd_journal_set_data_threshold(journal, JOURNAL_TEXT_BYTES_MAX + 64);
+        *ret = TAKE(journal);
+        return 0;
+}
+
+static int setup_filter(JournalFilter *filter, const ProbeSetup *setup, char **ret_error) {
+        const Perfetto__Protos__SystemdJournaldConfig *config = setup->config->journald_config;
+        int r;
+
+        if (config && config->min_prio > 7)
+                return probe_refuse(ret_error,
+                                    "linux.systemd_journald: min_prio: %u is not a priority; "
+                                    "use 1 (alert) to 7 (debug), or 0 for all",
+                                    config->min_prio);
+        r = journal_filter_init(filter, config);
+        if (r == -E2BIG)
+                return probe_refuse(ret_error,
+                                    "linux.systemd_journald: more than %d names in a filter; "
+                                    "use fewer, or none for all",
+                                    JOURNAL_FILTERS_MAX);
+        return r;
+}
+
+static int journald_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
+        _cleanup_(journald_freep) Journald *journald = calloc(1, sizeof(*journald));
+        int r;
+
+        if (!journald)
+                return -ENOMEM;
+        packet_writer_init(&journald->packets, setup->sink);
+        r = setup_filter(&journald->filter, setup, ret_error);
+        if (r == 0)
+                r = journal_open(&journald->journal, NULL, ret_error);
+        if (r != 0)
+                return r;
+        journald->fd = sd_journal_get_fd(journald->journal);
+        if (journald->fd < 0)
+                return journald->fd;
+        *ret = TAKE(journald);
+        return 0;
+}
+
+static int journald_start(void *userdata, char **ret_error) {
+        Journald *journald = userdata;
+        struct timespec now;
+        int r;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        journald->start_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+        r = sd_journal_seek_tail(journald->journal);
+        if (r >= 0)
+                r = sd_journal_previous(journald->journal);
+        /* Nothing there yet: from the end of nothing there is no way forward. */
+        if (r == 0)
+                r = sd_journal_seek_head(journald->journal);
+        if (r < 0)
+                return probe_refuse(ret_error,
+                                    "linux.systemd_journald: cannot find the end of the journal: "
+                                    "%s; \"journalctl --verify\" looks for damage",
+                                    strerror(-r));
+        return 0;
+}
+
+static int journald_fd(void *userdata) {
+        return ((Journald *)userdata)->fd;
+}
+
+/* 0, or a negative errno when the entry cannot be read to its end. */
+static int read_fields(Journald *journald, JournalEntry *entry) {
+        const void *data;
+        size_t n_bytes;
+        int r = 1;
+
+        sd_journal_restart_data(journald->journal);
+        for (size_t i = 0; r > 0 && i < FIELDS_PER_ENTRY_MAX; i++) {
+                r = sd_journal_enumerate_available_data(journald->journal, &data, &n_bytes);
+                if (r > 0)
+                        journal_entry_add(entry, data, n_bytes);
+        }
+        return MIN(r, 0);
+}
+
+/* The entry at the journal's place; nothing when it is older than the recording or not wanted. */
+static int write_entry(Journald *journald) {
+        WireWriter *wire = packet_begin(&journald->packets);
+        uint64_t monotonic_us, realtime_us;
+        JournalEntry entry;
+        size_t begin;
+        int r;
+
+        r = sd_journal_get_monotonic_usec(journald->journal, &monotonic_us, NULL);
+        if (r == -ESTALE) /* of another boot */
+                return 0;
+        if (r >= 0)
+                r = sd_journal_get_realtime_usec(journald->journal, &realtime_us);
+        if (r < 0)
+                return r;
+        if (monotonic_us < journald->start_us)
+                return 0;
+        journald->n_total++;
+        begin = wire_begin(wire, PACKET_JOURNALD_EVENT);
+        journal_entry_begin(&entry, &journald->filter, wire);
+        r = read_fields(journald, &entry);
+        if (!journal_entry_end(&entry))
+                return r;
+        wire_end(wire, begin);
+        wire_put_uint(wire,
+                      PACKET_TIMESTAMP,
+                      journal_entry_time_us(&entry, monotonic_us, realtime_us) * 1000);
+        wire_put_uint(wire, PACKET_TIMESTAMP_CLOCK_ID, CLOCK_ID_MONOTONIC);
+        (void)packet_end(&journald->packets); /* the sink counts what it drops */
+        return r;
+}
+
+/* Whether there may be more than `n_max`. */
+static bool read_entries(Journald *journald, size_t n_max) {
+        int r;
+
+        (void)sd_journal_process(journald->journal);
+        for (size_t i = 0; i < n_max; i++) {
+                r = sd_journal_next(journald->journal);
+                if (r == 0)
+                        return false;
+                if (r > 0)
+                        r = write_entry(journald);
+                if (r < 0) {
+                        log_notice("linux.systemd_journald: cannot read an entry: %s",
+                                   strerror(-r));
+                        journald->n_failed++;
+                        return false; /* with the next one that is logged */
+                }
+        }
+        return true;
+}
+
+static uint64_t journald_poll(void *userdata, uint64_t now_ns) {
+        Journald *journald = userdata;
+
+        if (read_entries(journald, JOURNAL_ENTRIES_PER_POLL))
+                return now_ns;
+        return sd_journal_reliable_fd(journald->journal) > 0 ? PROBE_NEVER
+                                                             : now_ns + UNRELIABLE_POLL_NS;
+}
+
+static void write_statistics(Journald *journald, uint64_t now_ns) {
+        WireWriter *wire = packet_begin(&journald->packets);
+        size_t begin;
+
+        wire_put_uint(wire, PACKET_TIMESTAMP, now_ns);
+        begin = wire_begin(wire, PACKET_JOURNALD_EVENT);
+        wire_put_uint(wire, EVENT_NUM_TOTAL, journald->n_total);
+        wire_put_uint(wire, EVENT_NUM_FAILED, journald->n_failed);
+        wire_end(wire, begin);
+        (void)packet_end(&journald->packets);
+}
+
+static void journald_flush(void *userdata, uint64_t now_ns) {
+        Journald *journald = userdata;
+
+        if (read_entries(journald, JOURNAL_ENTRIES_PER_FLUSH))
+                log_notice("linux.systemd_journald: more than %d entries at once",
+                           JOURNAL_ENTRIES_PER_FLUSH);
+        write_statistics(journald, now_ns);
+}
+
+const ProbeOps journald_probe_ops = {
+        .name = "linux.systemd_journald",
+        .packet_fields = (const uint32_t[]){ PACKET_JOURNALD_EVENT, 0 },
+        .setup = journald_setup,
+        .start = journald_start,
+        .fd = journald_fd,
+        .poll = journald_poll,
+        .flush = journald_flush,
+        .stop = journald_flush,
+        .free = journald_free,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * linux.systemd_journald: what is logged while a trace is recorded
+ *
+ * Follows the machine's journal from the start of the recording. Each entry is a packet with the time at which it was
+ * logged; a last packet says how many entries were read, and how many could not be.
+ */
+
+#include <systemd/sd-journal.h>
+
+#include "probes/probe.h"
+
+#define JOURNAL_ENTRIES_PER_POLL 256 /* more wait for the next poll, which comes at once */
+#define JOURNAL_ENTRIES_PER_FLUSH \
+        8192 /* more are left to later polls; after a stop there are none */
+
+extern const ProbeOps journald_probe_ops;
+
+/* The journal in a directory; NULL: the machine's. 0, PROBE_E_REFUSED, negative errno. */
+int journal_open(sd_journal **ret, const char *directory, char **ret_error);
