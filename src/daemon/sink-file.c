@@ -36,6 +36,13 @@ int sink_file_init(SinkFile *file, const OutputOptions *options, bool is_regular
         return compressor_new(&file->compressor, &options->compression);
 }
 
+int sink_file_close(SinkFile *file) {
+        const int fd = file->fd;
+
+        file->fd = -1;
+        return fd >= 0 && close(fd) < 0 && errno != EINTR ? -errno : 0;
+}
+
 void sink_file_deinit(SinkFile *file) {
         fd_close(file->fd);
         fd_close(file->abandon);

@@ -33,6 +33,10 @@ typedef struct SinkFile {
         _Atomic uint64_t n_moved;
 } SinkFile;
 
+/* Closes what is written to, and says what could not be written after all. What a file system has kept back it may
+ * write now, or hang: this is for the thread. */
+int sink_file_close(SinkFile *file);
+
 /* Both descriptors are taken over by sink_file_deinit(). 0 or -ENOMEM. */
 int sink_file_init(SinkFile *file, const OutputOptions *options, bool is_regular);
 void sink_file_deinit(SinkFile *file);

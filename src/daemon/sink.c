@@ -161,11 +161,10 @@ static void *sink_run(void *userdata) {
         SinkWorker *worker = userdata;
         SinkBatch batch = {};
         bool is_last;
+        int r;
 
         pthread_mutex_lock(&worker->lock);
         while (sink_next_batch(worker, &batch, &is_last)) {
-                int r;
-
                 pthread_mutex_unlock(&worker->lock);
                 r = sink_file_put(&worker->file, &batch.bytes, batch.is_end);
                 if (r == 0 && is_last)
@@ -179,6 +178,11 @@ static void *sink_run(void *userdata) {
                 sink_keep_spare(worker, &batch.bytes);
                 sink_tell(worker);
         }
+        pthread_mutex_unlock(&worker->lock);
+        r = sink_file_close(&worker->file);
+        pthread_mutex_lock(&worker->lock);
+        if (r < 0 && worker->error == 0)
+                worker->error = r;
         worker->is_done = true;
         sink_tell(worker);
         pthread_mutex_unlock(&worker->lock);

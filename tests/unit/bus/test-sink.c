@@ -256,6 +256,25 @@ START_TEST(test_appending_cuts_back_to_where_it_began) {
 }
 END_TEST
 
+/* By the thread: to close a file may take as long as to write it. */
+START_TEST(test_output_is_closed_before_it_is_done) {
+        Fixture fixture;
+        char data[8];
+        int fds[2];
+
+        fixture_init(&fixture);
+        ck_assert_int_eq(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+        ck_assert_int_eq(try_open(&fixture, fds[1]), 0);
+        push(&fixture, 'a', 4);
+        wait_until_done(&fixture);
+        ck_assert_int_eq(ops->error(fixture.output), 0);
+        ck_assert_int_eq(read(fds[0], data, sizeof(data)), 4);
+        ck_assert_int_eq(read(fds[0], data, sizeof(data)), 0); /* the end, not EAGAIN */
+        close(fds[0]);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
 START_TEST(test_closed_pipe_is_an_error_and_no_death) {
         Fixture fixture;
         int fds[2];
@@ -614,6 +633,7 @@ TEST_MAIN("bus-sink",
           test_file_that_gets_too_large_ends_with_a_whole_batch,
           test_whole_packets_of_a_batch_stay_when_the_rest_does_not_fit,
           test_appending_cuts_back_to_where_it_began,
+          test_output_is_closed_before_it_is_done,
           test_closed_pipe_is_an_error_and_no_death,
           test_pipe_that_nobody_reads_fills_the_queue_and_is_closed_at_once,
           test_descriptors_that_cannot_be_written_are_refused,
