@@ -47,6 +47,8 @@ static const PacketKind packet_kinds[] = {
         { 9, "process_stats", "linux.process_stats", NULL },
         { 7, "sys_stats", "linux.sys_stats", packet_sys_stats },
         { 67, "cpu_info", "linux.system_info", NULL },
+        { 38, "battery", "linux.sysfs_power", NULL },
+        { 40, "power_rails", "linux.sysfs_power", NULL },
         { 132, "journald_event", "linux.systemd_journald", NULL },
         { 130, "interrupt_info", "linux.system_info", NULL },
         { 11, "track_event", "track_event", packet_track_event },

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "probes/system/power-supply.h"
+#include "probes/system/sysfs-power-probe.h"
+#include "probes/system/sysfs.h"
+#include "shared/fd.h"
+
+enum {
+        RAILS_DESCRIPTOR = 1,
+        RAILS_DATA = 2,
+        RAILS_SESSION = 3,
+        RAIL_INDEX = 1, /* of both messages */
+        RAIL_NAME = 2,
+        RAIL_SUBSYSTEM = 3,
+        RAIL_TIMESTAMP_MS = 2,
+        RAIL_ENERGY_UWS = 3,
+
+        TRACK_UUID = 1,
+        TRACK_NAME = 2,
+        TRACK_COUNTER = 8,
+        EVENT_TYPE = 9,
+        EVENT_TYPE_COUNTER = 4,
+        EVENT_TRACK_UUID = 11,
+        EVENT_COUNTER_VALUE = 30,
+};
+
+typedef struct Power {
+        PacketWriter packets;
+        int supplies, powercap; /* directories; -1: the kernel has none */
+        Rail rails[SYSFS_POWER_RAILS_MAX];
+        size_t n_rails;
+        int rails_error;      /* why one was left out */
+        bool describes_rails; /* in the next sample */
+        bool names_batteries; /* there is more than one */
+        uint64_t session;     /* of the rails */
+
+        /* Of one walk over the supplies: */
+        uint64_t now_ns;
+        size_t n_supplies, n_batteries;
+} Power;
+
+static void *sysfs_power_free(void *userdata) {
+        Power *power = userdata;
+
+        if (!power)
+                return NULL;
+        fd_close(power->supplies);
+        fd_close(power->powercap);
+        packet_writer_deinit(&power->packets);
+        free(power);
+        return NULL;
+}
+
+static void sysfs_power_freep(Power **power) {
+        sysfs_power_free(*power);
+}
+
+static bool add_rail(const char *zone, void *userdata) {
+        Power *power = userdata;
+        int r;
+
+        if (power->n_rails == SYSFS_POWER_RAILS_MAX)
+                return false;
+        r = rail_init(&power->rails[power->n_rails], power->powercap, zone);
+        if (r == 0)
+                power->n_rails++;
+        else if (r != -ENOENT && r != -ENOTDIR)
+                power->rails_error = r;
+        return true;
+}
+
+static int open_supply(const Power *power, const char *name) {
+        return openat(power->supplies, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool count_supply(const char *name, void *userdata) {
+        _cleanup_(fd_closep) int supply = -1;
+        Power *power = userdata;
+        SupplyKind kind;
+
+        supply = open_supply(power, name);
+        if (supply < 0)
+                return true;
+        kind = supply_kind(supply);
+        power->n_supplies += kind != SUPPLY_OTHER;
+        power->n_batteries += kind == SUPPLY_BATTERY;
+        return power->n_supplies < SYSFS_POWER_SUPPLIES_MAX;
+}
+
+static int refuse(const Power *power, char **ret_error) {
+        if (power->rails_error)
+                return probe_refuse(ret_error,
+                                    "linux.sysfs_power: cannot read the energy counters in "
+                                    "/sys/class/powercap: %s; only root may, or a program with "
+                                    "CAP_DAC_READ_SEARCH",
+                                    strerror(-power->rails_error));
+        return probe_refuse(ret_error,
+                            "linux.sysfs_power: no battery or energy counter on this machine: "
+                            "nothing in /sys/class/power_supply or /sys/class/powercap; virtual "
+                            "machines have none, so record it on real hardware");
+}
+
+int sysfs_power_new(void **ret, int root_fd, PacketSink *sink, char **ret_error) {
+        _cleanup_(sysfs_power_freep) Power *power = NULL;
+        _cleanup_(fd_closep) int root = root_fd;
+
+        power = calloc(1, sizeof(*power));
+        if (!power)
+                return -ENOMEM;
+        packet_writer_init(&power->packets, sink);
+        power->supplies =
+                openat(root, "sys/class/power_supply", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        power->powercap = openat(root, "sys/class/powercap", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (power->powercap >= 0)
+                (void)sysfs_list(power->powercap, ".", add_rail, power);
+        if (power->supplies >= 0)
+                (void)sysfs_list(power->supplies, ".", count_supply, power);
+        if (power->n_rails == 0 && power->n_supplies == 0)
+                return refuse(power, ret_error);
+        power->names_batteries = power->n_batteries > 1;
+        power->describes_rails = true;
+        /* Unique among the recordings of one trace, which it is only for. */
+        power->session = (probe_now_ns() ^ (uint64_t)(uintptr_t)power) & UINT32_MAX;
+        *ret = TAKE(power);
+        return 0;
+}
+
+static int sysfs_power_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
+        int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        return root < 0 ? -errno : sysfs_power_new(ret, root, setup->sink, ret_error);
+}
+
+static void write_battery(Power *power, int supply, const char *name) {
+        WireWriter *wire = packet_begin(&power->packets);
+        size_t begin;
+
+        wire_put_uint(wire, PACKET_TIMESTAMP, power->now_ns);
+        begin = wire_begin(wire, PACKET_BATTERY);
+        if (!battery_encode(supply, name, wire))
+                return;
+        wire_end(wire, begin);
+        (void)packet_end(&power->packets); /* the sink counts what it drops */
+}
+
+/* FNV-1a: the same in every sample and after a restart. */
+static uint64_t track_uuid(const char *name) {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+        for (const char *c = name; *c; c++)
+                hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+        return hash;
+}
+
+/* There is no message for adapters, so each is a track. It is described in every sample: that costs a few bytes a
+ * second, and no later sample depends on one that was overwritten. */
+static void write_adapter(Power *power, int supply, const char *name) {
+        WireWriter *wire = packet_begin(&power->packets);
+        char text[POWER_NAME_BYTES + 32];
+        uint64_t is_online;
+        size_t begin;
+
+        if (!sysfs_read_uint(&is_online, supply, "online"))
+                return;
+        snprintf(text, sizeof(text), "%.*s online", POWER_NAME_BYTES, name);
+        wire_put_uint(wire, PACKET_SEQUENCE_FLAGS, PACKET_STATE_CLEARED);
+        begin = wire_begin(wire, PACKET_TRACK_DESCRIPTOR);
+        wire_put_uint(wire, TRACK_UUID, track_uuid(text));
+        wire_put_string(wire, TRACK_NAME, text);
+        wire_put_bytes(wire, TRACK_COUNTER, "", 0);
+        wire_end(wire, begin);
+        (void)packet_end(&power->packets);
+
+        wire = packet_begin(&power->packets);
+        wire_put_uint(wire, PACKET_TIMESTAMP, power->now_ns);
+        wire_put_uint(wire, PACKET_SEQUENCE_FLAGS, PACKET_NEEDS_STATE);
+        begin = wire_begin(wire, PACKET_TRACK_EVENT);
+        wire_put_uint(wire, EVENT_TYPE, EVENT_TYPE_COUNTER);
+        wire_put_uint(wire, EVENT_TRACK_UUID, track_uuid(text));
+        wire_put_uint(wire, EVENT_COUNTER_VALUE, is_online);
+        wire_end(wire, begin);
+        (void)packet_end(&power->packets);
+}
+
+static bool write_supply(const char *name, void *userdata) {
+        _cleanup_(fd_closep) int supply = -1;
+        Power *power = userdata;
+        SupplyKind kind;
+
+        supply = open_supply(power, name);
+        if (supply < 0)
+                return true;
+        kind = supply_kind(supply);
+        if (kind == SUPPLY_ADAPTER)
+                write_adapter(power, supply, name);
+        else if (kind == SUPPLY_DEVICE_BATTERY)
+                write_battery(power, supply, name);
+        else if (kind == SUPPLY_BATTERY)
+                write_battery(power, supply, power->names_batteries ? name : NULL);
+        power->n_supplies += kind != SUPPLY_OTHER;
+        return power->n_supplies < SYSFS_POWER_SUPPLIES_MAX;
+}
+
+static void encode_rail_descriptor(const Rail *rail, size_t index, WireWriter *wire) {
+        size_t begin = wire_begin(wire, RAILS_DESCRIPTOR);
+
+        wire_put_uint(wire, RAIL_INDEX, index);
+        wire_put_string(wire, RAIL_NAME, rail->name);
+        wire_put_string(wire, RAIL_SUBSYSTEM, rail->subsystem);
+        wire_end(wire, begin);
+}
+
+static void encode_rail(const Power *power, const Rail *rail, size_t index, WireWriter *wire) {
+        size_t begin = wire_begin(wire, RAILS_DATA);
+
+        wire_put_uint(wire, RAIL_INDEX, index);
+        wire_put_uint(wire, RAIL_TIMESTAMP_MS, power->now_ns / PROBE_NS_PER_MS);
+        wire_put_uint(wire, RAIL_ENERGY_UWS, rail->total_uj);
+        wire_end(wire, begin);
+}
+
+static void write_rails(Power *power) {
+        WireWriter *wire = packet_begin(&power->packets);
+        size_t begin, n = 0;
+
+        wire_put_uint(wire, PACKET_TIMESTAMP, power->now_ns);
+        begin = wire_begin(wire, PACKET_POWER_RAILS);
+        for (size_t i = 0; power->describes_rails && i < power->n_rails; i++)
+                encode_rail_descriptor(&power->rails[i], i, wire);
+        for (size_t i = 0; i < power->n_rails; i++)
+                if (rail_sample(&power->rails[i], power->powercap)) {
+                        encode_rail(power, &power->rails[i], i, wire);
+                        n++;
+                }
+        wire_put_uint(wire, RAILS_SESSION, power->session);
+        wire_end(wire, begin);
+        if (n > 0 && packet_end(&power->packets) == 0)
+                power->describes_rails = false;
+}
+
+static uint64_t sysfs_power_poll(void *userdata, uint64_t now_ns) {
+        Power *power = userdata;
+
+        power->now_ns = now_ns;
+        power->n_supplies = 0;
+        if (power->supplies >= 0)
+                (void)sysfs_list(power->supplies, ".", write_supply, power);
+        if (power->n_rails > 0)
+                write_rails(power);
+        return probe_next_on_grid(now_ns, SYSFS_POWER_PERIOD_NS);
+}
+
+/* A last sample, so that the whole recording's energy is known. */
+static void sysfs_power_stop(void *userdata, uint64_t now_ns) {
+        (void)sysfs_power_poll(userdata, now_ns);
+}
+
+static void sysfs_power_clear(void *userdata) {
+        ((Power *)userdata)->describes_rails = true;
+}
+
+const ProbeOps sysfs_power_probe_ops = {
+        .name = "linux.sysfs_power",
+        .packet_fields = (const uint32_t[]){ PACKET_BATTERY,
+                                             PACKET_POWER_RAILS,
+                                             PACKET_TRACK_EVENT,
+                                             PACKET_TRACK_DESCRIPTOR,
+                                             0 },
+        .setup = sysfs_power_setup,
+        .poll = sysfs_power_poll,
+        .stop = sysfs_power_stop,
+        .clear_incremental_state = sysfs_power_clear,
+        .free = sysfs_power_free,
+};
