@@ -7,8 +7,8 @@
  * A probe knows neither the tracing service nor the main loop: it gets its config, a place for packets and the time,
  * and says when it wants to be called again. The host (host.h) connects it. All calls come from one thread.
  *
- * To add a data source: write its ProbeOps and name it in probe-registry.c, in data/producers.d, and in
- * docs/ARCHITECTURE.md.
+ * To add a data source: write its ProbeOps and name it in probe-registry.c, in data/producers.d, in docs/SOURCES.md
+ * and where tests/lint/check-data.py says that it is missing.
  */
 
 #include <stdbool.h>

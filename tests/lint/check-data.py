@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Files that others read: XML is well-formed, every name in it is one of names.h, the page of
-environment variables has them all, and that of the architecture names what is there.
+environment variables has them all, that of the architecture names what is there, and the probes' data
+sources are the same wherever they are listed.
 
 Usage: check-data.py SOURCE-ROOT
 """
@@ -17,6 +18,7 @@ NAMES = "src/shared/names.h"
 INTERFACES = "data/dbus/org.desktrace.Tracing1.xml"
 ENVIRONMENT = "docs/ENVIRONMENT.md"
 ARCHITECTURE = "docs/ARCHITECTURE.md"
+REGISTRY = "src/probes/probe-registry.c"
 OWNER = "org.freedesktop.policykit.owner"
 BASIC_TYPES = "ybnqiuxtdhsogv"
 
@@ -127,6 +129,36 @@ def check_architecture(top):
                 yield f"{ARCHITECTURE}: there is no {name}"
 
 
+# Where the data sources of the probes are listed, and what a list's line looks like.
+SOURCE_LISTS = {
+    "docs/SOURCES.md": r"^\| `(linux\.\w+)` \|",
+    "docs/man/desktrace-probes.8": r"^\.B (linux\.\w+)$",
+    "docs/man/desktrace-config.5": r"^\.B (linux\.\w+)$",
+    "data/producers.d/desktrace-probes.conf": r"[=;](linux\.\w+)",
+    "src/client/record-request.c": r'"(linux\.\w+)",',
+}
+
+
+def registered_sources(top):
+    """By the names of their ops tables, from the files that define them."""
+    tables = {}
+    for path in tap.tree(top):
+        if path.startswith("src/probes/") and path.endswith(".c"):
+            pattern = r"const ProbeOps (\w+) = \{\s*\.name = \"([^\"]+)\""
+            tables.update(re.findall(pattern, tap.read(top, path)))
+    return {tables.get(name, name) for name in re.findall(r"&(\w+),", tap.read(top, REGISTRY))}
+
+
+def check_sources(top):
+    sources = registered_sources(top)
+    if not sources:
+        yield f"{REGISTRY} has no data sources"
+    for path, line in SOURCE_LISTS.items():
+        listed = set(re.findall(line, tap.read(top, path), re.M))
+        yield from (f"{path} lacks {name}" for name in sorted(sources - listed))
+        yield from (f"{path}: no probe is called {name}" for name in sorted(listed - sources))
+
+
 def main():
     top = sys.argv[1]
     out = tap.Tap()
@@ -140,6 +172,7 @@ def main():
     if policies(top):
         out.check("polkit's actions are those of names.h, and say whose they are", check_actions(top))
     out.check("every environment variable is documented, and no other", check_environment(top))
+    out.check("the probes' data sources are the same in every list", check_sources(top))
     out.check("what the architecture's page names is there", check_architecture(top))
     out.done()
 
