@@ -57,6 +57,7 @@ int bus_client_try_open(BusClient *client, BusChoice choice) {
 ExitStatus bus_client_open(BusClient *client, const Invocation *invocation) {
         int r = bus_client_try_open(client, invocation->bus);
 
+        say_set_bus_option(invocation_bus_option(invocation));
         if (r < 0) {
                 say_error(invocation->bus == BUS_CHOICE_USER ? _("there is no user bus here: %s")
                                                              : _("there is no system bus here: %s"),

@@ -8,6 +8,8 @@
 
 #include "client/say.h"
 
+static const char *bus_option = "";
+
 bool is_smart_terminal(FILE *stream) {
         const char *term = getenv("TERM");
 
@@ -39,9 +41,19 @@ void say_error(const char *format, ...) {
         fputc('\n', stderr);
 }
 
+void say_set_bus_option(const char *option) {
+        bus_option = option;
+}
+
 void say_hint(const char *hint) {
-        if (hint)
-                fprintf(stderr, "%s\n", hint);
+        g_auto(GStrv) parts = NULL;
+        g_autofree char *text = NULL;
+
+        if (!hint)
+                return;
+        parts = g_strsplit(hint, "{bus}", -1);
+        text = g_strjoinv(bus_option, parts);
+        fprintf(stderr, "%s\n", text);
 }
 
 char *say_clean(const void *text, size_t n_text) {

@@ -14,8 +14,11 @@
 /* "desktrace: …"; %m is the errno of before the call. */
 void say_error(const char *format, ...) _printf_(1, 2);
 
-/* What to do about it; nothing when NULL. */
+/* What to do about it; nothing when NULL. "{bus}" becomes the option below. */
 void say_hint(const char *hint);
+
+/* " --user" or "", not copied: what the commands in hints need to ask the same service. */
+void say_set_bus_option(const char *option);
 
 typedef enum Style {
         STYLE_NORMAL,

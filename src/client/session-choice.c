@@ -41,8 +41,9 @@ static size_t find_choice(const GArray *sessions, const SessionInfo **ret) {
 
 static ExitStatus say_no_session(void) {
         say_error(_("no session of yours runs"));
-        say_hint(_("\"desktrace record --flight-recorder\" starts one that can be asked for what "
-                   "was just now."));
+        say_hint(_(
+                "\"desktrace record{bus} --flight-recorder\" starts one that can be asked for what "
+                "was just now."));
         return STATUS_NOT_FOUND;
 }
 

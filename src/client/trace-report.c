@@ -171,6 +171,7 @@ static void print_json(const TraceReport *report, const TraceSummary *summary) {
 static ExitStatus report_file(const TraceReport *report) {
         _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
         const OutputFile *output = report->output;
+        bool is_incomplete;
         int r;
 
         r = lseek(output->fd, 0, SEEK_SET) < 0 ? -errno : trace_summary_read(&summary, output->fd);
@@ -182,7 +183,10 @@ static ExitStatus report_file(const TraceReport *report) {
                 print_json(report, summary);
         if (!report->invocation->is_quiet)
                 print_summary(report, summary);
-        return summary->verdict == TRACE_VERDICT_LOST ? STATUS_DATA_LOST : STATUS_OK;
+        /* Nobody tells of a snapshot who was silent, but its file does that somebody was. */
+        is_incomplete = report->taken_ns > 0 && summary->stats.final_flush_failed;
+        return summary->verdict == TRACE_VERDICT_LOST || is_incomplete ? STATUS_DATA_LOST
+                                                                       : STATUS_OK;
 }
 
 static ExitStatus report_stream(const TraceReport *report) {

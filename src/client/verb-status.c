@@ -105,6 +105,8 @@ static char *recording_sessions(const InstanceStatus *instance, const char *sour
 static const char *source_reason(const ViewSource *source) {
         if (source->producers[0])
                 return N_("no session of yours records it");
+        if (streq(source->name, TRACING_SELF_SOURCE))
+                return N_("the service's own; no session of yours records it");
         if (source->is_activatable)
                 return N_("its program starts when a session wants it");
         return N_("no program offers it now");

@@ -22,6 +22,9 @@
 #define TRACING_PRODUCER_INTERFACE "org.desktrace.Tracing1.Producer"
 #define TRACING_PRODUCER_OBJECT    "/org/desktrace/Tracing1/Producer"
 
+/* The data source that shows the service itself. */
+#define TRACING_SELF_SOURCE "desktrace.self"
+
 #define TRACING_ERROR_PREFIX "org.desktrace.Tracing1.Error."
 
 #define TRACING_ACTION_TRACE_SYSTEM "org.desktrace.tracing1.trace-system"

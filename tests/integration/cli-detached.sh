@@ -49,7 +49,7 @@ session_bus
 exits 8 "no service is told" 'desktrace status' desktrace snapshot --user
 service "$DESKTRACED" --user
 producer demo org.example.demo
-exits 5 "no session is told, and how to start one" 'record --flight-recorder' desktrace snapshot --user
+exits 5 "no session is told, and how to start one" 'record --user --flight-recorder' desktrace snapshot --user
 exits 5 "an unknown one is told" '"nosuch"' desktrace snapshot --user nosuch
 exits 5 "also when it is to be taken over" '"nosuch"' desktrace attach --user nosuch
 exits 5 "or stopped into a file" '"nosuch"' desktrace stop --user nosuch -o x.pftrace
@@ -159,6 +159,8 @@ producer mute org.example.mute silent
 exits 0 "a session with it starts" '^[0-9]+$' record --detach -q -t 1m -n mute -c mute.pbtxt
 exits 9 "who does not answer a flush is named" "^desktrace: mute \(pid $started\) did not answer in time" \
         desktrace flush --user --timeout 200ms mute
+exits 6 "a snapshot without what it holds is incomplete" 'did not hand over its last packets in time' \
+        desktrace snapshot --user mute -o mute-snapshot.pftrace
 exits 9 "so is who does not stop" 'mute .* did not answer in time' desktrace stop --user mute
 exits 0 "its data is there all the same" '^$' desktrace stop --user --discard mute
 exits 6 "a recording that it is part of is incomplete" 'mute .* did not answer in time' \

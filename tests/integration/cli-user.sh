@@ -19,6 +19,7 @@ exits 8 "and so when it is called" 'desktrace status' desktrace list sources --u
 service "$DESKTRACED" --user
 producer demo org.example.demo
 exits 0 "a running service is told with its sources" 'org.example.demo +off +1 +no session' desktrace status --user
+exits 0 "the service's own source is told as such" 'desktrace.self +off +0 +the service' desktrace status --user
 exits 0 "sources are listed" '^org.example.demo +1' desktrace list sources --user --no-legend
 exits 0 "producers are listed" "^ *$started .*demo .*org.example.demo" desktrace list producers --user --no-legend
 exits 0 "presets are listed" '^scheduling ' desktrace list presets
@@ -33,6 +34,8 @@ exits 5 "a source that nobody offers is named with the nearest one" 'org.example
         desktrace record --user org.example.dmeo -o two.pftrace
 ok "and no file is left" test ! -e two.pftrace
 exits 5 "an unknown session is told" '"nothing"' desktrace stop --user nothing
+exits 5 "with the command that shows the known ones of the same service" 'list sessions --user"' \
+        desktrace stop --user nothing
 exits 7 "a limit is named" 'GiB|limit|bytes' desktrace record --user -b 60G org.example.demo -o three.pftrace
 
 exits 0 "a program is recorded from its start" 'No losses' desktrace record --user -p apps -o first.pftrace -- \

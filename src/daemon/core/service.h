@@ -18,6 +18,7 @@
 #include "core/peer.h"
 #include "shared/list.h"
 #include "shared/macro.h"
+#include "shared/names.h"
 
 /* Limits. Everything that a peer can make the service allocate has one; errors name it. */
 
@@ -100,7 +101,7 @@ typedef struct ServiceInfo {
 } ServiceInfo;
 
 /* A data source of the service's own: what it does. Always there. */
-#define SERVICE_SELF_SOURCE "desktrace.self"
+#define SERVICE_SELF_SOURCE TRACING_SELF_SOURCE
 
 /* A producer that is not running but could be, from producers.d. */
 typedef struct Activatable {
