@@ -49,5 +49,11 @@ for _ in $(seq 20); do sleep 0.01; done # something to switch to
 kill -TERM $recorder
 wait $recorder
 ok 'what was recorded from within the sandboxes is there' is_true /tmp/sandbox.pftrace 'd["kernel_events_total"] > 10'
+
+desktrace record -o /tmp/sources.pftrace linux.systemd_journald linux.system_info -- \
+        sh -c 'echo sa""id | systemd-cat -t sandbox; sleep 0.5' >/dev/null 2>&1
+ok 'the journal is read from within the sandbox' grep -aq said /tmp/sources.pftrace
+ok 'so is what the processors are' is_true /tmp/sources.pftrace \
+        '[s for s in d["sources"] if s["kind"] == "cpu_info"]'
 ok 'the journal has no complaint' complaints
 finish
