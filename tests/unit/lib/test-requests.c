@@ -18,7 +18,7 @@ typedef struct Seen {
         dt_instance *instance;
         _Atomic unsigned n_start, n_flush, n_stop, n_clear, n_gone;
         const char *start_error;
-        bool answer_later;
+        _Atomic bool answer_later;
 } Seen;
 
 static const char *
