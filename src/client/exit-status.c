@@ -49,6 +49,10 @@ static const BusErrorRow bus_errors[] = {
         { "org.freedesktop.DBus.Error.Spawn.ChildExited", STATUS_NO_SERVICE, HINT_GONE },
         { "org.freedesktop.DBus.Error.Spawn.ServiceNotFound", STATUS_NO_SERVICE, HINT_START },
         { "org.freedesktop.systemd1.NoSuchUnit", STATUS_NO_SERVICE, HINT_START },
+        { "org.freedesktop.systemd1.UnitMasked",
+          STATUS_NO_SERVICE,
+          N_("Somebody has forbidden it to start; \"systemctl unmask desktraced\" allows it "
+             "again.") },
         { SD_BUS_ERROR_NO_SERVER, STATUS_NO_SERVICE, HINT_START },
         { SD_BUS_ERROR_FILE_NOT_FOUND, STATUS_NO_SERVICE, HINT_START },
         { SD_BUS_ERROR_DISCONNECTED, STATUS_NO_SERVICE, HINT_GONE },

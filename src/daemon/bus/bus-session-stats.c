@@ -100,17 +100,22 @@ static int append_writer_stats(sd_bus_message *reply, const SessionWriter *write
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
+/* Writers may be hundreds of thousands, and nobody else is served meanwhile. */
+#define WRITER_STATS_MAX 512
+
 int bus_method_get_writer_stats(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         BusSession *session = userdata;
         SessionWriterCursor cursor = {};
         SessionWriter writer;
+        size_t n = 0;
         int r;
 
         r = sd_bus_message_new_method_return(message, &reply);
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "a{sv}");
-        while (r >= 0 && session_next_writer(session->session, &cursor, &writer))
+        while (r >= 0 && n++ < WRITER_STATS_MAX &&
+               session_next_writer(session->session, &cursor, &writer))
                 r = append_writer_stats(reply, &writer);
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
