@@ -293,7 +293,7 @@ ok "one for each" test -s clone-2.pftrace
 ok "a session with clone triggers is left running" \
         start 3 detach b true name s clones config-text s "$(cat clone.pbtxt)"
 exits 1 "only the snapshots of such a session can be read" 'only its snapshots' \
-        timeout --preserve-status -s INT 1 "$DESKTRACE" attach --user clones -o empty.pftrace
+        timeout --foreground --preserve-status -s INT 1 "$DESKTRACE" attach --user clones -o empty.pftrace
 ok "and no empty file is left" test ! -e empty.pftrace
 sed -i 's/trigger_timeout_ms: 20000/trigger_timeout_ms: 500/' start.pbtxt stop.pbtxt
 exits 0 "without its trigger nothing is recorded" 'No trigger came' record -c start.pbtxt -o none.pftrace
