@@ -89,9 +89,8 @@ waits="{'detach': <true>, 'duration-ms': <uint32 1000>, 'config-text': <'buffers
         data_sources { config { name: \"org.example.app\" } } deferred_start: true'>}"
 fails "nor has one that waits to be started an end" 'org.desktrace.tracing1.detach, which polkit denied' \
         named $alice StartSession "$waits"
-as $alice "$TEST_CONSUMER" system start org.example.app >"$tmp/attended" 2>/dev/null &
-attended=$!
-pids+=("$attended")
+background $alice "$TEST_CONSUMER" system start org.example.app >"$tmp/attended"
+attended=$started
 eventually test -s "$tmp/attended"
 fails "or is it left alone later" 'org.desktrace.tracing1.detach, which polkit denied' \
         call_as $alice "$(cat "$tmp/attended")" "$SESSION" Detach
