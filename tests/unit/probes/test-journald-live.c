@@ -138,17 +138,19 @@ START_TEST(test_a_flood_is_read_in_bounded_steps_and_a_flush_sees_its_end) {
         DataSourceConfig config = PERFETTO__PROTOS__DATA_SOURCE_CONFIG__INIT;
         PacketList list = PACKET_LIST_INIT;
         pid_t journald;
+        size_t n_before;
         void *probe;
 
         enter_namespaces();
         journald = start_journald();
         probe = record(&list, &config);
+        n_before = list.n; /* what journald says of itself */
         for (int i = 0; i < 2 * JOURNAL_ENTRIES_PER_POLL; i++)
                 ck_assert_int_eq(sd_journal_send("MESSAGE=flood", "PRIORITY=5", NULL), 0);
         poll(NULL, 0, 1000); /* what the journal takes for it */
-        ck_assert_uint_eq(list.n, 0);
+        ck_assert_uint_eq(list.n, n_before);
         ck_assert_uint_ne(journald_probe_ops.poll(probe, 1), PROBE_NEVER);
-        ck_assert_uint_le(list.n, JOURNAL_ENTRIES_PER_POLL);
+        ck_assert_uint_le(list.n - n_before, JOURNAL_ENTRIES_PER_POLL);
         journald_probe_ops.flush(probe, probe_now_ns());
         ck_assert_uint_eq(count_message(&list, "flood"), 2 * JOURNAL_ENTRIES_PER_POLL);
         journald_probe_ops.free(probe);
