@@ -464,45 +464,38 @@ void self_flush_ended(const Flush *flush) {
                        });
 }
 
-void self_session_added(const Session *session) {
+/* Every writer whose reader may see the session says something of it. */
+static void self_tell(const Session *session,
+                      void (*tell)(SelfWriter *writer, uint64_t now, const Session *session)) {
         const Service *service = session->service;
         SelfWriter *writer;
 
         if (!self_is_traced(service))
-                return;
-        list_for_each (writer, &service->self->writers, link) {
-                uint64_t now = self_now(service);
-
-                if (!writer_sees(writer, session))
-                        continue;
-                writer_put_session_track(writer, now, session);
-                writer_put_state(writer, now, session);
-        }
-}
-
-void self_session_changed(const Session *session) {
-        const Service *service = session->service;
-        SelfWriter *writer;
-
-        if (!self_is_traced(service))
-                return;
-        list_for_each (writer, &service->self->writers, link) {
-                uint64_t now = self_now(service);
-
-                if (!writer_sees(writer, session))
-                        continue;
-                writer_end_state(writer, now, session);
-                writer_put_state(writer, now, session);
-        }
-}
-
-void self_session_removed(const Session *session) {
-        const Service *service = session->service;
-        SelfWriter *writer;
-
-        if (!self_is_traced(service) || !list_is_linked(&session->link))
                 return;
         list_for_each (writer, &service->self->writers, link)
                 if (writer_sees(writer, session))
-                        writer_end_state(writer, self_now(service), session);
+                        tell(writer, self_now(service), session);
+}
+
+static void writer_put_session(SelfWriter *writer, uint64_t now, const Session *session) {
+        writer_put_session_track(writer, now, session);
+        writer_put_state(writer, now, session);
+}
+
+static void writer_change_state(SelfWriter *writer, uint64_t now, const Session *session) {
+        writer_end_state(writer, now, session);
+        writer_put_state(writer, now, session);
+}
+
+void self_session_added(const Session *session) {
+        self_tell(session, writer_put_session);
+}
+
+void self_session_changed(const Session *session) {
+        self_tell(session, writer_change_state);
+}
+
+void self_session_removed(const Session *session) {
+        if (list_is_linked(&session->link))
+                self_tell(session, writer_end_state);
 }
