@@ -186,7 +186,8 @@ static int instance_new(HostInstance **ret,
 
 static int instance_setup(Host *host, Request *request, const DataSourceConfig *config) {
         _cleanup_(instance_freep) HostInstance *instance = NULL;
-        ProbeSetup setup = { .config = config };
+        _cleanup_(probe_notes_deinit) ProbeNotes notes = {};
+        ProbeSetup setup = { .config = config, .notes = &notes };
         int r;
 
         if (host->n_instances >= HOST_INSTANCES_MAX)

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "probes/probe.h"
+#include "shared/log.h"
 
 int probe_refuse(char **ret_error, const char *format, ...) {
         va_list args;
@@ -22,6 +24,35 @@ int probe_refuse(char **ret_error, const char *format, ...) {
         else
                 free(text);
         return PROBE_E_REFUSED;
+}
+
+void probe_note(ProbeNotes *notes, const char *format, ...) {
+        char **texts, *text;
+        va_list args;
+        int n;
+
+        va_start(args, format);
+        n = vasprintf(&text, format, args);
+        va_end(args);
+        if (n < 0)
+                return;
+        log_notice("%s", text);
+        texts = notes && notes->n < PROBE_NOTES_MAX
+                        ? reallocarray(notes->texts, notes->n + 1, sizeof(*texts))
+                        : NULL;
+        if (!texts) {
+                free(text);
+                return;
+        }
+        notes->texts = texts;
+        texts[notes->n++] = text;
+}
+
+void probe_notes_deinit(ProbeNotes *notes) {
+        for (size_t i = 0; i < notes->n; i++)
+                free(notes->texts[i]);
+        free(notes->texts);
+        *notes = (ProbeNotes){};
 }
 
 uint64_t probe_now_ns(void) {

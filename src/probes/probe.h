@@ -30,8 +30,18 @@ enum {
         PROBE_E_REFUSED, /* *ret_error says what was asked, what was wrong and what to do */
 };
 
+/* What a recording should know although nothing failed: an event that this kernel lacks, a file that may not be
+ * read. Each note is one sentence that says what is missing, why, and what to do. */
+typedef struct ProbeNotes {
+        char **texts;
+        size_t n;
+} ProbeNotes;
+
+#define PROBE_NOTES_MAX 32 /* of one instance; what is beyond is only logged */
+
 typedef struct ProbeSetup {
         const DataSourceConfig *config; /* valid during setup() only */
+        ProbeNotes *notes;              /* valid during setup() only; or NULL */
         PacketSink *sink;               /* valid from start() until free() */
         SessionLink *link;              /* what the probes of one recording tell each other */
 } ProbeSetup;
@@ -39,6 +49,10 @@ typedef struct ProbeSetup {
 typedef struct ProbeOps {
         const char *name;              /* of the data source */
         const uint32_t *packet_fields; /* of TracePacket that it writes; the last is 0 */
+
+        /* Whether this machine can give the data at all: 0, or PROBE_E_REFUSED with why not and what to do. Asked
+         * when the source is registered, with the configs unknown, so it opens a few files at most. May be NULL. */
+        int (*check)(char **ret_error);
 
         /* Checks the config and prepares everything that can fail. 0, PROBE_E_REFUSED, negative errno. */
         int (*setup)(void **ret, const ProbeSetup *setup, char **ret_error);
@@ -67,6 +81,10 @@ typedef struct ProbeOps {
 
 /* Sets *ret_error, unless it is NULL, and returns PROBE_E_REFUSED (or -ENOMEM). */
 int probe_refuse(char **ret_error, const char *format, ...) _printf_(2, 3);
+
+/* Adds a note, and logs it. `notes` may be NULL. */
+void probe_note(ProbeNotes *notes, const char *format, ...) _printf_(2, 3);
+void probe_notes_deinit(ProbeNotes *notes);
 
 uint64_t probe_now_ns(void);
 

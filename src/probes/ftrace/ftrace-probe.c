@@ -269,9 +269,10 @@ static int probe_configure(FtraceProbe *probe, const FtraceConfig *config, char 
         return r;
 }
 
-static int ftrace_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
-        static const FtraceConfig defaults = PERFETTO__PROTOS__FTRACE_CONFIG__INIT;
-        const FtraceConfig *config = setup->config->ftrace_config ?: &defaults;
+int ftrace_probe_new(void **ret,
+                     const FtraceConfig *config,
+                     const ProbeSetup *setup,
+                     char **ret_error) {
         _cleanup_(ftrace_freep) FtraceProbe *probe = NULL;
         int r;
 
@@ -298,6 +299,12 @@ static int ftrace_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
         probe->bundles.symbols = probe->symbols;
         *ret = TAKE(probe);
         return 0;
+}
+
+static int ftrace_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
+        static const FtraceConfig defaults = PERFETTO__PROTOS__FTRACE_CONFIG__INIT;
+
+        return ftrace_probe_new(ret, setup->config->ftrace_config ?: &defaults, setup, ret_error);
 }
 
 static void stats_encode_setup(FtraceProbe *probe, WireWriter *wire) {

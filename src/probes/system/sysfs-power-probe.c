@@ -8,6 +8,7 @@
 #include "probes/system/power-supply.h"
 #include "probes/system/sysfs-power-probe.h"
 #include "probes/system/sysfs.h"
+#include "probes/track-writer.h"
 #include "shared/fd.h"
 
 enum {
@@ -19,18 +20,11 @@ enum {
         RAIL_SUBSYSTEM = 3,
         RAIL_TIMESTAMP_MS = 2,
         RAIL_ENERGY_UWS = 3,
-
-        TRACK_UUID = 1,
-        TRACK_NAME = 2,
-        TRACK_COUNTER = 8,
-        EVENT_TYPE = 9,
-        EVENT_TYPE_COUNTER = 4,
-        EVENT_TRACK_UUID = 11,
-        EVENT_COUNTER_VALUE = 30,
 };
 
 typedef struct Power {
         PacketWriter packets;
+        TrackWriter tracks;     /* of adapters */
         int supplies, powercap; /* directories; -1: the kernel has none */
         Rail rails[SYSFS_POWER_RAILS_MAX];
         size_t n_rails;
@@ -51,6 +45,7 @@ static void *sysfs_power_free(void *userdata) {
                 return NULL;
         fd_close(power->supplies);
         fd_close(power->powercap);
+        track_writer_deinit(&power->tracks);
         packet_writer_deinit(&power->packets);
         free(power);
         return NULL;
@@ -113,6 +108,7 @@ int sysfs_power_new(void **ret, int root_fd, PacketSink *sink, char **ret_error)
         if (!power)
                 return -ENOMEM;
         packet_writer_init(&power->packets, sink);
+        track_writer_init(&power->tracks, &power->packets, "linux.sysfs_power");
         power->supplies =
                 openat(root, "sys/class/power_supply", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         power->powercap = openat(root, "sys/class/powercap", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -148,43 +144,18 @@ static void write_battery(Power *power, int supply, const char *name) {
         (void)packet_end(&power->packets); /* the sink counts what it drops */
 }
 
-/* FNV-1a: the same in every sample and after a restart. */
-static uint64_t track_uuid(const char *name) {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-        for (const char *c = name; *c; c++)
-                hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-        return hash;
-}
-
-/* There is no message for adapters, so each is a track. It is described in every sample: that costs a few bytes a
- * second, and no later sample depends on one that was overwritten. */
+/* There is no message for adapters, so each is a track. */
 static void write_adapter(Power *power, int supply, const char *name) {
-        WireWriter *wire = packet_begin(&power->packets);
         char text[POWER_NAME_BYTES + 32];
         uint64_t is_online;
-        size_t begin;
 
         if (!sysfs_read_uint(&is_online, supply, "online"))
                 return;
         snprintf(text, sizeof(text), "%.*s online", POWER_NAME_BYTES, name);
-        wire_put_uint(wire, PACKET_SEQUENCE_FLAGS, PACKET_STATE_CLEARED);
-        begin = wire_begin(wire, PACKET_TRACK_DESCRIPTOR);
-        wire_put_uint(wire, TRACK_UUID, track_uuid(text));
-        wire_put_string(wire, TRACK_NAME, text);
-        wire_put_bytes(wire, TRACK_COUNTER, "", 0);
-        wire_end(wire, begin);
-        (void)packet_end(&power->packets);
-
-        wire = packet_begin(&power->packets);
-        wire_put_uint(wire, PACKET_TIMESTAMP, power->now_ns);
-        wire_put_uint(wire, PACKET_SEQUENCE_FLAGS, PACKET_NEEDS_STATE);
-        begin = wire_begin(wire, PACKET_TRACK_EVENT);
-        wire_put_uint(wire, EVENT_TYPE, EVENT_TYPE_COUNTER);
-        wire_put_uint(wire, EVENT_TRACK_UUID, track_uuid(text));
-        wire_put_uint(wire, EVENT_COUNTER_VALUE, is_online);
-        wire_end(wire, begin);
-        (void)packet_end(&power->packets);
+        track_count(&power->tracks,
+                    track_counter(&power->tracks, 0, text, TRACK_UNIT_NONE),
+                    power->now_ns,
+                    (int64_t)is_online);
 }
 
 static bool write_supply(const char *name, void *userdata) {
@@ -261,7 +232,10 @@ static void sysfs_power_stop(void *userdata, uint64_t now_ns) {
 }
 
 static void sysfs_power_clear(void *userdata) {
-        ((Power *)userdata)->describes_rails = true;
+        Power *power = userdata;
+
+        power->describes_rails = true;
+        track_writer_clear(&power->tracks);
 }
 
 const ProbeOps sysfs_power_probe_ops = {

@@ -133,7 +133,7 @@ START_TEST(test_batteries_are_named_when_there_are_several_and_those_of_devices_
 }
 END_TEST
 
-START_TEST(test_an_adapter_is_a_counter_track_that_each_sample_describes) {
+START_TEST(test_an_adapter_is_a_counter_track) {
         PacketList list = PACKET_LIST_INIT;
         WireReader track, event;
         Tree tree = tree_new();
@@ -313,7 +313,7 @@ TEST_MAIN("sysfs-power",
           test_a_laptops_only_battery_has_no_name_and_discharges_below_zero,
           test_current_and_its_average_have_their_own_fields_and_the_batterys_sign,
           test_batteries_are_named_when_there_are_several_and_those_of_devices_always,
-          test_an_adapter_is_a_counter_track_that_each_sample_describes,
+          test_an_adapter_is_a_counter_track,
           test_energy_counters_go_on_when_the_hardware_starts_again,
           test_parts_of_a_package_and_other_counters_have_names_of_their_own,
           test_what_drivers_get_wrong_is_left_out,

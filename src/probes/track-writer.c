@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "probes/track-writer.h"
+
+#define SLOTS_MIN 64
+
+enum {
+        TRACK_UUID = 1,
+        TRACK_NAME = 2,
+        TRACK_PARENT_UUID = 5,
+        TRACK_COUNTER = 8,
+        COUNTER_UNIT = 3,
+        EVENT_TYPE = 9,
+        EVENT_TYPE_COUNTER = 4,
+        EVENT_TRACK_UUID = 11,
+        EVENT_COUNTER_VALUE = 30,
+};
+
+/* FNV-1a over the parent's number and the name. */
+static uint64_t track_hash(uint64_t parent, const char *name) {
+        uint64_t hash = parent ^ UINT64_C(0xcbf29ce484222325);
+
+        for (const char *c = name; *c; c++)
+                hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+        return hash ?: 1;
+}
+
+void track_writer_init(TrackWriter *writer, PacketWriter *packets, const char *source) {
+        *writer = (TrackWriter){
+                .packets = packets,
+                .root = track_hash(0, source),
+                .says_cleared = true,
+        };
+}
+
+void track_writer_deinit(TrackWriter *writer) {
+        free(writer->slots);
+        *writer = (TrackWriter){};
+}
+
+void track_writer_clear(TrackWriter *writer) {
+        memset(writer->slots, 0, writer->n_slots * sizeof(*writer->slots));
+        writer->n_tracks = 0;
+        writer->says_cleared = true;
+}
+
+/* The track's slot, or the free one where it belongs. */
+static TrackSlot *find_slot(TrackSlot *slots, size_t n_slots, uint64_t uuid) {
+        size_t i = (uuid ^ uuid >> 32) & (n_slots - 1);
+
+        while (slots[i].uuid && slots[i].uuid != uuid)
+                i = (i + 1) & (n_slots - 1);
+        return &slots[i];
+}
+
+static int writer_grow(TrackWriter *writer) {
+        size_t n_slots = MAX(writer->n_slots * 2, (size_t)SLOTS_MIN);
+        TrackSlot *slots;
+
+        slots = calloc(n_slots, sizeof(*slots));
+        if (!slots)
+                return -ENOMEM;
+        for (size_t i = 0; i < writer->n_slots; i++)
+                if (writer->slots[i].uuid)
+                        *find_slot(slots, n_slots, writer->slots[i].uuid) = writer->slots[i];
+        free(writer->slots);
+        writer->slots = slots;
+        writer->n_slots = n_slots;
+        return 0;
+}
+
+/* The slot of a track, also of one that is not described yet (its uuid is 0); NULL without room. */
+static TrackSlot *writer_slot(TrackWriter *writer, uint64_t uuid) {
+        TrackSlot *slot =
+                writer->n_slots > 0 ? find_slot(writer->slots, writer->n_slots, uuid) : NULL;
+
+        if (slot && slot->uuid)
+                return slot;
+        if (writer->n_tracks >= TRACKS_MAX)
+                return NULL;
+        if (writer->n_tracks * 2 >= writer->n_slots && writer_grow(writer) < 0)
+                return NULL;
+        return find_slot(writer->slots, writer->n_slots, uuid);
+}
+
+static WireWriter *writer_begin(TrackWriter *writer) {
+        WireWriter *wire = packet_begin(writer->packets);
+
+        wire_put_uint(wire,
+                      PACKET_SEQUENCE_FLAGS,
+                      writer->says_cleared ? PACKET_STATE_CLEARED : PACKET_NEEDS_STATE);
+        return wire;
+}
+
+/* What a dropped packet said must be said again. */
+static bool writer_end(TrackWriter *writer) {
+        if (packet_end(writer->packets) < 0) {
+                track_writer_clear(writer);
+                return false;
+        }
+        writer->says_cleared = false;
+        return true;
+}
+
+static bool
+describe(TrackWriter *writer, uint64_t uuid, uint64_t parent, const char *name, int unit) {
+        WireWriter *wire = writer_begin(writer);
+        size_t begin, counter;
+
+        begin = wire_begin(wire, PACKET_TRACK_DESCRIPTOR);
+        wire_put_uint(wire, TRACK_UUID, uuid);
+        wire_put_string(wire, TRACK_NAME, name);
+        if (parent)
+                wire_put_uint(wire, TRACK_PARENT_UUID, parent);
+        if (unit >= 0) {
+                counter = wire_begin(wire, TRACK_COUNTER);
+                if (unit != TRACK_UNIT_NONE)
+                        wire_put_uint(wire, COUNTER_UNIT, (uint64_t)unit);
+                wire_end(wire, counter);
+        }
+        wire_end(wire, begin);
+        return writer_end(writer);
+}
+
+/* A unit below 0: no counter. */
+static uint64_t track_get(TrackWriter *writer, uint64_t parent, const char *name, int unit) {
+        uint64_t uuid = track_hash(parent ?: writer->root, name);
+        TrackSlot *slot = writer_slot(writer, uuid);
+
+        if (!slot) {
+                writer->n_refused++;
+                return 0;
+        }
+        if (!slot->uuid && describe(writer, uuid, parent, name, unit)) {
+                *slot = (TrackSlot){ .uuid = uuid };
+                writer->n_tracks++;
+        }
+        return uuid;
+}
+
+uint64_t track_group(TrackWriter *writer, uint64_t parent, const char *name) {
+        return track_get(writer, parent, name, -1);
+}
+
+uint64_t track_counter(TrackWriter *writer, uint64_t parent, const char *name, TrackUnit unit) {
+        return track_get(writer, parent, name, (int)unit);
+}
+
+void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t value) {
+        TrackSlot *slot =
+                writer->n_slots > 0 ? find_slot(writer->slots, writer->n_slots, track) : NULL;
+        WireWriter *wire;
+        size_t begin;
+
+        if (!track || !slot || !slot->uuid || (slot->has_value && slot->value == value))
+                return;
+        wire = writer_begin(writer);
+        wire_put_uint(wire, PACKET_TIMESTAMP, now_ns);
+        begin = wire_begin(wire, PACKET_TRACK_EVENT);
+        wire_put_uint(wire, EVENT_TYPE, EVENT_TYPE_COUNTER);
+        wire_put_uint(wire, EVENT_TRACK_UUID, track);
+        wire_put_int(wire, EVENT_COUNTER_VALUE, value);
+        wire_end(wire, begin);
+        if (!writer_end(writer))
+                return;
+        slot->has_value = true;
+        slot->value = value;
+}
