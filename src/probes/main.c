@@ -22,6 +22,7 @@
 #include "build-config.h"
 #include "probes/ftrace/instance.h"
 #include "probes/host.h"
+#include "probes/source-list.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/names.h"
@@ -34,7 +35,7 @@ typedef enum Mode {
         MODE_RUN_SYSTEM,
         MODE_RUN_STANDALONE,
         MODE_CLEANUP,
-        MODE_DONE, /* --help and --version */
+        MODE_DONE, /* --help, --version and --list-sources */
 } Mode;
 
 typedef struct Program {
@@ -53,16 +54,35 @@ static void print_help(void) {
                "  --standalone  serve the private service at $" TRACING_ENV_SOCKET
                " (default when that is set)\n"
                "  --cleanup     remove kernel trace instances that dead recorders left, and exit\n"
+               "  --list-sources[=json]\n"
+               "                say what each data source records, reads and needs, and\n"
+               "                whether it can record here, and exit\n"
                "  -h, --help    show this help\n"
                "  --version     show the version\n");
 }
 
+static int list_sources(const char *format) {
+        if (format && !streq(format, "json")) {
+                log_error("--list-sources has no format \"%s\"; it has \"json\"", format);
+                return -EINVAL;
+        }
+        source_list_print(format != NULL);
+        return 0;
+}
+
 static int parse_options(Mode *ret, int argc, char **argv) {
-        enum { OPTION_SYSTEM = 256, OPTION_STANDALONE, OPTION_CLEANUP, OPTION_VERSION };
+        enum {
+                OPTION_SYSTEM = 256,
+                OPTION_STANDALONE,
+                OPTION_CLEANUP,
+                OPTION_LIST_SOURCES,
+                OPTION_VERSION
+        };
         static const struct option options[] = {
                 { "system", no_argument, NULL, OPTION_SYSTEM },
                 { "standalone", no_argument, NULL, OPTION_STANDALONE },
                 { "cleanup", no_argument, NULL, OPTION_CLEANUP },
+                { "list-sources", optional_argument, NULL, OPTION_LIST_SOURCES },
                 { "help", no_argument, NULL, 'h' },
                 { "version", no_argument, NULL, OPTION_VERSION },
                 {},
@@ -82,6 +102,9 @@ static int parse_options(Mode *ret, int argc, char **argv) {
                 case OPTION_CLEANUP:
                         *ret = MODE_CLEANUP;
                         break;
+                case OPTION_LIST_SOURCES:
+                        *ret = MODE_DONE;
+                        return list_sources(optarg);
                 case OPTION_VERSION:
                         printf("desktrace-probes %s\n", DESKTRACE_VERSION);
                         *ret = MODE_DONE;

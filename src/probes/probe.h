@@ -7,8 +7,8 @@
  * A probe knows neither the tracing service nor the main loop: it gets its config, a place for packets and the time,
  * and says when it wants to be called again. The host (host.h) connects it. All calls come from one thread.
  *
- * To add a data source: write its ProbeOps and name it in probe-registry.c, in data/producers.d, in docs/SOURCES.md
- * and where tests/lint/check-data.py says that it is missing.
+ * To add a data source: write its ProbeOps, name it in probe-registry.c, in data/producers.d and where
+ * tests/lint/check-data.py says that it is missing, and let scripts/sources-table write its row into docs/SOURCES.md.
  */
 
 #include <stdbool.h>
@@ -49,6 +49,12 @@ typedef struct ProbeSetup {
 typedef struct ProbeOps {
         const char *name;              /* of the data source */
         const uint32_t *packet_fields; /* of TracePacket that it writes; the last is 0 */
+
+        /* Its row in docs/SOURCES.md and in --list-sources: plain English, no markup, lists by ", ". */
+        const char *records;
+        const char *reads;
+        const char *needs;   /* capabilities beyond a plain user's; NULL: none */
+        const char *refuses; /* "when: what to do; when: what to do" */
 
         /* Whether this machine can give the data at all: 0, or PROBE_E_REFUSED with why not and what to do. Asked
          * when the source is registered, with the configs unknown, so it opens a few files at most. May be NULL. */

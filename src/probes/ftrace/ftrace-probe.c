@@ -388,6 +388,12 @@ static void ftrace_stop(void *userdata, uint64_t now_ns) {
 const ProbeOps ftrace_probe_ops = {
         .name = "linux.ftrace",
         .packet_fields = (const uint32_t[]){ PACKET_FTRACE_EVENTS, PACKET_FTRACE_STATS, 0 },
+        .records = "kernel events",
+        .reads = "a tracefs instance of its own, /proc/kallsyms",
+        .needs = "CAP_DAC_OVERRIDE, CAP_SYSLOG",
+        .refuses = "tracefs is not mounted: mount it at /sys/kernel/tracing; the kernel is locked "
+                   "down: /sys/kernel/security/lockdown says how far; no such event: the nearest "
+                   "name is told",
         .setup = ftrace_setup,
         .start = ftrace_start,
         .poll = ftrace_poll,

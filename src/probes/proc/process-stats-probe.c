@@ -302,6 +302,10 @@ static void process_stats_clear(void *userdata) {
 const ProbeOps process_stats_probe_ops = {
         .name = "linux.process_stats",
         .packet_fields = (const uint32_t[]){ PACKET_PROCESS_TREE, PACKET_PROCESS_STATS, 0 },
+        .records = "names and counters of processes and threads",
+        .reads = "/proc/PID",
+        .needs = "CAP_SYS_PTRACE",
+        .refuses = "/proc cannot be opened: mount it",
         .setup = process_stats_setup,
         .poll = process_stats_poll,
         .stop = process_stats_stop,

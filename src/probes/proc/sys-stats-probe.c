@@ -385,6 +385,10 @@ static void sys_stats_stop(void *userdata, uint64_t now_ns) {
 const ProbeOps sys_stats_probe_ops = {
         .name = "linux.sys_stats",
         .packet_fields = (const uint32_t[]){ PACKET_SYS_STATS, 0 },
+        .records = "counters of the machine",
+        .reads = "/proc/meminfo, /proc/vmstat, /proc/stat, /proc/diskstats, /proc/pressure, "
+                 "cpufreq, thermal zones",
+        .refuses = "no period is set, or the machine has none of what is asked for: set another",
         .setup = sys_stats_setup,
         .poll = sys_stats_poll,
         .stop = sys_stats_stop,

@@ -252,6 +252,11 @@ static void journald_flush(void *userdata, uint64_t now_ns) {
 const ProbeOps journald_probe_ops = {
         .name = "linux.systemd_journald",
         .packet_fields = (const uint32_t[]){ PACKET_JOURNALD_EVENT, 0 },
+        .records = "what is logged meanwhile",
+        .reads = "the journal's files",
+        .needs = "CAP_DAC_OVERRIDE, or the group systemd-journal",
+        .refuses = "there is no journal: start systemd-journald; it may not be read: run as root "
+                   "or join the group",
         .setup = journald_setup,
         .start = journald_start,
         .fd = journald_fd,

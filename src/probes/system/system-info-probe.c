@@ -82,6 +82,9 @@ static uint64_t system_info_poll(void *userdata, uint64_t now_ns) {
 const ProbeOps system_info_probe_ops = {
         .name = "linux.system_info",
         .packet_fields = (const uint32_t[]){ PACKET_CPU_INFO, PACKET_INTERRUPT_INFO, 0 },
+        .records = "processors: names, frequencies, capacities; interrupt lines",
+        .reads = "/proc/cpuinfo, /sys/devices/system/cpu, /sys/kernel/irq",
+        .refuses = "/sys is not mounted: mount it",
         .setup = system_info_setup,
         .poll = system_info_poll,
         .free = system_info_free,
