@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Setup does all that the kernel can refuse: it makes the instance, sizes its rings and enables the events, with
- * recording off. Start only switches recording on. Stop switches it off first, so that the final drain ends.
+ * Setup does all that the kernel can refuse (ftrace-setup.h, ring.h), with recording off. Start only switches recording
+ * on. Stop switches it off first, so that the final drain ends.
  */
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "probes/ftrace/event-select.h"
 #include "probes/ftrace/ftrace-probe.h"
 #include "probes/ftrace/ftrace-reader.h"
-#include "probes/ftrace/ftrace-settings.h"
-#include "probes/ftrace/syscall-names.h"
-#include "shared/fd.h"
+#include "probes/ftrace/ftrace-setup.h"
+#include "probes/ftrace/ring.h"
 #include "shared/log.h"
-
-#define EVENT_PATH_BYTES 256
 
 enum {
         STATS_PHASE = 1,
@@ -34,15 +27,9 @@ enum {
 };
 
 typedef struct FtraceProbe {
-        FtraceSettings settings;
-        Instance *instance;
-        PageLayout layout;
-        size_t n_page; /* bytes of a sub-buffer */
-        EventSelection selection;
-        bool *failed; /* of selection.events: part of a group, and the kernel refused it */
-        EventSet events;
+        FtraceSetup *setup;
+        Ring *ring;
         PacketWriter packets;
-        KernelSymbols *symbols; /* NULL: not wanted, or not to be had */
         BundleWriter bundles;
         FtraceReader reader;
         SessionLink *link;
@@ -55,14 +42,11 @@ static void *ftrace_free(void *userdata) {
         if (!probe)
                 return NULL;
         ftrace_reader_deinit(&probe->reader);
-        instance_free(probe->instance); /* after its descriptors */
+        ring_free(probe->ring); /* after its descriptors */
         bundle_writer_deinit(&probe->bundles);
         packet_writer_deinit(&probe->packets);
-        kernel_symbols_free(probe->symbols);
-        event_set_deinit(&probe->events);
-        event_selection_deinit(&probe->selection);
+        ftrace_setup_free(probe->setup);
         session_link_unref(probe->link);
-        free(probe->failed);
         free(probe);
         return NULL;
 }
@@ -71,202 +55,16 @@ static void ftrace_freep(FtraceProbe **probe) {
         ftrace_free(*probe);
 }
 
-/* Larger sub-buffers than a page make a third of the system calls' cost; kernels before 6.8 do not have them, and
- * there may be no memory in such pieces. */
-static void probe_size_pages(FtraceProbe *probe) {
-        probe->n_page = (size_t)sysconf(_SC_PAGESIZE);
-        if (instance_write_number(
-                    probe->instance, "buffer_subbuf_size_kb", FTRACE_SUBBUFFER_KB, NULL) == 0)
-                probe->n_page = MAX(probe->n_page, (size_t)FTRACE_SUBBUFFER_KB * 1024);
-}
-
-static int probe_size_buffers(FtraceProbe *probe, const FtraceConfig *config, char **ret_error) {
-        struct sysinfo info;
+static int probe_open_reader(FtraceProbe *probe) {
         int r;
 
-        if (sysinfo(&info) < 0)
-                return -errno;
-        r = ftrace_settings_init(&probe->settings,
-                                 config,
-                                 (uint64_t)info.totalram * info.mem_unit,
-                                 (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
-                                 ret_error);
-        if (r != 0)
-                return r;
-        probe_size_pages(probe);
-        return instance_write_number(
-                probe->instance, "buffer_size_kb", probe->settings.buffer_kb, ret_error);
-}
-
-static int probe_read_layout(FtraceProbe *probe, char **ret_error) {
-        _cleanup_(freep) char *text = NULL;
-        int r;
-
-        r = instance_read_top(probe->instance, "events/header_page", &text, NULL, ret_error);
-        if (r != 0)
-                return r;
-        if (page_layout_parse(&probe->layout, text) < 0)
-                return probe_refuse(ret_error,
-                                    "cannot understand the layout of the kernel's rings "
-                                    "(events/header_page)");
-        return 0;
-}
-
-/* System calls by name: a filter in the kernel, and the two events that it filters. */
-static int probe_filter_syscalls(FtraceProbe *probe, const FtraceConfig *config, char **ret_error) {
-        static const char *const files[] = { "events/raw_syscalls/sys_enter/filter",
-                                             "events/raw_syscalls/sys_exit/filter" };
-        _cleanup_(freep) char *filter = NULL;
-        int r;
-
-        if (config->n_syscall_events == 0)
-                return 0;
-        r = syscall_filter_new(
-                &filter, config->syscall_events, config->n_syscall_events, ret_error);
-        for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++)
-                r = instance_write(probe->instance, files[i], filter, ret_error);
-        return r;
-}
-
-/* The config's events, and those that other options of it imply. */
-static int probe_select_events(FtraceProbe *probe, const FtraceConfig *config, char **ret_error) {
-        static char *const syscalls[] = { (char *)"raw_syscalls/sys_enter",
-                                          (char *)"raw_syscalls/sys_exit" };
-        _cleanup_(freep) char *available = NULL;
-        _cleanup_(freep) char **patterns = NULL;
-        size_t n = config->n_ftrace_events;
-        int r;
-
-        r = instance_read_top(probe->instance, "available_events", &available, NULL, ret_error);
-        if (r != 0)
-                return r;
-        patterns = calloc(n + ARRAY_SIZE(syscalls), sizeof(*patterns));
-        if (!patterns)
-                return -ENOMEM;
-        if (n > 0)
-                memcpy(patterns, config->ftrace_events, n * sizeof(*patterns));
-        if (config->n_syscall_events > 0)
-                for (size_t i = 0; i < ARRAY_SIZE(syscalls); i++)
-                        patterns[n++] = syscalls[i];
-        r = event_select(&probe->selection, available, patterns, n, ret_error);
-        if (r != 0)
-                return r;
-        probe->failed = calloc(MAX(probe->selection.n_events, (size_t)1), sizeof(*probe->failed));
-        return probe->failed ? 0 : -ENOMEM;
-}
-
-static int event_enable(FtraceProbe *probe, const EventName *event, char **ret_error) {
-        char file[EVENT_PATH_BYTES];
-
-        /* Text of trace_marker: needs no switch, but since 6.16 an instance can have a copy of what programs write
-         * to the one that they know. Older kernels give only what is written to the instance's own. */
-        if (strncmp(event->text, "ftrace/", 7) == 0) {
-                (void)instance_write(probe->instance, "options/copy_trace_marker", "1", NULL);
-                return 0;
-        }
-        snprintf(file, sizeof(file), "events/%s/enable", event->text);
-        return instance_write(probe->instance, file, "1", ret_error);
-}
-
-static int event_prepare(FtraceProbe *probe, const EventName *event, char **ret_error) {
-        _cleanup_(event_format_freep) EventFormat *format = NULL;
-        _cleanup_(freep) char *group = NULL, *text = NULL;
-        char file[EVENT_PATH_BYTES];
-        size_t n_text;
-        int r;
-
-        snprintf(file, sizeof(file), "events/%s/format", event->text);
-        r = instance_read_top(probe->instance, file, &text, &n_text, ret_error);
-        if (r != 0)
-                return r;
-        group = strndup(event->text, event->n_group);
-        if (!group)
-                return -ENOMEM;
-        r = event_format_parse(&format, group, text, n_text);
-        if (r == -EBADMSG)
-                return probe_refuse(ret_error, "cannot understand the kernel's %s", file);
+        r = bundle_writer_init(
+                &probe->bundles, &probe->packets, &probe->setup->encoders, &probe->setup->layout);
         if (r < 0)
                 return r;
-        return event_set_add(&probe->events, format, probe->settings.compact_sched);
-}
-
-/* Whether the config names the event itself, rather than its group. */
-static bool is_named(const FtraceConfig *config, const EventName *event) {
-        for (size_t i = 0; i < config->n_ftrace_events; i++)
-                if (streq(config->ftrace_events[i], event->text) ||
-                    streq(config->ftrace_events[i], event->text + event->n_group + 1))
-                        return true;
-        return false;
-}
-
-/* What the kernel refuses is an error when it was asked for by name; of a group, the rest is recorded. */
-static int probe_enable_events(FtraceProbe *probe, const FtraceConfig *config, char **ret_error) {
-        for (size_t i = 0; i < probe->selection.n_events; i++) {
-                const EventName *event = &probe->selection.events[i];
-                _cleanup_(freep) char *error = NULL;
-                int r;
-
-                r = event_prepare(probe, event, &error);
-                if (r == 0)
-                        r = event_enable(probe, event, &error);
-                if (r < 0)
-                        return r;
-                if (r == PROBE_E_REFUSED && is_named(config, event)) {
-                        *ret_error = TAKE(error);
-                        return r;
-                }
-                if (r == PROBE_E_REFUSED) {
-                        log_info("linux.ftrace: %s", error);
-                        probe->failed[i] = true;
-                }
-        }
-        return 0;
-}
-
-/* Without them there are addresses in the trace, and the rest of it is as good. */
-static int probe_load_symbols(FtraceProbe *probe, const FtraceConfig *config) {
-        char *text;
-        int r;
-
-        if (!config->symbolize_ksyms)
-                return 0;
-        r = fd_read_file(&text, NULL, AT_FDCWD, "/proc/kallsyms", KERNEL_SYMBOLS_BYTES_MAX);
-        if (r == 0)
-                r = kernel_symbols_new(&probe->symbols, text);
-        if (r == -ENOMEM)
-                return r;
-        if (r < 0)
-                log_notice("linux.ftrace: no kernel symbols (%s): they need CAP_SYSLOG, and "
-                           "kernel.kptr_restrict below 2",
-                           strerror(-r));
-        return 0;
-}
-
-/* What configs of others may ask for and is not there. */
-static void probe_note_options(const FtraceConfig *config) {
-        if (config->drain_buffer_percent > 0)
-                log_notice("linux.ftrace: drain_buffer_percent has no effect; rings are read every "
-                           "drain_period_ms");
-}
-
-static int probe_configure(FtraceProbe *probe, const FtraceConfig *config, char **ret_error) {
-        int r;
-
-        r = instance_write(probe->instance, "trace_clock", "boot", ret_error);
-        if (r == 0)
-                r = probe_read_layout(probe, ret_error);
-        if (r == 0)
-                r = probe_select_events(probe, config, ret_error);
-        if (r == 0)
-                r = probe_size_buffers(probe, config, ret_error);
-        if (r == 0)
-                r = probe_filter_syscalls(probe, config, ret_error);
-        if (r == 0)
-                r = probe_enable_events(probe, config, ret_error);
-        if (r == 0)
-                r = probe_load_symbols(probe, config);
-        probe_note_options(config);
-        return r;
+        probe->bundles.symbols = probe->setup->symbols;
+        return ftrace_reader_init(
+                &probe->reader, probe->ring->instance, &probe->bundles, probe->ring->n_page);
 }
 
 int ftrace_probe_new(void **ret,
@@ -276,27 +74,18 @@ int ftrace_probe_new(void **ret,
         _cleanup_(ftrace_freep) FtraceProbe *probe = NULL;
         int r;
 
-        if (config->n_ftrace_events == 0 && config->n_syscall_events == 0)
-                return probe_refuse(ret_error,
-                                    "linux.ftrace: ftrace_config has no ftrace_events, so there is "
-                                    "nothing to record; add for example \"sched/sched_switch\"");
         probe = calloc(1, sizeof(*probe));
         if (!probe)
                 return -ENOMEM;
         probe->link = session_link_ref(setup->link);
         packet_writer_init(&probe->packets, setup->sink);
-        r = instance_new(&probe->instance, ret_error);
+        r = ftrace_setup_new(&probe->setup, config, setup->notes, ret_error);
         if (r == 0)
-                r = probe_configure(probe, config, ret_error);
+                r = ring_new(&probe->ring, probe->setup, setup->notes, ret_error);
         if (r == 0)
-                r = bundle_writer_init(
-                        &probe->bundles, &probe->packets, &probe->events, &probe->layout);
-        if (r == 0)
-                r = ftrace_reader_init(
-                        &probe->reader, probe->instance, &probe->bundles, probe->n_page);
+                r = probe_open_reader(probe);
         if (r != 0)
                 return r;
-        probe->bundles.symbols = probe->symbols;
         *ret = TAKE(probe);
         return 0;
 }
@@ -308,16 +97,18 @@ static int ftrace_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
 }
 
 static void stats_encode_setup(FtraceProbe *probe, WireWriter *wire) {
-        if (probe->symbols)
-                wire_put_uint(wire, STATS_SYMBOLS_PARSED, probe->symbols->n_symbols);
-        for (size_t i = 0; i < probe->selection.n_unknown; i++)
-                wire_put_string(wire, STATS_UNKNOWN_EVENTS, probe->selection.unknown[i]);
-        for (size_t i = 0; i < probe->selection.n_events; i++)
-                if (probe->failed[i])
-                        wire_put_string(wire, STATS_FAILED_EVENTS, probe->selection.events[i].text);
+        const FtraceSetup *setup = probe->setup;
+
+        if (setup->symbols)
+                wire_put_uint(wire, STATS_SYMBOLS_PARSED, setup->symbols->n_symbols);
+        for (size_t i = 0; i < setup->selection.n_unknown; i++)
+                wire_put_string(wire, STATS_UNKNOWN_EVENTS, setup->selection.unknown[i]);
+        for (size_t i = 0; i < setup->n_events; i++)
+                if (setup->events[i].failed)
+                        wire_put_string(wire, STATS_FAILED_EVENTS, setup->events[i].name);
         wire_put_uint(wire,
                       STATS_BUFFER_PAGES,
-                      probe->settings.buffer_kb * 1024 / (uint64_t)sysconf(_SC_PAGESIZE));
+                      setup->settings.buffer_kb * 1024 / (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
 static void probe_write_stats(FtraceProbe *probe, bool of_start) {
@@ -343,7 +134,7 @@ static int ftrace_start(void *userdata, char **ret_error) {
 
         ftrace_reader_note_start(&probe->reader);
         probe_write_stats(probe, true);
-        r = instance_write(probe->instance, "tracing_on", "1", ret_error);
+        r = instance_write(probe->ring->instance, "tracing_on", "1", ret_error);
         probe->recording = r == 0;
         return r;
 }
@@ -360,7 +151,7 @@ static uint64_t ftrace_poll(void *userdata, uint64_t now_ns) {
         if (!probe->recording)
                 return PROBE_NEVER;
         probe_drain(probe, now_ns);
-        return probe_next_on_grid(now_ns, probe->settings.drain_period_ns);
+        return probe_next_on_grid(now_ns, probe->setup->settings.drain_period_ns);
 }
 
 static void ftrace_flush(void *userdata, uint64_t now_ns) {
@@ -377,7 +168,7 @@ static void ftrace_stop(void *userdata, uint64_t now_ns) {
         _cleanup_(freep) char *error = NULL;
 
         /* Should the kernel refuse even this, then the drain ends at now. */
-        if (instance_write(probe->instance, "tracing_on", "0", &error) == 0)
+        if (instance_write(probe->ring->instance, "tracing_on", "0", &error) == 0)
                 now_ns = UINT64_MAX;
         else
                 log_warning("linux.ftrace: %s", error ?: "cannot stop recording");

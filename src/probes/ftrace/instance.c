@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <tracefs.h>
 #include <unistd.h>
 
 #include "probes/ftrace/instance.h"
@@ -17,88 +16,30 @@
 
 #define INSTANCE_PREFIX "desktrace-"
 
-/* Where the kernel says what a locked-down machine may do: "none [integrity] confidentiality". */
-#define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
-
-static bool is_locked_down(void) {
-        _cleanup_(freep) char *text = NULL;
-
-        return fd_read_file(&text, NULL, AT_FDCWD, LOCKDOWN_FILE, 256) == 0 &&
-               !strstr(text, "[none]");
-}
-
-/* What a person can do about an error of tracefs. */
-static const char *error_advice(int error) {
-        switch (error) {
-        case EPERM:
-        case EACCES:
-                if (is_locked_down())
-                        return "; the kernel is locked down (" LOCKDOWN_FILE
-                               "), which forbids kernel tracing";
-                return "; this needs root or CAP_DAC_OVERRIDE, and no security module that forbids "
-                       "it";
-        case ENOENT:
-                return "; this kernel does not offer it";
-        case ENOMEM:
-                return "; ask for a smaller buffer_size_kb";
-        case EROFS:
-                return "; tracefs is mounted read-only here";
-        default:
-                return "";
-        }
-}
-
-static int
-refuse_file(char **ret_error, const char *doing, const char *dir, const char *file, int error) {
-        return probe_refuse(ret_error,
-                            "cannot %s %s/%s: %s%s",
-                            doing,
-                            dir,
-                            file,
-                            strerror(error),
-                            error_advice(error));
-}
-
-/* libtracefs finds the mount point, and mounts tracefs when it is nowhere and we may. */
-static int tracing_open(Instance *instance, char **ret_error) {
-        const char *path = tracefs_tracing_dir();
-
-        if (!path)
-                return probe_refuse(ret_error,
-                                    "tracefs is not mounted; mount it: mount -t tracefs tracefs "
-                                    "/sys/kernel/tracing");
-        instance->tracing_path = strdup(path);
-        if (!instance->tracing_path)
-                return -ENOMEM;
-        instance->tracing_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (instance->tracing_fd < 0)
-                return refuse_file(ret_error, "open", path, "", errno);
-        instance->instances_fd =
-                openat(instance->tracing_fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+static int instances_open(Instance *instance, const TraceDir *dir, char **ret_error) {
+        instance->instances_fd = openat(dir->fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (instance->instances_fd < 0)
-                return refuse_file(ret_error, "open", path, "instances", errno);
+                return trace_refuse(ret_error, "open", dir->path, "instances", errno);
         return 0;
 }
 
 static Instance *instance_close(Instance *instance) {
         instance->dir_fd = fd_close(instance->dir_fd);
         instance->instances_fd = fd_close(instance->instances_fd);
-        instance->tracing_fd = fd_close(instance->tracing_fd);
-        free(instance->tracing_path);
         free(instance->path);
         free(instance);
         return NULL;
 }
 
-static int instance_new_closed(Instance **ret, char **ret_error) {
+static int instance_new_closed(Instance **ret, const TraceDir *dir, char **ret_error) {
         Instance *instance;
         int r;
 
         instance = calloc(1, sizeof(*instance));
         if (!instance)
                 return -ENOMEM;
-        *instance = (Instance){ .tracing_fd = -1, .instances_fd = -1, .dir_fd = -1 };
-        r = tracing_open(instance, ret_error);
+        *instance = (Instance){ .instances_fd = -1, .dir_fd = -1 };
+        r = instances_open(instance, dir, ret_error);
         if (r != 0) {
                 instance_close(instance);
                 return r;
@@ -156,7 +97,7 @@ static int remove_stale_locked(int instances_fd, unsigned *ret_n_alive) {
 }
 
 /* Another pid namespace may have the name already: then the next one. */
-static int instance_make_dir(Instance *instance, char **ret_error) {
+static int instance_make_dir(Instance *instance, const TraceDir *dir, char **ret_error) {
         static unsigned n_made;
 
         for (unsigned i = 0; i <= INSTANCES_MAX; i++) {
@@ -165,7 +106,7 @@ static int instance_make_dir(Instance *instance, char **ret_error) {
 
                 if (asprintf(&path,
                              "%s/instances/" INSTANCE_PREFIX "%d-%u",
-                             instance->tracing_path,
+                             dir->path,
                              getpid(),
                              ++n_made) < 0) {
                         path = NULL;
@@ -178,8 +119,7 @@ static int instance_make_dir(Instance *instance, char **ret_error) {
                         break;
                 }
                 if (errno != EEXIST)
-                        return refuse_file(
-                                ret_error, "make", instance->tracing_path, "instances", errno);
+                        return trace_refuse(ret_error, "make", dir->path, "instances", errno);
         }
         if (!instance->name)
                 return -EEXIST;
@@ -190,12 +130,12 @@ static int instance_make_dir(Instance *instance, char **ret_error) {
         return 0;
 }
 
-int instance_new(Instance **ret, char **ret_error) {
+int instance_new(Instance **ret, const TraceDir *dir, char **ret_error) {
         _cleanup_(instance_freep) Instance *instance = NULL;
         unsigned n_alive;
         int r;
 
-        r = instance_new_closed(&instance, ret_error);
+        r = instance_new_closed(&instance, dir, ret_error);
         if (r != 0)
                 return r;
         /* Held by others only while they make or remove directories. */
@@ -209,7 +149,7 @@ int instance_new(Instance **ret, char **ret_error) {
                         "one of them",
                         n_alive);
         else if (r >= 0)
-                r = instance_make_dir(instance, ret_error);
+                r = instance_make_dir(instance, dir, ret_error);
         flock(instance->instances_fd, LOCK_UN);
         if (r != 0)
                 return r;
@@ -230,27 +170,8 @@ Instance *instance_free(Instance *instance) {
         return instance_close(instance);
 }
 
-static int write_file(int dir_fd, const char *file, const char *value) {
-        _cleanup_(fd_closep) int fd = -1;
-
-        fd = openat(dir_fd, file, O_WRONLY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        return fd_write_all(fd, value, strlen(value));
-}
-
 int instance_write(Instance *instance, const char *file, const char *value, char **ret_error) {
-        _cleanup_(freep) char *doing = NULL;
-        int r;
-
-        r = write_file(instance->dir_fd, file, value);
-        if (r >= 0)
-                return 0;
-        if (asprintf(&doing, "write \"%.64s\" to", value) < 0) {
-                doing = NULL;
-                return -ENOMEM;
-        }
-        return refuse_file(ret_error, doing, instance->path, file, -r);
+        return trace_file_write(instance->dir_fd, instance->path, file, value, ret_error);
 }
 
 int instance_write_number(Instance *instance, const char *file, uint64_t value, char **ret_error) {
@@ -265,21 +186,7 @@ int instance_read(Instance *instance,
                   char **ret,
                   size_t *ret_n,
                   char **ret_error) {
-        int r;
-
-        r = fd_read_file(ret, ret_n, instance->dir_fd, file, INSTANCE_FILE_BYTES_MAX);
-        return r < 0 ? refuse_file(ret_error, "read", instance->path, file, -r) : 0;
-}
-
-int instance_read_top(Instance *instance,
-                      const char *file,
-                      char **ret,
-                      size_t *ret_n,
-                      char **ret_error) {
-        int r;
-
-        r = fd_read_file(ret, ret_n, instance->tracing_fd, file, INSTANCE_FILE_BYTES_MAX);
-        return r < 0 ? refuse_file(ret_error, "read", instance->tracing_path, file, -r) : 0;
+        return trace_file_read(instance->dir_fd, instance->path, file, ret, ret_n, ret_error);
 }
 
 int instance_open_pages(Instance *instance, unsigned cpu) {
@@ -292,11 +199,14 @@ int instance_open_pages(Instance *instance, unsigned cpu) {
 }
 
 int instances_remove_stale(void) {
+        _cleanup_(trace_dir_freep) TraceDir *dir = NULL;
         Instance *instance;
         unsigned n_alive;
         int r;
 
-        r = instance_new_closed(&instance, NULL);
+        r = trace_dir_new(&dir, NULL);
+        if (r == 0)
+                r = instance_new_closed(&instance, dir, NULL);
         if (r != 0)
                 return r > 0 ? -ENOENT : r;
         if (flock(instance->instances_fd, LOCK_EX) < 0)

@@ -13,24 +13,22 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
-#include "probes/ftrace/page.h"
+#include "probes/ftrace/trace-dir.h"
 #include "shared/macro.h"
 
-#define INSTANCES_MAX           16 /* recordings at once: each takes its buffers from the kernel */
-#define INSTANCE_FILE_BYTES_MAX (16u << 20)
+#define INSTANCES_MAX 16 /* at once: each takes its buffers from the kernel */
 
 typedef struct Instance {
-        char *tracing_path;
-        char *path;       /* of the instance */
+        char *path;
         const char *name; /* the end of path; NULL before it is made */
-        int tracing_fd;
         int instances_fd;
         int dir_fd; /* locked */
 } Instance;
 
 /* A fresh instance, with recording off. 0, PROBE_E_REFUSED with *ret_error, negative errno. */
-int instance_new(Instance **ret, char **ret_error);
+int instance_new(Instance **ret, const TraceDir *dir, char **ret_error);
 /* Removes it from the kernel. Its descriptors must be closed by then. */
 Instance *instance_free(Instance *instance);
 DEFINE_CLEANUP(Instance *, instance_free)
@@ -45,13 +43,6 @@ int instance_read(Instance *instance,
                   char **ret,
                   size_t *ret_n,
                   char **ret_error);
-/* The same below the top of tracefs. */
-int instance_read_top(Instance *instance,
-                      const char *file,
-                      char **ret,
-                      size_t *ret_n,
-                      char **ret_error);
-
 /* Opens the pages of one CPU for reading without waiting. A descriptor or a negative errno. */
 int instance_open_pages(Instance *instance, unsigned cpu);
 

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "probes/ftrace/ftrace-setup.h"
+#include "probes/ftrace/syscall-names.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+
+#define EVENT_PATH_BYTES 256
+
+static int setup_settings(FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
+        struct sysinfo info;
+
+        if (sysinfo(&info) < 0)
+                return -errno;
+        return ftrace_settings_init(&setup->settings,
+                                    config,
+                                    (uint64_t)info.totalram * info.mem_unit,
+                                    (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+                                    ret_error);
+}
+
+static int setup_read_layout(FtraceSetup *setup, char **ret_error) {
+        _cleanup_(freep) char *text = NULL;
+        int r;
+
+        r = trace_dir_read(setup->dir, "events/header_page", &text, NULL, ret_error);
+        if (r != 0)
+                return r;
+        if (page_layout_parse(&setup->layout, text) < 0)
+                return probe_refuse(ret_error,
+                                    "cannot understand the layout of the kernel's rings "
+                                    "(events/header_page)");
+        return 0;
+}
+
+/* System calls by name: a filter in the kernel, and the two events that it filters. */
+static int setup_syscalls(FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
+        if (config->n_syscall_events == 0)
+                return 0;
+        return syscall_filter_new(&setup->syscall_filter,
+                                  config->syscall_events,
+                                  config->n_syscall_events,
+                                  ret_error);
+}
+
+/* The config's events, and those that other options of it imply. */
+static int setup_select_events(FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
+        static char *const syscalls[] = { (char *)"raw_syscalls/sys_enter",
+                                          (char *)"raw_syscalls/sys_exit" };
+        _cleanup_(freep) char *available = NULL;
+        _cleanup_(freep) char **patterns = NULL;
+        size_t n = config->n_ftrace_events;
+        int r;
+
+        r = trace_dir_read(setup->dir, "available_events", &available, NULL, ret_error);
+        if (r != 0)
+                return r;
+        patterns = calloc(n + ARRAY_SIZE(syscalls), sizeof(*patterns));
+        if (!patterns)
+                return -ENOMEM;
+        if (n > 0)
+                memcpy(patterns, config->ftrace_events, n * sizeof(*patterns));
+        if (config->n_syscall_events > 0)
+                for (size_t i = 0; i < ARRAY_SIZE(syscalls); i++)
+                        patterns[n++] = syscalls[i];
+        return event_select(&setup->selection, available, patterns, n, ret_error);
+}
+
+static int
+event_prepare(FtraceSetup *setup, const EventName *name, FtraceEvent *event, char **ret_error) {
+        _cleanup_(event_format_freep) EventFormat *format = NULL;
+        _cleanup_(freep) char *group = NULL, *text = NULL;
+        char file[EVENT_PATH_BYTES];
+        size_t n_text;
+        int r;
+
+        snprintf(file, sizeof(file), "events/%s/format", name->text);
+        r = trace_dir_read(setup->dir, file, &text, &n_text, ret_error);
+        if (r != 0)
+                return r;
+        group = strndup(name->text, name->n_group);
+        if (!group)
+                return -ENOMEM;
+        r = event_format_parse(&format, group, text, n_text);
+        if (r == -EBADMSG)
+                return probe_refuse(ret_error, "cannot understand the kernel's %s", file);
+        if (r < 0)
+                return r;
+        event->id = format->id;
+        return event_set_add(&setup->encoders, format, setup->settings.compact_sched);
+}
+
+/* Whether the config names the event itself, rather than its group. */
+static bool is_named(const FtraceConfig *config, const EventName *name) {
+        for (size_t i = 0; i < config->n_ftrace_events; i++)
+                if (streq(config->ftrace_events[i], name->text) ||
+                    streq(config->ftrace_events[i], name->text + name->n_group + 1))
+                        return true;
+        return false;
+}
+
+/* What the kernel refuses is an error when it was asked for by name; of a group, the rest is recorded. */
+static int setup_prepare_events(FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
+        setup->n_events = setup->selection.n_events;
+        setup->events = calloc(MAX(setup->n_events, (size_t)1), sizeof(*setup->events));
+        if (!setup->events)
+                return -ENOMEM;
+        for (size_t i = 0; i < setup->n_events; i++) {
+                const EventName *name = &setup->selection.events[i];
+                FtraceEvent *event = &setup->events[i];
+                _cleanup_(freep) char *error = NULL;
+                int r;
+
+                *event = (FtraceEvent){ .name = name->text, .is_named = is_named(config, name) };
+                r = event_prepare(setup, name, event, &error);
+                if (r < 0)
+                        return r;
+                if (r == PROBE_E_REFUSED && event->is_named) {
+                        *ret_error = TAKE(error);
+                        return r;
+                }
+                if (r == PROBE_E_REFUSED) {
+                        log_info("linux.ftrace: %s", error);
+                        event->failed = true;
+                }
+        }
+        return 0;
+}
+
+/* Without them there are addresses in the trace, and the rest of it is as good. */
+static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes) {
+        char *text;
+        int r;
+
+        if (!config->symbolize_ksyms)
+                return 0;
+        r = fd_read_file(&text, NULL, AT_FDCWD, "/proc/kallsyms", KERNEL_SYMBOLS_BYTES_MAX);
+        if (r == 0)
+                r = kernel_symbols_new(&setup->symbols, text);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                probe_note(notes,
+                           "no kernel symbols (%s): they need CAP_SYSLOG, and "
+                           "kernel.kptr_restrict below 2",
+                           strerror(-r));
+        return 0;
+}
+
+/* What configs of others may ask for and is not there. */
+static void setup_note_options(const FtraceConfig *config, ProbeNotes *notes) {
+        if (config->drain_buffer_percent > 0)
+                probe_note(notes,
+                           "drain_buffer_percent has no effect; rings are read every "
+                           "drain_period_ms");
+}
+
+static int
+setup_prepare(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes, char **ret_error) {
+        int r;
+
+        r = setup_settings(setup, config, ret_error);
+        if (r == 0)
+                r = setup_read_layout(setup, ret_error);
+        /* Events that the config defines, like kprobes, must be defined here: then they are selected like others. */
+        if (r == 0)
+                r = setup_syscalls(setup, config, ret_error);
+        if (r == 0)
+                r = setup_select_events(setup, config, ret_error);
+        if (r == 0)
+                r = setup_prepare_events(setup, config, ret_error);
+        if (r == 0)
+                r = setup_load_symbols(setup, config, notes);
+        if (r == 0)
+                setup_note_options(config, notes);
+        return r;
+}
+
+int ftrace_setup_new(FtraceSetup **ret,
+                     const FtraceConfig *config,
+                     ProbeNotes *notes,
+                     char **ret_error) {
+        _cleanup_(ftrace_setup_freep) FtraceSetup *setup = NULL;
+        int r;
+
+        if (config->n_ftrace_events == 0 && config->n_syscall_events == 0)
+                return probe_refuse(ret_error,
+                                    "linux.ftrace: ftrace_config has no ftrace_events, so there is "
+                                    "nothing to record; add for example \"sched/sched_switch\"");
+        setup = calloc(1, sizeof(*setup));
+        if (!setup)
+                return -ENOMEM;
+        r = trace_dir_new(&setup->dir, ret_error);
+        if (r == 0)
+                r = setup_prepare(setup, config, notes, ret_error);
+        if (r != 0)
+                return r;
+        *ret = TAKE(setup);
+        return 0;
+}
+
+FtraceSetup *ftrace_setup_free(FtraceSetup *setup) {
+        if (!setup)
+                return NULL;
+        kernel_symbols_free(setup->symbols);
+        event_set_deinit(&setup->encoders);
+        event_selection_deinit(&setup->selection);
+        trace_dir_free(setup->dir);
+        free(setup->syscall_filter);
+        free(setup->events);
+        free(setup);
+        return NULL;
+}

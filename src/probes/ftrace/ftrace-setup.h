@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Ftrace setup: what one FtraceConfig asks for, checked against the running kernel and prepared
+ *
+ * Made before anything of the kernel is changed, and owned by the recording that it is for: the settings with their
+ * limits applied, the events with the formats and encoders of each, symbols, and the text of what is written to an
+ * instance. A Ring (ring.h) applies it.
+ */
+
+#include <stdbool.h>
+
+#include "probes/ftrace/event-select.h"
+#include "probes/ftrace/event-set.h"
+#include "probes/ftrace/ftrace-settings.h"
+#include "probes/ftrace/kernel-symbols.h"
+#include "probes/ftrace/page.h"
+#include "probes/ftrace/trace-dir.h"
+#include "probes/probe.h"
+
+/* An event of the selection. */
+typedef struct FtraceEvent {
+        const char *name; /* "group/name" */
+        uint16_t id;
+        bool is_named; /* the config names it, rather than its group: it must not fail */
+        bool failed;   /* part of a group, and the kernel refused it */
+} FtraceEvent;
+
+typedef struct FtraceSetup {
+        TraceDir *dir;
+        FtraceSettings settings;
+        PageLayout layout;
+        EventSelection selection;
+        FtraceEvent *events; /* one for each of the selection */
+        size_t n_events;
+        EventSet encoders;
+        KernelSymbols *symbols; /* NULL: not wanted, or not to be had */
+        char *syscall_filter;   /* NULL: all system calls, if their events are on */
+} FtraceSetup;
+
+/* `notes` may be NULL. 0, PROBE_E_REFUSED, negative errno. */
+int ftrace_setup_new(FtraceSetup **ret,
+                     const FtraceConfig *config,
+                     ProbeNotes *notes,
+                     char **ret_error);
+FtraceSetup *ftrace_setup_free(FtraceSetup *setup);
+DEFINE_CLEANUP(FtraceSetup *, ftrace_setup_free)
+
+/* Text of trace_marker: an event that is always on, and has no switch. */
+static inline bool ftrace_event_is_print(const FtraceEvent *event) {
+        return strncmp(event->name, "ftrace/", 7) == 0;
+}

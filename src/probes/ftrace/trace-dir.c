@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tracefs.h>
+#include <unistd.h>
+
+#include "probes/ftrace/trace-dir.h"
+#include "probes/probe.h"
+#include "shared/fd.h"
+
+/* Where the kernel says what a locked-down machine may do: "none [integrity] confidentiality". */
+#define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
+
+static bool is_locked_down(void) {
+        _cleanup_(freep) char *text = NULL;
+
+        return fd_read_file(&text, NULL, AT_FDCWD, LOCKDOWN_FILE, 256) == 0 &&
+               !strstr(text, "[none]");
+}
+
+/* What a person can do about an error of tracefs. */
+static const char *error_advice(int error) {
+        switch (error) {
+        case EPERM:
+        case EACCES:
+                if (is_locked_down())
+                        return "; the kernel is locked down (" LOCKDOWN_FILE
+                               "), which forbids kernel tracing";
+                return "; this needs root or CAP_DAC_OVERRIDE, and no security module that forbids "
+                       "it";
+        case ENOENT:
+                return "; this kernel does not offer it";
+        case ENOMEM:
+                return "; ask for a smaller buffer_size_kb";
+        case EROFS:
+                return "; tracefs is mounted read-only here";
+        default:
+                return "";
+        }
+}
+
+int trace_refuse(char **ret_error,
+                 const char *doing,
+                 const char *path,
+                 const char *file,
+                 int error) {
+        return probe_refuse(ret_error,
+                            "cannot %s %s/%s: %s%s",
+                            doing,
+                            path,
+                            file,
+                            strerror(error),
+                            error_advice(error));
+}
+
+int trace_dir_new(TraceDir **ret, char **ret_error) {
+        _cleanup_(trace_dir_freep) TraceDir *dir = NULL;
+        const char *path = tracefs_tracing_dir();
+
+        if (!path)
+                return probe_refuse(ret_error,
+                                    "tracefs is not mounted; mount it: mount -t tracefs tracefs "
+                                    "/sys/kernel/tracing");
+        dir = calloc(1, sizeof(*dir));
+        if (!dir)
+                return -ENOMEM;
+        *dir = (TraceDir){ .path = strdup(path), .fd = -1 };
+        if (!dir->path)
+                return -ENOMEM;
+        dir->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (dir->fd < 0)
+                return trace_refuse(ret_error, "open", path, "", errno);
+        *ret = TAKE(dir);
+        return 0;
+}
+
+TraceDir *trace_dir_free(TraceDir *dir) {
+        if (!dir)
+                return NULL;
+        fd_close(dir->fd);
+        free(dir->path);
+        free(dir);
+        return NULL;
+}
+
+int trace_dir_read(const TraceDir *dir,
+                   const char *file,
+                   char **ret,
+                   size_t *ret_n,
+                   char **ret_error) {
+        return trace_file_read(dir->fd, dir->path, file, ret, ret_n, ret_error);
+}
+
+int trace_file_read(int dir_fd,
+                    const char *path,
+                    const char *file,
+                    char **ret,
+                    size_t *ret_n,
+                    char **ret_error) {
+        int r;
+
+        r = fd_read_file(ret, ret_n, dir_fd, file, TRACE_FILE_BYTES_MAX);
+        return r < 0 ? trace_refuse(ret_error, "read", path, file, -r) : 0;
+}
+
+static int write_file(int dir_fd, const char *file, const char *value) {
+        _cleanup_(fd_closep) int fd = -1;
+
+        fd = openat(dir_fd, file, O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        return fd_write_all(fd, value, strlen(value));
+}
+
+int trace_file_write(int dir_fd,
+                     const char *path,
+                     const char *file,
+                     const char *value,
+                     char **ret_error) {
+        _cleanup_(freep) char *doing = NULL;
+        int r;
+
+        r = write_file(dir_fd, file, value);
+        if (r >= 0)
+                return 0;
+        if (asprintf(&doing, "write \"%.64s\" to", value) < 0) {
+                doing = NULL;
+                return -ENOMEM;
+        }
+        return trace_refuse(ret_error, doing, path, file, -r);
+}

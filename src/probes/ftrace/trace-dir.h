@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace dir: the top of tracefs
+ *
+ * What all instances share is read here: which events there are, their formats, the layout of pages. Nothing below it
+ * is changed but our own instances, and definitions of probes that carry our prefix.
+ */
+
+#include <stddef.h>
+
+#include "shared/macro.h"
+
+#define TRACE_FILE_BYTES_MAX (16u << 20)
+
+typedef struct TraceDir {
+        char *path;
+        int fd;
+} TraceDir;
+
+/* Finds where tracefs is mounted, and mounts it when it is nowhere and we may. 0, PROBE_E_REFUSED, -ENOMEM. */
+int trace_dir_new(TraceDir **ret, char **ret_error);
+TraceDir *trace_dir_free(TraceDir *dir);
+DEFINE_CLEANUP(TraceDir *, trace_dir_free)
+
+/* Reads a whole file. 0, PROBE_E_REFUSED: *ret_error (if not NULL) names the file, says why, and what to do. */
+int trace_dir_read(const TraceDir *dir,
+                   const char *file,
+                   char **ret,
+                   size_t *ret_n,
+                   char **ret_error);
+
+/* For files below a directory of tracefs, whose path is only for the error text. */
+int trace_file_read(int dir_fd,
+                    const char *path,
+                    const char *file,
+                    char **ret,
+                    size_t *ret_n,
+                    char **ret_error);
+int trace_file_write(int dir_fd,
+                     const char *path,
+                     const char *file,
+                     const char *value,
+                     char **ret_error);
+
+/* Says what could not be done and what to do about it; `error` is an errno. Returns PROBE_E_REFUSED, or -ENOMEM. */
+int trace_refuse(char **ret_error,
+                 const char *doing,
+                 const char *path,
+                 const char *file,
+                 int error);
