@@ -17,40 +17,12 @@ In the expression:
 """
 
 import re
-import subprocess
 import sys
-import zlib
+
+from trace_file import DEFLATE, ZSTD, NotATrace, fields, frames, unpack
 
 MARKER = bytes.fromhex("82477a76b28d42ba81dc33326d57a079")
-TRACE_STATS, DEFLATE, TEST_EVENT, ZSTD = 35, 50, 900, 133
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    """Number and value of each field. IndexError: it ends within one."""
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        if tag & 7 == 0:
-            value, at = varint(data, at)
-        else:
-            size = {1: 8, 5: 4}.get(tag & 7)
-            if tag & 7 == 2:
-                size, at = varint(data, at)
-            if at + size > len(data):
-                raise IndexError
-            value, at = data[at : at + size], at + size
-        yield tag >> 3, value, at
+TRACE_STATS, TEST_EVENT = 35, 900
 
 
 class Trace:
@@ -88,23 +60,14 @@ class Trace:
         self.packets += 1
 
 
-def frames(data):
-    for number, packet, end in fields(data):
-        if number != 1 or not isinstance(packet, bytes):
-            sys.exit("no packet where one should begin")
-        yield packet, end
-
-
-def unpack(number, data):
-    if number == DEFLATE:
-        return zlib.decompress(data)
-    return subprocess.run(["zstd", "-dc"], input=data, stdout=subprocess.PIPE, check=True).stdout
-
-
 def main():
     path, expression = sys.argv[1:]
     with open(path, "rb") as file:
-        trace = Trace(file.read())
+        data = file.read()
+    try:
+        trace = Trace(data)
+    except NotATrace as error:
+        sys.exit(f"{path}: {error}")
     seen = {name: value for name, value in vars(trace).items() if name != "texts"}
     if not eval(expression, {"n_texts": len(trace.texts), **vars(trace)}):
         sys.exit(f"not so: {expression}: {len(trace.texts)} texts, {seen}")
