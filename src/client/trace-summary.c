@@ -45,6 +45,7 @@ static const PacketKind packet_kinds[] = {
         { 34, "ftrace_stats", "linux.ftrace", packet_ftrace_stats },
         { 2, "process_tree", "linux.process_stats", packet_process_tree },
         { 9, "process_stats", "linux.process_stats", NULL },
+        { 43, "process_descriptor", "linux.process_stats", NULL },
         { 7, "sys_stats", "linux.sys_stats", packet_sys_stats },
         { 67, "cpu_info", "linux.system_info", NULL },
         { 38, "battery", "linux.sysfs_power", NULL },

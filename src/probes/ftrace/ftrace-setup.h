@@ -23,7 +23,8 @@
 typedef struct FtraceEvent {
         const char *name; /* "group/name" */
         uint16_t id;
-        bool failed; /* the kernel refused it; the others are recorded */
+        bool is_named; /* the config names it, rather than its group: it must not fail */
+        bool failed;   /* part of a group, and the kernel refused it */
 } FtraceEvent;
 
 typedef struct FtraceSetup {
@@ -34,7 +35,6 @@ typedef struct FtraceSetup {
         FtraceEvent *events; /* one for each of the selection */
         size_t n_events;
         EventSet encoders;
-        KernelStrings *strings; /* NULL: not needed, or not to be had */
         KernelSymbols *symbols; /* NULL: not wanted, or not to be had */
         char *syscall_filter;   /* NULL: all system calls, if their events are on */
 } FtraceSetup;

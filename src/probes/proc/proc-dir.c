@@ -23,37 +23,43 @@ void proc_dir_close(ProcDir *dir) {
         bytes_deinit(&dir->text);
 }
 
-static bool read_all(int fd, Bytes *text) {
+static bool read_some(int fd, Bytes *text, size_t n_max) {
         bytes_clear(text);
-        while (text->n < PROC_FILE_BYTES_MAX) {
+        while (text->n < n_max) {
+                size_t n_room = MIN(n_max - text->n, (size_t)PROC_READ_BYTES);
                 ssize_t n;
 
-                if (bytes_reserve(text, PROC_READ_BYTES + 1) < 0)
+                if (bytes_reserve(text, n_room + 1) < 0)
                         return false;
-                n = read(fd, text->data + text->n, PROC_READ_BYTES);
+                n = read(fd, text->data + text->n, n_room);
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n < 0) /* ESRCH: gone between open and read */
                         return false;
                 text->n += (size_t)n;
-                if (n < PROC_READ_BYTES)
+                if ((size_t)n < n_room)
                         break;
         }
         text->data[text->n] = '\0';
         return true;
 }
 
-const char *proc_dir_read(ProcDir *dir, pid_t pid, const char *file, size_t *ret_n) {
+const char *
+proc_dir_read_some(ProcDir *dir, pid_t pid, const char *file, size_t n_max, size_t *ret_n) {
         _cleanup_(fd_closep) int fd = -1;
         char path[PROC_PATH_BYTES];
 
         snprintf(path, sizeof(path), "%d/%s", pid, file);
         fd = openat(dir->fd, path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0 || !read_all(fd, &dir->text))
+        if (fd < 0 || !read_some(fd, &dir->text, n_max))
                 return NULL;
         if (ret_n)
                 *ret_n = dir->text.n;
         return (const char *)dir->text.data;
+}
+
+const char *proc_dir_read(ProcDir *dir, pid_t pid, const char *file, size_t *ret_n) {
+        return proc_dir_read_some(dir, pid, file, PROC_FILE_BYTES_MAX, ret_n);
 }
 
 void proc_walk_begin(ProcWalk *walk, ProcDir *dir, pid_t pid) {

@@ -26,6 +26,9 @@ void proc_dir_close(ProcDir *dir);
 
 /* The text of PID/FILE, valid until the next call; NULL when it is not there. It may hold NULs; one is behind it. */
 const char *proc_dir_read(ProcDir *dir, pid_t pid, const char *file, size_t *ret_n);
+/* No more than its first n_max bytes. */
+const char *
+proc_dir_read_some(ProcDir *dir, pid_t pid, const char *file, size_t n_max, size_t *ret_n);
 
 /* Walks over all processes (pid 0), or over the threads of one. proc_walk_next() returns 0 at the end. */
 typedef struct ProcWalk {

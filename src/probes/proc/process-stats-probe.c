@@ -7,7 +7,6 @@
 
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/process-tree.h"
-#include "shared/log.h"
 
 enum {
         STATS_PROCESS = 1,
@@ -24,7 +23,7 @@ enum {
 typedef Perfetto__Protos__ProcessStatsConfig ProcessStatsConfig;
 
 typedef struct ProcessStats {
-        PacketWriter packets;
+        PacketWriter packets, labels;
         ProcDir proc;
         TaskTable tasks;
         ProcessTree tree;
@@ -36,7 +35,6 @@ typedef struct ProcessStats {
         uint64_t next_scan_ns; /* not before, for a ring that forgets */
         bool recording; /* from the first poll until stop: only then packets may be written */
         uint32_t n_polls;
-        uint64_t ns_per_tick;
 
         WireWriter *wire; /* the ProcessStats packet at hand, or NULL */
         size_t begin;
@@ -52,6 +50,7 @@ static void *process_stats_free(void *userdata) {
         task_table_deinit(&stats->tasks);
         proc_dir_close(&stats->proc);
         packet_writer_deinit(&stats->packets);
+        packet_writer_deinit(&stats->labels);
         free(stats);
         return NULL;
 }
@@ -60,17 +59,26 @@ static void process_stats_freep(ProcessStats **stats) {
         process_stats_free(*stats);
 }
 
-/* Threads that linux.ftrace met in its last drain. */
+static int compare_pids(const void *a, const void *b) {
+        const pid_t *x = a, *y = b;
+
+        return (*x > *y) - (*x < *y);
+}
+
+/* Threads that linux.ftrace met in its last drain; one that was renamed often is there as often. */
 static void resolve_threads(SessionLink *link, void *userdata) {
         ProcessStats *stats = userdata;
+        PidSet *pids = &link->pids;
 
         if (!stats->recording)
                 return; /* not yet: then they stay fresh */
         process_tree_begin(&stats->tree, probe_now_ns());
-        for (size_t i = 0; i < link->pids.n_fresh; i++)
-                process_tree_add_thread(&stats->tree, link->pids.fresh[i]);
+        qsort(pids->fresh, pids->n_fresh, sizeof(*pids->fresh), compare_pids);
+        for (size_t i = 0; i < pids->n_fresh; i++)
+                if (i == 0 || pids->fresh[i] != pids->fresh[i - 1])
+                        process_tree_add_thread(&stats->tree, pids->fresh[i]);
         process_tree_end(&stats->tree);
-        pid_set_clear_fresh(&link->pids);
+        pid_set_clear_fresh(pids);
 }
 
 /* The kernel's rings have the pids of the first pid namespace. Within another one the same numbers are other
@@ -78,11 +86,41 @@ static void resolve_threads(SessionLink *link, void *userdata) {
 static bool sees_all_pids(void) {
         struct stat st;
 
-        if (stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == PID_NAMESPACE_FIRST)
-                return true;
-        log_notice("linux.process_stats: in a pid namespace: threads of kernel events cannot be "
-                   "named");
-        return false;
+        return stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == PID_NAMESPACE_FIRST;
+}
+
+/* hidepid= hides 1 from who may not look into all processes. */
+static void note_what_is_missing(const ProcessStatsConfig *config,
+                                 bool wants_threads,
+                                 ProcDir *proc,
+                                 ProbeNotes *notes) {
+        if (wants_threads && !sees_all_pids())
+                probe_note(notes,
+                           "threads of kernel events get no names, because this is a pid namespace "
+                           "and the kernel's pids are not those of this /proc: record outside of "
+                           "the container");
+        if (faccessat(proc->fd, "1/stat", R_OK, 0) < 0)
+                probe_note(notes,
+                           "processes of other users are hidden by the option hidepid= of /proc: "
+                           "record with CAP_SYS_PTRACE, as desktrace-probes.service does");
+        if (config->scan_smaps_rollup && faccessat(proc->fd, "1/smaps_rollup", F_OK, 0) < 0)
+                probe_note(
+                        notes,
+                        "scan_smaps_rollup is given, but there is no /proc/PID/smaps_rollup: use a "
+                        "kernel of 4.14 or later, with CONFIG_PROC_PAGE_MONITOR");
+        else if (config->scan_smaps_rollup && !proc_dir_read(proc, 1, "smaps_rollup", NULL))
+                probe_note(notes,
+                           "scan_smaps_rollup records only processes of this user, as it may not "
+                           "look into others: record with CAP_SYS_PTRACE, as "
+                           "desktrace-probes.service does");
+        if (config->resolve_process_fds)
+                probe_note(notes,
+                           "resolve_process_fds is given, but which files are open is not "
+                           "recorded: take it out, or use lsof");
+        if (config->record_process_dmabuf_rss)
+                probe_note(notes,
+                           "record_process_dmabuf_rss is given, but only some kernels of Android "
+                           "have this counter: take it out");
 }
 
 static bool has_quirk(const ProcessStatsConfig *config,
@@ -105,12 +143,14 @@ static void stats_configure(ProcessStats *stats, const ProcessStatsConfig *confi
         stats->scan_is_due = stats->scan_all;
         stats->smaps = config->scan_smaps_rollup;
         stats->runtime = config->record_process_runtime;
-        stats->ns_per_tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
         stats->tree = (ProcessTree){
                 .packets = &stats->packets,
+                .labels = &stats->labels,
                 .proc = &stats->proc,
                 .tasks = &stats->tasks,
+                .ns_per_tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK),
                 .thread_names = config->record_thread_names,
+                .skips_main_threads = config->skip_main_thread_message,
         };
 }
 
@@ -118,6 +158,7 @@ static int process_stats_setup(void **ret, const ProbeSetup *setup, char **ret_e
         static const ProcessStatsConfig defaults = PERFETTO__PROTOS__PROCESS_STATS_CONFIG__INIT;
         const ProcessStatsConfig *config = setup->config->process_stats_config ?: &defaults;
         _cleanup_(process_stats_freep) ProcessStats *stats = NULL;
+        bool wants_threads;
         int r;
 
         stats = calloc(1, sizeof(*stats));
@@ -126,13 +167,16 @@ static int process_stats_setup(void **ret, const ProbeSetup *setup, char **ret_e
         stats->proc.fd = -1;
         stats->link = session_link_ref(setup->link);
         packet_writer_init(&stats->packets, setup->sink);
+        packet_writer_init(&stats->labels, setup->sink);
         stats_configure(stats, config);
         r = proc_dir_open(&stats->proc, "/proc");
         if (r < 0)
                 return probe_refuse(
                         ret_error, "linux.process_stats: cannot open /proc: %s", strerror(-r));
-        if (!has_quirk(config, PERFETTO__PROTOS__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND) &&
-            sees_all_pids())
+        wants_threads = !has_quirk(
+                config, PERFETTO__PROTOS__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND);
+        note_what_is_missing(config, wants_threads, &stats->proc, setup->notes);
+        if (wants_threads && sees_all_pids())
                 session_link_watch(stats->link, resolve_threads, stats);
         *ret = TAKE(stats);
         return 0;
@@ -151,29 +195,28 @@ static void scan_all(ProcessStats *stats, uint64_t now_ns) {
         stats->next_scan_ns = now_ns + SCAN_GAP_NS;
 }
 
-/* What there is to know about the memory of a process; false when it is gone. */
-static bool read_counters(ProcessStats *stats, pid_t pid, ProcessCounters *ret) {
-        const char *text = proc_dir_read(&stats->proc, pid, "status", NULL);
+static int64_t ticks_ns(const ProcessStats *stats, uint64_t ticks) {
+        return (int64_t)(ticks * stats->tree.ns_per_tick);
+}
+
+/* What there is to know about the memory and the time of a process; false when it is gone. */
+static bool read_counters(ProcessStats *stats, const Task *task, ProcessCounters *ret) {
+        const char *text = proc_dir_read(&stats->proc, task->tid, "status", NULL);
         ProcessStatus status;
-        ProcessTimes times;
 
         if (!text || !process_status_parse(&status, text))
                 return false;
         *ret = status.counters;
-        text = proc_dir_read(&stats->proc, pid, "oom_score_adj", NULL);
+        text = proc_dir_read(&stats->proc, task->tid, "oom_score_adj", NULL);
         if (text)
                 process_counters_set(ret, PROCESS_OOM_SCORE_ADJ, strtol(text, NULL, 10));
-        text = stats->smaps ? proc_dir_read(&stats->proc, pid, "smaps_rollup", NULL) : NULL;
+        text = stats->smaps ? proc_dir_read(&stats->proc, task->tid, "smaps_rollup", NULL) : NULL;
         if (text)
                 process_smaps_parse(ret, text);
-        text = stats->runtime ? proc_dir_read(&stats->proc, pid, "stat", NULL) : NULL;
-        if (text && process_times_parse(&times, text)) {
-                process_counters_set(ret,
-                                     PROCESS_RUNTIME_USER,
-                                     (int64_t)(times.user_ticks * stats->ns_per_tick));
-                process_counters_set(ret,
-                                     PROCESS_RUNTIME_KERNEL,
-                                     (int64_t)(times.kernel_ticks * stats->ns_per_tick));
+        if (stats->runtime) {
+                process_counters_set(ret, PROCESS_RUNTIME_USER, ticks_ns(stats, task->user_ticks));
+                process_counters_set(
+                        ret, PROCESS_RUNTIME_KERNEL, ticks_ns(stats, task->kernel_ticks));
         }
         return true;
 }
@@ -201,8 +244,10 @@ static WireWriter *stats_packet(ProcessStats *stats, uint64_t now_ns) {
 }
 
 static bool is_changed(const Task *task, const ProcessCounters *now, ProcessCounter i) {
+        const ProcessCounters *before = task->counters;
+
         return now->known & 1u << i &&
-               (!(task->counters.known & 1u << i) || task->counters.values[i] != now->values[i]);
+               (!(before->known & 1u << i) || before->values[i] != now->values[i]);
 }
 
 static void
@@ -211,6 +256,10 @@ put_counters(ProcessStats *stats, Task *task, const ProcessCounters *now, uint64
         WireWriter *wire;
         size_t begin;
 
+        if (!task->counters)
+                task->counters = calloc(1, sizeof(*task->counters));
+        if (!task->counters)
+                return;
         for (ProcessCounter i = 0; i < _PROCESS_COUNTER_N; i++)
                 any = any || is_changed(task, now, i);
         if (!any)
@@ -222,7 +271,7 @@ put_counters(ProcessStats *stats, Task *task, const ProcessCounters *now, uint64
                 if (is_changed(task, now, i))
                         wire_put_int(wire, process_counter_field(i), now->values[i]);
         wire_end(wire, begin);
-        task->counters = *now;
+        *task->counters = *now;
 }
 
 /* Processes are written to the tree first, as both use the one packet memory. */
@@ -252,7 +301,7 @@ static void poll_counters(ProcessStats *stats, uint64_t now_ns) {
                 ProcessCounters now;
 
                 if (task->tid > 0 && task->tid == task->tgid && !task->is_kthread &&
-                    read_counters(stats, task->tid, &now))
+                    read_counters(stats, task, &now))
                         put_counters(stats, task, &now, now_ns);
         }
         stats_packet_end(stats);
@@ -301,8 +350,15 @@ static void process_stats_clear(void *userdata) {
 
 const ProbeOps process_stats_probe_ops = {
         .name = "linux.process_stats",
-        .packet_fields = (const uint32_t[]){ PACKET_PROCESS_TREE, PACKET_PROCESS_STATS, 0 },
-        .records = "names and counters of processes and threads",
+        .packet_fields =
+                (const uint32_t[]){
+                        PACKET_PROCESS_TREE,
+                        PACKET_PROCESS_STATS,
+                        PACKET_PROCESS_DESCRIPTOR,
+                        0,
+                },
+        .records = "names and counters of processes and threads, and to which service, app and "
+                   "container they belong",
         .reads = "/proc/PID",
         .needs = "CAP_SYS_PTRACE",
         .refuses = "/proc cannot be opened: mount it",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,10 +34,18 @@ static const struct {
 /* Fields of PID/stat behind the name, counted as proc(5) does: the state is the 3rd. */
 enum {
         STAT_STATE = 3,
+        STAT_PPID = 4,
+        STAT_FLAGS = 9,
         STAT_USER_TIME = 14,
         STAT_KERNEL_TIME = 15,
+        STAT_N_THREADS = 20,
         STAT_START_TIME = 22,
+        _STAT_N,
 };
+
+/* The kernel's PF_KTHREAD. What newer kernels (6.8) say as "Kthread:" in status is this bit; children of kthreadd (2)
+ * are not it, as in a pid namespace 2 is anybody. */
+#define STAT_FLAG_KTHREAD 0x00200000u
 
 uint32_t process_counter_field(ProcessCounter counter) {
         return process_counters[counter].field;
@@ -45,6 +53,12 @@ uint32_t process_counter_field(ProcessCounter counter) {
 
 static bool key_is(const char *line, size_t n_key, const char *key) {
         return strncmp(line, key, n_key) == 0 && key[n_key] == '\0';
+}
+
+/* Where the next line begins. */
+static const char *line_end(const char *line) {
+        line = strchrnul(line, '\n');
+        return line + (*line == '\n');
 }
 
 static void parse_counter(ProcessCounters *counters,
@@ -59,10 +73,24 @@ static void parse_counter(ProcessCounters *counters,
                 }
 }
 
-static void parse_name(ProcessStatus *status, const char *value) {
-        size_t n = MIN(strcspn(value, "\n"), sizeof(status->name) - 1);
+static pid_t parse_pid(const char *value, char **ret_end) {
+        long pid = strtol(value, ret_end, 10);
 
-        memcpy(status->name, value, n);
+        return pid >= 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+/* What the kernel escapes in this file, and in no other: newlines and backslashes. */
+static void parse_name(ProcessStatus *status, const char *value) {
+        size_t n = 0;
+
+        for (; *value && *value != '\n' && n < sizeof(status->name) - 1; value++) {
+                if (*value == '\\' && (value[1] == 'n' || value[1] == '\\')) {
+                        value++;
+                        status->name[n++] = *value == 'n' ? '\n' : '\\';
+                } else {
+                        status->name[n++] = *value;
+                }
+        }
         status->name[n] = '\0';
 }
 
@@ -70,14 +98,14 @@ static void parse_name(ProcessStatus *status, const char *value) {
 static void parse_nspids(ProcessStatus *status, const char *value) {
         char *end;
 
-        (void)strtol(value, &end, 10);
+        (void)parse_pid(value, &end);
         while (*end != '\n' && *end != '\0' && status->n_nspids < PROCESS_NSPIDS_MAX) {
                 const char *at = end;
-                long pid = strtol(at, &end, 10);
+                pid_t pid = parse_pid(at, &end);
 
                 if (end == at)
                         break;
-                status->nspids[status->n_nspids++] = (pid_t)pid;
+                status->nspids[status->n_nspids++] = pid;
         }
 }
 
@@ -91,56 +119,54 @@ static void parse_status_line(ProcessStatus *status, const char *line) {
         if (key_is(line, n_key, "Name"))
                 parse_name(status, value);
         else if (key_is(line, n_key, "Tgid"))
-                status->tgid = (pid_t)strtol(value, NULL, 10);
-        else if (key_is(line, n_key, "PPid"))
-                status->ppid = (pid_t)strtol(value, NULL, 10);
+                status->tgid = parse_pid(value, NULL);
         else if (key_is(line, n_key, "Uid"))
                 status->uid = (uid_t)strtoul(value, NULL, 10);
         else if (key_is(line, n_key, "NSpid"))
                 parse_nspids(status, value);
-        else if (key_is(line, n_key, "Kthread"))
-                status->is_kthread = *value == '1';
         else
                 parse_counter(&status->counters, PROCESS_VM_SIZE, PROCESS_VM_HWM, line, n_key);
 }
 
 bool process_status_parse(ProcessStatus *ret, const char *text) {
-        bool has_kthread = strstr(text, "\nKthread:");
-
         *ret = (ProcessStatus){};
-        for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
-                parse_status_line(ret, text);
-        /* Older kernels do not say. Children of kthreadd (2) and itself are kernel threads. */
-        if (!has_kthread)
-                ret->is_kthread = ret->tgid == 2 || ret->ppid == 2;
+        /* Most lines begin with none of these letters, and are not looked at any further. */
+        for (; *text; text = line_end(text))
+                if (strchr("NTURV", *text))
+                        parse_status_line(ret, text);
         return ret->tgid > 0;
 }
 
-bool process_times_parse(ProcessTimes *ret, const char *text) {
-        const char *at = strrchr(text, ')');
-        ProcessTimes times = {};
+bool process_stat_parse(ProcessStat *ret, const char *text) {
+        const char *name = strchr(text, '('), *at = strrchr(text, ')');
+        uint64_t values[_STAT_N] = {};
+        size_t n_name;
 
-        if (!at)
+        if (!name || !at || at < name)
                 return false;
+        n_name = MIN((size_t)(at - name - 1), sizeof(ret->name) - 1);
         at++;
-        for (unsigned i = STAT_STATE; i <= STAT_START_TIME; i++) {
+        for (unsigned i = STAT_STATE; i < _STAT_N; i++) {
                 at += strspn(at, " ");
                 if (*at == '\0')
                         return false;
-                if (i == STAT_USER_TIME)
-                        times.user_ticks = strtoull(at, NULL, 10);
-                else if (i == STAT_KERNEL_TIME)
-                        times.kernel_ticks = strtoull(at, NULL, 10);
-                else if (i == STAT_START_TIME)
-                        times.start_ticks = strtoull(at, NULL, 10);
+                values[i] = strtoull(at, NULL, 10);
                 at += strcspn(at, " ");
         }
-        *ret = times;
+        *ret = (ProcessStat){
+                .ppid = values[STAT_PPID] <= INT_MAX ? (pid_t)values[STAT_PPID] : 0,
+                .is_kthread = values[STAT_FLAGS] & STAT_FLAG_KTHREAD,
+                .n_threads = values[STAT_N_THREADS],
+                .start_ticks = values[STAT_START_TIME],
+                .user_ticks = values[STAT_USER_TIME],
+                .kernel_ticks = values[STAT_KERNEL_TIME],
+        };
+        memcpy(ret->name, name + 1, n_name);
         return true;
 }
 
 void process_smaps_parse(ProcessCounters *counters, const char *text) {
-        for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+        for (; *text; text = line_end(text)) {
                 size_t n_key = strcspn(text, ":\n");
 
                 if (text[n_key] == ':')

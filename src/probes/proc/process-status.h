@@ -42,18 +42,21 @@ typedef struct ProcessCounters {
 
 typedef struct ProcessStatus {
         char name[PROCESS_NAME_BYTES];
-        pid_t tgid, ppid;
+        pid_t tgid;
         uid_t uid;
         pid_t nspids[PROCESS_NSPIDS_MAX]; /* in inner pid namespaces, outermost first */
         size_t n_nspids;
-        bool is_kthread;
         ProcessCounters counters;
 } ProcessStatus;
 
-typedef struct ProcessTimes {
+typedef struct ProcessStat {
+        char name[PROCESS_NAME_BYTES];
+        pid_t ppid;
+        bool is_kthread;
+        uint64_t n_threads;
         uint64_t start_ticks; /* since boot: with the pid, who a process is */
         uint64_t user_ticks, kernel_ticks;
-} ProcessTimes;
+} ProcessStat;
 
 /* Field of ProcessStats.Process. */
 uint32_t process_counter_field(ProcessCounter counter);
@@ -67,6 +70,6 @@ process_counters_set(ProcessCounters *counters, ProcessCounter counter, int64_t 
 /* PID/status; false when it has no Tgid. */
 bool process_status_parse(ProcessStatus *ret, const char *text);
 /* PID/stat; false when it is cut off. The name in it may hold anything, also parentheses and newlines. */
-bool process_times_parse(ProcessTimes *ret, const char *text);
+bool process_stat_parse(ProcessStat *ret, const char *text);
 /* PID/smaps_rollup. */
 void process_smaps_parse(ProcessCounters *counters, const char *text);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <unistd.h>
+#include <stdio.h>
 
 #include "probes/probe.h"
 #include "probes/proc/process-tree.h"
+#include "probes/proc/process-unit.h"
 
 enum {
         TREE_PROCESS = 1,
@@ -21,7 +22,16 @@ enum {
         THREAD_NAME = 2,
         THREAD_TGID = 3,
         THREAD_NSTID = 4,
+        DESCRIPTOR_PID = 1,
+        DESCRIPTOR_LABELS = 8,
 };
+
+/* What was read of a process that is to be written. */
+typedef struct Person {
+        pid_t pid;
+        ProcessStat stat;
+        ProcessStatus status; /* of kernel threads only what is needed here */
+} Person;
 
 void process_tree_begin(ProcessTree *tree, uint64_t now_ns) {
         tree->begin_ns = now_ns;
@@ -55,18 +65,98 @@ static void tree_split(ProcessTree *tree) {
                 process_tree_end(tree);
 }
 
-/* The arguments, each ended by a NUL; without any (kernel threads, zombies) the name. */
+/* FNV-1a: tells two names apart, not more. */
+static uint32_t text_hash(const char *text, size_t n) {
+        uint32_t hash = 2166136261u;
+
+        for (size_t i = 0; i < n; i++)
+                hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+        return hash;
+}
+
+static uint32_t name_hash(const char *name) {
+        return text_hash(name, strlen(name));
+}
+
+/*
+ * Units
+ */
+
+static void put_part(WireWriter *wire, uint32_t field, PathPart part) {
+        if (part.n > 0)
+                wire_put_bytes(wire, field, part.text, part.n);
+}
+
+static void put_text(WireWriter *wire, uint32_t field, const char *text) {
+        if (text[0])
+                wire_put_string(wire, field, text);
+}
+
+static void put_labels(ProcessTree *tree, pid_t pid, const ProcessUnit *unit) {
+        char labels[PROCESS_LABELS_MAX][PROCESS_LABEL_BYTES];
+        size_t n = process_unit_labels(unit, labels), begin;
+        WireWriter *wire;
+
+        if (n == 0 || !tree->labels)
+                return;
+        wire = packet_begin(tree->labels);
+        wire_put_uint(wire, PACKET_TIMESTAMP, tree->begin_ns);
+        begin = wire_begin(wire, PACKET_PROCESS_DESCRIPTOR);
+        wire_put_int(wire, DESCRIPTOR_PID, pid);
+        for (size_t i = 0; i < n; i++)
+                wire_put_string(wire, DESCRIPTOR_LABELS, labels[i]);
+        wire_end(wire, begin);
+        (void)packet_end(tree->labels); /* counted there */
+}
+
+static const char *read_unit(ProcessTree *tree, pid_t pid, uint32_t *ret_hash) {
+        size_t n = 0;
+        const char *text = proc_dir_read(tree->proc, pid, "cgroup", &n);
+
+        *ret_hash = text ? text_hash(text, n) : 0;
+        return text;
+}
+
+/* Returns the hash of what it says. */
+static uint32_t put_unit(ProcessTree *tree, pid_t pid, WireWriter *wire) {
+        uint32_t hash;
+        const char *text = read_unit(tree, pid, &hash);
+        ProcessUnit unit;
+
+        if (!text || !process_unit_parse(&unit, text))
+                return hash;
+        put_part(wire, PROCESS_UNIT, unit.unit);
+        put_part(wire, PROCESS_USER_UNIT, unit.user_unit);
+        put_part(wire, PROCESS_SLICE, unit.slice);
+        put_part(wire, PROCESS_USER_SLICE, unit.user_slice);
+        put_part(wire, PROCESS_CGROUP, unit.cgroup);
+        put_text(wire, PROCESS_APP_ID, unit.app_id);
+        put_text(wire, PROCESS_APP_KIND, unit.app_kind);
+        put_text(wire, PROCESS_CONTAINER, unit.container);
+        put_text(wire, PROCESS_CONTAINER_KIND, unit.container_kind);
+        put_labels(tree, pid, &unit);
+        return hash;
+}
+
+/*
+ * Processes
+ */
+
+static void put_name_as_cmdline(WireWriter *wire, const char *name) {
+        wire_put_string(wire, PROCESS_CMDLINE, name);
+        wire_put_bool(wire, PROCESS_CMDLINE_IS_COMM, true);
+}
+
+/* The arguments, each ended by a NUL; without any (zombies) the name. */
 static void put_cmdline(ProcessTree *tree, pid_t pid, const char *name, WireWriter *wire) {
         size_t n = 0;
-        const char *text = proc_dir_read(tree->proc, pid, "cmdline", &n);
+        const char *text = proc_dir_read_some(tree->proc, pid, "cmdline", PROCESS_CMDLINE_MAX, &n);
 
-        n = MIN(n, (size_t)PROCESS_CMDLINE_MAX);
         /* Programs that write their title over their arguments leave trailing NULs or none at all. */
         while (n > 0 && text[n - 1] == '\0')
                 n--;
         if (n == 0) {
-                wire_put_string(wire, PROCESS_CMDLINE, name);
-                wire_put_bool(wire, PROCESS_CMDLINE_IS_COMM, true);
+                put_name_as_cmdline(wire, name);
                 return;
         }
         for (size_t at = 0; at < n;) {
@@ -77,31 +167,34 @@ static void put_cmdline(ProcessTree *tree, pid_t pid, const char *name, WireWrit
         }
 }
 
-static void put_process(ProcessTree *tree, const ProcessStatus *status, uint64_t start_ticks) {
+static void put_process(ProcessTree *tree, const Person *person, uint32_t *ret_unit_hash) {
         WireWriter *wire = tree_wire(tree);
         size_t begin = wire_begin(wire, TREE_PROCESS);
 
-        wire_put_int(wire, PROCESS_PID, status->tgid);
-        wire_put_int(wire, PROCESS_PPID, status->ppid);
-        put_cmdline(tree, status->tgid, status->name, wire);
-        wire_put_uint(wire, PROCESS_UID, status->uid);
-        for (size_t i = 0; i < status->n_nspids; i++)
-                wire_put_int(wire, PROCESS_NSPID, status->nspids[i]);
-        wire_put_uint(wire,
-                      PROCESS_START_FROM_BOOT,
-                      start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)));
-        if (status->is_kthread)
+        wire_put_int(wire, PROCESS_PID, person->pid);
+        wire_put_int(wire, PROCESS_PPID, person->stat.ppid);
+        wire_put_uint(wire, PROCESS_UID, person->status.uid);
+        for (size_t i = 0; i < person->status.n_nspids; i++)
+                wire_put_int(wire, PROCESS_NSPID, person->status.nspids[i]);
+        wire_put_uint(wire, PROCESS_START_FROM_BOOT, person->stat.start_ticks * tree->ns_per_tick);
+        if (person->stat.is_kthread) {
+                put_name_as_cmdline(wire, person->stat.name);
                 wire_put_bool(wire, PROCESS_IS_KTHREAD, true);
+        } else {
+                put_cmdline(tree, person->pid, person->stat.name, wire);
+                *ret_unit_hash = put_unit(tree, person->pid, wire);
+        }
         wire_end(wire, begin);
 }
 
-static void put_thread(ProcessTree *tree, pid_t tid, const ProcessStatus *status) {
+static void
+put_thread(ProcessTree *tree, pid_t tid, const char *name, const ProcessStatus *status) {
         WireWriter *wire = tree_wire(tree);
         size_t begin = wire_begin(wire, TREE_THREAD);
 
         wire_put_int(wire, THREAD_TID, tid);
         if (tree->thread_names)
-                wire_put_string(wire, THREAD_NAME, status->name);
+                wire_put_string(wire, THREAD_NAME, name);
         wire_put_int(wire, THREAD_TGID, status->tgid);
         for (size_t i = 0; i < status->n_nspids; i++)
                 wire_put_int(wire, THREAD_NSTID, status->nspids[i]);
@@ -114,34 +207,104 @@ static bool read_status(ProcessTree *tree, pid_t pid, ProcessStatus *ret) {
         return text && process_status_parse(ret, text);
 }
 
-Task *process_tree_add_process(ProcessTree *tree, pid_t pid) {
-        const char *text = proc_dir_read(tree->proc, pid, "stat", NULL);
-        ProcessStatus status;
-        ProcessTimes times;
-        Task *task;
+/* Kernel threads are root's, and have no namespaces and no threads beside themselves. */
+static bool read_person(ProcessTree *tree, Person *person) {
+        if (person->stat.is_kthread) {
+                person->status = (ProcessStatus){ .tgid = person->pid };
+                return true;
+        }
+        return read_status(tree, person->pid, &person->status) &&
+               person->status.tgid == person->pid;
+}
 
-        if (!text || !process_times_parse(&times, text))
-                return NULL;
-        task = task_table_find(tree->tasks, pid);
-        if (task && task->tgid == pid && task->start_ticks == times.start_ticks)
-                return task;
-        if (!read_status(tree, pid, &status) || status.tgid != pid)
-                return NULL;
+static bool is_young(const ProcessTree *tree, const ProcessStat *stat) {
+        return tree->begin_ns < stat->start_ticks * tree->ns_per_tick + PROCESS_YOUNG_NS;
+}
+
+/* A kernel thread's name tells what it works on just now. */
+static bool is_still(ProcessTree *tree, Task *task, const ProcessStat *stat) {
+        uint32_t unit_hash;
+
+        if (task->start_ticks != stat->start_ticks)
+                return false;
+        if (task->is_kthread)
+                return true;
+        if (task->name_hash != name_hash(stat->name))
+                return false;
+        if (!task->is_young)
+                return true;
+        task->is_young = is_young(tree, stat);
+        (void)read_unit(tree, task->tid, &unit_hash);
+        return unit_hash == task->unit_hash;
+}
+
+static Task *add_person(ProcessTree *tree, const Person *person) {
+        uint32_t unit_hash = 0;
+        Task *task;
 
         /* Before it is remembered: closing a packet that is dropped forgets all tasks. */
         tree_split(tree);
-        put_process(tree, &status, times.start_ticks);
-        if (tree->thread_names)
-                put_thread(tree, pid, &status);
-        if (task_table_add(tree->tasks, &task, pid) < 0)
+        put_process(tree, person, &unit_hash);
+        if (!tree->skips_main_threads)
+                put_thread(tree, person->pid, person->stat.name, &person->status);
+        if (task_table_add(tree->tasks, &task, person->pid) < 0)
                 return NULL;
-        *task = (Task){
-                .tid = pid,
-                .tgid = pid,
-                .start_ticks = times.start_ticks,
-                .is_kthread = status.is_kthread,
-        };
+        if (task->start_ticks != person->stat.start_ticks)
+                task_reset(task);
+        task->tgid = person->pid;
+        task->start_ticks = person->stat.start_ticks;
+        task->is_kthread = person->stat.is_kthread;
+        task->is_namespaced = person->status.n_nspids > 0;
+        task->is_young = is_young(tree, &person->stat);
+        task->name_hash = name_hash(person->stat.name);
+        task->unit_hash = unit_hash;
         return task;
+}
+
+/* As process_tree_add_process(); ret->stat is set whether it is written or not. */
+static Task *add_process(ProcessTree *tree, pid_t pid, Person *ret) {
+        const char *text = proc_dir_read(tree->proc, pid, "stat", NULL);
+        Task *task;
+
+        ret->pid = pid;
+        if (!text || !process_stat_parse(&ret->stat, text))
+                return NULL;
+        task = task_table_find(tree->tasks, pid);
+        if (!task || task->tgid != pid || !is_still(tree, task, &ret->stat))
+                task = read_person(tree, ret) ? add_person(tree, ret) : NULL;
+        if (!task)
+                return NULL;
+        task->user_ticks = ret->stat.user_ticks;
+        task->kernel_ticks = ret->stat.kernel_ticks;
+        return task;
+}
+
+Task *process_tree_add_process(ProcessTree *tree, pid_t pid) {
+        Person person;
+
+        return add_process(tree, pid, &person);
+}
+
+/*
+ * Threads
+ */
+
+static Task *find_thread(const ProcessTree *tree, pid_t tid, pid_t tgid) {
+        Task *task = task_table_find(tree->tasks, tid);
+
+        return task && task->tgid == tgid ? task : NULL;
+}
+
+static void add_thread(ProcessTree *tree, pid_t tid, const ProcessStatus *status) {
+        Task *task;
+
+        tree_split(tree);
+        put_thread(tree, tid, status->name, status);
+        if (task_table_add(tree->tasks, &task, tid) < 0)
+                return;
+        task_reset(task);
+        task->tgid = status->tgid;
+        task->name_hash = name_hash(status->name);
 }
 
 void process_tree_add_thread(ProcessTree *tree, pid_t tid) {
@@ -152,24 +315,44 @@ void process_tree_add_thread(ProcessTree *tree, pid_t tid) {
                 return;
         if (!process_tree_add_process(tree, status.tgid) || status.tgid == tid)
                 return;
-        task = task_table_find(tree->tasks, tid);
-        if (task && task->tgid == status.tgid)
-                return;
-        tree_split(tree);
-        put_thread(tree, tid, &status);
-        if (task_table_add(tree->tasks, &task, tid) == 0)
-                *task = (Task){ .tid = tid, .tgid = status.tgid };
+        task = find_thread(tree, tid, status.tgid);
+        if (!task || task->name_hash != name_hash(status.name))
+                add_thread(tree, tid, &status);
+}
+
+/* The least that tells what is to be said of a thread: its name is in a file that costs a third of status. */
+static bool read_sibling(ProcessTree *tree, pid_t tid, bool is_namespaced, ProcessStatus *status) {
+        const pid_t tgid = status->tgid;
+        const char *text;
+
+        if (is_namespaced)
+                return read_status(tree, tid, status) && status->tgid == tgid;
+        if (!tree->thread_names)
+                return true;
+        text = proc_dir_read(tree->proc, tid, "comm", NULL);
+        if (text)
+                snprintf(
+                        status->name, sizeof(status->name), "%.*s", (int)strcspn(text, "\n"), text);
+        return text;
 }
 
 void process_tree_add_with_threads(ProcessTree *tree, pid_t pid) {
+        Person person;
+        Task *process = add_process(tree, pid, &person);
+        bool is_namespaced;
         ProcWalk walk;
         pid_t tid;
 
-        if (!process_tree_add_process(tree, pid))
+        if (!process || person.stat.n_threads <= 1)
                 return;
+        is_namespaced = process->is_namespaced;
         proc_walk_begin(&walk, tree->proc, pid);
-        while ((tid = proc_walk_next(&walk)))
-                if (tid != pid)
-                        process_tree_add_thread(tree, tid);
+        while ((tid = proc_walk_next(&walk))) {
+                ProcessStatus status = { .tgid = pid };
+
+                if (tid != pid && !find_thread(tree, tid, pid) &&
+                    read_sibling(tree, tid, is_namespaced, &status))
+                        add_thread(tree, tid, &status);
+        }
         proc_walk_end(&walk);
 }

@@ -4,9 +4,14 @@
 /*
  * Process tree: who the threads are, as perfetto.protos.ProcessTree packets
  *
- * Writes each process and thread once, when it is first asked about, and again when its pid belongs to somebody
- * else. Between process_tree_begin() and process_tree_end() any number of pids are added; packets are split when
- * they grow large.
+ * Writes each process and thread once, when it is first asked about, and again when its pid belongs to somebody else,
+ * when it has been given another name (as by exec), and when a process that was young has come into another unit since.
+ * Between process_tree_begin() and process_tree_end() any number of pids are added; packets are split when they grow
+ * large.
+ *
+ * To which unit, app and container a process belongs is in fields of ours, which others skip, and is shown as labels
+ * beside its name. A label is a packet of its own that names the process by its pid and by nothing else: as part of a
+ * TrackDescriptor it would need a uuid, and readers take a process whose own uuid is another one for two processes.
  */
 
 #include "probes/packet-writer.h"
@@ -15,13 +20,31 @@
 
 #define PROCESS_TREE_BYTES_MAX (24u << 10) /* of a packet, when it is closed */
 #define PROCESS_CMDLINE_MAX    4096        /* bytes of a command line */
+#define PROCESS_YOUNG_NS       UINT64_C(5000000000)
+
+/* Our fields of ProcessTree.Process; see docs/SOURCES.md. */
+enum {
+        PROCESS_UNIT = 1900,
+        PROCESS_USER_UNIT = 1901,
+        PROCESS_SLICE = 1902,
+        PROCESS_USER_SLICE = 1903,
+        PROCESS_CGROUP = 1904,
+        PROCESS_APP_ID = 1905,
+        PROCESS_APP_KIND = 1906,
+        PROCESS_CONTAINER = 1907,
+        PROCESS_CONTAINER_KIND = 1908,
+};
 
 typedef struct ProcessTree {
         PacketWriter *packets;
+        PacketWriter *
+                labels; /* of their own, because they are written while a tree is open; NULL: none */
         ProcDir *proc;
         TaskTable *tasks;
+        uint64_t ns_per_tick;
         bool thread_names;
-        bool says_cleared; /* the next packet says that nothing before it is needed */
+        bool skips_main_threads; /* a process says that it has one */
+        bool says_cleared;       /* the next packet says that nothing before it is needed */
 
         WireWriter *wire; /* the packet at hand, or NULL */
         size_t begin;

@@ -12,6 +12,7 @@
 #define TASK_TABLE_FIRST 256
 
 void task_table_deinit(TaskTable *table) {
+        task_table_clear(table);
         free(table->slots);
         *table = (TaskTable){};
 }
@@ -49,8 +50,12 @@ static int rebuild(TaskTable *table,
         for (size_t i = 0; i < table->n_slots; i++) {
                 const Task *task = &table->slots[i];
 
-                if (task->tid == 0 || (keep && !keep(table, task, seen)))
+                if (task->tid == 0)
                         continue;
+                if (keep && !keep(table, task, seen)) {
+                        free(task->counters);
+                        continue;
+                }
                 *find_slot(&new, task->tid) = *task;
                 new.n_tasks++;
         }
@@ -65,6 +70,8 @@ int task_table_add(TaskTable *table, Task **ret, pid_t tid) {
 
         if (tid <= 0)
                 return -EINVAL;
+        if (table->n_tasks >= TASK_TABLE_TASKS_MAX)
+                task_table_clear(table);
         if ((table->n_tasks + 1) * 2 > table->n_slots) {
                 r = rebuild(table, MAX(table->n_slots * 2, (size_t)TASK_TABLE_FIRST), NULL, 0);
                 if (r < 0)
@@ -77,6 +84,11 @@ int task_table_add(TaskTable *table, Task **ret, pid_t tid) {
         }
         *ret = slot;
         return 0;
+}
+
+void task_reset(Task *task) {
+        free(task->counters);
+        *task = (Task){ .tid = task->tid };
 }
 
 static bool process_was_seen(const TaskTable *table, const Task *task, uint32_t seen) {
@@ -92,6 +104,8 @@ void task_table_prune(TaskTable *table, uint32_t seen) {
 }
 
 void task_table_clear(TaskTable *table) {
+        for (size_t i = 0; i < table->n_slots; i++)
+                free(table->slots[i].counters);
         if (table->n_slots > 0)
                 memset(table->slots, 0, table->n_slots * sizeof(*table->slots));
         table->n_tasks = 0;
@@ -99,5 +113,6 @@ void task_table_clear(TaskTable *table) {
 
 void task_table_forget_counters(TaskTable *table) {
         for (size_t i = 0; i < table->n_slots; i++)
-                table->slots[i].counters.known = 0;
+                if (table->slots[i].counters)
+                        table->slots[i].counters->known = 0;
 }

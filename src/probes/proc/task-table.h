@@ -18,13 +18,23 @@
 typedef struct Task {
         pid_t tid; /* 0: a free slot */
         pid_t tgid;
-        uint64_t start_ticks; /* of processes; 0 for other threads */
+        uint64_t start_ticks;              /* of processes; 0 for other threads */
+        uint64_t user_ticks, kernel_ticks; /* of processes, when they were last read */
         bool is_kthread;
-        uint32_t seen;            /* the last scan that met the process */
-        ProcessCounters counters; /* as last written */
+        bool is_namespaced; /* has other pids in inner namespaces */
+        bool is_young;      /* was, when it was written: it may yet be put into a unit */
+        uint32_t name_hash; /* of what it was called when it was written */
+        uint32_t unit_hash; /* likewise of its cgroup */
+        uint32_t seen;      /* the last scan that met the process */
+
+        /* As last written; NULL before that. Owned by the table. */
+        ProcessCounters *counters;
 } Task;
 
-/* Bounded by the kernel's own limit on pids. */
+/* When there are more, all are forgotten, and written again when they are met again: of a recording that goes on for
+ * days most are gone. */
+#define TASK_TABLE_TASKS_MAX (1u << 18)
+
 typedef struct TaskTable {
         Task *slots;
         size_t n_slots; /* a power of two, at least twice n_tasks */
@@ -36,6 +46,9 @@ Task *task_table_find(const TaskTable *table, pid_t tid);
 
 /* Finds or adds. The task stays where it is until the next add or prune. 0, -ENOMEM. */
 int task_table_add(TaskTable *table, Task **ret, pid_t tid);
+
+/* Somebody else has the tid: as if it had just been added. */
+void task_reset(Task *task);
 
 /* Removes all tasks whose process was not met by scan `seen`. */
 void task_table_prune(TaskTable *table, uint32_t seen);
