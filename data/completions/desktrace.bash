@@ -31,7 +31,8 @@ _desktrace_options() {
         record) echo "$both $bus $data --standalone --config= --preset= --time= --buffer-size= --output= \
 --force --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
-        status | list) echo "$both $bus $data" ;;
+        status) echo "$both $bus $data" ;;
+        list) echo "$both $bus $data --standalone --sources --no-start" ;;
         snapshot) echo "$both $bus $data --output= --force --before= --after=" ;;
         trigger) echo "$both $bus $data" ;;
         attach) echo "$both $bus $data --output= --force" ;;
@@ -45,7 +46,7 @@ _desktrace_options() {
 _desktrace_arguments() {
         local verb=$1 current=$2 bus=$3
         case $verb in
-        record) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sources) cat:" "$current" ;;
+        record) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} --no-start sources) cat:" "$current" ;;
         inspect) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         list) _desktrace_reply 'sources producers sessions presets' "$current" ;;
         snapshot | attach | stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;

@@ -131,7 +131,7 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
                     0,
                     G_OPTION_ARG_NONE,
                     &options->standalone,
-                    N_("Run a private service for this recording: no bus, no systemd"),
+                    N_("Run a private service for this: no bus, no systemd"),
                     NULL } },
                 { VERB_USES_BUS,
                   { "no-ask-password",

@@ -20,7 +20,7 @@ typedef enum BusChoice {
         BUS_CHOICE_DEFAULT, /* $DESKTRACE_SOCKET, else the system's */
         BUS_CHOICE_SYSTEM,
         BUS_CHOICE_USER,
-        BUS_CHOICE_STANDALONE, /* a service of our own; only for record */
+        BUS_CHOICE_STANDALONE, /* a service of our own; for record and list */
 } BusChoice;
 
 /* Which common options a verb has. */

@@ -385,3 +385,11 @@ char **record_request_probe_sources(const RecordRequest *request) {
                 g_strv_builder_add(builder, "linux.ftrace");
         return g_strv_builder_end(builder);
 }
+
+char **record_request_known_probe_sources(void) {
+        g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+
+        for (size_t i = 0; i < ARRAY_SIZE(known_sources); i++)
+                add_probe_source(builder, known_sources[i]);
+        return g_strv_builder_end(builder);
+}

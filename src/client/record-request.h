@@ -63,8 +63,9 @@ RecordTriggers record_request_triggers(const RecordRequest *request, const char 
 /* Whether events of programs are wanted, those of track-event.h. */
 bool record_request_wants_track_events(const RecordRequest *request);
 
-/* The data sources of desktrace-probes that are wanted; free with g_strfreev(). */
+/* The data sources of desktrace-probes that are wanted, and all of them; free with g_strfreev(). */
 char **record_request_probe_sources(const RecordRequest *request);
+char **record_request_known_probe_sources(void);
 
 /* The StartSession() call; `output_fd` -1: nothing is streamed. 0 or an errno. */
 int record_request_to_message(const RecordRequest *request,

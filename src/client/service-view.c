@@ -35,6 +35,7 @@ static void source_clear(gpointer item) {
         g_free(source->name);
         g_strfreev(source->producers);
         g_strfreev(source->categories);
+        g_free(source->unavailable);
 }
 
 static int read_paths(sd_bus_message *message, char ***ret) {
@@ -56,6 +57,7 @@ static int read_source(sd_bus_message *message, ViewSource *source) {
                 { "activatable", "b", offsetof(ViewSource, is_activatable), property_read_bool },
                 { "system", "b", offsetof(ViewSource, is_system), property_read_bool },
                 { "categories", "as", offsetof(ViewSource, categories), property_read_strings },
+                { "unavailable", "s", offsetof(ViewSource, unavailable), property_read_string },
         };
         int r;
 
@@ -93,6 +95,13 @@ static GArray *list_new(size_t n_item, GDestroyNotify clear) {
 
 static gint compare_sources(gconstpointer a, gconstpointer b) {
         return strcmp(((const ViewSource *)a)->name, ((const ViewSource *)b)->name);
+}
+
+ExitStatus view_activate_producers(const BusClient *client) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+
+        return bus_client_call(
+                client, &reply, TRACING_PATH, TRACING_MANAGER_INTERFACE, "ActivateProducers", NULL);
 }
 
 ExitStatus view_list_sources(GArray **ret, const BusClient *client) {

@@ -19,6 +19,7 @@ typedef struct ViewSource {
         bool is_activatable;
         bool is_system;    /* recording it needs polkit's trace-system */
         char **categories; /* or NULL */
+        char *unavailable; /* why it cannot record, or NULL */
 } ViewSource;
 
 typedef struct ViewProducer {
@@ -35,6 +36,9 @@ typedef struct ViewManager {
 
 ExitStatus view_manager_get(ViewManager *ret, const BusClient *client);
 void view_manager_deinit(ViewManager *manager);
+
+/* Starts who would be started by a recording, so that the list below has what they say. */
+ExitStatus view_activate_producers(const BusClient *client);
 
 ExitStatus view_list_sources(GArray **ret, const BusClient *client);
 ExitStatus view_list_producers(GArray **ret, const BusClient *client);

@@ -3,6 +3,8 @@
 
 /*
  * Table: rows of text in columns, on stdout
+ *
+ * On a terminal the text of the last column is wrapped; elsewhere a row is a line.
  */
 
 #include <glib.h>

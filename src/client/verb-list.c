@@ -5,12 +5,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/record-request.h"
 #include "client/say.h"
 #include "client/service-view.h"
+#include "client/standalone.h"
 #include "client/table.h"
 #include "client/time-option.h"
 #include "client/verbs.h"
 #include "config/preset.h"
+#include "shared/names.h"
 #include "shared/text.h"
 
 /* What a list is made of: columns for people, objects for programs. */
@@ -46,17 +49,29 @@ static void write_strings(JsonWriter *writer, const char *key, char *const *stri
 
 static const TableColumn source_columns[] = {
         { N_("DATA SOURCE") }, { N_("PRODUCERS"), true }, { N_("STARTS") },
-        { N_("NEEDS") },       { N_("CATEGORIES") },
+        { N_("NEEDS") },       { N_("AVAILABLE") },       { N_("DETAILS") },
 };
+
+/* -1: its producer does not run and was not asked. The service's own needs none. */
+static int source_is_available(const ViewSource *source) {
+        if (source->unavailable)
+                return 0;
+        return source->producers[0] || streq(source->name, TRACING_SELF_SOURCE) ? 1 : -1;
+}
 
 static void add_source(Table *table, const void *item) {
         const ViewSource *source = item;
+        int available = source_is_available(source);
 
         table_add(table, source->name);
         table_add_format(table, "%u", g_strv_length(source->producers));
         table_add(table, source->is_activatable ? _("on demand") : NULL);
         table_add(table, source->is_system ? "trace-system" : NULL);
-        add_strings(table, source->categories);
+        table_add(table, available < 0 ? NULL : available ? _("yes") : _("no"));
+        if (source->unavailable)
+                table_add(table, source->unavailable);
+        else
+                add_strings(table, source->categories);
 }
 
 static void write_source(JsonWriter *writer, const void *item) {
@@ -66,6 +81,11 @@ static void write_source(JsonWriter *writer, const void *item) {
         write_strings(writer, "producers", source->producers);
         json_bool(writer, "activatable", source->is_activatable);
         json_bool(writer, "system", source->is_system);
+        if (source_is_available(source) >= 0)
+                json_bool(writer, "available", source_is_available(source));
+        else
+                json_string(writer, "available", NULL);
+        write_string(writer, "unavailable", source->unavailable);
         write_strings(writer, "categories", source->categories);
 }
 
@@ -278,13 +298,57 @@ static void print_json(const ListKind *kind, const GArray *list, JsonMode mode) 
         json_writer_print(&writer);
 }
 
+/*
+ * Whom to ask
+ */
+
+static gboolean arg_sources, arg_no_start;
+
+static const GOptionEntry entries[] = {
+        { "sources",
+          0,
+          0,
+          G_OPTION_ARG_NONE,
+          &arg_sources,
+          N_("The same as the argument 'sources'"),
+          NULL },
+        { "no-start",
+          0,
+          0,
+          G_OPTION_ARG_NONE,
+          &arg_no_start,
+          N_("Start no program to ask whether its data sources can record here"),
+          NULL },
+        { 0 },
+};
+
+static bool asks_producers(const ListKind *kind) {
+        return kind->get == view_list_sources && !arg_no_start;
+}
+
+static ExitStatus get_list_standalone(GArray **ret, const ListKind *kind) {
+        _cleanup_(standalone_deinit) Standalone standalone = { 0 };
+        _cleanup_(bus_client_deinit) BusClient client = { 0 };
+        g_auto(GStrv) sources = record_request_known_probe_sources();
+        ExitStatus status;
+
+        status = standalone_start(&standalone, &client);
+        if (!status && asks_producers(kind))
+                status = standalone_start_probes(&standalone, &client, sources);
+        return status ? status : kind->get(ret, &client);
+}
+
 static ExitStatus get_list(GArray **ret, const ListKind *kind, const Invocation *invocation) {
         _cleanup_(bus_client_deinit) BusClient client = { 0 };
         ExitStatus status;
 
         if (!kind->get)
                 return get_presets(ret, NULL);
+        if (invocation->bus == BUS_CHOICE_STANDALONE)
+                return get_list_standalone(ret, kind);
         status = bus_client_open(&client, invocation);
+        if (!status && asks_producers(kind))
+                status = view_activate_producers(&client);
         return status ? status : kind->get(ret, &client);
 }
 
@@ -301,19 +365,24 @@ static ExitStatus print_list(const ListKind *kind, const Invocation *invocation)
         return STATUS_OK;
 }
 
-ExitStatus verb_list(Invocation *invocation) {
+static ExitStatus list_named(const char *name, const Invocation *invocation) {
         const char *names[ARRAY_SIZE(kinds)];
-        ExitStatus status;
 
-        status = invocation_parse(invocation, NULL);
-        if (!status)
-                status = invocation_expect(invocation, 1, 1);
-        if (status)
-                return status;
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
                 names[i] = kinds[i].name;
-                if (streq(kinds[i].name, invocation->arguments[0]))
+                if (streq(kinds[i].name, name))
                         return print_list(&kinds[i], invocation);
         }
-        return usage_unknown(_("list"), invocation->arguments[0], names, ARRAY_SIZE(names));
+        return usage_unknown(_("list"), name, names, ARRAY_SIZE(names));
+}
+
+ExitStatus verb_list(Invocation *invocation) {
+        ExitStatus status;
+
+        status = invocation_parse(invocation, entries);
+        if (!status)
+                status = invocation_expect(invocation, !arg_sources, !arg_sources);
+        if (status)
+                return status;
+        return list_named(arg_sources ? "sources" : invocation->arguments[0], invocation);
 }

@@ -15,7 +15,7 @@ static const Verb verbs[] = {
         { "status", "", N_("Show whether the service is there, and what records"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },
         { "list", N_("sources|producers|sessions|presets"), N_("List what there is"),
-          VERB_USES_BUS | VERB_SHOWS_DATA, verb_list },
+          VERB_USES_BUS | VERB_STANDALONE | VERB_SHOWS_DATA, verb_list },
         { "snapshot", N_("[SESSION]"), N_("Write what a running session has just recorded, and let it go on"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_snapshot },
         { "trigger", N_("NAME…"), N_("Set off what sessions wait for"), VERB_USES_BUS | VERB_SHOWS_DATA, verb_trigger },

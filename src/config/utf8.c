@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/utf8.h"
@@ -52,4 +53,22 @@ void utf8_clean(char *text) {
                         n_character = 1;
                 }
         }
+}
+
+/* Those of ASCII, and U+0080 to U+009F, which some terminals obey as well. */
+static size_t control_character(const uint8_t *at) {
+        if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f)
+                return 2;
+        return at[0] < ' ' || at[0] == 0x7f;
+}
+
+char *utf8_copy_line(const char *text, size_t n_max) {
+        char *copy = strndup(text, n_max);
+
+        if (!copy)
+                return NULL;
+        utf8_clean(copy);
+        for (char *at = copy; *at; at++)
+                memset(at, ' ', control_character((const uint8_t *)at));
+        return copy;
 }

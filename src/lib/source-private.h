@@ -29,6 +29,7 @@ struct dt_source {
         Bytes descriptor;
         Bytes packet_fields; /* of uint32_t */
         char **categories;   /* NULL-terminated, or NULL */
+        char *unavailable;   /* why it cannot record, or NULL */
         bool no_flush;
         bool doomed;            /* the private thread shall let go of it */
         bool removed;           /* it has */

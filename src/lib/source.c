@@ -41,10 +41,13 @@ static int categories_copy(char ***ret, const char *const *categories) {
 /* Takes over a copy of everything, or nothing. */
 static int copy_options(dt_source *source, const dt_source_options *options) {
         _cleanup_(bytes_deinit) Bytes descriptor = { 0 }, fields = { 0 };
+        _cleanup_(freep) char *unavailable = NULL;
         char **categories;
 
         if (!options)
                 return 0;
+        if (options->unavailable && !(unavailable = strdup(options->unavailable)))
+                return -ENOMEM;
         if (bytes_append(&descriptor, options->descriptor, options->n_descriptor) < 0 ||
             bytes_append(&fields,
                          options->packet_fields,
@@ -58,6 +61,8 @@ static int copy_options(dt_source *source, const dt_source_options *options) {
         source->packet_fields = fields;
         descriptor = fields = (Bytes){ 0 };
         source->categories = categories;
+        free(source->unavailable);
+        source->unavailable = TAKE(unavailable);
         source->no_flush = options->no_flush;
         return 0;
 }
@@ -68,6 +73,7 @@ static dt_source *source_free(dt_source *source) {
         bytes_deinit(&source->descriptor);
         bytes_deinit(&source->packet_fields);
         categories_free(source->categories);
+        free(source->unavailable);
         free(source->name);
         free(source);
         return NULL;
@@ -258,6 +264,11 @@ static int append_details(sd_bus_message *call, const dt_source *source) {
                 return r;
         if (source->no_flush) {
                 r = sd_bus_message_append(call, "{sv}", "no-flush", "b", 1);
+                if (r < 0)
+                        return r;
+        }
+        if (source->unavailable) {
+                r = sd_bus_message_append(call, "{sv}", "unavailable", "s", source->unavailable);
                 if (r < 0)
                         return r;
         }

@@ -20,8 +20,22 @@ service "$DESKTRACED" --user
 producer demo org.example.demo
 exits 0 "a running service is told with its sources" 'org.example.demo +off +1 +no session' desktrace status --user
 exits 0 "the service's own source is told as such" 'desktrace.self +off +0 +the service' desktrace status --user
+demo=$started
+started "$TEST_PRODUCER" lacking org.example.lacking lack
+eventually has_producer lacking
+exits 0 "a source that cannot record says why, on one line" \
+        '^org.example.lacking +1 +- +- +no +no device here; plug one in$' \
+        desktrace list --sources --user --no-legend
+exits 0 "the others are available" '^org.example.demo +1 +- +- +yes' desktrace list sources --user --no-legend
+exits 0 "programs get the reason, too" '"available":false,"unavailable":"no device here; plug one in"' \
+        desktrace list sources --user --json=short
+exits 0 "on a narrow terminal the reason goes below, in lines that fit" '^    no device here; plug one in' \
+        script -qec "stty cols 60; '$DESKTRACE' list sources --user" /dev/null
+exits 1 "a recording that wants it is told what it says" 'did not record: the test wants it so' \
+        desktrace record --user -q org.example.lacking -o lacking.pftrace -t 100ms
+kill "$started"
 exits 0 "sources are listed" '^org.example.demo +1' desktrace list sources --user --no-legend
-exits 0 "producers are listed" "^ *$started .*demo .*org.example.demo" desktrace list producers --user --no-legend
+exits 0 "producers are listed" "^ *$demo .*demo .*org.example.demo" desktrace list producers --user --no-legend
 exits 0 "presets are listed" '^scheduling ' desktrace list presets
 for list in sources producers sessions presets; do
         ok "$list are printed as JSON" is_json desktrace list "$list" --user --json=short

@@ -6,9 +6,9 @@
  *
  * Usage: test-producer NAME SOURCE [BEHAVIOUR]
  *   writes 100 packets "NAME-1" … at the start and one every 10 ms after it, and sends the trigger "NAME" on SIGUSR1
- *   BEHAVIOUR  silent: never answers a flush or a stop; refuse: refuses each instance; brief: ends in the
- *              middle of its start; flood: writes as fast as it can; steady: 500 every millisecond, with
- *              shared memory for half a second
+ *   BEHAVIOUR  silent: never answers a flush or a stop; refuse: refuses each instance; lack: so, too, and says so
+ *              when it registers; brief: ends in the middle of its start; flood: writes as fast as it can; steady:
+ *              500 every millisecond, with shared memory for half a second
  */
 
 #include <assert.h>
@@ -106,7 +106,9 @@ on_setup(dt_instance *instance, const void *config, size_t n_config, void *userd
         static char complaint[1000];
 
         if (!streq(behaviour, "complain"))
-                return streq(behaviour, "refuse") ? "the test wants it so" : NULL;
+                return streq(behaviour, "refuse") || streq(behaviour, "lack")
+                               ? "the test wants it so"
+                               : NULL;
         for (size_t i = 0; i + 2 < sizeof(complaint); i += 2)
                 memcpy(complaint + i, "\u00e9", 2);
         return complaint;
@@ -158,6 +160,7 @@ int main(int argc, char *argv[]) {
                 .stop = on_stop,
                 .gone = on_gone,
         };
+        dt_source_options options = { 0 };
         size_t memory_bytes = 0;
         dt_source *source;
         sigset_t signals;
@@ -173,8 +176,10 @@ int main(int argc, char *argv[]) {
                 behaviour = argv[3];
         if (streq(behaviour, "steady"))
                 memory_bytes = STEADY_MEMORY_BYTES;
+        if (streq(behaviour, "lack"))
+                options.unavailable = "no\ndevice here; plug one in";
         if (dt_set_producer(producer, memory_bytes, 0) < 0 ||
-            dt_source_register(&source, argv[2], NULL, &ops, NULL) < 0)
+            dt_source_register(&source, argv[2], &options, &ops, NULL) < 0)
                 return 1;
         while (sigwait(&signals, &signal) == 0)
                 dt_trigger(producer);

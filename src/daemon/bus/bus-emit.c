@@ -372,7 +372,7 @@ void bus_emit_producer_changed(BusProducer *producer, const char *const properti
 }
 
 void bus_emit_source(BusSource *source) {
-        static const char *const properties[] = { "Producers", "Categories", NULL };
+        static const char *const properties[] = { "Producers", "Categories", "Unavailable", NULL };
         _cleanup_(freep) char *path = NULL;
         Emission emission = {
                 .object_interface = TRACING_SOURCE_INFO_INTERFACE,

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "bus/bus-access.h"
+#include "bus/bus-activate.h"
 #include "bus/bus-error.h"
 #include "bus/bus-manager.h"
 #include "bus/bus-property.h"
@@ -155,6 +156,7 @@ const sd_bus_vtable bus_manager_vtable[] = {
                                  SD_BUS_PARAM(sources),
                                  bus_method_list_sources,
                                  GATED),
+        SD_BUS_METHOD("ActivateProducers", "", "", bus_method_activate_producers, GATED),
         SD_BUS_METHOD_WITH_NAMES("ListPresets",
                                  "",
                                  ,

@@ -14,7 +14,7 @@
 #include "bus/bus-source.h"
 
 typedef struct SourceArguments {
-        SourceOptions options; /* the descriptor points into the message */
+        SourceOptions options; /* the descriptor and the text point into the message */
         char **categories;
         uint32_t packet_fields[PACKET_FIELDS_MAX];
 } SourceArguments;
@@ -73,6 +73,12 @@ static int read_packet_fields(sd_bus_message *message, void *target) {
         return 0;
 }
 
+static int read_unavailable(sd_bus_message *message, void *target) {
+        SourceArguments *arguments = target;
+
+        return sd_bus_message_read(message, "s", &arguments->options.unavailable);
+}
+
 static int read_memory_kb(sd_bus_message *message, void *target) {
         ProducerOptions *options = target;
         uint32_t kb;
@@ -101,6 +107,7 @@ static const OptionReader source_readers[] = {
         { "no-flush",      "b",  read_no_flush },
         { "categories",    "as", read_categories },
         { "packet-fields", "au", read_packet_fields },
+        { "unavailable",   "s",  read_unavailable },
         {},
 };
 /* clang-format on */

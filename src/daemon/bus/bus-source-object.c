@@ -50,6 +50,13 @@ PROPERTY(get_categories) {
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
+PROPERTY(get_unavailable) {
+        const BusSource *source = userdata;
+
+        return sd_bus_message_append(
+                reply, "s", bus_source_unavailable(source, source->bus->caller) ?: "");
+}
+
 #define CONST   SD_BUS_VTABLE_PROPERTY_CONST
 #define CHANGES SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE
 
@@ -60,6 +67,7 @@ const sd_bus_vtable bus_source_vtable[] = {
         SD_BUS_PROPERTY("Activatable", "b", get_activatable, 0, CONST),
         SD_BUS_PROPERTY("System", "b", get_system, 0, CONST),
         SD_BUS_PROPERTY("Categories", "as", get_categories, 0, CHANGES),
+        SD_BUS_PROPERTY("Unavailable", "s", get_unavailable, 0, CHANGES),
         SD_BUS_VTABLE_END,
 };
 

@@ -244,11 +244,35 @@ int bus_source_append_producers(sd_bus_message *reply,
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-static const char *const *producer_categories(const Producer *producer, const char *source) {
+static ssize_t producer_find_source(const Producer *producer, const char *source) {
         for (size_t i = 0; i < producer_n_sources(producer); i++)
                 if (streq(producer_source_name(producer, i), source))
-                        return producer_source_categories(producer, i);
-        return NULL;
+                        return (ssize_t)i;
+        return -1;
+}
+
+static const char *const *producer_categories(const Producer *producer, const char *source) {
+        ssize_t i = producer_find_source(producer, source);
+
+        return i < 0 ? NULL : producer_source_categories(producer, (size_t)i);
+}
+
+const char *bus_source_unavailable(const BusSource *source, const Client *viewer) {
+        const char *why = NULL;
+        size_t n_seen = 0;
+
+        for (size_t i = 0; i < source->n_producers; i++) {
+                const Producer *producer = source->producers[i]->producer;
+                ssize_t at = producer_find_source(producer, source->name);
+
+                if (at < 0 || !producer_is_seen(source->producers[i], viewer))
+                        continue;
+                n_seen++;
+                why = producer_source_unavailable(producer, (size_t)at);
+                if (!why)
+                        return NULL;
+        }
+        return n_seen > 0 ? why : service_activation_error(source->bus->service, source->name);
 }
 
 typedef struct NameList {

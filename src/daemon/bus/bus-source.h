@@ -61,6 +61,10 @@ int bus_source_categories(const char ***ret,
                           const BusSource *source,
                           const Client *viewer);
 
+/* Why it cannot be recorded, when each of its producers says so or none of them could be started; NULL: it can, as far
+ * as is known. */
+const char *bus_source_unavailable(const BusSource *source, const Client *viewer);
+
 /* In the order of the names. */
 void bus_source_for_each(Bus *bus,
                          void (*visit)(BusSource *source, void *userdata),

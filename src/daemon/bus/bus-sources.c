@@ -36,6 +36,7 @@ static int append_categories(sd_bus_message *reply, const BusSource *source, con
 }
 
 static int append_details(sd_bus_message *reply, const BusSource *source, const Client *viewer) {
+        const char *why = bus_source_unavailable(source, viewer);
         int r;
 
         r = sd_bus_message_open_container(reply, 'a', "{sv}");
@@ -44,6 +45,8 @@ static int append_details(sd_bus_message *reply, const BusSource *source, const 
         if (r >= 0)
                 r = sd_bus_message_append(
                         reply, "{sv}", "system", "b", policy_source_is_reserved(source->name));
+        if (r >= 0 && why)
+                r = sd_bus_message_append(reply, "{sv}", "unavailable", "s", why);
         if (r >= 0)
                 r = append_categories(reply, source, viewer);
         return r < 0 ? r : sd_bus_message_close_container(reply);

@@ -5,6 +5,7 @@
 #include <search.h>
 
 #include "bus/bus-access.h"
+#include "bus/bus-activate.h"
 #include "bus/bus-emit.h"
 #include "bus/bus-error.h"
 #include "bus/bus-manager.h"
@@ -43,6 +44,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->pumps);
         list_init(&bus->calls);
         list_init(&bus->parked);
+        list_init(&bus->activate_requests);
         r = doorbells_init(&bus->doorbells, bus->event);
         if (r >= 0)
                 r = bus_open_pump(bus);
@@ -221,7 +223,8 @@ int bus_release_name(Bus *bus) {
 /* A lockdown would end with the process. */
 bool bus_is_busy(const Bus *bus) {
         return !list_is_empty(&bus->sessions) || !list_is_empty(&bus->queries) ||
-               bus->n_private_clients > 0 || service_is_locked_down(bus->service);
+               !list_is_empty(&bus->activate_requests) || bus->n_private_clients > 0 ||
+               service_is_locked_down(bus->service);
 }
 
 void bus_stop_sessions(Bus *bus, const char *reason) {
@@ -306,6 +309,7 @@ void bus_settle(Bus *bus) {
                 list_unlink(&session->dirty_link);
                 bus_session_work(session);
         }
+        bus_answer_activations(bus);
         bus_send_calls(bus); /* what the steps above asked for */
         if (bus->has_released) {
                 bus->has_released = false;

@@ -68,9 +68,10 @@ struct Bus {
         void *sources_by_name; /* tsearch(3) tree of BusSource */
         List dirty_sources;    /* BusSource */
 
-        List sessions;  /* BusSession */
-        List producers; /* BusProducer */
-        List queries;   /* PolkitQuery */
+        List sessions;          /* BusSession */
+        List producers;         /* BusProducer */
+        List queries;           /* PolkitQuery */
+        List activate_requests; /* ActivateRequest */
 
         /* Work for bus_settle(). */
         List gone;           /* Client */

@@ -16,6 +16,7 @@
 typedef struct ProducerSource {
         char *name;
         char **categories; /* NULL-terminated, or NULL */
+        char *unavailable; /* why it cannot record, or NULL */
         bool no_flush;
         bool clears_state; /* wants ClearIncrementalState */
         PacketRules rules; /* what its packets may be about */

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "config/utf8.h"
 #include "core/policy.h"
 #include "core/producer-private.h"
 #include "core/session-private.h"
@@ -38,6 +39,7 @@ static ProducerSource *source_free(ProducerSource *source) {
                 return NULL;
         charge_deinit(&source->charge);
         strings_free(source->categories);
+        free(source->unavailable);
         free(source->name);
         free(source);
         return NULL;
@@ -88,7 +90,23 @@ static uint64_t source_options_bytes(const SourceOptions *options) {
 
         for (size_t i = 0; options->categories && options->categories[i]; i++)
                 n += strlen(options->categories[i]) + sizeof(char *) + 1;
+        if (options->unavailable)
+                n += strnlen(options->unavailable, SOURCE_UNAVAILABLE_MAX);
         return n;
+}
+
+static int source_copy_texts(ProducerSource *source, const SourceOptions *options) {
+        if (options->categories) {
+                source->categories = strings_copy(options->categories);
+                if (!source->categories)
+                        return -ENOMEM;
+        }
+        if (options->unavailable && options->unavailable[0]) {
+                source->unavailable = utf8_copy_line(options->unavailable, SOURCE_UNAVAILABLE_MAX);
+                if (!source->unavailable)
+                        return -ENOMEM;
+        }
+        return 0;
 }
 
 static int source_new(ProducerSource **ret,
@@ -124,11 +142,8 @@ static int source_new(ProducerSource **ret,
         if (options->descriptor &&
             !source_read_descriptor(source, options->descriptor, options->n_descriptor))
                 return PRODUCER_E_INVALID;
-        if (options->categories) {
-                source->categories = strings_copy(options->categories);
-                if (!source->categories)
-                        return -ENOMEM;
-        }
+        if (source_copy_texts(source, options) < 0)
+                return -ENOMEM;
         *ret = TAKE(source);
         return 0;
 }
@@ -335,6 +350,7 @@ int producer_add_source(Producer *producer,
         if (r < 0)
                 return r;
         producer_offer(producer, TAKE(source), now);
+        service_activated(service);
         return 0;
 }
 
@@ -474,4 +490,8 @@ const char *producer_source_name(const Producer *producer, size_t i) {
 
 const char *const *producer_source_categories(const Producer *producer, size_t i) {
         return (const char *const *)producer->sources[i]->categories;
+}
+
+const char *producer_source_unavailable(const Producer *producer, size_t i) {
+        return producer->sources[i]->unavailable;
 }

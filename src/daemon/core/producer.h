@@ -21,6 +21,8 @@ typedef struct SourceOptions {
          * service may not be among them. */
         const uint32_t *packet_fields;
         size_t n_packet_fields;
+        const char *
+                unavailable; /* why it cannot record now, for people; NULL: as far as is known it can */
 } SourceOptions;
 
 typedef struct ProducerOptions {
@@ -99,3 +101,4 @@ size_t producer_memory_bytes(const Producer *producer);
 size_t producer_n_sources(const Producer *producer);
 const char *producer_source_name(const Producer *producer, size_t i);
 const char *const *producer_source_categories(const Producer *producer, size_t i); /* or NULL */
+const char *producer_source_unavailable(const Producer *producer, size_t i);       /* or NULL */

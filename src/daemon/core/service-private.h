@@ -46,6 +46,7 @@ struct Service {
 
         Activatable *activatables;
         size_t n_activatables;
+        bool is_gathering; /* until it has settled: service_activate_all() */
 
         SelfTrace *self; /* NULL: nobody has recorded it yet */
         unsigned n_self_writers;
@@ -66,6 +67,13 @@ SessionBuffer *service_find_buffer(Service *service, uint16_t id);
 
 /* The number of an activatable producer that offers the source; -1 for none. */
 ssize_t service_find_activatable(Service *service, const char *source);
+
+/* service-activate.c: a producer has come, or has one more source. */
+void service_activated(Service *service);
+void service_tick_activations(Service *service, uint64_t now);
+uint64_t service_activations_deadline(const Service *service);
+/* Of service_activation_failed(), for those that service_activate_all() has asked for. */
+void service_activation_ends(Service *service, size_t index, const char *why, uint64_t now);
 
 /* Nothing more will come from it: buffers stop waiting for the rest of its packets. */
 void service_producer_gone(Service *service, uint64_t producer_id);

@@ -75,6 +75,7 @@ Service *service_free(Service *service) {
         for (size_t i = 0; i < service->n_activatables; i++) {
                 free(service->activatables[i].name);
                 strings_free(service->activatables[i].sources);
+                free(service->activatables[i].why);
         }
         trigger_history_deinit(&service->trigger_history);
         free(service->activatables);
@@ -102,7 +103,7 @@ char **strings_copy(const char *const strings[]) {
 
 int service_add_activatable(Service *service, const char *name, const char *const sources[]) {
         size_t n = service->n_activatables;
-        Activatable *grown, added;
+        Activatable *grown, added = {};
 
         grown = reallocarray(service->activatables, n + 1, sizeof(*grown));
         if (!grown)
@@ -141,6 +142,7 @@ void service_activation_failed(Service *service, size_t index, const char *why, 
         Session *session;
 
         now = service_note_now(service, now);
+        service_activation_ends(service, index, why, now);
         list_for_each (session, &service->sessions, link) {
                 session_give_up_on(session, (ssize_t)index, why);
                 session_progress(session, now);
@@ -188,6 +190,7 @@ uint64_t service_next_deadline(Service *service) {
         if (!list_is_empty(&service->unused))
                 next = MIN(next,
                            list_entry(service->unused.next, Producer, unused_link)->release_at);
+        next = MIN(next, service_activations_deadline(service));
         list_for_each (session, &service->sessions, link)
                 next = MIN(next, session_next_deadline(session));
         return next;
@@ -232,6 +235,7 @@ void service_tick(Service *service, uint64_t now) {
                 self_ticked(service, service_next_deadline(service));
         service_look_at_awake(service, now);
         service_release_unused(service, now);
+        service_tick_activations(service, now);
         list_for_each (session, &service->sessions, link)
                 session_tick(session, now);
 }

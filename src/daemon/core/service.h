@@ -41,6 +41,7 @@
 #define PRODUCER_SOURCES_MAX        64
 #define SOURCE_NAME_MAX             128
 #define SOURCE_DESCRIPTOR_BYTES_MAX (256u << 10) /* with its categories */
+#define SOURCE_UNAVAILABLE_MAX      1024 /* bytes of why it cannot record; the rest is cut off */
 
 /* Of one session. */
 #define SESSION_NAME_MAX             128
@@ -66,7 +67,10 @@
 #define SESSION_GUARDED_GAP_NS          (UINT64_C(300) * 1000000000) /* between two of one name */
 
 /* Waits, and their defaults where a config may say something else. */
-#define SERVICE_SETTLE_NS       (UINT64_C(150) * 1000000) /* a fresh service: running programs register */
+#define SERVICE_SETTLE_NS (UINT64_C(150) * 1000000) /* a fresh service: running programs register */
+#define SERVICE_COMING_NS (UINT64_C(5) * 1000000000) /* from activation to registration */
+#define SERVICE_RETRY_NS \
+        (UINT64_C(10) * 1000000000) /* after a failed one, if nothing is to be recorded */
 #define PRODUCER_KEEP_MEMORY_NS (UINT64_C(200) * 1000000) /* after its last instance */
 #define PRODUCER_RING_BYTES     (1u << 20) /* taken at once when the doorbell rings, and */
 #define SERVICE_LOOK_BYTES \
@@ -106,7 +110,10 @@ typedef struct ServiceInfo {
 /* A producer that is not running but could be, from producers.d. */
 typedef struct Activatable {
         char *name;
-        char **sources; /* NULL-terminated */
+        char **sources;         /* NULL-terminated */
+        char *why;              /* it did not come when all were asked for, or NULL */
+        uint64_t awaited_until; /* 0: not asked for by service_activate_all() */
+        uint64_t retry_at;      /* asked for again not before */
 } Activatable;
 
 int service_new(Service **ret,
@@ -136,6 +143,14 @@ int service_add_descriptor(Service *service,
                            size_t n,
                            bool is_gzip);
 bool service_has_descriptor(const Service *service, const char *file_name);
+
+/* Starts the activatable producers that are not here, so that what they say of their sources can be listed. They, and
+ * programs that see a fresh service, are awaited for at most SERVICE_COMING_NS. Who did not come when it was asked
+ * is asked again after SERVICE_RETRY_NS at the earliest. */
+void service_activate_all(Service *service, uint64_t now);
+bool service_awaits_producers(const Service *service);
+/* Why the source's producer did not come then; NULL: it was not asked for, or it came. */
+const char *service_activation_error(Service *service, const char *source);
 
 /* Whether some activatable producer offers the source. */
 bool service_can_activate(Service *service, const char *source);

@@ -160,7 +160,7 @@ static void instance_info(const SourceInstance *instance, InstanceInfo *ret) {
                 .producer = instance->producer_name,
                 .identity = instance->identity,
                 .state = instance->state,
-                .why = instance->why,
+                .why = instance->why ?: "",
                 .is_cut_short = instance->is_cut_short,
                 .is_suspended = instance->is_suspended,
         };

@@ -206,6 +206,7 @@ SourceInstance *instance_free(SourceInstance *instance) {
                 instance_count(instance, -1);
                 instance->source->n_instances--;
         }
+        free(instance->why);
         free(instance->producer_name);
         free(instance);
         return NULL;
@@ -234,10 +235,8 @@ void instance_started(SourceInstance *instance) {
 void instance_stopped(SourceInstance *instance, const char *why) {
         if (instance->state == INSTANCE_STOPPED)
                 return;
-        if (why) {
-                snprintf(instance->why, sizeof(instance->why), "%s", why);
-                utf8_clean(instance->why);
-        }
+        if (why)
+                instance->why = utf8_copy_line(why, INSTANCE_WHY_BYTES);
         instance_leave_producer(instance);
         instance_enter(instance, INSTANCE_STOPPED);
 }

@@ -14,7 +14,7 @@
 
 typedef struct SessionSource SessionSource;
 
-#define INSTANCE_WHY_BYTES 160
+#define INSTANCE_WHY_BYTES 512 /* the rest is cut off */
 
 typedef struct SourceInstance {
         List session_link;
@@ -29,10 +29,10 @@ typedef struct SourceInstance {
         ProducerSource *offered; /* what of the producer; NULL with it */
         char *producer_name;
         Identity identity;
-        char why[INSTANCE_WHY_BYTES]; /* why it failed */
-        bool is_cut_short;            /* its producer left while the session recorded */
-        bool is_suspended;            /* its producer is, as far as we know */
-        bool missed_end;              /* did not answer the session's last flush, or its stop */
+        char *why;               /* why it failed, or NULL */
+        bool is_cut_short;       /* its producer left while the session recorded */
+        bool is_suspended;       /* its producer is, as far as we know */
+        bool missed_end;         /* did not answer the session's last flush, or its stop */
         uint64_t missed_flush;   /* the number of the last one that its producer did not answer */
         uint64_t dropped_before; /* the producer's count of lost packets when the session came */
 } SourceInstance;

@@ -60,6 +60,89 @@ START_TEST(test_activatables_are_copied) {
 }
 END_TEST
 
+static void add_probes(void) {
+        static const char *const sources[] = { "linux.ftrace", "linux.perf", NULL };
+
+        ck_assert_int_eq(service_add_activatable(f.service, "probes", sources), 0);
+}
+
+START_TEST(test_who_lists_sources_has_their_producers_started_and_waits_for_all_sources) {
+        FakeProducer *probes;
+
+        fixture_init(&f);
+        add_probes();
+        ck_assert(!service_awaits_producers(f.service));
+        service_activate_all(f.service, f.now);
+        service_activate_all(f.service, f.now);
+        ck_assert_uint_eq(f.n_activations[0], 1);
+        ck_assert(service_awaits_producers(f.service));
+        probes = fixture_connect_producer(&f, 0, "probes", "linux.ftrace");
+        ck_assert(service_awaits_producers(f.service));
+        fixture_add_source(probes, "linux.perf", &(SourceOptions){});
+        ck_assert(!service_awaits_producers(f.service));
+        service_activate_all(f.service, f.now);
+        ck_assert_uint_eq(f.n_activations[0], 1);
+        ck_assert(!service_awaits_producers(f.service));
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_who_does_not_come_is_not_awaited_for_ever_and_not_asked_again_at_once) {
+        fixture_init(&f);
+        add_probes();
+        service_activate_all(f.service, f.now);
+        ck_assert_uint_eq(service_next_deadline(f.service), f.now + SERVICE_COMING_NS);
+        fixture_advance(&f, SERVICE_COMING_NS);
+        ck_assert(!service_awaits_producers(f.service));
+        ck_assert_ptr_nonnull(
+                strstr(service_activation_error(f.service, "linux.perf"), "did not offer it"));
+        ck_assert_ptr_null(service_activation_error(f.service, "track_event"));
+        service_activate_all(f.service, f.now);
+        ck_assert_uint_eq(f.n_activations[0], 1);
+        ck_assert_uint_eq(service_next_deadline(f.service), UINT64_MAX);
+
+        fixture_advance(&f, SERVICE_RETRY_NS);
+        service_activate_all(f.service, f.now);
+        ck_assert_uint_eq(f.n_activations[0], 2);
+        service_activation_failed(f.service, 0, "the unit\nis masked", f.now);
+        ck_assert(!service_awaits_producers(f.service));
+        ck_assert_str_eq(service_activation_error(f.service, "linux.ftrace"), "the unit is masked");
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_a_fresh_service_waits_for_programs_that_see_it) {
+        fixture_init_fresh(&f);
+        service_activate_all(f.service, f.now);
+        ck_assert(service_awaits_producers(f.service));
+        fixture_advance(&f, SERVICE_SETTLE_NS);
+        ck_assert(!service_awaits_producers(f.service));
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_why_a_source_cannot_record_is_kept_as_one_clean_line) {
+        char text[2 * SOURCE_UNAVAILABLE_MAX];
+        SourceOptions options = { .unavailable = "no\ttracefs\x1b[2J \xc2\x9b\xff" };
+        FakeProducer *probes;
+
+        fixture_init(&f);
+        probes = fixture_connect_producer(&f, 0, "probes", NULL);
+        fixture_add_source(probes, "linux.ftrace", &options);
+        ck_assert_str_eq(producer_source_unavailable(probes->producer, 0), "no tracefs [2J   ?");
+        memset(text, 'x', sizeof(text) - 1);
+        text[sizeof(text) - 1] = '\0';
+        options.unavailable = text;
+        fixture_add_source(probes, "linux.ftrace", &options);
+        ck_assert_uint_eq(strlen(producer_source_unavailable(probes->producer, 0)),
+                          SOURCE_UNAVAILABLE_MAX);
+        options.unavailable = NULL;
+        fixture_add_source(probes, "linux.ftrace", &options);
+        ck_assert_ptr_null(producer_source_unavailable(probes->producer, 0));
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_sessions_of_all_users_are_limited) {
         static Session *sessions[SERVICE_SESSIONS_MAX];
         static const SessionOps ops = {};
@@ -124,6 +207,10 @@ END_TEST
 TEST_MAIN("service",
           test_sessions_and_producers_are_found_and_walked_in_order,
           test_activatables_are_copied,
+          test_who_lists_sources_has_their_producers_started_and_waits_for_all_sources,
+          test_who_does_not_come_is_not_awaited_for_ever_and_not_asked_again_at_once,
+          test_a_fresh_service_waits_for_programs_that_see_it,
+          test_why_a_source_cannot_record_is_kept_as_one_clean_line,
           test_sessions_of_all_users_are_limited,
           test_time_does_not_go_back,
           test_states_have_the_names_of_the_bus_interface)

@@ -74,6 +74,10 @@ typedef struct dt_source_options {
          * packets that are about something else. NULL: does not say. */
         const uint32_t *packet_fields;
         size_t n_packet_fields;
+        /* Why it cannot record now and what to do about it: one sentence for people, in UTF-8, of at most 1024 bytes.
+         * It is listed with the source. A session that wants it asks all the same, as that may have changed; then
+         * setup is the place to refuse. When it changes: dt_source_update(). NULL: it can, as far as is known. */
+        const char *unavailable;
 } dt_source_options;
 
 /* What the service calls this program; default: its short name. Shared memory sizes are hints for the service,
