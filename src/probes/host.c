@@ -44,6 +44,14 @@ typedef struct HostInstance {
         sd_event_source *readable; /* NULL without a descriptor, and before start */
 } HostInstance;
 
+/* What a data source's callbacks get. */
+typedef struct HostSource {
+        Host *host;
+        const ProbeOps *ops;
+        dt_source *dt;
+        char *unavailable; /* as the service was told; NULL: it can record */
+} HostSource;
+
 /* One callback of the library, in the order of ProbeOps. */
 typedef enum RequestKind {
         REQUEST_SETUP,
@@ -58,21 +66,14 @@ typedef struct Request {
         List requests;
         RequestKind kind;
         dt_instance *dt;
-        dt_reply *reply;     /* start, flush, stop */
-        const ProbeOps *ops; /* setup */
-        const void *config;  /* setup */
-        size_t n_config;     /* setup */
-        bool is_waited_for;  /* on the stack of the library's thread; else on the heap */
-        bool done;           /* under the lock */
-        char *error;         /* why setup was refused */
+        dt_reply *reply;    /* start, flush, stop */
+        HostSource *source; /* setup */
+        const void *config; /* setup */
+        size_t n_config;    /* setup */
+        bool is_waited_for; /* on the stack of the library's thread; else on the heap */
+        bool done;          /* under the lock */
+        char *error;        /* why setup was refused */
 } Request;
-
-/* What a data source's callbacks get. */
-typedef struct HostSource {
-        Host *host;
-        const ProbeOps *ops;
-        dt_source *dt;
-} HostSource;
 
 struct Host {
         sd_event *event;
@@ -154,6 +155,61 @@ static int instance_watch_fd(HostInstance *instance) {
                                instance);
 }
 
+/*
+ * Whether the machine has what a source reads: asked when it is registered, and again whenever it is to record
+ */
+
+static char *source_why_unavailable(const HostSource *source) {
+        char *why = NULL;
+        int r;
+
+        r = source->ops->check ? source->ops->check(&why) : 0;
+        if (r < 0 && !why)
+                why = strdup(strerror(-r));
+        return why;
+}
+
+static void source_options(const HostSource *source, uint8_t *memory, dt_source_options *ret) {
+        const uint32_t *fields = source->ops->packet_fields;
+        WireWriter wire;
+
+        *ret = (dt_source_options){
+                .descriptor = memory,
+                .packet_fields = fields,
+                .unavailable = source->unavailable,
+        };
+        wire_writer_init(&wire, memory, DESCRIPTOR_BYTES);
+        wire_put_string(&wire, DESCRIPTOR_NAME, source->ops->name);
+        wire_put_bool(&wire, DESCRIPTOR_NOTIFIES_STOP, true);
+        wire_put_bool(&wire, DESCRIPTOR_NOTIFIES_START, true);
+        if (source->ops->clear_incremental_state)
+                wire_put_bool(&wire, DESCRIPTOR_CLEARS_STATE, true);
+        ret->n_descriptor = wire_writer_size(&wire);
+        while (fields[ret->n_packet_fields])
+                ret->n_packet_fields++;
+}
+
+/* The list follows what a recording has found out. */
+static void source_note(HostSource *source, char *why) {
+        bool has_changed =
+                !why != !source->unavailable || (why && !streq(why, source->unavailable));
+        uint8_t memory[DESCRIPTOR_BYTES];
+        dt_source_options options;
+
+        free(source->unavailable);
+        source->unavailable = why;
+        if (!has_changed)
+                return;
+        source_options(source, memory, &options);
+        dt_source_update(source->dt, &options);
+}
+
+/* With the same words as in the list. */
+static int source_check(HostSource *source, char **ret_error) {
+        source_note(source, source_why_unavailable(source));
+        return source->unavailable ? probe_refuse(ret_error, "%s", source->unavailable) : 0;
+}
+
 static int instance_new(HostInstance **ret,
                         Host *host,
                         const Request *request,
@@ -165,7 +221,7 @@ static int instance_new(HostInstance **ret,
                 return -ENOMEM;
         *instance = (HostInstance){
                 .host = host,
-                .ops = request->ops,
+                .ops = request->source->ops,
                 .dt = request->dt,
                 .sink = { .write = sink_write },
         };
@@ -200,7 +256,9 @@ static int instance_setup(Host *host, Request *request, const DataSourceConfig *
                 return r;
         setup.sink = &instance->sink;
         setup.link = instance->link;
-        r = request->ops->setup(&instance->probe, &setup, &request->error);
+        r = source_check(request->source, &request->error);
+        if (r == 0)
+                r = instance->ops->setup(&instance->probe, &setup, &request->error);
         if (r != 0)
                 return r;
         dt_instance_set_userdata(request->dt, instance);
@@ -361,7 +419,7 @@ callback_setup(dt_instance *dt, const void *config, size_t n_config, void *userd
         Request request = {
                 .kind = REQUEST_SETUP,
                 .dt = dt,
-                .ops = source->ops,
+                .source = source,
                 .config = config,
                 .n_config = n_config,
                 .is_waited_for = true,
@@ -424,29 +482,13 @@ static const dt_source_ops host_source_ops = {
  */
 
 static int source_register(HostSource *source) {
-        const uint32_t *fields = source->ops->packet_fields;
         uint8_t memory[DESCRIPTOR_BYTES];
-        size_t n_fields = 0;
-        WireWriter wire;
+        dt_source_options options;
 
-        wire_writer_init(&wire, memory, sizeof(memory));
-        wire_put_string(&wire, DESCRIPTOR_NAME, source->ops->name);
-        wire_put_bool(&wire, DESCRIPTOR_NOTIFIES_STOP, true);
-        wire_put_bool(&wire, DESCRIPTOR_NOTIFIES_START, true);
-        if (source->ops->clear_incremental_state)
-                wire_put_bool(&wire, DESCRIPTOR_CLEARS_STATE, true);
-        while (fields[n_fields])
-                n_fields++;
-        return dt_source_register(&source->dt,
-                                  source->ops->name,
-                                  &(dt_source_options){
-                                          .descriptor = memory,
-                                          .n_descriptor = wire_writer_size(&wire),
-                                          .packet_fields = fields,
-                                          .n_packet_fields = n_fields,
-                                  },
-                                  &host_source_ops,
-                                  source);
+        source->unavailable = source_why_unavailable(source);
+        source_options(source, memory, &options);
+        return dt_source_register(
+                &source->dt, source->ops->name, &options, &host_source_ops, source);
 }
 
 static int host_register(Host *host) {
@@ -505,8 +547,10 @@ Host *host_free(Host *host) {
         host->closing = true;
         pthread_mutex_unlock(&host->lock);
         host_run_queue(host);
-        for (size_t i = 0; host->sources && i < n_probes; i++)
+        for (size_t i = 0; host->sources && i < n_probes; i++) {
                 dt_source_unregister(host->sources[i].dt);
+                free(host->sources[i].unavailable);
+        }
         free(host->sources);
         sd_event_source_disable_unref(host->wake);
         sd_event_unref(host->event);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "probes/ftrace/ftrace-check.h"
 #include "probes/ftrace/ftrace-probe.h"
 #include "probes/ftrace/ftrace-reader.h"
 #include "probes/ftrace/ftrace-setup.h"
@@ -185,6 +186,7 @@ const ProbeOps ftrace_probe_ops = {
         .refuses = "tracefs is not mounted: mount it at /sys/kernel/tracing; the kernel is locked "
                    "down: /sys/kernel/security/lockdown says how far; no such event: the nearest "
                    "name is told",
+        .check = ftrace_check,
         .setup = ftrace_setup,
         .start = ftrace_start,
         .poll = ftrace_poll,

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "probes/proc/proc-check.h"
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/process-tree.h"
 
@@ -362,6 +363,7 @@ const ProbeOps process_stats_probe_ops = {
         .reads = "/proc/PID",
         .needs = "CAP_SYS_PTRACE",
         .refuses = "/proc cannot be opened: mount it",
+        .check = process_stats_check,
         .setup = process_stats_setup,
         .poll = process_stats_poll,
         .stop = process_stats_stop,

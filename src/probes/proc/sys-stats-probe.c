@@ -14,6 +14,7 @@
 
 #include "probes/proc/counters.h"
 #include "probes/proc/machine.h"
+#include "probes/proc/proc-check.h"
 #include "probes/proc/stat.h"
 #include "probes/proc/sys-stats-probe.h"
 #include "shared/bytes.h"
@@ -389,6 +390,7 @@ const ProbeOps sys_stats_probe_ops = {
         .reads = "/proc/meminfo, /proc/vmstat, /proc/stat, /proc/diskstats, /proc/pressure, "
                  "cpufreq, thermal zones",
         .refuses = "no period is set, or the machine has none of what is asked for: set another",
+        .check = sys_stats_check,
         .setup = sys_stats_setup,
         .poll = sys_stats_poll,
         .stop = sys_stats_stop,

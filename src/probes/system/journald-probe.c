@@ -6,11 +6,15 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "probes/denial.h"
 #include "probes/system/journal-entry.h"
 #include "probes/system/journald-probe.h"
+#include "probes/system/sysfs.h"
+#include "shared/fd.h"
 #include "shared/log.h"
 
 #define FIELDS_PER_ENTRY_MAX 4096 /* the journal itself takes no more than 1024 from a program */
@@ -52,21 +56,85 @@ static void journal_closep(sd_journal **journal) {
         sd_journal_close(*journal);
 }
 
-/* Why no file of the journal could be opened. */
-static int refuse_no_files(char **ret_error) {
-        static const char *const directories[] = { "/var/log/journal", "/run/log/journal" };
+/* What there is below /var/log/journal and /run/log/journal: directories of machines, and files in them. */
+typedef struct JournalFiles {
+        int dir;
+        size_t n_found, n_readable;
+        int error; /* of the last one that was not */
+} JournalFiles;
 
-        for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
-                if (access(directories[i], F_OK) == 0 && geteuid() != 0)
-                        return probe_refuse(
-                                ret_error,
-                                "linux.systemd_journald: cannot read the journal in %s: run as "
-                                "root, or as a member of the group systemd-journal",
-                                directories[i]);
+static bool look_at_file(const char *name, void *userdata) {
+        const char *end = strrchr(name, '.');
+        JournalFiles *files = userdata;
+
+        if (!end || !streq(end, ".journal"))
+                return true;
+        files->n_found++;
+        if (faccessat(files->dir, name, R_OK, AT_EACCESS) == 0)
+                files->n_readable++;
+        else
+                files->error = errno;
+        return files->n_readable == 0;
+}
+
+static bool look_at_machine(const char *name, void *userdata) {
+        JournalFiles *all = userdata, files = *all;
+
+        files.dir = openat(all->dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (files.dir >= 0)
+                (void)sysfs_list(files.dir, ".", look_at_file, &files);
+        else if (errno != ENOTDIR)
+                files.error = errno;
+        fd_close(files.dir);
+        files.dir = all->dir;
+        *all = files;
+        return files.n_readable == 0;
+}
+
+int journald_check_at(int root, char **ret_error) {
+        static const char *const directories[] = { "var/log/journal", "run/log/journal" };
+        JournalFiles files = { .dir = -1 };
+        char why[DENIAL_BYTES];
+
+        for (size_t i = 0; i < ARRAY_SIZE(directories) && files.n_readable == 0; i++) {
+                files.dir = openat(root, directories[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                if (files.dir >= 0)
+                        (void)sysfs_list(files.dir, ".", look_at_machine, &files);
+                else if (errno != ENOENT)
+                        files.error = errno;
+                fd_close(files.dir);
+        }
+        if (files.n_readable > 0)
+                return 0;
+        if (!files.error)
+                return probe_refuse(ret_error,
+                                    "no journal on this machine: neither /var/log/journal nor "
+                                    "/run/log/journal has one; is systemd-journald running? "
+                                    "start it: systemctl start systemd-journald");
+        denial_explain(why, root, files.error, CAP_DAC_OVERRIDE);
         return probe_refuse(ret_error,
-                            "linux.systemd_journald: no journal on this machine: neither "
-                            "/var/log/journal nor /run/log/journal has one; is "
-                            "systemd-journald running?");
+                            "cannot read the journal: %s%s%s",
+                            strerror(files.error),
+                            why,
+                            denial_has_capability(root, CAP_DAC_OVERRIDE)
+                                    ? ""
+                                    : ", or as a member of the group systemd-journal");
+}
+
+static int journald_check(char **ret_error) {
+        _cleanup_(fd_closep) int root = denial_open_root();
+
+        return root < 0 ? root : journald_check_at(root, ret_error);
+}
+
+/* Why libsystemd opened no file of the journal. */
+static int refuse_no_files(char **ret_error) {
+        int r = journald_check(ret_error);
+
+        return r ? r
+                 : probe_refuse(ret_error,
+                                "the journal has no file of this machine that can be read; "
+                                "\"journalctl --verify\" looks for damage");
 }
 
 int journal_open(sd_journal **ret, const char *directory, char **ret_error) {
@@ -257,6 +325,7 @@ const ProbeOps journald_probe_ops = {
         .needs = "CAP_DAC_OVERRIDE, or the group systemd-journal",
         .refuses = "there is no journal: start systemd-journald; it may not be read: run as root "
                    "or join the group",
+        .check = journald_check,
         .setup = journald_setup,
         .start = journald_start,
         .fd = journald_fd,

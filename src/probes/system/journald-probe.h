@@ -20,3 +20,6 @@ extern const ProbeOps journald_probe_ops;
 
 /* The journal in a directory; NULL: the machine's. 0, PROBE_E_REFUSED, negative errno. */
 int journal_open(sd_journal **ret, const char *directory, char **ret_error);
+
+/* Whether there is a journal that can be read, below `root`. As ProbeOps.check(). */
+int journald_check_at(int root, char **ret_error);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "probes/denial.h"
 #include "probes/system/power-supply.h"
 #include "probes/system/sysfs-power-probe.h"
 #include "probes/system/sysfs.h"
@@ -87,15 +88,19 @@ static bool count_supply(const char *name, void *userdata) {
         return power->n_supplies < SYSFS_POWER_SUPPLIES_MAX;
 }
 
-static int refuse(const Power *power, char **ret_error) {
-        if (power->rails_error)
+static int refuse(const Power *power, int root, char **ret_error) {
+        char why[DENIAL_BYTES];
+
+        if (power->rails_error) {
+                denial_explain(why, root, -power->rails_error, CAP_DAC_READ_SEARCH);
                 return probe_refuse(ret_error,
-                                    "linux.sysfs_power: cannot read the energy counters in "
-                                    "/sys/class/powercap: %s; only root may, or a program with "
-                                    "CAP_DAC_READ_SEARCH",
-                                    strerror(-power->rails_error));
+                                    "cannot read the energy counters in /sys/class/powercap, and "
+                                    "there is no battery: %s%s",
+                                    strerror(-power->rails_error),
+                                    why);
+        }
         return probe_refuse(ret_error,
-                            "linux.sysfs_power: no battery or energy counter on this machine: "
+                            "no battery or energy counter on this machine: "
                             "nothing in /sys/class/power_supply or /sys/class/powercap; virtual "
                             "machines have none, so record it on real hardware");
 }
@@ -117,7 +122,7 @@ int sysfs_power_new(void **ret, int root_fd, PacketSink *sink, char **ret_error)
         if (power->supplies >= 0)
                 (void)sysfs_list(power->supplies, ".", count_supply, power);
         if (power->n_rails == 0 && power->n_supplies == 0)
-                return refuse(power, ret_error);
+                return refuse(power, root, ret_error);
         power->names_batteries = power->n_batteries > 1;
         power->describes_rails = true;
         /* Unique among the recordings of one trace, which it is only for. */
@@ -126,10 +131,37 @@ int sysfs_power_new(void **ret, int root_fd, PacketSink *sink, char **ret_error)
         return 0;
 }
 
-static int sysfs_power_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
-        int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+static int sysfs_power_check(char **ret_error) {
+        _cleanup_(sysfs_power_freep) Power *power = NULL;
+        int root = denial_open_root();
 
-        return root < 0 ? -errno : sysfs_power_new(ret, root, setup->sink, ret_error);
+        return root < 0 ? root : sysfs_power_new((void **)&power, root, NULL, ret_error);
+}
+
+static void note_missing_rails(const Power *power, int root, ProbeNotes *notes) {
+        char why[DENIAL_BYTES];
+
+        if (!power->rails_error)
+                return;
+        denial_explain(why, root, -power->rails_error, CAP_DAC_READ_SEARCH);
+        probe_note(notes,
+                   "linux.sysfs_power: some energy counters in /sys/class/powercap are not "
+                   "recorded: %s%s",
+                   strerror(-power->rails_error),
+                   why);
+}
+
+static int sysfs_power_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
+        _cleanup_(fd_closep) int root = denial_open_root(), own = -1;
+        int r;
+
+        own = root < 0 ? root : fcntl(root, F_DUPFD_CLOEXEC, 3);
+        if (own < 0)
+                return root < 0 ? root : -errno;
+        r = sysfs_power_new(ret, TAKE_FD(own), setup->sink, ret_error);
+        if (r == 0)
+                note_missing_rails(*ret, root, setup->notes);
+        return r;
 }
 
 static void write_battery(Power *power, int supply, const char *name) {
@@ -249,6 +281,7 @@ const ProbeOps sysfs_power_probe_ops = {
         .reads = "/sys/class/power_supply, /sys/class/powercap",
         .needs = "CAP_DAC_OVERRIDE for the energy counters",
         .refuses = "the machine has none of them, as virtual machines: record on real hardware",
+        .check = sysfs_power_check,
         .setup = sysfs_power_setup,
         .poll = sysfs_power_poll,
         .stop = sysfs_power_stop,

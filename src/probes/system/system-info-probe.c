@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "probes/denial.h"
 #include "probes/system/cpu-info.h"
 #include "probes/system/system-info-probe.h"
 #include "shared/fd.h"
@@ -30,9 +31,32 @@ static void system_info_freep(SystemInfo **info) {
         system_info_free(*info);
 }
 
+int system_info_check_at(int root, char **ret_error) {
+        char why[DENIAL_BYTES];
+        int error;
+
+        if (faccessat(root, "sys/devices/system/cpu", R_OK | X_OK, AT_EACCESS) == 0)
+                return 0;
+        error = errno;
+        denial_explain(why, root, error, CAP_DAC_READ_SEARCH);
+        if (error == ENOENT)
+                return probe_refuse(ret_error,
+                                    "there is no /sys/devices/system/cpu; is /sys mounted? mount "
+                                    "it: mount -t sysfs sysfs /sys");
+        return probe_refuse(
+                ret_error, "cannot read /sys/devices/system/cpu: %s%s", strerror(error), why);
+}
+
+static int system_info_check(char **ret_error) {
+        _cleanup_(fd_closep) int root = denial_open_root();
+
+        return root < 0 ? root : system_info_check_at(root, ret_error);
+}
+
 static int system_info_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
         const Perfetto__Protos__SystemInfoConfig *config = setup->config->system_info_config;
         _cleanup_(system_info_freep) SystemInfo *info = calloc(1, sizeof(*info));
+        int r;
 
         if (!info)
                 return -ENOMEM;
@@ -41,11 +65,9 @@ static int system_info_setup(void **ret, const ProbeSetup *setup, char **ret_err
         info->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (info->root < 0)
                 return -errno;
-        if (faccessat(info->root, "sys/devices/system/cpu", R_OK | X_OK, AT_EACCESS) < 0)
-                return probe_refuse(ret_error,
-                                    "linux.system_info: cannot read /sys/devices/system/cpu: %s; "
-                                    "is /sys mounted?",
-                                    strerror(errno));
+        r = system_info_check_at(info->root, ret_error);
+        if (r != 0)
+                return r;
         *ret = TAKE(info);
         return 0;
 }
@@ -85,6 +107,7 @@ const ProbeOps system_info_probe_ops = {
         .records = "processors: names, frequencies, capacities; interrupt lines",
         .reads = "/proc/cpuinfo, /sys/devices/system/cpu, /sys/kernel/irq",
         .refuses = "/sys is not mounted: mount it",
+        .check = system_info_check,
         .setup = system_info_setup,
         .poll = system_info_poll,
         .free = system_info_free,

@@ -10,3 +10,6 @@
 #include "probes/probe.h"
 
 extern const ProbeOps system_info_probe_ops;
+
+/* Whether the machine below `root` says what its processors are. As ProbeOps.check(). */
+int system_info_check_at(int root, char **ret_error);

@@ -281,7 +281,7 @@ START_TEST(test_a_machine_without_any_is_refused_with_the_reason) {
         ck_assert_int_eq(symlinkat("energy_uj", tree.fd, ZONE "intel-rapl:0/energy_uj"), 0);
         ck_assert_int_eq(sysfs_power_new(&probe, dup(tree.fd), &list.sink, &error),
                          PROBE_E_REFUSED);
-        ck_assert_msg(strstr(error, "only root may"), "%s", error);
+        ck_assert_msg(strstr(error, "cannot read the energy counters"), "%s", error);
         free(error);
         tree_free(&tree);
 }
@@ -300,8 +300,7 @@ START_TEST(test_this_machine_is_recorded_or_refused) {
         if (r == 0)
                 sample(probe, probe_now_ns());
         else
-                ck_assert_msg(
-                        r == PROBE_E_REFUSED && strstr(error, "linux.sysfs_power: "), "%d", r);
+                ck_assert_msg(r == PROBE_E_REFUSED && strlen(error) > 0, "%d", r);
         ck_assert_int_eq(r == 0, list.n > 0);
         sysfs_power_probe_ops.free(probe);
         packet_list_deinit(&list);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/denial.h"
+#include "shared/fd.h"
+#include "shared/macro.h"
+
+#define STATUS_BYTES 8192
+#define LINE_BYTES   256
+#define LOCKDOWN     "sys/kernel/security/lockdown" /* "none [integrity] confidentiality" */
+#define MODULES      "sys/kernel/security/lsm"      /* "lockdown,capability,yama,apparmor" */
+
+static const struct {
+        int capability;
+        const char *name;
+} capability_names[] = {
+        { CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE" },
+        { CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" },
+        { CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+        { CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
+        { CAP_SYSLOG, "CAP_SYSLOG" },
+};
+
+static const char *capability_name(int capability) {
+        for (size_t i = 0; i < ARRAY_SIZE(capability_names); i++)
+                if (capability_names[i].capability == capability)
+                        return capability_names[i].name;
+        return "a capability";
+}
+
+int denial_open_root(void) {
+        int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        return fd < 0 ? -errno : fd;
+}
+
+bool denial_has_capability(int root, int capability) {
+        _cleanup_(freep) char *status = NULL;
+        const char *line;
+
+        if (fd_read_file(&status, NULL, root, "proc/self/status", STATUS_BYTES) < 0)
+                return false;
+        line = strstr(status, "\nCapEff:");
+        return line && strtoull(line + strlen("\nCapEff:"), NULL, 16) >> capability & 1;
+}
+
+bool denial_is_locked_down(int root) {
+        _cleanup_(freep) char *text = NULL;
+
+        return fd_read_file(&text, NULL, root, LOCKDOWN, LINE_BYTES) == 0 &&
+               strstr(text, "[confidentiality]");
+}
+
+/* Those that may forbid what the permissions of a file allow, as far as they are active: "apparmor or landlock". */
+static void list_modules(char ret[static LINE_BYTES], int root) {
+        static const char *const known[] = { "selinux", "apparmor", "smack",
+                                             "tomoyo",  "bpf",      "landlock" };
+        _cleanup_(freep) char *text = NULL;
+        size_t n = 0;
+
+        ret[0] = '\0';
+        if (fd_read_file(&text, NULL, root, MODULES, LINE_BYTES) < 0)
+                return;
+        for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+                if (strstr(text, known[i]))
+                        n += (size_t)snprintf(
+                                ret + n, LINE_BYTES - n, "%s%s", n > 0 ? " or " : "", known[i]);
+}
+
+static void explain_modules(char ret[static DENIAL_BYTES], int root, int capability) {
+        char modules[LINE_BYTES];
+
+        list_modules(modules, root);
+        snprintf(ret,
+                 DENIAL_BYTES,
+                 "; %s is there, so a security module%s%s%s forbids it: look for a denial in the "
+                 "kernel's log",
+                 capability_name(capability),
+                 modules[0] ? " (" : "",
+                 modules,
+                 modules[0] ? ")" : "");
+}
+
+static void explain_forbidden(char ret[static DENIAL_BYTES], int root, int error, int capability) {
+        if (error == EPERM && denial_is_locked_down(root))
+                snprintf(ret,
+                         DENIAL_BYTES,
+                         "; the kernel is locked down for confidentiality (/%s), which forbids "
+                         "it: boot without lockdown, or Secure Boot",
+                         LOCKDOWN);
+        else if (!denial_has_capability(root, capability))
+                snprintf(ret,
+                         DENIAL_BYTES,
+                         "; this needs %s, which this program does not have: run it as root, or "
+                         "as the system's service",
+                         capability_name(capability));
+        else
+                explain_modules(ret, root, capability);
+}
+
+void denial_explain(char ret[static DENIAL_BYTES], int root, int error, int capability) {
+        ret[0] = '\0';
+        if (error == EPERM || error == EACCES)
+                explain_forbidden(ret, root, error, capability);
+        else if (error == EROFS)
+                snprintf(ret,
+                         DENIAL_BYTES,
+                         "; it is mounted read-only here: remount it with rw, or let the container "
+                         "or unit have it writable");
+        else if (error == ENOENT)
+                snprintf(ret, DENIAL_BYTES, "; this kernel does not offer it");
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Whether /proc shows what linux.process_stats and linux.sys_stats read
+ *
+ * It may be missing, or have only processes (subset=pid).
+ */
+
+#include "probes/probe.h"
+
+/* ProbeOps.check. */
+int process_stats_check(char **ret_error);
+int sys_stats_check(char **ret_error);
+
+/* The same of a tree of fixtures. */
+int process_stats_check_at(int root, char **ret_error);
+int sys_stats_check_at(int root, char **ret_error);
