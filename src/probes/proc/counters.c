@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "probes/proc/counters.h"
+#include "probes/proc/line.h"
 #include "sys_stats_counters.pb-c.h"
 
 enum {
@@ -13,9 +14,12 @@ enum {
         COUNTER_VALUE = 2,
 };
 
-static const uint32_t counter_fields[_COUNTER_FILE_N] = {
-        [COUNTER_MEMINFO] = 1,
-        [COUNTER_VMSTAT] = 2,
+static const struct {
+        uint32_t field;
+        const char *group; /* of tracks */
+} counter_files[_COUNTER_FILE_N] = {
+        [COUNTER_MEMINFO] = { 1, "meminfo" },
+        [COUNTER_VMSTAT] = { 2, "vmstat" },
 };
 
 /* Keys of meminfo; those of vmstat are the enum's names in small letters. */
@@ -65,10 +69,10 @@ static bool is_wanted(uint32_t number, const uint32_t *wanted, size_t n_wanted) 
         return n_wanted == 0;
 }
 
-static int add_name(Counters *counters, const char *key, uint32_t number) {
+static int add_name(Counters *counters, const char *key, size_t n_key, uint32_t number) {
         CounterName *name = &counters->names[counters->n_names];
 
-        name->key = strdup(key);
+        name->key = strndup(key, n_key);
         if (!name->key)
                 return -ENOMEM;
         name->number = number;
@@ -76,42 +80,51 @@ static int add_name(Counters *counters, const char *key, uint32_t number) {
         return 0;
 }
 
-static int add_meminfo(Counters *counters, const uint32_t *wanted, size_t n_wanted) {
-        int r = 0;
+static int allocate_names(Counters *counters, size_t n_known) {
+        counters->names = calloc(n_known + COUNTER_UNKNOWN_MAX, sizeof(*counters->names));
+        return counters->names ? 0 : -ENOMEM;
+}
 
-        counters->names = calloc(ARRAY_SIZE(meminfo_keys), sizeof(*counters->names));
-        if (!counters->names)
-                return -ENOMEM;
+static int add_meminfo(Counters *counters, const uint32_t *wanted, size_t n_wanted) {
+        int r = allocate_names(counters, ARRAY_SIZE(meminfo_keys));
+
         for (size_t i = 0; r == 0 && i < ARRAY_SIZE(meminfo_keys); i++)
                 if (is_wanted(meminfo_keys[i].number, wanted, n_wanted))
-                        r = add_name(counters, meminfo_keys[i].key, meminfo_keys[i].number);
+                        r = add_name(counters,
+                                     meminfo_keys[i].key,
+                                     strlen(meminfo_keys[i].key),
+                                     meminfo_keys[i].number);
         return r;
 }
 
 /* VMSTAT_NR_FREE_PAGES is the line "nr_free_pages". */
 static int add_vmstat(Counters *counters, const uint32_t *wanted, size_t n_wanted) {
         const ProtobufCEnumDescriptor *descriptor = &perfetto__protos__vmstat_counters__descriptor;
-        int r = 0;
+        int r = allocate_names(counters, descriptor->n_values);
 
-        counters->names = calloc(descriptor->n_values, sizeof(*counters->names));
-        if (!counters->names)
-                return -ENOMEM;
         for (unsigned i = 0; r == 0 && i < descriptor->n_values; i++) {
                 const ProtobufCEnumValue *value = &descriptor->values[i];
+                const char *key = value->name + strlen("VMSTAT_");
 
                 if (value->value == 0 || !is_wanted((uint32_t)value->value, wanted, n_wanted))
                         continue;
-                r = add_name(counters, value->name + strlen("VMSTAT_"), (uint32_t)value->value);
-                for (char *c = counters->names[counters->n_names - 1].key; r == 0 && *c; c++)
+                r = add_name(counters, key, strlen(key), (uint32_t)value->value);
+                if (r < 0)
+                        break;
+                for (char *c = counters->names[counters->n_names - 1].key; *c; c++)
                         *c = (char)tolower(*c);
         }
         return r;
 }
 
 int counters_init(Counters *counters, CounterFile file, const uint32_t *wanted, size_t n_wanted) {
-        *counters = (Counters){ .file = file };
-        return file == COUNTER_MEMINFO ? add_meminfo(counters, wanted, n_wanted)
-                                       : add_vmstat(counters, wanted, n_wanted);
+        int r;
+
+        *counters = (Counters){ .file = file, .keeps_unknown = n_wanted == 0 };
+        r = file == COUNTER_MEMINFO ? add_meminfo(counters, wanted, n_wanted)
+                                    : add_vmstat(counters, wanted, n_wanted);
+        counters->n_known = counters->n_names;
+        return r;
 }
 
 void counters_deinit(Counters *counters) {
@@ -122,19 +135,36 @@ void counters_deinit(Counters *counters) {
 }
 
 static bool is_key(const CounterName *name, const char *key, size_t n_key) {
-        return name && strncmp(name->key, key, n_key) == 0 && name->key[n_key] == '\0';
+        return strncmp(name->key, key, n_key) == 0 && name->key[n_key] == '\0';
+}
+
+static bool is_printable(const char *key, size_t n_key) {
+        for (size_t i = 0; i < n_key; i++)
+                if (key[i] <= ' ' || key[i] > '~')
+                        return false;
+        return n_key > 0 && n_key <= COUNTER_KEY_MAX;
+}
+
+/* Whether a key that was not there before is one to keep from now on. */
+static bool add_unknown(Counters *counters, const char *key, size_t n_key) {
+        return counters->keeps_unknown && is_printable(key, n_key) &&
+               counters->n_names < counters->n_known + COUNTER_UNKNOWN_MAX &&
+               add_name(counters, key, n_key, 0) == 0;
 }
 
 static const CounterName *
 counters_find(Counters *counters, size_t line, const char *key, size_t n_key) {
-        if (line >= COUNTER_LINES_MAX)
-                return NULL;
-        if (is_key(counters->lines[line], key, n_key))
-                return counters->lines[line];
-        for (size_t i = 0; i < counters->n_names; i++)
+        size_t i = counters->lines[line];
+
+        if (i > 0 && is_key(&counters->names[i - 1], key, n_key))
+                return &counters->names[i - 1];
+        for (i = 0; i < counters->n_names; i++)
                 if (is_key(&counters->names[i], key, n_key))
-                        return counters->lines[line] = &counters->names[i];
-        return NULL;
+                        break;
+        if (i == counters->n_names && !add_unknown(counters, key, n_key))
+                return NULL;
+        counters->lines[line] = (uint16_t)(i + 1);
+        return &counters->names[i];
 }
 
 static void put_value(WireWriter *wire, uint32_t field, uint32_t number, uint64_t value) {
@@ -145,20 +175,42 @@ static void put_value(WireWriter *wire, uint32_t field, uint32_t number, uint64_
         wire_end(wire, begin);
 }
 
-void counters_encode(Counters *counters, const char *text, WireWriter *wire) {
-        for (size_t line = 0; *text; line++) {
+/* "kB" behind a value, in meminfo only: what has none is a number of pages. */
+static void write_track(CounterFile file,
+                        const CounterName *name,
+                        uint64_t value,
+                        bool is_kb,
+                        TrackWriter *tracks,
+                        uint64_t now_ns) {
+        uint64_t group = track_group(tracks, 0, counter_files[file].group);
+        uint64_t track = track_counter(
+                tracks, group, name->key, is_kb ? TRACK_UNIT_BYTES : TRACK_UNIT_COUNT);
+
+        track_count(tracks, track, now_ns, (int64_t)(is_kb ? value * 1024 : value));
+}
+
+void counters_encode(Counters *counters,
+                     const char *text,
+                     WireWriter *wire,
+                     TrackWriter *tracks,
+                     uint64_t now_ns) {
+        for (size_t line = 0; *text && line < COUNTER_LINES_MAX; line++, text = line_next(text)) {
                 size_t n_key = strcspn(text, ": \n");
-                const CounterName *name = counters_find(counters, line, text, n_key);
+                const char *at = text + n_key + (text[n_key] == ':');
+                const CounterName *name;
+                uint64_t value;
 
-                if (name) {
-                        const char *value = text + n_key + strspn(text + n_key, ": ");
-
-                        put_value(wire,
-                                  counter_fields[counters->file],
-                                  name->number,
-                                  strtoull(value, NULL, 10));
-                }
-                text += strcspn(text, "\n");
-                text += *text == '\n';
+                if (!line_number(&at, &value))
+                        continue;
+                name = counters_find(counters, line, text, n_key);
+                if (name && name->number)
+                        put_value(wire, counter_files[counters->file].field, name->number, value);
+                else if (name)
+                        write_track(counters->file,
+                                    name,
+                                    value,
+                                    line_after(at, " kB") != NULL,
+                                    tracks,
+                                    now_ns);
         }
 }

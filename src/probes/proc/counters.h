@@ -4,17 +4,22 @@
 /*
  * Counters: /proc/meminfo and /proc/vmstat by the numbers of protos/sys_stats_counters.proto
  *
- * Both files are lines of a key and a value, always in the same order while the machine is up. So the number of
- * each line is remembered, and a key is only looked up when a line is not what it was.
+ * Both files are lines of a key and a value, always in the same order while the machine is up. So the key of
+ * each line is remembered, and only looked up when a line is not what it was. Keys of newer kernels have no number:
+ * they become tracks, unless only some counters are wanted, which are always wanted by number.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "probes/track-writer.h"
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
 
-#define COUNTER_LINES_MAX 512 /* lines of such a file that are looked at; vmstat of 6.18 has 192 */
+#define COUNTER_LINES_MAX   512 /* lines of such a file that are looked at; vmstat of 6.18 has 192 */
+#define COUNTER_UNKNOWN_MAX 256 /* keys without a number */
+#define COUNTER_KEY_MAX     64  /* letters of a key */
 
 typedef enum CounterFile {
         COUNTER_MEMINFO, /* SysStats.meminfo, in kB */
@@ -24,20 +29,27 @@ typedef enum CounterFile {
 
 typedef struct CounterName {
         char *key;
-        uint32_t number;
+        uint32_t number; /* 0: a track */
 } CounterName;
 
 typedef struct Counters {
         CounterFile file;
-        CounterName *names; /* what is wanted */
-        size_t n_names;
-        const CounterName *lines[COUNTER_LINES_MAX]; /* by line; NULL: not known to be wanted */
+        CounterName *names; /* what is wanted, then what has no number */
+        size_t n_names, n_known;
+        bool keeps_unknown;
+        uint16_t lines
+                [COUNTER_LINES_MAX]; /* index in names + 1, by line; 0: not known to be wanted */
 } Counters;
 
-/* `wanted` are numbers; none means all. Numbers that mean nothing are ignored, as configs may come from a newer
- * version. 0, -ENOMEM. */
+/* `wanted` are numbers; none means all, also those without a number. Numbers that mean nothing are ignored, as configs
+ * may come from a newer version. 0, -ENOMEM. */
 int counters_init(Counters *counters, CounterFile file, const uint32_t *wanted, size_t n_wanted);
 void counters_deinit(Counters *counters);
 
-/* Appends a SysStats.MeminfoValue or VmstatValue for each line that is wanted. */
-void counters_encode(Counters *counters, const char *text, WireWriter *wire);
+/* Appends a SysStats.MeminfoValue or VmstatValue for each line that is wanted and has a number; the others go to
+ * `tracks`. */
+void counters_encode(Counters *counters,
+                     const char *text,
+                     WireWriter *wire,
+                     TrackWriter *tracks,
+                     uint64_t now_ns);

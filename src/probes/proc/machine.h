@@ -3,9 +3,16 @@
 
 /*
  * Small files of /proc and /sys about the machine, as fields of perfetto.protos.SysStats
+ *
+ * Each function takes the text of one file, or what was read from it, and appends what it understands of it.
  */
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "wire/wire-writer.h"
+
+#define BUDDY_ORDERS_MAX 20 /* the kernel has 11; a reader computes 2 to the power of each */
 
 /* PsiSample.PsiResource. */
 typedef enum PsiResource {
@@ -20,11 +27,24 @@ typedef enum PsiResource {
 /* /proc/pressure/X; `some` and `full` are the file's resources. Totals are written in ns. */
 void psi_encode(const char *text, PsiResource some, PsiResource full, WireWriter *wire);
 
+/* The total of a line, "some " or "full ", in ns; false when there is none. */
+bool psi_total(const char *text, const char *line, uint64_t *ret_ns);
+
 /* /proc/diskstats: whole disks and partitions that were ever used. */
 void diskstats_encode(const char *text, WireWriter *wire);
 
-/* cpufreq/scaling_cur_freq, in kHz: one call for each CPU, in their order. */
-void cpufreq_encode(const char *text, WireWriter *wire);
+/* /proc/buddyinfo: free blocks of each order, of each zone. */
+void buddyinfo_encode(const char *text, WireWriter *wire);
 
-/* thermal_zoneN/temp, in thousandths of a degree. */
-void thermal_encode(const char *text, const char *name, const char *type, WireWriter *wire);
+/* /proc/slabinfo: the pages of each cache. */
+void slabinfo_encode(const char *text, WireWriter *wire);
+
+/* Frequencies: of the next CPU in kHz, and of a device, in its own unit. */
+void cpufreq_encode(uint64_t khz, WireWriter *wire);
+void devfreq_encode(const char *device, uint64_t frequency, WireWriter *wire);
+
+/* A thermal zone. There is only room for whole degrees from 0 on: below that it is 0. */
+void thermal_encode(int64_t millidegrees, const char *name, const char *type, WireWriter *wire);
+
+/* The time that a CPU spent in an idle state. */
+void cpuidle_encode(uint32_t cpu, const char *state, uint64_t time_us, WireWriter *wire);

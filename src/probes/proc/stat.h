@@ -3,10 +3,14 @@
 
 /*
  * /proc/stat, as fields of perfetto.protos.SysStats
+ *
+ * The time that a CPU spent in virtual machines has no field there: the kernel counts it as user time, too, and so do
+ * readers. What it is of that is a track of its own, on machines that have any.
  */
 
 #include <stdint.h>
 
+#include "probes/track-writer.h"
 #include "wire/wire-writer.h"
 
 /* Bits: 1 << SysStatsConfig.StatCounters. */
@@ -18,6 +22,16 @@ enum {
         STAT_ALL = STAT_CPU_TIMES | STAT_IRQ_COUNTS | STAT_SOFTIRQ_COUNTS | STAT_FORK_COUNT,
 };
 
-/* `ticks_per_second`: the unit of the file's times, sysconf(_SC_CLK_TCK). Times are written in ns. Interrupts that
- * never came are left out. */
-void stat_encode(const char *text, unsigned wanted, uint64_t ticks_per_second, WireWriter *wire);
+typedef struct StatSettings {
+        unsigned wanted;
+        uint64_t ns_per_tick; /* the unit of the file's times: 1 s / sysconf(_SC_CLK_TCK) */
+} StatSettings;
+
+/* Times are written in ns. Interrupts that never came are left out. */
+void stat_encode(const char *text, const StatSettings *settings, WireWriter *wire);
+
+/* The tracks of the same text; none without STAT_CPU_TIMES. */
+void stat_write_tracks(const char *text,
+                       const StatSettings *settings,
+                       TrackWriter *tracks,
+                       uint64_t now_ns);

@@ -1,158 +1,41 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A table of kinds: which period switches it on, which files it reads, how they are encoded. Files are opened once,
- * in setup, and read from their start at each sample.
+ * A source for each kind of sys-kinds.h that the config asks for. Files are opened in setup, and read from their start
+ * at each sample.
  */
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "probes/proc/counters.h"
-#include "probes/proc/machine.h"
 #include "probes/proc/proc-check.h"
-#include "probes/proc/stat.h"
+#include "probes/proc/sys-kinds.h"
 #include "probes/proc/sys-stats-probe.h"
-#include "shared/bytes.h"
 #include "shared/fd.h"
-#include "shared/log.h"
-
-#define SYS_FILE_BYTES_MAX (4u << 20) /* /proc/stat with its interrupts is the largest */
 
 enum {
         SYS_COLLECTION_END = 9,
 };
 
 typedef Perfetto__Protos__SysStatsConfig SysStatsConfig;
-typedef struct SysStats SysStats;
-
-typedef struct SysFile {
-        int fd;
-        char *name, *type; /* of a thermal zone */
-} SysFile;
-
-typedef struct SysKind {
-        const char *option;
-        size_t period; /* offset in SysStatsConfig */
-        const char *files;
-        bool optional; /* machines without it are normal */
-        void (*encode)(SysStats *stats,
-                       size_t i,
-                       const SysFile *file,
-                       const char *text,
-                       WireWriter *wire);
-} SysKind;
-
-enum { SYS_N_KINDS = 7 };
 
 typedef struct SysSource {
-        SysFile *files;
-        size_t n_files;
+        const SysKind *kind;
+        SysFiles files;
         uint64_t period_ns; /* 0: off */
         uint64_t due_ns;
+        uint64_t scan_ns; /* when to look for devices; 0: not sampled yet */
 } SysSource;
 
-struct SysStats {
+typedef struct SysStats {
+        int root;
         PacketWriter packets;
-        Bytes text;
-        Counters meminfo, vmstat;
-        unsigned stat_wanted;
-        uint64_t ticks_per_second;
+        SysSample sample;
         SysSource sources[SYS_N_KINDS];
-};
-
-static void
-encode_meminfo(SysStats *stats, size_t i, const SysFile *file, const char *text, WireWriter *wire) {
-        counters_encode(&stats->meminfo, text, wire);
-}
-
-static void
-encode_vmstat(SysStats *stats, size_t i, const SysFile *file, const char *text, WireWriter *wire) {
-        counters_encode(&stats->vmstat, text, wire);
-}
-
-static void
-encode_stat(SysStats *stats, size_t i, const SysFile *file, const char *text, WireWriter *wire) {
-        stat_encode(text, stats->stat_wanted, stats->ticks_per_second, wire);
-}
-
-static void
-encode_cpufreq(SysStats *stats, size_t i, const SysFile *file, const char *text, WireWriter *wire) {
-        cpufreq_encode(text, wire);
-}
-
-static void encode_diskstat(SysStats *stats,
-                            size_t i,
-                            const SysFile *file,
-                            const char *text,
-                            WireWriter *wire) {
-        diskstats_encode(text, wire);
-}
-
-/* The files in the order that glob() gives: cpu, io, memory. */
-static void
-encode_psi(SysStats *stats, size_t i, const SysFile *file, const char *text, WireWriter *wire) {
-        static const PsiResource some[] = { PSI_CPU_SOME, PSI_IO_SOME, PSI_MEMORY_SOME };
-
-        if (i < ARRAY_SIZE(some))
-                psi_encode(text, some[i], some[i] + 1, wire);
-}
-
-static void
-encode_thermal(SysStats *stats, size_t i, const SysFile *file, const char *text, WireWriter *wire) {
-        thermal_encode(text, file->name, file->type, wire);
-}
-
-static const SysKind sys_kinds[SYS_N_KINDS] = {
-        { "meminfo_period_ms",
-          offsetof(SysStatsConfig, meminfo_period_ms),
-          "/proc/meminfo",
-          false,
-          encode_meminfo },
-        { "vmstat_period_ms",
-          offsetof(SysStatsConfig, vmstat_period_ms),
-          "/proc/vmstat",
-          false,
-          encode_vmstat },
-        { "stat_period_ms",
-          offsetof(SysStatsConfig, stat_period_ms),
-          "/proc/stat",
-          false,
-          encode_stat },
-        { "cpufreq_period_ms",
-          offsetof(SysStatsConfig, cpufreq_period_ms),
-          "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq",
-          true,
-          encode_cpufreq },
-        { "diskstat_period_ms",
-          offsetof(SysStatsConfig, diskstat_period_ms),
-          "/proc/diskstats",
-          true,
-          encode_diskstat },
-        { "psi_period_ms",
-          offsetof(SysStatsConfig, psi_period_ms),
-          "/proc/pressure/{cpu,io,memory}",
-          true,
-          encode_psi },
-        { "thermal_period_ms",
-          offsetof(SysStatsConfig, thermal_period_ms),
-          "/sys/class/thermal/thermal_zone*/temp",
-          true,
-          encode_thermal },
-};
-
-static void source_deinit(SysSource *source) {
-        for (size_t i = 0; i < source->n_files; i++) {
-                fd_close(source->files[i].fd);
-                free(source->files[i].name);
-                free(source->files[i].type);
-        }
-        free(source->files);
-}
+} SysStats;
 
 static void *sys_stats_free(void *userdata) {
         SysStats *stats = userdata;
@@ -160,11 +43,13 @@ static void *sys_stats_free(void *userdata) {
         if (!stats)
                 return NULL;
         for (size_t i = 0; i < SYS_N_KINDS; i++)
-                source_deinit(&stats->sources[i]);
-        counters_deinit(&stats->meminfo);
-        counters_deinit(&stats->vmstat);
+                sys_files_deinit(&stats->sources[i].files);
+        counters_deinit(&stats->sample.meminfo);
+        counters_deinit(&stats->sample.vmstat);
+        track_writer_deinit(&stats->sample.tracks);
+        packet_writer_deinit(&stats->sample.own_packets);
         packet_writer_deinit(&stats->packets);
-        bytes_deinit(&stats->text);
+        fd_close(stats->root);
         free(stats);
         return NULL;
 }
@@ -173,200 +58,209 @@ static void sys_stats_freep(SysStats **stats) {
         sys_stats_free(*stats);
 }
 
-/* "…/thermal_zone3/temp" -> name "thermal_zone3", and the type that the file beside it tells. */
-static int file_name_zone(SysFile *file, const char *path) {
-        const char *end = strrchr(path, '/'), *start = end;
-        _cleanup_(freep) char *type_path = NULL;
+/*
+ * Setup
+ */
 
-        while (start > path && start[-1] != '/')
-                start--;
-        file->name = strndup(start, (size_t)(end - start));
-        if (!file->name || asprintf(&type_path, "%.*s/type", (int)(end - path), path) < 0) {
-                type_path = NULL;
+/* A kind of which nothing can be read: the others go on. The first one's reason is that of a refusal. */
+static int note_missing(const SysSource *source, ProbeNotes *notes, char **why) {
+        const SysKind *kind = source->kind;
+        int error = -source->files.error;
+        char *text;
+
+        if (asprintf(&text,
+                     "linux.sys_stats: %s: /%s: %s; %s",
+                     kind->option,
+                     kind->patterns[0],
+                     strerror(error),
+                     error == EACCES || error == EPERM ? "only root may read it"
+                                                       : kind->when_missing) < 0)
                 return -ENOMEM;
-        }
-        if (fd_read_file(&file->type, NULL, AT_FDCWD, type_path, 256) < 0)
-                file->type = strdup("");
-        if (!file->type)
-                return -ENOMEM;
-        file->type[strcspn(file->type, "\n")] = '\0';
+        probe_note(notes, "%s", text);
+        if (*why)
+                free(text);
+        else
+                *why = text;
         return 0;
 }
 
-static int source_open(SysSource *source, const char *path) {
-        SysFile *file = &source->files[source->n_files];
-        _cleanup_(fd_closep) int fd = -1;
+static int source_setup(SysSource *source, uint32_t period_ms, ProbeNotes *notes, char **why) {
+        int r;
 
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        *file = (SysFile){ .fd = TAKE_FD(fd) };
-        source->n_files++;
-        return file_name_zone(file, path);
-}
-
-/* Opens what is there. The first error is returned, also when other files could be opened. */
-static int source_open_all(SysSource *source, const char *pattern) {
-        glob_t paths = {};
-        int r = -ENOENT;
-
-        if (glob(pattern, GLOB_BRACE, NULL, &paths) != 0)
-                return -ENOENT;
-        source->files = calloc(paths.gl_pathc, sizeof(*source->files));
-        r = source->files ? 0 : -ENOMEM;
-        for (size_t i = 0; r == 0 && i < paths.gl_pathc; i++)
-                r = source_open(source, paths.gl_pathv[i]);
-        globfree(&paths);
+        r = sys_files_scan(&source->files);
+        if (r < 0)
+                return r;
+        if (source->files.n == 0)
+                r = note_missing(source, notes, why);
+        if (period_ms < SYS_STATS_PERIOD_MS_MIN)
+                probe_note(notes,
+                           "linux.sys_stats: %s: %u is too short; a sample is taken every %d ms",
+                           source->kind->option,
+                           period_ms,
+                           SYS_STATS_PERIOD_MS_MIN);
+        source->period_ns = MAX(period_ms, (uint32_t)SYS_STATS_PERIOD_MS_MIN) * PROBE_NS_PER_MS;
         return r;
 }
 
-static int source_setup(SysSource *source,
-                        const SysKind *kind,
-                        const SysStatsConfig *config,
-                        char **ret_error) {
-        uint32_t period_ms;
-        int r;
+static int
+setup_sources(SysStats *stats, const SysStatsConfig *config, ProbeNotes *notes, char **why) {
+        int r = 0;
 
-        memcpy(&period_ms, (const char *)config + kind->period, sizeof(period_ms));
-        if (period_ms == 0)
-                return 0;
-        r = source_open_all(source, kind->files);
-        if (r == -ENOMEM)
-                return r;
-        if (r < 0 && !kind->optional)
-                return probe_refuse(ret_error,
-                                    "linux.sys_stats: %s: cannot open %s: %s",
-                                    kind->option,
-                                    kind->files,
-                                    strerror(-r));
-        if (r < 0)
-                log_notice(
-                        "linux.sys_stats: %s: cannot open %s: %s; this machine has none to record",
-                        kind->option,
-                        kind->files,
-                        strerror(-r));
-        if (source->n_files > 0)
-                source->period_ns =
-                        MAX(period_ms, (uint32_t)SYS_STATS_PERIOD_MS_MIN) * PROBE_NS_PER_MS;
-        return 0;
+        for (size_t i = 0; r == 0 && i < SYS_N_KINDS; i++) {
+                const SysKind *kind = &sys_kinds[i];
+                SysSource *source = &stats->sources[i];
+                uint32_t period_ms;
+
+                memcpy(&period_ms, (const char *)config + kind->period, sizeof(period_ms));
+                source->kind = kind;
+                sys_files_init(&source->files, stats->root, kind->patterns, kind->accept);
+                source->files.are_values = kind->are_values;
+                if (period_ms > 0)
+                        r = source_setup(source, period_ms, notes, why);
+        }
+        return r;
 }
 
-static int counters_setup(SysStats *stats, const SysStatsConfig *config) {
+static int setup_sample(SysSample *sample, const SysStatsConfig *config) {
+        long ticks_per_second = sysconf(_SC_CLK_TCK);
         int r;
 
-        r = counters_init(&stats->meminfo,
+        sample->has_millidegrees = config->thermal_millidegrees;
+        sample->stat.ns_per_tick = 1000000000u / (uint64_t)MAX(ticks_per_second, 1L);
+        for (size_t i = 0; i < config->n_stat_counters; i++)
+                if (config->stat_counters[i] < 32)
+                        sample->stat.wanted |= 1u << config->stat_counters[i];
+        if (config->n_stat_counters == 0)
+                sample->stat.wanted = STAT_ALL;
+        r = counters_init(&sample->meminfo,
                           COUNTER_MEMINFO,
                           (const uint32_t *)config->meminfo_counters,
                           config->n_meminfo_counters);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < config->n_stat_counters; i++)
-                if (config->stat_counters[i] < 32)
-                        stats->stat_wanted |= 1u << config->stat_counters[i];
-        if (config->n_stat_counters == 0)
-                stats->stat_wanted = STAT_ALL;
-        return counters_init(&stats->vmstat,
+        return counters_init(&sample->vmstat,
                              COUNTER_VMSTAT,
                              (const uint32_t *)config->vmstat_counters,
                              config->n_vmstat_counters);
 }
 
-static bool any_is_on(const SysStats *stats) {
+static bool has_files(const SysStats *stats) {
         for (size_t i = 0; i < SYS_N_KINDS; i++)
-                if (stats->sources[i].period_ns > 0)
+                if (stats->sources[i].files.n > 0)
                         return true;
         return false;
 }
 
-static int sys_stats_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
+static int refuse(const char *why, char **ret_error) {
+        if (why)
+                return probe_refuse(ret_error, "%s", why);
+        return probe_refuse(ret_error,
+                            "linux.sys_stats: no period is set, so there is nothing to record; set "
+                            "one in sys_stats_config, for example meminfo_period_ms");
+}
+
+int sys_stats_new(void **ret, int root_fd, const ProbeSetup *setup, char **ret_error) {
         static const SysStatsConfig defaults = PERFETTO__PROTOS__SYS_STATS_CONFIG__INIT;
         const SysStatsConfig *config = setup->config->sys_stats_config ?: &defaults;
         _cleanup_(sys_stats_freep) SysStats *stats = NULL;
+        _cleanup_(fd_closep) int root = root_fd;
+        _cleanup_(freep) char *why = NULL;
         int r;
 
         stats = calloc(1, sizeof(*stats));
         if (!stats)
                 return -ENOMEM;
+        stats->root = TAKE_FD(root);
         packet_writer_init(&stats->packets, setup->sink);
-        stats->ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
-        r = counters_setup(stats, config);
-        for (size_t i = 0; r == 0 && i < SYS_N_KINDS; i++)
-                r = source_setup(&stats->sources[i], &sys_kinds[i], config, ret_error);
-        if (r != 0)
+        packet_writer_init(&stats->sample.own_packets, setup->sink);
+        track_writer_init(&stats->sample.tracks, &stats->sample.own_packets, "linux.sys_stats");
+        r = setup_sample(&stats->sample, config);
+        if (r == 0)
+                r = setup_sources(stats, config, setup->notes, &why);
+        if (r < 0)
                 return r;
-        if (!any_is_on(stats))
-                return probe_refuse(
-                        ret_error,
-                        "linux.sys_stats: nothing to record: set a period that this machine has "
-                        "data for in sys_stats_config, for example meminfo_period_ms");
+        if (!has_files(stats))
+                return refuse(why, ret_error);
         *ret = TAKE(stats);
         return 0;
 }
 
-/* NULL when the file cannot be read now: a CPU that is off, a sensor that has no value. */
-static const char *read_text(SysStats *stats, int fd) {
-        bytes_clear(&stats->text);
-        for (;;) {
-                ssize_t n;
+static int sys_stats_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
+        int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-                if (stats->text.n > SYS_FILE_BYTES_MAX || bytes_reserve(&stats->text, 16384) < 0)
-                        return NULL;
-                n = pread(fd,
-                          stats->text.data + stats->text.n,
-                          stats->text.n_allocated - stats->text.n - 1,
-                          (off_t)stats->text.n);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return NULL;
-                stats->text.n += (size_t)n;
-                if (n == 0)
-                        break;
-        }
-        stats->text.data[stats->text.n] = '\0';
-        return (const char *)stats->text.data;
+        return root < 0 ? -errno : sys_stats_new(ret, root, setup, ret_error);
 }
 
-static void
-encode_source(SysStats *stats, const SysSource *source, const SysKind *kind, WireWriter *wire) {
-        for (size_t i = 0; i < source->n_files; i++) {
-                const char *text = read_text(stats, source->files[i].fd);
+/*
+ * Sampling
+ */
 
-                if (text)
-                        kind->encode(stats, i, &source->files[i], text, wire);
-        }
+/* A scan that fails for want of memory has kept what it could. */
+static void source_scan(SysSource *source, uint64_t now_ns) {
+        if (source->scan_ns == 0)
+                source->scan_ns = now_ns + SYS_STATS_SCAN_NS;
+        if (now_ns < source->scan_ns)
+                return;
+        (void)sys_files_scan(&source->files);
+        source->scan_ns = now_ns + SYS_STATS_SCAN_NS;
 }
 
-/* Encodes what is due and moves it to its next time. Returns how many kinds were. */
-static size_t
-encode_due(SysStats *stats, uint64_t now_ns, WireWriter *wire, uint64_t *ret_next_ns) {
-        size_t n_due = 0;
+static void source_sample(SysSource *source, SysSample *sample) {
+        const SysKind *kind = source->kind;
+        SysFiles *files = &source->files;
 
-        *ret_next_ns = PROBE_NEVER;
+        source_scan(source, sample->now_ns);
+        for (size_t i = 0; i < files->n; i++) {
+                const char *text = NULL;
+                bool is_asleep = kind->is_asleep && kind->is_asleep(&files->files[i], files->root);
+
+                if (!is_asleep)
+                        text = sys_files_read(files, &files->files[i]);
+                if (text || is_asleep)
+                        kind->encode(sample, files, i, text);
+        }
+        if (files->lost_one)
+                source->scan_ns = MIN(source->scan_ns, sample->now_ns + SYS_STATS_LOST_SCAN_NS);
+}
+
+/* While there is nothing to read, only to look for it. */
+static uint64_t source_period(const SysSource *source) {
+        return source->files.n > 0 ? source->period_ns : MAX(source->period_ns, SYS_STATS_SCAN_NS);
+}
+
+/* Samples what is due, and moves it to its next time, which is returned. */
+static uint64_t sample_due(SysStats *stats) {
+        uint64_t next_ns = PROBE_NEVER;
+
         for (size_t i = 0; i < SYS_N_KINDS; i++) {
                 SysSource *source = &stats->sources[i];
 
                 if (source->period_ns == 0)
                         continue;
-                if (source->due_ns <= now_ns) {
-                        encode_source(stats, source, &sys_kinds[i], wire);
-                        source->due_ns = probe_next_on_grid(now_ns, source->period_ns);
-                        n_due++;
+                if (source->due_ns <= stats->sample.now_ns) {
+                        source_sample(source, &stats->sample);
+                        source->due_ns =
+                                probe_next_on_grid(stats->sample.now_ns, source_period(source));
                 }
-                *ret_next_ns = MIN(*ret_next_ns, source->due_ns);
+                next_ns = MIN(next_ns, source->due_ns);
         }
-        return n_due;
+        return next_ns;
 }
 
 static uint64_t sys_stats_poll(void *userdata, uint64_t now_ns) {
         SysStats *stats = userdata;
         WireWriter *wire = packet_begin(&stats->packets);
+        size_t begin, n_empty;
         uint64_t next_ns;
-        size_t begin;
 
         wire_put_uint(wire, PACKET_TIMESTAMP, now_ns);
         begin = wire_begin(wire, PACKET_SYS_STATS);
-        if (encode_due(stats, now_ns, wire, &next_ns) == 0)
+        n_empty = wire_writer_size(wire);
+        stats->sample.wire = wire;
+        stats->sample.now_ns = now_ns;
+        stats->sample.n_cpus = 0;
+        next_ns = sample_due(stats);
+        if (wire_writer_size(wire) == n_empty)
                 return next_ns;
         wire_put_uint(wire, SYS_COLLECTION_END, probe_now_ns());
         wire_end(wire, begin);
@@ -383,16 +277,31 @@ static void sys_stats_stop(void *userdata, uint64_t now_ns) {
         sys_stats_poll(stats, now_ns);
 }
 
+static void sys_stats_clear(void *userdata) {
+        SysStats *stats = userdata;
+
+        track_writer_clear(&stats->sample.tracks);
+}
+
 const ProbeOps sys_stats_probe_ops = {
         .name = "linux.sys_stats",
-        .packet_fields = (const uint32_t[]){ PACKET_SYS_STATS, 0 },
-        .records = "counters of the machine",
-        .reads = "/proc/meminfo, /proc/vmstat, /proc/stat, /proc/diskstats, /proc/pressure, "
-                 "cpufreq, thermal zones",
-        .refuses = "no period is set, or the machine has none of what is asked for: set another",
+        .packet_fields = (const uint32_t[]){ PACKET_SYS_STATS,
+                                             PACKET_GPU_FREQUENCY,
+                                             PACKET_TRACK_EVENT,
+                                             PACKET_TRACK_DESCRIPTOR,
+                                             0 },
+        .records = "counters of the machine: memory, processors, interrupts, disks and their "
+                   "queues, network interfaces, pressure, frequencies, idle states, temperatures",
+        .reads = "/proc/meminfo, /proc/vmstat, /proc/stat, /proc/diskstats, /proc/buddyinfo, "
+                 "/proc/slabinfo, /proc/pressure, /proc/1/net/dev, /sys/block, "
+                 "/sys/devices/system/cpu, /sys/class/devfreq, /sys/class/drm, /sys/class/thermal",
+        .needs = "CAP_DAC_OVERRIDE for /proc/slabinfo",
+        .refuses = "no period is set: set one; the machine has none of what is asked for: the "
+                   "reason is told",
         .check = sys_stats_check,
         .setup = sys_stats_setup,
         .poll = sys_stats_poll,
         .stop = sys_stats_stop,
+        .clear_incremental_state = sys_stats_clear,
         .free = sys_stats_free,
 };

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * GPU frequency: the files in which drivers of graphics processors say how fast they run
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probes/proc/sys-files.h"
+#include "wire/wire-writer.h"
+
+/* Of SysFiles: the first number in each path is that of the card. */
+extern const char *const gpu_frequency_patterns[];
+
+/* SysFileAccept: leaves out a card's old file where it has new ones. The label says which part of the card it is of. */
+bool gpu_frequency_accept(SysFile *file, int root);
+
+/* What a file says. False when it says nothing that is a frequency. */
+bool gpu_frequency_parse(const SysFile *file, const char *text, uint64_t *ret_khz);
+
+/* Whether a card is switched off to save power: some drivers would switch it on to tell its frequency. */
+bool gpu_is_asleep(const SysFile *file, int root);
+
+/* A GenericGpuFrequencyEvent, as a field of TracePacket. */
+void gpu_frequency_encode(uint32_t card, uint64_t khz, WireWriter *wire);
