@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "probes/ftrace/array-text.h"
 #include "probes/ftrace/event-encoder.h"
 #include "probes/ftrace/event-table.h"
 
@@ -20,44 +22,69 @@ enum {
         FIELD_NAME = 1,
         FIELD_NUMBER = 3,
         FIELD_TYPE = 5,
+        TYPE_INT64 = 3,
+        TYPE_UINT64 = 4,
+        TYPE_STRING = 9,
+        KPROBE_NAME = 1,
+        KPROBE_TYPE = 2,
 };
 
-/* FieldDescriptorProto.Type, for the kinds of fields of generic events. */
-static const uint8_t field_types[_FIELD_KIND_N] = {
-        [FIELD_UNSIGNED] = 4 /* uint64 */,   [FIELD_SIGNED] = 3 /* int64 */,
-        [FIELD_DEVICE] = 4 /* uint64 */,     [FIELD_CHARS] = 9 /* string */,
-        [FIELD_TAIL] = 9 /* string */,       [FIELD_LOC_STRING] = 9 /* string */,
-        [FIELD_REL_STRING] = 9 /* string */, [FIELD_LOC_BYTES] = 12 /* bytes */,
-        [FIELD_REL_BYTES] = 12 /* bytes */,  [FIELD_BYTES] = 12 /* bytes */,
-        [FIELD_WORDS] = 12 /* bytes */,
-};
+#define EVENT_KPROBE 542u /* FtraceEvent.kprobe_event */
 
-/* What a kernel's field may be written as: its kind, by the message's type of it. */
+/* FieldDescriptorProto.Type of a field of a generic event. */
+static uint32_t field_type(const FieldEncoder *field) {
+        if (field->style == FIELD_AS_TEXT || field_kind_is_text(field->kind))
+                return TYPE_STRING;
+        return field->kind == FIELD_SIGNED ? TYPE_INT64 : TYPE_UINT64;
+}
+
+/* Whether a kernel's field can be written as the message's type of it. */
 static bool field_fits(const EventField *field, const char *suffix) {
         if (streq(suffix, "$"))
-                return field_kind_is_text(field->kind);
+                return field_kind_is_text(field->kind) || field->kind == FIELD_POINTER;
         if (streq(suffix, "[]"))
-                return field->kind == FIELD_WORDS;
+                return field_kind_is_array(field->kind);
         return field_kind_is_number(field->kind);
 }
 
-static uint32_t field_number(const EventSpec *spec, const EventField *field, size_t i) {
-        const char *suffix;
-        uint32_t number;
-
-        if (!spec)
-                return i < EVENT_GENERIC_FIELDS_MAX ? (uint32_t)i + 1 : 0;
-        number = event_spec_field(spec, field->name, &suffix);
-        return number > 0 && field_fits(field, suffix) ? number : 0;
+/* Pointers in syscalls/ are those of user space, which nothing is known of. */
+static FieldStyle
+field_style(const EventFormat *format, const EventField *field, const char *suffix) {
+        if (streq(suffix, "&"))
+                return FIELD_AS_SYMBOL;
+        if (field->kind == FIELD_POINTER)
+                return streq(suffix, "$") ||
+                                       (streq(suffix, "?") && !streq(format->group, "syscalls"))
+                               ? FIELD_AS_TEXT
+                               : FIELD_AS_IS;
+        return field_kind_is_array(field->kind) && streq(suffix, "?") ? FIELD_AS_TEXT : FIELD_AS_IS;
 }
 
-static void encoder_add_field(EventEncoder *encoder, const EventField *field, uint32_t number) {
+/* The number of a field, and how it is written: as in the event table, or "?" for generic events. */
+static uint32_t
+field_number(const EventSpec *spec, const EventField *field, size_t i, const char **ret_suffix) {
+        uint32_t number;
+
+        *ret_suffix = "?";
+        if (!spec)
+                return i < EVENT_GENERIC_FIELDS_MAX ? (uint32_t)i + 1 : 0;
+        number = event_spec_field(spec, field->name, ret_suffix);
+        return number > 0 && field_fits(field, *ret_suffix) ? number : 0;
+}
+
+static void encoder_add_field(EventEncoder *encoder,
+                              const EventField *field,
+                              uint32_t number,
+                              FieldStyle style) {
         encoder->fields[encoder->n_fields++] = (FieldEncoder){
                 .number = number,
                 .offset = (uint16_t)field->offset,
                 .size = (uint16_t)field->size,
                 .kind = field->kind,
-                .is_address = field->is_address && !encoder->is_generic,
+                .style = style,
+                .element_size = field->element_size,
+                .is_signed = field->is_signed,
+                .is_mask = field->is_mask,
         };
 }
 
@@ -65,13 +92,15 @@ static void
 encoder_add_fields(EventEncoder *encoder, const EventFormat *format, const EventSpec *spec) {
         for (size_t i = 0; i < format->n_fields; i++) {
                 const EventField *field = &format->fields[i];
-                uint32_t number = field_number(spec, field, i);
+                const char *suffix;
+                uint32_t number = field_number(spec, field, i, &suffix);
 
                 encoder->n_bytes_min = MAX(encoder->n_bytes_min, field->offset + field->size);
                 if (field->is_pid && encoder->n_pids < EVENT_PIDS_MAX)
                         encoder->pid_offsets[encoder->n_pids++] = (uint16_t)field->offset;
-                if (number > 0)
-                        encoder_add_field(encoder, field, number);
+                if (number > 0 && !encoder->constant)
+                        encoder_add_field(
+                                encoder, field, number, field_style(format, field, suffix));
         }
 }
 
@@ -99,7 +128,7 @@ encode_descriptor(WireWriter *wire, const EventEncoder *encoder, const EventForm
                 field = wire_begin(wire, DESCRIPTOR_FIELD);
                 wire_put_string(wire, FIELD_NAME, format->fields[i].name);
                 wire_put_uint(wire, FIELD_NUMBER, encoder->fields[i].number);
-                wire_put_uint(wire, FIELD_TYPE, field_types[encoder->fields[i].kind]);
+                wire_put_uint(wire, FIELD_TYPE, field_type(&encoder->fields[i]));
                 wire_end(wire, field);
         }
         wire_end(wire, begin);
@@ -117,10 +146,27 @@ static int encoder_describe(EventEncoder *encoder, const EventFormat *format) {
         return wire_writer_failed(&wire) ? -ENOMEM : 0;
 }
 
-int event_encoder_new(EventEncoder **ret, const EventFormat *format) {
+/* A kprobe_event says which it is, and nothing of the record. */
+static int encoder_set_slice(EventEncoder *encoder, const EncoderOptions *options) {
+        WireWriter wire;
+
+        wire_writer_init(&wire, NULL, 0);
+        wire.grow = grow_descriptor;
+        wire_put_string(&wire, KPROBE_NAME, options->slice_name);
+        wire_put_uint(&wire, KPROBE_TYPE, options->slice_type);
+        encoder->constant = wire.start;
+        encoder->n_constant = wire_writer_size(&wire);
+        encoder->number = EVENT_KPROBE;
+        encoder->is_generic = false;
+        return wire_writer_failed(&wire) ? -ENOMEM : 0;
+}
+
+int event_encoder_new_with(EventEncoder **ret,
+                           const EventFormat *format,
+                           const EncoderOptions *options) {
         _cleanup_(event_encoder_freep) EventEncoder *encoder = NULL;
         const EventSpec *spec = event_spec_find(format->group, format->name);
-        int r;
+        int r = 0;
 
         encoder = calloc(1, sizeof(*encoder));
         if (!encoder)
@@ -131,18 +177,20 @@ int event_encoder_new(EventEncoder **ret, const EventFormat *format) {
                 .number = spec ? spec->number : EVENT_GENERIC_BASE + format->id,
                 .n_bytes_min = RECORD_COMMON_BYTES,
                 .makes_task = streq(format->name, "task_newtask"),
+                .strings = options->strings,
                 .group = strdup(format->group),
                 .name = strdup(format->name),
                 .fields = calloc(MAX(format->n_fields, (size_t)1), sizeof(FieldEncoder)),
         };
         if (!encoder->group || !encoder->name || !encoder->fields)
                 return -ENOMEM;
+        if (options->slice_name)
+                r = encoder_set_slice(encoder, options);
         encoder_add_fields(encoder, format, spec);
-        if (encoder->is_generic) {
+        if (r == 0 && encoder->is_generic)
                 r = encoder_describe(encoder, format);
-                if (r < 0)
-                        return r;
-        }
+        if (r < 0)
+                return r;
         *ret = TAKE(encoder);
         return 0;
 }
@@ -151,6 +199,7 @@ EventEncoder *event_encoder_free(EventEncoder *encoder) {
         if (!encoder)
                 return NULL;
         free(encoder->descriptor);
+        free(encoder->constant);
         free(encoder->fields);
         free(encoder->group);
         free(encoder->name);
@@ -158,36 +207,9 @@ EventEncoder *event_encoder_free(EventEncoder *encoder) {
         return NULL;
 }
 
-static uint64_t load_unsigned(const uint8_t *at, uint16_t size) {
-        uint64_t u64;
-        uint32_t u32;
-        uint16_t u16;
-
-        switch (size) {
-        case 1:
-                return *at;
-        case 2:
-                memcpy(&u16, at, sizeof(u16));
-                return u16;
-        case 4:
-                memcpy(&u32, at, sizeof(u32));
-                return u32;
-        default:
-                memcpy(&u64, at, sizeof(u64));
-                return u64;
-        }
-}
-
-static int64_t load_signed(const uint8_t *at, uint16_t size) {
-        uint64_t value = load_unsigned(at, size);
-        unsigned n_unused = 64 - 8 * size;
-
-        return (int64_t)(value << n_unused) >> n_unused;
-}
-
 /* The kernel's dev_t has 12 bits of major above 20 of minor; user space's is mixed. */
 static uint64_t load_device(const uint8_t *at) {
-        uint32_t device = (uint32_t)load_unsigned(at, 4);
+        uint32_t device = (uint32_t)array_load(at, 4);
 
         return makedev(device >> 20, device & ((1u << 20) - 1));
 }
@@ -196,14 +218,23 @@ static void put_text(WireWriter *wire, uint32_t number, const uint8_t *text, siz
         wire_put_bytes(wire, number, text, strnlen((const char *)text, n_max));
 }
 
+static void put_array(WireWriter *wire, const FieldEncoder *field, const uint8_t *at, size_t n) {
+        ArrayShape shape = { field->element_size, field->is_signed, field->is_mask };
+
+        if (field->style == FIELD_AS_TEXT)
+                array_put_text(wire, field->number, shape, at, n);
+        else
+                array_put_numbers(wire, field->number, shape, at, n);
+}
+
 /* __data_loc and __rel_loc: a word of 16 bits offset below 16 bits length. A length that goes past the
  * record is cut. */
 static void
 put_dynamic(WireWriter *wire, const FieldEncoder *field, const uint8_t *record, uint32_t n_record) {
-        uint32_t word = (uint32_t)load_unsigned(record + field->offset, 4);
+        uint32_t word = (uint32_t)array_load(record + field->offset, 4);
         uint32_t offset = word & 0xffff, n_bytes = word >> 16;
 
-        if (field->kind == FIELD_REL_STRING || field->kind == FIELD_REL_BYTES)
+        if (field->kind == FIELD_REL_STRING || field->kind == FIELD_REL_ARRAY)
                 offset += field->offset + field->size;
         if (offset > n_record)
                 return;
@@ -211,12 +242,36 @@ put_dynamic(WireWriter *wire, const FieldEncoder *field, const uint8_t *record, 
         if (field_kind_is_text(field->kind))
                 put_text(wire, field->number, record + offset, n_bytes);
         else
-                wire_put_bytes(wire, field->number, record + offset, n_bytes);
+                put_array(wire, field, record + offset, n_bytes);
 }
 
-static void put_words(WireWriter *wire, const FieldEncoder *field, const uint8_t *at) {
-        for (uint16_t i = 0; i + sizeof(long) <= field->size; i += sizeof(long))
-                wire_put_uint(wire, field->number, load_unsigned(at + i, sizeof(long)));
+/* What the kernel does not list is shown as the address that it is. */
+static void put_pointed(WireWriter *wire,
+                        const EventEncoder *encoder,
+                        const FieldEncoder *field,
+                        uint64_t address) {
+        const char *text = kernel_strings_find(encoder->strings, address);
+        char digits[24];
+
+        if (!text && snprintf(digits, sizeof(digits), "0x%llx", (unsigned long long)address) > 0)
+                text = digits;
+        wire_put_string(wire, field->number, text);
+}
+
+static void put_unsigned(WireWriter *wire,
+                         const EventEncoder *encoder,
+                         const FieldEncoder *field,
+                         const uint8_t *at,
+                         KernelSymbols *symbols) {
+        uint64_t value = array_load(at, field->size);
+
+        if (field->style == FIELD_AS_TEXT) {
+                put_pointed(wire, encoder, field, value);
+                return;
+        }
+        if (symbols && field->style == FIELD_AS_SYMBOL)
+                value = kernel_symbols_use(symbols, value);
+        wire_put_uint(wire, field->number, value);
 }
 
 static void put_field(WireWriter *wire,
@@ -226,17 +281,14 @@ static void put_field(WireWriter *wire,
                       uint32_t n_record,
                       KernelSymbols *symbols) {
         const uint8_t *at = record + field->offset;
-        uint64_t value;
 
         switch (field->kind) {
         case FIELD_UNSIGNED:
-                value = load_unsigned(at, field->size);
-                if (symbols && field->is_address)
-                        value = kernel_symbols_use(symbols, value);
-                wire_put_uint(wire, field->number, value);
+        case FIELD_POINTER:
+                put_unsigned(wire, encoder, field, at, symbols);
                 break;
         case FIELD_SIGNED:
-                wire_put_int(wire, field->number, load_signed(at, field->size));
+                wire_put_int(wire, field->number, array_load_signed(at, field->size));
                 break;
         case FIELD_DEVICE:
                 wire_put_uint(wire, field->number, load_device(at));
@@ -247,14 +299,8 @@ static void put_field(WireWriter *wire,
         case FIELD_TAIL:
                 put_text(wire, field->number, at, n_record - field->offset);
                 break;
-        case FIELD_WORDS:
-                if (!encoder->is_generic) {
-                        put_words(wire, field, at);
-                        break;
-                }
-                __attribute__((__fallthrough__));
-        case FIELD_BYTES:
-                wire_put_bytes(wire, field->number, at, field->size);
+        case FIELD_ARRAY:
+                put_array(wire, field, at, field->size ?: n_record - field->offset);
                 break;
         default:
                 put_dynamic(wire, field, record, n_record);
@@ -275,8 +321,10 @@ bool event_encode(const EventEncoder *encoder,
          * said), event. */
         event = wire_begin(wire, BUNDLE_EVENT);
         wire_put_uint(wire, EVENT_TIMESTAMP, timestamp);
-        wire_put_uint(wire, EVENT_PID, load_unsigned(record + RECORD_PID_OFFSET, 4));
+        wire_put_uint(wire, EVENT_PID, array_load(record + RECORD_PID_OFFSET, 4));
         body = wire_begin(wire, encoder->number);
+        if (encoder->constant)
+                wire_put_raw(wire, encoder->constant, encoder->n_constant);
         for (size_t i = 0; i < encoder->n_fields; i++)
                 put_field(wire, encoder, &encoder->fields[i], record, n_record, symbols);
         wire_end(wire, body);

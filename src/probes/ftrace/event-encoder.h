@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "probes/ftrace/event-format.h"
+#include "probes/ftrace/kernel-strings.h"
 #include "probes/ftrace/kernel-symbols.h"
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
@@ -25,11 +26,28 @@
 #define EVENT_GENERIC_FIELDS_MAX 31 /* readers refuse descriptors with field numbers from 32 on */
 #define EVENT_PIDS_MAX           4  /* pid_t fields of one event that are looked at */
 
+/* What an event is written as, if not as the event table says. A zeroed one is the default. */
+typedef struct EncoderOptions {
+        const KernelStrings
+                *strings; /* texts that records point to; or NULL. Must outlive the encoder */
+        const char
+                *slice_name; /* kprobe_event of this name, without the record's fields; or NULL */
+        unsigned slice_type; /* perfetto.protos.KprobeEvent.KprobeType */
+} EncoderOptions;
+
+typedef enum FieldStyle {
+        FIELD_AS_IS,
+        FIELD_AS_SYMBOL, /* the address of a function: a number of KernelSymbols, if it has one */
+        FIELD_AS_TEXT,   /* an array, or the address of a text */
+} FieldStyle;
+
 typedef struct FieldEncoder {
         uint32_t number;
         uint16_t offset, size;
         FieldKind kind;
-        bool is_address; /* of a known event: may be written as a kernel symbol */
+        FieldStyle style;
+        uint8_t element_size;
+        bool is_signed, is_mask;
 } FieldEncoder;
 
 typedef struct EventEncoder {
@@ -43,6 +61,11 @@ typedef struct EventEncoder {
         uint16_t pid_offsets[EVENT_PIDS_MAX];
         size_t n_pids;
         bool makes_task; /* task_newtask: the first pid names a new thread */
+        const KernelStrings *strings;
+
+        /* The same for each record, before the fields; or NULL. */
+        uint8_t *constant;
+        size_t n_constant;
 
         /* Generic only: encoded FtraceEventBundle.GenericEventDescriptor. */
         uint8_t *descriptor;
@@ -50,7 +73,14 @@ typedef struct EventEncoder {
 } EventEncoder;
 
 /* 0, -ENOMEM. */
-int event_encoder_new(EventEncoder **ret, const EventFormat *format);
+int event_encoder_new_with(EventEncoder **ret,
+                           const EventFormat *format,
+                           const EncoderOptions *options);
+
+static inline int event_encoder_new(EventEncoder **ret, const EventFormat *format) {
+        return event_encoder_new_with(ret, format, &(EncoderOptions){});
+}
+
 EventEncoder *event_encoder_free(EventEncoder *encoder);
 DEFINE_CLEANUP(EventEncoder *, event_encoder_free)
 

@@ -14,46 +14,84 @@ typedef struct tep_format_field TepField;
 
 DEFINE_CLEANUP(TepHandle *, tep_free)
 
-static bool is_char(const TepField *field) {
-        return strstr(field->type, "char") && !strstr(field->type, "unsigned char");
+#define LOCATION_BYTES 4 /* of __data_loc and __rel_loc, on every kernel */
+
+/* Whether the type has this word, as a whole: "char" is in "const char *", and not in "uchar". */
+static bool type_has(const TepField *field, const char *word) {
+        size_t n = strlen(word);
+
+        for (const char *at = field->type; (at = strstr(at, word)); at += n)
+                if ((at == field->type || strchr(" *", at[-1])) &&
+                    (at[n] == '\0' || strchr(" *[", at[n])))
+                        return true;
+        return false;
+}
+
+static bool is_text(const TepField *field) {
+        return type_has(field, "char") && !type_has(field, "unsigned") &&
+               !type_has(field, "signed") && !strchr(field->type, '*');
 }
 
 static FieldKind dynamic_kind(const TepField *field) {
         if (field->flags & TEP_FIELD_IS_RELATIVE)
-                return is_char(field) ? FIELD_REL_STRING : FIELD_REL_BYTES;
-        return is_char(field) ? FIELD_LOC_STRING : FIELD_LOC_BYTES;
+                return is_text(field) ? FIELD_REL_STRING : FIELD_REL_ARRAY;
+        return is_text(field) ? FIELD_LOC_STRING : FIELD_LOC_ARRAY;
 }
 
-static FieldKind field_kind(const TepField *field) {
+static FieldKind field_kind(const TepField *field, unsigned long_size) {
         if (field->flags & TEP_FIELD_IS_DYNAMIC)
                 return dynamic_kind(field);
         if (field->flags & TEP_FIELD_IS_ARRAY) {
-                if (is_char(field))
-                        return field->size == 0 ? FIELD_TAIL : FIELD_CHARS;
-                return strstr(field->type, "long[") && field->elementsize == sizeof(uint64_t)
-                               ? FIELD_WORDS
-                               : FIELD_BYTES;
+                if (!is_text(field))
+                        return FIELD_ARRAY;
+                return field->size == 0 ? FIELD_TAIL : FIELD_CHARS;
         }
         if (field->size != 1 && field->size != 2 && field->size != 4 && field->size != 8)
-                return FIELD_BYTES;
-        if (streq(field->type, "dev_t") && field->size == 4)
+                return FIELD_ARRAY;
+        if (type_has(field, "dev_t") && field->size == 4)
                 return FIELD_DEVICE;
+        if ((streq(field->type, "const char *") || streq(field->type, "char *")) &&
+            field->size == (int)long_size)
+                return FIELD_POINTER;
         return field->flags & TEP_FIELD_IS_SIGNED ? FIELD_SIGNED : FIELD_UNSIGNED;
 }
 
-static int format_add_field(EventFormat *format, const TepField *field) {
-        EventField *to = &format->fields[format->n_fields];
+/* Of one element of an array. What is no integer is shown as bytes. */
+static uint8_t element_size(const TepField *field, unsigned long_size) {
+        bool is_dynamic = field->flags & TEP_FIELD_IS_DYNAMIC;
+        unsigned size = field->elementsize;
 
+        if (type_has(field, "cpumask_t") || type_has(field, "long"))
+                size = type_has(field, "cpumask_t") || !strstr(field->type, "long long")
+                               ? long_size
+                               : sizeof(uint64_t);
+        else if (!is_dynamic && field->arraylen > 0)
+                size = (unsigned)field->size / (unsigned)field->arraylen;
+        return size == 2 || size == 4 || size == 8 ? (uint8_t)size : 1;
+}
+
+/* A record has nothing before the common fields, and not more than 64 KiB. */
+static bool field_is_sane(const TepField *field) {
         if (field->offset < RECORD_COMMON_BYTES || field->size < 0 || field->offset > UINT16_MAX ||
             field->size > UINT16_MAX)
+                return false;
+        return !(field->flags & TEP_FIELD_IS_DYNAMIC) || field->size == LOCATION_BYTES;
+}
+
+static int format_add_field(EventFormat *format, const TepField *field, unsigned long_size) {
+        EventField *to = &format->fields[format->n_fields];
+
+        if (!field_is_sane(field))
                 return -EBADMSG;
         *to = (EventField){
                 .name = strdup(field->name),
-                .kind = field_kind(field),
+                .kind = field_kind(field, long_size),
                 .offset = (uint32_t)field->offset,
                 .size = (uint32_t)field->size,
+                .element_size = element_size(field, long_size),
+                .is_signed = field->flags & TEP_FIELD_IS_SIGNED,
+                .is_mask = type_has(field, "cpumask_t"),
                 .is_pid = streq(field->type, "pid_t") && field->size == 4,
-                .is_address = strncmp(field->type, "void *", 6) == 0 && field->size == 8,
         };
         if (!to->name)
                 return -ENOMEM;
@@ -61,7 +99,7 @@ static int format_add_field(EventFormat *format, const TepField *field) {
         return 0;
 }
 
-static int format_add_fields(EventFormat *format, const TepEvent *event) {
+static int format_add_fields(EventFormat *format, const TepEvent *event, unsigned long_size) {
         size_t n = 0;
         int r;
 
@@ -72,14 +110,15 @@ static int format_add_fields(EventFormat *format, const TepEvent *event) {
         if (!format->fields)
                 return -ENOMEM;
         for (const TepField *field = event->format.fields; field; field = field->next) {
-                r = format_add_field(format, field);
+                r = format_add_field(format, field, long_size);
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-static int format_from_event(EventFormat **ret, const char *group, const TepEvent *event) {
+static int
+format_from_event(EventFormat **ret, const char *group, const TepEvent *event, unsigned long_size) {
         _cleanup_(event_format_freep) EventFormat *format = NULL;
         int r;
 
@@ -93,7 +132,7 @@ static int format_from_event(EventFormat **ret, const char *group, const TepEven
         format->name = strdup(event->name);
         if (!format->group || !format->name)
                 return -ENOMEM;
-        r = format_add_fields(format, event);
+        r = format_add_fields(format, event, long_size);
         if (r < 0)
                 return r;
         *ret = TAKE(format);
@@ -113,7 +152,32 @@ static int without_print_format(Bytes *ret, const char *text, size_t n_text) {
         return r < 0 ? r : bytes_append(ret, nothing, strlen(nothing));
 }
 
-int event_format_parse(EventFormat **ret, const char *group, const char *text, size_t n_text) {
+static size_t count_fields(const TepField *field) {
+        size_t n = 0;
+
+        for (; field; field = field->next)
+                n++;
+        return n;
+}
+
+/* What libtraceevent does not understand, it takes for the end of the fields, and says nothing. */
+static bool is_whole(const TepEvent *event, const Bytes *text) {
+        size_t n_lines = 0,
+               n = count_fields(event->format.common_fields) + count_fields(event->format.fields);
+        const uint8_t *at = text->data, *end = text->data + text->n;
+
+        while ((at = memmem(at, (size_t)(end - at), "\tfield:", strlen("\tfield:")))) {
+                n_lines++;
+                at++;
+        }
+        return n == n_lines;
+}
+
+int event_format_parse_words(EventFormat **ret,
+                             const char *group,
+                             const char *text,
+                             size_t n_text,
+                             unsigned long_size) {
         _cleanup_(bytes_deinit) Bytes short_text = {};
         _cleanup_(tep_freep) TepHandle *tep = NULL;
         TepEvent *event = NULL;
@@ -126,13 +190,14 @@ int event_format_parse(EventFormat **ret, const char *group, const char *text, s
         tep = tep_alloc();
         if (!tep)
                 return -ENOMEM;
-        tep_set_long_size(tep, sizeof(long));
+        tep_set_long_size(tep, (int)long_size);
         tep_set_loglevel(TEP_LOG_NONE);
 
-        (void)tep_parse_format(tep, &event, (char *)short_text.data, short_text.n, group);
-        if (!event || !event->name)
+        /* An error can leave an event behind that is not whole. */
+        if (tep_parse_format(tep, &event, (char *)short_text.data, short_text.n, group) != 0 ||
+            !event || !event->name || !is_whole(event, &short_text))
                 return -EBADMSG;
-        return format_from_event(ret, group, event);
+        return format_from_event(ret, group, event, long_size);
 }
 
 EventFormat *event_format_free(EventFormat *format) {

@@ -24,14 +24,14 @@ typedef enum FieldKind {
         FIELD_UNSIGNED,   /* an integer of 1, 2, 4 or 8 bytes; bool, pointer */
         FIELD_SIGNED,     /* the same, sign-extended */
         FIELD_DEVICE,     /* the kernel's dev_t */
+        FIELD_POINTER,    /* const char *: the address of a text of the kernel's */
         FIELD_CHARS,      /* char[n], up to the first NUL */
         FIELD_TAIL,       /* char[0]: text up to the end of the record */
         FIELD_LOC_STRING, /* __data_loc char[]: offset from the record's start */
         FIELD_REL_STRING, /* __rel_loc char[]: offset from the end of the field */
-        FIELD_LOC_BYTES,  /* __data_loc of anything else */
-        FIELD_REL_BYTES,  /* __rel_loc of anything else */
-        FIELD_BYTES,      /* an array of anything else */
-        FIELD_WORDS,      /* an array of longs */
+        FIELD_ARRAY,      /* of anything else; of size 0: up to the end of the record */
+        FIELD_LOC_ARRAY,  /* __data_loc of anything else */
+        FIELD_REL_ARRAY,  /* __rel_loc of anything else */
         _FIELD_KIND_N,
 } FieldKind;
 
@@ -39,8 +39,10 @@ typedef struct EventField {
         char *name;
         FieldKind kind;
         uint32_t offset, size;
+        uint8_t element_size; /* arrays: 1, 2, 4 or 8 */
+        bool is_signed;       /* the elements of an array */
+        bool is_mask;         /* an array whose bits are CPUs */
         bool is_pid;
-        bool is_address; /* "void *": perhaps a function's */
 } EventField;
 
 typedef struct EventFormat {
@@ -52,8 +54,18 @@ typedef struct EventFormat {
 
 #define EVENT_FIELDS_MAX 128 /* fields of one event; the largest of 6.18 have about 40 */
 
-/* 0, -EBADMSG when the text is no format, -ENOMEM. */
-int event_format_parse(EventFormat **ret, const char *group, const char *text, size_t n_text);
+/* `long_size` is the kernel's (PageLayout.commit_size), which may differ from this program's. 0, -EBADMSG when the
+ * text is no format, -ENOMEM. */
+int event_format_parse_words(EventFormat **ret,
+                             const char *group,
+                             const char *text,
+                             size_t n_text,
+                             unsigned long_size);
+
+static inline int
+event_format_parse(EventFormat **ret, const char *group, const char *text, size_t n_text) {
+        return event_format_parse_words(ret, group, text, n_text, sizeof(long));
+}
 
 EventFormat *event_format_free(EventFormat *format);
 DEFINE_CLEANUP(EventFormat *, event_format_free)
@@ -66,6 +78,11 @@ static inline bool field_kind_is_text(FieldKind kind) {
                kind == FIELD_REL_STRING;
 }
 
+static inline bool field_kind_is_array(FieldKind kind) {
+        return kind == FIELD_ARRAY || kind == FIELD_LOC_ARRAY || kind == FIELD_REL_ARRAY;
+}
+
 static inline bool field_kind_is_number(FieldKind kind) {
-        return kind == FIELD_UNSIGNED || kind == FIELD_SIGNED || kind == FIELD_DEVICE;
+        return kind == FIELD_UNSIGNED || kind == FIELD_SIGNED || kind == FIELD_DEVICE ||
+               kind == FIELD_POINTER;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,17 +13,25 @@
 /* Not in available_events, as it cannot be switched off: what programs write to trace_marker. */
 #define EVENT_PRINT "ftrace/print"
 
+#define EVENT_GROUP_BYTES 128
+#define UNKNOWN_NAMED_MAX 5 /* in one error; the trace has all */
+
 /* The kernel's events, as "group/name" and as bare names, which is what text_nearest() takes. */
 typedef struct EventIndex {
         char *text;
         const char **full, **bare;
         size_t n;
+        const char **groups; /* as "group/" and a star */
+        char *group_text;
+        size_t n_groups;
 } EventIndex;
 
 static void event_index_deinit(EventIndex *index) {
         free(index->text);
         free(index->full);
         free(index->bare);
+        free(index->groups);
+        free(index->group_text);
 }
 
 static size_t count_lines(const char *text) {
@@ -61,19 +69,10 @@ static int event_index_init(EventIndex *index, const char *available) {
         return 0;
 }
 
-static bool selection_has(const EventSelection *selection, const char *full) {
-        for (size_t i = 0; i < selection->n_events; i++)
-                if (streq(selection->events[i].text, full))
-                        return true;
-        return false;
-}
-
 static int selection_add(EventSelection *selection, const char *full) {
         EventName *events;
         char *text;
 
-        if (selection_has(selection, full))
-                return 0;
         events = reallocarray(selection->events, selection->n_events + 1, sizeof(*events));
         if (!events)
                 return -ENOMEM;
@@ -86,25 +85,29 @@ static int selection_add(EventSelection *selection, const char *full) {
         return 0;
 }
 
-static int selection_add_unknown(EventSelection *selection, const char *name) {
-        char **unknown;
+/* Takes `why`. */
+static int selection_add_unknown(EventSelection *selection, const char *name, char *why) {
+        UnknownEvent *unknown, event = { .name = strdup(name), .why = why };
 
         unknown = reallocarray(selection->unknown, selection->n_unknown + 1, sizeof(*unknown));
-        if (!unknown)
+        if (unknown)
+                selection->unknown = unknown;
+        if (!unknown || !event.name) {
+                free(event.name);
+                free(why);
                 return -ENOMEM;
-        selection->unknown = unknown;
-        unknown[selection->n_unknown] = strdup(name);
-        if (!unknown[selection->n_unknown])
-                return -ENOMEM;
-        selection->n_unknown++;
+        }
+        unknown[selection->n_unknown++] = event;
         return 0;
 }
 
 void event_selection_deinit(EventSelection *selection) {
         for (size_t i = 0; i < selection->n_events; i++)
                 free(selection->events[i].text);
-        for (size_t i = 0; i < selection->n_unknown; i++)
-                free(selection->unknown[i]);
+        for (size_t i = 0; i < selection->n_unknown; i++) {
+                free(selection->unknown[i].name);
+                free(selection->unknown[i].why);
+        }
         free(selection->events);
         free(selection->unknown);
         *selection = (EventSelection){};
@@ -123,65 +126,106 @@ static bool is_in_table(const char *pattern) {
         return false;
 }
 
-static bool pattern_matches(const char *pattern, const char *full, const char *bare) {
+/* For the nearest one: the kernel lists the events of a group together. */
+static void event_index_add_groups(EventIndex *index, size_t n_text) {
+        char *to = malloc(n_text + 3 * index->n);
+        size_t n_last = 0;
+
+        index->group_text = to;
+        index->groups = calloc(index->n, sizeof(char *));
+        for (size_t i = 0; to && index->groups && i < index->n; i++) {
+                const char *full = index->full[i];
+                size_t n = (size_t)(strchr(full, '/') - full) + 1;
+
+                if (i > 0 && n == n_last && strncmp(full, index->full[i - 1], n) == 0)
+                        continue;
+                n_last = n;
+                index->groups[index->n_groups++] = to;
+                to = mempcpy(to, full, n);
+                to = mempcpy(to, "*", 2);
+        }
+}
+
+static bool is_group(const char *pattern) {
         size_t n = strlen(pattern);
 
-        if (n >= 2 && streq(pattern + n - 2, "/*"))
-                return strncmp(pattern, full, n - 1) == 0;
+        return n >= 2 && streq(pattern + n - 2, "/*");
+}
+
+static bool pattern_matches(const char *pattern, const char *full, const char *bare) {
+        if (is_group(pattern))
+                return strncmp(pattern, full, strlen(pattern) - 1) == 0;
         return streq(pattern, strchr(pattern, '/') ? full : bare);
 }
 
-/* Names what was asked for and what was perhaps meant. */
-static int refuse_pattern(const EventIndex *index, const char *pattern, char **ret_error) {
-        const char *nearest =
-                text_nearest(pattern, strchr(pattern, '/') ? index->full : index->bare, index->n);
-        size_t n = strlen(pattern);
+/* Says what was asked for and what was perhaps meant. Of the event table, or nothing like any event: it is this kernel
+ * that lacks it. */
+static int explain_unknown(const EventIndex *index, const char *pattern, char **ret) {
+        const char *nearest = NULL;
 
-        if (n >= 2 && streq(pattern + n - 2, "/*"))
-                return probe_refuse(ret_error,
-                                    "no kernel event matches \"%s\": this kernel has no such group "
-                                    "(see /sys/kernel/tracing/available_events)",
-                                    pattern);
+        if (is_group(pattern))
+                nearest = text_nearest(pattern, index->groups, index->n_groups);
+        else if (!is_in_table(pattern))
+                nearest = text_nearest(
+                        pattern, strchr(pattern, '/') ? index->full : index->bare, index->n);
         if (nearest)
-                return probe_refuse(ret_error,
-                                    "no kernel event is called \"%s\"; did you mean \"%s\"?",
-                                    pattern,
-                                    nearest);
-        return probe_refuse(ret_error,
-                            "no kernel event is called \"%s\" "
-                            "(see /sys/kernel/tracing/available_events)",
-                            pattern);
+                (void)probe_refuse(ret,
+                                   "no kernel event is called \"%s\"; did you mean \"%s\"?",
+                                   pattern,
+                                   nearest);
+        else
+                (void)probe_refuse(ret,
+                                   "this kernel has no event%s \"%s\" "
+                                   "(see /sys/kernel/tracing/available_events)",
+                                   is_group(pattern) ? "s" : "",
+                                   pattern);
+        return *ret ? 0 : -ENOMEM;
 }
 
+static bool is_wanted(const EventIndex *index, size_t i, bool generic) {
+        const char *full = index->full[i];
+        char group[EVENT_GROUP_BYTES];
+
+        if (generic)
+                return true;
+        snprintf(group, sizeof(group), "%.*s", (int)(strchr(full, '/') - full), full);
+        return event_spec_find(group, index->bare[i]);
+}
+
+/* `taken` has what is in the selection already. */
 static int select_pattern(EventSelection *selection,
                           const EventIndex *index,
+                          bool *taken,
                           const char *pattern,
-                          char **ret_error) {
+                          bool generic) {
+        char *why = NULL;
         bool found = false;
-        int r;
+        int r = 0;
 
-        for (size_t i = 0; i < index->n; i++) {
+        for (size_t i = 0; r == 0 && i < index->n; i++) {
                 if (!pattern_matches(pattern, index->full[i], index->bare[i]))
                         continue;
                 found = true;
+                if (taken[i] || !is_wanted(index, i, generic))
+                        continue;
+                taken[i] = true;
                 r = selection_add(selection, index->full[i]);
-                if (r < 0)
-                        return r;
         }
-        if (found)
-                return 0;
-        if (is_in_table(pattern))
-                return selection_add_unknown(selection, pattern);
-        return refuse_pattern(index, pattern, ret_error);
+        if (found || r < 0)
+                return r;
+        r = explain_unknown(index, pattern, &why);
+        return r < 0 ? r : selection_add_unknown(selection, pattern, why);
 }
 
 int event_select(EventSelection *ret,
                  const char *available,
                  char *const *patterns,
                  size_t n_patterns,
+                 bool generic,
                  char **ret_error) {
         _cleanup_(event_selection_deinit) EventSelection selection = {};
         _cleanup_(event_index_deinit) EventIndex index = {};
+        _cleanup_(freep) bool *taken = NULL;
         int r;
 
         if (n_patterns > EVENT_PATTERNS_MAX)
@@ -191,11 +235,33 @@ int event_select(EventSelection *ret,
                         n_patterns,
                         EVENT_PATTERNS_MAX);
         r = event_index_init(&index, available);
+        if (r < 0)
+                return r;
+        event_index_add_groups(&index, strlen(available) + sizeof(EVENT_PRINT));
+        taken = calloc(index.n, sizeof(*taken));
+        if (!taken)
+                return -ENOMEM;
         for (size_t i = 0; r == 0 && i < n_patterns; i++)
-                r = select_pattern(&selection, &index, patterns[i], ret_error);
+                r = select_pattern(&selection, &index, taken, patterns[i], generic);
         if (r != 0)
                 return r;
         *ret = selection;
         selection = (EventSelection){};
         return 0;
+}
+
+int event_selection_refuse(const EventSelection *selection, char **ret_error) {
+        _cleanup_(freep) char *whys = NULL;
+        size_t n = MIN(selection->n_unknown, (size_t)UNKNOWN_NAMED_MAX), n_whys;
+        FILE *stream = open_memstream(&whys, &n_whys);
+
+        if (!stream)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                fprintf(stream, "%s%s", i ? "; " : "", selection->unknown[i].why);
+        if (selection->n_unknown > n)
+                fprintf(stream, "; and %zu more", selection->n_unknown - n);
+        if (fclose(stream) < 0)
+                return -ENOMEM;
+        return probe_refuse(ret_error, "nothing to record: %s", whys);
 }

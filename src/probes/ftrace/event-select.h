@@ -4,12 +4,12 @@
 /*
  * Event selection: from the names in a config to events of the running kernel
  *
- * A name is "group/name", a whole group ("group/" and a star), or a bare "name" of any group. One that means
- * nothing refuses
- * the config, and the nearest event that exists is named. An event of the event table that only this kernel
- * lacks is no mistake: configs are meant to work on many kernels. It is listed in the trace as unknown.
+ * A name is "group/name", a whole group ("group/" and a star), or a bare "name" of any group. One that this kernel
+ * does not have costs nothing but itself: configs are meant to work on many kernels. It is listed in the trace as
+ * unknown, with the nearest event that exists for whoever mistyped it.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "shared/macro.h"
@@ -19,19 +19,29 @@ typedef struct EventName {
         size_t n_group;
 } EventName;
 
+typedef struct UnknownEvent {
+        char *name;
+        char *why; /* a sentence, with the event that was perhaps meant */
+} UnknownEvent;
+
 typedef struct EventSelection {
         EventName *events; /* each once */
         size_t n_events;
-        char **unknown;
+        UnknownEvent *unknown;
         size_t n_unknown;
 } EventSelection;
 
 #define EVENT_PATTERNS_MAX 1024 /* names in one config */
 
-/* `available` is the text of available_events. 0, PROBE_E_REFUSED, -ENOMEM. */
+/* `available` is the text of available_events. Without `generic`, events that are not in the event table are left out.
+ * 0, PROBE_E_REFUSED when there are too many names, -ENOMEM. */
 int event_select(EventSelection *ret,
                  const char *available,
                  char *const *patterns,
                  size_t n_patterns,
+                 bool generic,
                  char **ret_error);
 void event_selection_deinit(EventSelection *selection);
+
+/* For a config of which nothing is left: names all that is unknown. Returns PROBE_E_REFUSED, or -ENOMEM. */
+int event_selection_refuse(const EventSelection *selection, char **ret_error);

@@ -29,7 +29,10 @@ static int set_reserve(EventSet *set, uint16_t id) {
         return 0;
 }
 
-int event_set_add(EventSet *set, const EventFormat *format, bool compact) {
+int event_set_add_with(EventSet *set,
+                       const EventFormat *format,
+                       bool compact,
+                       const EncoderOptions *options) {
         int r;
 
         r = set_reserve(set, format->id);
@@ -37,7 +40,7 @@ int event_set_add(EventSet *set, const EventFormat *format, bool compact) {
                 return r;
         if (set->by_id[format->id])
                 return 0;
-        r = event_encoder_new(&set->by_id[format->id], format);
+        r = event_encoder_new_with(&set->by_id[format->id], format, options);
         if (r < 0)
                 return r;
         set->n_events++;

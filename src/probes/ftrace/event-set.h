@@ -23,7 +23,14 @@ void event_set_deinit(EventSet *set);
 
 /* Adding an event again is allowed. With `compact`, sched_switch and sched_waking go into columns, if the kernel has
  * them as expected. 0, -ENOMEM. */
-int event_set_add(EventSet *set, const EventFormat *format, bool compact);
+int event_set_add_with(EventSet *set,
+                       const EventFormat *format,
+                       bool compact,
+                       const EncoderOptions *options);
+
+static inline int event_set_add(EventSet *set, const EventFormat *format, bool compact) {
+        return event_set_add_with(set, format, compact, &(EncoderOptions){});
+}
 
 static inline const EventEncoder *event_set_find(const EventSet *set, uint16_t id) {
         return id < set->n_ids ? set->by_id[id] : NULL;

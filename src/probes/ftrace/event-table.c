@@ -5,6 +5,7 @@
  * kernel's own, and are matched with its format files at run time.
  */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "probes/ftrace/event-table.h"
@@ -12,6 +13,22 @@
 
 /* Sorted by group and name. */
 const EventSpec event_specs[] = {
+        { "binder", "binder_command", 485, "cmd" },
+        { "binder", "binder_lock", 53, "tag$" },
+        { "binder", "binder_locked", 54, "tag$" },
+        { "binder", "binder_return", 486, "cmd" },
+        { "binder", "binder_set_priority", 52, "proc thread old_prio new_prio desired_prio" },
+        { "binder",
+          "binder_transaction",
+          50,
+          "debug_id target_node to_proc to_thread reply code flags" },
+        { "binder",
+          "binder_transaction_alloc_buf",
+          323,
+          "data_size debug_id offsets_size extra_buffers_size" },
+        { "binder", "binder_transaction_received", 51, "debug_id" },
+        { "binder", "binder_unlock", 55, "tag$" },
+
         { "block", "block_bio_backmerge", 115, "dev sector nr_sector rwbs$ comm$" },
         { "block", "block_bio_complete", 117, "dev sector nr_sector error rwbs$" },
         { "block", "block_bio_frontmerge", 118, "dev sector nr_sector rwbs$ comm$" },
@@ -46,6 +63,18 @@ const EventSpec event_specs[] = {
           "cgroup_transfer_tasks",
           71,
           "dst_root dst_id pid comm$ cname$ dst_level dst_path$" },
+
+        { "clk", "clk_disable", 321, "name$" },
+        { "clk", "clk_enable", 320, "name$" },
+        { "clk", "clk_set_rate", 322, "name$ rate" },
+
+        { "cma", "cma_alloc_finish", 576, "name$ pfn page count align errorno" },
+        { "cma",
+          "cma_alloc_info",
+          466,
+          "align count err_iso err_mig err_test name$ nr_mapped nr_migrated "
+          "nr_reclaimed pfn" },
+        { "cma", "cma_alloc_start", 465, "align count name$" },
 
         { "compaction",
           "mm_compaction_begin",
@@ -115,8 +144,8 @@ const EventSpec event_specs[] = {
         { "ext4",
           "ext4_da_release_space",
           139,
-          "dev ino i_blocks freed_blocks reserved_data_blocks reserved_meta_blocks "
-          "allocated_meta_blocks mode" },
+          "dev ino i_blocks freed_blocks reserved_data_blocks "
+          "reserved_meta_blocks allocated_meta_blocks mode" },
         { "ext4",
           "ext4_da_reserve_space",
           140,
@@ -194,8 +223,8 @@ const EventSpec event_specs[] = {
           "ext4_mballoc_alloc",
           200,
           "dev ino orig_logical orig_start orig_group orig_len goal_logical "
-          "goal_start goal_group goal_len result_logical result_start result_group "
-          "result_len found groups buddy flags tail cr" },
+          "goal_start goal_group goal_len result_logical result_start "
+          "result_group result_len found groups buddy flags tail cr" },
         { "ext4", "ext4_mballoc_discard", 201, "dev ino result_start result_group result_len" },
         { "ext4", "ext4_mballoc_free", 202, "dev ino result_start result_group result_len" },
         { "ext4",
@@ -209,7 +238,8 @@ const EventSpec event_specs[] = {
         { "ext4",
           "ext4_remove_blocks",
           209,
-          "dev ino from to partial ee_pblk ee_lblk ee_len pc_lblk pc_pclu pc_state" },
+          "dev ino from to partial ee_pblk ee_lblk ee_len pc_lblk pc_pclu "
+          "pc_state" },
         { "ext4",
           "ext4_request_blocks",
           210,
@@ -229,19 +259,85 @@ const EventSpec event_specs[] = {
         { "ext4",
           "ext4_writepages",
           232,
-          "dev ino nr_to_write pages_skipped range_start range_end writeback_index "
-          "sync_mode for_kupdate range_cyclic" },
+          "dev ino nr_to_write pages_skipped range_start range_end "
+          "writeback_index sync_mode for_kupdate range_cyclic" },
         { "ext4",
           "ext4_writepages_result",
           233,
           "dev ino ret pages_written pages_skipped writeback_index sync_mode" },
         { "ext4", "ext4_zero_range", 234, "dev ino offset len mode" },
 
+        { "f2fs", "f2fs_background_gc", 495, "dev wait_ms prefree free" },
+        { "f2fs", "f2fs_do_submit_bio", 243, "dev btype sync sector size" },
+        { "f2fs", "f2fs_evict_inode", 244, "dev ino pino mode size nlink blocks advise" },
+        { "f2fs", "f2fs_fallocate", 245, "dev ino mode offset len size blocks ret" },
+        { "f2fs",
+          "f2fs_gc_begin",
+          496,
+          "dev sync background dirty_nodes dirty_dents dirty_imeta free_sec "
+          "free_seg reserved_seg prefree_seg gc_type no_bg_gc nr_free_secs" },
+        { "f2fs",
+          "f2fs_gc_end",
+          497,
+          "dev ret seg_freed sec_freed dirty_nodes dirty_dents dirty_imeta "
+          "free_sec free_seg reserved_seg prefree_seg" },
+        { "f2fs", "f2fs_get_data_block", 246, "dev ino iblock bh_start bh_size ret" },
+        { "f2fs",
+          "f2fs_get_victim",
+          247,
+          "dev type gc_type alloc_mode gc_mode victim ofs_unit pre_victim prefree "
+          "free cost" },
+        { "f2fs", "f2fs_iget", 248, "dev ino pino mode size nlink blocks advise" },
+        { "f2fs", "f2fs_iget_exit", 249, "dev ino ret" },
+        { "f2fs",
+          "f2fs_iostat",
+          419,
+          "app_bio app_brio app_dio app_drio app_mio app_mrio app_rio app_wio dev "
+          "fs_cdrio fs_cp_dio fs_cp_mio fs_cp_nio fs_dio fs_discard fs_drio "
+          "fs_gc_dio fs_gc_nio fs_gdrio fs_mio fs_mrio fs_nio fs_nrio" },
+        { "f2fs",
+          "f2fs_iostat_latency",
+          420,
+          "d_rd_avg d_rd_cnt d_rd_peak d_wr_as_avg d_wr_as_cnt d_wr_as_peak "
+          "d_wr_s_avg d_wr_s_cnt d_wr_s_peak dev m_rd_avg m_rd_cnt m_rd_peak "
+          "m_wr_as_avg m_wr_as_cnt m_wr_as_peak m_wr_s_avg m_wr_s_cnt m_wr_s_peak "
+          "n_rd_avg n_rd_cnt n_rd_peak n_wr_as_avg n_wr_as_cnt n_wr_as_peak "
+          "n_wr_s_avg n_wr_s_cnt n_wr_s_peak" },
+        { "f2fs",
+          "f2fs_lock_elapsed_time",
+          603,
+          "dev comm$ pid prio ioprio_class ioprio_data lock_name is_write "
+          "total_time running_time runnable_time io_sleep_time other_time" },
+        { "f2fs", "f2fs_new_inode", 250, "dev ino ret" },
+        { "f2fs", "f2fs_readpage", 251, "dev ino index blkaddr type dir dirty uptodate" },
+        { "f2fs", "f2fs_reserve_new_block", 252, "dev nid ofs_in_node" },
+        { "f2fs", "f2fs_set_page_dirty", 253, "dev ino type dir index dirty uptodate" },
+        { "f2fs", "f2fs_submit_write_page", 254, "dev ino type index block" },
+        { "f2fs", "f2fs_sync_file_enter", 255, "dev ino pino mode size nlink blocks advise" },
+        { "f2fs", "f2fs_sync_file_exit", 256, "dev ino need_cp datasync ret cp_reason" },
+        { "f2fs", "f2fs_sync_fs", 257, "dev dirty wait" },
+        { "f2fs", "f2fs_truncate", 258, "dev ino pino mode size nlink blocks advise" },
+        { "f2fs", "f2fs_truncate_blocks_enter", 259, "dev ino size blocks from" },
+        { "f2fs", "f2fs_truncate_blocks_exit", 260, "dev ino ret" },
+        { "f2fs", "f2fs_truncate_data_blocks_range", 261, "dev ino nid ofs free" },
+        { "f2fs", "f2fs_truncate_inode_blocks_enter", 262, "dev ino size blocks from" },
+        { "f2fs", "f2fs_truncate_inode_blocks_exit", 263, "dev ino ret" },
+        { "f2fs", "f2fs_truncate_node", 264, "dev ino nid blk_addr" },
+        { "f2fs", "f2fs_truncate_nodes_enter", 265, "dev ino nid blk_addr" },
+        { "f2fs", "f2fs_truncate_nodes_exit", 266, "dev ino ret" },
+        { "f2fs", "f2fs_truncate_partial_nodes", 267, "dev ino nid depth err" },
+        { "f2fs", "f2fs_unlink_enter", 268, "dev ino size blocks name$" },
+        { "f2fs", "f2fs_unlink_exit", 269, "dev ino ret" },
+        { "f2fs", "f2fs_vm_page_mkwrite", 270, "dev ino type dir index dirty uptodate" },
+        { "f2fs", "f2fs_write_begin", 271, "dev ino pos len flags" },
+        { "f2fs", "f2fs_write_checkpoint", 272, "dev is_umount msg$ reason phase" },
+        { "f2fs", "f2fs_write_end", 273, "dev ino pos len copied" },
+
         { "filemap", "mm_filemap_add_to_page_cache", 97, "pfn i_ino index s_dev page" },
         { "filemap", "mm_filemap_delete_from_page_cache", 98, "pfn i_ino index s_dev page" },
 
-        { "ftrace", "funcgraph_entry", 437, "depth func" },
-        { "ftrace", "funcgraph_exit", 438, "calltime depth func overrun rettime" },
+        { "ftrace", "funcgraph_entry", 437, "depth func&" },
+        { "ftrace", "funcgraph_exit", 438, "calltime depth func& overrun rettime" },
         { "ftrace", "print", 3, "ip buf$" },
 
         { "gpu_mem", "gpu_mem_total", 340, "gpu_id pid size" },
@@ -288,7 +384,12 @@ const EventSpec event_specs[] = {
 
         { "kmem", "kfree", 298, "call_site ptr" },
         { "kmem", "kmalloc", 299, "bytes_alloc bytes_req call_site gfp_flags ptr" },
+        { "kmem", "kmalloc_node", 300, "bytes_alloc bytes_req call_site gfp_flags node ptr" },
         { "kmem", "kmem_cache_alloc", 301, "bytes_alloc bytes_req call_site gfp_flags ptr" },
+        { "kmem",
+          "kmem_cache_alloc_node",
+          302,
+          "bytes_alloc bytes_req call_site gfp_flags node ptr" },
         { "kmem", "kmem_cache_free", 303, "call_site ptr" },
         { "kmem", "mm_page_alloc", 307, "gfp_flags migratetype order page pfn" },
         { "kmem",
@@ -321,7 +422,14 @@ const EventSpec event_specs[] = {
         { "power", "cpu_frequency", 11, "state cpu_id" },
         { "power", "cpu_frequency_limits", 12, "min_freq max_freq cpu_id" },
         { "power", "cpu_idle", 13, "state cpu_id" },
+        { "power", "device_pm_callback_end", 505, "device$ driver$ error" },
+        { "power", "device_pm_callback_start", 504, "device$ driver$ parent$ pm_ops$ event" },
         { "power", "gpu_frequency", 332, "gpu_id state" },
+        { "power", "gpu_power_state", 601, "old_state new_state" },
+        { "power",
+          "gpu_work_period",
+          488,
+          "gpu_id uid start_time_ns end_time_ns total_active_duration_ns" },
         { "power", "suspend_resume", 113, "action$ val start" },
         { "power", "wakeup_source_activate", 404, "name$ state" },
         { "power", "wakeup_source_deactivate", 405, "name$ state" },
@@ -331,9 +439,17 @@ const EventSpec event_specs[] = {
         { "raw_syscalls", "sys_enter", 329, "id args[]" },
         { "raw_syscalls", "sys_exit", 330, "id ret" },
 
+        { "regulator", "regulator_disable", 60, "name$" },
+        { "regulator", "regulator_disable_complete", 61, "name$" },
+        { "regulator", "regulator_enable", 62, "name$" },
+        { "regulator", "regulator_enable_complete", 63, "name$" },
+        { "regulator", "regulator_enable_delay", 64, "name$" },
+        { "regulator", "regulator_set_voltage", 65, "name$ min max" },
+        { "regulator", "regulator_set_voltage_complete", 66, "name$ val" },
+
         { "rpm", "rpm_status", 489, "name$ status" },
 
-        { "sched", "sched_blocked_reason", 18, "pid caller io_wait" },
+        { "sched", "sched_blocked_reason", 18, "pid caller& io_wait" },
         { "sched", "sched_migrate_task", 491, "comm$ pid prio orig_cpu dest_cpu running load" },
         { "sched", "sched_pi_setprio", 353, "comm$ newprio oldprio pid" },
         { "sched", "sched_process_exec", 237, "filename$ pid old_pid" },
@@ -349,6 +465,18 @@ const EventSpec event_specs[] = {
         { "sched", "sched_wakeup", 17, "comm$ pid prio success target_cpu" },
         { "sched", "sched_wakeup_new", 114, "comm$ pid prio success target_cpu" },
         { "sched", "sched_waking", 20, "comm$ pid prio success target_cpu" },
+
+        { "scsi",
+          "scsi_dispatch_cmd_error",
+          597,
+          "host_no channel id lun rtn opcode cmd_len data_sglen prot_sglen "
+          "prot_op - driver_tag scheduler_tag cmnd" },
+        { "scsi",
+          "scsi_dispatch_cmd_timeout",
+          598,
+          "host_no channel id lun result opcode cmd_len data_sglen prot_sglen "
+          "prot_op - driver_tag scheduler_tag sense_key asc ascq cmnd" },
+        { "scsi", "scsi_eh_wakeup", 599, "host_no" },
 
         { "signal", "signal_deliver", 324, "code sa_flags sig" },
         { "signal", "signal_generate", 325, "code comm$ group pid result sig" },
@@ -369,7 +497,7 @@ const EventSpec event_specs[] = {
         { "thermal", "thermal_temperature", 341, "id temp temp_prev thermal_zone$" },
 
         { "timer", "hrtimer_cancel", 552, "hrtimer" },
-        { "timer", "hrtimer_expire_entry", 553, "hrtimer now function" },
+        { "timer", "hrtimer_expire_entry", 553, "hrtimer now function&" },
         { "timer", "hrtimer_expire_exit", 554, "hrtimer" },
         { "timer", "hrtimer_start", 551, "hrtimer function expires softexpires mode" },
         { "timer", "timer_cancel", 556, "timer" },
@@ -380,6 +508,78 @@ const EventSpec event_specs[] = {
           555,
           "timer function expires now deferrable flags bucket_expiry" },
 
+        { "ufs", "ufshcd_clk_gating", 407, "dev_name$ state" },
+        { "ufs",
+          "ufshcd_command",
+          406,
+          "dev_name$ doorbell intr lba opcode str$ tag transfer_len group_id "
+          "str_t" },
+
+        { "v4l2",
+          "v4l2_dqbuf",
+          423,
+          "bytesused field flags index minor sequence timecode_flags "
+          "timecode_frames timecode_hours timecode_minutes timecode_seconds "
+          "timecode_type timecode_userbits0 timecode_userbits1 timecode_userbits2 "
+          "timecode_userbits3 timestamp type" },
+        { "v4l2",
+          "v4l2_qbuf",
+          422,
+          "bytesused field flags index minor sequence timecode_flags "
+          "timecode_frames timecode_hours timecode_minutes timecode_seconds "
+          "timecode_type timecode_userbits0 timecode_userbits1 timecode_userbits2 "
+          "timecode_userbits3 timestamp type" },
+        { "v4l2",
+          "vb2_v4l2_buf_done",
+          425,
+          "field flags minor sequence timecode_flags timecode_frames "
+          "timecode_hours timecode_minutes timecode_seconds timecode_type "
+          "timecode_userbits0 timecode_userbits1 timecode_userbits2 "
+          "timecode_userbits3 timestamp" },
+        { "v4l2",
+          "vb2_v4l2_buf_queue",
+          424,
+          "field flags minor sequence timecode_flags timecode_frames "
+          "timecode_hours timecode_minutes timecode_seconds timecode_type "
+          "timecode_userbits0 timecode_userbits1 timecode_userbits2 "
+          "timecode_userbits3 timestamp" },
+        { "v4l2",
+          "vb2_v4l2_dqbuf",
+          427,
+          "field flags minor sequence timecode_flags timecode_frames "
+          "timecode_hours timecode_minutes timecode_seconds timecode_type "
+          "timecode_userbits0 timecode_userbits1 timecode_userbits2 "
+          "timecode_userbits3 timestamp" },
+        { "v4l2",
+          "vb2_v4l2_qbuf",
+          426,
+          "field flags minor sequence timecode_flags timecode_frames "
+          "timecode_hours timecode_minutes timecode_seconds timecode_type "
+          "timecode_userbits0 timecode_userbits1 timecode_userbits2 "
+          "timecode_userbits3 timestamp" },
+
+        { "virtio_gpu",
+          "virtio_gpu_cmd_queue",
+          468,
+          "ctx_id dev fence_id flags name$ num_free seqno type vq" },
+        { "virtio_gpu",
+          "virtio_gpu_cmd_response",
+          469,
+          "ctx_id dev fence_id flags name$ num_free seqno type vq" },
+
+        { "virtio_video", "virtio_video_cmd", 439, "stream_id type" },
+        { "virtio_video", "virtio_video_cmd_done", 440, "stream_id type" },
+        { "virtio_video",
+          "virtio_video_resource_queue",
+          441,
+          "data_size0 data_size1 data_size2 data_size3 queue_type resource_id "
+          "stream_id timestamp" },
+        { "virtio_video",
+          "virtio_video_resource_queue_done",
+          442,
+          "data_size0 data_size1 data_size2 data_size3 queue_type resource_id "
+          "stream_id timestamp" },
+
         { "vmscan",
           "mm_shrink_slab_end",
           444,
@@ -388,7 +588,7 @@ const EventSpec event_specs[] = {
           "mm_shrink_slab_start",
           443,
           "cache_items delta gfp_flags lru_pgs nr_objects_to_shrink pgs_scanned "
-          "shr shrink total_scan nid priority" },
+          "shr shrink& total_scan nid priority" },
         { "vmscan", "mm_vmscan_direct_reclaim_begin", 46, "order may_writepage gfp_flags" },
         { "vmscan", "mm_vmscan_direct_reclaim_end", 47, "nr_reclaimed" },
         { "vmscan", "mm_vmscan_kswapd_sleep", 49, "nid" },
@@ -396,19 +596,29 @@ const EventSpec event_specs[] = {
         { "vmscan", "mm_vmscan_memcg_reclaim_begin", 607, "order may_writepage gfp_flags" },
         { "vmscan", "mm_vmscan_memcg_reclaim_end", 608, "nr_reclaimed" },
 
-        { "workqueue", "workqueue_activate_work", 56, "work function" },
-        { "workqueue", "workqueue_execute_end", 57, "work function" },
-        { "workqueue", "workqueue_execute_start", 58, "work function" },
-        { "workqueue", "workqueue_queue_work", 59, "work function - req_cpu cpu workqueue$" },
+        { "workqueue", "workqueue_activate_work", 56, "work function&" },
+        { "workqueue", "workqueue_execute_end", 57, "work function&" },
+        { "workqueue", "workqueue_execute_start", 58, "work function&" },
+        { "workqueue", "workqueue_queue_work", 59, "work function& - req_cpu cpu workqueue$" },
 };
 
 const size_t n_event_specs = ARRAY_SIZE(event_specs);
 
+static int compare_specs(const void *a, const void *b) {
+        const EventSpec *x = a, *y = b;
+        int r = strcmp(x->group, y->group);
+
+        return r ?: strcmp(x->name, y->name);
+}
+
 const EventSpec *event_spec_find(const char *group, const char *name) {
-        for (size_t i = 0; i < n_event_specs; i++)
-                if (streq(event_specs[i].group, group) && streq(event_specs[i].name, name))
-                        return &event_specs[i];
-        return NULL;
+        EventSpec key = { .group = group, .name = name };
+
+        return bsearch(&key, event_specs, n_event_specs, sizeof(key), compare_specs);
+}
+
+static const char *field_suffix(char first) {
+        return first == '$' ? "$" : first == '[' ? "[]" : first == '&' ? "&" : "";
 }
 
 uint32_t event_spec_field(const EventSpec *spec, const char *name, const char **ret_suffix) {
@@ -417,10 +627,10 @@ uint32_t event_spec_field(const EventSpec *spec, const char *name, const char **
 
         for (uint32_t number = 1; *at; number++) {
                 size_t n_word = strcspn(at, " ");
-                size_t n_plain = strcspn(at, " $[");
+                size_t n_plain = strcspn(at, " $[&");
 
                 if (n_plain == n_name && memcmp(at, name, n_name) == 0) {
-                        *ret_suffix = at[n_plain] == '$' ? "$" : at[n_plain] == '[' ? "[]" : "";
+                        *ret_suffix = field_suffix(at[n_plain]);
                         return number;
                 }
                 at += n_word;

@@ -15,7 +15,8 @@ typedef struct EventSpec {
         const char *group, *name;
         uint32_t number; /* field of FtraceEvent */
         /* The message's fields by name, in the order of their numbers from 1; "-" where a number is not
-         * in use. "$" behind a name says string, "[]" repeated, all else are integers. */
+         * in use. "$" behind a name says string, "[]" repeated, all else are integers: "&" is the address
+         * of a function, whose name readers look up in InternedData.kernel_symbols. */
         const char *fields;
 } EventSpec;
 
@@ -25,6 +26,6 @@ extern const size_t n_event_specs;
 /* NULL when the event has no message of its own. */
 const EventSpec *event_spec_find(const char *group, const char *name);
 
-/* How a field of the message is written; `ret_suffix` gets "", "$" or "[]". 0 when the message has no
+/* How a field of the message is written; `ret_suffix` gets "", "$", "[]" or "&". 0 when the message has no
  * field of that name, else its number. */
 uint32_t event_spec_field(const EventSpec *spec, const char *name, const char **ret_suffix);

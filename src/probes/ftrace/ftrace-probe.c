@@ -103,7 +103,7 @@ static void stats_encode_setup(FtraceProbe *probe, WireWriter *wire) {
         if (setup->symbols)
                 wire_put_uint(wire, STATS_SYMBOLS_PARSED, setup->symbols->n_symbols);
         for (size_t i = 0; i < setup->selection.n_unknown; i++)
-                wire_put_string(wire, STATS_UNKNOWN_EVENTS, setup->selection.unknown[i]);
+                wire_put_string(wire, STATS_UNKNOWN_EVENTS, setup->selection.unknown[i].name);
         for (size_t i = 0; i < setup->n_events; i++)
                 if (setup->events[i].failed)
                         wire_put_string(wire, STATS_FAILED_EVENTS, setup->events[i].name);
@@ -184,8 +184,8 @@ const ProbeOps ftrace_probe_ops = {
         .reads = "a tracefs instance of its own, /proc/kallsyms",
         .needs = "CAP_DAC_OVERRIDE, CAP_SYSLOG",
         .refuses = "tracefs is not mounted: mount it at /sys/kernel/tracing; the kernel is locked "
-                   "down: /sys/kernel/security/lockdown says how far; no such event: the nearest "
-                   "name is told",
+                   "down: /sys/kernel/security/lockdown says how far; none of the events exists: "
+                   "the nearest names are told",
         .check = ftrace_check,
         .setup = ftrace_setup,
         .start = ftrace_start,

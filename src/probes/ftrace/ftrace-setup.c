@@ -50,8 +50,23 @@ static int setup_syscalls(FtraceSetup *setup, const FtraceConfig *config, char *
                                   ret_error);
 }
 
+/* Events that only generic messages could hold may all have been left out. */
+static int
+setup_refuse_nothing(const FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
+        if (setup->selection.n_unknown > 0)
+                return event_selection_refuse(&setup->selection, ret_error);
+        return probe_refuse(ret_error,
+                            "nothing to record: %s",
+                            config->disable_generic_events
+                                    ? "all events are generic, and disable_generic_events is set"
+                                    : "the config names no event");
+}
+
 /* The config's events, and those that other options of it imply. */
-static int setup_select_events(FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
+static int setup_select_events(FtraceSetup *setup,
+                               const FtraceConfig *config,
+                               ProbeNotes *notes,
+                               char **ret_error) {
         static char *const syscalls[] = { (char *)"raw_syscalls/sys_enter",
                                           (char *)"raw_syscalls/sys_exit" };
         _cleanup_(freep) char *available = NULL;
@@ -70,7 +85,26 @@ static int setup_select_events(FtraceSetup *setup, const FtraceConfig *config, c
         if (config->n_syscall_events > 0)
                 for (size_t i = 0; i < ARRAY_SIZE(syscalls); i++)
                         patterns[n++] = syscalls[i];
-        return event_select(&setup->selection, available, patterns, n, ret_error);
+        r = event_select(&setup->selection,
+                         available,
+                         patterns,
+                         n,
+                         !config->disable_generic_events,
+                         ret_error);
+        if (r == 0 && setup->selection.n_events == 0)
+                r = setup_refuse_nothing(setup, config, ret_error);
+        for (size_t i = 0; r == 0 && i < setup->selection.n_unknown; i++)
+                probe_note(notes, "%s", setup->selection.unknown[i].why);
+        return r;
+}
+
+/* Without them texts that records only point to are addresses. */
+static int setup_load_strings(FtraceSetup *setup) {
+        char *text;
+
+        if (trace_dir_read(setup->dir, "printk_formats", &text, NULL, NULL) != 0)
+                return 0;
+        return kernel_strings_new(&setup->strings, text);
 }
 
 static int
@@ -88,26 +122,20 @@ event_prepare(FtraceSetup *setup, const EventName *name, FtraceEvent *event, cha
         group = strndup(name->text, name->n_group);
         if (!group)
                 return -ENOMEM;
-        r = event_format_parse(&format, group, text, n_text);
+        r = event_format_parse_words(&format, group, text, n_text, setup->layout.commit_size);
         if (r == -EBADMSG)
                 return probe_refuse(ret_error, "cannot understand the kernel's %s", file);
         if (r < 0)
                 return r;
         event->id = format->id;
-        return event_set_add(&setup->encoders, format, setup->settings.compact_sched);
+        return event_set_add_with(&setup->encoders,
+                                  format,
+                                  setup->settings.compact_sched,
+                                  &(EncoderOptions){ .strings = setup->strings });
 }
 
-/* Whether the config names the event itself, rather than its group. */
-static bool is_named(const FtraceConfig *config, const EventName *name) {
-        for (size_t i = 0; i < config->n_ftrace_events; i++)
-                if (streq(config->ftrace_events[i], name->text) ||
-                    streq(config->ftrace_events[i], name->text + name->n_group + 1))
-                        return true;
-        return false;
-}
-
-/* What the kernel refuses is an error when it was asked for by name; of a group, the rest is recorded. */
-static int setup_prepare_events(FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
+/* What the kernel refuses is told; the rest is recorded. */
+static int setup_prepare_events(FtraceSetup *setup, ProbeNotes *notes) {
         setup->n_events = setup->selection.n_events;
         setup->events = calloc(MAX(setup->n_events, (size_t)1), sizeof(*setup->events));
         if (!setup->events)
@@ -118,16 +146,12 @@ static int setup_prepare_events(FtraceSetup *setup, const FtraceConfig *config, 
                 _cleanup_(freep) char *error = NULL;
                 int r;
 
-                *event = (FtraceEvent){ .name = name->text, .is_named = is_named(config, name) };
+                *event = (FtraceEvent){ .name = name->text };
                 r = event_prepare(setup, name, event, &error);
                 if (r < 0)
                         return r;
-                if (r == PROBE_E_REFUSED && event->is_named) {
-                        *ret_error = TAKE(error);
-                        return r;
-                }
                 if (r == PROBE_E_REFUSED) {
-                        log_info("linux.ftrace: %s", error);
+                        probe_note(notes, "%s", error);
                         event->failed = true;
                 }
         }
@@ -173,9 +197,11 @@ setup_prepare(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes,
         if (r == 0)
                 r = setup_syscalls(setup, config, ret_error);
         if (r == 0)
-                r = setup_select_events(setup, config, ret_error);
+                r = setup_select_events(setup, config, notes, ret_error);
         if (r == 0)
-                r = setup_prepare_events(setup, config, ret_error);
+                r = setup_load_strings(setup);
+        if (r == 0)
+                r = setup_prepare_events(setup, notes);
         if (r == 0)
                 r = setup_load_symbols(setup, config, notes);
         if (r == 0)
@@ -210,6 +236,7 @@ FtraceSetup *ftrace_setup_free(FtraceSetup *setup) {
         if (!setup)
                 return NULL;
         kernel_symbols_free(setup->symbols);
+        kernel_strings_free(setup->strings);
         event_set_deinit(&setup->encoders);
         event_selection_deinit(&setup->selection);
         trace_dir_free(setup->dir);

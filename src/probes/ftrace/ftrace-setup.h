@@ -23,8 +23,7 @@
 typedef struct FtraceEvent {
         const char *name; /* "group/name" */
         uint16_t id;
-        bool is_named; /* the config names it, rather than its group: it must not fail */
-        bool failed;   /* part of a group, and the kernel refused it */
+        bool failed; /* the kernel refused it; the others are recorded */
 } FtraceEvent;
 
 typedef struct FtraceSetup {
@@ -35,6 +34,7 @@ typedef struct FtraceSetup {
         FtraceEvent *events; /* one for each of the selection */
         size_t n_events;
         EventSet encoders;
+        KernelStrings *strings; /* NULL: not needed, or not to be had */
         KernelSymbols *symbols; /* NULL: not wanted, or not to be had */
         char *syscall_filter;   /* NULL: all system calls, if their events are on */
 } FtraceSetup;

@@ -47,8 +47,11 @@ static int ring_enable_event(Ring *ring, const FtraceEvent *event, char **ret_er
         return instance_write(ring->instance, file, "1", ret_error);
 }
 
-/* What the kernel refuses is an error when it was asked for by name; of a group, the rest is recorded. */
+/* What the kernel refuses is told, and the rest is recorded, unless there is no rest. */
 static int ring_enable_events(Ring *ring, FtraceSetup *setup, ProbeNotes *notes, char **ret_error) {
+        _cleanup_(freep) char *first_error = NULL;
+        size_t n_enabled = 0;
+
         for (size_t i = 0; i < setup->n_events; i++) {
                 FtraceEvent *event = &setup->events[i];
                 _cleanup_(freep) char *error = NULL;
@@ -59,16 +62,18 @@ static int ring_enable_events(Ring *ring, FtraceSetup *setup, ProbeNotes *notes,
                 r = ring_enable_event(ring, event, &error);
                 if (r < 0)
                         return r;
-                if (r == PROBE_E_REFUSED && event->is_named) {
-                        *ret_error = TAKE(error);
-                        return r;
-                }
-                if (r == PROBE_E_REFUSED) {
+                n_enabled += r == 0;
+                event->failed = r == PROBE_E_REFUSED;
+                if (event->failed)
                         probe_note(notes, "%s", error);
-                        event->failed = true;
-                }
+                if (event->failed && !first_error)
+                        first_error = TAKE(error);
         }
-        return 0;
+        if (n_enabled > 0)
+                return 0;
+        return probe_refuse(ret_error,
+                            "nothing to record: %s",
+                            first_error ?: "the formats of all events are unknown");
 }
 
 /* Filters and options of the whole instance come before the events: nothing unwanted is ever recorded. */

@@ -18,7 +18,7 @@ static int select_one(EventSelection *ret, const char *pattern, char **ret_error
 
         *ret = (EventSelection){};
         *ret_error = NULL;
-        r = event_select(ret, available, patterns, 1, ret_error);
+        r = event_select(ret, available, patterns, 1, true, ret_error);
         free(available);
         return r;
 }
@@ -49,39 +49,79 @@ START_TEST(test_events_are_found_by_full_name_bare_name_and_group) {
 }
 END_TEST
 
-START_TEST(test_a_mistyped_event_is_refused_and_the_nearest_named) {
+START_TEST(test_a_mistyped_event_is_unknown_and_the_nearest_named) {
         static const struct {
                 const char *pattern, *nearest;
         } cases[] = {
                 { "sched/sched_swich", "\"sched/sched_switch\"" },
                 { "sched_wakng", "\"sched_waking\"" },
+                { "shced/*", "\"sched/*\"" },
                 { "zzzzzzzzzzzz", "available_events" },
-                { "nogroup/*", "no such group" },
+                { "nogroupatall/*", "no events" },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 EventSelection selection;
                 char *error;
 
-                ck_assert_int_eq(select_one(&selection, cases[i].pattern, &error), PROBE_E_REFUSED);
-                ck_assert_msg(strstr(error, cases[i].pattern) && strstr(error, cases[i].nearest),
+                ck_assert_int_eq(select_one(&selection, cases[i].pattern, &error), 0);
+                ck_assert_uint_eq(selection.n_events, 0);
+                ck_assert_uint_eq(selection.n_unknown, 1);
+                ck_assert_str_eq(selection.unknown[0].name, cases[i].pattern);
+                ck_assert_msg(strstr(selection.unknown[0].why, cases[i].pattern) &&
+                                      strstr(selection.unknown[0].why, cases[i].nearest),
                               "case %zu: %s",
                               i,
-                              error);
+                              selection.unknown[0].why);
+                ck_assert_int_eq(event_selection_refuse(&selection, &error), PROBE_E_REFUSED);
+                ck_assert_ptr_nonnull(strstr(error, cases[i].nearest));
                 free(error);
+                event_selection_deinit(&selection);
         }
 }
 END_TEST
 
-START_TEST(test_events_that_only_this_kernel_lacks_are_listed_as_unknown) {
+START_TEST(test_the_others_are_selected_beside_an_unknown_event) {
+        static char *patterns[] = { (char *)"sched/sched_swich", (char *)"sched_waking" };
+        char *available = fixture_read("tracefs/available_events", NULL);
+        EventSelection selection = {};
+        char *error = NULL;
+
+        ck_assert_int_eq(event_select(&selection, available, patterns, 2, true, &error), 0);
+        ck_assert_uint_eq(selection.n_events, 1);
+        ck_assert_str_eq(selection.events[0].text, "sched/sched_waking");
+        ck_assert_uint_eq(selection.n_unknown, 1);
+        event_selection_deinit(&selection);
+        free(available);
+}
+END_TEST
+
+START_TEST(test_an_event_that_only_this_kernel_lacks_is_no_typing_mistake) {
         EventSelection selection;
         char *error;
 
         ck_assert_int_eq(select_one(&selection, "sched/sched_blocked_reason", &error), 0);
         ck_assert_uint_eq(selection.n_events, 0);
         ck_assert_uint_eq(selection.n_unknown, 1);
-        ck_assert_str_eq(selection.unknown[0], "sched/sched_blocked_reason");
+        ck_assert_str_eq(selection.unknown[0].name, "sched/sched_blocked_reason");
+        ck_assert_ptr_null(strstr(selection.unknown[0].why, "did you mean"));
         event_selection_deinit(&selection);
+}
+END_TEST
+
+START_TEST(test_generic_events_can_be_left_out) {
+        static char *patterns[] = { (char *)"csd/*", (char *)"csd_queue_cpu", (char *)"irq/*" };
+        char *available = fixture_read("tracefs/available_events", NULL);
+        EventSelection selection = {};
+        char *error = NULL;
+
+        ck_assert_int_eq(event_select(&selection, available, patterns, 3, false, &error), 0);
+        ck_assert_uint_gt(selection.n_events, 0);
+        ck_assert_uint_eq(selection.n_unknown, 0);
+        for (size_t i = 0; i < selection.n_events; i++)
+                ck_assert_int_eq(strncmp(selection.events[i].text, "irq/", 4), 0);
+        event_selection_deinit(&selection);
+        free(available);
 }
 END_TEST
 
@@ -90,7 +130,7 @@ START_TEST(test_too_many_names_are_refused_with_the_limit) {
         EventSelection selection = {};
         char *error = NULL;
 
-        ck_assert_int_eq(event_select(&selection, "", patterns, ARRAY_SIZE(patterns), &error),
+        ck_assert_int_eq(event_select(&selection, "", patterns, ARRAY_SIZE(patterns), true, &error),
                          PROBE_E_REFUSED);
         ck_assert_ptr_nonnull(strstr(error, "1024"));
         free(error);
@@ -210,8 +250,10 @@ END_TEST
 
 TEST_MAIN("event-select",
           test_events_are_found_by_full_name_bare_name_and_group,
-          test_a_mistyped_event_is_refused_and_the_nearest_named,
-          test_events_that_only_this_kernel_lacks_are_listed_as_unknown,
+          test_a_mistyped_event_is_unknown_and_the_nearest_named,
+          test_the_others_are_selected_beside_an_unknown_event,
+          test_an_event_that_only_this_kernel_lacks_is_no_typing_mistake,
+          test_generic_events_can_be_left_out,
           test_too_many_names_are_refused_with_the_limit,
           test_the_event_table_has_each_event_once_and_in_order,
           test_fields_of_the_table_are_numbered_by_place,

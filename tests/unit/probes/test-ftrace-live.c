@@ -240,7 +240,7 @@ START_TEST(test_a_ring_that_overflows_is_a_marked_loss) {
 }
 END_TEST
 
-START_TEST(test_an_unknown_event_is_refused_by_name_with_the_nearest) {
+START_TEST(test_a_config_of_only_unknown_events_is_refused_with_the_nearest) {
         static char *events[] = { (char *)"sched/sched_swich" };
         World world;
 
@@ -298,7 +298,7 @@ int main(void) {
         const TTest *tests[] = {
                 test_every_switch_of_a_known_load_is_in_the_trace,
                 test_a_ring_that_overflows_is_a_marked_loss,
-                test_an_unknown_event_is_refused_by_name_with_the_nearest,
+                test_a_config_of_only_unknown_events_is_refused_with_the_nearest,
                 test_the_instance_goes_with_the_recording,
                 test_what_a_killed_recorder_left_is_removed_and_the_living_stay,
         };

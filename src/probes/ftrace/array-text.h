@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Array text: arrays of a tracepoint's record, as a person reads them
+ *
+ * Messages of generic events have only numbers and texts, and readers show bytes as if they were a text. So an address
+ * is "aa:bb:cc:00:11:22", a list of numbers is "1 2 3", and a set of CPUs is "0-3,8", as everywhere in /sys.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/wire-writer.h"
+
+#define ARRAY_TEXT_BYTES_MAX 512 /* what is longer ends in "..." */
+
+typedef struct ArrayShape {
+        uint8_t element_size; /* 1, 2, 4 or 8 */
+        bool is_signed;
+        bool is_mask;
+} ArrayShape;
+
+/* Appends a field with the text of n_bytes of elements. A rest that is no whole element is left out. */
+void array_put_text(WireWriter *wire,
+                    uint32_t number,
+                    ArrayShape shape,
+                    const uint8_t *data,
+                    size_t n_bytes);
+
+/* Appends one varint an element. */
+void array_put_numbers(WireWriter *wire,
+                       uint32_t number,
+                       ArrayShape shape,
+                       const uint8_t *data,
+                       size_t n_bytes);
+
+/* An integer of a record, which need not be aligned. */
+uint64_t array_load(const uint8_t *at, size_t size);
+int64_t array_load_signed(const uint8_t *at, size_t size);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Events of the running kernel: each can be recorded and understood.
+ */
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#include "ftrace-world.h"
+#include "probes/ftrace/event-table.h"
+#include "probes/ftrace/trace-dir.h"
+#include "shared/log.h"
+
+#define BUFFER_KB      1024
+#define GROUPS_AT_ONCE 6 /* making an instance takes longer than to record from it */
+#define GROUP_BYTES    128
+#define FIELDS_MAX     32 /* readers refuse descriptors with this number or more */
+
+static FtraceConfig config_of(char **events, size_t n_events) {
+        FtraceConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__INIT;
+
+        config.ftrace_events = events;
+        config.n_ftrace_events = n_events;
+        config.has_buffer_size_kb = true;
+        config.buffer_size_kb = BUFFER_KB;
+        return config;
+}
+
+/* Something of everything: a process, a file, a pause. */
+static void run_load(void) {
+        static const struct timespec pause = { .tv_nsec = 3000000 };
+        pid_t pid = fork();
+        int fd;
+
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+                fd = open("/tmp/desktrace-load", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+                if (write(fd, "load", 4) != 4 || fsync(fd) < 0 || unlink("/tmp/desktrace-load") < 0)
+                        _exit(1);
+                nanosleep(&pause, NULL);
+                _exit(0);
+        }
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+
+static const EventSpec *spec_of_number(uint32_t number) {
+        for (size_t i = 0; i < n_event_specs; i++)
+                if (event_specs[i].number == number)
+                        return &event_specs[i];
+        return NULL;
+}
+
+static void check_described(WireReader descriptor, WireReader body) {
+        WireField field;
+
+        while (wire_read(&body, &field) == 1) {
+                bool found = false;
+                WireReader of_field;
+
+                ck_assert_uint_lt(field.number, FIELDS_MAX);
+                for (size_t i = 0; message_submessage(descriptor, 2, i, &of_field); i++) {
+                        bool is_text = message_uint(of_field, 5) == 9;
+
+                        if (message_uint(of_field, 3) != field.number)
+                                continue;
+                        found = true;
+                        ck_assert_uint_eq(field.type, is_text ? WIRE_BYTES : WIRE_VARINT);
+                }
+                ck_assert(found);
+        }
+}
+
+static size_t check_bundle(WireReader bundle) {
+        WireReader body, descriptor;
+        uint32_t number;
+        size_t k;
+
+        ck_assert_uint_eq(message_count(bundle, 8), 0); /* errors */
+        for (k = 0; ftrace_event_body(bundle, k, &number, &body); k++) {
+                if (number < 65536) {
+                        ck_assert_msg(spec_of_number(number), "event %u", number);
+                        continue;
+                }
+                ck_assert_msg(bundle_describes(bundle, number, &descriptor), "event %u", number);
+                check_described(descriptor, body);
+        }
+        return k;
+}
+
+static size_t record_groups(char **patterns, size_t n_patterns) {
+        FtraceConfig config = config_of(patterns, n_patterns);
+        FtraceWorld world;
+        WireReader bundle, stats;
+        size_t n = 0;
+
+        ftrace_world_start(&world, &config);
+        run_load();
+        ftrace_world_stop(&world);
+        for (size_t i = 0; packet_list_find(&world.list, PACKET_FTRACE_EVENTS, i, &bundle); i++)
+                n += check_bundle(bundle);
+        ck_assert(packet_list_find(&world.list, PACKET_FTRACE_STATS, 0, &stats));
+        ck_assert_uint_eq(message_count(stats, 6), 0);
+        ck_assert_msg(message_count(stats, 7) == 0, "%s: %s", patterns[0], world.notes.texts[0]);
+        ftrace_world_deinit(&world);
+        return n;
+}
+
+/* Next group of the kernel's list, which has events of one group together. */
+static bool next_group(char **at, char group[static GROUP_BYTES]) {
+        while (**at) {
+                char *line = *at, name[GROUP_BYTES];
+
+                *at += strcspn(line, "\n");
+                *at += **at == '\n';
+                snprintf(name, sizeof(name), "%.*s/*", (int)strcspn(line, ":"), line);
+                if (streq(name, group))
+                        continue;
+                memcpy(group, name, sizeof(name));
+                return true;
+        }
+        return false;
+}
+
+START_TEST(test_every_event_of_this_kernel_can_be_recorded_and_read) {
+        char *available, *at, group[GROUP_BYTES] = "", names[GROUPS_AT_ONCE][GROUP_BYTES];
+        char *patterns[GROUPS_AT_ONCE];
+        size_t n_groups, n_events = 0;
+        TraceDir *dir;
+
+        ck_assert_int_eq(trace_dir_new(&dir, NULL), 0);
+        ck_assert_int_eq(trace_dir_read(dir, "available_events", &available, NULL, NULL), 0);
+        at = available;
+        do {
+                for (n_groups = 0; n_groups < GROUPS_AT_ONCE && next_group(&at, group);
+                     n_groups++) {
+                        memcpy(names[n_groups], group, sizeof(group));
+                        patterns[n_groups] = names[n_groups];
+                }
+                n_events += n_groups > 0 ? record_groups(patterns, n_groups) : 0;
+        } while (n_groups == GROUPS_AT_ONCE);
+        ck_assert_uint_gt(n_events, 0);
+        trace_dir_free(dir);
+        free(available);
+}
+END_TEST
+
+START_TEST(test_the_others_are_recorded_beside_an_unknown_event) {
+        static char *events[] = { (char *)"sched/sched_swich", (char *)"sched/sched_process_exit" };
+        FtraceConfig config = config_of(events, 2);
+        FtraceWorld world;
+        WireReader stats;
+
+        ftrace_world_start(&world, &config);
+        run_load();
+        ftrace_world_stop(&world);
+        ck_assert(packet_list_find(&world.list, PACKET_FTRACE_STATS, 0, &stats));
+        ck_assert(message_has_text(stats, 6, "sched/sched_swich"));
+        ck_assert(notes_have(&world.notes, "did you mean \"sched/sched_switch\""));
+        ck_assert_uint_ge(ftrace_world_count(&world, 238, 1, "test-ftrace-eve"), 1);
+        ftrace_world_deinit(&world);
+}
+END_TEST
+
+static void write_marker(const char *text) {
+        char command[256];
+
+        snprintf(command,
+                 sizeof(command),
+                 "printf '%%s' '%s' >%s/trace_marker",
+                 text,
+                 tracefs_tracing_dir());
+        ck_assert_int_eq(system(command), 0);
+}
+
+static bool kernel_copies_markers(void) {
+        char path[256];
+
+        snprintf(path, sizeof(path), "%s/options/copy_trace_marker", tracefs_tracing_dir());
+        return access(path, F_OK) == 0;
+}
+
+START_TEST(test_what_a_shell_writes_to_trace_marker_is_a_print_event) {
+        static char *events[] = { (char *)"ftrace/print" };
+        FtraceConfig config = config_of(events, 1);
+        FtraceWorld world;
+
+        if (!kernel_copies_markers())
+                return; /* only what is written to the instance's own is there */
+        ftrace_world_start(&world, &config);
+        write_marker("B|42|of a shell");
+        write_marker("E|42");
+        ftrace_world_stop(&world);
+        ck_assert_uint_eq(ftrace_world_count(&world, 3, 2, "B|42|of a shell\n"), 1);
+        ck_assert_uint_eq(ftrace_world_count(&world, 3, 2, "E|42\n"), 1);
+        ftrace_world_deinit(&world);
+}
+END_TEST
+
+int main(void) {
+        const TTest *tests[] = {
+                test_every_event_of_this_kernel_can_be_recorded_and_read,
+                test_the_others_are_recorded_beside_an_unknown_event,
+                test_what_a_shell_writes_to_trace_marker_is_a_print_event,
+        };
+
+        log_init("test-ftrace-events-live");
+        if (kernel_why_not()) {
+                printf("1..0 # SKIP %s\n", kernel_why_not());
+                return EXIT_SUCCESS;
+        }
+        return test_run("ftrace-events-live", tests, ARRAY_SIZE(tests));
+}
