@@ -147,12 +147,12 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *u
 }
 
 static int instance_watch_fd(HostInstance *instance) {
-        return sd_event_add_io(instance->host->event,
-                               &instance->readable,
-                               instance->ops->fd(instance->probe),
-                               EPOLLIN,
-                               on_readable,
-                               instance);
+        int fd = instance->ops->fd(instance->probe);
+
+        if (fd < 0)
+                return 0;
+        return sd_event_add_io(
+                instance->host->event, &instance->readable, fd, EPOLLIN, on_readable, instance);
 }
 
 /*

@@ -69,7 +69,8 @@ typedef struct ProbeOps {
         /* Does what is due at `now_ns` (CLOCK_BOOTTIME), and returns when it wants to be called next. */
         uint64_t (*poll)(void *probe, uint64_t now_ns);
 
-        /* A descriptor that makes a poll due whenever it can be read; asked for after start(). May be NULL. */
+        /* A descriptor that makes a poll due whenever it can be read; asked for after start(). -1: there is
+         * none. May be NULL. */
         int (*fd)(void *probe);
 
         /* Writes all that was recorded before `now_ns`. May be NULL. */

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * What differs from one receiver to the next stands in front: the fields of a bundle may come in any order. The packet
+ * is encoded behind some room, in which each receiver's tag, length and first fields are put right before its packet is
+ * given away; nothing is moved or copied for that.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
 #include "probes/ftrace/bundle.h"
 
 enum {
@@ -12,31 +21,145 @@ enum {
         ERROR_STATUS = 2,
 };
 
-int bundle_writer_init(BundleWriter *writer,
-                       PacketWriter *packets,
-                       const EventSet *events,
-                       const PageLayout *layout) {
-        *writer = (BundleWriter){ .packets = packets, .events = events, .layout = layout };
+#define FIELD_BYTES_MAX (WIRE_TAG_MAX + WIRE_VARINT_MAX)
+#define FRONT_BYTES_MAX (4 * FIELD_BYTES_MAX) /* the packet's field, CPU, loss, previous end */
+
+int bundle_receiver_init(BundleReceiver *receiver, PacketSink *sink, size_t n_cpus) {
+        *receiver = (BundleReceiver){ .sink = sink, .n_cpus = n_cpus };
+        list_init(&receiver->receivers);
+        receiver->cpus = calloc(MAX(n_cpus, (size_t)1), sizeof(*receiver->cpus));
+        return receiver->cpus ? 0 : -ENOMEM;
+}
+
+void bundle_receiver_deinit(BundleReceiver *receiver) {
+        if (!receiver->cpus)
+                return;
+        list_unlink(&receiver->receivers);
+        free(receiver->cpus);
+        *receiver = (BundleReceiver){};
+}
+
+int bundle_writer_init(BundleWriter *writer, const PageLayout *layout) {
+        *writer = (BundleWriter){ .layout = layout };
+        list_init(&writer->writers);
+        list_init(&writer->receivers);
+        packet_writer_init(&writer->packets, NULL);
         return compact_sched_init(&writer->sched);
 }
 
 void bundle_writer_deinit(BundleWriter *writer) {
         compact_sched_deinit(&writer->sched);
+        packet_writer_deinit(&writer->packets);
+        pid_set_deinit(&writer->pids);
+        pid_set_deinit(&writer->born);
+        free(writer->encoders);
+        writer->encoders = NULL;
 }
 
-static void bundle_open(BundleWriter *writer, BundleCpu *cpu) {
+int bundle_writer_use(BundleWriter *writer,
+                      const EventSet *set,
+                      const IdSet *ids,
+                      KernelSymbols *symbols) {
+        const EventEncoder **encoders;
+
+        encoders = calloc(MAX(set->n_ids, (size_t)1), sizeof(*encoders));
+        if (!encoders)
+                return -ENOMEM;
+        for (size_t id = 0; id < set->n_ids; id++)
+                if (id_set_has(ids, (uint16_t)id))
+                        encoders[id] = set->by_id[id];
+        writer->encoders = encoders;
+        writer->n_encoders = set->n_ids;
+        writer->symbols = symbols;
+        writer->compact = set->compact;
+        if (!id_set_has(ids, writer->compact.switch_id))
+                writer->compact.switch_id = 0;
+        if (!id_set_has(ids, writer->compact.waking_id))
+                writer->compact.waking_id = 0;
+        return 0;
+}
+
+void bundle_writer_borrow(BundleWriter *writer, const EventSet *set, KernelSymbols *symbols) {
+        writer->symbols = symbols;
+        for (size_t id = 0; id < writer->n_encoders; id++)
+                if (writer->encoders[id])
+                        writer->encoders[id] = set->by_id[id];
+}
+
+void bundle_writer_add(BundleWriter *writer, BundleReceiver *receiver) {
+        list_append(&writer->receivers, &receiver->receivers);
+        writer->newest_ns = MAX(writer->newest_ns, receiver->from_ns);
+}
+
+static size_t count_takers(const BundleWriter *writer, uint64_t timestamp) {
+        BundleReceiver *receiver;
+        size_t n = 0;
+
+        list_for_each (receiver, &writer->receivers, receivers)
+                n += receiver->from_ns <= timestamp;
+        return n;
+}
+
+static void bundle_open(BundleWriter *writer, uint64_t timestamp) {
         if (writer->wire)
                 return;
-        writer->wire = packet_begin(writer->packets);
-        writer->begin = wire_begin(writer->wire, PACKET_FTRACE_EVENTS);
-        wire_put_uint(writer->wire, BUNDLE_CPU, cpu->cpu);
-        if (cpu->lost)
-                wire_put_bool(writer->wire, BUNDLE_LOST_EVENTS, true);
-        wire_put_uint(writer->wire, BUNDLE_PREVIOUS_END, cpu->end_timestamp);
+        writer->wire = packet_begin(&writer->packets);
+        if (wire_reserve(writer->wire, FRONT_BYTES_MAX))
+                writer->wire->at += FRONT_BYTES_MAX;
         writer->n_generic = 0;
+        writer->first_timestamp = timestamp;
+        if (timestamp < writer->newest_ns)
+                writer->n_takers = count_takers(writer, timestamp);
 }
 
-void bundle_close(BundleWriter *writer, BundleCpu *cpu) {
+/* Puts the receiver's own fields in front of the body that all have. Returns where the packet begins. */
+static uint8_t *
+put_front(BundleWriter *writer, const BundleCpu *cpu, const ReceiverCpu *state, size_t n_body) {
+        uint8_t *body = writer->wire->start + FRONT_BYTES_MAX;
+        uint8_t memory[FRONT_BYTES_MAX], tag[FIELD_BYTES_MAX];
+        WireWriter front, length;
+        size_t n_front, n_tag;
+
+        wire_writer_init(&front, memory, sizeof(memory));
+        wire_put_uint(&front, BUNDLE_CPU, cpu->cpu);
+        if (state->lost)
+                wire_put_bool(&front, BUNDLE_LOST_EVENTS, true);
+        wire_put_uint(&front, BUNDLE_PREVIOUS_END, state->end_timestamp);
+        n_front = wire_writer_size(&front);
+
+        wire_writer_init(&length, tag, sizeof(tag));
+        wire_put_varint(&length, PACKET_FTRACE_EVENTS << 3 | WIRE_BYTES);
+        wire_put_varint(&length, n_front + n_body);
+        n_tag = wire_writer_size(&length);
+
+        memcpy(body - n_front, memory, n_front);
+        memcpy(body - n_front - n_tag, tag, n_tag);
+        return body - n_front - n_tag;
+}
+
+static void
+bundle_give(BundleWriter *writer, const BundleCpu *cpu, BundleReceiver *receiver, size_t n_body) {
+        ReceiverCpu *state = &receiver->cpus[cpu->index];
+        uint8_t *packet;
+        int r = -ENOMEM;
+
+        /* It begins later, or there is nothing but a loss of others to tell. */
+        if (receiver->from_ns > writer->first_timestamp || (n_body == 0 && !state->lost))
+                return;
+        if (!wire_writer_failed(writer->wire)) {
+                packet = put_front(writer, cpu, state, n_body);
+                r = receiver->sink->write(
+                        receiver->sink, packet, (size_t)(writer->wire->at - packet));
+        }
+        state->lost = r < 0;
+        if (r >= 0)
+                state->end_timestamp = cpu->read_timestamp;
+}
+
+static void bundle_close(BundleWriter *writer, const BundleCpu *cpu) {
+        BundleReceiver *receiver;
+        size_t n_body;
+
         if (!writer->wire)
                 return;
         compact_sched_encode(&writer->sched, writer->wire);
@@ -45,26 +168,29 @@ void bundle_close(BundleWriter *writer, BundleCpu *cpu) {
                                BUNDLE_GENERIC_DESCRIPTORS,
                                writer->generic[i]->descriptor,
                                writer->generic[i]->n_descriptor);
-        wire_end(writer->wire, writer->begin);
+        n_body = wire_writer_size(writer->wire) - FRONT_BYTES_MAX;
         if (writer->symbols)
                 kernel_symbols_encode(writer->symbols, writer->wire);
+        list_for_each (receiver, &writer->receivers, receivers)
+                bundle_give(writer, cpu, receiver, n_body);
         writer->wire = NULL;
-
-        if (packet_end(writer->packets) < 0) {
-                cpu->lost = true;
-                cpu->n_losses++;
-                return;
-        }
-        cpu->lost = false;
-        cpu->end_timestamp = cpu->read_timestamp;
 }
 
-static void
-bundle_note_error(BundleWriter *writer, BundleCpu *cpu, uint64_t timestamp, FtraceStatus status) {
+static void bundle_note_loss(BundleWriter *writer, BundleCpu *cpu) {
+        BundleReceiver *receiver;
+
+        bundle_close(writer, cpu);
+        list_for_each (receiver, &writer->receivers, receivers)
+                receiver->cpus[cpu->index].lost = true;
+}
+
+static void bundle_note_error(BundleWriter *writer, uint64_t timestamp, FtraceStatus status) {
+        BundleReceiver *receiver;
         size_t begin;
 
-        writer->statuses |= 1u << status;
-        bundle_open(writer, cpu);
+        list_for_each (receiver, &writer->receivers, receivers)
+                receiver->statuses |= 1u << status;
+        bundle_open(writer, timestamp);
         begin = wire_begin(writer->wire, BUNDLE_ERROR);
         wire_put_uint(writer->wire, ERROR_TIMESTAMP, timestamp);
         wire_put_uint(writer->wire, ERROR_STATUS, status);
@@ -83,25 +209,31 @@ static void note_generic(BundleWriter *writer, const EventEncoder *encoder) {
         writer->generic[writer->n_generic++] = encoder;
 }
 
-static void note_pids(PidSet *pids, const EventEncoder *encoder, const uint8_t *record) {
+static void note_pids(BundleWriter *writer, const EventEncoder *encoder, const uint8_t *record) {
         pid_t pid;
 
         memcpy(&pid, record + RECORD_PID_OFFSET, sizeof(pid));
-        pid_set_add(pids, pid);
+        pid_set_add(&writer->pids, pid);
         for (size_t i = 0; i < encoder->n_pids; i++) {
                 memcpy(&pid, record + encoder->pid_offsets[i], sizeof(pid));
                 if (encoder->makes_task)
-                        pid_set_remove(pids, pid);
-                pid_set_add(pids, pid);
+                        pid_set_add(&writer->born, pid);
+                pid_set_add(&writer->pids, pid);
+        }
+}
+
+void bundle_forget_pids(BundleWriter *writer) {
+        PidSet *sets[] = { &writer->pids, &writer->born };
+
+        for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+                for (size_t k = 0; k < sets[i]->n_fresh; k++)
+                        pid_set_remove(sets[i], sets[i]->fresh[k]);
+                pid_set_clear_fresh(sets[i]);
         }
 }
 
 /* False when the record is not what its id says. */
-static bool add_full(BundleWriter *writer, uint16_t id, const PageRecord *record) {
-        const EventEncoder *encoder = event_set_find(writer->events, id);
-
-        if (!encoder)
-                return true; /* of another kind than asked for: the kernel's own, like stack traces */
+static bool add_full(BundleWriter *writer, const EventEncoder *encoder, const PageRecord *record) {
         if (!event_encode(encoder,
                           writer->wire,
                           record->timestamp,
@@ -111,18 +243,16 @@ static bool add_full(BundleWriter *writer, uint16_t id, const PageRecord *record
                 return false;
         if (encoder->is_generic)
                 note_generic(writer, encoder);
-        if (writer->pids)
-                note_pids(writer->pids, encoder, record->data);
+        if (writer->notes_pids)
+                note_pids(writer, encoder, record->data);
         return true;
 }
 
 static bool add_record(BundleWriter *writer, const PageRecord *record) {
-        const CompactLayout *compact = &writer->events->compact;
+        const CompactLayout *compact = &writer->compact;
         int32_t pid;
         uint16_t id;
 
-        if (record->n_bytes < RECORD_COMMON_BYTES)
-                return false;
         memcpy(&id, record->data + RECORD_ID_OFFSET, sizeof(id));
         if (LIKELY(id == compact->switch_id && record->n_bytes >= compact->n_switch_bytes))
                 pid = compact_sched_add_switch(
@@ -131,10 +261,40 @@ static bool add_record(BundleWriter *writer, const PageRecord *record) {
                 pid = compact_sched_add_waking(
                         &writer->sched, compact, record->timestamp, record->data);
         else
-                return add_full(writer, id, record);
-        if (writer->pids)
-                pid_set_add(writer->pids, pid);
+                return add_full(writer, writer->encoders[id], record);
+        if (writer->notes_pids)
+                pid_set_add(&writer->pids, pid);
         return true;
+}
+
+/* Others than asked for are those that other recordings want, or the kernel's own, like stack traces. */
+static bool is_wanted(const BundleWriter *writer, const PageRecord *record) {
+        uint16_t id;
+
+        memcpy(&id, record->data + RECORD_ID_OFFSET, sizeof(id));
+        return id < writer->n_encoders && writer->encoders[id];
+}
+
+/* Makes sure that the bundle at hand is for all that want this record, and for no others. */
+static void bundle_prepare(BundleWriter *writer, BundleCpu *cpu, uint64_t timestamp) {
+        if (UNLIKELY(writer->wire && writer->first_timestamp < writer->newest_ns &&
+                     count_takers(writer, timestamp) != writer->n_takers))
+                bundle_close(writer, cpu);
+        bundle_open(writer, timestamp);
+}
+
+static void bundle_add_record(BundleWriter *writer, BundleCpu *cpu, const PageRecord *record) {
+        if (UNLIKELY(record->n_bytes < RECORD_COMMON_BYTES)) {
+                bundle_note_error(writer, record->timestamp, FTRACE_STATUS_INVALID_EVENT);
+                return;
+        }
+        if (!is_wanted(writer, record))
+                return;
+        bundle_prepare(writer, cpu, record->timestamp);
+        if (UNLIKELY(!add_record(writer, record)))
+                bundle_note_error(writer, record->timestamp, FTRACE_STATUS_INVALID_EVENT);
+        if (UNLIKELY(bundle_is_full(writer)))
+                bundle_close(writer, cpu);
 }
 
 void bundle_add_page(BundleWriter *writer, BundleCpu *cpu, const void *page, size_t n_bytes) {
@@ -143,25 +303,30 @@ void bundle_add_page(BundleWriter *writer, BundleCpu *cpu, const void *page, siz
         int r;
 
         r = page_reader_init(&reader, writer->layout, page, n_bytes);
-        if (reader.lost) {
-                bundle_close(writer, cpu);
-                cpu->lost = true;
-                cpu->n_losses++;
-        }
+        if (reader.lost)
+                bundle_note_loss(writer, cpu);
         while (r >= 0 && (r = page_read(&reader, &record)) > 0) {
-                bundle_open(writer, cpu);
                 cpu->read_timestamp = record.timestamp;
-                cpu->n_events++;
-                if (UNLIKELY(!add_record(writer, &record)))
-                        bundle_note_error(
-                                writer, cpu, record.timestamp, FTRACE_STATUS_INVALID_EVENT);
-                if (UNLIKELY(bundle_is_full(writer)))
-                        bundle_close(writer, cpu);
+                bundle_add_record(writer, cpu, &record);
         }
         if (r < 0) { /* the rest of the page is gone */
-                bundle_note_error(writer, cpu, reader.timestamp, reader.status);
-                bundle_close(writer, cpu);
-                cpu->lost = true;
-                cpu->n_losses++;
+                bundle_note_error(writer, reader.timestamp, reader.status);
+                bundle_note_loss(writer, cpu);
         }
+}
+
+/* A loss must be told even if nothing that is wanted comes behind it. */
+static bool has_untold_loss(const BundleWriter *writer, const BundleCpu *cpu) {
+        BundleReceiver *receiver;
+
+        list_for_each (receiver, &writer->receivers, receivers)
+                if (receiver->cpus[cpu->index].lost)
+                        return true;
+        return false;
+}
+
+void bundle_end_turn(BundleWriter *writer, BundleCpu *cpu) {
+        if (!writer->wire && has_untold_loss(writer, cpu))
+                bundle_open(writer, UINT64_MAX);
+        bundle_close(writer, cpu);
 }

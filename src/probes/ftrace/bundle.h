@@ -4,9 +4,10 @@
 /*
  * Bundle writer: from pages of the kernel's ring to perfetto.protos.FtraceEventBundle packets
  *
- * Pages of one CPU are added in their order; then bundle_close() ends the CPU's turn, and the next CPU's pages
- * may come. A bundle holds only events without a loss in between: when the kernel or the sink lost some, a new
- * bundle begins and says so. Each one also says where the one before it ended.
+ * A writer encodes a set of events once, for all receivers that want just these. Pages of one CPU are added in their
+ * order; then bundle_end_turn() ends the CPU's turn, and the next CPU's pages may come. A bundle holds only events
+ * without a loss in between: when the kernel lost some, a new bundle begins and says so. What one receiver's sink drops
+ * is missing there alone: the next bundle that this receiver gets says so, and where the last one that it got ended.
  */
 
 #include <stdbool.h>
@@ -14,45 +15,86 @@
 #include <stdint.h>
 
 #include "probes/ftrace/event-set.h"
+#include "probes/ftrace/id-set.h"
 #include "probes/ftrace/page.h"
 #include "probes/packet-writer.h"
 #include "probes/pid-set.h"
+#include "shared/list.h"
 
 #define BUNDLE_BYTES_MAX   (24u << 10) /* of events in full, when a bundle is closed */
 #define BUNDLE_GENERIC_MAX 64          /* generic events in one bundle: each costs a descriptor */
 
-/* What is remembered of a CPU from one bundle to the next. */
+/* A CPU whose pages are read. */
 typedef struct BundleCpu {
         uint32_t cpu;
-        uint64_t end_timestamp;  /* of the last event that the sink took; 0 at first */
+        size_t index;            /* of ReceiverCpu */
         uint64_t read_timestamp; /* of the last event read */
-        bool lost;               /* events are missing since end_timestamp */
-        uint64_t n_events;
-        uint64_t n_losses;
 } BundleCpu;
 
+/* What is remembered of a CPU for one receiver, from one bundle to the next. */
+typedef struct ReceiverCpu {
+        uint64_t end_timestamp; /* up to here the sink took all; 0 at first */
+        bool lost;              /* events are missing since end_timestamp */
+} ReceiverCpu;
+
+/* Who gets the bundles of a writer. Embedded in its owner, who links and unlinks it between turns. */
+typedef struct BundleReceiver {
+        List receivers;
+        PacketSink *sink;
+        uint64_t from_ns; /* what happened before is not for it */
+        ReceiverCpu *cpus;
+        size_t n_cpus;
+        uint32_t statuses; /* bits of the FtraceStatus values met, but OK */
+} BundleReceiver;
+
 typedef struct BundleWriter {
-        PacketWriter *packets;
-        const EventSet *events;
+        List writers;   /* of a reader */
+        List receivers; /* BundleReceiver; at least one while pages are added */
         const PageLayout *layout;
-        PidSet *pids;           /* gets the threads that events name; or NULL */
+        const EventEncoder **encoders; /* by id; NULL: not wanted */
+        size_t n_encoders;
+        CompactLayout compact;
         KernelSymbols *symbols; /* for the addresses in events; or NULL */
         CompactSched sched;
-        uint32_t statuses; /* bits of the FtraceStatus values met, but OK */
+        PacketWriter packets; /* memory only */
+
+        bool notes_pids;
+        PidSet pids; /* threads that events name, since bundle_forget_pids() */
+        PidSet born; /* those of them that are new, even if their pid was met before */
+
+        uint64_t newest_ns; /* of all from_ns */
 
         /* The bundle at hand; wire is NULL when there is none. */
         WireWriter *wire;
-        size_t begin;
+        uint64_t first_timestamp;
+        size_t n_takers; /* receivers that it is for: not yet those that begin later */
         const EventEncoder *generic[BUNDLE_GENERIC_MAX];
         size_t n_generic;
 } BundleWriter;
 
-int bundle_writer_init(BundleWriter *writer,
-                       PacketWriter *packets,
-                       const EventSet *events,
-                       const PageLayout *layout);
+/* 0, -ENOMEM. */
+int bundle_receiver_init(BundleReceiver *receiver, PacketSink *sink, size_t n_cpus);
+void bundle_receiver_deinit(BundleReceiver *receiver);
+
+/* 0, -ENOMEM. */
+int bundle_writer_init(BundleWriter *writer, const PageLayout *layout);
 void bundle_writer_deinit(BundleWriter *writer);
+
+/* Encodes those of `set` that are in `ids`. `set` and `symbols` are borrowed. Once. 0, -ENOMEM. */
+int bundle_writer_use(BundleWriter *writer,
+                      const EventSet *set,
+                      const IdSet *ids,
+                      KernelSymbols *symbols);
+
+/* From now on borrows these, which mean the same, for what was borrowed before. Between turns. */
+void bundle_writer_borrow(BundleWriter *writer, const EventSet *set, KernelSymbols *symbols);
+
+/* Takes effect from the next page on. */
+void bundle_writer_add(BundleWriter *writer, BundleReceiver *receiver);
 
 /* Bytes as read from trace_pipe_raw. What makes no sense is skipped, and noted in the bundle. */
 void bundle_add_page(BundleWriter *writer, BundleCpu *cpu, const void *page, size_t n_bytes);
-void bundle_close(BundleWriter *writer, BundleCpu *cpu);
+void bundle_end_turn(BundleWriter *writer, BundleCpu *cpu);
+
+/* After whoever wants to know has looked at pids and born. */
+void bundle_forget_pids(BundleWriter *writer);

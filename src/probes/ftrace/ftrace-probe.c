@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Setup does all that the kernel can refuse (ftrace-setup.h, ring.h), with recording off. Start only switches recording
- * on. Stop switches it off first, so that the final drain ends.
+ * Setup does all that the kernel can refuse (ftrace-setup.h, ring.h). Start only switches recording on, or joins a ring
+ * that records already.
  */
 
 #include <errno.h>
@@ -11,10 +11,7 @@
 
 #include "probes/ftrace/ftrace-check.h"
 #include "probes/ftrace/ftrace-probe.h"
-#include "probes/ftrace/ftrace-reader.h"
-#include "probes/ftrace/ftrace-setup.h"
 #include "probes/ftrace/ring.h"
-#include "shared/log.h"
 
 enum {
         STATS_PHASE = 1,
@@ -28,13 +25,8 @@ enum {
 };
 
 typedef struct FtraceProbe {
-        FtraceSetup *setup;
-        Ring *ring;
-        PacketWriter packets;
-        BundleWriter bundles;
-        FtraceReader reader;
-        SessionLink *link;
-        bool recording;
+        Stream *stream;
+        PacketWriter packets; /* of FtraceStats */
 } FtraceProbe;
 
 static void *ftrace_free(void *userdata) {
@@ -42,12 +34,8 @@ static void *ftrace_free(void *userdata) {
 
         if (!probe)
                 return NULL;
-        ftrace_reader_deinit(&probe->reader);
-        ring_free(probe->ring); /* after its descriptors */
-        bundle_writer_deinit(&probe->bundles);
+        stream_free(probe->stream);
         packet_writer_deinit(&probe->packets);
-        ftrace_setup_free(probe->setup);
-        session_link_unref(probe->link);
         free(probe);
         return NULL;
 }
@@ -56,35 +44,26 @@ static void ftrace_freep(FtraceProbe **probe) {
         ftrace_free(*probe);
 }
 
-static int probe_open_reader(FtraceProbe *probe) {
-        int r;
-
-        r = bundle_writer_init(
-                &probe->bundles, &probe->packets, &probe->setup->encoders, &probe->setup->layout);
-        if (r < 0)
-                return r;
-        probe->bundles.symbols = probe->setup->symbols;
-        return ftrace_reader_init(
-                &probe->reader, probe->ring->instance, &probe->bundles, probe->ring->n_page);
-}
-
 int ftrace_probe_new(void **ret,
                      const FtraceConfig *config,
                      const ProbeSetup *setup,
                      char **ret_error) {
         _cleanup_(ftrace_freep) FtraceProbe *probe = NULL;
+        FtraceSetup *prepared;
         int r;
 
         probe = calloc(1, sizeof(*probe));
         if (!probe)
                 return -ENOMEM;
-        probe->link = session_link_ref(setup->link);
         packet_writer_init(&probe->packets, setup->sink);
-        r = ftrace_setup_new(&probe->setup, config, setup->notes, ret_error);
+        r = ftrace_setup_new(&prepared, config, setup->notes, ret_error);
         if (r == 0)
-                r = ring_new(&probe->ring, probe->setup, setup->notes, ret_error);
-        if (r == 0)
-                r = probe_open_reader(probe);
+                r = stream_new(&probe->stream,
+                               prepared,
+                               setup->link,
+                               setup->sink,
+                               setup->notes,
+                               ret_error);
         if (r != 0)
                 return r;
         *ret = TAKE(probe);
@@ -98,7 +77,7 @@ static int ftrace_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
 }
 
 static void stats_encode_setup(FtraceProbe *probe, WireWriter *wire) {
-        const FtraceSetup *setup = probe->setup;
+        const FtraceSetup *setup = probe->stream->setup;
 
         if (setup->symbols)
                 wire_put_uint(wire, STATS_SYMBOLS_PARSED, setup->symbols->n_symbols);
@@ -109,7 +88,7 @@ static void stats_encode_setup(FtraceProbe *probe, WireWriter *wire) {
                         wire_put_string(wire, STATS_FAILED_EVENTS, setup->events[i].name);
         wire_put_uint(wire,
                       STATS_BUFFER_PAGES,
-                      setup->settings.buffer_kb * 1024 / (uint64_t)sysconf(_SC_PAGESIZE));
+                      probe->stream->ring->buffer_kb * 1024 / (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
 static void probe_write_stats(FtraceProbe *probe, bool of_start) {
@@ -119,11 +98,11 @@ static void probe_write_stats(FtraceProbe *probe, bool of_start) {
         wire_put_uint(wire, PACKET_TIMESTAMP, probe_now_ns());
         begin = wire_begin(wire, PACKET_FTRACE_STATS);
         wire_put_uint(wire, STATS_PHASE, of_start ? STATS_PHASE_START : STATS_PHASE_END);
-        ftrace_reader_encode_stats(&probe->reader, wire, of_start);
+        stream_encode_stats(probe->stream, wire, of_start);
         if (of_start)
                 stats_encode_setup(probe, wire);
         for (unsigned status = FTRACE_STATUS_OK + 1; status < 32; status++)
-                if (probe->bundles.statuses & 1u << status)
+                if (probe->stream->receiver.statuses & 1u << status)
                         wire_put_uint(wire, STATS_PARSE_ERRORS, status);
         wire_end(wire, begin);
         (void)packet_end(&probe->packets); /* the sink counts what it drops */
@@ -133,48 +112,42 @@ static int ftrace_start(void *userdata, char **ret_error) {
         FtraceProbe *probe = userdata;
         int r;
 
-        ftrace_reader_note_start(&probe->reader);
-        probe_write_stats(probe, true);
-        r = instance_write(probe->ring->instance, "tracing_on", "1", ret_error);
-        probe->recording = r == 0;
+        r = stream_start(probe->stream, ret_error);
+        if (r == 0)
+                probe_write_stats(probe, true);
         return r;
-}
-
-static void probe_drain(FtraceProbe *probe, uint64_t until_ns) {
-        probe->bundles.pids = session_link_pids(probe->link);
-        ftrace_reader_drain(&probe->reader, until_ns);
-        session_link_notify(probe->link);
 }
 
 static uint64_t ftrace_poll(void *userdata, uint64_t now_ns) {
         FtraceProbe *probe = userdata;
 
-        if (!probe->recording)
-                return PROBE_NEVER;
-        probe_drain(probe, now_ns);
-        return probe_next_on_grid(now_ns, probe->setup->settings.drain_period_ns);
+        return stream_poll(probe->stream, now_ns);
+}
+
+static int ftrace_fd(void *userdata) {
+        FtraceProbe *probe = userdata;
+
+        return stream_fd(probe->stream);
+}
+
+/* Both: a ring may have overwritten the start's since it was written. */
+static void probe_write_both_stats(FtraceProbe *probe) {
+        probe_write_stats(probe, true);
+        probe_write_stats(probe, false);
 }
 
 static void ftrace_flush(void *userdata, uint64_t now_ns) {
         FtraceProbe *probe = userdata;
 
-        probe_drain(probe, now_ns);
-        /* Both: a ring may have overwritten the start's since it was written. */
-        probe_write_stats(probe, true);
-        probe_write_stats(probe, false);
+        stream_drain(probe->stream, now_ns);
+        probe_write_both_stats(probe);
 }
 
 static void ftrace_stop(void *userdata, uint64_t now_ns) {
         FtraceProbe *probe = userdata;
-        _cleanup_(freep) char *error = NULL;
 
-        /* Should the kernel refuse even this, then the drain ends at now. */
-        if (instance_write(probe->ring->instance, "tracing_on", "0", &error) == 0)
-                now_ns = UINT64_MAX;
-        else
-                log_warning("linux.ftrace: %s", error ?: "cannot stop recording");
-        probe->recording = false;
-        ftrace_flush(probe, now_ns);
+        stream_stop(probe->stream);
+        probe_write_both_stats(probe);
 }
 
 const ProbeOps ftrace_probe_ops = {
@@ -190,6 +163,7 @@ const ProbeOps ftrace_probe_ops = {
         .setup = ftrace_setup,
         .start = ftrace_start,
         .poll = ftrace_poll,
+        .fd = ftrace_fd,
         .flush = ftrace_flush,
         .stop = ftrace_stop,
         .free = ftrace_free,

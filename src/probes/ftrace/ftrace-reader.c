@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "probes/ftrace/ftrace-reader.h"
@@ -12,6 +13,7 @@
 #include "shared/log.h"
 
 #define FTRACE_CPUS_MAX 1024 /* readers refuse bundles of CPUs from this number on */
+#define EVENTS_AT_ONCE  64   /* of epoll */
 
 static int reader_add_cpu(FtraceReader *reader, unsigned cpu) {
         FtraceCpu *cpus;
@@ -26,7 +28,9 @@ static int reader_add_cpu(FtraceReader *reader, unsigned cpu) {
                 return -ENOMEM;
         }
         reader->cpus = cpus;
-        cpus[reader->n_cpus++] = (FtraceCpu){ .bundle = { .cpu = cpu }, .fd = fd };
+        cpus[reader->n_cpus] =
+                (FtraceCpu){ .bundle = { .cpu = cpu, .index = reader->n_cpus }, .fd = fd };
+        reader->n_cpus++;
         return 0;
 }
 
@@ -52,11 +56,9 @@ static int reader_add_cpus(FtraceReader *reader) {
         return r;
 }
 
-int ftrace_reader_init(FtraceReader *reader,
-                       Instance *instance,
-                       BundleWriter *bundles,
-                       size_t n_page) {
-        *reader = (FtraceReader){ .instance = instance, .bundles = bundles, .n_page = n_page };
+int ftrace_reader_init(FtraceReader *reader, Instance *instance, size_t n_page) {
+        *reader = (FtraceReader){ .instance = instance, .n_page = n_page, .epoll_fd = -1 };
+        list_init(&reader->writers);
         reader->page = malloc(n_page);
         if (!reader->page)
                 return -ENOMEM;
@@ -64,11 +66,26 @@ int ftrace_reader_init(FtraceReader *reader,
 }
 
 void ftrace_reader_deinit(FtraceReader *reader) {
+        if (!reader->instance)
+                return;
+        fd_close(reader->epoll_fd);
         for (size_t i = 0; i < reader->n_cpus; i++)
                 fd_close(reader->cpus[i].fd);
         free(reader->cpus);
         free(reader->page);
-        *reader = (FtraceReader){};
+        *reader = (FtraceReader){ .epoll_fd = -1 };
+}
+
+static void cpu_note_failure(FtraceReader *reader, FtraceCpu *cpu, int error) {
+        BundleWriter *writer;
+        BundleReceiver *receiver;
+
+        if (!cpu->failed)
+                log_warning("cannot read the ring of CPU %u: %s", cpu->bundle.cpu, strerror(error));
+        cpu->failed = true;
+        list_for_each (writer, &reader->writers, writers)
+                list_for_each (receiver, &writer->receivers, receivers)
+                        receiver->statuses |= 1u << FTRACE_STATUS_UNEXPECTED_READ_ERROR;
 }
 
 /* Bytes of the next page; 0 when there is none now. */
@@ -79,25 +96,23 @@ static size_t cpu_read(FtraceReader *reader, FtraceCpu *cpu) {
                 n = read(cpu->fd, reader->page, reader->n_page);
         while (n < 0 && errno == EINTR);
         /* Nothing there, a CPU that is off, or a ring that is being resized: all are normal. */
-        if (n < 0 && errno != EAGAIN && errno != ENODEV && errno != EBUSY && errno != ENOMEM) {
-                if (!(reader->bundles->statuses & 1u << FTRACE_STATUS_UNEXPECTED_READ_ERROR))
-                        log_warning("cannot read the ring of CPU %u: %s",
-                                    cpu->bundle.cpu,
-                                    strerror(errno));
-                reader->bundles->statuses |= 1u << FTRACE_STATUS_UNEXPECTED_READ_ERROR;
-        }
+        if (n < 0 && errno != EAGAIN && errno != ENODEV && errno != EBUSY && errno != ENOMEM)
+                cpu_note_failure(reader, cpu, errno);
         return n > 0 ? (size_t)n : 0;
 }
 
 static void cpu_drain(FtraceReader *reader, FtraceCpu *cpu, uint64_t until_ns) {
+        BundleWriter *writer;
         size_t n;
 
         while ((n = cpu_read(reader, cpu)) > 0) {
-                bundle_add_page(reader->bundles, &cpu->bundle, reader->page, n);
+                list_for_each (writer, &reader->writers, writers)
+                        bundle_add_page(writer, &cpu->bundle, reader->page, n);
                 if (cpu->bundle.read_timestamp >= until_ns)
                         break;
         }
-        bundle_close(reader->bundles, &cpu->bundle);
+        list_for_each (writer, &reader->writers, writers)
+                bundle_end_turn(writer, &cpu->bundle);
 }
 
 void ftrace_reader_drain(FtraceReader *reader, uint64_t until_ns) {
@@ -105,27 +120,45 @@ void ftrace_reader_drain(FtraceReader *reader, uint64_t until_ns) {
                 cpu_drain(reader, &reader->cpus[i], until_ns);
 }
 
-static void cpu_stats_read(FtraceReader *reader, const FtraceCpu *cpu, CpuStats *ret) {
-        _cleanup_(freep) char *text = NULL;
-        char file[64];
+int ftrace_reader_watch(FtraceReader *reader) {
+        size_t n_watched = 0;
 
-        *ret = (CpuStats){ .cpu = cpu->bundle.cpu };
-        snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu->bundle.cpu);
-        if (instance_read(reader->instance, file, &text, NULL, NULL) == 0)
-                cpu_stats_parse(ret, cpu->bundle.cpu, text);
-}
-
-void ftrace_reader_note_start(FtraceReader *reader) {
-        for (size_t i = 0; i < reader->n_cpus; i++)
-                cpu_stats_read(reader, &reader->cpus[i], &reader->cpus[i].start);
-}
-
-void ftrace_reader_encode_stats(FtraceReader *reader, WireWriter *wire, bool of_start) {
+        if (reader->epoll_fd < 0)
+                reader->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+        if (reader->epoll_fd < 0)
+                return -errno;
         for (size_t i = 0; i < reader->n_cpus; i++) {
-                CpuStats now;
+                FtraceCpu *cpu = &reader->cpus[i];
+                struct epoll_event event = { .events = EPOLLIN, .data.u64 = i };
 
-                if (!of_start)
-                        cpu_stats_read(reader, &reader->cpus[i], &now);
-                cpu_stats_encode(of_start ? &reader->cpus[i].start : &now, wire);
+                if (!cpu->is_watched)
+                        cpu->is_watched =
+                                epoll_ctl(reader->epoll_fd, EPOLL_CTL_ADD, cpu->fd, &event) == 0;
         }
+        ftrace_reader_unwatch_broken(reader);
+        for (size_t i = 0; i < reader->n_cpus; i++)
+                n_watched += reader->cpus[i].is_watched;
+        return n_watched > 0 ? 0 : -EOPNOTSUPP;
+}
+
+void ftrace_reader_unwatch_broken(FtraceReader *reader) {
+        struct epoll_event events[EVENTS_AT_ONCE];
+        bool found;
+
+        if (reader->epoll_fd < 0)
+                return;
+        do {
+                int n = epoll_wait(reader->epoll_fd, events, EVENTS_AT_ONCE, 0);
+
+                found = false;
+                for (int i = 0; i < n; i++) {
+                        FtraceCpu *cpu = &reader->cpus[events[i].data.u64];
+
+                        if (!(events[i].events & (EPOLLERR | EPOLLHUP)))
+                                continue;
+                        epoll_ctl(reader->epoll_fd, EPOLL_CTL_DEL, cpu->fd, NULL);
+                        cpu->is_watched = false;
+                        found = true;
+                }
+        } while (found);
 }

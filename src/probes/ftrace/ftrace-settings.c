@@ -14,8 +14,12 @@ int ftrace_settings_init(FtraceSettings *ret,
         uint64_t drain_ms = config->drain_period_ms, buffer_kb = config->buffer_size_kb;
         uint64_t max_kb = memory_bytes / FTRACE_MEMORY_SHARE / 1024 / MAX(n_cpus, 1u);
 
-        if (drain_ms == 0 || drain_ms > FTRACE_DRAIN_MS_MAX)
-                drain_ms = FTRACE_DRAIN_MS;
+        if (drain_ms > FTRACE_DRAIN_MS_MAX)
+                drain_ms = 0;
+        if (config->drain_buffer_percent > 100)
+                return probe_refuse(ret_error,
+                                    "drain_buffer_percent is %u; at most 100 is possible",
+                                    config->drain_buffer_percent);
         if (buffer_kb == 0)
                 buffer_kb = MIN(memory_bytes >= MEMORY_LARGE ? (uint64_t)FTRACE_BUFFER_KB_LARGE
                                                              : (uint64_t)FTRACE_BUFFER_KB,
@@ -32,8 +36,11 @@ int ftrace_settings_init(FtraceSettings *ret,
                         text_format_size(allowed, max_kb * 1024));
         }
         *ret = (FtraceSettings){
-                .drain_period_ns = drain_ms * PROBE_NS_PER_MS,
+                .drain_period_ns = (drain_ms ?: FTRACE_DRAIN_MS) * PROBE_NS_PER_MS,
+                .watched_period_ns = (drain_ms ?: FTRACE_WATCHED_MS) * PROBE_NS_PER_MS,
+                .drain_percent = config->drain_buffer_percent,
                 .buffer_kb = buffer_kb,
+                .buffer_kb_max = max_kb,
                 .compact_sched = !config->compact_sched || !config->compact_sched->has_enabled ||
                                  config->compact_sched->enabled,
         };

@@ -12,7 +12,8 @@
 
 typedef Perfetto__Protos__FtraceConfig FtraceConfig;
 
-#define FTRACE_DRAIN_MS        100   /* default */
+#define FTRACE_DRAIN_MS        100 /* default */
+#define FTRACE_WATCHED_MS      1000 /* the same, where the kernel tells when a ring is filled so far */
 #define FTRACE_DRAIN_MS_MAX    60000 /* beyond, the default is used, as Perfetto does */
 #define FTRACE_BUFFER_KB       2048  /* default for each CPU */
 #define FTRACE_BUFFER_KB_LARGE 8192  /* the same, on machines with 7 GiB and more */
@@ -21,11 +22,15 @@ typedef Perfetto__Protos__FtraceConfig FtraceConfig;
 
 typedef struct FtraceSettings {
         uint64_t drain_period_ns;
-        uint64_t buffer_kb; /* for each CPU */
+        uint64_t watched_period_ns; /* with drain_percent, if the kernel can tell */
+        unsigned drain_percent;     /* 0: by the period only */
+        uint64_t buffer_kb;         /* for each CPU */
+        uint64_t buffer_kb_max;     /* the limit of all recordings together, for each CPU */
         bool compact_sched;
 } FtraceSettings;
 
-/* 0, or PROBE_E_REFUSED when the machine's memory (or number of CPUs) does not allow it. */
+/* 0, or PROBE_E_REFUSED when the machine's memory (or number of CPUs) does not allow it, or for an
+ * impossible percentage. */
 int ftrace_settings_init(FtraceSettings *ret,
                          const FtraceConfig *config,
                          uint64_t memory_bytes,

@@ -178,12 +178,21 @@ static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, Pr
         return 0;
 }
 
-/* What configs of others may ask for and is not there. */
-static void setup_note_options(const FtraceConfig *config, ProbeNotes *notes) {
-        if (config->drain_buffer_percent > 0)
-                probe_note(notes,
-                           "drain_buffer_percent has no effect; rings are read every "
-                           "drain_period_ms");
+/* To be extended with each setting of an instance that recordings cannot have together, and with each that changes how
+ * an event is written. */
+static int setup_make_keys(FtraceSetup *setup) {
+        if (asprintf(&setup->ring_key, "syscalls=%s", setup->syscall_filter ?: "") < 0) {
+                setup->ring_key = NULL;
+                return -ENOMEM;
+        }
+        if (asprintf(&setup->encoding_key,
+                     "compact=%d symbols=%d",
+                     setup->settings.compact_sched,
+                     setup->symbols != NULL) < 0) {
+                setup->encoding_key = NULL;
+                return -ENOMEM;
+        }
+        return 0;
 }
 
 static int
@@ -205,7 +214,7 @@ setup_prepare(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes,
         if (r == 0)
                 r = setup_load_symbols(setup, config, notes);
         if (r == 0)
-                setup_note_options(config, notes);
+                r = setup_make_keys(setup);
         return r;
 }
 
@@ -241,6 +250,8 @@ FtraceSetup *ftrace_setup_free(FtraceSetup *setup) {
         event_selection_deinit(&setup->selection);
         trace_dir_free(setup->dir);
         free(setup->syscall_filter);
+        free(setup->ring_key);
+        free(setup->encoding_key);
         free(setup->events);
         free(setup);
         return NULL;

@@ -37,6 +37,11 @@ typedef struct FtraceSetup {
         KernelStrings *strings; /* NULL: not needed, or not to be had */
         KernelSymbols *symbols; /* NULL: not wanted, or not to be had */
         char *syscall_filter;   /* NULL: all system calls, if their events are on */
+
+        /* Settings of the kernel that recordings cannot have together, as text: those with the same share a ring. */
+        char *ring_key;
+        /* What makes packets of the same events look different, as text. */
+        char *encoding_key;
 } FtraceSetup;
 
 /* `notes` may be NULL. 0, PROBE_E_REFUSED, negative errno. */

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "probes/ftrace/ring.h"
+#include "shared/log.h"
 
 #define EVENT_PATH_BYTES 256
+
+List rings = LIST_INIT(rings);
 
 /* Larger sub-buffers than a page make a third of the system calls' cost; kernels before 6.8 do not have them, and
  * there may be no memory in such pieces. */
@@ -18,10 +23,52 @@ static void ring_size_pages(Ring *ring) {
                 ring->n_page = MAX(ring->n_page, (size_t)FTRACE_SUBBUFFER_KB * 1024);
 }
 
-static int ring_size_buffers(Ring *ring, const FtraceSetup *setup, char **ret_error) {
-        ring_size_pages(ring);
-        return instance_write_number(
-                ring->instance, "buffer_size_kb", setup->settings.buffer_kb, ret_error);
+/* The limit is for all rings together, and settings have checked that one alone keeps it. */
+static int ring_check_memory(const Ring *ring, const FtraceSetup *setup, char **ret_error) {
+        uint64_t total_kb = setup->settings.buffer_kb;
+        Ring *other;
+
+        list_for_each (other, &rings, rings)
+                if (other != ring)
+                        total_kb += other->buffer_kb;
+        if (total_kb <= setup->settings.buffer_kb_max)
+                return 0;
+        return probe_refuse(
+                ret_error,
+                "buffer_size_kb: with those of other recordings the kernel's buffers would "
+                "take %" PRIu64 " KiB on each CPU, and %" PRIu64
+                " KiB (a quarter of the memory in all) are allowed; ask for less or stop "
+                "a recording",
+                total_kb,
+                setup->settings.buffer_kb_max);
+}
+
+/* Growing keeps what is in the buffers, so it may be done while they record. They never shrink, which would not. */
+static int
+ring_size_buffers(Ring *ring, const FtraceSetup *setup, ProbeNotes *notes, char **ret_error) {
+        uint64_t buffer_kb = setup->settings.buffer_kb;
+        _cleanup_(freep) char *error = NULL;
+        int r;
+
+        if (buffer_kb <= ring->buffer_kb)
+                return 0;
+        r = ring_check_memory(ring, setup, ret_error);
+        if (r != 0)
+                return r;
+        r = instance_write_number(ring->instance, "buffer_size_kb", buffer_kb, &error);
+        if (r == 0)
+                ring->buffer_kb = buffer_kb;
+        if (r != PROBE_E_REFUSED)
+                return r;
+        if (ring->buffer_kb == 0) {
+                *ret_error = TAKE(error);
+                return r;
+        }
+        probe_note(notes,
+                   "the buffers that another recording has already stay at %" PRIu64 " KiB: %s",
+                   ring->buffer_kb,
+                   error);
+        return 0;
 }
 
 static int ring_filter_syscalls(Ring *ring, const FtraceSetup *setup, char **ret_error) {
@@ -34,82 +81,246 @@ static int ring_filter_syscalls(Ring *ring, const FtraceSetup *setup, char **ret
         return r;
 }
 
-static int ring_enable_event(Ring *ring, const FtraceEvent *event, char **ret_error) {
+/* What cannot be united: a ring's streams agree in it (ring_key), so it is applied once. It comes before the events, so
+ * nothing unwanted is ever recorded. */
+static int ring_apply(Ring *ring, const FtraceSetup *setup, char **ret_error) {
+        int r;
+
+        r = instance_write(ring->instance, "trace_clock", "boot", ret_error);
+        if (r == 0)
+                r = ring_filter_syscalls(ring, setup, ret_error);
+        return r;
+}
+
+static int ring_switch_event(Ring *ring, const FtraceEvent *event, bool on, char **ret_error) {
         char file[EVENT_PATH_BYTES];
 
         /* Since 6.16 an instance can have a copy of what programs write to the trace_marker that they know. Older
          * kernels give only what is written to the instance's own. */
         if (ftrace_event_is_print(event)) {
-                (void)instance_write(ring->instance, "options/copy_trace_marker", "1", NULL);
+                (void)instance_write(
+                        ring->instance, "options/copy_trace_marker", on ? "1" : "0", NULL);
                 return 0;
         }
         snprintf(file, sizeof(file), "events/%s/enable", event->name);
-        return instance_write(ring->instance, file, "1", ret_error);
+        return instance_write(ring->instance, file, on ? "1" : "0", ret_error);
+}
+
+static int ring_use_event(Ring *ring, const FtraceEvent *event, char **ret_error) {
+        int r = 0;
+
+        if (ring->uses[event->id] == 0)
+                r = ring_switch_event(ring, event, true, ret_error);
+        ring->uses[event->id] += r == 0;
+        return r;
 }
 
 /* What the kernel refuses is told, and the rest is recorded, unless there is no rest. */
-static int ring_enable_events(Ring *ring, FtraceSetup *setup, ProbeNotes *notes, char **ret_error) {
+static int ring_use_events(Ring *ring, Stream *stream, ProbeNotes *notes, char **ret_error) {
         _cleanup_(freep) char *first_error = NULL;
-        size_t n_enabled = 0;
+        size_t n_wanted = 0;
 
-        for (size_t i = 0; i < setup->n_events; i++) {
-                FtraceEvent *event = &setup->events[i];
+        for (size_t i = 0; i < stream->setup->n_events; i++) {
+                FtraceEvent *event = &stream->setup->events[i];
                 _cleanup_(freep) char *error = NULL;
                 int r;
 
-                if (event->failed)
+                if (event->failed || id_set_has(&stream->wanted, event->id))
                         continue;
-                r = ring_enable_event(ring, event, &error);
+                r = ring_use_event(ring, event, &error);
                 if (r < 0)
                         return r;
-                n_enabled += r == 0;
                 event->failed = r == PROBE_E_REFUSED;
-                if (event->failed)
+                if (event->failed) {
                         probe_note(notes, "%s", error);
-                if (event->failed && !first_error)
-                        first_error = TAKE(error);
+                        first_error = first_error ?: TAKE(error);
+                        continue;
+                }
+                id_set_add(&stream->wanted, event->id);
+                n_wanted++;
         }
-        if (n_enabled > 0)
+        if (n_wanted > 0)
                 return 0;
         return probe_refuse(ret_error,
                             "nothing to record: %s",
                             first_error ?: "the formats of all events are unknown");
 }
 
-/* Filters and options of the whole instance come before the events: nothing unwanted is ever recorded. */
-static int ring_apply(Ring *ring, FtraceSetup *setup, ProbeNotes *notes, char **ret_error) {
-        int r;
+static void ring_unuse_events(Ring *ring, Stream *stream) {
+        for (size_t i = 0; i < stream->setup->n_events; i++) {
+                const FtraceEvent *event = &stream->setup->events[i];
 
-        r = instance_write(ring->instance, "trace_clock", "boot", ret_error);
-        if (r == 0)
-                r = ring_size_buffers(ring, setup, ret_error);
-        if (r == 0)
-                r = ring_filter_syscalls(ring, setup, ret_error);
-        if (r == 0)
-                r = ring_enable_events(ring, setup, notes, ret_error);
-        return r;
+                if (!id_set_has(&stream->wanted, event->id))
+                        continue;
+                id_set_remove(&stream->wanted, event->id);
+                /* The last stream takes the instance along, and with it all that is on. */
+                if (--ring->uses[event->id] == 0 && !list_is_empty(&ring->streams))
+                        (void)ring_switch_event(ring, event, false, NULL);
+        }
 }
 
-int ring_new(Ring **ret, FtraceSetup *setup, ProbeNotes *notes, char **ret_error) {
-        _cleanup_(ring_freep) Ring *ring = NULL;
+/* From 6.9 on the kernel counts right how full a ring is. */
+static bool kernel_tells_watermark(void) {
+        unsigned major, minor;
+        struct utsname name;
+
+        return uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+               (major > 6 || (major == 6 && minor >= 9));
+}
+
+/* The lowest of all streams', so nobody is woken later than it wants. */
+static void ring_set_watermark(Ring *ring) {
+        unsigned percent = 0;
+        Stream *stream;
+
+        list_for_each (stream, &ring->streams, streams) {
+                unsigned wanted = stream->setup->settings.drain_percent;
+
+                if (wanted > 0 && (percent == 0 || wanted < percent))
+                        percent = wanted;
+        }
+        if (percent == 0 || percent == ring->percent || !kernel_tells_watermark() ||
+            instance_write_number(ring->instance, "buffer_percent", percent, NULL) != 0)
+                return;
+        ring->percent = percent;
+        ring->is_watched = ftrace_reader_watch(&ring->reader) == 0;
+}
+
+static Ring *ring_free(Ring *ring) {
+        if (!ring)
+                return NULL;
+        list_unlink(&ring->rings);
+        ftrace_reader_deinit(&ring->reader);
+        instance_free(ring->instance); /* after its descriptors */
+        free(ring->key);
+        free(ring);
+        return NULL;
+}
+DEFINE_CLEANUP(Ring *, ring_free)
+
+static int ring_new(Ring **ret, const FtraceSetup *setup, ProbeNotes *notes, char **ret_error) {
+        _cleanup_(ring_freep) Ring *ring = calloc(1, sizeof(*ring));
         int r;
 
-        ring = calloc(1, sizeof(*ring));
         if (!ring)
+                return -ENOMEM;
+        list_init(&ring->rings);
+        list_init(&ring->streams);
+        ring->reader.epoll_fd = -1;
+        ring->layout = setup->layout;
+        ring->key = strdup(setup->ring_key);
+        if (!ring->key)
                 return -ENOMEM;
         r = instance_new(&ring->instance, setup->dir, ret_error);
         if (r == 0)
-                r = ring_apply(ring, setup, notes, ret_error);
+                r = ring_apply(ring, setup, ret_error);
         if (r != 0)
                 return r;
+        ring_size_pages(ring);
+        r = ring_size_buffers(ring, setup, notes, ret_error);
+        if (r == 0)
+                r = ftrace_reader_init(&ring->reader, ring->instance, ring->n_page);
+        if (r != 0)
+                return r;
+        list_append(&rings, &ring->rings);
         *ret = TAKE(ring);
         return 0;
 }
 
-Ring *ring_free(Ring *ring) {
-        if (!ring)
-                return NULL;
-        instance_free(ring->instance);
-        free(ring);
+static Ring *ring_find(const char *key) {
+        Ring *ring;
+
+        list_for_each (ring, &rings, rings)
+                if (streq(ring->key, key))
+                        return ring;
         return NULL;
+}
+
+int ring_join(Stream *stream, ProbeNotes *notes, char **ret_error) {
+        Ring *ring = ring_find(stream->setup->ring_key);
+        int r = 0;
+
+        if (!ring)
+                r = ring_new(&ring, stream->setup, notes, ret_error);
+        if (r != 0)
+                return r;
+        stream->ring = ring;
+        list_append(&ring->streams, &stream->streams);
+        r = ring_size_buffers(ring, stream->setup, notes, ret_error);
+        if (r == 0)
+                r = ring_use_events(ring, stream, notes, ret_error);
+        if (r != 0) {
+                ring_leave(stream);
+                return r;
+        }
+        ring_set_watermark(ring);
+        return 0;
+}
+
+void ring_leave(Stream *stream) {
+        Ring *ring = TAKE(stream->ring);
+
+        list_unlink(&stream->streams);
+        ring_unuse_events(ring, stream);
+        if (list_is_empty(&ring->streams))
+                ring_free(ring);
+        else
+                ring_set_watermark(ring);
+}
+
+int ring_start(Ring *ring, char **ret_error) {
+        int r = 0;
+
+        if (ring->n_recording == 0)
+                r = instance_write(ring->instance, "tracing_on", "1", ret_error);
+        ring->n_recording += r == 0;
+        return r;
+}
+
+void ring_stop(Ring *ring) {
+        _cleanup_(freep) char *error = NULL;
+        uint64_t until_ns = UINT64_MAX;
+
+        /* Should the kernel refuse even this, then the drain ends at now. */
+        if (--ring->n_recording == 0 &&
+            instance_write(ring->instance, "tracing_on", "0", &error) != 0)
+                log_warning("linux.ftrace: %s", error ?: "cannot stop recording");
+        if (ring->n_recording > 0 || error)
+                until_ns = probe_now_ns();
+        ring_drain(ring, until_ns);
+}
+
+/* To each session the threads that its streams have met. A new thread is new, even under a pid that was met before. */
+static void stream_tell_pids(const Stream *stream) {
+        PidSet *pids = session_link_pids(stream->link);
+        const PidSet *met, *born;
+
+        if (!pids || !stream->writer)
+                return;
+        met = &stream->writer->pids;
+        born = &stream->writer->born;
+        for (size_t i = 0; i < born->n_fresh; i++)
+                pid_set_remove(pids, born->fresh[i]);
+        for (size_t i = 0; i < met->n_fresh; i++)
+                pid_set_add(pids, met->fresh[i]);
+}
+
+void ring_drain(Ring *ring, uint64_t until_ns) {
+        BundleWriter *writer;
+        Stream *stream;
+
+        list_for_each (stream, &ring->streams, streams)
+                if (stream->writer && session_link_pids(stream->link))
+                        stream->writer->notes_pids = true;
+        ftrace_reader_drain(&ring->reader, until_ns);
+        list_for_each (stream, &ring->streams, streams)
+                stream_tell_pids(stream);
+        list_for_each (writer, &ring->reader.writers, writers) {
+                writer->notes_pids = false;
+                bundle_forget_pids(writer);
+        }
+        list_for_each (stream, &ring->streams, streams)
+                if (stream->writer)
+                        session_link_notify(stream->link);
+        ring->drained_ns = MIN(until_ns, probe_now_ns());
 }

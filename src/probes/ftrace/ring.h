@@ -2,22 +2,51 @@
 #pragma once
 
 /*
- * Ring: a tracefs instance as a recording wants it
+ * Ring: a tracefs instance of ours, and the streams that it feeds
  *
- * Applies a FtraceSetup to an instance of its own: clock, sizes, filters, events. All of it is done with recording off,
- * so what the kernel refuses is known before anything is recorded.
+ * Recordings share a ring when what they want of the kernel can be united: its events are all that any of them wants,
+ * its buffers as large as the largest wish, its watermark the lowest. Who wants what cannot be united
+ * (FtraceSetup.ring_key) has a ring of its own. All is done with recording off, or adds to a ring that records without
+ * disturbing it.
+ *
+ * A ring exists while streams are in it. Rings are known to the whole process; one thread uses them.
  */
 
+#include "probes/ftrace/ftrace-reader.h"
 #include "probes/ftrace/ftrace-setup.h"
 #include "probes/ftrace/instance.h"
+#include "probes/ftrace/stream.h"
 
-typedef struct Ring {
+struct Ring {
+        List rings; /* of the process */
+        char *key;
         Instance *instance;
-        size_t n_page; /* bytes of a sub-buffer */
-} Ring;
+        FtraceReader reader;
+        PageLayout layout;
+        size_t n_page;      /* bytes of a sub-buffer */
+        uint64_t buffer_kb; /* for each CPU */
+        unsigned percent;   /* watermark; 0: not set */
+        bool is_watched;    /* reader.epoll_fd tells of the watermark */
+        List streams;
+        unsigned n_recording;
+        uint64_t drained_ns; /* what happened until then has been read */
+        uint16_t uses
+                [65536]; /* by event id: how many streams have it on; mostly pages that nobody touches */
+};
 
-/* Marks events of groups that the kernel refuses as failed. 0, PROBE_E_REFUSED, negative errno. */
-int ring_new(Ring **ret, FtraceSetup *setup, ProbeNotes *notes, char **ret_error);
-/* Removes the instance from the kernel. Its descriptors must be closed by then. */
-Ring *ring_free(Ring *ring);
-DEFINE_CLEANUP(Ring *, ring_free)
+/* All rings. */
+extern List rings;
+
+/* Puts the stream into a ring that suits its setup, and makes that what it wants: sizes, filters, events. Events that
+ * the kernel refuses are marked in the setup, the others are stream->wanted. 0, PROBE_E_REFUSED, negative errno: it is
+ * in no ring. */
+int ring_join(Stream *stream, ProbeNotes *notes, char **ret_error);
+/* Switches off what only this stream wanted. The last one takes the instance with it. */
+void ring_leave(Stream *stream);
+
+/* Recording is on while a stream wants it. 0, PROBE_E_REFUSED. */
+int ring_start(Ring *ring, char **ret_error);
+void ring_stop(Ring *ring);
+
+/* Gives all streams what was recorded before `until_ns`, and their sessions the threads that it names. */
+void ring_drain(Ring *ring, uint64_t until_ns);

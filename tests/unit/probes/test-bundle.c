@@ -11,14 +11,14 @@ enum { BUNDLE_PREVIOUS_END = 10, BUNDLE_DESCRIPTORS = 11 };
 
 static const PageLayout layout = PAGE_LAYOUT_64BIT;
 
-/* A bundle writer for a set of events, and what it wrote. */
+/* A bundle writer for a set of events, one receiver of it, and what that got. */
 typedef struct World {
         PacketList list;
-        PacketWriter packets;
         EventSet events;
+        IdSet ids;
+        BundleReceiver receiver;
         BundleWriter bundles;
         BundleCpu cpu;
-        PidSet pids;
 } World;
 
 static World *world_new(void) {
@@ -26,31 +26,55 @@ static World *world_new(void) {
 
         ck_assert_ptr_nonnull(world);
         world->list = (PacketList)PACKET_LIST_INIT;
-        packet_writer_init(&world->packets, &world->list.sink);
-        ck_assert_int_eq(
-                bundle_writer_init(&world->bundles, &world->packets, &world->events, &layout), 0);
-        world->bundles.pids = &world->pids;
+        ck_assert_int_eq(bundle_writer_init(&world->bundles, &layout), 0);
+        ck_assert_int_eq(bundle_receiver_init(&world->receiver, &world->list.sink, 1), 0);
+        bundle_writer_add(&world->bundles, &world->receiver);
+        world->bundles.notes_pids = true;
         world->cpu.cpu = 3;
         return world;
 }
 
 static void world_free(World *world) {
+        bundle_receiver_deinit(&world->receiver);
         bundle_writer_deinit(&world->bundles);
-        packet_writer_deinit(&world->packets);
         event_set_deinit(&world->events);
-        pid_set_deinit(&world->pids);
         packet_list_deinit(&world->list);
         free(world);
 }
 
-static void world_add_capture(World *world, const char *file) {
+static void world_add_pages(World *world, const char *file) {
         size_t n;
-        char *pages = fixture_read(file, &n);
+        char *pages;
 
+        if (!world->bundles.encoders) {
+                for (size_t id = 0; id < world->events.n_ids; id++)
+                        if (world->events.by_id[id])
+                                id_set_add(&world->ids, (uint16_t)id);
+                ck_assert_int_eq(
+                        bundle_writer_use(&world->bundles, &world->events, &world->ids, NULL), 0);
+        }
+        pages = fixture_read(file, &n);
         for (size_t at = 0; at < n; at += 4096)
                 bundle_add_page(&world->bundles, &world->cpu, pages + at, 4096);
-        bundle_close(&world->bundles, &world->cpu);
         free(pages);
+}
+
+static void world_add_capture(World *world, const char *file) {
+        world_add_pages(world, file);
+        bundle_end_turn(&world->bundles, &world->cpu);
+}
+
+static bool world_met(const World *world, pid_t pid) {
+        return pid_set_has(&world->bundles.pids, pid);
+}
+
+static bool message_has_loss(const PacketList *list) {
+        WireReader bundle;
+
+        for (size_t i = 0; packet_list_find(list, PACKET_FTRACE_EVENTS, i, &bundle); i++)
+                if (message_count(bundle, BUNDLE_LOST) > 0)
+                        return true;
+        return false;
 }
 
 /* The first event of a number in all bundles. */
@@ -96,11 +120,11 @@ START_TEST(test_switches_become_columns_that_say_the_same) {
                 time += times[i];
                 ck_assert_uint_eq((time + 500) / 1000, row.time_us);
                 ck_assert_int_eq((int)pids[i], row.pid);
-                ck_assert(row.pid == 0 || pid_set_has(&world->pids, row.pid));
+                ck_assert(row.pid == 0 || world_met(world, row.pid));
                 i++;
         }
         ck_assert_uint_eq(i, n);
-        ck_assert_uint_eq(world->cpu.end_timestamp, world->cpu.read_timestamp);
+        ck_assert_uint_eq(world->receiver.cpus[0].end_timestamp, world->cpu.read_timestamp);
         free(text);
         world_free(world);
 }
@@ -149,7 +173,7 @@ START_TEST(test_known_events_have_their_fields_under_the_known_numbers) {
 
         /* A new task is a new thread, even under a number that was met before. */
         ck_assert(world_find_event(world, 235, &event, &body));
-        ck_assert(pid_set_has(&world->pids, (pid_t)message_uint(body, 1)));
+        ck_assert(pid_set_has(&world->bundles.born, (pid_t)message_uint(body, 1)));
         world_free(world);
 }
 END_TEST
@@ -241,7 +265,6 @@ START_TEST(test_a_loss_in_the_kernel_starts_a_bundle_that_says_so) {
         for (size_t i = 0; packet_list_find(&world->list, PACKET_FTRACE_EVENTS, i, &bundle); i++)
                 n_lost += message_count(bundle, BUNDLE_LOST);
         ck_assert_uint_eq(n_lost, 1);
-        ck_assert_uint_eq(world->cpu.n_losses, 1);
         ck_assert(packet_list_find(&world->list, PACKET_FTRACE_EVENTS, 1, &bundle));
         ck_assert_uint_eq(message_uint(bundle, BUNDLE_LOST), 1);
         ck_assert_uint_ne(message_uint(bundle, BUNDLE_PREVIOUS_END), 0);
@@ -256,10 +279,10 @@ START_TEST(test_a_bundle_that_the_sink_drops_is_a_loss_in_the_next) {
 
         fixture_add_event(&world->events, "sched", "sched_switch", true);
         world_add_capture(world, "tracefs/sched.raw");
-        end = world->cpu.end_timestamp;
+        end = world->receiver.cpus[0].end_timestamp;
         world->list.refuses = true;
         world_add_capture(world, "tracefs/sched.raw");
-        ck_assert_uint_eq(world->packets.n_dropped, 1);
+        ck_assert_uint_eq(world->list.n, 1);
         world->list.refuses = false;
         world_add_capture(world, "tracefs/sched.raw");
         ck_assert_uint_eq(world->list.n, 2);
@@ -276,15 +299,9 @@ START_TEST(test_bundles_stay_small_and_lose_nothing_when_split) {
         size_t n_switches = 0, n_split = 0;
 
         fixture_add_event(&world->events, "sched", "sched_switch", true);
-        for (size_t i = 0; i < 40; i++) {
-                size_t n;
-                char *pages = fixture_read("tracefs/sched.raw", &n);
-
-                for (size_t at = 0; at < n; at += 4096)
-                        bundle_add_page(&world->bundles, &world->cpu, pages + at, 4096);
-                free(pages);
-        }
-        bundle_close(&world->bundles, &world->cpu);
+        for (size_t i = 0; i < 40; i++)
+                world_add_pages(world, "tracefs/sched.raw");
+        bundle_end_turn(&world->bundles, &world->cpu);
         for (; packet_list_find(&world->list, PACKET_FTRACE_EVENTS, n_split, &bundle); n_split++) {
                 ck_assert(message_submessage(bundle, BUNDLE_COMPACT, 0, &compact));
                 ck_assert_uint_le(message_packed(compact, 1, NULL, 0), COMPACT_EVENTS_MAX);
@@ -309,6 +326,7 @@ START_TEST(test_broken_pages_are_noted_and_never_read_past_their_end) {
         fixture_add_event(&world->events, "csd", "csd_queue_cpu", true);
         fixture_add_event(&world->events, "block", "block_rq_issue", true);
         fixture_add_event(&world->events, "sched", "sched_switch", true);
+        world_add_capture(world, "tracefs/mixed.raw");
         /* Each page in memory of its own, so that a sanitizer sees a byte too far. */
         for (size_t i = 0; i < 3000; i++) {
                 char *page = malloc(4096);
@@ -322,10 +340,217 @@ START_TEST(test_broken_pages_are_noted_and_never_read_past_their_end) {
                 bundle_add_page(&world->bundles, &world->cpu, page, 4096);
                 free(page);
         }
-        bundle_close(&world->bundles, &world->cpu);
-        ck_assert_uint_ne(world->bundles.statuses, 0);
-        ck_assert_uint_gt(world->cpu.n_losses, 0);
+        bundle_end_turn(&world->bundles, &world->cpu);
+        ck_assert_uint_ne(world->receiver.statuses, 0);
+        ck_assert(message_has_loss(&world->list));
         free(pages);
+        world_free(world);
+}
+END_TEST
+
+/* Another receiver of the same writer. */
+typedef struct Other {
+        PacketList list;
+        BundleReceiver receiver;
+} Other;
+
+static Other *other_new(World *world, uint64_t from_ns) {
+        Other *other = calloc(1, sizeof(*other));
+
+        ck_assert_ptr_nonnull(other);
+        other->list = (PacketList)PACKET_LIST_INIT;
+        ck_assert_int_eq(bundle_receiver_init(&other->receiver, &other->list.sink, 1), 0);
+        other->receiver.from_ns = from_ns;
+        bundle_writer_add(&world->bundles, &other->receiver);
+        return other;
+}
+
+static void other_free(Other *other) {
+        bundle_receiver_deinit(&other->receiver);
+        packet_list_deinit(&other->list);
+        free(other);
+}
+
+static bool lists_equal(const PacketList *a, const PacketList *b) {
+        if (a->n != b->n)
+                return false;
+        for (size_t i = 0; i < a->n; i++)
+                if (a->packets[i].n != b->packets[i].n ||
+                    memcmp(a->packets[i].data, b->packets[i].data, a->packets[i].n) != 0)
+                        return false;
+        return true;
+}
+
+/* Of all switches in a list of bundles; the first one's time, too. */
+static size_t count_switches(const PacketList *list, uint64_t *ret_first) {
+        uint64_t times[2048];
+        WireReader bundle, compact;
+        size_t n = 0;
+
+        for (size_t i = 0; packet_list_find(list, PACKET_FTRACE_EVENTS, i, &bundle); i++) {
+                if (!message_submessage(bundle, BUNDLE_COMPACT, 0, &compact))
+                        continue;
+                if (n == 0 && message_packed(compact, 1, times, 2048) > 0)
+                        *ret_first = times[0];
+                n += message_packed(compact, 1, NULL, 0);
+        }
+        return n;
+}
+
+START_TEST(test_all_receivers_get_what_one_alone_would_get) {
+        static const char *const events[][2] = { { "sched", "sched_switch" },
+                                                 { "ftrace", "print" },
+                                                 { "csd", "csd_queue_cpu" } };
+        World *alone = world_new(), *world = world_new();
+        Other *other = other_new(world, 0);
+
+        for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+                fixture_add_event(&alone->events, events[i][0], events[i][1], true);
+                fixture_add_event(&world->events, events[i][0], events[i][1], true);
+        }
+        for (size_t i = 0; i < 3; i++) {
+                world_add_capture(alone, i == 1 ? "tracefs/lost.raw" : "tracefs/mixed.raw");
+                world_add_capture(world, i == 1 ? "tracefs/lost.raw" : "tracefs/mixed.raw");
+        }
+        ck_assert_uint_ge(alone->list.n, 3);
+        ck_assert(lists_equal(&alone->list, &world->list));
+        ck_assert(lists_equal(&alone->list, &other->list));
+        other_free(other);
+        world_free(world);
+        world_free(alone);
+}
+END_TEST
+
+START_TEST(test_what_one_sink_drops_is_missing_there_alone) {
+        World *world = world_new();
+        Other *other = other_new(world, 0);
+        uint64_t first_end;
+        WireReader bundle;
+
+        fixture_add_event(&world->events, "sched", "sched_switch", true);
+        fixture_add_event(&world->events, "ftrace", "print", true);
+        world_add_capture(world, "tracefs/sched.raw");
+        first_end = world->receiver.cpus[0].end_timestamp;
+        other->list.refuses = true;
+        world_add_capture(world, "tracefs/mixed.raw");
+        other->list.refuses = false;
+        world_add_capture(world, "tracefs/lost.raw");
+
+        ck_assert_uint_eq(world->list.n, 3);
+        ck_assert_uint_eq(other->list.n, 2);
+        ck_assert(packet_list_find(&other->list, PACKET_FTRACE_EVENTS, 1, &bundle));
+        ck_assert_uint_eq(message_uint(bundle, BUNDLE_LOST), 1);
+        ck_assert_uint_eq(message_uint(bundle, BUNDLE_PREVIOUS_END), first_end);
+        ck_assert(packet_list_find(&world->list, PACKET_FTRACE_EVENTS, 1, &bundle));
+        ck_assert_uint_eq(message_count(bundle, BUNDLE_LOST), 0);
+        ck_assert(packet_list_find(&world->list, PACKET_FTRACE_EVENTS, 2, &bundle));
+        ck_assert_uint_ne(message_uint(bundle, BUNDLE_PREVIOUS_END), first_end);
+        other_free(other);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_receiver_sees_nothing_from_before_its_beginning) {
+        World *alone = world_new(), *world = world_new();
+        uint64_t first, from_ns, other_first = 0;
+        size_t n_all, n_other;
+        Other *other;
+
+        fixture_add_event(&alone->events, "sched", "sched_switch", true);
+        fixture_add_event(&world->events, "sched", "sched_switch", true);
+        world_add_capture(alone, "tracefs/sched.raw");
+        n_all = count_switches(&alone->list, &first);
+        from_ns = first + (alone->cpu.read_timestamp - first) / 2;
+
+        other = other_new(world, from_ns);
+        world_add_capture(world, "tracefs/sched.raw");
+        ck_assert_uint_eq(count_switches(&world->list, &first), n_all);
+        n_other = count_switches(&other->list, &other_first);
+        ck_assert_uint_gt(n_other, 0);
+        ck_assert_uint_lt(n_other, n_all);
+        ck_assert_uint_ge(other_first, from_ns);
+        ck_assert(!message_has_loss(&other->list));
+        ck_assert(!message_has_loss(&world->list));
+        other_free(other);
+        world_free(world);
+        world_free(alone);
+}
+END_TEST
+
+START_TEST(test_two_writers_of_one_page_take_each_its_own) {
+        World *switches = world_new(), *prints = world_new();
+        WireReader event, body, bundle;
+
+        fixture_add_event(&switches->events, "sched", "sched_switch", true);
+        fixture_add_event(&prints->events, "ftrace", "print", true);
+        world_add_capture(switches, "tracefs/mixed.raw");
+        world_add_capture(prints, "tracefs/mixed.raw");
+        ck_assert(!world_find_event(switches, 3, &event, &body));
+        ck_assert(world_find_event(prints, 3, &event, &body));
+        ck_assert(packet_list_find(&prints->list, PACKET_FTRACE_EVENTS, 0, &bundle));
+        ck_assert_uint_eq(message_count(bundle, BUNDLE_COMPACT), 0);
+        /* Nothing of what one wants: no bundle, and no loss. */
+        prints->list.n = 0;
+        world_add_capture(prints, "tracefs/sched.raw");
+        ck_assert_uint_eq(prints->list.n, 0);
+        world_free(prints);
+        world_free(switches);
+}
+END_TEST
+
+START_TEST(test_a_loss_is_told_even_if_nothing_wanted_comes_behind_it) {
+        World *world = world_new();
+        WireReader bundle;
+
+        fixture_add_event(&world->events, "ftrace", "print", true);
+        world_add_capture(world, "tracefs/lost.raw");
+        ck_assert_uint_eq(world->list.n, 1);
+        ck_assert(packet_list_find(&world->list, PACKET_FTRACE_EVENTS, 0, &bundle));
+        ck_assert_uint_eq(message_uint(bundle, BUNDLE_LOST), 1);
+        ck_assert_uint_eq(message_uint(bundle, BUNDLE_CPU), 3);
+        ck_assert_uint_eq(message_count(bundle, BUNDLE_EVENT), 0);
+        /* Once. */
+        world_add_capture(world, "tracefs/sched.raw");
+        ck_assert_uint_eq(world->list.n, 1);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_writer_goes_on_with_the_encoders_of_whoever_is_left) {
+        World *alone = world_new(), *world = world_new();
+        EventSet others = {};
+
+        fixture_add_event(&alone->events, "ftrace", "print", true);
+        fixture_add_event(&alone->events, "csd", "csd_queue_cpu", true);
+        fixture_add_event(&world->events, "ftrace", "print", true);
+        fixture_add_event(&world->events, "csd", "csd_queue_cpu", true);
+        fixture_add_event(&others, "csd", "csd_queue_cpu", true);
+        fixture_add_event(&others, "ftrace", "print", true);
+        world_add_capture(world, "tracefs/mixed.raw");
+        bundle_writer_borrow(&world->bundles, &others, NULL);
+        event_set_deinit(&world->events);
+        world_add_capture(world, "tracefs/mixed.raw");
+        world_add_capture(alone, "tracefs/mixed.raw");
+        world_add_capture(alone, "tracefs/mixed.raw");
+        ck_assert(lists_equal(&alone->list, &world->list));
+        event_set_deinit(&others);
+        world_free(world);
+        world_free(alone);
+}
+END_TEST
+
+START_TEST(test_forgotten_pids_are_met_again) {
+        World *world = world_new();
+
+        fixture_add_event(&world->events, "task", "task_newtask", true);
+        world_add_capture(world, "tracefs/mixed.raw");
+        ck_assert_uint_gt(world->bundles.born.n_fresh, 0);
+        bundle_forget_pids(&world->bundles);
+        ck_assert_uint_eq(world->bundles.born.n_fresh, 0);
+        ck_assert_uint_eq(world->bundles.pids.n_fresh, 0);
+        world_add_capture(world, "tracefs/mixed.raw");
+        ck_assert_uint_gt(world->bundles.born.n_fresh, 0);
+        ck_assert_uint_gt(world->bundles.pids.n_fresh, 0);
         world_free(world);
 }
 END_TEST
@@ -339,4 +564,11 @@ TEST_MAIN("bundle",
           test_a_loss_in_the_kernel_starts_a_bundle_that_says_so,
           test_a_bundle_that_the_sink_drops_is_a_loss_in_the_next,
           test_bundles_stay_small_and_lose_nothing_when_split,
-          test_broken_pages_are_noted_and_never_read_past_their_end)
+          test_broken_pages_are_noted_and_never_read_past_their_end,
+          test_all_receivers_get_what_one_alone_would_get,
+          test_what_one_sink_drops_is_missing_there_alone,
+          test_a_receiver_sees_nothing_from_before_its_beginning,
+          test_two_writers_of_one_page_take_each_its_own,
+          test_a_loss_is_told_even_if_nothing_wanted_comes_behind_it,
+          test_a_writer_goes_on_with_the_encoders_of_whoever_is_left,
+          test_forgotten_pids_are_met_again)

@@ -273,7 +273,6 @@ START_TEST(test_what_a_killed_recorder_left_is_removed_and_the_living_stay) {
         pid_t pid;
 
         ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
-        ck_assert_int_eq(world_setup(&world, events, 1), 0);
         pid = fork();
         ck_assert_int_ge(pid, 0);
         if (pid == 0) {
@@ -282,6 +281,7 @@ START_TEST(test_what_a_killed_recorder_left_is_removed_and_the_living_stay) {
                         pause();
                 _exit(1);
         }
+        ck_assert_int_eq(world_setup(&world, events, 1), 0);
         ck_assert_int_eq(read(ready[0], &byte, 1), 1);
         ck_assert_int_ge(instances_remove_stale(), 0);
         ck_assert_uint_eq(count_instances_of(pid), 1);
