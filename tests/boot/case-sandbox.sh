@@ -55,5 +55,18 @@ desktrace record -o /tmp/sources.pftrace linux.systemd_journald linux.system_inf
 ok 'the journal is read from within the sandbox' grep -aq said /tmp/sources.pftrace
 ok 'so is what the processors are' is_true /tmp/sources.pftrace \
         '[s for s in d["sources"] if s["kind"] == "cpu_info"]'
+
+# The probes' own network has only a loopback over which nothing goes, and so no track.
+cat >/tmp/counters.pbtxt <<END
+buffers { size_kb: 4096 }
+data_sources { config { name: "linux.sys_stats" sys_stats_config {
+  netdev_period_ms: 50 slab_period_ms: 50 block_queue_period_ms: 50 stat_period_ms: 50
+} } }
+END
+desktrace record -c /tmp/counters.pbtxt -o /tmp/counters.pftrace -- \
+        bash -c 'for _ in 1 2 3; do (: </dev/tcp/127.0.0.1/9) 2>/dev/null; sleep 0.1; done' >/tmp/counters.log 2>&1
+ok "the machine's network is seen from within the sandbox" grep -aq 'lo received bytes' /tmp/counters.pftrace
+ok "so are the kernel's caches" grep -aq 'kmalloc-' /tmp/counters.pftrace
+ok 'and the queues of block devices' grep -aq 'reads in flight' /tmp/counters.pftrace
 ok 'the journal has no complaint' complaints
 finish

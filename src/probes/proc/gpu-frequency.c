@@ -39,7 +39,7 @@ static bool is_there(int root, const char *format, uint32_t card) {
         char path[SYS_FILE_PATH_BYTES];
 
         snprintf(path, sizeof(path), format, card);
-        return faccessat(root, path, F_OK, 0) == 0;
+        return faccessat(root, path, F_OK, AT_EACCESS) == 0;
 }
 
 bool gpu_frequency_accept(SysFile *file, int root) {

@@ -115,7 +115,7 @@ static void walk_found(Walk *walk) {
 
         if (known && known->fd >= 0) {
                 /* Of a CPU that is off only the directory stays, and another CPU's file may be behind ours. */
-                known->is_listed = faccessat(walk->files->root, walk->path, F_OK, 0) == 0;
+                known->is_listed = faccessat(walk->files->root, walk->path, F_OK, AT_EACCESS) == 0;
                 return;
         }
         /* One that has gone and is there again is another device: the scan drops the old one. */

@@ -71,7 +71,7 @@ static void encode_psi(SysSample *sample, SysFiles *files, size_t i, const char 
 static const char *const network_patterns[] = { "proc/1/net/dev", "proc/net/dev", NULL };
 
 static bool accept_network(SysFile *file, int root) {
-        return file->pattern == 0 || faccessat(root, network_patterns[0], R_OK, 0) < 0;
+        return file->pattern == 0 || faccessat(root, network_patterns[0], R_OK, AT_EACCESS) < 0;
 }
 
 static void encode_network(SysSample *sample, SysFiles *files, size_t i, const char *text) {

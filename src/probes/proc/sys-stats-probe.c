@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "probes/denial.h"
 #include "probes/proc/proc-check.h"
 #include "probes/proc/sys-kinds.h"
 #include "probes/proc/sys-stats-probe.h"
@@ -66,15 +67,17 @@ static void sys_stats_freep(SysStats **stats) {
 static int note_missing(const SysSource *source, ProbeNotes *notes, char **why) {
         const SysKind *kind = source->kind;
         int error = -source->files.error;
-        char *text;
+        char denial[DENIAL_BYTES] = "", *text;
 
+        if (error != ENOENT)
+                denial_explain(denial, source->files.root, error, CAP_DAC_OVERRIDE);
         if (asprintf(&text,
-                     "linux.sys_stats: %s: /%s: %s; %s",
+                     "linux.sys_stats: %s: /%s: %s%s%s",
                      kind->option,
                      kind->patterns[0],
                      strerror(error),
-                     error == EACCES || error == EPERM ? "only root may read it"
-                                                       : kind->when_missing) < 0)
+                     *denial ? "" : "; ",
+                     *denial ? denial : kind->when_missing) < 0)
                 return -ENOMEM;
         probe_note(notes, "%s", text);
         if (*why)
