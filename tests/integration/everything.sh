@@ -5,16 +5,8 @@
 # readers (trace_rules.py).
 # The checks call functions by name.
 # shellcheck disable=SC2317
-# shellcheck source=tests/integration/cli-lib.sh
-. "$(dirname "$0")/cli-lib.sh"
-
-TRACEFS=/sys/kernel/tracing
-[ "$(id -u)" = 0 ] || skip_all 'kernel events need root'
-[ -x "$DESKTRACE_PROBES" ] || skip_all 'built without the probes'
-[ -e $TRACEFS/available_events ] || mount -t tracefs tracefs $TRACEFS 2>/dev/null
-[ -r $TRACEFS/available_events ] || skip_all 'no tracefs'
-
-rules() { "$TRACE_RULES" "$@"; }
+# shellcheck source=tests/integration/kernel-lib.sh
+. "$(dirname "$0")/kernel-lib.sh"
 
 # groups NAME...: as events of the config, those that this kernel has
 groups() {
@@ -88,19 +80,26 @@ together() {
         "$DESKTRACE" record --standalone -c all.pbtxt -o all.pftrace -- bash load.sh "$tmp" 2>&1 || [ $? = 1 ]
 }
 
+rules_to_json() {
+        rules --json "$1" >rules.json
+}
+
+has() {
+        json_holds rules.json "$1"
+}
+
 gives "all sources record together, without a loss" 'No losses' together
-ok "the trace breaks no rule of its readers" rules all.pftrace
-ok "and has every event that the kernel's rings gave" rules all.pftrace 'sum(events.values()) == read > 1000'
-ok "known events are in messages of their own" rules all.pftrace '{4, 20, 24, 25, 235, 239, 329, 330} <= set(events)'
-ok "others describe themselves" rules all.pftrace '"sched_stat_runtime" in generic or "rcu_utilization" in generic'
-# Since 6.16 instances can have a copy of it.
-[ ! -e $TRACEFS/options/copy_trace_marker ] || ok "text of programs is there" \
-        rules all.pftrace 'events[3] >= 2'
-[ ! -r /proc/kallsyms ] || ok "functions of the kernel have names" rules all.pftrace 'len(symbols) > 0'
-ok "processes and their threads have names" rules all.pftrace \
-        'any("mandelbrot" in name for name in processes.values()) and "mandelbrot-desk" in threads.values()'
-ok "processes are measured" rules all.pftrace 'packets[9] > 5'
-ok "so is the machine" rules all.pftrace 'packets[7] > 5 and packets[67] == 1'
-ok "programs' own events are among them" rules all.pftrace 'packets[11] > 100 and "frame rate" in counters'
+ok "the trace breaks no rule of its readers" rules_to_json all.pftrace
+ok "and has every event that the kernel's rings gave" has 'sum(t["events"].values()) == t["read"] > 1000'
+ok "known events are in messages of their own" has '{"4", "20", "24", "25", "235", "239", "329"} <= set(t["events"])'
+ok "others describe themselves" has '{"sched_stat_runtime", "rcu_utilization"} & set(t["generic"])'
+# Since 6.16 instances can have a copy of what programs write.
+[ ! -e $TRACEFS/options/copy_trace_marker ] || ok "text of programs is there" has 't["events"]["3"] >= 2'
+[ ! -r /proc/kallsyms ] || ok "functions of the kernel have names" has 't["symbols"]'
+ok "processes have names" has 'any("mandelbrot" in name for name in t["processes"].values())'
+ok "so have their threads" has '"mandelbrot-desk" in t["threads"].values()'
+ok "processes are measured" has 't["packets"]["9"] > 5'
+ok "so is the machine" has 't["packets"]["7"] > 5 and t["packets"]["67"] == 1'
+ok "programs' own events are among them" has 't["packets"]["11"] > 100 and "frame rate" in t["counters"]'
 ok "nothing of ours is left in the kernel" instances_have_owners
 finish

@@ -5,14 +5,8 @@
 # and what others record stays. Without a service manager, so nobody else cleans up (tests/boot/case-recovery.sh).
 # The checks call functions by name.
 # shellcheck disable=SC2317
-# shellcheck source=tests/integration/cli-lib.sh
-. "$(dirname "$0")/cli-lib.sh"
-
-TRACEFS=/sys/kernel/tracing
-[ "$(id -u)" = 0 ] || skip_all 'kernel events need root'
-[ -x "$DESKTRACE_PROBES" ] || skip_all 'built without the probes'
-[ -e $TRACEFS/available_events ] || mount -t tracefs tracefs $TRACEFS 2>/dev/null
-[ -d $TRACEFS/instances ] || skip_all 'no tracefs'
+# shellcheck source=tests/integration/kernel-lib.sh
+. "$(dirname "$0")/kernel-lib.sh"
 
 cat >kernel.pbtxt <<'CONFIG'
 buffers { size_kb: 16384 }

@@ -3,6 +3,7 @@
 """Holds a trace against the rules of those who read traces: what they would count as an error or a loss, or drop.
 
 Usage: trace_rules.py FILE [EXPRESSION]     exits 0 when no rule is broken and the expression holds
+       trace_rules.py --json FILE           what an expression would see, also when rules are broken
 
 In the expression:
   packets     {field of TracePacket: packets that have it}
@@ -17,6 +18,7 @@ In the expression:
 """
 
 import collections
+import json
 import sys
 
 from trace_file import NotATrace, fields, message, packed, packets
@@ -69,7 +71,8 @@ class Rules:
         self.checks = {1: self.bundle, 2: self.process_tree, 7: self.sys_stats, 9: self.process_stats}
         self.checks.update({34: self.ftrace_stats, 67: self.cpu_info, 132: self.journal, 130: self.irq_names})
         self.checks.update({TRACK_DESCRIPTOR: self.track_descriptor, TRACK_EVENT: self.track_event})
-        # linux.ftrace
+        # linux.ftrace; a CPU is that of one sequence, as each has a reading of its own
+        self.number = 0
         self.ends, self.last_event = {}, {}
         self.descriptors, self.generic, self.symbols = {}, set(), set()
         self.statistics = collections.defaultdict(dict)
@@ -92,6 +95,7 @@ class Rules:
         self.need(packet.get(SEQUENCE), "a packet has a sequence", packet.keys())
         number = packet.get(SEQUENCE, [0])[0]
         sequence = self.sequences[number]
+        self.number = number
         self.state(sequence, packet)
         if CLOCK_SNAPSHOT in packet:
             self.clock_snapshot(sequence, message(packet[CLOCK_SNAPSHOT][0]))
@@ -161,8 +165,8 @@ class Rules:
 
     def bundle(self, data, sequence, _):
         bundle = message(data)
-        cpu = bundle.get(1, [CPUS_MAX])[0]
-        self.need(cpu < CPUS_MAX, "a bundle's CPU is below 1024", cpu)
+        cpu = self.number, bundle.get(1, [CPUS_MAX])[0]
+        self.need(cpu[1] < CPUS_MAX, "a bundle's CPU is below 1024", cpu)
         self.need(3 not in bundle, "no events of the kernel are lost", "CPU", cpu)
         self.need(8 not in bundle, "every page of the kernel was understood", bundle.get(8))
         self.need(10 in bundle, "a bundle says until when the CPU is known", "CPU", cpu)
@@ -240,7 +244,7 @@ class Rules:
         self.need(set(stats.get(9, [])) <= {12}, "no page was wrong", stats.get(9))
         for cpu in map(message, stats.get(2, [])):
             values = {number: values[0] for number, values in cpu.items()}
-            self.statistics[stats[1][0]][values.get(1, 0)] = values
+            self.statistics[stats[1][0]][self.number, values.get(1, 0)] = values
 
     @property
     def read(self):
@@ -370,8 +374,7 @@ class Rules:
             self.need(max(self.times) < end + SLACK_NS, "nothing is from later", max(self.times) - end, "ns")
 
 
-def main():
-    path, expression = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "True"
+def read_trace(path):
     rules = Rules()
     with open(path, "rb") as file:
         data = file.read()
@@ -381,12 +384,21 @@ def main():
     except (NotATrace, IndexError) as error:
         sys.exit(f"{path}: {error or 'ends within a packet'}")
     rules.finish()
+    return rules
+
+
+def main():
+    as_json = sys.argv[1] == "--json"
+    path, expression = (sys.argv[1 + as_json :] + ["True"])[:2]
+    rules = read_trace(path)
     names = "packets events generic symbols processes threads tracks counters read".split()
     seen = {name: getattr(rules, name) for name in names}
+    if as_json:
+        json.dump(seen, sys.stdout, default=sorted)
     for text in rules.shown:
-        print(text)
+        print(text, file=sys.stderr)
     for rule, n in rules.broken.items():
-        print(f"{n} times: {rule}")
+        print(f"{n} times: {rule}", file=sys.stderr)
     if rules.broken:
         sys.exit(1)
     if not eval(expression, seen):

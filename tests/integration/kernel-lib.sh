@@ -1,0 +1,18 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# For tests of the probes on this kernel, on top of the verbs of the command line's tests: skips where they cannot run.
+
+# shellcheck source=tests/integration/cli-lib.sh
+. "$(dirname "$0")/cli-lib.sh"
+
+TRACEFS=/sys/kernel/tracing
+[ "$(id -u)" = 0 ] || skip_all 'kernel events need root'
+[ -x "$DESKTRACE_PROBES" ] || skip_all 'built without the probes'
+[ -e $TRACEFS/available_events ] || mount -t tracefs tracefs $TRACEFS 2>/dev/null
+[ -d $TRACEFS/instances ] || skip_all 'no tracefs'
+
+# rules FILE [EXPRESSION]: the trace breaks no rule of its readers, and the expression holds (trace_rules.py)
+rules() {
+        "$TRACE_RULES" "$@"
+}
