@@ -230,5 +230,9 @@ void inspect_write_json(JsonWriter *writer, const TraceSummary *summary, const c
                 write_list(writer, summary, &lists[i]);
         write_clocks(writer, summary);
         write_losses(writer, summary);
+        json_begin_array(writer, "notes");
+        for (guint i = 0; i < summary->notes->len; i++)
+                json_string(writer, NULL, g_ptr_array_index(summary->notes, i));
+        json_end_array(writer);
         json_string(writer, "config", config);
 }

@@ -285,6 +285,8 @@ static void print_clocks(const TraceSummary *summary) {
 }
 
 static void print_notes(const TraceSummary *summary) {
+        for (guint i = 0; i < summary->notes->len; i++)
+                printf(_("Not recorded: %s\n"), (const char *)g_ptr_array_index(summary->notes, i));
         if (summary->n_unmatched_ends)
                 printf(_("%" PRIu64 " slices began before what is in this file.\n"),
                        summary->n_unmatched_ends);

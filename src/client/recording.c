@@ -49,6 +49,7 @@ typedef struct Recording {
         sd_event_source *command_source, *progress_source;
         sd_bus_slot *call; /* the one that takes us on */
         sd_bus_slot *progress_call;
+        sd_bus_slot *notes_call;
         sd_bus_slot *stopped_match;
         BusWatch watch;
         pid_t command;
@@ -70,6 +71,7 @@ static void recording_deinit(Recording *recording) {
         progress_clear(&recording->progress);
         sd_bus_slot_unref(recording->call);
         sd_bus_slot_unref(recording->progress_call);
+        sd_bus_slot_unref(recording->notes_call);
         sd_bus_slot_unref(recording->stopped_match);
         bus_watch_deinit(&recording->watch);
         snapshot_writer_deinit(&recording->snapshots);
@@ -142,6 +144,26 @@ recording_get_info(Recording *recording, sd_bus_slot **slot, sd_bus_message_hand
                                         TRACING_SESSION_INTERFACE);
 }
 
+/* Each once: those of the start when it records, and what came later at the end. */
+static void recording_say_notes(Recording *recording) {
+        RecordingResult *result = recording->result;
+
+        if (recording->options->is_quiet || result->info.notes->len <= result->n_notes_said)
+                return;
+        progress_clear(&recording->progress);
+        session_info_say_notes(&result->info, result->n_notes_said);
+        result->n_notes_said = result->info.notes->len;
+}
+
+static int on_first_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+
+        if (!sd_bus_message_is_method_error(reply, NULL) &&
+            session_info_read(&recording->result->info, reply) >= 0)
+                recording_say_notes(recording);
+        return 0;
+}
+
 static int on_freed(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
 
@@ -154,6 +176,7 @@ static int on_last_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret
 
         if (!sd_bus_message_is_method_error(reply, NULL))
                 session_info_read(&recording->result->info, reply);
+        recording_say_notes(recording);
         recording->state = RECORDING_FREEING;
         return recording_call(recording, "Free", on_freed, SESSION_STOP_TIMEOUT_USEC);
 }
@@ -329,6 +352,7 @@ static int recording_is_running(Recording *recording) {
         recording->state = RECORDING_RUNNING;
         if (options->is_detached)
                 return recording_done(recording, STATUS_OK);
+        recording_get_info(recording, &recording->notes_call, on_first_info);
         if (options->snapshots)
                 snapshot_writer_set_session(&recording->snapshots, recording->result->session_path);
         sd_event_now(recording->event, CLOCK_MONOTONIC, &recording->started_usec);

@@ -37,8 +37,9 @@ struct RecordingOptions {
 
 struct RecordingResult {
         char *session_path;
-        SessionInfo info;  /* at the end */
-        GPtrArray *silent; /* who did not answer at the end, see silent-sources.h; or NULL */
+        SessionInfo info;      /* at the end */
+        GPtrArray *silent;     /* who did not answer at the end, see silent-sources.h; or NULL */
+        unsigned n_notes_said; /* of the info's, on stderr */
         unsigned n_snapshots;
         ExitStatus snapshot_status; /* the first trouble with one */
         int command_status;         /* -1: no command, or not by itself */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <glib/gi18n.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "client/bus-properties.h"
+#include "client/say.h"
 #include "client/session-info.h"
 #include "shared/names.h"
 
@@ -15,38 +17,83 @@ static void session_source_clear(gpointer item) {
         g_free(source->state);
 }
 
+static void session_note_clear(gpointer item) {
+        SessionNote *note = item;
+
+        g_free(note->source);
+        g_free(note->producer);
+        g_free(note->text);
+}
+
 void session_info_init(SessionInfo *info) {
-        *info = (SessionInfo){ .sources = g_array_new(FALSE, TRUE, sizeof(SessionSource)) };
+        *info = (SessionInfo){
+                .sources = g_array_new(FALSE, TRUE, sizeof(SessionSource)),
+                .notes = g_array_new(FALSE, TRUE, sizeof(SessionNote)),
+        };
         g_array_set_clear_func(info->sources, session_source_clear);
+        g_array_set_clear_func(info->notes, session_note_clear);
 }
 
 void session_info_deinit(SessionInfo *info) {
         g_clear_pointer(&info->sources, g_array_unref);
+        g_clear_pointer(&info->notes, g_array_unref);
         g_clear_pointer(&info->name, g_free);
         g_clear_pointer(&info->scope, g_free);
         g_clear_pointer(&info->state, g_free);
         g_clear_pointer(&info->stop_reason, g_free);
 }
 
-static int read_sources(sd_bus_message *message, void *member) {
-        GArray *sources = *(GArray **)member;
-        const char *source, *producer, *state;
+/* Both properties are a(ssuus). */
+static int read_rows(sd_bus_message *message,
+                     GArray *rows,
+                     void (*add)(GArray *rows,
+                                 const char *source,
+                                 const char *producer,
+                                 uint32_t uid,
+                                 uint32_t pid,
+                                 const char *text)) {
+        const char *source, *producer, *text;
         uint32_t uid, pid;
         int r;
 
         r = sd_bus_message_enter_container(message, 'a', "(ssuus)");
         if (r < 0)
                 return r;
-        g_array_set_size(sources, 0);
+        g_array_set_size(rows, 0);
         while ((r = sd_bus_message_read(
-                        message, "(ssuus)", &source, &producer, &uid, &pid, &state)) > 0) {
-                SessionSource row = {
-                        g_strdup(source), g_strdup(producer), g_strdup(state), uid, pid
-                };
-
-                g_array_append_val(sources, row);
-        }
+                        message, "(ssuus)", &source, &producer, &uid, &pid, &text)) > 0)
+                add(rows, source, producer, uid, pid, text);
         return r < 0 ? r : sd_bus_message_exit_container(message);
+}
+
+static void add_source(GArray *rows,
+                       const char *source,
+                       const char *producer,
+                       uint32_t uid,
+                       uint32_t pid,
+                       const char *state) {
+        SessionSource row = { g_strdup(source), g_strdup(producer), g_strdup(state), uid, pid };
+
+        g_array_append_val(rows, row);
+}
+
+static void add_note(GArray *rows,
+                     const char *source,
+                     const char *producer,
+                     uint32_t uid,
+                     uint32_t pid,
+                     const char *text) {
+        SessionNote row = { g_strdup(source), g_strdup(producer), g_strdup(text), uid, pid };
+
+        g_array_append_val(rows, row);
+}
+
+static int read_sources(sd_bus_message *message, void *member) {
+        return read_rows(message, *(GArray **)member, add_source);
+}
+
+static int read_notes(sd_bus_message *message, void *member) {
+        return read_rows(message, *(GArray **)member, add_note);
 }
 
 #define MEMBER(name) offsetof(SessionInfo, name)
@@ -68,6 +115,7 @@ static const PropertyRow rows[] = {
         { "ChunksLost", "t", MEMBER(n_chunks_lost), property_read_uint64 },
         { "PacketsLost", "t", MEMBER(n_packets_lost), property_read_uint64 },
         { "Sources", "a(ssuus)", MEMBER(sources), read_sources },
+        { "Notes", "a(ssuus)", MEMBER(notes), read_notes },
 };
 
 const char *session_path_number(const char *path) {
@@ -83,4 +131,13 @@ int session_info_read(SessionInfo *info, sd_bus_message *reply) {
 ExitStatus session_info_get(SessionInfo *info, const BusClient *client, const char *path) {
         return properties_get(
                 client, path, TRACING_SESSION_INTERFACE, rows, ARRAY_SIZE(rows), info);
+}
+
+void session_info_say_notes(const SessionInfo *info, guint first) {
+        for (guint i = first; i < info->notes->len; i++) {
+                const SessionNote *note = &g_array_index(info->notes, SessionNote, i);
+                g_autofree char *text = say_clean(note->text, strlen(note->text));
+
+                say_error(_("note: %s: %s"), note->source, text);
+        }
 }

@@ -17,6 +17,12 @@ typedef struct SessionSource {
         uint32_t uid, pid;
 } SessionSource;
 
+/* What a data source does not record although it records. */
+typedef struct SessionNote {
+        char *source, *producer, *text; /* of another program: not to be printed as they are */
+        uint32_t uid, pid;
+} SessionNote;
+
 typedef struct SessionInfo {
         uint64_t id;
         uint64_t cloned_from; /* the number of the session that this is a snapshot of; 0: none */
@@ -27,10 +33,14 @@ typedef struct SessionInfo {
         uint64_t end_ns;   /* when it stops by itself, or its data is freed; 0: nobody knows */
         uint64_t n_bytes_written, n_bytes_output, n_chunks_lost, n_packets_lost;
         GArray *sources; /* of SessionSource */
+        GArray *notes;   /* of SessionNote, oldest first */
 } SessionInfo;
 
 void session_info_init(SessionInfo *info);
 void session_info_deinit(SessionInfo *info);
+
+/* Prints the notes from the first one that was not printed yet on, as warnings. */
+void session_info_say_notes(const SessionInfo *info, guint first);
 
 /* "session/3" → "3": what people call it. */
 const char *session_path_number(const char *path);

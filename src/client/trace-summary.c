@@ -146,6 +146,7 @@ TraceSummary *trace_summary_new(void) {
         summary->kernel_events = name_table_new();
         summary->losses = g_array_new(FALSE, FALSE, sizeof(TraceLoss));
         summary->doubts = g_ptr_array_new();
+        summary->notes = g_ptr_array_new_with_free_func(g_free);
         return summary;
 }
 
@@ -156,6 +157,7 @@ TraceSummary *trace_summary_free(TraceSummary *summary) {
         for (size_t i = 0; i < ARRAY_SIZE(summary->kernel_stats); i++)
                 g_free(summary->kernel_stats[i]);
         g_ptr_array_unref(summary->doubts);
+        g_ptr_array_unref(summary->notes);
         g_array_unref(summary->losses);
         g_hash_table_unref(summary->kernel_events);
         g_hash_table_unref(summary->counters);

@@ -24,6 +24,8 @@
 #define TRACE_SUMMARY_NAMES_MAX   (16u << 20) /* bytes of all names together */
 #define TRACE_SUMMARY_CONFIG_MAX  (1u << 20)
 #define TRACE_NAME_BYTES_MAX      256
+#define TRACE_NOTES_MAX           1024
+#define TRACE_NOTE_BYTES_MAX      768
 #define TRACE_CLOCKS_MAX          16
 #define TRACE_BUFFERS_MAX         128
 #define TRACE_CPUS_MAX            1024
@@ -161,6 +163,7 @@ typedef struct TraceSummary {
         GHashTable *counters;
         GHashTable *kernel_events; /* → TraceNameCount */
 
+        GPtrArray *notes; /* of char *: "data source: what it did not record" */
         uint64_t n_track_events;
         uint64_t n_unmatched_ends; /* slice ends without a begin */
         uint64_t n_undecodable;    /* events whose names or clocks are not in the file any more */

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "client/say.h"
 #include "client/trace-state.h"
 
 /* perfetto.protos.TrackEvent. */
@@ -33,6 +34,9 @@ enum {
 
 /* InternedData. */
 enum {
+        TRACK_EVENT_ANNOTATIONS = 4,
+        ANNOTATION_STRING = 6,
+        ANNOTATION_NAME = 10,
         INTERNED_CATEGORIES = 1,
         INTERNED_EVENT_NAMES = 2,
 };
@@ -308,6 +312,48 @@ static void event_counter(Packet *packet, const Event *event, Track *track) {
                 packet->summary->n_undecodable++;
 }
 
+/* The string of the annotation "data source"; ret is left alone for any other. */
+static void annotation_take(WireField *ret, const WireField *annotation) {
+        static const char source[] = "data source";
+        bool is_source = false;
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, annotation);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.type != WIRE_BYTES)
+                        continue;
+                if (field.number == ANNOTATION_NAME)
+                        is_source = field.n_bytes == strlen(source) &&
+                                    memcmp(field.data, source, field.n_bytes) == 0;
+                if (field.number == ANNOTATION_STRING && is_source)
+                        *ret = field;
+        }
+}
+
+/* The service's own events are what producers say that they do not record. */
+static void packet_note(Packet *packet, const WireField *payload) {
+        GPtrArray *notes = packet->summary->notes;
+        WireField source = { 0 }, name = { 0 }, field;
+        g_autofree char *text = NULL;
+        WireReader reader;
+
+        wire_reader_init_field(&reader, payload);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == TRACK_EVENT_NAME && field.type == WIRE_BYTES)
+                        name = field;
+                else if (field.number == TRACK_EVENT_ANNOTATIONS && field.type == WIRE_BYTES)
+                        annotation_take(&source, &field);
+        if (!name.data || notes->len == TRACE_NOTES_MAX)
+                return;
+        text = g_strdup_printf("%.*s: %.*s",
+                               (int)MIN(source.n_bytes, (size_t)TRACE_NAME_BYTES_MAX),
+                               source.data ? (const char *)source.data : "",
+                               (int)MIN(name.n_bytes, (size_t)TRACE_NOTE_BYTES_MAX),
+                               (const char *)name.data);
+        g_ptr_array_add(notes, say_clean(text, strlen(text)));
+}
+
 void packet_track_event(Packet *packet, const WireField *payload) {
         static void (*const apply[])(Packet *, const Event *, Track *) = {
                 [TYPE_SLICE_BEGIN] = event_begin,
@@ -320,6 +366,10 @@ void packet_track_event(Packet *packet, const WireField *payload) {
         WireField field;
         Track *track;
 
+        if (packet->summary->state->in_service_packet) {
+                packet_note(packet, payload);
+                return;
+        }
         wire_reader_init_field(&reader, payload);
         while (wire_read(&reader, &field) > 0)
                 event_take(&event, packet, &field);

@@ -316,8 +316,12 @@ static ExitStatus record(Run *run) {
  * The report
  */
 
-static ExitStatus report_detached(const Run *run) {
+static ExitStatus report_detached(Run *run) {
         const char *number = session_path_number(run->result.session_path);
+
+        if (!run->invocation->is_quiet &&
+            !session_info_get(&run->result.info, &run->client, run->result.session_path))
+                session_info_say_notes(&run->result.info, 0);
 
         if (arg_flight_recorder) {
                 flight_recorder_say_left(&run->flight_recorder,

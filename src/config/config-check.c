@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "config/config-check.h"
-#include "config/utf8.h"
+#include "shared/utf8.h"
 
 /* Message types with more fields than this do not exist here. */
 #define SEEN_MAX 128

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "config/config-error.h"
-#include "config/utf8.h"
+#include "shared/utf8.h"
 
 int config_error_set(ConfigError *error, unsigned line, unsigned column, const char *format, ...) {
         va_list args;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "config/text-value.h"
-#include "config/utf8.h"
 #include "shared/text.h"
+#include "shared/utf8.h"
 
 #define FLOAT_TEXT_MAX 64
 #define ENUM_NAMES_MAX 256

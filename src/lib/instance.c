@@ -120,6 +120,7 @@ static void reply_finish(dt_reply *reply) {
 }
 
 void replies_send(void) {
+        notes_send();
         for (;;) {
                 dt_reply *reply;
 
@@ -180,6 +181,7 @@ dt_instance *instance_find(Connection *connection, uint64_t id) {
 }
 
 static dt_instance *instance_free(dt_instance *instance) {
+        instance_drop_notes(instance);
         list_unlink(&instance->source_link);
         list_unlink(&instance->connection_link);
         memory_unref(instance->memory);
@@ -198,6 +200,7 @@ static dt_instance *make(Connection *connection, uint64_t id, dt_source *source)
         instance->memory = memory_ref(connection->memory);
         list_init(&instance->writers);
         list_init(&instance->replies);
+        list_init(&instance->notes);
         list_append(&source->instances, &instance->source_link);
         list_append(&connection->instances, &instance->connection_link);
         return instance;
@@ -248,6 +251,7 @@ void instance_end(dt_instance *instance) {
         dt_source *source = instance->source;
         dt_reply *reply;
 
+        instance_send_notes(instance);
         end_recording(instance);
         list_for_each (reply, &instance->replies, instance_link) {
                 reply->instance = NULL;

@@ -36,6 +36,7 @@ typedef struct Library {
         List sources; /* dt_source.link */
         List answers; /* dt_reply.link, answered but not yet sent */
         bool sources_changed;
+        bool has_notes; /* some instance has some that are not sent */
         bool started;
         char *name; /* NULL: the program's */
         size_t shared_memory_bytes, page_bytes;

@@ -61,6 +61,8 @@ struct dt_instance {
         /* Under the lock. */
         List writers; /* dt_writer.link */
         bool over;
+        List notes;       /* not sent yet */
+        unsigned n_notes; /* ever */
 };
 
 /* Something that the service asked for, which is answered when the last of its replies is. */
@@ -131,6 +133,13 @@ void instance_clear(dt_instance *instance);
 int request_new(Request **ret, sd_bus_message *call);
 int request_new_in_memory(Request **ret, Memory *memory, unsigned place);
 void request_close(Request *request, const char *error);
+
+/* Sends what dt_instance_add_note() has: of one instance, of all. */
+#define INSTANCE_NOTES_MAX      32
+#define INSTANCE_NOTE_BYTES_MAX 512
+void instance_send_notes(dt_instance *instance);
+void instance_drop_notes(dt_instance *instance);
+void notes_send(void);
 
 /* Carries out what dt_reply_done() queued. */
 void replies_send(void);

@@ -3,6 +3,9 @@
 #include <errno.h>
 
 #include "lib/source-private.h"
+#include "shared/utf8.h"
+
+#define UNAVAILABLE_BYTES_MAX 1024
 
 /*
  * Options
@@ -46,7 +49,8 @@ static int copy_options(dt_source *source, const dt_source_options *options) {
 
         if (!options)
                 return 0;
-        if (options->unavailable && !(unavailable = strdup(options->unavailable)))
+        if (options->unavailable &&
+            !(unavailable = utf8_copy_line(options->unavailable, UNAVAILABLE_BYTES_MAX)))
                 return -ENOMEM;
         if (bytes_append(&descriptor, options->descriptor, options->n_descriptor) < 0 ||
             bytes_append(&fields,

@@ -261,6 +261,8 @@ static int instance_setup(Host *host, Request *request, const DataSourceConfig *
                 r = instance->ops->setup(&instance->probe, &setup, &request->error);
         if (r != 0)
                 return r;
+        for (size_t i = 0; i < notes.n; i++)
+                (void)dt_instance_add_note(request->dt, notes.texts[i]);
         dt_instance_set_userdata(request->dt, instance);
         list_append(&host->instances, &instance->instances);
         instance = NULL;

@@ -31,7 +31,8 @@ enum {
 };
 
 /* What a recording should know although nothing failed: an event that this kernel lacks, a file that may not be
- * read. Each note is one sentence that says what is missing, why, and what to do. */
+ * read. Each note is one sentence that says what is missing, why, and what to do, of at most 512 bytes. The session's
+ * owner is told, and it is in the trace; with the source's name, which it need not say. */
 typedef struct ProbeNotes {
         char **texts;
         size_t n;

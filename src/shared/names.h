@@ -25,6 +25,10 @@
 /* The data source that shows the service itself. */
 #define TRACING_SELF_SOURCE "desktrace.self"
 
+/* Where a trace has what producers say of their own recording: the track's name, and its events' category. */
+#define TRACING_NOTES_TRACK    "Desktrace notes"
+#define TRACING_NOTES_CATEGORY "desktrace.notes"
+
 #define TRACING_ERROR_PREFIX "org.desktrace.Tracing1.Error."
 
 #define TRACING_ACTION_TRACE_SYSTEM "org.desktrace.tracing1.trace-system"

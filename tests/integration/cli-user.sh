@@ -34,6 +34,18 @@ exits 0 "on a narrow terminal the reason goes below, in lines that fit" '^    no
 exits 1 "a recording that wants it is told what it says" 'did not record: the test wants it so' \
         desktrace record --user -q org.example.lacking -o lacking.pftrace -t 100ms
 kill "$started"
+started "$TEST_PRODUCER" noting org.example.noting note
+eventually has_producer noting
+exits 0 "what a source does not record is told, and nothing of it reaches the terminal" \
+        'note: org.example.noting: the left channel is \[2J missing; plug it in' \
+        desktrace record --user org.example.noting -o noting.pftrace -t 300ms
+ok "and is in the trace, but not more than a source may say" holds noting.pftrace \
+        't["notes"] == [f"org.example.noting: {x}" for x in
+        ["the left channel is [2J missing; plug it in"] + ["and ? more"] * 31]'
+exits 0 "inspect shows it" 'Not recorded: org.example.noting: the left channel' desktrace inspect noting.pftrace
+exits 0 "a quiet recording says nothing of it" '^$' \
+        desktrace record -q --user org.example.noting -o quiet.pftrace -t 300ms
+kill "$started"
 exits 0 "sources are listed" '^org.example.demo +1' desktrace list sources --user --no-legend
 exits 0 "producers are listed" "^ *$demo .*demo .*org.example.demo" desktrace list producers --user --no-legend
 exits 0 "presets are listed" '^scheduling ' desktrace list presets

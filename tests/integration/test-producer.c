@@ -7,8 +7,8 @@
  * Usage: test-producer NAME SOURCE [BEHAVIOUR]
  *   writes 100 packets "NAME-1" … at the start and one every 10 ms after it, and sends the trigger "NAME" on SIGUSR1
  *   BEHAVIOUR  silent: never answers a flush or a stop; refuse: refuses each instance; lack: so, too, and says so
- *              when it registers; brief: ends in the middle of its start; flood: writes as fast as it can; steady:
- *              500 every millisecond, with shared memory for half a second
+ *              when it registers; note: records, but not all; brief: ends in the middle of its start; flood: writes
+ *              as fast as it can; steady: 500 every millisecond, with shared memory for half a second
  */
 
 #include <assert.h>
@@ -101,10 +101,20 @@ static void *run(void *userdata) {
         return NULL;
 }
 
+static void add_notes(dt_instance *instance) {
+        assert(dt_instance_add_note(instance, "the left channel is\x1b[2J missing; plug it in") ==
+               0);
+        for (unsigned i = 1; i < 32; i++)
+                assert(dt_instance_add_note(instance, "and \xff more") == 0);
+        assert(dt_instance_add_note(instance, "one too many") < 0);
+}
+
 static const char *
 on_setup(dt_instance *instance, const void *config, size_t n_config, void *userdata) {
         static char complaint[1000];
 
+        if (streq(behaviour, "note"))
+                add_notes(instance);
         if (!streq(behaviour, "complain"))
                 return streq(behaviour, "refuse") || streq(behaviour, "lack")
                                ? "the test wants it so"

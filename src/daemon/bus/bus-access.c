@@ -22,6 +22,7 @@ static const AccessRule access_rules[] = {
         { TRACING_MANAGER_INTERFACE, "RegisterProducer",     ACCESS_ANYONE,   false },
         { TRACING_MANAGER_INTERFACE, "RegisterDataSource",   ACCESS_ANYONE,   false },
         { TRACING_MANAGER_INTERFACE, "UnregisterDataSource", ACCESS_ANYONE,   false },
+        { TRACING_MANAGER_INTERFACE, "AddNotes",             ACCESS_ANYONE,   false },
 
         { TRACING_SESSION_INTERFACE, "Start",                ACCESS_SEES,     true },
         { TRACING_SESSION_INTERFACE, "Stop",                 ACCESS_SEES,     true },

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "bus/bus-error.h"
-#include "config/utf8.h"
 #include "core/producer.h"
 #include "shared/names.h"
+#include "shared/utf8.h"
 
 #define BUS_ERROR_TEXT_MAX 512
 

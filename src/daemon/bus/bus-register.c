@@ -287,3 +287,22 @@ int bus_method_unregister_source(sd_bus_message *message, void *userdata, sd_bus
         bus_producer_sources_changed(bus->caller->producer);
         return sd_bus_reply_method_return(message, "");
 }
+
+int bus_method_add_notes(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Bus *bus = userdata;
+        uint64_t instance;
+        const char *text;
+        int r;
+
+        r = check_producer(bus, error);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(message, "t", &instance);
+        if (r >= 0)
+                r = sd_bus_message_enter_container(message, 'a', "s");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_read(message, "s", &text)) > 0)
+                producer_source_note(bus->caller->producer->producer, instance, text, bus_now(bus));
+        return r < 0 ? r : sd_bus_reply_method_return(message, "");
+}

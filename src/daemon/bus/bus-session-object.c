@@ -128,6 +128,24 @@ PROPERTY(get_sources) {
         return sd_bus_message_close_container(reply);
 }
 
+PROPERTY(get_notes) {
+        BusSession *session = userdata;
+        const List *at = NULL;
+        NoteInfo info;
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "(ssuus)");
+        while (r >= 0 && session_next_note(session->session, &at, &info))
+                r = sd_bus_message_append(reply,
+                                          "(ssuus)",
+                                          info.source,
+                                          info.producer,
+                                          (uint32_t)info.identity.uid,
+                                          (uint32_t)info.identity.pid,
+                                          info.text);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
 /* One getter for all totals: the property's name says which. */
 PROPERTY(get_total) {
         BusSession *session = userdata;
@@ -386,6 +404,7 @@ const sd_bus_vtable bus_session_vtable[] = {
         SD_BUS_PROPERTY("State", "s", get_state, 0, CHANGES),
         SD_BUS_PROPERTY("StopReason", "s", get_stop_reason, 0, CHANGES),
         SD_BUS_PROPERTY("Sources", "a(ssuus)", get_sources, 0, CHANGES),
+        SD_BUS_PROPERTY("Notes", "a(ssuus)", get_notes, 0, CHANGES),
         SD_BUS_PROPERTY("BytesWritten", "t", get_total, 0, CHANGES),
         SD_BUS_PROPERTY("BytesOutput", "t", get_total, 0, CHANGES),
         SD_BUS_PROPERTY("ChunksLost", "t", get_total, 0, CHANGES),

@@ -32,9 +32,17 @@ static bool session_sources_changed(const BusSession *session) {
         return session_n_changes(session->session) != session->n_changes_signalled;
 }
 
+/* Whether there are some that were not signalled. */
+static bool session_take_new_notes(BusSession *session) {
+        size_t n_before = session->n_notes_signalled;
+
+        session->n_notes_signalled = session_n_notes(session->session);
+        return session->n_notes_signalled != n_before;
+}
+
 static void session_signal_properties(BusSession *session) {
         const SessionState state = session_state(session->session);
-        const char *names[4] = {};
+        const char *names[5] = {};
         size_t n = 0;
 
         if (state == session->state) {
@@ -44,6 +52,8 @@ static void session_signal_properties(BusSession *session) {
         }
         if (session_sources_changed(session))
                 names[n++] = "Sources";
+        if (session_take_new_notes(session))
+                names[n++] = "Notes";
         names[n++] = "State";
         if (state > SESSION_STARTED)
                 names[n++] = "StopReason";
@@ -78,11 +88,13 @@ void bus_session_signal_sources(BusSession *session) {
 }
 
 static void session_signal_counters(BusSession *session) {
-        const char *names[6] = {};
+        const char *names[7] = {};
         size_t n = session_changed_totals(session, names);
 
         if (session_sources_changed(session))
                 names[n++] = "Sources";
+        if (session_take_new_notes(session))
+                names[n++] = "Notes";
         session->n_changes_signalled = session_n_changes(session->session);
         if (n > 0)
                 bus_emit_session_changed(session, names);

@@ -57,6 +57,7 @@ struct BusSession {
         SessionState state;
         SessionTotals totals;
         uint64_t n_changes_signalled; /* of session_n_changes() */
+        size_t n_notes_signalled;
         bool all_started_is_signalled, stopped_is_signalled;
 };
 

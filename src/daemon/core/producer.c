@@ -8,11 +8,11 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "config/utf8.h"
 #include "core/policy.h"
 #include "core/producer-private.h"
 #include "core/session-private.h"
 #include "shared/error.h"
+#include "shared/utf8.h"
 #include "wire/wire-reader.h"
 
 /* Fields of perfetto.protos.DataSourceDescriptor. */
@@ -417,6 +417,14 @@ void producer_source_failed(Producer *producer, uint64_t instance, const char *w
                 return;
         instance_stopped(found, why && why[0] ? why : "its producer gave no reason");
         producer_answered(found->session, producer, now);
+}
+
+void producer_source_note(Producer *producer, uint64_t instance, const char *text, uint64_t now) {
+        SourceInstance *found = producer_find_instance(producer, instance);
+
+        now = service_note_now(producer->service, now);
+        if (found)
+                session_add_note(found, text, now);
 }
 
 /* What the instance wrote last is committed before its answer: taken while the buffer is still the producer's. */

@@ -63,6 +63,8 @@ int producer_remove_source(Producer *producer, const char *name, uint64_t now);
 /* Answers to ProducerOps requests. Unknown numbers are ignored: the instance may be gone by now. */
 void producer_source_started(Producer *producer, uint64_t instance, uint64_t now);
 void producer_source_failed(Producer *producer, uint64_t instance, const char *why, uint64_t now);
+/* What an instance does not record although it records, for people. One more than it may have is left out. */
+void producer_source_note(Producer *producer, uint64_t instance, const char *text, uint64_t now);
 void producer_source_stopped(Producer *producer, uint64_t instance, uint64_t now);
 void producer_flushed(Producer *producer, uint64_t flush_id, uint64_t now);
 

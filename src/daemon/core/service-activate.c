@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "config/utf8.h"
 #include "core/producer-private.h"
+#include "shared/utf8.h"
 
 static bool service_offers(const Service *service, const char *name) {
         const Producer *producer;

@@ -385,3 +385,60 @@ int packet_put_extension(Bytes *out,
         wire_end(&packet.wire, message);
         return packet_end(&packet);
 }
+
+/* Fields of TrackDescriptor, TrackEvent and DebugAnnotation. */
+enum {
+        TRACK_UUID = 1,
+        TRACK_NAME = 2,
+        TRACK_EVENT_ANNOTATIONS = 4,
+        TRACK_EVENT_TYPE = 9,
+        TRACK_EVENT_TRACK_UUID = 11,
+        TRACK_EVENT_CATEGORIES = 22,
+        TRACK_EVENT_NAME = 23,
+        TRACK_EVENT_INSTANT = 3,
+        ANNOTATION_INT = 4,
+        ANNOTATION_STRING = 6,
+        ANNOTATION_NAME = 10,
+};
+
+#define NOTE_TRACK_UUID UINT64_C(0x6465736b6e6f7465) /* any that nobody else has */
+
+int packet_put_note_track(Bytes *out, const ServiceInfo *info) {
+        PacketWriter packet;
+        size_t message;
+
+        packet_begin(&packet, out, info);
+        message = wire_begin(&packet.wire, PACKET_TRACK_DESCRIPTOR);
+        wire_put_uint(&packet.wire, TRACK_UUID, NOTE_TRACK_UUID);
+        wire_put_string(&packet.wire, TRACK_NAME, TRACING_NOTES_TRACK);
+        wire_end(&packet.wire, message);
+        return packet_end(&packet);
+}
+
+static void put_annotation(WireWriter *wire, const char *name, const char *value) {
+        size_t message = wire_begin(wire, TRACK_EVENT_ANNOTATIONS);
+
+        wire_put_string(wire, ANNOTATION_NAME, name);
+        wire_put_string(wire, ANNOTATION_STRING, value);
+        wire_end(wire, message);
+}
+
+int packet_put_note(Bytes *out, const ServiceInfo *info, const NoteEvent *note) {
+        PacketWriter packet;
+        size_t message, pid;
+
+        packet_begin_at(&packet, out, info, note->ns);
+        message = wire_begin(&packet.wire, PACKET_TRACK_EVENT);
+        wire_put_uint(&packet.wire, TRACK_EVENT_TYPE, TRACK_EVENT_INSTANT);
+        wire_put_uint(&packet.wire, TRACK_EVENT_TRACK_UUID, NOTE_TRACK_UUID);
+        wire_put_string(&packet.wire, TRACK_EVENT_CATEGORIES, TRACING_NOTES_CATEGORY);
+        wire_put_string(&packet.wire, TRACK_EVENT_NAME, note->text);
+        put_annotation(&packet.wire, "data source", note->source);
+        put_annotation(&packet.wire, "producer", note->producer);
+        pid = wire_begin(&packet.wire, TRACK_EVENT_ANNOTATIONS);
+        wire_put_string(&packet.wire, ANNOTATION_NAME, "pid");
+        wire_put_int(&packet.wire, ANNOTATION_INT, note->pid);
+        wire_end(&packet.wire, pid);
+        wire_end(&packet.wire, message);
+        return packet_end(&packet);
+}

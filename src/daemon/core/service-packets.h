@@ -20,6 +20,7 @@ enum {
         PACKET_CLOCK_SNAPSHOT = 6,
         PACKET_TIMESTAMP = 8,
         PACKET_SEQUENCE_ID = 10,
+        PACKET_TRACK_EVENT = 11,
         PACKET_TRACE_CONFIG = 33,
         PACKET_TRACE_STATS = 35,
         PACKET_SYNCHRONIZATION_MARKER = 36,
@@ -27,6 +28,7 @@ enum {
         PACKET_SYSTEM_INFO = 45,
         PACKET_TRIGGER = 46,
         PACKET_TIMESTAMP_CLOCK_ID = 58,
+        PACKET_TRACK_DESCRIPTOR = 60,
         PACKET_SERVICE_EVENT = 69,
         PACKET_TRUSTED_PID = 79,
         PACKET_EXTENSION_DESCRIPTOR = 72,
@@ -121,6 +123,13 @@ typedef struct TriggerEvent {
         uint32_t delay_ms;
 } TriggerEvent;
 
+/* What a producer says of one of its instances. */
+typedef struct NoteEvent {
+        uint64_t ns;
+        const char *text, *source, *producer;
+        pid_t pid;
+} NoteEvent;
+
 /* A writer that grows these bytes, behind what they have. */
 void bytes_writer_init(WireWriter *writer, Bytes *bytes);
 int bytes_writer_finish(WireWriter *writer, Bytes *bytes);
@@ -146,6 +155,9 @@ int packet_put_stats(Bytes *out,
                      const void *stats,
                      size_t n_stats);
 int packet_put_concurrent_event(Bytes *out, const ServiceInfo *info, const ConcurrentEvent *event);
+/* The track of notes, and a note as an instant on it. */
+int packet_put_note_track(Bytes *out, const ServiceInfo *info);
+int packet_put_note(Bytes *out, const ServiceInfo *info, const NoteEvent *note);
 int packet_put_provenance(Bytes *out,
                           const ServiceInfo *info,
                           uint64_t now,

@@ -43,7 +43,12 @@
 #define SOURCE_DESCRIPTOR_BYTES_MAX (256u << 10) /* with its categories */
 #define SOURCE_UNAVAILABLE_MAX      1024 /* bytes of why it cannot record; the rest is cut off */
 
+/* Of one instance of a source: what it says about itself. */
+#define INSTANCE_NOTES_MAX      32
+#define INSTANCE_NOTE_BYTES_MAX 512 /* the rest is cut off */
+
 /* Of one session. */
+#define SESSION_NOTES_MAX            1024
 #define SESSION_NAME_MAX             128
 #define SESSION_BUFFERS_MAX          128
 #define SESSION_SOURCES_MAX          256 /* data_sources entries */

@@ -301,6 +301,7 @@ static int clone_complete(SessionClone *clone, uint64_t now) {
         session->clocks = source->clocks;
         session_snapshot_clocks(session);
         clone_copy_events(clone, now);
+        session_copy_notes(session, source);
         clone_copy_counts(session, source);
         session_move_triggers(session, clone->source);
         clone_choose_uuid(session, source);

@@ -166,6 +166,7 @@ int session_allocate(Session **ret, Service *service, const SessionOptions *opti
         list_init(&session->link);
         list_init(&session->instances);
         list_init(&session->changed_instances);
+        list_init(&session->notes);
         list_init(&session->flushes);
         list_init(&session->clones);
         list_init(&session->triggers.hits);
@@ -311,6 +312,7 @@ Session *session_free(Session *session) {
         session_rules_deinit(&session->reader.rules);
         session_triggers_deinit(session);
         event_list_clear(&session->events);
+        session_free_notes(session);
         charge_deinit(&session->charge);
         config_free(session->change);
         config_free(session->config);

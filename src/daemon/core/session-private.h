@@ -15,6 +15,7 @@
  *      session-writers.c  who has written into it
  *      concurrent.c     what it says of other sessions
  *      session-wait.c   who is not waited for
+ *      session-notes.c  what producers say of their instances
  */
 
 #include "core/concurrent.h"
@@ -106,6 +107,7 @@ typedef struct SessionReader {
         bool is_full;       /* max_file_size_bytes */
         bool said_preamble; /* config, uuid, system info */
         bool said_change;   /* the latest */
+        size_t n_notes_said;
         bool stats_due, marker_due;
         size_t buffer; /* being read */
         SequenceIds sequences;
@@ -145,6 +147,8 @@ struct Session {
         size_t n_in_state[_INSTANCE_STATE_N]; /* instances, by state */
         size_t n_asleep; /* of the starting ones: suspended, and not waited for */
         List changed_instances;
+        List notes; /* SourceNote */
+        size_t n_notes;
         uint64_t n_changes; /* ever, of its state and its sources */
 
         uint64_t cloned_from;                  /* 0: not a clone */
@@ -257,6 +261,12 @@ void session_give_up_on_suspended(Session *session);
 
 /* session-stats.c */
 void session_put_stats(Session *session, WireWriter *writer);
+
+/* session-notes.c. Without memory, beyond a limit or its user's quota a note is left out. */
+void session_add_note(SourceInstance *instance, const char *text, uint64_t now);
+void session_copy_notes(Session *session, const Session *source);
+void session_free_notes(Session *session);
+int session_put_notes(Session *session, Bytes *out);
 
 /* session-writers.c */
 int session_put_provenance(Session *session, Bytes *out);

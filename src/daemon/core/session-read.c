@@ -157,7 +157,7 @@ static int session_begin_pass(Session *session, const Room *room) {
         static int (*const steps[])(Session *, Bytes *) = {
                 put_marker, put_clocks,           put_preamble,
                 put_change, session_put_triggers, session_put_late_provenance,
-                put_events, concurrent_put,
+                put_events, concurrent_put,       session_put_notes,
         };
         SessionReader *reader = &session->reader;
         int r = 0;

@@ -167,6 +167,15 @@ bool session_next_instance(const Session *session, InstanceCursor *cursor, Insta
  * flush, or its stop. */
 bool session_next_silent(const Session *session, InstanceCursor *cursor, InstanceInfo *ret);
 
+/* What producers said of their instances, oldest first; also of those that are gone. *at is NULL to begin with. */
+typedef struct NoteInfo {
+        const char *source, *producer, *text;
+        Identity identity;
+} NoteInfo;
+
+bool session_next_note(const Session *session, const List **at, NoteInfo *ret);
+size_t session_n_notes(const Session *session);
+
 /* Grows whenever the state or something about the sources changes. */
 uint64_t session_n_changes(const Session *session);
 

@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "config/utf8.h"
 #include "core/session-private.h"
+#include "shared/utf8.h"
 
 /* Fields of perfetto.protos.DataSourceConfig that are the service's to say. */
 enum {

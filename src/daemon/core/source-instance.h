@@ -30,6 +30,7 @@ typedef struct SourceInstance {
         char *producer_name;
         Identity identity;
         char *why;               /* why it failed, or NULL */
+        unsigned n_notes;        /* in the session's */
         bool is_cut_short;       /* its producer left while the session recorded */
         bool is_suspended;       /* its producer is, as far as we know */
         bool missed_end;         /* did not answer the session's last flush, or its stop */

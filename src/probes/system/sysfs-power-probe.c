@@ -145,8 +145,7 @@ static void note_missing_rails(const Power *power, int root, ProbeNotes *notes) 
                 return;
         denial_explain(why, root, -power->rails_error, CAP_DAC_READ_SEARCH);
         probe_note(notes,
-                   "linux.sysfs_power: some energy counters in /sys/class/powercap are not "
-                   "recorded: %s%s",
+                   "some energy counters in /sys/class/powercap are not recorded: %s%s",
                    strerror(-power->rails_error),
                    why);
 }

@@ -105,6 +105,12 @@ bool dt_source_enabled(const dt_source *source);
 void dt_instance_set_userdata(dt_instance *instance, void *userdata);
 void *dt_instance_get_userdata(const dt_instance *instance);
 
+/* Tells the session's owner, and whoever reads the trace, what the instance does not record although it records: one
+ * sentence that says what is missing, why, and what to do. In UTF-8; cut at 512 bytes. Any thread, from the instance's
+ * setup on. What setup has added is known before the session says that it has started; a setup that refuses has
+ * none. 0, -ENOBUFS (it has 32), -ENOMEM, -ECANCELED (a forked child). */
+int dt_instance_add_note(dt_instance *instance, const char *text);
+
 /* Answers. `error` is NULL or says, for start, why the instance cannot record. */
 void dt_reply_done(dt_reply *reply, const char *error);
 

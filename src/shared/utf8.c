@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/utf8.h"
+#include "shared/utf8.h"
 
 /* Unicode's table 3-7: no overlong forms, no surrogates. */
 size_t utf8_character(const uint8_t *at, size_t n_bytes) {

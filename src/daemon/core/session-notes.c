@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Notes are kept by the session, not by the instance: they are about what the trace lacks, whatever became of who said
+ * them. Each is charged to its producer's user.
+ */
+
+#include "core/session-private.h"
+#include "shared/utf8.h"
+
+typedef struct SourceNote {
+        List link; /* session->notes */
+        Charge charge;
+        uint64_t ns;
+        Identity identity;
+        char *source, *producer, *text;
+} SourceNote;
+
+static SourceNote *note_free(SourceNote *note) {
+        if (!note)
+                return NULL;
+        list_unlink(&note->link);
+        charge_deinit(&note->charge);
+        free(note->source);
+        free(note->producer);
+        free(note->text);
+        free(note);
+        return NULL;
+}
+DEFINE_CLEANUP(SourceNote *, note_free)
+
+static void session_take_note(Session *session, uint64_t ns, const NoteInfo *info) {
+        _cleanup_(note_freep) SourceNote *note = NULL;
+        uint64_t n_bytes = sizeof(*note) + strnlen(info->text, INSTANCE_NOTE_BYTES_MAX) +
+                           strlen(info->source) + strlen(info->producer);
+
+        if (session->n_notes >= SESSION_NOTES_MAX || !info->text[0])
+                return;
+        note = calloc(1, sizeof(*note));
+        if (!note)
+                return;
+        list_init(&note->link);
+        note->ns = ns;
+        note->identity = info->identity;
+        note->source = strdup(info->source);
+        note->producer = strdup(info->producer);
+        note->text = utf8_copy_line(info->text, INSTANCE_NOTE_BYTES_MAX);
+        if (!note->source || !note->producer || !note->text ||
+            quota_charge(&session->service->quota,
+                         &note->charge,
+                         note->identity.uid,
+                         QUOTA_DESCRIPTOR_BYTES,
+                         n_bytes) != 0)
+                return;
+        list_append(&session->notes, &note->link);
+        session->n_notes++;
+        TAKE(note);
+}
+
+void session_add_note(SourceInstance *instance, const char *text, uint64_t now) {
+        const NoteInfo info = {
+                .source = instance->source->pb->config->name,
+                .producer = instance->producer_name,
+                .text = text,
+                .identity = instance->identity,
+        };
+
+        if (instance->n_notes == INSTANCE_NOTES_MAX)
+                return;
+        instance->n_notes++;
+        session_take_note(instance->session, now, &info);
+        session_changed(instance->session);
+}
+
+static void note_info(const SourceNote *note, NoteInfo *ret) {
+        *ret = (NoteInfo){
+                .source = note->source,
+                .producer = note->producer,
+                .text = note->text,
+                .identity = note->identity,
+        };
+}
+
+bool session_next_note(const Session *session, const List **at, NoteInfo *ret) {
+        *at = *at ? (*at)->next : session->notes.next;
+        if (*at == &session->notes)
+                return false;
+        note_info(list_entry(*at, SourceNote, link), ret);
+        return true;
+}
+
+size_t session_n_notes(const Session *session) {
+        return session->n_notes;
+}
+
+void session_copy_notes(Session *session, const Session *source) {
+        const SourceNote *note;
+
+        list_for_each (note, &source->notes, link) {
+                NoteInfo info;
+
+                note_info(note, &info);
+                session_take_note(session, note->ns, &info);
+        }
+}
+
+void session_free_notes(Session *session) {
+        SourceNote *note;
+
+        list_for_each (note, &session->notes, link)
+                note_free(note);
+}
+
+static int put_note(const Session *session, const SourceNote *note, Bytes *out) {
+        const NoteEvent event = {
+                .ns = note->ns,
+                .text = note->text,
+                .source = note->source,
+                .producer = note->producer,
+                .pid = note->identity.pid,
+        };
+
+        return packet_put_note(out, &session->service->info, &event);
+}
+
+/* Those that no read has said yet. */
+int session_put_notes(Session *session, Bytes *out) {
+        SessionReader *reader = &session->reader;
+        const SourceNote *note;
+        size_t n = 0;
+        int r = 0;
+
+        if (reader->n_notes_said == 0 && session->n_notes > 0)
+                r = packet_put_note_track(out, &session->service->info);
+        list_for_each (note, &session->notes, link)
+                if (r == 0 && n++ >= reader->n_notes_said)
+                        r = put_note(session, note, out);
+        reader->n_notes_said = n;
+        return r;
+}

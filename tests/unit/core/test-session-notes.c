@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What producers say that they do not record. */
+
+#include <stdio.h>
+
+#include "core/service-packets.h"
+#include "core/session-private.h"
+#include "fixture.h"
+
+#define PLAIN CONFIG_ONE("track_event")
+
+static Fixture f;
+
+static void add_note(FakeProducer *producer, const char *text) {
+        producer_source_note(
+                producer->producer, fake_instance(producer, "track_event")->id, text, f.now);
+}
+
+static NoteInfo nth_note(const Session *session, size_t nth) {
+        const List *at = NULL;
+        NoteInfo info;
+
+        do
+                ck_assert(session_next_note(session, &at, &info));
+        while (nth-- > 0);
+        return info;
+}
+
+START_TEST(test_a_note_is_told_with_who_said_it_and_when_he_is_gone) {
+        FakeConsumer *consumer;
+        FakeProducer *app;
+        uint64_t n_changes;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(&f, 1000, PLAIN);
+        n_changes = session_n_changes(consumer->session);
+        add_note(app, "no\nleft\x1b[2J channel\xff");
+        ck_assert_uint_gt(session_n_changes(consumer->session), n_changes);
+        fixture_disconnect_producer(app);
+        ck_assert_uint_eq(session_n_notes(consumer->session), 1);
+        ck_assert_str_eq(nth_note(consumer->session, 0).text, "no left [2J channel?");
+        ck_assert_str_eq(nth_note(consumer->session, 0).source, "track_event");
+        ck_assert_str_eq(nth_note(consumer->session, 0).producer, "app");
+        ck_assert_uint_eq(nth_note(consumer->session, 0).identity.uid, 1000);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_a_note_is_in_the_trace_once_as_an_event_that_readers_show) {
+        FakeConsumer *consumer;
+        TestPacket packet;
+        FakeProducer *app;
+        WireField event;
+        Bytes trace;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(&f, 1000, PLAIN);
+        add_note(app, "no left channel");
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACK_DESCRIPTOR), 1);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACK_EVENT), 1);
+        packet = trace_packet(&trace, PACKET_TRACK_EVENT, 0);
+        ck_assert_uint_eq(packet_uint(&packet, PACKET_SEQUENCE_ID), 1);
+        ck_assert_uint_eq(packet_uint(&packet, PACKET_TIMESTAMP), f.now);
+        ck_assert(packet_field(&packet, PACKET_TRACK_EVENT, &event));
+        ck_assert_ptr_nonnull(memmem(event.data, event.n_bytes, "no left channel", 15));
+        bytes_deinit(&trace);
+
+        add_note(app, "nor a right one");
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACK_DESCRIPTOR), 0);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACK_EVENT), 1);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_a_clone_has_the_notes_of_its_original) {
+        FakeConsumer *consumer, *clone;
+        FakeProducer *app;
+        Bytes trace;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(&f, 1000, PLAIN);
+        add_note(app, "no left channel");
+        clone = fixture_clone(&f, consumer);
+        ck_assert_str_eq(nth_note(clone->session, 0).text, "no left channel");
+        fixture_free_session(consumer);
+        trace = fixture_read(&f, clone);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRACK_EVENT), 1);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_notes_are_limited_in_number_and_length_and_charged) {
+        char text[2 * INSTANCE_NOTE_BYTES_MAX];
+        FakeConsumer *consumer;
+        FakeProducer *app;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(&f, 1000, PLAIN);
+        memset(text, 'x', sizeof(text) - 1);
+        text[sizeof(text) - 1] = '\0';
+        for (size_t i = 0; i <= INSTANCE_NOTES_MAX; i++)
+                add_note(app, text);
+        ck_assert_uint_eq(session_n_notes(consumer->session), INSTANCE_NOTES_MAX);
+        ck_assert_uint_eq(strlen(nth_note(consumer->session, 0).text), INSTANCE_NOTE_BYTES_MAX);
+        ck_assert(!quota_has_room(&f.service->quota,
+                                  1000,
+                                  QUOTA_DESCRIPTOR_BYTES,
+                                  quota_limit(QUOTA_DESCRIPTOR_BYTES) -
+                                          INSTANCE_NOTES_MAX * INSTANCE_NOTE_BYTES_MAX));
+        fixture_free_session(consumer);
+        fixture_disconnect_producer(app);
+        ck_assert(quota_has_room(&f.service->quota,
+                                 1000,
+                                 QUOTA_DESCRIPTOR_BYTES,
+                                 quota_limit(QUOTA_DESCRIPTOR_BYTES)));
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_notes_of_no_instance_and_without_words_are_ignored) {
+        FakeConsumer *consumer;
+        FakeProducer *app;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(&f, 1000, PLAIN);
+        producer_source_note(app->producer, 12345, "nobody's", f.now);
+        add_note(app, "");
+        ck_assert_uint_eq(session_n_notes(consumer->session), 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
+TEST_MAIN("session-notes",
+          test_a_note_is_told_with_who_said_it_and_when_he_is_gone,
+          test_a_note_is_in_the_trace_once_as_an_event_that_readers_show,
+          test_a_clone_has_the_notes_of_its_original,
+          test_notes_are_limited_in_number_and_length_and_charged,
+          test_notes_of_no_instance_and_without_words_are_ignored)
