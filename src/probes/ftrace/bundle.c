@@ -272,7 +272,8 @@ static bool is_wanted(const BundleWriter *writer, const PageRecord *record) {
         uint16_t id;
 
         memcpy(&id, record->data + RECORD_ID_OFFSET, sizeof(id));
-        return id < writer->n_encoders && writer->encoders[id];
+        return id < writer->n_encoders && writer->encoders[id] &&
+               !event_is_filtered(writer->encoders[id], record->data, record->n_bytes);
 }
 
 /* Makes sure that the bundle at hand is for all that want this record, and for no others. */

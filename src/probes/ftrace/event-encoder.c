@@ -29,6 +29,7 @@ enum {
         KPROBE_TYPE = 2,
 };
 
+#define EVENT_PRINT  3u   /* FtraceEvent.print */
 #define EVENT_KPROBE 542u /* FtraceEvent.kprobe_event */
 
 /* FieldDescriptorProto.Type of a field of a generic event. */
@@ -161,6 +162,18 @@ static int encoder_set_slice(EventEncoder *encoder, const EncoderOptions *option
         return wire_writer_failed(&wire) ? -ENOMEM : 0;
 }
 
+/* Only for the event whose text is the whole rest of the record. */
+static void encoder_set_print_filter(EventEncoder *encoder,
+                                     const EventFormat *format,
+                                     const PrintFilter *filter) {
+        const EventField *text = event_format_find(format, "buf");
+
+        if (!filter || encoder->number != EVENT_PRINT || !text || text->kind != FIELD_TAIL)
+                return;
+        encoder->print_filter = filter;
+        encoder->text_offset = text->offset;
+}
+
 int event_encoder_new_with(EventEncoder **ret,
                            const EventFormat *format,
                            const EncoderOptions *options) {
@@ -187,6 +200,7 @@ int event_encoder_new_with(EventEncoder **ret,
         if (options->slice_name)
                 r = encoder_set_slice(encoder, options);
         encoder_add_fields(encoder, format, spec);
+        encoder_set_print_filter(encoder, format, options->print_filter);
         if (r == 0 && encoder->is_generic)
                 r = encoder_describe(encoder, format);
         if (r < 0)

@@ -17,6 +17,7 @@
 #include "probes/ftrace/event-format.h"
 #include "probes/ftrace/kernel-strings.h"
 #include "probes/ftrace/kernel-symbols.h"
+#include "probes/ftrace/print-filter.h"
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
 
@@ -26,10 +27,11 @@
 #define EVENT_GENERIC_FIELDS_MAX 31 /* readers refuse descriptors with field numbers from 32 on */
 #define EVENT_PIDS_MAX           4  /* pid_t fields of one event that are looked at */
 
-/* What an event is written as, if not as the event table says. A zeroed one is the default. */
+/* What an event is written as, if not as the event table says. A zeroed one is the default. Pointers must outlive the
+ * encoder, but for the name. */
 typedef struct EncoderOptions {
-        const KernelStrings
-                *strings; /* texts that records point to; or NULL. Must outlive the encoder */
+        const KernelStrings *strings;    /* texts that records point to; or NULL */
+        const PrintFilter *print_filter; /* of ftrace/print; or NULL */
         const char
                 *slice_name; /* kprobe_event of this name, without the record's fields; or NULL */
         unsigned slice_type; /* perfetto.protos.KprobeEvent.KprobeType */
@@ -62,6 +64,8 @@ typedef struct EventEncoder {
         size_t n_pids;
         bool makes_task; /* task_newtask: the first pid names a new thread */
         const KernelStrings *strings;
+        const PrintFilter *print_filter;
+        uint32_t text_offset; /* of the print_filter's text */
 
         /* The same for each record, before the fields; or NULL. */
         uint8_t *constant;
@@ -92,3 +96,12 @@ bool event_encode(const EventEncoder *encoder,
                   const uint8_t *record,
                   uint32_t n_record,
                   KernelSymbols *symbols);
+
+/* Whether the config leaves this record out, which must be as long as event_encode() wants it. */
+static inline bool
+event_is_filtered(const EventEncoder *encoder, const uint8_t *record, uint32_t n_record) {
+        return UNLIKELY(encoder->print_filter) && n_record >= encoder->text_offset &&
+               !print_filter_allows(encoder->print_filter,
+                                    record + encoder->text_offset,
+                                    n_record - encoder->text_offset);
+}

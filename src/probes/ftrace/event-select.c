@@ -10,8 +10,12 @@
 #include "probes/probe.h"
 #include "shared/text.h"
 
-/* Not in available_events, as it cannot be switched off: what programs write to trace_marker. */
-#define EVENT_PRINT "ftrace/print"
+/* Not in available_events, as they have no switch: what programs write to trace_marker, and what tracers write. */
+static const char *const implied_events[] = {
+        "ftrace/print",
+        "ftrace/funcgraph_entry",
+        "ftrace/funcgraph_exit",
+};
 
 #define EVENT_GROUP_BYTES 128
 #define UNKNOWN_NAMED_MAX 5 /* in one error; the trace has all */
@@ -43,7 +47,7 @@ static size_t count_lines(const char *text) {
 }
 
 static int event_index_init(EventIndex *index, const char *available) {
-        size_t n_max = count_lines(available) + 2;
+        size_t n_max = count_lines(available) + 1 + ARRAY_SIZE(implied_events);
         char *line, *state = NULL;
 
         *index = (EventIndex){
@@ -53,9 +57,10 @@ static int event_index_init(EventIndex *index, const char *available) {
         };
         if (!index->text || !index->full || !index->bare)
                 return -ENOMEM;
-        index->full[0] = EVENT_PRINT;
-        index->bare[0] = strchr(EVENT_PRINT, '/') + 1;
-        index->n = 1;
+        for (; index->n < ARRAY_SIZE(implied_events); index->n++) {
+                index->full[index->n] = implied_events[index->n];
+                index->bare[index->n] = strchr(implied_events[index->n], '/') + 1;
+        }
         for (line = strtok_r(index->text, "\n", &state); line;
              line = strtok_r(NULL, "\n", &state)) {
                 char *colon = strchr(line, ':');
@@ -128,7 +133,7 @@ static bool is_in_table(const char *pattern) {
 
 /* For the nearest one: the kernel lists the events of a group together. */
 static void event_index_add_groups(EventIndex *index, size_t n_text) {
-        char *to = malloc(n_text + 3 * index->n);
+        char *to = malloc(n_text + EVENT_GROUP_BYTES + 3 * index->n);
         size_t n_last = 0;
 
         index->group_text = to;
@@ -237,7 +242,7 @@ int event_select(EventSelection *ret,
         r = event_index_init(&index, available);
         if (r < 0)
                 return r;
-        event_index_add_groups(&index, strlen(available) + sizeof(EVENT_PRINT));
+        event_index_add_groups(&index, strlen(available));
         taken = calloc(index.n, sizeof(*taken));
         if (!taken)
                 return -ENOMEM;

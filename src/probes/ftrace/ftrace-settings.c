@@ -13,6 +13,8 @@ int ftrace_settings_init(FtraceSettings *ret,
                          char **ret_error) {
         uint64_t drain_ms = config->drain_period_ms, buffer_kb = config->buffer_size_kb;
         uint64_t max_kb = memory_bytes / FTRACE_MEMORY_SHARE / 1024 / MAX(n_cpus, 1u);
+        uint64_t default_kb =
+                memory_bytes >= MEMORY_LARGE ? FTRACE_BUFFER_KB_LARGE : FTRACE_BUFFER_KB;
 
         if (drain_ms > FTRACE_DRAIN_MS_MAX)
                 drain_ms = 0;
@@ -20,10 +22,8 @@ int ftrace_settings_init(FtraceSettings *ret,
                 return probe_refuse(ret_error,
                                     "drain_buffer_percent is %u; at most 100 is possible",
                                     config->drain_buffer_percent);
-        if (buffer_kb == 0)
-                buffer_kb = MIN(memory_bytes >= MEMORY_LARGE ? (uint64_t)FTRACE_BUFFER_KB_LARGE
-                                                             : (uint64_t)FTRACE_BUFFER_KB,
-                                max_kb);
+        if (buffer_kb == 0 || (config->buffer_size_lower_bound && buffer_kb < default_kb))
+                buffer_kb = MIN(default_kb, max_kb);
         if (buffer_kb > max_kb) {
                 char asked[TEXT_SIZE_BYTES], allowed[TEXT_SIZE_BYTES];
 

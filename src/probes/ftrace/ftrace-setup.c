@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "probes/ftrace/ftrace-setup.h"
-#include "probes/ftrace/syscall-names.h"
+#include "probes/ftrace/ftrace-state.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 
-#define EVENT_PATH_BYTES 256
+#define EVENT_PATH_BYTES   256
+#define IMPLIED_EVENTS_MAX 4
 
 static int setup_settings(FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
         struct sysinfo info;
@@ -40,16 +41,6 @@ static int setup_read_layout(FtraceSetup *setup, char **ret_error) {
         return 0;
 }
 
-/* System calls by name: a filter in the kernel, and the two events that it filters. */
-static int setup_syscalls(FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
-        if (config->n_syscall_events == 0)
-                return 0;
-        return syscall_filter_new(&setup->syscall_filter,
-                                  config->syscall_events,
-                                  config->n_syscall_events,
-                                  ret_error);
-}
-
 /* Events that only generic messages could hold may all have been left out. */
 static int
 setup_refuse_nothing(const FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
@@ -63,32 +54,38 @@ setup_refuse_nothing(const FtraceSetup *setup, const FtraceConfig *config, char 
 }
 
 /* The config's events, and those that other options of it imply. */
+static size_t copy_patterns(char **to, const FtraceConfig *config) {
+        static const char *const syscalls[] = { "raw_syscalls/sys_enter", "raw_syscalls/sys_exit" };
+        static const char *const graph[] = { "ftrace/funcgraph_entry", "ftrace/funcgraph_exit" };
+        size_t n = config->n_ftrace_events;
+
+        if (n > 0)
+                memcpy(to, config->ftrace_events, n * sizeof(*to));
+        for (size_t i = 0; config->n_syscall_events > 0 && i < ARRAY_SIZE(syscalls); i++)
+                to[n++] = (char *)syscalls[i];
+        for (size_t i = 0; config->enable_function_graph && i < ARRAY_SIZE(graph); i++)
+                to[n++] = (char *)graph[i];
+        return n;
+}
+
 static int setup_select_events(FtraceSetup *setup,
                                const FtraceConfig *config,
                                ProbeNotes *notes,
                                char **ret_error) {
-        static char *const syscalls[] = { (char *)"raw_syscalls/sys_enter",
-                                          (char *)"raw_syscalls/sys_exit" };
         _cleanup_(freep) char *available = NULL;
         _cleanup_(freep) char **patterns = NULL;
-        size_t n = config->n_ftrace_events;
         int r;
 
         r = trace_dir_read(setup->dir, "available_events", &available, NULL, ret_error);
         if (r != 0)
                 return r;
-        patterns = calloc(n + ARRAY_SIZE(syscalls), sizeof(*patterns));
+        patterns = calloc(config->n_ftrace_events + IMPLIED_EVENTS_MAX, sizeof(*patterns));
         if (!patterns)
                 return -ENOMEM;
-        if (n > 0)
-                memcpy(patterns, config->ftrace_events, n * sizeof(*patterns));
-        if (config->n_syscall_events > 0)
-                for (size_t i = 0; i < ARRAY_SIZE(syscalls); i++)
-                        patterns[n++] = syscalls[i];
         r = event_select(&setup->selection,
                          available,
                          patterns,
-                         n,
+                         copy_patterns(patterns, config),
                          !config->disable_generic_events,
                          ret_error);
         if (r == 0 && setup->selection.n_events == 0)
@@ -131,7 +128,8 @@ event_prepare(FtraceSetup *setup, const EventName *name, FtraceEvent *event, cha
         return event_set_add_with(&setup->encoders,
                                   format,
                                   setup->settings.compact_sched,
-                                  &(EncoderOptions){ .strings = setup->strings });
+                                  &(EncoderOptions){ .strings = setup->strings,
+                                                     .print_filter = setup->print_filter });
 }
 
 /* What the kernel refuses is told; the rest is recorded. */
@@ -178,17 +176,19 @@ static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, Pr
         return 0;
 }
 
-/* To be extended with each setting of an instance that recordings cannot have together, and with each that changes how
- * an event is written. */
+/* All of an instance that recordings cannot have together, and all that changes how an event is written. */
 static int setup_make_keys(FtraceSetup *setup) {
-        if (asprintf(&setup->ring_key, "syscalls=%s", setup->syscall_filter ?: "") < 0) {
-                setup->ring_key = NULL;
+        _cleanup_(freep) char *prints = NULL;
+
+        setup->ring_key = instance_state_key(&setup->state);
+        prints = setup->print_filter ? print_filter_key(setup->print_filter) : strdup("");
+        if (!setup->ring_key || !prints)
                 return -ENOMEM;
-        }
         if (asprintf(&setup->encoding_key,
-                     "compact=%d symbols=%d",
+                     "compact=%d symbols=%d prints=%s",
                      setup->settings.compact_sched,
-                     setup->symbols != NULL) < 0) {
+                     setup->symbols != NULL,
+                     prints) < 0) {
                 setup->encoding_key = NULL;
                 return -ENOMEM;
         }
@@ -202,11 +202,13 @@ setup_prepare(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes,
         r = setup_settings(setup, config, ret_error);
         if (r == 0)
                 r = setup_read_layout(setup, ret_error);
+        if (r == 0)
+                r = print_filter_new(&setup->print_filter, config, ret_error);
         /* Events that the config defines, like kprobes, must be defined here: then they are selected like others. */
         if (r == 0)
-                r = setup_syscalls(setup, config, ret_error);
-        if (r == 0)
                 r = setup_select_events(setup, config, notes, ret_error);
+        if (r == 0)
+                r = ftrace_state_init(&setup->state, config, &setup->selection, notes, ret_error);
         if (r == 0)
                 r = setup_load_strings(setup);
         if (r == 0)
@@ -225,7 +227,8 @@ int ftrace_setup_new(FtraceSetup **ret,
         _cleanup_(ftrace_setup_freep) FtraceSetup *setup = NULL;
         int r;
 
-        if (config->n_ftrace_events == 0 && config->n_syscall_events == 0)
+        if (config->n_ftrace_events == 0 && config->n_syscall_events == 0 &&
+            !config->enable_function_graph)
                 return probe_refuse(ret_error,
                                     "linux.ftrace: ftrace_config has no ftrace_events, so there is "
                                     "nothing to record; add for example \"sched/sched_switch\"");
@@ -249,7 +252,8 @@ FtraceSetup *ftrace_setup_free(FtraceSetup *setup) {
         event_set_deinit(&setup->encoders);
         event_selection_deinit(&setup->selection);
         trace_dir_free(setup->dir);
-        free(setup->syscall_filter);
+        instance_state_deinit(&setup->state);
+        print_filter_free(setup->print_filter);
         free(setup->ring_key);
         free(setup->encoding_key);
         free(setup->events);

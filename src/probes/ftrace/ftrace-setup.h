@@ -14,6 +14,7 @@
 #include "probes/ftrace/event-select.h"
 #include "probes/ftrace/event-set.h"
 #include "probes/ftrace/ftrace-settings.h"
+#include "probes/ftrace/instance-state.h"
 #include "probes/ftrace/kernel-symbols.h"
 #include "probes/ftrace/page.h"
 #include "probes/ftrace/trace-dir.h"
@@ -34,9 +35,10 @@ typedef struct FtraceSetup {
         FtraceEvent *events; /* one for each of the selection */
         size_t n_events;
         EventSet encoders;
-        KernelStrings *strings; /* NULL: not needed, or not to be had */
-        KernelSymbols *symbols; /* NULL: not wanted, or not to be had */
-        char *syscall_filter;   /* NULL: all system calls, if their events are on */
+        KernelStrings *strings;    /* NULL: not needed, or not to be had */
+        KernelSymbols *symbols;    /* NULL: not wanted, or not to be had */
+        PrintFilter *print_filter; /* NULL: all texts are recorded */
+        InstanceState state;
 
         /* Settings of the kernel that recordings cannot have together, as text: those with the same share a ring. */
         char *ring_key;
@@ -52,7 +54,12 @@ int ftrace_setup_new(FtraceSetup **ret,
 FtraceSetup *ftrace_setup_free(FtraceSetup *setup);
 DEFINE_CLEANUP(FtraceSetup *, ftrace_setup_free)
 
-/* Text of trace_marker: an event that is always on, and has no switch. */
+/* Text of trace_marker: an event that is always on. */
 static inline bool ftrace_event_is_print(const FtraceEvent *event) {
-        return strncmp(event->name, "ftrace/", 7) == 0;
+        return streq(event->name, "ftrace/print");
+}
+
+/* Those that a tracer makes, and texts, have no switch. */
+static inline bool ftrace_event_has_switch(const FtraceEvent *event) {
+        return strncmp(event->name, "ftrace/", 7) != 0;
 }

@@ -71,16 +71,6 @@ ring_size_buffers(Ring *ring, const FtraceSetup *setup, ProbeNotes *notes, char 
         return 0;
 }
 
-static int ring_filter_syscalls(Ring *ring, const FtraceSetup *setup, char **ret_error) {
-        static const char *const files[] = { "events/raw_syscalls/sys_enter/filter",
-                                             "events/raw_syscalls/sys_exit/filter" };
-        int r = 0;
-
-        for (size_t i = 0; setup->syscall_filter && r == 0 && i < ARRAY_SIZE(files); i++)
-                r = instance_write(ring->instance, files[i], setup->syscall_filter, ret_error);
-        return r;
-}
-
 /* What cannot be united: a ring's streams agree in it (ring_key), so it is applied once. It comes before the events, so
  * nothing unwanted is ever recorded. */
 static int ring_apply(Ring *ring, const FtraceSetup *setup, char **ret_error) {
@@ -88,7 +78,7 @@ static int ring_apply(Ring *ring, const FtraceSetup *setup, char **ret_error) {
 
         r = instance_write(ring->instance, "trace_clock", "boot", ret_error);
         if (r == 0)
-                r = ring_filter_syscalls(ring, setup, ret_error);
+                r = instance_state_apply(&setup->state, ring->instance, ret_error);
         return r;
 }
 
@@ -102,6 +92,8 @@ static int ring_switch_event(Ring *ring, const FtraceEvent *event, bool on, char
                         ring->instance, "options/copy_trace_marker", on ? "1" : "0", NULL);
                 return 0;
         }
+        if (!ftrace_event_has_switch(event))
+                return 0;
         snprintf(file, sizeof(file), "events/%s/enable", event->name);
         return instance_write(ring->instance, file, on ? "1" : "0", ret_error);
 }

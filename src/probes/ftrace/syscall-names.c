@@ -16,13 +16,55 @@ const SyscallName syscall_names[] = {
 
 const size_t n_syscall_names = ARRAY_SIZE(syscall_names);
 
-static const SyscallName *syscall_find(const char *name) {
-        if (strncmp(name, "sys_", 4) == 0)
-                name += 4;
+#define NAME_BYTES_MAX 64
+
+/* "sys_read", "__x64_sys_read" and "syscalls/sys_enter_read" are what others call "read". */
+static const char *without_prefix(const char *name) {
+        static const char *const prefixes[] = { "syscalls/", "__x64_", "__arm64_", "__se_",
+                                                "__do_",     "sys_",   "enter_",   "exit_" };
+
+        for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+                if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+                        name += strlen(prefixes[i]);
+        return name;
+}
+
+static const SyscallName *find_exact(const char *name) {
         for (size_t i = 0; i < n_syscall_names; i++)
                 if (streq(syscall_names[i].name, name))
                         return &syscall_names[i];
         return NULL;
+}
+
+/* Names that the same call has where words are narrower: mmap2, fcntl64, getuid32, futex_time64, _llseek; or wider:
+ * pread for pread64. */
+static const SyscallName *find_variant(const char *name) {
+        static const char *const suffixes[] = { "_time64", "64", "32", "2" };
+        const SyscallName *found = NULL;
+        char variant[NAME_BYTES_MAX];
+        size_t n;
+
+        if (strlen(name) + 3 > sizeof(variant))
+                return NULL;
+        for (size_t i = 0; !found && i < ARRAY_SIZE(suffixes); i++) {
+                n = strlen(suffixes[i]);
+                if (strlen(name) <= n || !streq(name + strlen(name) - n, suffixes[i]))
+                        continue;
+                snprintf(variant, sizeof(variant), "%.*s", (int)(strlen(name) - n), name);
+                found = find_exact(variant);
+        }
+        if (!found) {
+                snprintf(variant, sizeof(variant), "%s64", name);
+                found = find_exact(variant);
+        }
+        if (!found && name[0] == '_')
+                found = find_exact(streq(name, "_llseek") ? "lseek" : name + 1);
+        return found;
+}
+
+static const SyscallName *syscall_find(const char *name) {
+        name = without_prefix(name);
+        return find_exact(name) ?: find_variant(name);
 }
 
 static int refuse_name(const char *name, char **ret_error) {
@@ -31,10 +73,9 @@ static int refuse_name(const char *name, char **ret_error) {
 
         for (size_t i = 0; i < n_syscall_names; i++)
                 known[i] = syscall_names[i].name;
-        nearest = text_nearest(
-                strncmp(name, "sys_", 4) == 0 ? name + 4 : name, known, n_syscall_names);
+        nearest = text_nearest(without_prefix(name), known, n_syscall_names);
         return probe_refuse(ret_error,
-                            "syscall_events: no system call is called \"%s\"%s%s%s",
+                            "syscall_events: this machine has no system call \"%s\"%s%s%s",
                             name,
                             nearest ? "; did you mean \"" : "",
                             nearest ?: "",

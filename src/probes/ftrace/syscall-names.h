@@ -18,6 +18,8 @@ typedef struct SyscallName {
 extern const SyscallName syscall_names[];
 extern const size_t n_syscall_names;
 
-/* Makes a filter for raw_syscalls events ("id == 0 || id == 1") of names like "read" or "sys_read"; malloc'ed.
- * 0, PROBE_E_REFUSED with *ret_error, -ENOMEM. */
+/* Makes a filter for raw_syscalls events ("id == 0 || id == 1") of names like "read" or "sys_read"; malloc'ed. A name
+ * that the call has on machines of another width stands for the call of this one. 32-bit programs on a 64-bit kernel
+ * have numbers of their own, which the kernel's events do not tell apart: they are filtered as if they were 64-bit
+ * ones. 0, PROBE_E_REFUSED with *ret_error, -ENOMEM. */
 int syscall_filter_new(char **ret, char *const *names, size_t n_names, char **ret_error);

@@ -174,12 +174,23 @@ END_TEST
 START_TEST(test_system_calls_become_a_filter_and_unknown_ones_are_refused) {
         static char *good[] = { (char *)"sys_openat", (char *)"read" };
         static char *bad[] = { (char *)"sys_opennat" };
+        /* What it is called where words are 32 bits wide, or in the kernel. */
+        static char *elsewhere[] = { (char *)"mmap2",         (char *)"getuid32",
+                                     (char *)"futex_time64",  (char *)"_llseek",
+                                     (char *)"pread",         (char *)"syscalls/sys_enter_read",
+                                     (char *)"__x64_sys_read" };
         char *filter, *error = NULL;
 
         ck_assert_int_eq(syscall_filter_new(&filter, good, 2, &error), 0);
         ck_assert_ptr_nonnull(strstr(filter, " || id == "));
         ck_assert_int_eq(strncmp(filter, "id == ", 6), 0);
         free(filter);
+        for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++) {
+                ck_assert_msg(syscall_filter_new(&filter, &elsewhere[i], 1, &error) == 0,
+                              "%s",
+                              elsewhere[i]);
+                free(filter);
+        }
         ck_assert_int_eq(syscall_filter_new(&filter, bad, 1, &error), PROBE_E_REFUSED);
         ck_assert_ptr_nonnull(strstr(error, "\"openat\""));
         free(error);

@@ -202,11 +202,124 @@ START_TEST(test_what_a_shell_writes_to_trace_marker_is_a_print_event) {
 }
 END_TEST
 
+START_TEST(test_texts_that_the_print_filter_denies_are_left_out) {
+        static char *events[] = { (char *)"ftrace/print" };
+        Perfetto__Protos__FtraceConfig__PrintFilter filter =
+                PERFETTO__PROTOS__FTRACE_CONFIG__PRINT_FILTER__INIT;
+        Perfetto__Protos__FtraceConfig__PrintFilter__Rule rule =
+                PERFETTO__PROTOS__FTRACE_CONFIG__PRINT_FILTER__RULE__INIT;
+        Perfetto__Protos__FtraceConfig__PrintFilter__Rule *rules[] = { &rule };
+        FtraceConfig config = config_of(events, 1);
+        FtraceWorld world;
+
+        if (!kernel_copies_markers())
+                return;
+        rule.prefix = (char *)"noise";
+        filter.rules = rules;
+        filter.n_rules = 1;
+        config.print_filter = &filter;
+        ftrace_world_start(&world, &config);
+        write_marker("noise");
+        write_marker("I|42|signal");
+        ftrace_world_stop(&world);
+        ck_assert_uint_eq(ftrace_world_count(&world, 3, 2, "noise\n"), 0);
+        ck_assert_uint_eq(ftrace_world_count(&world, 3, 2, "I|42|signal\n"), 1);
+        ftrace_world_deinit(&world);
+}
+END_TEST
+
+typedef Perfetto__Protos__FtraceConfig__EventFilter EventFilter;
+
+START_TEST(test_the_kernel_filters_an_event_by_its_expression) {
+        static char *events[] = { (char *)"sched/sched_process_exit" };
+        EventFilter filter = PERFETTO__PROTOS__FTRACE_CONFIG__EVENT_FILTER__INIT;
+        EventFilter *filters[] = { &filter };
+        FtraceConfig config = config_of(events, 1);
+        FtraceWorld world;
+
+        filter.event = events[0];
+        filter.filter = (char *)"comm == \"of-nobody\"";
+        config.event_filters = filters;
+        config.n_event_filters = 1;
+        ftrace_world_start(&world, &config);
+        run_load();
+        ftrace_world_stop(&world);
+        ck_assert_uint_eq(ftrace_world_count(&world, 238, 1, "test-ftrace-eve"), 0);
+        ftrace_world_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_a_wrong_filter_is_refused_in_the_kernels_own_words) {
+        static char *events[] = { (char *)"sched/sched_process_exit" };
+        EventFilter filter = PERFETTO__PROTOS__FTRACE_CONFIG__EVENT_FILTER__INIT;
+        EventFilter *filters[] = { &filter };
+        FtraceConfig config = config_of(events, 1);
+        FtraceWorld world;
+
+        filter.event = events[0];
+        filter.filter = (char *)"pid > 1 && commm == \"x\"";
+        config.event_filters = filters;
+        config.n_event_filters = 1;
+        ck_assert_int_eq(ftrace_world_setup(&world, &config), PROBE_E_REFUSED);
+        ck_assert_msg(strstr(world.error, "Field not found, at ") != NULL, "%s", world.error);
+        ck_assert_ptr_nonnull(strstr(world.error, filter.filter));
+        ftrace_world_deinit(&world);
+}
+END_TEST
+
+/* With the option event-fork a child is traced from its first moment on. */
+START_TEST(test_only_the_threads_that_were_asked_for_are_recorded) {
+        static char *events[] = { (char *)"sched/sched_process_exit" };
+        uint32_t tids[] = { (uint32_t)getpid() };
+        Perfetto__Protos__FtraceConfig__TracefsOption option =
+                PERFETTO__PROTOS__FTRACE_CONFIG__TRACEFS_OPTION__INIT;
+        Perfetto__Protos__FtraceConfig__TracefsOption *options[] = { &option };
+        FtraceConfig config = config_of(events, 1);
+        FtraceWorld world;
+
+        config.tids_to_trace = tids;
+        config.n_tids_to_trace = 1;
+        ftrace_world_start(&world, &config);
+        run_load();
+        ftrace_world_stop(&world);
+        ck_assert_uint_eq(ftrace_world_count(&world, 238, 1, "test-ftrace-eve"), 0);
+        ftrace_world_deinit(&world);
+
+        option.name = (char *)"event-fork";
+        option.state = PERFETTO__PROTOS__FTRACE_CONFIG__TRACEFS_OPTION__STATE__STATE_ENABLED;
+        config.tracefs_options = options;
+        config.n_tracefs_options = 1;
+        ftrace_world_start(&world, &config);
+        run_load();
+        ftrace_world_stop(&world);
+        ck_assert_uint_eq(ftrace_world_count(&world, 238, 1, "test-ftrace-eve"), 1);
+        ftrace_world_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_a_function_graph_that_the_kernel_lacks_is_refused_with_the_reason) {
+        FtraceConfig config = config_of(NULL, 0);
+        FtraceWorld world;
+
+        config.has_enable_function_graph = true;
+        config.enable_function_graph = true;
+        if (ftrace_world_setup(&world, &config) != 0)
+                ck_assert_msg(
+                        strstr(world.error, "enable_function_graph") != NULL, "%s", world.error);
+        ftrace_world_deinit(&world);
+}
+END_TEST
+
 int main(void) {
         const TTest *tests[] = {
                 test_every_event_of_this_kernel_can_be_recorded_and_read,
                 test_the_others_are_recorded_beside_an_unknown_event,
                 test_what_a_shell_writes_to_trace_marker_is_a_print_event,
+                test_texts_that_the_print_filter_denies_are_left_out,
+                test_the_kernel_filters_an_event_by_its_expression,
+                test_a_wrong_filter_is_refused_in_the_kernels_own_words,
+                test_only_the_threads_that_were_asked_for_are_recorded,
+                test_a_function_graph_that_the_kernel_lacks_is_refused_with_the_reason,
         };
 
         log_init("test-ftrace-events-live");
