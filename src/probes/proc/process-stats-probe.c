@@ -111,9 +111,10 @@ static void note_what_is_missing(const ProcessStatsConfig *config,
                         "kernel of 4.14 or later, with CONFIG_PROC_PAGE_MONITOR");
         else if (config->scan_smaps_rollup && !proc_dir_read(proc, 1, "smaps_rollup", NULL))
                 probe_note(notes,
-                           "scan_smaps_rollup records only processes of this user, as it may not "
-                           "look into others: record with CAP_SYS_PTRACE, as "
-                           "desktrace-probes.service does");
+                           "scan_smaps_rollup finds nothing in some processes, as this may not "
+                           "look into "
+                           "all of them: record with CAP_SYS_PTRACE, as desktrace-probes.service "
+                           "does");
         if (config->resolve_process_fds)
                 probe_note(notes,
                            "resolve_process_fds is given, but which files are open is not "

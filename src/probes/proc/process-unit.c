@@ -130,20 +130,22 @@ static bool is_unit_of(PathPart part, PathPart suffix) {
                all_are(all, is_unit_character);
 }
 
-/* "a-b.slice" is in "a.slice". */
 static bool is_slice(PathPart part) {
-        if (!is_unit_of(part, PART(".slice")))
-                return false;
-        (void)skip_suffix(&part, PART(".slice"));
-        return is(part, PART("-")) || (part.text[0] != '-' && part.text[part.n - 1] != '-' &&
-                                       !memmem(part.text, part.n, "--", 2));
+        return is_unit_of(part, PART(".slice"));
 }
 
-/* Of the kinds that have processes. */
 static bool is_unit(PathPart part) {
-        return is_unit_of(part, PART(".service")) || is_unit_of(part, PART(".scope")) ||
-               is_unit_of(part, PART(".socket")) || is_unit_of(part, PART(".mount")) ||
-               is_unit_of(part, PART(".swap"));
+        static const PathPart suffixes[] = {
+                PART_INIT(".service"),   PART_INIT(".scope"), PART_INIT(".socket"),
+                PART_INIT(".mount"),     PART_INIT(".swap"),  PART_INIT(".device"),
+                PART_INIT(".target"),    PART_INIT(".timer"), PART_INIT(".path"),
+                PART_INIT(".automount"),
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+                if (is_unit_of(part, suffixes[i]))
+                        return true;
+        return false;
 }
 
 /* What could be taken for a file of the kernel has a "_" before it. */

@@ -50,7 +50,8 @@ static void check_cases(const UnitCase *cases, size_t n) {
         }
 }
 
-/* As sd_pid_get_unit(3), sd_pid_get_user_unit(3) and sd_pid_get_slice(3) have it. */
+/* As sd_pid_get_unit(3), sd_pid_get_user_unit(3) and sd_pid_get_slice(3) have it, but that a root slice without a
+ * unit is none. */
 static const UnitCase unit_cases[] = {
         { "/" },
         { "" },
@@ -91,9 +92,7 @@ static const UnitCase unit_cases[] = {
         { "/.service" },
         { "/@x.service" },
         { "/a b.service" },
-        { "/a.target" },
-        { "/a--b.slice/x.service" },
-        { "/-a.slice/x.service" },
+        { "/a.service.d" },
         { "/foo/ssh.service" },
         { "/user@x.service/app.slice/y.service", "user@x.service", "-.slice" },
         /* What would be a file's name is escaped; seen from below; gone. */
