@@ -112,6 +112,10 @@ static void write_process(JsonWriter *writer, const TraceSummary *summary, const
         json_string(writer, "name", trace_summary_process_name(summary, process->pid));
         json_uint(writer, "cpu_ns", process->cpu_ns);
         json_uint(writer, "threads", process->n_threads);
+        json_string(writer, "unit", process->unit);
+        json_string(writer, "user_unit", process->user_unit);
+        json_string(writer, "app_id", process->app_id);
+        json_string(writer, "container", process->container);
 }
 
 static void write_thread(JsonWriter *writer, const TraceSummary *summary, const void *item) {

@@ -75,10 +75,8 @@ static void add_event(Table *table, const TraceSummary *summary, const void *ite
 }
 
 static const TableColumn process_columns[] = {
-        { N_("PID"), true },
-        { N_("PROCESS") },
-        { N_("THREADS"), true },
-        { N_("CPU TIME"), true },
+        { N_("PID"), true },      { N_("PROCESS") },        { N_("THREADS"), true },
+        { N_("CPU TIME"), true }, { N_("SERVICE OR APP") },
 };
 
 static void add_process(Table *table, const TraceSummary *summary, const void *item) {
@@ -88,6 +86,7 @@ static void add_process(Table *table, const TraceSummary *summary, const void *i
         table_add(table, trace_summary_process_name(summary, process->pid));
         add_count(table, process->n_threads);
         add_duration(table, process->cpu_ns);
+        table_add(table, process->app_id ?: process->user_unit ?: process->unit);
 }
 
 static const TableColumn thread_columns[] = {

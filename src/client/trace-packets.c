@@ -45,25 +45,49 @@ static void summary_add_thread(TraceSummary *summary,
                 trace_thread_set_name(thread, name, rank);
 }
 
-static void
+static TraceProcess *
 summary_add_process(TraceSummary *summary, int32_t pid, const char *name, uint8_t rank) {
         TraceProcess *process = pid > 0 ? trace_state_process(summary, pid) : NULL;
 
         if (!process)
-                return;
+                return NULL;
         summary_add_thread(summary, pid, pid, NULL, rank);
         if (name)
                 trace_process_set_name(process, name, rank);
+        return process;
+}
+
+/* Fields of ours: see docs/SOURCES.md. A later description replaces the whole of an earlier one. */
+static void process_take_units(TraceProcess *process, TraceSummary *summary, WireReader message) {
+        const struct {
+                uint32_t number;
+                const char **text;
+        } fields[] = {
+                { 1900, &process->unit },
+                { 1901, &process->user_unit },
+                { 1905, &process->app_id },
+                { 1907, &process->container },
+        };
+        WireField field;
+
+        for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+                *fields[i].text = NULL;
+        while (wire_read(&message, &field) > 0)
+                for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+                        if (field.number == fields[i].number && field.type == WIRE_BYTES)
+                                *fields[i].text = trace_state_field_name(summary, &field);
 }
 
 static void tree_process(TraceSummary *summary, const WireField *message) {
         WireField command = { 0 }, field;
+        WireReader reader, whole;
+        TraceProcess *process;
         const char *name = NULL;
         bool is_comm = false;
         int32_t pid = 0;
-        WireReader reader;
 
         wire_reader_init_field(&reader, message);
+        whole = reader;
         while (wire_read(&reader, &field) > 0) {
                 if (field.number == 1)
                         pid = (int32_t)field.value;
@@ -75,7 +99,9 @@ static void tree_process(TraceSummary *summary, const WireField *message) {
         if (command.number)
                 name = is_comm ? trace_state_field_name(summary, &command)
                                : command_name(summary, &command);
-        summary_add_process(summary, pid, name, NAME_RANK_PROCFS);
+        process = summary_add_process(summary, pid, name, NAME_RANK_PROCFS);
+        if (process)
+                process_take_units(process, summary, whole);
 }
 
 static void tree_thread(TraceSummary *summary, const WireField *message) {

@@ -62,6 +62,8 @@ typedef struct TraceThread {
 typedef struct TraceProcess {
         int32_t pid;
         const char *name; /* or NULL */
+        /* As Desktrace's own recordings say it (docs/SOURCES.md); each may be NULL. */
+        const char *unit, *user_unit, *app_id, *container;
         uint64_t cpu_ns;
         uint32_t n_threads; /* that this trace knows */
         uint8_t name_rank;

@@ -135,6 +135,34 @@ START_TEST(test_cpu_time_comes_from_switches) {
 }
 END_TEST
 
+static void put_unit(TraceBuilder *builder, uint32_t field, const char *unit) {
+        WireWriter *w = trace_packet(builder, 1000);
+        size_t tree = wire_begin(w, 2), process = wire_begin(w, 1);
+
+        wire_put_int(w, 1, 77);
+        wire_put_string(w, 3, "/usr/bin/app");
+        wire_put_string(w, field, unit);
+        wire_end(w, process);
+        wire_end(w, tree);
+        trace_packet_end(builder, 2, 5, 0);
+}
+
+START_TEST(test_processes_have_the_unit_that_was_said_last) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+        const TraceProcess *process;
+        int32_t pid = 77;
+
+        put_unit(builder, 1900, "old.service");
+        put_unit(builder, 1905, "org.example.App");
+        summary = trace_summary_of(builder, SIZE_MAX);
+        process = g_hash_table_lookup(summary->processes, &pid);
+        ck_assert_str_eq(process->name, "app");
+        ck_assert_str_eq(process->app_id, "org.example.App");
+        ck_assert_ptr_null(process->unit);
+}
+END_TEST
+
 START_TEST(test_no_losses_is_said_only_when_proven) {
         _cleanup_(freep) TraceBuilder *builder = app_recording();
         _cleanup_(trace_summary_freep) TraceSummary *without = trace_summary_of(builder, SIZE_MAX);
@@ -359,6 +387,7 @@ TEST_MAIN("trace",
           test_slices_of_one_track_from_two_threads_are_put_in_order,
           test_times_that_build_on_what_is_not_in_the_file_are_not_believed,
           test_cpu_time_comes_from_switches,
+          test_processes_have_the_unit_that_was_said_last,
           test_no_losses_is_said_only_when_proven,
           test_kernel_events_need_the_kernels_counters_for_a_proof,
           test_each_sign_of_a_loss_is_reported,
