@@ -54,20 +54,21 @@ gives "and all of them are managed objects" \
 gives "data sources are among them" 'source/org_2eexample_2edemo' shown 2
 gives "who records is listed" '"watched" [0-9]+ "started"' shown 3
 gives "and what" '"org.example.demo" "demo" [0-9]+ [0-9]+ "started"' shown 4
-gives "a source says who offers it" 'Producers +property +ao +1 "/org/desktrace/Tracing1/producer/' shown 5
-gives "a buffer says what it has seen" "'BytesWritten': <uint64 [0-9]+>.*'WriterPacketLoss': <uint64 0>" shown 6
+gives "and what they leave out: here nothing" '^a\(ssuus\) 0$' shown 5
+gives "a source says who offers it" 'Producers +property +ao +1 "/org/desktrace/Tracing1/producer/' shown 6
+gives "a buffer says what it has seen" "'BytesWritten': <uint64 [0-9]+>.*'WriterPacketLoss': <uint64 0>" shown 7
 ok "a flush brings in what was written" busctl --user call "$BUS" "$watched" "$SESSION" Flush u 0
-gives "writers say how much they wrote" "'buffer': <uint64 0>.*'chunk-sizes': <\[uint64 .*" shown 7
-gives "the log can be told to say more" '^$' shown 9
+gives "writers say how much they wrote" "'buffer': <uint64 0>.*'chunk-sizes': <\[uint64 .*" shown 8
+gives "the log can be told to say more" '^$' shown 10
 gives "and says so" 's "debug"' busctl --user get-property "$BUS" /org/freedesktop/LogControl1 \
         org.freedesktop.LogControl1 LogLevel
 fails "but not to say nonsense" 'loud.* is not a log level' busctl --user set-property "$BUS" \
         /org/freedesktop/LogControl1 org.freedesktop.LogControl1 LogLevel s loud
 gives "it has a name there" 's "desktraced"' busctl --user get-property "$BUS" /org/freedesktop/LogControl1 \
         org.freedesktop.LogControl1 SyslogIdentifier
-ok "each command of the document was run" test "$n_blocks" = 9
+ok "each command of the document was run" test "$n_blocks" = 10
 gives "and the one that watches is the one that runs here" \
-        '^gdbus monitor --session --dest org.desktrace.Tracing1$' block 8
+        '^gdbus monitor --session --dest org.desktrace.Tracing1$' block 9
 
 ok "a source that starts is told" heard \
         "session/1: .*SourceStateChanged \('org.example.demo', 'demo', uint32 [0-9]+, uint32 [0-9]+, 'started'\)"
