@@ -30,8 +30,9 @@ data_sources { config { name: "linux.process_stats" target_buffer_name: "names" 
   scan_all_processes_on_start: true record_thread_names: true proc_stats_poll_ms: 100
   scan_smaps_rollup: true record_process_age: true record_process_runtime: true } } }
 data_sources { config { name: "linux.sys_stats" target_buffer_name: "names" sys_stats_config {
-  meminfo_period_ms: 70 vmstat_period_ms: 110 stat_period_ms: 50 cpufreq_period_ms: 130 diskstat_period_ms: 170
-  psi_period_ms: 190 thermal_period_ms: 230 } } }
+  meminfo_period_ms: 70 vmstat_period_ms: 110 stat_period_ms: 50 devfreq_period_ms: 120 cpufreq_period_ms: 130
+  buddyinfo_period_ms: 140 diskstat_period_ms: 170 psi_period_ms: 190 thermal_period_ms: 230 cpuidle_period_ms: 150
+  gpufreq_period_ms: 160 slab_period_ms: 180 netdev_period_ms: 90 block_queue_period_ms: 80 } } }
 data_sources { config { name: "linux.system_info" target_buffer_name: "names" system_info_config { irq_names: true } } }
 data_sources { config { name: "linux.systemd_journald" target_buffer_name: "names" } }
 data_sources { config { name: "linux.sysfs_power" target_buffer_name: "names" } }
