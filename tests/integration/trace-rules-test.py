@@ -120,7 +120,7 @@ CASES = (
     ("no events of the kernel are lost", "bundle", (1, 3), 1),
     ("every page of the kernel was understood", "bundle", (1, 8), [(2, 17)]),
     ("a bundle says until when the CPU is known", "bundle", (1, 10), None),
-    ("a CPU's first bundle has nothing before it", "bundle", (1, 10), 5),
+    ("an event is after what was known of its CPU", "bundle", (1, 10), BEGIN + 1),
     ("an event is a time, a pid and itself", "bundle", (1, 2, 2), None),
     ("an event is described in its bundle", "bundle", (1, 11), None),
     ("a described event's number is one of those", "bundle", (1, 11, 1), 65535),

@@ -8,6 +8,8 @@ Usage: trace_rules.py FILE [EXPRESSION]     exits 0 when no rule is broken and t
 In the expression:
   packets     {field of TracePacket: packets that have it}
   events      {number of the kernel event's message: how often}; compact ones count as what they stand for
+  switches    times of compact ones
+  syscalls    numbers of system calls that began
   generic     names of the events that the trace describes itself
   symbols     names of kernel functions
   processes   {pid: command line}
@@ -31,7 +33,7 @@ CLOCK_SNAPSHOT, TRACK_EVENT, TRACK_DESCRIPTOR, SERVICE_SEQUENCE = 6, 11, 60, 1
 STATE_CLEARED, STATE_NEEDED = 1, 2
 BOOTTIME, SEQUENCE_CLOCKS = 6, range(64, 128)
 
-SCHED_SWITCH, SCHED_WAKING = 4, 20
+SCHED_SWITCH, SCHED_WAKING, SYS_ENTER = 4, 20, 329
 GENERIC_EVENTS, GENERIC_FIELDS = range(65536, 131072), range(1, 32)
 GENERIC_TYPES = {3: int, 4: int, 9: bytes, 12: bytes}
 CPUS_MAX = 1024
@@ -74,6 +76,7 @@ class Rules:
         # linux.ftrace; a CPU is that of one sequence, as each has a reading of its own
         self.number = 0
         self.ends, self.last_event = {}, {}
+        self.switches, self.syscalls = [], set()
         self.descriptors, self.generic, self.symbols = {}, set(), set()
         self.statistics = collections.defaultdict(dict)
         # linux.process_stats
@@ -171,7 +174,6 @@ class Rules:
         self.need(8 not in bundle, "every page of the kernel was understood", bundle.get(8))
         self.need(10 in bundle, "a bundle says until when the CPU is known", "CPU", cpu)
         end = bundle.get(10, [0])[0]
-        self.need(cpu in self.ends or end == 0, "a CPU's first bundle has nothing before it", "CPU", cpu, end)
         self.need(end >= self.ends.get(cpu, 0), "bundles of a CPU follow each other", "CPU", cpu)
         self.ends[cpu] = end
         described = self.generic_descriptors(bundle)
@@ -212,6 +214,8 @@ class Rules:
             for field, value, _ in fields(body):
                 kind = described.get(number, {}).get(field)
                 self.need(kind and isinstance(value, kind), "a described field is as described", number, field)
+        elif number == SYS_ENTER:
+            self.syscalls.add(message(body).get(1, [0])[0])
         elif number in FUNCTIONS:
             value = message(body).get(FUNCTIONS[number], [0])[0]
             known = value == 0 or value >= ADDRESS_MIN or value in sequence.interned[26]
@@ -219,6 +223,7 @@ class Rules:
 
     def happened(self, cpu, now):
         self.need(now >= self.last_event.get((cpu, "event"), 0), "events of a CPU are in order", "CPU", cpu, now)
+        self.need(now >= self.ends.get(cpu, 0), "an event is after what was known of its CPU", "CPU", cpu, now)
         self.last_event[cpu, "event"] = now
         self.times.append(now)
 
@@ -229,14 +234,18 @@ class Rules:
             sizes = [len(values) for values in lists.values()]
             self.need(len(set(sizes)) == 1, "compact columns are of one length", event, sizes)
             self.need(all(i < len(names) for i in lists[names_at]), "a compact event's name is there", event)
-            self.events[event] += sizes[0]
+            if sizes[0]:
+                self.events[event] += sizes[0]
             now = 0
             for i, difference in enumerate(lists[numbers[0]]):
                 now += difference
                 last = self.last_event.get((cpu, event), 0)
                 self.need(now >= last, "compact events of a CPU are in order", "CPU", cpu, event, i)
+                self.need(now >= self.ends.get(cpu, 0), "an event is after what was known of its CPU", "CPU", cpu, now)
                 self.last_event[cpu, event] = now
                 self.times.append(now)
+                if event == SCHED_SWITCH:
+                    self.switches.append(now)
 
     def ftrace_stats(self, data, *_):
         stats = message(data)
@@ -391,7 +400,7 @@ def main():
     as_json = sys.argv[1] == "--json"
     path, expression = (sys.argv[1 + as_json :] + ["True"])[:2]
     rules = read_trace(path)
-    names = "packets events generic symbols processes threads tracks counters read".split()
+    names = "packets events switches syscalls generic symbols processes threads tracks counters read".split()
     seen = {name: getattr(rules, name) for name in names}
     if as_json:
         json.dump(seen, sys.stdout, default=sorted)
