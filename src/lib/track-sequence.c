@@ -39,6 +39,8 @@ TrackStream *track_stream_free(TrackStream *stream) {
                 return NULL;
         intern_deinit(&stream->names);
         intern_deinit(&stream->arg_names);
+        intern_deinit(&stream->values);
+        intern_deinit(&stream->locations);
         intern_deinit(&stream->tracks);
         free(stream);
         return NULL;
@@ -97,6 +99,9 @@ static bool begin_members(TrackMembers *members, TrackThread *thread, uint64_t n
 static void stream_forget(TrackStream *stream, uint64_t now_ns) {
         intern_clear(&stream->names);
         intern_clear(&stream->arg_names);
+        intern_clear(&stream->values);
+        intern_clear(&stream->locations);
+        stream->n_log_bodies = 0;
         intern_clear(&stream->tracks);
         memset(stream->recent_track, 0, sizeof(stream->recent_track));
         memset(stream->categories, 0, sizeof(stream->categories));
@@ -152,7 +157,7 @@ static bool describe_track(TrackMembers *members,
                            TrackThread *thread,
                            const dt_track *track,
                            uint64_t uuid,
-                           bool is_counter) {
+                           TrackKind kind) {
         TrackStream *stream = members->stream;
         uint64_t *recent = &stream->recent_track[uuid % ARRAY_SIZE(stream->recent_track)];
         WireWriter packet;
@@ -164,20 +169,45 @@ static bool describe_track(TrackMembers *members,
         if (intern_number(&stream->tracks, &uuid, sizeof(uuid), &number) == 0)
                 return true;
         if (track->parent &&
-            !describe_track(members, thread, track->parent, track_uuid(track->parent), false))
+            !describe_track(
+                    members, thread, track->parent, track_uuid(track->parent), TRACK_KIND_SLICES))
                 return false;
         wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
-        track_encode_track(&packet, track, is_counter);
+        track_encode_track(&packet, track, kind);
         return members_put(members, &packet);
 }
 
+static TrackKind event_track_kind(const TrackEvent *event) {
+        switch (event->type) {
+        case TRACK_EVENT_COUNTER:
+                return TRACK_KIND_COUNTER;
+        case TRACK_EVENT_STATE:
+                return TRACK_KIND_STATES;
+        default:
+                return TRACK_KIND_SLICES;
+        }
+}
+
+/* Of the counters among its arguments. */
 static bool
-describe_event_track(TrackMembers *members, TrackThread *thread, const TrackEvent *event) {
-        return !event->track || describe_track(members,
-                                               thread,
-                                               event->track,
-                                               event->uuid,
-                                               event->type == TRACK_EVENT_COUNTER);
+describe_arg_tracks(TrackMembers *members, TrackThread *thread, const TrackEvent *event) {
+        for (size_t i = 0; i < event->n_args; i++) {
+                const dt_arg *arg = &event->args[i];
+                const dt_track *track = (const dt_track *)arg->name;
+
+                if (UNLIKELY(arg->type == DT_ARG_COUNTER || arg->type == DT_ARG_COUNTER_DOUBLE) &&
+                    !describe_track(members, thread, track, track_uuid(track), TRACK_KIND_COUNTER))
+                        return false;
+        }
+        return true;
+}
+
+static inline bool
+describe_event_tracks(TrackMembers *members, TrackThread *thread, const TrackEvent *event) {
+        if (event->track &&
+            !describe_track(members, thread, event->track, event->uuid, event_track_kind(event)))
+                return false;
+        return event->n_args == 0 || describe_arg_tracks(members, thread, event);
 }
 
 static void encode(WireWriter *packet,
@@ -260,11 +290,14 @@ write_event(TrackMembers *members, TrackThread *thread, const TrackEvent *event,
                 bare.n_args = 0;
                 since_ns = 0;
                 if (!begin(members, thread, now_ns) ||
-                    !describe_event_track(members, thread, event))
+                    !describe_event_tracks(members, thread, event))
                         return;
                 encode(&packet, stream, thread, &bare, since_ns);
         }
-        stream->last_ns = now_ns;
+        if (event->time_ns == 0)
+                stream->last_ns = now_ns;
+        else
+                since_ns = 0; /* who is spared the event */
         put_event(members, &packet, event, since_ns);
 }
 
@@ -284,6 +317,6 @@ void track_members_write(TrackMembers *members,
                 members->sequences[i]->position = stream->position;
         if (UNLIKELY(stream->name_epoch != thread->name_epoch) && !describe_thread(members, thread))
                 return;
-        if (describe_event_track(members, thread, event))
+        if (describe_event_tracks(members, thread, event))
                 write_event(members, thread, event, now_ns);
 }

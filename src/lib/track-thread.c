@@ -159,7 +159,16 @@ static void emit_to(TrackThread *thread, unsigned sessions, const TrackEvent *ev
         thread->busy = false;
 }
 
-static void emit(const TrackEvent *event) {
+/* Its own time, if its arguments have one. */
+static uint64_t time_of(const TrackEvent *event) {
+        for (size_t i = 0; i < event->n_args; i++)
+                if (UNLIKELY(event->args[i].type == DT_ARG_TIME))
+                        return event->args[i].value.as_uint;
+        return 0;
+}
+
+/* The rest of the event is filled in when somebody records it. */
+static void emit(TrackEvent *event) {
         /* acquire: pairs with the setting of the bit, which comes behind the session's epoch. */
         unsigned sessions = __atomic_load_n(&event->category->enabled, __ATOMIC_ACQUIRE);
         int saved_errno = errno;
@@ -168,8 +177,11 @@ static void emit(const TrackEvent *event) {
         if (!sessions || library_inert())
                 return;
         thread = this_thread ?: thread_new();
-        if (thread && !thread->busy)
+        if (thread && !thread->busy) {
+                event->uuid = event->track ? track_uuid(event->track) : 0;
+                event->time_ns = time_of(event);
                 emit_to(thread, sessions, event);
+        }
         errno = saved_errno;
 }
 
@@ -182,7 +194,6 @@ DT_EXPORT void dt_slice_begin(const dt_category *category,
                 .type = TRACK_EVENT_SLICE_BEGIN,
                 .category = category,
                 .track = track,
-                .uuid = track ? track_uuid(track) : 0,
                 .name = name,
                 .args = args,
                 .n_args = n_args,
@@ -194,7 +205,20 @@ DT_EXPORT void dt_slice_end(const dt_category *category, const dt_track *track) 
                 .type = TRACK_EVENT_SLICE_END,
                 .category = category,
                 .track = track,
-                .uuid = track ? track_uuid(track) : 0,
+        });
+}
+
+DT_EXPORT void dt_slice_end_args(const dt_category *category,
+                                 const dt_track *track,
+                                 const char *name,
+                                 const dt_arg *args,
+                                 size_t n_args) {
+        emit(&(TrackEvent){
+                .type = TRACK_EVENT_SLICE_END,
+                .category = category,
+                .track = track,
+                .args = args,
+                .n_args = n_args,
         });
 }
 
@@ -207,11 +231,26 @@ DT_EXPORT void dt_instant(const dt_category *category,
                 .type = TRACK_EVENT_INSTANT,
                 .category = category,
                 .track = track,
-                .uuid = track ? track_uuid(track) : 0,
                 .name = name,
                 .args = args,
                 .n_args = n_args,
         });
+}
+
+DT_EXPORT void dt_state(const dt_category *category,
+                        const dt_track *track,
+                        const char *name,
+                        const dt_arg *args,
+                        size_t n_args) {
+        if (track)
+                emit(&(TrackEvent){
+                        .type = TRACK_EVENT_STATE,
+                        .category = category,
+                        .track = track,
+                        .name = name,
+                        .args = args,
+                        .n_args = n_args,
+                });
 }
 
 DT_EXPORT void dt_counter_int(const dt_category *category, const dt_track *track, int64_t value) {
@@ -219,7 +258,6 @@ DT_EXPORT void dt_counter_int(const dt_category *category, const dt_track *track
                 .type = TRACK_EVENT_COUNTER,
                 .category = category,
                 .track = track,
-                .uuid = track ? track_uuid(track) : 0,
                 .int_value = value,
         });
 }
@@ -229,7 +267,6 @@ DT_EXPORT void dt_counter_double(const dt_category *category, const dt_track *tr
                 .type = TRACK_EVENT_COUNTER,
                 .category = category,
                 .track = track,
-                .uuid = track ? track_uuid(track) : 0,
                 .is_double = true,
                 .double_value = value,
         });

@@ -10,6 +10,7 @@
  *                        has interned
  *      track-wait.c      what dt_init() waits for
  *      track-encode.c    events and descriptors into bytes; knows no state but the sequence's tables
+ *      track-args.c      the same for the arguments of events
  *
  * A thread that emits reads the sessions without the lock: a session's epoch tells it whether the writer that it has is
  * of this session, and only when it is not does it take the lock to get another one.
@@ -42,7 +43,14 @@ typedef enum TrackEventType {
         TRACK_EVENT_SLICE_END = 2,
         TRACK_EVENT_INSTANT = 3,
         TRACK_EVENT_COUNTER = 4,
+        TRACK_EVENT_STATE = 5,
 } TrackEventType;
+
+typedef enum TrackKind {
+        TRACK_KIND_SLICES,
+        TRACK_KIND_COUNTER,
+        TRACK_KIND_STATES,
+} TrackKind;
 
 typedef struct TrackEvent {
         TrackEventType type;
@@ -52,7 +60,8 @@ typedef struct TrackEvent {
         const char *name;      /* NULL: none */
         const dt_arg *args;
         size_t n_args;
-        bool is_double; /* of a counter */
+        uint64_t time_ns; /* 0: now */
+        bool is_double;   /* of a counter */
         int64_t int_value;
         double double_value;
 } TrackEvent;
@@ -65,6 +74,9 @@ typedef struct TrackStream {
         uint32_t name_epoch;
         Intern names;
         Intern arg_names;
+        Intern values;    /* of text arguments */
+        Intern locations; /* in the source */
+        uint32_t n_log_bodies;
         Intern tracks;            /* uuids that are described */
         uint64_t recent_track[8]; /* some of them, each at its place */
         uint64_t categories[DT_CATEGORIES_MAX / 64];
@@ -153,7 +165,7 @@ uint64_t track_uuid(const dt_track *track);
 void track_encode_start(WireWriter *packet, const TrackThread *thread, uint64_t now_ns);
 void track_encode_thread(WireWriter *packet, const TrackThread *thread);
 void track_encode_process(WireWriter *packet);
-void track_encode_track(WireWriter *packet, const dt_track *track, bool is_counter);
+void track_encode_track(WireWriter *packet, const dt_track *track, TrackKind kind);
 
 /* `since_ns` is the time since the stream's last packet. */
 void track_encode_event(WireWriter *packet,

@@ -30,6 +30,25 @@ int header_use(int n, const char *text) {
         DT_SLICE_END_ON(tagged, &row);
         DT_INSTANT(elsewhere, text);
         DT_INSTANT_ON(elsewhere, &row, text, DT_FLOW_END(7));
+        DT_INSTANT(here,
+                   "all",
+                   DT_DICT("d", DT_INT("n", n), DT_ARRAY("a", DT_INT("", 1), DT_DOUBLE("", 2))),
+                   DT_STRING_INTERNED("s", text),
+                   DT_AT(1),
+                   DT_HERE,
+                   DT_CORRELATION(7),
+                   DT_LOG(DT_LOG_INFO, text));
+        DT_INSTANT(here,
+                   "more",
+                   DT_CORRELATION_TEXT(text),
+                   DT_ALSO_CATEGORY(tagged),
+                   DT_ALSO_COUNT(&counter, n),
+                   DT_ALSO_COUNT_DOUBLE(&counter, 0.5),
+                   DT_RAW(text, 2u));
+        DT_SLICE_END_WITH(here, DT_INT("n", n));
+        DT_SLICE_END_ON_WITH(here, &row, DT_INT("n", n));
+        DT_STATE(here, &row, text);
+        DT_STATE(here, &row, text, DT_INT("n", n));
         DT_COUNTER(here, "n", n);
         DT_COUNTER_DOUBLE(here, "n", 0.5);
         DT_COUNTER_ON(here, &counter, n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -108,6 +109,115 @@ START_TEST(test_events_say_what_they_were_given) {
         ck_assert(world->trace->events[4].double_value == 0.25);
         for (unsigned i = 1; i < 5; i++)
                 ck_assert_uint_ge(world->trace->events[i].ns, world->trace->events[i - 1].ns);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_arguments_nest) {
+        World *world = world_new();
+
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render,
+                   "frame",
+                   DT_INT("n", 1),
+                   DT_DICT("size", DT_INT("w", 3), DT_ARRAY("v", DT_INT("", 1), DT_BOOL("", true))),
+                   DT_STRING("after", "x"));
+        world_read(world);
+        ck_assert_str_eq(world->trace->events[0].args, "n=1 size={w=3 v=[1 true]} after=x");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_arguments_that_nest_wrongly_are_closed_or_left_out) {
+        const dt_arg open = dt_arg_text(DT_ARG_DICT, "d", NULL), close = DT_CLOSE;
+        World *world = world_new();
+        dt_arg args[2 * DT_ARGS_DEPTH_MAX + 5];
+        size_t n = 0;
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < DT_ARGS_DEPTH_MAX + 2; i++)
+                args[n++] = open;
+        args[n++] = DT_INT("too deep", 1);
+        args[n++] = close;
+        args[n++] = close;
+        args[n++] = DT_INT("deep", 2);
+        dt_instant(&render, NULL, "open", args, n);
+        dt_instant(&render, NULL, "close", &close, 1);
+        world_read(world);
+        ck_assert_str_eq(world->trace->events[0].args, "d={d={d={d={d={d={d={d={deep=2}}}}}}}}");
+        ck_assert_str_eq(world->trace->events[1].args, "");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_events_say_when_where_and_to_what_they_belong) {
+        static const dt_track memory = DT_COUNTER_TRACK("memory", "bytes");
+        const uint64_t then = boottime_ns() - 5000;
+        World *world = world_new();
+        char expected[512];
+        TraceTrack *track;
+        unsigned line;
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 2; i++) {
+                line = __LINE__ + 1;
+                DT_INSTANT(render, "late", DT_AT(then + i), DT_HERE, DT_STRING_INTERNED("s", "on"));
+        }
+        DT_INSTANT(net,
+                   "request",
+                   DT_CORRELATION(7),
+                   DT_ALSO_CATEGORY(render),
+                   DT_ALSO_COUNT(&memory, -5),
+                   DT_ALSO_COUNT_DOUBLE(&memory, 0.5));
+        DT_INSTANT(net, "text", DT_CORRELATION_TEXT("id 7"), DT_LOG(DT_LOG_WARNING, "low on it"));
+        DT_INSTANT(net, "raw", DT_RAW("\x9a\x3f", 2), DT_RAW("\x02ok", 3));
+        world_read(world);
+
+        snprintf(expected, sizeof(expected), "here=%s@%s:%u s=#on", __FILE__, __func__, line);
+        for (unsigned i = 0; i < 2; i++) {
+                ck_assert_uint_eq(world->trace->events[i].ns, then + i);
+                ck_assert_str_eq(world->trace->events[i].args, expected);
+        }
+        ck_assert_uint_gt(world->trace->events[2].ns, then + 5000);
+        track = trace_track_named(world->trace, "memory");
+        ck_assert(track && track->is_counter);
+        snprintf(expected,
+                 sizeof(expected),
+                 "correlation=7 also=render on=%" PRIx64 " count=-5 on=%" PRIx64 " count=0.5",
+                 track->uuid,
+                 track->uuid);
+        ck_assert_str_eq(world->trace->events[2].args, expected);
+        ck_assert_str_eq(world->trace->events[3].args, "correlation=id 7 log=5:low on it");
+        ck_assert_str_eq(world->trace->events[4].args, "field1011=0");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_slice_may_say_more_at_its_end) {
+        World *world = world_new();
+
+        world_record(world, NULL, NULL);
+        DT_SLICE_BEGIN(render, "frame");
+        DT_SLICE_END_WITH(render, DT_INT("drawn", 3));
+        world_read(world);
+        ck_assert_str_eq(trace_event(world->trace, END, "")->args, "drawn=3");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_states_are_a_track_of_their_own_kind) {
+        static const dt_track player = DT_TRACK("player", 0);
+        World *world = world_new();
+
+        world_record(world, NULL, NULL);
+        DT_STATE(render, &player, "buffering", DT_INT("n", 1));
+        DT_STATE(render, &player, "");
+        DT_STATE(render, NULL, "nobody's");
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, 2);
+        ck_assert_ptr_nonnull(trace_event(world->trace, STATE, "buffering"));
+        ck_assert_ptr_nonnull(trace_event(world->trace, STATE, ""));
+        ck_assert(trace_track_named(world->trace, "player")->is_states);
         world_free(world);
 }
 END_TEST
@@ -450,6 +560,11 @@ TEST_MAIN("track-event",
           test_categories_are_offered,
           test_categories_are_on_as_the_session_says_and_while_it_runs,
           test_events_say_what_they_were_given,
+          test_arguments_nest,
+          test_arguments_that_nest_wrongly_are_closed_or_left_out,
+          test_events_say_when_where_and_to_what_they_belong,
+          test_a_slice_may_say_more_at_its_end,
+          test_states_are_a_track_of_their_own_kind,
           test_events_are_on_tracks_of_threads_and_programs,
           test_own_tracks_are_described_once_under_their_parents,
           test_events_that_say_nothing_new_are_small,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/macro.h"
 #include "test.h"
 #include "trace.h"
 #include "wire/wire-reader.h"
@@ -31,6 +33,17 @@ static bool next(WireReader *reader, WireField *field) {
         return r > 0;
 }
 
+/* What is interned, by its field of InternedData; -1: not a kind that the library writes. */
+static int interned_kind(unsigned field) {
+        static const uint8_t fields[TRACE_KINDS] = { 1, 2, 3, 4, 20, 29 };
+
+        for (unsigned i = 0; i < TRACE_KINDS; i++)
+                if (fields[i] == field)
+                        return (int)i;
+        ck_abort_msg("interned data field %u", field);
+        return -1;
+}
+
 static const char *interned(const TraceSequence *sequence, unsigned kind, uint64_t iid) {
         if (iid == 0 || iid >= TRACE_NAMES_MAX || !sequence->names[kind][iid])
                 ck_abort_msg("number %" PRIu64 " of kind %u means nothing", iid, kind);
@@ -38,7 +51,7 @@ static const char *interned(const TraceSequence *sequence, unsigned kind, uint64
 }
 
 static void forget_names(TraceSequence *sequence) {
-        for (unsigned kind = 0; kind < 3; kind++)
+        for (unsigned kind = 0; kind < TRACE_KINDS; kind++)
                 for (unsigned i = 0; i < TRACE_NAMES_MAX; i++) {
                         free(sequence->names[kind][i]);
                         sequence->names[kind][i] = NULL;
@@ -50,15 +63,27 @@ static void read_interned(TraceSequence *sequence, const WireField *data) {
         WireField entry, field;
 
         for_each_field(&reader, &entry, data->data, data->n_bytes) {
+                int kind = interned_kind(entry.number);
+                char text[5000] = "";
                 uint64_t iid = 0;
 
                 for_each_field(&entry_reader, &field, entry.data, entry.n_bytes) {
+                        size_t n = strlen(text);
+
                         if (field.number == 1)
                                 iid = field.value;
+                        else if (field.type == WIRE_BYTES)
+                                snprintf(text + n,
+                                         sizeof(text) - n,
+                                         "%s%.*s",
+                                         n ? "@" : "",
+                                         (int)field.n_bytes,
+                                         (const char *)field.data);
                         else
-                                sequence->names[entry.number - 1][iid] =
-                                        strndup((const char *)field.data, field.n_bytes);
+                                snprintf(text + n, sizeof(text) - n, ":%" PRIu64, field.value);
                 }
+                ck_assert(iid > 0 && iid < TRACE_NAMES_MAX && !sequence->names[kind][iid]);
+                sequence->names[kind][iid] = strdup(text);
         }
 }
 
@@ -103,60 +128,173 @@ static void read_clocks(TraceSequence *sequence, const WireField *snapshot) {
         sequence->ns = own;
 }
 
-static void
-read_annotation(const TraceSequence *sequence, TraceEvent *event, const WireField *annotation) {
-        char name[64] = "", value[256] = "";
+static void append(TraceEvent *event, const char *format, ...) _printf_(2, 3);
+
+static void append(TraceEvent *event, const char *format, ...) {
         size_t n = strlen(event->args);
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(event->args + n, sizeof(event->args) - n, format, args);
+        va_end(args);
+}
+
+/* A blank between two. */
+static void append_blank(TraceEvent *event) {
+        size_t n = strlen(event->args);
+
+        if (n > 0 && !strchr("{[", event->args[n - 1]))
+                append(event, " ");
+}
+
+static void read_annotation(const TraceSequence *, TraceEvent *, const WireField *, char closes);
+
+/* The entries of a dictionary, or the values of an array. */
+static void read_nested(const TraceSequence *sequence,
+                        TraceEvent *event,
+                        const WireField *annotation,
+                        unsigned number,
+                        const char *brackets) {
         WireReader reader;
         WireField field;
 
-        for_each_field(&reader, &field, annotation->data, annotation->n_bytes) switch (
-                field.number) {
-        case 1:
-                snprintf(name, sizeof(name), "%s", interned(sequence, 2, field.value));
-                break;
+        append(event, "%c", brackets[0]);
+        for_each_field(&reader, &field, annotation->data, annotation->n_bytes) if (field.number ==
+                                                                                   number)
+                read_annotation(sequence, event, &field, brackets[1]);
+        append(event, "%c", brackets[1]);
+}
+
+static void read_value(const TraceSequence *sequence, TraceEvent *event, const WireField *field) {
+        switch (field->number) {
         case 2:
-                snprintf(value, sizeof(value), "%s", field.value ? "true" : "false");
+                append(event, "%s", field->value ? "true" : "false");
                 break;
         case 3:
-                snprintf(value, sizeof(value), "%" PRIu64, field.value);
+                append(event, "%" PRIu64, field->value);
                 break;
         case 4:
-                snprintf(value, sizeof(value), "%" PRId64, (int64_t)field.value);
+                append(event, "%" PRId64, (int64_t)field->value);
                 break;
         case 5:
-                snprintf(value, sizeof(value), "%g", as_double(field.value));
+                append(event, "%g", as_double(field->value));
                 break;
         case 6:
-                event->n_text = field.n_bytes;
-                copy_text(value, sizeof(value), &field);
+                event->n_text = field->n_bytes;
+                append(event,
+                       "%.*s",
+                       (int)MIN(field->n_bytes, (size_t)200),
+                       (const char *)field->data);
                 break;
         case 7:
-                snprintf(value, sizeof(value), "0x%" PRIx64, field.value);
+                append(event, "0x%" PRIx64, field->value);
                 break;
-        case 10:
-                copy_text(name, sizeof(name), &field);
+        case 17:
+                append(event, "#%s", interned(sequence, TRACE_VALUES, field->value));
                 break;
         default:
-                ck_abort_msg("annotation field %u", field.number);
+                ck_abort_msg("annotation field %u", field->number);
         }
-        snprintf(
-                event->args + n, sizeof(event->args) - n, "%s%s=%.200s", n ? " " : "", name, value);
+}
+
+/* Values in an array have no names. */
+static void read_annotation(const TraceSequence *sequence,
+                            TraceEvent *event,
+                            const WireField *annotation,
+                            char closes) {
+        WireField field, value = { 0 };
+        char name[64] = "";
+        WireReader reader;
+
+        for_each_field(&reader, &field, annotation->data, annotation->n_bytes) {
+                if (field.number == 1)
+                        snprintf(name,
+                                 sizeof(name),
+                                 "%s",
+                                 interned(sequence, TRACE_ARG_NAMES, field.value));
+                else if (field.number == 10)
+                        copy_text(name, sizeof(name), &field);
+                else
+                        value = field;
+        }
+        append_blank(event);
+        if (closes == ']')
+                ck_assert_str_eq(name, "");
+        else
+                append(event, "%s=", name);
+        if (value.number == 11)
+                read_nested(sequence, event, annotation, 11, "{}");
+        else if (value.number == 12)
+                read_nested(sequence, event, annotation, 12, "[]");
+        else
+                read_value(sequence, event, &value);
+}
+
+static void read_log(const TraceSequence *sequence, TraceEvent *event, const WireField *message) {
+        uint64_t values[4] = { 0 };
+        WireReader reader;
+        WireField field;
+
+        for_each_field(&reader, &field, message->data, message->n_bytes) values[field.number] =
+                field.value;
+        append(event, "log=%" PRIu64 ":%s", values[3], interned(sequence, TRACE_LOGS, values[2]));
+}
+
+/* What is no annotation; false when it is something else. */
+static bool
+read_attribute(const TraceSequence *sequence, TraceEvent *event, const WireField *field) {
+        switch (field->number) {
+        case 12:
+                append(event, "count=%" PRId64, (int64_t)field->value);
+                return true;
+        case 21:
+                read_log(sequence, event, field);
+                return true;
+        case 31:
+        case 45:
+                append(event, "on=%" PRIx64, field->value);
+                return true;
+        case 34:
+                append(event, "here=%s", interned(sequence, TRACE_LOCATIONS, field->value));
+                return true;
+        case 46:
+                append(event, "count=%g", as_double(field->value));
+                return true;
+        case 47:
+                append(event, "flow=%" PRIu64, field->value);
+                return true;
+        case 48:
+                append(event, "flow_end=%" PRIu64, field->value);
+                return true;
+        case 52:
+                append(event, "correlation=%" PRIu64, field->value);
+                return true;
+        case 53:
+                append(event, "correlation=%.*s", (int)field->n_bytes, (const char *)field->data);
+                return true;
+        default:
+                return false;
+        }
 }
 
 static void
 read_event_field(const TraceSequence *sequence, TraceEvent *event, const WireField *field) {
-        size_t n = strlen(event->args);
-
         switch (field->number) {
         case 3:
+                if (event->category[0]) {
+                        append_blank(event);
+                        append(event,
+                               "also=%s",
+                               interned(sequence, TRACE_CATEGORIES, field->value));
+                        break;
+                }
                 snprintf(event->category,
                          sizeof(event->category),
                          "%s",
-                         interned(sequence, 0, field->value));
+                         interned(sequence, TRACE_CATEGORIES, field->value));
                 break;
         case 4:
-                read_annotation(sequence, event, field);
+                read_annotation(sequence, event, field, 0);
                 break;
         case 9:
                 event->type = (unsigned)field->value;
@@ -165,7 +303,7 @@ read_event_field(const TraceSequence *sequence, TraceEvent *event, const WireFie
                 snprintf(event->name,
                          sizeof(event->name),
                          "%s",
-                         interned(sequence, 1, field->value));
+                         interned(sequence, TRACE_NAMES, field->value));
                 break;
         case 11:
                 event->uuid = field->value;
@@ -179,17 +317,10 @@ read_event_field(const TraceSequence *sequence, TraceEvent *event, const WireFie
         case 44:
                 event->double_value = as_double(field->value);
                 break;
-        case 47:
-        case 48:
-                snprintf(event->args + n,
-                         sizeof(event->args) - n,
-                         "%s%s=%" PRIu64,
-                         n ? " " : "",
-                         field->number == 47 ? "flow" : "flow_end",
-                         field->value);
-                break;
         default:
-                ck_abort_msg("track event field %u", field->number);
+                append_blank(event);
+                if (!read_attribute(sequence, event, field))
+                        append(event, "field%u=%" PRIu64, field->number, field->value);
         }
 }
 
@@ -256,6 +387,9 @@ static void read_track_field(TraceTrack *track, const WireField *field) {
         case 5:
                 track->parent = field->value;
                 break;
+        case 18:
+                track->is_states = true;
+                break;
         case 8:
                 track->is_counter = true;
                 for_each_field(&reader, &inner, field->data, field->n_bytes) if (inner.number == 6)
@@ -296,6 +430,8 @@ static void read_flags(TraceSequence *sequence, uint64_t flags) {
 void trace_packet(Trace *trace, unsigned number, const uint8_t *packet, size_t n_bytes) {
         TraceSequence *sequence = &trace->sequences[number];
         WireField field, event = { 0 }, descriptor = { 0 };
+        bool own_time = false;
+        uint64_t time = 0;
         WireReader reader;
 
         for_each_field(&reader, &field, packet, n_bytes) switch (field.number) {
@@ -311,7 +447,11 @@ void trace_packet(Trace *trace, unsigned number, const uint8_t *packet, size_t n
                 read_clocks(sequence, &field);
                 break;
         case 8:
-                sequence->ns += field.value;
+                time = field.value;
+                break;
+        case 58:
+                ck_assert_uint_eq(field.value, 6);
+                own_time = true;
                 break;
         case 11:
                 event = field;
@@ -329,8 +469,12 @@ void trace_packet(Trace *trace, unsigned number, const uint8_t *packet, size_t n
                 descriptor = field;
                 break;
         }
+        if (!own_time)
+                sequence->ns += time;
         if (event.number)
                 read_event(trace, number, &event, n_bytes);
+        if (event.number && own_time)
+                trace->events[trace->n_events - 1].ns = time;
         if (descriptor.number)
                 read_track(trace, &descriptor);
 }

@@ -16,10 +16,21 @@
 #define TRACE_TRACKS_MAX 64
 #define TRACE_NAMES_MAX  2048
 
+/* What is interned. */
+enum {
+        TRACE_CATEGORIES,
+        TRACE_NAMES,
+        TRACE_ARG_NAMES,
+        TRACE_LOCATIONS,
+        TRACE_LOGS,
+        TRACE_VALUES,
+        TRACE_KINDS,
+};
+
 typedef struct TraceEvent {
         unsigned type;
         char name[64], category[64];
-        char args[512]; /* "name=value" with blanks between */
+        char args[512]; /* "name=value" with blanks between, {} for dictionaries, [] for arrays */
         uint64_t uuid, ns;
         int64_t int_value;
         double double_value;
@@ -33,7 +44,7 @@ typedef struct TraceTrack {
         char name[64], thread_name[64], unit[32];
         int pid, tid, process_pid;
         unsigned n_cmdline;
-        bool is_counter;
+        bool is_counter, is_states;
         unsigned n_described;
 } TraceTrack;
 
@@ -41,7 +52,7 @@ typedef struct TraceSequence {
         bool valid;
         unsigned n_starts, n_first, n_lost;
         uint64_t ns, default_uuid;
-        char *names[3][TRACE_NAMES_MAX]; /* categories, events, arguments */
+        char *names[TRACE_KINDS][TRACE_NAMES_MAX];
 } TraceSequence;
 
 typedef struct Trace {

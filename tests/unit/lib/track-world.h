@@ -18,6 +18,7 @@ enum {
         END = 2,
         INSTANT = 3,
         COUNTER = 4,
+        STATE = 5,
 };
 
 typedef struct World {

@@ -40,6 +40,8 @@ extern "C" {
 #define DT_CATEGORIES_MAX  512   /* more are never on */
 #define DT_TEXT_BYTES_MAX  4096  /* of a name or a string argument: the rest is cut off */
 #define DT_EVENT_BYTES_MAX 16384 /* of one event: one that is longer loses its arguments */
+#define DT_ARGS_DEPTH_MAX \
+        8 /* of DT_DICT() and DT_ARRAY() in each other: what is deeper is left out */
 
 /*
  * Start
@@ -118,6 +120,19 @@ typedef enum dt_arg_type {
         DT_ARG_POINTER,
         DT_ARG_FLOW,
         DT_ARG_FLOW_END,
+        DT_ARG_STRING_INTERNED,
+        DT_ARG_DICT,  /* what follows is inside, up to its DT_ARG_CLOSE */
+        DT_ARG_ARRAY, /* the same */
+        DT_ARG_CLOSE,
+        DT_ARG_CORRELATION,
+        DT_ARG_CORRELATION_TEXT,
+        DT_ARG_TIME,
+        DT_ARG_LOCATION,
+        DT_ARG_LOG,
+        DT_ARG_CATEGORY,
+        DT_ARG_COUNTER,
+        DT_ARG_COUNTER_DOUBLE,
+        DT_ARG_RAW,
 } dt_arg_type;
 
 typedef struct dt_arg {
@@ -176,12 +191,73 @@ static inline dt_arg dt_arg_string(const char *name, const char *value) {
         return arg;
 }
 
+static inline dt_arg dt_arg_text(dt_arg_type type, const char *name, const char *value) {
+        dt_arg arg;
+
+        arg.type = type;
+        arg.name = name;
+        arg.value.as_string = value;
+        return arg;
+}
+
+/* Of a pointer that is no name, for the types that have one. */
+static inline dt_arg dt_arg_of(dt_arg_type type, const void *object, uint64_t value) {
+        return dt_arg_uint(type, (const char *)object, value);
+}
+
+static inline dt_arg dt_arg_count_double(const void *track, double value) {
+        dt_arg arg = dt_arg_double((const char *)track, value);
+
+        arg.type = DT_ARG_COUNTER_DOUBLE;
+        return arg;
+}
+
 #define DT_INT(name, value)     dt_arg_int(name, value)
 #define DT_UINT(name, value)    dt_arg_uint(DT_ARG_UINT, name, value)
 #define DT_DOUBLE(name, value)  dt_arg_double(name, value)
 #define DT_BOOL(name, value)    dt_arg_uint(DT_ARG_BOOL, name, (value) ? 1 : 0)
 #define DT_STRING(name, value)  dt_arg_string(name, value) /* NULL is shown as (null) */
 #define DT_POINTER(name, value) dt_arg_uint(DT_ARG_POINTER, name, (uintptr_t)(value))
+
+/* A text out of a small set, as a state or a type is: it is written once, and then only its number. */
+#define DT_STRING_INTERNED(name, value) dt_arg_text(DT_ARG_STRING_INTERNED, name, value)
+
+/* Arguments in an argument: DT_DICT("size", DT_INT("width", w), DT_INT("height", h)). The names in an array are not
+ * written; both may be in each other, DT_ARGS_DEPTH_MAX deep. At least one argument. */
+#define DT_DICT(name, ...)  dt_arg_text(DT_ARG_DICT, name, NULL), __VA_ARGS__, DT_CLOSE
+#define DT_ARRAY(name, ...) dt_arg_text(DT_ARG_ARRAY, name, NULL), __VA_ARGS__, DT_CLOSE
+#define DT_CLOSE            dt_arg_text(DT_ARG_CLOSE, NULL, NULL)
+
+/* What an event has beside its arguments. Each at most once in an event, unless it says "also". */
+
+/* When it happened, in ns of CLOCK_BOOTTIME, for what is known only afterwards. Events of one track must still begin
+ * and end in the order of time. */
+#define DT_AT(ns) dt_arg_uint(DT_ARG_TIME, NULL, ns)
+/* Where in the source it is: of the place that this is written at. */
+#define DT_HERE dt_arg_text(DT_ARG_LOCATION, __FILE__ ":" DT_STRINGIFY(__LINE__), __func__)
+/* Events that belong together without being in each other, such as all of one request: by a number or a text that
+ * is unique in the whole trace, see dt_flow_id(). */
+#define DT_CORRELATION(id)        dt_arg_uint(DT_ARG_CORRELATION, NULL, id)
+#define DT_CORRELATION_TEXT(text) dt_arg_text(DT_ARG_CORRELATION_TEXT, NULL, text)
+/* A line of a log, with one of the priorities below: viewers show it among other logs. */
+#define DT_LOG(priority, text) dt_arg_text(DT_ARG_LOG, priority, text)
+/* It is also of this category (a dt_category), also sets this counter (a const dt_track *); at most eight counters. */
+#define DT_ALSO_CATEGORY(category)         dt_arg_of(DT_ARG_CATEGORY, &(category), 0)
+#define DT_ALSO_COUNT(track, value)        dt_arg_of(DT_ARG_COUNTER, track, (uint64_t)(int64_t)(value))
+#define DT_ALSO_COUNT_DOUBLE(track, value) dt_arg_count_double(track, value)
+/* Also any other fields of perfetto.protos.TrackEvent, encoded by the caller. An event with bytes that are no protobuf
+ * fields is dropped by the service, and counted. */
+#define DT_RAW(data, n_bytes) dt_arg_of(DT_ARG_RAW, data, n_bytes)
+
+#define DT_LOG_VERBOSE "\002"
+#define DT_LOG_DEBUG   "\003"
+#define DT_LOG_INFO    "\004"
+#define DT_LOG_WARNING "\005"
+#define DT_LOG_ERROR   "\006"
+#define DT_LOG_FATAL   "\007"
+
+#define DT_STRINGIFY(line)  DT_STRINGIFY_(line)
+#define DT_STRINGIFY_(line) #line
 
 /* Arrows between events: all events with the same id are connected, in the order of time. The id is unique in the
  * whole trace; dt_flow_id() makes such a one of a number that is unique in this program. */
@@ -224,11 +300,24 @@ void dt_slice_begin(const dt_category *category,
 /* Ends the slice that began last on the track. On the thread's own: one that began before the session did, or whose
  * begin was lost, is not mentioned. */
 void dt_slice_end(const dt_category *category, const dt_track *track);
+/* The same with arguments, for what is known only at the end; `name` is ignored and may be NULL. */
+void dt_slice_end_args(const dt_category *category,
+                       const dt_track *track,
+                       const char *name,
+                       const dt_arg *args,
+                       size_t n_args);
 void dt_instant(const dt_category *category,
                 const dt_track *track,
                 const char *name,
                 const dt_arg *args,
                 size_t n_args);
+/* What the thing that `track` stands for is doing from now on: a counter with names for values. "" is nothing. The
+ * track must not be NULL, and have nothing but states. */
+void dt_state(const dt_category *category,
+              const dt_track *track,
+              const char *name,
+              const dt_arg *args,
+              size_t n_args);
 void dt_counter_int(const dt_category *category, const dt_track *track, int64_t value);
 void dt_counter_double(const dt_category *category, const dt_track *track, double value);
 
@@ -255,6 +344,12 @@ void dt_counter_double(const dt_category *category, const dt_track *track, doubl
                 if (dt_category_enabled(&(category)))     \
                         dt_slice_end(&(category), track); \
         } while (0)
+#define DT_SLICE_END_WITH(category, ...) \
+        DT_EVENT_WITH_ARGS(dt_slice_end_args, category, NULL, NULL, __VA_ARGS__)
+#define DT_SLICE_END_ON_WITH(category, track, ...) \
+        DT_EVENT_WITH_ARGS(dt_slice_end_args, category, track, NULL, __VA_ARGS__)
+#define DT_STATE(category, track, name, ...) \
+        DT_EVENT_WITH_ARGS(dt_state, category, track, name, ##__VA_ARGS__)
 #define DT_INSTANT(category, name, ...) \
         DT_EVENT_WITH_ARGS(dt_instant, category, NULL, name, ##__VA_ARGS__)
 #define DT_INSTANT_ON(category, track, name, ...) \

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Arguments come as a flat list: a DT_ARG_DICT or DT_ARG_ARRAY opens a message that the matching DT_ARG_CLOSE closes.
+ * So nothing of an event lives longer than the call, in C and in C++ alike.
+ */
+
+#include "lib/track-args.h"
+#include "shared/macro.h"
+
+enum {
+        ANNOTATION_NAME_IID = 1,
+        ANNOTATION_BOOL = 2,
+        ANNOTATION_UINT = 3,
+        ANNOTATION_INT = 4,
+        ANNOTATION_DOUBLE = 5,
+        ANNOTATION_STRING = 6,
+        ANNOTATION_POINTER = 7,
+        ANNOTATION_NAME = 10,
+        ANNOTATION_DICT_ENTRIES = 11,
+        ANNOTATION_ARRAY_VALUES = 12,
+        ANNOTATION_STRING_IID = 17,
+
+        EVENT_CATEGORY_IIDS = 3,
+        EVENT_DEBUG_ANNOTATIONS = 4,
+        EVENT_EXTRA_COUNTER_VALUES = 12,
+        EVENT_LOG_MESSAGE = 21,
+        EVENT_EXTRA_COUNTER_TRACKS = 31,
+        EVENT_SOURCE_LOCATION = 33,
+        EVENT_SOURCE_LOCATION_IID = 34,
+        EVENT_EXTRA_DOUBLE_COUNTER_TRACKS = 45,
+        EVENT_EXTRA_DOUBLE_COUNTER_VALUES = 46,
+        EVENT_FLOW_IDS = 47,
+        EVENT_TERMINATING_FLOW_IDS = 48,
+        EVENT_CORRELATION_ID = 52,
+        EVENT_CORRELATION_TEXT = 53,
+
+        INTERNED_SOURCE_LOCATIONS = 4,
+        ENTRY_IID = 1,
+        ENTRY_TEXT = 2,
+
+        LOCATION_IID = 1,
+        LOCATION_FILE = 2,
+        LOCATION_FUNCTION = 3,
+        LOCATION_LINE = 4,
+
+        LOG_BODY_IID = 2,
+        LOG_PRIORITY = 3,
+};
+
+/* An argument's name by number, and a value or the size of a text. */
+#define ARG_BYTES_MAX (2 * (2 + WIRE_VARINT_MAX))
+
+#define NO_TEXT "(null)"
+
+size_t track_text_bytes(const char *text) {
+        size_t n = strnlen(text, DT_TEXT_BYTES_MAX);
+
+        /* Not in the middle of a character, which has at most four bytes. */
+        if (n == DT_TEXT_BYTES_MAX)
+                for (unsigned i = 0; i < 3 && ((uint8_t)text[n] & 0xc0) == 0x80; i++)
+                        n--;
+        return n;
+}
+
+static void put_text(WireWriter *wire, uint32_t field, const char *text) {
+        wire_put_bytes(wire, field, text, track_text_bytes(text));
+}
+
+void track_put_interned(WireWriter *interned, uint32_t kind, uint32_t iid, const char *text) {
+        size_t entry = wire_begin(interned, kind);
+
+        wire_put_uint(interned, ENTRY_IID, iid);
+        put_text(interned, ENTRY_TEXT, text);
+        wire_end(interned, entry);
+}
+
+/*
+ * Arguments
+ */
+
+static inline uint8_t *put_fixed64(uint8_t *at, uint32_t field, uint64_t value) {
+        at = wire_encode_varint(at, (uint64_t)field << 3 | WIRE_FIXED64);
+        for (unsigned i = 0; i < sizeof(value); i++)
+                *at++ = (uint8_t)(value >> (8 * i));
+        return at;
+}
+
+static uint8_t *put_value(uint8_t *at, const dt_arg *arg, size_t n_text) {
+        switch (arg->type) {
+        case DT_ARG_INT:
+                return track_put_uint(at, ANNOTATION_INT, arg->value.as_uint);
+        case DT_ARG_UINT:
+                return track_put_uint(at, ANNOTATION_UINT, arg->value.as_uint);
+        case DT_ARG_DOUBLE:
+                return put_fixed64(at, ANNOTATION_DOUBLE, arg->value.as_uint);
+        case DT_ARG_BOOL:
+                return track_put_uint(at, ANNOTATION_BOOL, arg->value.as_uint);
+        case DT_ARG_POINTER:
+                return track_put_uint(at, ANNOTATION_POINTER, arg->value.as_uint);
+        default:
+                at = wire_encode_varint(at, ANNOTATION_STRING << 3 | WIRE_BYTES);
+                at = wire_encode_varint(at, n_text);
+                return (uint8_t *)mempcpy(at, arg->value.as_string ?: NO_TEXT, n_text);
+        }
+}
+
+/* The open dictionaries and arrays. */
+typedef struct Nest {
+        size_t begin[DT_ARGS_DEPTH_MAX];
+        dt_arg_type types[DT_ARGS_DEPTH_MAX];
+        unsigned depth;
+        unsigned n_too_deep; /* open ones that are left out, with all that is in them */
+} Nest;
+
+/* Opens the next annotation, with its name unless it is in an array. Returns what is to be closed. */
+static inline size_t annotation_begin(WireWriter *packet,
+                                      WireWriter *interned,
+                                      TrackStream *stream,
+                                      const Nest *nest,
+                                      const char *name) {
+        dt_arg_type parent = nest->depth > 0 ? nest->types[nest->depth - 1] : DT_ARG_NONE;
+        uint32_t field = EVENT_DEBUG_ANNOTATIONS, iid;
+        size_t annotation;
+
+        if (parent == DT_ARG_ARRAY)
+                return wire_begin(packet, ANNOTATION_ARRAY_VALUES);
+        if (parent == DT_ARG_DICT)
+                field = ANNOTATION_DICT_ENTRIES;
+        name = name ?: "";
+        iid = track_number(interned, &stream->arg_names, TRACK_INTERNED_ARG_NAMES, name);
+        annotation = wire_begin(packet, field);
+        if (!iid)
+                put_text(packet, ANNOTATION_NAME, name);
+        else if (wire_reserve(packet, ARG_BYTES_MAX))
+                packet->at = track_put_uint(packet->at, ANNOTATION_NAME_IID, iid);
+        return annotation;
+}
+
+static void put_arg(WireWriter *packet,
+                    WireWriter *interned,
+                    TrackStream *stream,
+                    const Nest *nest,
+                    const dt_arg *arg) {
+        size_t annotation = annotation_begin(packet, interned, stream, nest, arg->name);
+        size_t n_text = 0;
+
+        if (arg->type == DT_ARG_STRING)
+                n_text = track_text_bytes(arg->value.as_string ?: NO_TEXT);
+        if (!wire_reserve(packet, ARG_BYTES_MAX + n_text))
+                return;
+        packet->at = put_value(packet->at, arg, n_text);
+        wire_end(packet, annotation);
+}
+
+static void put_interned_arg(WireWriter *packet,
+                             WireWriter *interned,
+                             TrackStream *stream,
+                             const Nest *nest,
+                             const dt_arg *arg) {
+        const char *text = arg->value.as_string ?: NO_TEXT;
+        uint32_t iid = track_number(interned, &stream->values, TRACK_INTERNED_VALUES, text);
+        size_t annotation = annotation_begin(packet, interned, stream, nest, arg->name);
+
+        if (iid)
+                wire_put_uint(packet, ANNOTATION_STRING_IID, iid);
+        else
+                put_text(packet, ANNOTATION_STRING, text);
+        wire_end(packet, annotation);
+}
+
+static void nest_open(Nest *nest, dt_arg_type type, size_t begin) {
+        nest->begin[nest->depth] = begin;
+        nest->types[nest->depth++] = type;
+}
+
+static void nest_close(Nest *nest, WireWriter *packet) {
+        if (nest->n_too_deep > 0)
+                nest->n_too_deep--;
+        else if (nest->depth > 0)
+                wire_end(packet, nest->begin[--nest->depth]);
+}
+
+/*
+ * What else an event has
+ */
+
+/* "file.c:12" and the function. */
+static void put_location_fields(WireWriter *wire, const dt_arg *arg) {
+        const char *colon = strrchr(arg->name, ':');
+        size_t n_file = colon ? (size_t)(colon - arg->name) : strlen(arg->name);
+
+        wire_put_bytes(wire, LOCATION_FILE, arg->name, MIN(n_file, (size_t)DT_TEXT_BYTES_MAX));
+        if (arg->value.as_string)
+                put_text(wire, LOCATION_FUNCTION, arg->value.as_string);
+        if (colon)
+                wire_put_uint(wire, LOCATION_LINE, strtoul(colon + 1, NULL, 10));
+}
+
+static void
+put_location(WireWriter *packet, WireWriter *interned, TrackStream *stream, const dt_arg *arg) {
+        uint32_t iid;
+        size_t entry;
+        int r;
+
+        if (!arg->name)
+                return;
+        r = intern_text(&stream->locations, arg->name, DT_TEXT_BYTES_MAX, &iid);
+        if (r == INTERN_E_FULL) {
+                entry = wire_begin(packet, EVENT_SOURCE_LOCATION);
+                put_location_fields(packet, arg);
+                wire_end(packet, entry);
+                return;
+        }
+        if (r == INTERN_E_NEW) {
+                entry = wire_begin(interned, INTERNED_SOURCE_LOCATIONS);
+                wire_put_uint(interned, LOCATION_IID, iid);
+                put_location_fields(interned, arg);
+                wire_end(interned, entry);
+        }
+        wire_put_uint(packet, EVENT_SOURCE_LOCATION_IID, iid);
+}
+
+/* A body can only be given by number. Lines of a log hardly repeat, so each gets one of its own. */
+static void
+put_log(WireWriter *packet, WireWriter *interned, TrackStream *stream, const dt_arg *arg) {
+        size_t message = wire_begin(packet, EVENT_LOG_MESSAGE);
+        uint32_t iid = ++stream->n_log_bodies;
+
+        track_put_interned(
+                interned, TRACK_INTERNED_LOG_BODIES, iid, arg->value.as_string ?: NO_TEXT);
+        wire_put_uint(packet, LOG_BODY_IID, iid);
+        if (arg->name)
+                wire_put_uint(packet, LOG_PRIORITY, (uint8_t)arg->name[0]);
+        wire_end(packet, message);
+}
+
+static void
+put_category(WireWriter *packet, WireWriter *interned, TrackStream *stream, const dt_arg *arg) {
+        const dt_category *category = (const dt_category *)arg->name;
+
+        wire_put_uint(
+                packet, EVENT_CATEGORY_IIDS, track_category_number(interned, stream, category));
+}
+
+static void put_counter(WireWriter *packet, const dt_arg *arg) {
+        uint64_t uuid = track_uuid((const dt_track *)arg->name);
+
+        if (arg->type == DT_ARG_COUNTER) {
+                wire_put_uint(packet, EVENT_EXTRA_COUNTER_TRACKS, uuid);
+                wire_put_int(packet, EVENT_EXTRA_COUNTER_VALUES, arg->value.as_int);
+        } else {
+                wire_put_uint(packet, EVENT_EXTRA_DOUBLE_COUNTER_TRACKS, uuid);
+                wire_put_double(packet, EVENT_EXTRA_DOUBLE_COUNTER_VALUES, arg->value.as_double);
+        }
+}
+
+/* The rare ones, which are no annotations. */
+static void
+put_other(WireWriter *packet, WireWriter *interned, TrackStream *stream, const dt_arg *arg) {
+        switch (arg->type) {
+        case DT_ARG_CORRELATION:
+                wire_put_uint(packet, EVENT_CORRELATION_ID, arg->value.as_uint);
+                break;
+        case DT_ARG_CORRELATION_TEXT:
+                put_text(packet, EVENT_CORRELATION_TEXT, arg->value.as_string ?: NO_TEXT);
+                break;
+        case DT_ARG_LOCATION:
+                put_location(packet, interned, stream, arg);
+                break;
+        case DT_ARG_LOG:
+                put_log(packet, interned, stream, arg);
+                break;
+        case DT_ARG_CATEGORY:
+                put_category(packet, interned, stream, arg);
+                break;
+        case DT_ARG_COUNTER:
+        case DT_ARG_COUNTER_DOUBLE:
+                put_counter(packet, arg);
+                break;
+        case DT_ARG_RAW:
+                wire_put_raw(packet, arg->name, arg->value.as_uint);
+                break;
+        default: /* DT_ARG_TIME is in the head; what a newer header knows is not for us */
+                break;
+        }
+}
+
+void track_put_args(WireWriter *packet,
+                    WireWriter *interned,
+                    TrackStream *stream,
+                    const dt_arg *args,
+                    size_t n_args) {
+        Nest nest;
+
+        nest.depth = nest.n_too_deep = 0;
+        for (size_t i = 0; i < n_args; i++) {
+                const dt_arg *arg = &args[i];
+
+                if (UNLIKELY(nest.n_too_deep > 0) && arg->type != DT_ARG_DICT &&
+                    arg->type != DT_ARG_ARRAY && arg->type != DT_ARG_CLOSE)
+                        continue;
+                switch (arg->type) {
+                case DT_ARG_NONE:
+                        break;
+                case DT_ARG_INT:
+                case DT_ARG_UINT:
+                case DT_ARG_DOUBLE:
+                case DT_ARG_BOOL:
+                case DT_ARG_STRING:
+                case DT_ARG_POINTER:
+                        put_arg(packet, interned, stream, &nest, arg);
+                        break;
+                case DT_ARG_STRING_INTERNED:
+                        put_interned_arg(packet, interned, stream, &nest, arg);
+                        break;
+                case DT_ARG_FLOW:
+                        wire_put_fixed64(packet, EVENT_FLOW_IDS, arg->value.as_uint);
+                        break;
+                case DT_ARG_FLOW_END:
+                        wire_put_fixed64(packet, EVENT_TERMINATING_FLOW_IDS, arg->value.as_uint);
+                        break;
+                case DT_ARG_DICT:
+                case DT_ARG_ARRAY:
+                        if (nest.n_too_deep > 0 || nest.depth == DT_ARGS_DEPTH_MAX)
+                                nest.n_too_deep++;
+                        else
+                                nest_open(&nest,
+                                          arg->type,
+                                          annotation_begin(
+                                                  packet, interned, stream, &nest, arg->name));
+                        break;
+                case DT_ARG_CLOSE:
+                        nest_close(&nest, packet);
+                        break;
+                default:
+                        put_other(packet, interned, stream, arg);
+                        break;
+                }
+        }
+        while (nest.depth > 0)
+                nest_close(&nest, packet);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What an event has beside its head: arguments, flows, the place in the source, a line of a log, …
+ *
+ * Also the interning that the head and the arguments have in common: a text is written once in each incremental state,
+ * and then only its number. Fields are those of perfetto.protos.TrackEvent and DebugAnnotation.
+ */
+
+#include "lib/track.h"
+#include "shared/macro.h"
+
+/* A text's bytes, cut to DT_TEXT_BYTES_MAX at the end of a character. */
+size_t track_text_bytes(const char *text);
+
+/* Kinds of interned names: fields of perfetto.protos.InternedData whose entries have a text as field 2. */
+enum {
+        TRACK_INTERNED_CATEGORIES = 1,
+        TRACK_INTERNED_NAMES = 2,
+        TRACK_INTERNED_ARG_NAMES = 3,
+        TRACK_INTERNED_LOG_BODIES = 20,
+        TRACK_INTERNED_VALUES = 29,
+};
+
+void track_put_interned(WireWriter *interned, uint32_t kind, uint32_t iid, const char *text);
+
+/* The number of a text; 0: it can have none, and is to be written out. */
+static inline uint32_t
+track_number(WireWriter *interned, Intern *texts, uint32_t kind, const char *text) {
+        uint32_t iid;
+        int r;
+
+        r = intern_text(texts, text, DT_TEXT_BYTES_MAX, &iid);
+        if (UNLIKELY(r == INTERN_E_FULL))
+                return 0;
+        if (UNLIKELY(r == INTERN_E_NEW))
+                track_put_interned(interned, kind, iid, text);
+        return iid;
+}
+
+/* The same of a category. */
+static inline uint32_t
+track_category_number(WireWriter *interned, TrackStream *stream, const dt_category *category) {
+        uint64_t bit = UINT64_C(1) << (category->number % 64);
+        uint64_t *known = &stream->categories[category->number / 64];
+
+        if (UNLIKELY(!(*known & bit)))
+                track_put_interned(
+                        interned, TRACK_INTERNED_CATEGORIES, category->number + 1, category->name);
+        *known |= bit;
+        return category->number + 1;
+}
+
+/* Unchecked: the caller has reserved the room of the two varints. */
+static inline uint8_t *track_put_uint(uint8_t *at, uint32_t field, uint64_t value) {
+        return wire_encode_varint(wire_encode_varint(at, (uint64_t)field << 3), value);
+}
+
+/* Into the body of a TrackEvent. */
+void track_put_args(WireWriter *packet,
+                    WireWriter *interned,
+                    TrackStream *stream,
+                    const dt_arg *args,
+                    size_t n_args);
