@@ -50,6 +50,8 @@ static const PacketKind packet_kinds[] = {
         { 67, "cpu_info", "linux.system_info", NULL },
         { 38, "battery", "linux.sysfs_power", NULL },
         { 40, "power_rails", "linux.sysfs_power", NULL },
+        { 71, "gpu_mem_total_event", "linux.drm", NULL },
+        { 128, "gpu_info", "linux.drm", NULL },
         { 132, "journald_event", "linux.systemd_journald", NULL },
         { 130, "interrupt_info", "linux.system_info", NULL },
         { 11, "track_event", "track_event", packet_track_event },

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * DRM cards: the GPUs of /sys/class/drm, and what each tells of itself
+ *
+ * A card's place in the table is its number in the trace (gpu_id), so the table only grows: a device that a client has
+ * open and that is no card (a compute accelerator) is put behind them.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probes/graphics/drm-fdinfo.h"
+#include "probes/track-writer.h"
+
+#define DRM_CARDS_MAX        16
+#define DRM_CARD_LABEL_BYTES 64
+
+typedef struct DrmCard {
+        char label[DRM_CARD_LABEL_BYTES]; /* "card0 (i915)" */
+        char name[DRM_NAME_BYTES];        /* "card0"; empty for what is no card */
+        char driver[DRM_NAME_BYTES];
+        char device[DRM_NAME_BYTES]; /* its address on the bus: "0000:00:02.0" */
+        uint32_t vendor, model;      /* PCI; 0: not told */
+
+        /* The kinds of engines and memory that its clients use, in the order in which they were met. */
+        char engines[DRM_ENGINES_MAX][DRM_NAME_BYTES];
+        char regions[DRM_REGIONS_MAX][DRM_NAME_BYTES];
+        size_t n_engines, n_regions;
+        uint64_t capacity[DRM_ENGINES_MAX];
+        uint64_t busy_ns[DRM_ENGINES_MAX]; /* of all clients, since the sample before */
+        uint32_t used_engines; /* for who writes them: bits of those that have a track */
+} DrmCard;
+
+typedef struct DrmCards {
+        int sysfs; /* /sys/class/drm; -1: not there */
+        DrmCard table[DRM_CARDS_MAX];
+        size_t n;
+} DrmCards;
+
+/* Finds the cards below the root directory `root`, which may have none. */
+void drm_cards_init(DrmCards *cards, int root);
+void drm_cards_deinit(DrmCards *cards);
+
+/* The card that a client has open: by its address, or where there is none by its driver. NULL when the table is
+ * full. */
+DrmCard *drm_cards_find(DrmCards *cards, const DrmFdinfo *info);
+
+/* Where an engine or region of that name is in the card's lists; adds it. The number of them all when there are too
+ * many. */
+size_t drm_card_engine(DrmCard *card, const char *name);
+size_t drm_card_region(DrmCard *card, const char *name);
+
+/* GpuInfo: all cards. */
+void drm_cards_encode(const DrmCards *cards, WireWriter *wire);
+
+/* Bytes in use on the card as its driver counts them; false where it does not. */
+bool drm_card_memory(const DrmCards *cards, const DrmCard *card, uint64_t *ret_bytes);
+
+/* Counters that only some drivers have: how busy it is as a whole, its memory. */
+void drm_card_write_counters(const DrmCards *cards,
+                             const DrmCard *card,
+                             TrackWriter *tracks,
+                             uint64_t track,
+                             uint64_t now_ns);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * DRM clients: which programs have a GPU open, how long its engines work for them and how much memory they have there
+ *
+ * A client is one opening of a device; descriptors of it may be in several processes (those of logind's sessions are
+ * also the compositor's). It is counted once, for one of them. A program may have several clients of a card: they are
+ * added up.
+ *
+ * Finding them means to look at every descriptor of every process, at 1 us each. So a walk over all of /proc begins
+ * every two seconds at most, and goes on with DRM_WALK_FDS descriptors a sample. What was found is read at each sample,
+ * and leaves the table when its descriptor is closed, or is another client's.
+ */
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "probes/graphics/drm-card.h"
+#include "probes/track-writer.h"
+#include "shared/list.h"
+
+#define DRM_CLIENTS_MAX    1024 /* at once; further ones are counted */
+#define DRM_FDS_MAX        4096 /* of one process that are looked at */
+#define DRM_WALK_FDS       4096 /* that are looked at in one sample, after the first */
+#define DRM_WALK_PERIOD_NS UINT64_C(2000000000)
+#define DRM_FDINFO_BYTES   8192            /* of one file; the largest seen has about 2 KiB */
+#define DRM_COMM_BYTES     16              /* as the kernel's names */
+#define DRM_BUSY_MAX_NS    (INT64_MAX / 2) /* a total stays there: no machine gets so old */
+
+/* What one process uses of one card. */
+typedef struct DrmProcess {
+        List processes;
+        DrmCard *card;
+        pid_t pid;
+        char comm[DRM_COMM_BYTES];
+        size_t n_clients;                  /* 0: none any more, and freed after this sample */
+        uint64_t busy_ns[DRM_ENGINES_MAX]; /* since the recording met it; by drm_card_engine() */
+        uint64_t bytes[DRM_REGIONS_MAX];   /* of one sample; by drm_card_region() */
+
+        /* For who writes them: bits of those that have a track, and the sum of bytes that was written. */
+        uint32_t used_engines, used_regions;
+        uint64_t written_bytes;
+} DrmProcess;
+
+typedef struct DrmClient {
+        List clients;
+        DrmProcess *process;
+        int fd; /* its number there */
+        uint64_t id;
+        DrmEngine before[DRM_ENGINES_MAX]; /* by drm_card_engine(); without a name: not read yet */
+} DrmClient;
+
+typedef struct DrmClients {
+        DrmCards *cards; /* borrowed */
+        int proc;        /* -1: nothing to look at */
+        bool any_file;   /* also read what is no GPU device: in a copy of /proc nothing is one */
+        List clients, processes;
+        size_t n_clients;
+        uint64_t n_left_out; /* clients that did not fit, in the walk before */
+        uint64_t sampled_ns;
+
+        /* The walk: */
+        DIR *walk;
+        uint64_t walk_begin_ns;
+        uint64_t n_walk_left_out;
+
+        DrmFdinfo info; /* as read last */
+        char text[DRM_FDINFO_BYTES];
+} DrmClients;
+
+/* `root` is the directory that has proc; `cards` must outlive the result. */
+void drm_clients_init(DrmClients *clients, DrmCards *cards, int root, bool any_file);
+void drm_clients_deinit(DrmClients *clients);
+
+/* Goes on with the walk. With `whole` it ends in this call. */
+void drm_clients_walk(DrmClients *clients, uint64_t now_ns, bool whole);
+
+/* Reads all that are known: their processes and cards then have the values of `now_ns`. */
+void drm_clients_sample(DrmClients *clients, uint64_t now_ns);
+
+/* Whether the descriptors of other users' processes may be seen. */
+bool drm_clients_may_look(const DrmClients *clients);

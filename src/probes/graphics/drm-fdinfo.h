@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * DRM fdinfo: what the kernel tells of one open GPU device (Documentation/gpu/drm-usage-stats.rst)
+ *
+ * Lines of "key: value", of which all drivers have drm-driver and newer kernels drm-client-id; which engines and
+ * regions of memory there are, and how time on an engine is counted, differs from driver to driver. Values only: it
+ * allocates nothing and keeps no pointers into the text.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DRM_NAME_BYTES  32
+#define DRM_ENGINES_MAX 16 /* amdgpu has about 10; further ones are left out and counted */
+#define DRM_REGIONS_MAX 8  /* of memory: xe on a card with two tiles has 5 */
+
+enum {
+        _DRM_FDINFO_E_SUCCESS,
+        DRM_FDINFO_E_OTHER, /* no DRM device, or nothing that could be told apart from others */
+};
+
+/* One kind of engine. Counters only grow while the client lives. */
+typedef struct DrmEngine {
+        char name[DRM_NAME_BYTES];
+        uint64_t capacity; /* how many engines of this kind there are; 0: not told, so 1 */
+        uint64_t busy_ns;
+        uint64_t cycles;
+        uint64_t total_cycles; /* of the engine, with those that nobody used */
+        uint64_t max_hz;
+        bool has_busy, has_cycles, has_total, has_max;
+} DrmEngine;
+
+typedef struct DrmRegion {
+        char name[DRM_NAME_BYTES];
+        uint64_t total, resident; /* bytes */
+        bool has_total, has_resident;
+} DrmRegion;
+
+typedef struct DrmFdinfo {
+        char driver[DRM_NAME_BYTES];
+        char device[DRM_NAME_BYTES]; /* PCI address; empty for what is on no PCI bus */
+        uint64_t client_id;
+        bool has_client_id;
+        DrmEngine engines[DRM_ENGINES_MAX];
+        size_t n_engines;
+        DrmRegion regions[DRM_REGIONS_MAX];
+        size_t n_regions;
+        size_t n_left_out; /* keys of further engines and regions */
+} DrmFdinfo;
+
+/* Of a key that is there twice the first counts; what is not as documented is ignored. 0, DRM_FDINFO_E_OTHER. */
+int drm_fdinfo_parse(DrmFdinfo *ret, const char *text, size_t n);
+
+/* How long the engine worked for the client between two readings that are `passed_ns` apart. Some drivers count time,
+ * some cycles of so many in all, some only cycles. 0 when a counter went backwards. */
+uint64_t drm_engine_busy_ns(const DrmEngine *before, const DrmEngine *now, uint64_t passed_ns);
+
+/* Bytes that take room now; where the driver does not tell, all that there are. */
+static inline uint64_t drm_region_bytes(const DrmRegion *region) {
+        return region->has_resident ? region->resident : region->total;
+}
