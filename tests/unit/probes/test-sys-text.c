@@ -9,6 +9,7 @@
 #include "fixture.h"
 #include "probes/proc/counters.h"
 #include "probes/proc/gpu-frequency.h"
+#include "probes/proc/line.h"
 #include "probes/proc/machine.h"
 #include "probes/proc/net-dev.h"
 #include "probes/proc/stat.h"
@@ -53,6 +54,34 @@ static WireReader submessage(WireReader message, uint32_t field, size_t skip) {
         ck_assert(message_submessage(message, field, skip, &ret));
         return ret;
 }
+
+START_TEST(test_numbers_are_bounded_by_their_line) {
+        const char *at = "  12\t99999999999999999999 18446744073709551615 -3\n4";
+        int64_t number;
+        uint64_t value;
+
+        setup();
+        ck_assert(line_number(&at, &value));
+        ck_assert_uint_eq(value, 12);
+        ck_assert(line_number(&at, &value));
+        ck_assert_uint_eq(value, UINT64_MAX);
+        ck_assert(line_number(&at, &value));
+        ck_assert_uint_eq(value, UINT64_MAX);
+        ck_assert(!line_number(&at, &value));
+        ck_assert(line_signed(&at, &number));
+        ck_assert_int_eq(number, -3);
+        ck_assert(!line_number(&at, &value));
+        at = line_next(at);
+        ck_assert(line_number(&at, &value));
+        ck_assert_uint_eq(value, 4);
+        ck_assert(!line_number(&at, &value));
+        at = "-99999999999999999999 -";
+        ck_assert(line_signed(&at, &number));
+        ck_assert_int_eq(number, -INT64_MAX);
+        ck_assert(!line_signed(&at, &number));
+        teardown();
+}
+END_TEST
 
 /*
  * meminfo and vmstat
@@ -457,6 +486,7 @@ START_TEST(test_the_step_with_a_star_is_a_cards_frequency) {
 END_TEST
 
 TEST_MAIN("sys-text",
+          test_numbers_are_bounded_by_their_line,
           test_meminfo_and_vmstat_are_written_by_number,
           test_no_line_of_this_kernels_files_is_lost,
           test_keys_without_a_number_are_tracks_in_their_unit,
