@@ -18,22 +18,22 @@ const size_t n_syscall_names = ARRAY_SIZE(syscall_names);
 
 #define NAME_BYTES_MAX 64
 
-/* "sys_read", "__x64_sys_read" and "syscalls/sys_enter_read" are what others call "read". */
-static const char *without_prefix(const char *name) {
-        static const char *const prefixes[] = { "syscalls/", "__x64_", "__arm64_", "__se_",
-                                                "__do_",     "sys_",   "enter_",   "exit_" };
-
-        for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-                if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-                        name += strlen(prefixes[i]);
-        return name;
-}
-
 static const SyscallName *find_exact(const char *name) {
         for (size_t i = 0; i < n_syscall_names; i++)
                 if (streq(syscall_names[i].name, name))
                         return &syscall_names[i];
         return NULL;
+}
+
+/* "sys_read", "__x64_sys_read" and "syscalls/sys_enter_read" are what others call "read"; "exit_group" is a name. */
+static const char *without_prefix(const char *name) {
+        static const char *const prefixes[] = { "syscalls/", "__x64_", "__arm64_", "__se_",
+                                                "__do_",     "sys_",   "enter_",   "exit_" };
+
+        for (size_t i = 0; i < ARRAY_SIZE(prefixes) && !find_exact(name); i++)
+                if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+                        name += strlen(prefixes[i]);
+        return name;
 }
 
 /* Names that the same call has where words are narrower: mmap2, fcntl64, getuid32, futex_time64, _llseek; or wider:

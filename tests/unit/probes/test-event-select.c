@@ -175,10 +175,15 @@ START_TEST(test_system_calls_become_a_filter_and_unknown_ones_are_refused) {
         static char *good[] = { (char *)"sys_openat", (char *)"read" };
         static char *bad[] = { (char *)"sys_opennat" };
         /* What it is called where words are 32 bits wide, or in the kernel. */
-        static char *elsewhere[] = { (char *)"mmap2",         (char *)"getuid32",
-                                     (char *)"futex_time64",  (char *)"_llseek",
-                                     (char *)"pread",         (char *)"syscalls/sys_enter_read",
-                                     (char *)"__x64_sys_read" };
+        static char *elsewhere[] = { (char *)"mmap2",
+                                     (char *)"getuid32",
+                                     (char *)"futex_time64",
+                                     (char *)"_llseek",
+                                     (char *)"pread",
+                                     (char *)"syscalls/sys_enter_read",
+                                     (char *)"__x64_sys_read",
+                                     (char *)"exit_group",
+                                     (char *)"syscalls/sys_exit_exit_group" };
         char *filter, *error = NULL;
 
         ck_assert_int_eq(syscall_filter_new(&filter, good, 2, &error), 0);
