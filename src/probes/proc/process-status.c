@@ -7,28 +7,32 @@
 #include "probes/proc/process-status.h"
 #include "shared/macro.h"
 
+#define KEY(key, field) \
+        { key, sizeof(key) - 1, field }
+
 /* Keys of status and smaps_rollup (values in kB), by their numbers in ProcessStats.Process. */
 static const struct {
         const char *key;
+        size_t n_key;
         uint32_t field;
 } process_counters[_PROCESS_COUNTER_N] = {
-        [PROCESS_VM_SIZE] = { "VmSize", 2 },
-        [PROCESS_VM_RSS] = { "VmRSS", 3 },
-        [PROCESS_RSS_ANON] = { "RssAnon", 4 },
-        [PROCESS_RSS_FILE] = { "RssFile", 5 },
-        [PROCESS_RSS_SHMEM] = { "RssShmem", 6 },
-        [PROCESS_VM_SWAP] = { "VmSwap", 7 },
-        [PROCESS_VM_LOCKED] = { "VmLck", 8 },
-        [PROCESS_VM_HWM] = { "VmHWM", 9 },
-        [PROCESS_OOM_SCORE_ADJ] = { NULL, 10 },
-        [PROCESS_SMAPS_RSS] = { "Rss", 16 },
-        [PROCESS_SMAPS_PSS] = { "Pss", 17 },
-        [PROCESS_SMAPS_PSS_ANON] = { "Pss_Anon", 18 },
-        [PROCESS_SMAPS_PSS_FILE] = { "Pss_File", 19 },
-        [PROCESS_SMAPS_PSS_SHMEM] = { "Pss_Shmem", 20 },
-        [PROCESS_SMAPS_SWAP_PSS] = { "SwapPss", 23 },
-        [PROCESS_RUNTIME_USER] = { NULL, 21 },
-        [PROCESS_RUNTIME_KERNEL] = { NULL, 22 },
+        [PROCESS_VM_SIZE] = KEY("VmSize", 2),
+        [PROCESS_VM_RSS] = KEY("VmRSS", 3),
+        [PROCESS_RSS_ANON] = KEY("RssAnon", 4),
+        [PROCESS_RSS_FILE] = KEY("RssFile", 5),
+        [PROCESS_RSS_SHMEM] = KEY("RssShmem", 6),
+        [PROCESS_VM_SWAP] = KEY("VmSwap", 7),
+        [PROCESS_VM_LOCKED] = KEY("VmLck", 8),
+        [PROCESS_VM_HWM] = KEY("VmHWM", 9),
+        [PROCESS_OOM_SCORE_ADJ] = { .field = 10 },
+        [PROCESS_SMAPS_RSS] = KEY("Rss", 16),
+        [PROCESS_SMAPS_PSS] = KEY("Pss", 17),
+        [PROCESS_SMAPS_PSS_ANON] = KEY("Pss_Anon", 18),
+        [PROCESS_SMAPS_PSS_FILE] = KEY("Pss_File", 19),
+        [PROCESS_SMAPS_PSS_SHMEM] = KEY("Pss_Shmem", 20),
+        [PROCESS_SMAPS_SWAP_PSS] = KEY("SwapPss", 23),
+        [PROCESS_RUNTIME_USER] = { .field = 21 },
+        [PROCESS_RUNTIME_KERNEL] = { .field = 22 },
 };
 
 /* Fields of PID/stat behind the name, counted as proc(5) does: the state is the 3rd. */
@@ -67,7 +71,8 @@ static void parse_counter(ProcessCounters *counters,
                           const char *line,
                           size_t n_key) {
         for (ProcessCounter i = first; i <= last; i++)
-                if (key_is(line, n_key, process_counters[i].key)) {
+                if (n_key == process_counters[i].n_key &&
+                    memcmp(line, process_counters[i].key, n_key) == 0) {
                         process_counters_set(counters, i, strtoll(line + n_key + 1, NULL, 10));
                         return;
                 }
