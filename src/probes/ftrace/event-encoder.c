@@ -174,6 +174,12 @@ static void encoder_set_print_filter(EventEncoder *encoder,
         encoder->text_offset = text->offset;
 }
 
+/* Who a pid is has to be looked up again after these. */
+static bool makes_task(const char *event) {
+        return streq(event, "task_newtask") || streq(event, "task_rename") ||
+               streq(event, "sched_process_exec");
+}
+
 int event_encoder_new_with(EventEncoder **ret,
                            const EventFormat *format,
                            const EncoderOptions *options) {
@@ -189,7 +195,7 @@ int event_encoder_new_with(EventEncoder **ret,
                 .is_generic = !spec,
                 .number = spec ? spec->number : EVENT_GENERIC_BASE + format->id,
                 .n_bytes_min = RECORD_COMMON_BYTES,
-                .makes_task = streq(format->name, "task_newtask"),
+                .makes_task = makes_task(format->name),
                 .strings = options->strings,
                 .group = strdup(format->group),
                 .name = strdup(format->name),

@@ -62,7 +62,7 @@ typedef struct EventEncoder {
         size_t n_fields;
         uint16_t pid_offsets[EVENT_PIDS_MAX];
         size_t n_pids;
-        bool makes_task; /* task_newtask: the first pid names a new thread */
+        bool makes_task; /* its pids are those of somebody new, or who has got another name */
         const KernelStrings *strings;
         const PrintFilter *print_filter;
         uint32_t text_offset; /* of the print_filter's text */

@@ -300,6 +300,30 @@ START_TEST(test_probes_without_arguments_are_slices_of_their_name) {
 }
 END_TEST
 
+START_TEST(test_who_is_new_or_renamed_is_to_be_looked_up_again) {
+        static const struct {
+                const char *group, *name;
+                bool makes_task;
+        } cases[] = {
+                { "task", "task_newtask", true },
+                { "task", "task_rename", true },
+                { "sched", "sched_process_exec", true },
+                { "sched", "sched_process_exit", false },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                EventFormat *format = fixture_format(cases[i].group, cases[i].name);
+                EventEncoder *encoder = NULL;
+
+                ck_assert_int_eq(event_encoder_new(&encoder, format), 0);
+                ck_assert_int_eq(encoder->makes_task, cases[i].makes_task);
+                ck_assert_uint_ge(encoder->n_pids, 1);
+                event_encoder_free(encoder);
+                event_format_free(format);
+        }
+}
+END_TEST
+
 TEST_MAIN("event-encoder",
           test_switches_of_other_kernels_have_their_states_and_names_in_place,
           test_a_32_bit_kernel_has_words_of_its_own,
@@ -311,4 +335,5 @@ TEST_MAIN("event-encoder",
           test_what_points_out_of_the_record_is_cut_or_left_out,
           test_long_arrays_end_in_dots,
           test_hostile_formats_are_refused,
-          test_probes_without_arguments_are_slices_of_their_name)
+          test_probes_without_arguments_are_slices_of_their_name,
+          test_who_is_new_or_renamed_is_to_be_looked_up_again)
