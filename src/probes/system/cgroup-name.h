@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Cgroup names: what of a cgroup's name a reader sees, and which names a config asks for
+ *
+ * Whoever may make a cgroup chooses its name: any bytes but '/' and NUL, up to 255.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CGROUP_NAME_MAX    255
+#define CGROUP_TITLE_BYTES (4 * CGROUP_NAME_MAX + 1) /* each byte may become "\xNN" */
+
+#define CGROUP_PATTERNS_MAX      64  /* of one config */
+#define CGROUP_PATTERN_BYTES_MAX 256 /* of one pattern */
+
+/* Systemd's escapes undone ("app-a\x2db.scope" is "app-a-b.scope"); control characters, and what is not UTF-8 then,
+ * as such escapes. */
+void cgroup_title(char ret[static CGROUP_TITLE_BYTES], const char *name);
+
+/* Which cgroups are wanted. The patterns belong to the caller. */
+typedef struct CgroupSelect {
+        char **patterns;
+        size_t n_patterns; /* 0: slices, services and scopes */
+} CgroupSelect;
+
+/* `path` is from the top of all cgroups on and does not begin with '/'; `title` is that of its last part. A pattern
+ * with a '/' is about the path, another one about the last part or its title. '*' also matches '/'. */
+bool cgroup_is_selected(const CgroupSelect *select, const char *path, const char *title);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Keyed text: files of lines, of words, of which some are "key=value", as the kernel's cgroups have them
+ *
+ * A Span is a piece of memory that belongs to the caller; nothing is copied, and nothing need be terminated. What is
+ * not as it should be is left out: the caller gets the rest.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Span {
+        const char *at, *end;
+} Span;
+
+static inline Span span_of(const char *text, size_t n_bytes) {
+        return (Span){ .at = text, .end = text + n_bytes };
+}
+
+/* Takes the next line, without its end. A last line that has none was cut off and is no line. */
+bool span_line(Span *text, Span *ret);
+
+/* Takes the next word of a line. */
+bool span_word(Span *line, Span *ret);
+
+/* "key=value"; false without a '='. */
+bool span_pair(Span word, Span *ret_key, Span *ret_value);
+
+/* A whole number in decimal; false when it is something else, or more than 64 bits. */
+bool span_uint(Span word, uint64_t *ret);
+
+bool span_is(Span word, const char *text);
