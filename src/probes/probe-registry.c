@@ -5,13 +5,14 @@
 #include "probes/probe.h"
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/sys-stats-probe.h"
+#include "probes/system/cgroup-probe.h"
 #include "probes/system/journald-probe.h"
 #include "probes/system/sysfs-power-probe.h"
 #include "probes/system/system-info-probe.h"
 
 const ProbeOps *const probes[] = {
         &ftrace_probe_ops,   &process_stats_probe_ops, &sys_stats_probe_ops, &system_info_probe_ops,
-        &journald_probe_ops, &sysfs_power_probe_ops,   &drm_probe_ops,
+        &journald_probe_ops, &sysfs_power_probe_ops,   &drm_probe_ops,       &cgroup_probe_ops,
 };
 
 const size_t n_probes = ARRAY_SIZE(probes);

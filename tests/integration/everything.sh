@@ -36,6 +36,7 @@ data_sources { config { name: "linux.sys_stats" target_buffer_name: "names" sys_
 data_sources { config { name: "linux.system_info" target_buffer_name: "names" system_info_config { irq_names: true } } }
 data_sources { config { name: "linux.systemd_journald" target_buffer_name: "names" } }
 data_sources { config { name: "linux.sysfs_power" target_buffer_name: "names" } }
+data_sources { config { name: "linux.cgroup" target_buffer_name: "names" cgroup_config { period_ms: 100 } } }
 data_sources { config { name: "track_event" target_buffer_name: "events" } }
 file_write_period_ms: 300 flush_period_ms: 500
 incremental_state_config { clear_period_ms: 400 }

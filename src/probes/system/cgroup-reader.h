@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Cgroup reader: the files of cgroups, most of them open all the time
+ *
+ * To read an open file costs a third of what it does to open it, too. But descriptors are the process's, and other
+ * recordings need some: what is beyond the reader's share is opened each time.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probes/system/cgroup-files.h"
+
+#define CGROUP_FDS_MAX      4096 /* kept open by one instance; fewer where the process may have few */
+#define CGROUP_TEXT_BYTES   16384 /* of a file; the rest of a larger one is not read */
+#define CGROUP_RETRY_ROUNDS 8 /* a file that is not there is looked for again in one of so many */
+
+/* Of one cgroup. */
+typedef struct CgroupFds {
+        int fds[_CGROUP_FILE_N]; /* -1: not open */
+        uint32_t missing;        /* bits: which were not there when they were looked for */
+} CgroupFds;
+
+typedef struct CgroupReader {
+        int root;        /* borrowed: what paths begin at */
+        uint32_t wanted; /* bits: which files */
+        size_t n_fds, n_fds_max;
+        unsigned round; /* counts samples */
+        char text[CGROUP_TEXT_BYTES];
+} CgroupReader;
+
+void cgroup_reader_init(CgroupReader *reader, int root, uint32_t wanted);
+
+void cgroup_fds_init(CgroupFds *fds);
+void cgroup_fds_close(CgroupFds *fds, CgroupReader *reader);
+
+/* Reads what there is of the cgroup's files. */
+void cgroup_reader_read(CgroupReader *reader, CgroupFds *fds, const char *path, CgroupReading *ret);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Cgroup unit: the counters of one cgroup, as tracks
+ *
+ * A total counts from the beginning of the recording, or of the cgroup if that is later: so that its track rises from
+ * 0 to what the recording has seen, and is not a flat line at what was used since the machine started. What is 0 has
+ * no track; when it first is not, the 0 of the sample before is written, too.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probes/system/block-names.h"
+#include "probes/system/cgroup-reader.h"
+#include "probes/system/cgroup-tree.h"
+#include "probes/track-writer.h"
+
+/* Where a sample goes, and when it was taken. */
+typedef struct CgroupSample {
+        TrackWriter *tracks;
+        BlockNames *blocks;
+        uint64_t now_ns;
+        uint64_t previous_ns; /* of the sample before; 0: there was none */
+} CgroupSample;
+
+typedef struct CgroupValue {
+        int64_t base; /* of a total: what it was when it began to count */
+        int64_t last; /* as it was written */
+        bool is_based;
+        bool is_shown; /* it has been other than 0 */
+} CgroupValue;
+
+typedef struct CgroupDevice {
+        uint32_t major, minor;
+        CgroupValue values[CGROUP_N_IO_COUNTERS];
+} CgroupDevice;
+
+typedef struct CgroupUnit {
+        CgroupFds fds;
+        bool is_new;    /* its totals began at 0 */
+        uint32_t files; /* bits: which were read before */
+        CgroupValue values[CGROUP_N_COUNTERS];
+        CgroupDevice *devices; /* that it has used */
+        size_t n_devices;      /* CGROUP_DEVICES_MAX at most */
+} CgroupUnit;
+
+/* `is_new`: the cgroup was made while the recording ran. */
+int cgroup_unit_new(CgroupUnit **ret, bool is_new);
+
+/* Closes its descriptors, which `reader` counts. NULL is accepted. */
+CgroupUnit *cgroup_unit_free(CgroupUnit *unit, CgroupReader *reader);
+
+void cgroup_unit_write(Cgroup *cgroup, const CgroupReading *reading, const CgroupSample *sample);
+
+/* The cgroup is gone: what it held is free. */
+void cgroup_unit_end(Cgroup *cgroup, const CgroupSample *sample);
+
+/* The track of all cgroups. */
+uint64_t cgroup_units_group(const CgroupSample *sample);
