@@ -68,5 +68,21 @@ desktrace record -c /tmp/counters.pbtxt -o /tmp/counters.pftrace -- \
 ok "the machine's network is seen from within the sandbox" grep -aq 'lo received bytes' /tmp/counters.pftrace
 ok "so are the kernel's caches" grep -aq 'kmalloc-' /tmp/counters.pftrace
 ok 'and the queues of block devices' grep -aq 'reads in flight' /tmp/counters.pftrace
+# Everybody's definitions are one file, of which only its own may change.
+libc=$(ldd /bin/sh | awk '/libc\.so/ { print $3 }')
+cat >/tmp/uprobe.pbtxt <<EOF
+buffers { size_kb: 1024 }
+data_sources {
+  config {
+    name: "linux.ftrace"
+    ftrace_config { uprobe_events { path: "$libc" symbol: "malloc" name: "sandboxed" type: KPROBE_TYPE_BOTH } }
+  }
+}
+duration_ms: 1000
+EOF
+desktrace record -c /tmp/uprobe.pbtxt -o /tmp/uprobe.pftrace -- sh -c 'for i in 1 2 3; do ls / >/dev/null; done' \
+        >/dev/null 2>&1
+ok 'a function is probed from within the sandbox' grep -aq sandboxed /tmp/uprobe.pftrace
+fails 'and its definition goes with the recording' '' grep -q desktrace_ /sys/kernel/tracing/dynamic_events
 ok 'the journal has no complaint' complaints
 finish

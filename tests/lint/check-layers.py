@@ -37,7 +37,8 @@ LAYERS = {
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},
     "src/probes": {
-        "shared", "lib", "wire", "config", "protobuf-c", "tracefs", "systemd", "sd-journal", "io",
+        "shared", "lib", "wire", "config", "protobuf-c", "tracefs", "elf", "systemd", "sd-journal",
+        "io",
     },
     "src/client": {
         "shared", "wire", "config", "protobuf-c", "glib", "systemd", "compression", "io",
@@ -58,6 +59,7 @@ SYSTEM_HEADERS = [
     (r"(glib|gio|gobject)([-/].*)?\.h", "glib"),
     (r"protobuf-c/.*", "protobuf-c"),
     (r"(tracefs/|traceevent/)?(tracefs|event-parse|trace-seq|kbuffer)\.h", "tracefs"),
+    (r"(gelf|libelf)\.h", "elf"),
     (r"(zstd|zstd_errors|zlib)\.h", "compression"),
     (r"pcre2\.h", "pcre2"),
     (
@@ -86,6 +88,7 @@ MESON_DEPENDENCIES = {
     "protobuf_c": {"protobuf-c"},
     "tracefs": {"tracefs"},
     "traceevent": {"tracefs"},
+    "elf": {"elf"},
     "pcre2": {"pcre2"},
     "zstd": {"compression"},
     "zlib": {"compression"},

@@ -74,7 +74,7 @@ static int event_index_init(EventIndex *index, const char *available) {
         return 0;
 }
 
-static int selection_add(EventSelection *selection, const char *full) {
+int event_selection_add(EventSelection *selection, const char *full) {
         EventName *events;
         char *text;
 
@@ -90,8 +90,7 @@ static int selection_add(EventSelection *selection, const char *full) {
         return 0;
 }
 
-/* Takes `why`. */
-static int selection_add_unknown(EventSelection *selection, const char *name, char *why) {
+int event_selection_add_unknown(EventSelection *selection, const char *name, char *why) {
         UnknownEvent *unknown, event = { .name = strdup(name), .why = why };
 
         unknown = reallocarray(selection->unknown, selection->n_unknown + 1, sizeof(*unknown));
@@ -214,12 +213,12 @@ static int select_pattern(EventSelection *selection,
                 if (taken[i] || !is_wanted(index, i, generic))
                         continue;
                 taken[i] = true;
-                r = selection_add(selection, index->full[i]);
+                r = event_selection_add(selection, index->full[i]);
         }
         if (found || r < 0)
                 return r;
         r = explain_unknown(index, pattern, &why);
-        return r < 0 ? r : selection_add_unknown(selection, pattern, why);
+        return r < 0 ? r : event_selection_add_unknown(selection, pattern, why);
 }
 
 int event_select(EventSelection *ret,

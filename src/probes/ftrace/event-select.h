@@ -43,5 +43,9 @@ int event_select(EventSelection *ret,
                  char **ret_error);
 void event_selection_deinit(EventSelection *selection);
 
+/* For events that are not found but made. Takes `why`. 0, -ENOMEM. */
+int event_selection_add(EventSelection *selection, const char *full);
+int event_selection_add_unknown(EventSelection *selection, const char *name, char *why);
+
 /* For a config of which nothing is left: names all that is unknown. Returns PROBE_E_REFUSED, or -ENOMEM. */
 int event_selection_refuse(const EventSelection *selection, char **ret_error);

@@ -92,6 +92,7 @@ static void stats_encode_setup(FtraceProbe *probe, WireWriter *wire) {
 }
 
 static void probe_write_stats(FtraceProbe *probe, bool of_start) {
+        const FtraceSetup *setup = probe->stream->setup;
         WireWriter *wire = packet_begin(&probe->packets);
         size_t begin;
 
@@ -99,6 +100,8 @@ static void probe_write_stats(FtraceProbe *probe, bool of_start) {
         begin = wire_begin(wire, PACKET_FTRACE_STATS);
         wire_put_uint(wire, STATS_PHASE, of_start ? STATS_PHASE_START : STATS_PHASE_END);
         stream_encode_stats(probe->stream, wire, of_start);
+        if (setup->dynamic)
+                dynamic_events_encode_stats(setup->dynamic, setup->dir, wire, of_start);
         if (of_start)
                 stats_encode_setup(probe, wire);
         for (unsigned status = FTRACE_STATUS_OK + 1; status < 32; status++)
@@ -154,7 +157,7 @@ const ProbeOps ftrace_probe_ops = {
         .name = "linux.ftrace",
         .packet_fields = (const uint32_t[]){ PACKET_FTRACE_EVENTS, PACKET_FTRACE_STATS, 0 },
         .records = "kernel events",
-        .reads = "a tracefs instance of its own, /proc/kallsyms",
+        .reads = "a tracefs instance of its own, kprobes and uprobes of its own, /proc/kallsyms",
         .needs = "CAP_DAC_OVERRIDE, CAP_SYSLOG",
         .refuses = "tracefs is not mounted: mount it at /sys/kernel/tracing; the kernel is locked "
                    "down: /sys/kernel/security/lockdown says how far; none of the events exists: "

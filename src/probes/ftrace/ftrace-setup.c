@@ -88,6 +88,9 @@ static int setup_select_events(FtraceSetup *setup,
                          copy_patterns(patterns, config),
                          !config->disable_generic_events,
                          ret_error);
+        if (r == 0)
+                r = dynamic_events_new(
+                        &setup->dynamic, setup->dir, config, &setup->selection, ret_error);
         if (r == 0 && setup->selection.n_events == 0)
                 r = setup_refuse_nothing(setup, config, ret_error);
         for (size_t i = 0; r == 0 && i < setup->selection.n_unknown; i++)
@@ -102,6 +105,19 @@ static int setup_load_strings(FtraceSetup *setup) {
         if (trace_dir_read(setup->dir, "printk_formats", &text, NULL, NULL) != 0)
                 return 0;
         return kernel_strings_new(&setup->strings, text);
+}
+
+static int setup_add_encoder(FtraceSetup *setup, const char *name, const EventFormat *format) {
+        const DynamicEvent *dynamic = dynamic_events_find(setup->dynamic, name);
+        EncoderOptions options = {
+                .strings = setup->strings,
+                .print_filter = setup->print_filter,
+                .slice_name = dynamic ? dynamic->label : NULL,
+                .slice_type = dynamic ? dynamic->slice_type : 0,
+        };
+
+        return event_set_add_with(
+                &setup->encoders, format, setup->settings.compact_sched, &options);
 }
 
 static int
@@ -125,11 +141,7 @@ event_prepare(FtraceSetup *setup, const EventName *name, FtraceEvent *event, cha
         if (r < 0)
                 return r;
         event->id = format->id;
-        return event_set_add_with(&setup->encoders,
-                                  format,
-                                  setup->settings.compact_sched,
-                                  &(EncoderOptions){ .strings = setup->strings,
-                                                     .print_filter = setup->print_filter });
+        return setup_add_encoder(setup, name->text, format);
 }
 
 /* What the kernel refuses is told; the rest is recorded. */
@@ -178,12 +190,20 @@ static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, Pr
 
 /* All of an instance that recordings cannot have together, and all that changes how an event is written. */
 static int setup_make_keys(FtraceSetup *setup) {
-        _cleanup_(freep) char *prints = NULL;
+        _cleanup_(freep) char *prints = NULL, *state = NULL;
 
-        setup->ring_key = instance_state_key(&setup->state);
+        state = instance_state_key(&setup->state);
         prints = setup->print_filter ? print_filter_key(setup->print_filter) : strdup("");
-        if (!setup->ring_key || !prints)
+        if (!state || !prints)
                 return -ENOMEM;
+        /* The kernel empties rings in which a definition was on when that goes: not with those of others in them. */
+        if (asprintf(&setup->ring_key,
+                     "%sprobes=%d",
+                     state,
+                     setup->dynamic ? (int)setup->dynamic->slot : -1) < 0) {
+                setup->ring_key = NULL;
+                return -ENOMEM;
+        }
         if (asprintf(&setup->encoding_key,
                      "compact=%d symbols=%d prints=%s",
                      setup->settings.compact_sched,
@@ -204,7 +224,6 @@ setup_prepare(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes,
                 r = setup_read_layout(setup, ret_error);
         if (r == 0)
                 r = print_filter_new(&setup->print_filter, config, ret_error);
-        /* Events that the config defines, like kprobes, must be defined here: then they are selected like others. */
         if (r == 0)
                 r = setup_select_events(setup, config, notes, ret_error);
         if (r == 0)
@@ -228,6 +247,7 @@ int ftrace_setup_new(FtraceSetup **ret,
         int r;
 
         if (config->n_ftrace_events == 0 && config->n_syscall_events == 0 &&
+            config->n_kprobe_events == 0 && config->n_uprobe_events == 0 &&
             !config->enable_function_graph)
                 return probe_refuse(ret_error,
                                     "linux.ftrace: ftrace_config has no ftrace_events, so there is "
@@ -253,6 +273,7 @@ FtraceSetup *ftrace_setup_free(FtraceSetup *setup) {
         event_selection_deinit(&setup->selection);
         trace_dir_free(setup->dir);
         instance_state_deinit(&setup->state);
+        dynamic_events_free(setup->dynamic);
         print_filter_free(setup->print_filter);
         free(setup->ring_key);
         free(setup->encoding_key);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/event-select.h"
 #include "probes/ftrace/event-set.h"
 #include "probes/ftrace/ftrace-settings.h"
@@ -39,6 +40,7 @@ typedef struct FtraceSetup {
         KernelSymbols *symbols;    /* NULL: not wanted, or not to be had */
         PrintFilter *print_filter; /* NULL: all texts are recorded */
         InstanceState state;
+        DynamicEvents *dynamic; /* NULL: the config defines none */
 
         /* Settings of the kernel that recordings cannot have together, as text: those with the same share a ring. */
         char *ring_key;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/instance.h"
 #include "probes/probe.h"
 #include "shared/fd.h"
@@ -151,6 +152,7 @@ int instance_new(Instance **ret, const TraceDir *dir, char **ret_error) {
         else if (r >= 0)
                 r = instance_make_dir(instance, dir, ret_error);
         flock(instance->instances_fd, LOCK_UN);
+        (void)dynamic_events_remove_stale(dir);
         if (r != 0)
                 return r;
         r = instance_write(instance, "tracing_on", "0", ret_error);
@@ -213,6 +215,8 @@ int instances_remove_stale(void) {
                 r = -errno;
         else
                 r = remove_stale_locked(instance->instances_fd, &n_alive);
+        if (r >= 0) /* which were on in those instances, and could not go before */
+                r += dynamic_events_remove_stale(dir);
         instance_close(instance);
         return r;
 }

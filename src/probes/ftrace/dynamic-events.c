@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The file is opened for reading and writing and never truncated: that would remove everybody's definitions. One write
+ * is one definition, and "-:group/name" takes one back.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "probes/ftrace/dynamic-events.h"
+#include "probes/ftrace/probe-place.h"
+#include "probes/probe.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+
+#define DYNAMIC_FILE  "dynamic_events"
+#define GROUP_PREFIX  "desktrace_"
+#define NAME_BYTES    128
+#define PROFILE_BYTES 256
+
+enum {
+        STATS_KPROBES = 10,
+        KPROBES_HITS = 1,
+        KPROBES_MISSES = 2,
+};
+
+/*
+ * Slots
+ */
+
+static int open_list(const TraceDir *dir) {
+        int fd = openat(dir->fd, DYNAMIC_FILE, O_RDWR | O_APPEND | O_CLOEXEC);
+
+        return fd < 0 ? -errno : fd;
+}
+
+/* A lock of the open file, not of the process: two recordings of one process have two. */
+static bool lock_slot(int fd, unsigned slot, short type) {
+        struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = slot, .l_len = 1 };
+
+        return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static int write_line(int fd, const char *line) {
+        return fd_write_all(fd, line, strlen(line));
+}
+
+static int remove_event(int fd, const char *name) {
+        char line[NAME_BYTES + 4];
+
+        snprintf(line, sizeof(line), "-:%s\n", name);
+        return write_line(fd, line);
+}
+
+/* "p:desktrace_3/vfs_read vfs_read ...": the slot and the full name, if it is one of ours. */
+static bool parse_own(const char *line, unsigned *ret_slot, char name[static NAME_BYTES]) {
+        const char *colon = strchr(line, ':');
+        char *end;
+        size_t n;
+
+        if (!colon || strncmp(colon + 1, GROUP_PREFIX, strlen(GROUP_PREFIX)) != 0)
+                return false;
+        *ret_slot = (unsigned)strtoul(colon + 1 + strlen(GROUP_PREFIX), &end, 10);
+        n = strcspn(colon + 1, " \n");
+        if (*end != '/' || *ret_slot >= DYNAMIC_SLOTS_MAX || n >= NAME_BYTES)
+                return false;
+        memcpy(name, colon + 1, n);
+        name[n] = '\0';
+        return true;
+}
+
+/* Those of a slot, which the caller has locked. False when some are on in an instance that is still there. */
+static bool remove_of_slot(int fd, const char *list, unsigned slot, int *n_removed) {
+        bool all = true;
+
+        for (const char *line = list; line; line = strchr(line, '\n')) {
+                char name[NAME_BYTES];
+                unsigned found;
+
+                line += *line == '\n';
+                if (!parse_own(line, &found, name) || found != slot)
+                        continue;
+                if (remove_event(fd, name) < 0)
+                        all = false;
+                else
+                        (*n_removed)++;
+        }
+        return all;
+}
+
+int dynamic_events_remove_stale(const TraceDir *dir) {
+        _cleanup_(fd_closep) int fd = open_list(dir);
+        _cleanup_(freep) char *list = NULL;
+        int n_removed = 0;
+
+        if (fd < 0 || trace_dir_read(dir, DYNAMIC_FILE, &list, NULL, NULL) != 0 ||
+            !strstr(list, GROUP_PREFIX))
+                return 0;
+        for (unsigned slot = 0; slot < DYNAMIC_SLOTS_MAX; slot++) {
+                if (!lock_slot(fd, slot, F_WRLCK))
+                        continue;
+                if (!remove_of_slot(fd, list, slot, &n_removed))
+                        log_warning("cannot remove all stale kprobes and uprobes: some are on in "
+                                    "instances of others");
+                (void)lock_slot(fd, slot, F_UNLCK);
+        }
+        if (n_removed > 0)
+                log_notice("removed %d stale kprobes and uprobes", n_removed);
+        return n_removed;
+}
+
+/* A slot is free when nobody has locked it and what a dead one left in it is gone. */
+static int take_slot(DynamicEvents *events, const TraceDir *dir, char **ret_error) {
+        _cleanup_(freep) char *list = NULL;
+        int r, n_removed = 0;
+
+        r = trace_dir_read(dir, DYNAMIC_FILE, &list, NULL, ret_error);
+        if (r != 0)
+                return r;
+        events->fd = open_list(dir);
+        if (events->fd < 0)
+                return trace_refuse(
+                        ret_error, "define probes in", dir->path, DYNAMIC_FILE, -events->fd);
+        for (unsigned slot = 0; slot < DYNAMIC_SLOTS_MAX; slot++) {
+                if (!lock_slot(events->fd, slot, F_WRLCK))
+                        continue;
+                events->slot = slot;
+                if (remove_of_slot(events->fd, list, slot, &n_removed))
+                        return 0;
+                (void)lock_slot(events->fd, slot, F_UNLCK);
+        }
+        return probe_refuse(ret_error,
+                            "%d recordings with kprobes or uprobes run already, which is the "
+                            "limit; stop one of them",
+                            DYNAMIC_SLOTS_MAX);
+}
+
+/*
+ * Definitions
+ */
+
+/* The kernel's last complaint, if it is about this definition: what, and the word that it points to. NULL: it says
+ * nothing. malloc'ed. */
+static char *kernel_reason(const TraceDir *dir, const char *full_name) {
+        static const char error[] = "error: ", command[] = "  Command: ";
+        _cleanup_(freep) char *log = NULL;
+        const char *at = NULL, *words, *mark;
+        char *reason;
+
+        if (trace_dir_read(dir, "error_log", &log, NULL, NULL) != 0)
+                return NULL;
+        for (const char *next = log; (next = strstr(next, error)); next += strlen(error))
+                at = next + strlen(error);
+        words = at ? strstr(at, command) : NULL;
+        if (!words || !strstr(words, full_name))
+                return NULL;
+        words += strlen(command);
+        mark = strchr(words, '\n');
+        if (mark)
+                words += MIN(strcspn(mark + 1, "^"), strcspn(words, "\n") + strlen(command)) -
+                         strlen(command);
+        if (asprintf(&reason,
+                     "%.*s, at \"%.*s\"",
+                     (int)strcspn(at, "\n"),
+                     at,
+                     (int)strcspn(words, "\n"),
+                     words) < 0)
+                return NULL;
+        return reason;
+}
+
+static int refuse_definition(const TraceDir *dir,
+                             const ProbePlace *place,
+                             const char *full_name,
+                             int error,
+                             char **ret_error) {
+        _cleanup_(freep) char *reason = NULL;
+
+        if (place->is_kprobe && faccessat(dir->fd, "kprobe_events", F_OK, 0) < 0)
+                return probe_refuse(ret_error,
+                                    "kprobe_events: \"%s\": this kernel has no kprobes "
+                                    "(CONFIG_KPROBE_EVENTS)",
+                                    place->asked);
+        if (!place->is_kprobe && faccessat(dir->fd, "uprobe_events", F_OK, 0) < 0)
+                return probe_refuse(ret_error,
+                                    "uprobe_events: \"%s\": this kernel has no uprobes "
+                                    "(CONFIG_UPROBE_EVENTS)",
+                                    place->asked);
+        reason = kernel_reason(dir, full_name);
+        return probe_refuse(ret_error,
+                            "%s: the kernel cannot probe \"%s\": %s",
+                            place->what,
+                            place->asked,
+                            reason ?: strerror(error));
+}
+
+static int add_defined(DynamicEvents *events,
+                       EventSelection *selection,
+                       const ProbePlace *place,
+                       const char *full_name,
+                       unsigned slice_type) {
+        DynamicEvent *event = &events->events[events->n_events];
+
+        *event = (DynamicEvent){
+                .name = strdup(full_name),
+                .label = place->n_args == 0 ? strdup(place->label) : NULL,
+                .slice_type = slice_type,
+                .is_kprobe = place->is_kprobe,
+        };
+        events->n_events++; /* also half of one is to be freed, and taken back */
+        if (!event->name || (place->n_args == 0 && !event->label))
+                return -ENOMEM;
+        return event_selection_add(selection, full_name);
+}
+
+/* Events with fields keep their name; of slices the name is in the event, and the kernel's only has to be unique. */
+static void make_full_name(char name[static NAME_BYTES],
+                           const DynamicEvents *events,
+                           const ProbePlace *place,
+                           bool at_exit) {
+        if (place->n_args > 0)
+                snprintf(name,
+                         NAME_BYTES,
+                         GROUP_PREFIX "%u/%s%s",
+                         events->slot,
+                         place->name,
+                         at_exit ? "_return" : "");
+        else
+                snprintf(name,
+                         NAME_BYTES,
+                         GROUP_PREFIX "%u/s%zu_%s",
+                         events->slot,
+                         events->n_events,
+                         place->name);
+}
+
+static int define(DynamicEvents *events,
+                  const TraceDir *dir,
+                  EventSelection *selection,
+                  const ProbePlace *place,
+                  bool at_exit,
+                  char **ret_error) {
+        _cleanup_(freep) char *line = NULL;
+        char name[NAME_BYTES];
+        int r;
+
+        make_full_name(name, events, place, at_exit);
+        if (dynamic_events_find(events, name))
+                return probe_refuse(ret_error,
+                                    "%s: two probes are called \"%s\"; give one of them a name",
+                                    place->what,
+                                    place->label);
+        line = probe_place_line(place, at_exit, name);
+        if (!line)
+                return probe_refuse(ret_error,
+                                    "%s: the definition of \"%s\" is too long; the kernel takes %d "
+                                    "bytes",
+                                    place->what,
+                                    place->asked,
+                                    PLACE_LINE_BYTES_MAX);
+        r = write_line(events->fd, line);
+        if (r < 0)
+                return refuse_definition(dir, place, name, -r, ret_error);
+        return add_defined(events,
+                           selection,
+                           place,
+                           name,
+                           !place->entry || !place->exit ? SLICE_INSTANT
+                           : at_exit                     ? SLICE_END
+                                                         : SLICE_BEGIN);
+}
+
+/* A slice needs its end, so the exit comes first: without it there is no entry. */
+static int define_place(DynamicEvents *events,
+                        const TraceDir *dir,
+                        EventSelection *selection,
+                        const ProbePlace *place,
+                        char **ret_error) {
+        int r = 0;
+
+        if (place->exit)
+                r = define(events, dir, selection, place, true, ret_error);
+        if (r == 0 && place->entry)
+                r = define(events, dir, selection, place, false, ret_error);
+        return r;
+}
+
+/* What the trace calls a probe that could not be defined. */
+static const char *asked_for(const FtraceConfig *config, size_t i) {
+        const UprobeConfig *uprobe;
+
+        if (i < config->n_kprobe_events)
+                return config->kprobe_events[i]->probe ?: "kprobe_events";
+        uprobe = config->uprobe_events[i - config->n_kprobe_events];
+        return uprobe->symbol ?: uprobe->path ?: "uprobe_events";
+}
+
+static int place_init(ProbePlace *ret, const FtraceConfig *config, size_t i, char **ret_error) {
+        if (i < config->n_kprobe_events)
+                return probe_place_init_kprobe(ret, config->kprobe_events[i], ret_error);
+        i -= config->n_kprobe_events;
+        return probe_place_init_uprobe(ret, config->uprobe_events[i], ret_error);
+}
+
+/* One probe that is refused does not take the others along: the selection has it as unknown, with the reason. */
+static int define_all(DynamicEvents *events,
+                      const TraceDir *dir,
+                      const FtraceConfig *config,
+                      EventSelection *selection) {
+        size_t n = config->n_kprobe_events + config->n_uprobe_events;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                _cleanup_(probe_place_deinit) ProbePlace place = {};
+                char *error = NULL;
+
+                r = place_init(&place, config, i, &error);
+                if (r == 0)
+                        r = define_place(events, dir, selection, &place, &error);
+                if (r == PROBE_E_REFUSED)
+                        r = event_selection_add_unknown(selection, asked_for(config, i), error);
+                else
+                        free(error);
+        }
+        return r;
+}
+
+int dynamic_events_new(DynamicEvents **ret,
+                       const TraceDir *dir,
+                       const FtraceConfig *config,
+                       EventSelection *selection,
+                       char **ret_error) {
+        _cleanup_(dynamic_events_freep) DynamicEvents *events = NULL;
+        size_t n = config->n_kprobe_events + config->n_uprobe_events;
+        int r;
+
+        *ret = NULL;
+        if (n == 0)
+                return 0;
+        if (n > DYNAMIC_EVENTS_MAX)
+                return probe_refuse(ret_error,
+                                    "kprobe_events and uprobe_events have %zu probes; at most %d "
+                                    "are allowed",
+                                    n,
+                                    DYNAMIC_EVENTS_MAX);
+        events = calloc(1, sizeof(*events));
+        if (!events)
+                return -ENOMEM;
+        events->fd = -1;
+        events->events = calloc(2 * n, sizeof(*events->events));
+        if (!events->events)
+                return -ENOMEM;
+        r = take_slot(events, dir, ret_error);
+        if (r == 0)
+                r = define_all(events, dir, config, selection);
+        if (r == 0)
+                *ret = TAKE(events);
+        return r;
+}
+
+DynamicEvents *dynamic_events_free(DynamicEvents *events) {
+        if (!events)
+                return NULL;
+        for (size_t i = 0; i < events->n_events; i++) {
+                DynamicEvent *event = &events->events[i];
+
+                if (event->name && remove_event(events->fd, event->name) < 0)
+                        log_warning("cannot remove the event %s: %s", event->name, strerror(errno));
+                free(event->name);
+                free(event->label);
+        }
+        fd_close(events->fd);
+        free(events->events);
+        free(events);
+        return NULL;
+}
+
+const DynamicEvent *dynamic_events_find(const DynamicEvents *events, const char *name) {
+        for (size_t i = 0; events && i < events->n_events; i++)
+                if (events->events[i].name && streq(events->events[i].name, name))
+                        return &events->events[i];
+        return NULL;
+}
+
+/*
+ * Statistics
+ */
+
+/* The kernel's list has names without their group; ours are of this recording as good as always. */
+static bool is_own_kprobe(const DynamicEvents *events, const char *name) {
+        for (size_t i = 0; i < events->n_events; i++)
+                if (events->events[i].is_kprobe &&
+                    streq(strchr(events->events[i].name, '/') + 1, name))
+                        return true;
+        return false;
+}
+
+/* "  name   hits   misses" */
+static void count_hits(const DynamicEvents *events,
+                       const TraceDir *dir,
+                       uint64_t *ret_hits,
+                       uint64_t *ret_misses) {
+        _cleanup_(freep) char *profile = NULL;
+        char *line, *state = NULL;
+
+        *ret_hits = *ret_misses = 0;
+        if (trace_dir_read(dir, "kprobe_profile", &profile, NULL, NULL) != 0)
+                return;
+        for (line = strtok_r(profile, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+                uint64_t hits, misses;
+                char name[PROFILE_BYTES];
+
+                if (sscanf(line, "%255s %" SCNu64 " %" SCNu64, name, &hits, &misses) != 3 ||
+                    !is_own_kprobe(events, name))
+                        continue;
+                *ret_hits += hits;
+                *ret_misses += misses;
+        }
+}
+
+void dynamic_events_encode_stats(DynamicEvents *events,
+                                 const TraceDir *dir,
+                                 WireWriter *wire,
+                                 bool of_start) {
+        uint64_t hits = events->start_hits, misses = events->start_misses;
+        size_t begin;
+
+        if (!of_start || !events->has_start)
+                count_hits(events, dir, &hits, &misses);
+        if (of_start && !events->has_start) {
+                events->start_hits = hits;
+                events->start_misses = misses;
+                events->has_start = true;
+        }
+        begin = wire_begin(wire, STATS_KPROBES);
+        wire_put_uint(wire, KPROBES_HITS, hits);
+        wire_put_uint(wire, KPROBES_MISSES, misses);
+        wire_end(wire, begin);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * ELF symbols: where in a program's file a function is
+ *
+ * Uprobes are placed by offset. The file is whatever the config names, so sizes are checked before anything is read.
+ */
+
+#include <stdint.h>
+
+#define ELF_TABLE_BYTES_MAX \
+        (UINT64_C(512) << 20) /* of a symbol table or its names: 20 million symbols */
+
+/* `symbol` is "name" or "name+offset". `fd` is of a regular file; `path` is for errors. 0; PROBE_E_REFUSED, with the
+ * nearest name if there is one; -ENOMEM. */
+int elf_find_function(uint64_t *ret_offset,
+                      int fd,
+                      const char *path,
+                      const char *symbol,
+                      char **ret_error);

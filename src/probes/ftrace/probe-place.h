@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Probe place: a kprobe or uprobe of a config, in the words in which the kernel takes definitions
+ *
+ * The kernel reads a definition as a line of words, so nothing of a config may bring in a blank, a line or a comment.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "probes/ftrace/ftrace-settings.h"
+
+#define PLACE_NAME_BYTES     48 /* of an event: the kernel allows 63, some of which is ours */
+#define PLACE_ARG_BYTES_MAX  256
+#define PLACE_LINE_BYTES_MAX 4095 /* the kernel's own limit of a definition */
+
+typedef Perfetto__Protos__FtraceConfig__KprobeEvent KprobeConfig;
+typedef Perfetto__Protos__FtraceConfig__UprobeEvent UprobeConfig;
+
+typedef struct ProbePlace {
+        const char *what;            /* the config's field */
+        const char *asked;           /* what the config calls it: function, symbol or path */
+        const char *label;           /* what it is called in the trace */
+        char name[PLACE_NAME_BYTES]; /* the same, as the kernel takes names of events */
+        char *where;                 /* "vfs_read", "/usr/bin/x:0x1234" */
+        char *const *args;
+        size_t n_args;
+        bool entry, exit;
+        bool is_kprobe;
+} ProbePlace;
+
+/* The place borrows from the config. 0, PROBE_E_REFUSED with *ret_error, -ENOMEM. */
+int probe_place_init_kprobe(ProbePlace *ret, const KprobeConfig *config, char **ret_error);
+int probe_place_init_uprobe(ProbePlace *ret, const UprobeConfig *config, char **ret_error);
+void probe_place_deinit(ProbePlace *place);
+
+/* The line that defines "group/name" there, malloc'ed. NULL: no memory, or longer than the kernel takes. */
+char *probe_place_line(const ProbePlace *place, bool at_exit, const char *full_name);

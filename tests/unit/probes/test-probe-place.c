@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "test.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "probes/ftrace/dynamic-events.h"
+#include "probes/ftrace/elf-symbols.h"
+#include "probes/ftrace/probe-place.h"
+#include "probes/probe.h"
+#include "tree.h"
+
+/* Found in this program's own file. */
+__attribute__((__noinline__, __visibility__("default"))) int place_to_probe(int value);
+int place_to_probe(int value) {
+        __asm__ volatile("" : "+r"(value));
+        return value;
+}
+
+static char *own_path(void) {
+        static char path[PATH_MAX];
+        ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+        ck_assert_int_gt(n, 0);
+        path[n] = '\0';
+        return path;
+}
+
+static void expect_line(const ProbePlace *place, bool at_exit, const char *expected) {
+        char *line = probe_place_line(place, at_exit, "g/n");
+
+        ck_assert_str_eq(line, expected);
+        free(line);
+}
+
+START_TEST(test_a_kprobe_is_a_line_in_the_kernels_words) {
+        KprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__KPROBE_EVENT__INIT;
+        char *args[] = { (char *)"count=%dx:u64", (char *)"path=+0($arg2):ustring" };
+        ProbePlace place;
+
+        config.probe = (char *)"vfs_read.isra.0+0x10";
+        config.args = args;
+        config.n_args = 2;
+        ck_assert_int_eq(probe_place_init_kprobe(&place, &config, NULL), 0);
+        ck_assert_str_eq(place.name, "vfs_read_isra_0_0x10");
+        ck_assert(place.entry && !place.exit);
+        expect_line(
+                &place, false, "p:g/n vfs_read.isra.0+0x10 count=%dx:u64 path=+0($arg2):ustring");
+        probe_place_deinit(&place);
+
+        config.name = (char *)"2 reads";
+        config.n_args = 0;
+        config.type = 3;
+        ck_assert_int_eq(probe_place_init_kprobe(&place, &config, NULL), 0);
+        ck_assert_str_eq(place.name, "_2_reads");
+        ck_assert_str_eq(place.label, "2 reads");
+        ck_assert(place.entry && place.exit);
+        expect_line(&place, true, "r:g/n vfs_read.isra.0+0x10");
+        probe_place_deinit(&place);
+}
+END_TEST
+
+START_TEST(test_nothing_of_a_config_can_add_a_word_or_a_line) {
+        static const char *const functions[] = { "",
+                                                 "vfs read",
+                                                 "vfs_read\n-:*/*",
+                                                 "a#b",
+                                                 "/bin/sh:0x10",
+                                                 "vfs_read\t",
+                                                 "a\x01"
+                                                 "b" };
+        static const char *const arguments[] = { "", "a=%di b=%si", "a=%di\np:x y", "#" };
+        KprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__KPROBE_EVENT__INIT;
+        char *argument, *error;
+        ProbePlace place;
+
+        for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+                config.probe = (char *)functions[i];
+                ck_assert_msg(probe_place_init_kprobe(&place, &config, &error) == PROBE_E_REFUSED,
+                              "case %zu",
+                              i);
+                free(error);
+        }
+        config.probe = (char *)"vfs_read";
+        config.args = &argument;
+        config.n_args = 1;
+        for (size_t i = 0; i < ARRAY_SIZE(arguments); i++) {
+                argument = (char *)arguments[i];
+                ck_assert_msg(probe_place_init_kprobe(&place, &config, &error) == PROBE_E_REFUSED,
+                              "case %zu",
+                              i);
+                free(error);
+        }
+}
+END_TEST
+
+START_TEST(test_arguments_are_as_many_as_readers_know) {
+        static char *args[DYNAMIC_ARGS_MAX + 1];
+        KprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__KPROBE_EVENT__INIT;
+        char *error;
+        ProbePlace place;
+
+        for (size_t i = 0; i < ARRAY_SIZE(args); i++)
+                args[i] = (char *)"%di";
+        config.probe = (char *)"vfs_read";
+        config.args = args;
+        config.n_args = DYNAMIC_ARGS_MAX;
+        ck_assert_int_eq(probe_place_init_kprobe(&place, &config, NULL), 0);
+        probe_place_deinit(&place);
+        config.n_args++;
+        ck_assert_int_eq(probe_place_init_kprobe(&place, &config, &error), PROBE_E_REFUSED);
+        ck_assert_ptr_nonnull(strstr(error, "at most 28"));
+        free(error);
+}
+END_TEST
+
+START_TEST(test_a_uprobe_is_found_by_its_symbol) {
+        UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;
+        ProbePlace place, later;
+        unsigned long at, at_later;
+
+        config.path = own_path();
+        config.symbol = (char *)"place_to_probe";
+        ck_assert_int_eq(probe_place_init_uprobe(&place, &config, NULL), 0);
+        config.symbol = (char *)"place_to_probe+2";
+        ck_assert_int_eq(probe_place_init_uprobe(&later, &config, NULL), 0);
+        ck_assert_int_eq(strncmp(place.where, own_path(), strlen(own_path())), 0);
+        at = strtoul(strrchr(place.where, ':') + 1, NULL, 16);
+        at_later = strtoul(strrchr(later.where, ':') + 1, NULL, 16);
+        ck_assert_uint_gt(at, 0);
+        ck_assert_uint_eq(at_later, at + 2);
+        ck_assert_str_eq(place.name, "place_to_probe");
+        probe_place_deinit(&place);
+        probe_place_deinit(&later);
+        ck_assert_int_eq(place_to_probe(3), 3);
+}
+END_TEST
+
+START_TEST(test_a_uprobe_can_be_given_by_offset) {
+        UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;
+        char expected[PATH_MAX + 16];
+        ProbePlace place;
+
+        config.path = own_path();
+        config.has_offset = true;
+        config.offset = 0x40;
+        ck_assert_int_eq(probe_place_init_uprobe(&place, &config, NULL), 0);
+        snprintf(expected, sizeof(expected), "p:g/n %s:0x40", own_path());
+        expect_line(&place, false, expected);
+        ck_assert_str_eq(place.name, "test_probe_place");
+        probe_place_deinit(&place);
+}
+END_TEST
+
+START_TEST(test_a_uprobe_that_is_nowhere_is_refused_with_the_reason) {
+        static const struct {
+                const char *path, *symbol, *error;
+        } cases[] = {
+                { "bin/sh", "main", "no path from the root" },
+                { "/usr/bin/a b", "main", "no path from the root" },
+                { NULL, "main", "no path from the root" },
+                { "/nonexistent/x", "main", "--standalone" },
+                { "/etc", "main", "no file" },
+                { "/etc/passwd", "main", "no program or library" },
+                { "own", NULL, "either a symbol or an offset" },
+                { "own", "place_to_prob", "did you mean \"place_to_probe\"" },
+                { "own", "place_to_probe+", "no function" },
+                { "own", "place_to_probe+x", "no function" },
+                { "own", "place_to_probe+0xffffffffffff", "not in the code" },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;
+                ProbePlace place;
+                char *error = NULL;
+
+                config.path = (char *)cases[i].path;
+                if (cases[i].path && streq(cases[i].path, "own"))
+                        config.path = own_path();
+                config.symbol = (char *)cases[i].symbol;
+                ck_assert_msg(probe_place_init_uprobe(&place, &config, &error) == PROBE_E_REFUSED,
+                              "case %zu",
+                              i);
+                ck_assert_msg(strstr(error, cases[i].error) != NULL, "case %zu: %s", i, error);
+                free(error);
+        }
+}
+END_TEST
+
+/* A tracefs of plain files: what is written is appended. */
+START_TEST(test_definitions_are_of_the_recordings_own_group_and_are_taken_back) {
+        Tree tree = tree_new();
+        TraceDir dir = { .path = tree.path, .fd = tree.fd };
+        KprobeConfig both = PERFETTO__PROTOS__FTRACE_CONFIG__KPROBE_EVENT__INIT, bad = both;
+        KprobeConfig *kprobes[] = { &both, &bad };
+        FtraceConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__INIT;
+        EventSelection selection = {};
+        DynamicEvents *events, *others;
+        char *written;
+
+        tree_put(&tree, "dynamic_events", "p:desktrace_0/stale do_exit\np:mine/x do_exit\n");
+        both.probe = (char *)"vfs_read";
+        both.type = 3;
+        bad.probe = (char *)"vfs read";
+        config.kprobe_events = kprobes;
+        config.n_kprobe_events = 2;
+        ck_assert_int_eq(dynamic_events_new(&events, &dir, &config, &selection, NULL), 0);
+        ck_assert_uint_eq(selection.n_events, 2);
+        ck_assert_uint_eq(selection.n_unknown, 1);
+        ck_assert_uint_eq(dynamic_events_find(events, "desktrace_0/s0_vfs_read")->slice_type,
+                          SLICE_END);
+        ck_assert_uint_eq(dynamic_events_find(events, "desktrace_0/s1_vfs_read")->slice_type,
+                          SLICE_BEGIN);
+        ck_assert_int_eq(dynamic_events_new(&others, &dir, &config, &selection, NULL), 0);
+        ck_assert_uint_eq(others->slot, 1);
+        dynamic_events_free(others);
+        dynamic_events_free(events);
+
+        ck_assert_int_eq(trace_dir_read(&dir, "dynamic_events", &written, NULL, NULL), 0);
+        ck_assert_ptr_nonnull(strstr(written, "-:desktrace_0/stale\n"));
+        ck_assert_ptr_null(strstr(written, "-:mine/x"));
+        ck_assert_ptr_nonnull(strstr(written, "r:desktrace_0/s0_vfs_read vfs_read"));
+        ck_assert_ptr_nonnull(strstr(written, "p:desktrace_0/s1_vfs_read vfs_read"));
+        ck_assert_ptr_nonnull(strstr(written, "-:desktrace_0/s1_vfs_read\n"));
+        free(written);
+        event_selection_deinit(&selection);
+        tree_free(&tree);
+}
+END_TEST
+
+START_TEST(test_hits_of_kprobes_are_counted_by_name) {
+        Tree tree = tree_new();
+        TraceDir dir = { .path = tree.path, .fd = tree.fd };
+        DynamicEvent event = { .name = (char *)"desktrace_0/s0_vfs_read", .is_kprobe = true };
+        DynamicEvents events = { .events = &event, .n_events = 1 };
+        uint8_t memory[64];
+        WireWriter wire;
+
+        tree_put(&tree, "kprobe_profile", "  s0_vfs_read   300  2\n  other 1 1\nnonsense\n");
+        wire_writer_init(&wire, memory, sizeof(memory));
+        dynamic_events_encode_stats(&events, &dir, &wire, true);
+        ck_assert_uint_eq(events.start_hits, 300);
+        ck_assert_uint_eq(events.start_misses, 2);
+        tree_put(&tree, "kprobe_profile", "  s0_vfs_read   301  2\n");
+        dynamic_events_encode_stats(&events, &dir, &wire, true);
+        ck_assert_uint_eq(events.start_hits, 300);
+        ck_assert(!wire_writer_failed(&wire));
+        tree_free(&tree);
+}
+END_TEST
+
+TEST_MAIN("probe-place",
+          test_a_kprobe_is_a_line_in_the_kernels_words,
+          test_nothing_of_a_config_can_add_a_word_or_a_line,
+          test_arguments_are_as_many_as_readers_know,
+          test_a_uprobe_is_found_by_its_symbol,
+          test_a_uprobe_can_be_given_by_offset,
+          test_a_uprobe_that_is_nowhere_is_refused_with_the_reason,
+          test_definitions_are_of_the_recordings_own_group_and_are_taken_back,
+          test_hits_of_kprobes_are_counted_by_name)
