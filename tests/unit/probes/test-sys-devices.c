@@ -11,6 +11,8 @@
 #define CPU "sys/devices/system/cpu/"
 #define DRM "sys/class/drm/"
 
+#define GROUP_BYTES 128
+
 /*
  * Devices come and go
  */
@@ -101,29 +103,28 @@ START_TEST(test_a_file_without_end_is_not_read_to_its_end) {
 }
 END_TEST
 
-/* A control group, and NULL where none can be made. */
-static const char *make_group(void) {
-        static const char *const groups[] = { "/sys/fs/cgroup/desktrace-test-sys-stats",
-                                              "/sys/fs/cgroup/unified/desktrace-test-sys-stats" };
-        char file[128];
+/* False where no control group can be made. */
+static bool make_group(char ret[static GROUP_BYTES]) {
+        static const char *const places[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+        char file[GROUP_BYTES + 16];
 
-        for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-                (void)rmdir(groups[i]);
-                snprintf(file, sizeof(file), "%s/cgroup.stat", groups[i]);
-                if (mkdir(groups[i], 0755) == 0 && access(file, R_OK) == 0)
-                        return groups[i];
-                (void)rmdir(groups[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+                snprintf(ret, GROUP_BYTES, "%s/desktrace-test-sys-stats", places[i]);
+                (void)rmdir(ret);
+                snprintf(file, sizeof(file), "%s/cgroup.stat", ret);
+                if (mkdir(ret, 0755) == 0 && access(file, R_OK) == 0)
+                        return true;
+                (void)rmdir(ret);
         }
-        return NULL;
+        return false;
 }
 
 /* A control group's files fail as those of a device that has gone: it is made, named like a device, and removed. */
 START_TEST(test_a_device_that_is_another_one_now_is_found_soon) {
-        const char *group = make_group();
-        char link[128];
+        char group[GROUP_BYTES], link[GROUP_BYTES + 16];
         World world;
 
-        if (!group) {
+        if (!make_group(group)) {
                 fprintf(stderr, "skipped: cannot make a control group here\n");
                 return;
         }
