@@ -42,6 +42,28 @@ static bool is_there(int root, const char *format, uint32_t card) {
         return faccessat(root, path, F_OK, AT_EACCESS) == 0;
 }
 
+typedef struct CardPlace {
+        uint32_t card, n_before;
+} CardPlace;
+
+static bool count_card(const char *name, void *userdata) {
+        CardPlace *place = userdata;
+        unsigned card;
+        char more;
+
+        if (sscanf(name, "card%u%c", &card, &more) == 1 && card < place->card)
+                place->n_before++;
+        return true;
+}
+
+/* Its place among the cards, as linux.drm counts them: numbers may be left out. */
+static uint32_t card_place(int root, uint32_t card) {
+        CardPlace place = { .card = card };
+
+        (void)sysfs_list(root, "sys/class/drm", count_card, &place);
+        return place.n_before;
+}
+
 bool gpu_frequency_accept(SysFile *file, int root) {
         char label[64] = "";
 
@@ -58,6 +80,8 @@ bool gpu_frequency_accept(SysFile *file, int root) {
                 snprintf(label, sizeof(label), "tile%u gt%u", file->numbers[1], file->numbers[2]);
                 break;
         }
+        file->place =
+                file->pattern == GPU_ADRENO ? file->numbers[0] : card_place(root, file->numbers[0]);
         file->label = strdup(label);
         return file->label != NULL;
 }
@@ -99,10 +123,10 @@ bool gpu_is_asleep(const SysFile *file, int root) {
                strcmp(status, "suspended") == 0;
 }
 
-void gpu_frequency_encode(uint32_t card, uint64_t khz, WireWriter *wire) {
+void gpu_frequency_encode(uint32_t gpu, uint64_t khz, WireWriter *wire) {
         size_t begin = wire_begin(wire, PACKET_GPU_FREQUENCY);
 
-        wire_put_uint(wire, GPU_FREQUENCY_ID, card);
+        wire_put_uint(wire, GPU_FREQUENCY_ID, gpu);
         wire_put_uint(wire, GPU_FREQUENCY_KHZ, MIN(khz, (uint64_t)UINT32_MAX));
         wire_end(wire, begin);
 }

@@ -14,7 +14,8 @@
 /* Of SysFiles: the first number in each path is that of the card. */
 extern const char *const gpu_frequency_patterns[];
 
-/* SysFileAccept: leaves out a card's old file where it has new ones. The label says which part of the card it is of. */
+/* SysFileAccept: leaves out a card's old file where it has new ones. The label says which part of the card it is of,
+ * the place is the GPU's number in traces. */
 bool gpu_frequency_accept(SysFile *file, int root);
 
 /* What a file says. False when it says nothing that is a frequency. */
@@ -24,4 +25,4 @@ bool gpu_frequency_parse(const SysFile *file, const char *text, uint64_t *ret_kh
 bool gpu_is_asleep(const SysFile *file, int root);
 
 /* A GenericGpuFrequencyEvent, as a field of TracePacket. */
-void gpu_frequency_encode(uint32_t card, uint64_t khz, WireWriter *wire);
+void gpu_frequency_encode(uint32_t gpu, uint64_t khz, WireWriter *wire);

@@ -26,6 +26,7 @@ typedef struct SysFile {
         size_t pattern;
         uint32_t numbers[SYS_FILE_NUMBERS_MAX]; /* what stood for each "#" */
         char *label;    /* by the owner, when the file was accepted; freed with it; or NULL */
+        uint32_t place; /* for the owner: the number that readers know the device by */
         bool has_track; /* for the owner: what it has to say of this file also goes to a track */
         bool is_listed; /* by the scan under way */
 } SysFile;

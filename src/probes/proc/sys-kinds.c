@@ -136,7 +136,7 @@ static void encode_gpufreq(SysSample *sample, SysFiles *files, size_t i, const c
         if (is_first) {
                 wire = packet_begin(&sample->own_packets);
                 wire_put_uint(wire, PACKET_TIMESTAMP, sample->now_ns);
-                gpu_frequency_encode(file->numbers[0], khz, wire);
+                gpu_frequency_encode(file->place, khz, wire);
                 (void)packet_end(&sample->own_packets); /* the sink counts what it drops */
                 return;
         }

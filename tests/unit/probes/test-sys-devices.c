@@ -333,6 +333,25 @@ START_TEST(test_every_card_of_every_driver_has_its_frequency) {
 }
 END_TEST
 
+/* As linux.drm counts them, whose names of GPUs readers show. */
+START_TEST(test_the_number_of_a_gpu_is_its_place_among_the_cards) {
+        World world;
+
+        world_new(&world);
+        put(&world, DRM "card1/device/vendor", "0x1234\n");
+        put(&world, DRM "card1-HDMI-A-1/status", "connected\n");
+        put(&world, DRM "card10/gt_act_freq_mhz", "350\n");
+        put(&world, DRM "card3/gt_act_freq_mhz", "300\n");
+        world.config.gpufreq_period_ms = 1000;
+        world_record(&world);
+        poll_at(&world, 1000 * MS);
+        ck_assert_uint_eq(frequency_of(&world, 0), UINT64_MAX);
+        ck_assert_uint_eq(frequency_of(&world, 1), 300000);
+        ck_assert_uint_eq(frequency_of(&world, 2), 350000);
+        world_free(&world);
+}
+END_TEST
+
 START_TEST(test_a_card_that_sleeps_is_not_woken_to_be_asked) {
         World world;
 
@@ -364,4 +383,5 @@ TEST_MAIN("sys-devices",
           test_thousandths_of_a_degree_are_tracks_in_place_of_packets,
           test_zones_of_one_type_are_told_apart,
           test_every_card_of_every_driver_has_its_frequency,
+          test_the_number_of_a_gpu_is_its_place_among_the_cards,
           test_a_card_that_sleeps_is_not_woken_to_be_asked)
