@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <sys/resource.h>
 
 #include "build-config.h"
 #include "config.h"
 #include "loop.h"
+#include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/text.h"
 
@@ -104,22 +104,14 @@ static int apply_idle_timeout(DaemonConfig *config, const char *text) {
         return 0;
 }
 
-/* Each producer needs a descriptor, each connection on a socket another one. */
-static void raise_descriptor_limit(void) {
-        struct rlimit limit;
-
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                return;
-        limit.rlim_cur = limit.rlim_max;
-        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-                log_debug("cannot raise the limit of descriptors: %s", strerror(errno));
-}
-
 static int run(LoopMode mode, const DaemonConfig *config) {
         Loop loop;
         int r;
 
-        raise_descriptor_limit();
+        /* Each producer needs a descriptor, each connection on a socket another one. */
+        r = fd_raise_limit();
+        if (r < 0)
+                log_debug("cannot raise the limit of descriptors: %s", strerror(-r));
         r = loop_init(&loop, mode, config);
         if (r < 0)
                 log_error("cannot start: %s", strerror(-r));

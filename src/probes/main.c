@@ -283,6 +283,10 @@ static int run(Mode mode) {
         sigaddset(&signals, SIGINT);
         sigprocmask(SIG_BLOCK, &signals, NULL);
 
+        /* Rings, and files of devices, are kept open: one for each CPU, and more. */
+        r = fd_raise_limit();
+        if (r < 0)
+                log_debug("cannot raise the limit of descriptors: %s", strerror(-r));
         r = program_setup(&program, mode);
         if (r < 0) {
                 log_error("cannot start: %s", strerror(-r));

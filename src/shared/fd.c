@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -108,6 +109,15 @@ int fd_read_file(char **ret, size_t *ret_n, int dir_fd, const char *path, size_t
         if (fd < 0)
                 return -errno;
         return fd_read_all(ret, ret_n, fd, max_bytes);
+}
+
+int fd_raise_limit(void) {
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                return -errno;
+        limit.rlim_cur = limit.rlim_max;
+        return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
 }
 
 int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid) {

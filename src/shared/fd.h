@@ -37,5 +37,9 @@ int fd_write_all(int fd, const void *data, size_t n_bytes);
 int fd_read_file(char **ret, size_t *ret_n, int dir_fd, const char *path, size_t max_bytes);
 int fd_read_all(char **ret, size_t *ret_n, int fd, size_t max_bytes);
 
+/* Lets this process have as many descriptors as it may, for whoever needs one for each of many things. 0, or a
+ * negative errno. */
+int fd_raise_limit(void);
+
 /* The uid and pid of the peer of a connected AF_UNIX socket, as the kernel recorded them. */
 int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid);

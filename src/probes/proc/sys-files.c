@@ -21,6 +21,7 @@ typedef struct Walk {
         size_t pattern;
         char path[SYS_FILE_PATH_BYTES];
         uint32_t numbers[SYS_FILE_NUMBERS_MAX];
+        bool is_blind; /* a directory is there and could not be listed */
         int r;
 } Walk;
 
@@ -188,16 +189,18 @@ static void walk_on(Walk *walk, size_t n_path, size_t n_numbers, const char *pat
         }
         level = (WalkLevel){ walk, n_path + n, n_numbers, pattern + n };
         r = sysfs_list(walk->files->root, walk->path, walk_name, &level);
-        if (r == -EACCES)
+        if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
                 walk->files->error = r;
+                walk->is_blind = true;
+        }
 }
 
-/* Forgets what the scan did not list, and what has gone. */
-static void drop_unlisted(SysFiles *files) {
+/* Forgets what has gone, and what the scan did not list, unless that says nothing. */
+static void drop_unlisted(SysFiles *files, bool is_blind) {
         size_t n = 0;
 
         for (size_t i = 0; i < files->n; i++)
-                if (files->files[i].is_listed)
+                if (files->files[i].is_listed || (is_blind && files->files[i].fd >= 0))
                         files->files[n++] = files->files[i];
                 else
                         file_deinit(&files->files[i]);
@@ -205,6 +208,7 @@ static void drop_unlisted(SysFiles *files) {
 }
 
 int sys_files_scan(SysFiles *files) {
+        bool is_blind = false;
         int r = 0;
 
         files->error = 0;
@@ -216,9 +220,10 @@ int sys_files_scan(SysFiles *files) {
                 Walk walk = { .files = files, .pattern = i };
 
                 walk_on(&walk, 0, 0, files->patterns[i]);
+                is_blind = is_blind || walk.is_blind;
                 r = walk.r;
         }
-        drop_unlisted(files);
+        drop_unlisted(files, is_blind || r < 0);
         if (files->n > 0)
                 qsort(files->files, files->n, sizeof(*files->files), compare_files);
         else if (files->error == 0)

@@ -95,6 +95,12 @@ static int source_setup(SysSource *source, uint32_t period_ms, ProbeNotes *notes
                 return r;
         if (source->files.n == 0)
                 r = note_missing(source, notes, why);
+        else if (source->files.error < 0)
+                probe_note(notes,
+                           "linux.sys_stats: %s: only %zu files could be opened: %s",
+                           source->kind->option,
+                           source->files.n,
+                           strerror(-source->files.error));
         if (period_ms < SYS_STATS_PERIOD_MS_MIN)
                 probe_note(notes,
                            "linux.sys_stats: %s: %u is too short; a sample is taken every %d ms",

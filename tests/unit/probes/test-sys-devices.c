@@ -6,6 +6,9 @@
 
 #include "test.h"
 
+#include <errno.h>
+#include <sys/resource.h>
+
 #include "sys-world.h"
 
 #define CPU "sys/devices/system/cpu/"
@@ -57,6 +60,58 @@ START_TEST(test_a_device_that_goes_is_forgotten) {
         put(&world, "sys/class/devfreq/b/cur_freq", "3\n");
         poll_at(&world, 32001 * MS);
         ck_assert_uint_eq(count_stats(&world), 3);
+        world_free(&world);
+}
+END_TEST
+
+/* A limit that lets no further descriptor be opened; returns the one before. */
+static rlim_t forbid_descriptors(int n_more) {
+        struct rlimit limit;
+        rlim_t before;
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        ck_assert_int_ge(fd, 0);
+        close(fd);
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        before = limit.rlim_cur;
+        limit.rlim_cur = (rlim_t)(fd + n_more);
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        return before;
+}
+
+static void allow_descriptors(rlim_t n) {
+        struct rlimit limit;
+
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = n;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+START_TEST(test_without_descriptors_some_are_recorded_and_none_is_forgotten) {
+        World world;
+        rlim_t limit;
+
+        world_new(&world);
+        for (int i = 0; i < 20; i++) {
+                char path[64];
+
+                snprintf(path, sizeof(path), "sys/class/devfreq/%d/cur_freq", i);
+                put(&world, path, "1\n");
+        }
+        world.config.devfreq_period_ms = 1000;
+        limit = forbid_descriptors(10);
+        world_record(&world);
+        ck_assert_uint_eq(world.notes.n, 1);
+        ck_assert_ptr_nonnull(strstr(world.notes.texts[0], strerror(EMFILE)));
+        poll_at(&world, 1000 * MS);
+        ck_assert_uint_ge(message_count(stats_of(&world, 0), 10), 5);
+        /* The directory cannot even be listed. */
+        poll_at(&world, 20000 * MS);
+        ck_assert_uint_eq(message_count(stats_of(&world, 1), 10),
+                          message_count(stats_of(&world, 0), 10));
+        allow_descriptors(limit);
+        poll_at(&world, 40000 * MS);
+        ck_assert_uint_eq(message_count(stats_of(&world, 2), 10), 20);
         world_free(&world);
 }
 END_TEST
@@ -373,6 +428,7 @@ END_TEST
 TEST_MAIN("sys-devices",
           test_a_device_that_comes_is_recorded_from_then_on,
           test_a_device_that_goes_is_forgotten,
+          test_without_descriptors_some_are_recorded_and_none_is_forgotten,
           test_what_cannot_be_read_now_is_left_out,
           test_a_file_without_end_is_not_read_to_its_end,
           test_a_device_that_is_another_one_now_is_found_soon,
