@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The library from C++ and from Python: their examples' events are in the trace.
+
+# shellcheck source=tests/integration/cli-lib.sh
+. "$(dirname "$0")/cli-lib.sh"
+
+# records FILE COMMAND...
+records() {
+        local file=$1
+        shift
+        timeout 30 "$DESKTRACE" record --standalone -p apps -o "$file" -- "$@" >"$tmp/output" 2>&1
+}
+
+# has_the_example NAME FILE: slices, instants and counters, and nothing lost
+has_the_example() {
+        ok "$1: its slices are there" holds "$2" 'any(s["name"] == "step" and s["count"] > 10 for s in t["slices"])'
+        ok "$1: its counter too" holds "$2" 'any(c["name"] == "steps" and c["count"] > 10 for c in t["counters"])'
+        ok "$1: nothing is lost" holds "$2" 't["losses"]["verdict"] == "none"'
+}
+
+if [ -n "${EXAMPLE_CPP-}" ]; then # built where there is a compiler for it
+        ok "a C++ program is recorded" records cpp.pftrace "$EXAMPLE_CPP" --seconds 0.3
+        has_the_example "C++" cpp.pftrace
+        ok "C++: arguments are in it, those of the end too" grep -qa 'done' cpp.pftrace
+fi
+
+# An interpreter without the sanitizers cannot load a library with them.
+if [ -n "${BINDINGS_PYTHON-}" ]; then
+        export PYTHONPATH=$BINDINGS_PYTHON
+        ok "a Python program is recorded" records python.pftrace python3 "$EXAMPLES/hello-desktrace.py" --seconds 0.3
+        has_the_example "Python" python.pftrace
+        ok "Python: arguments are in it, nested ones too" grep -qaE 'heights' python.pftrace
+        ok "without the library a Python program runs all the same" \
+                env LIBDESKTRACE=/nowhere LD_LIBRARY_PATH=/nowhere python3 "$EXAMPLES/hello-desktrace.py" --seconds 0.01
+fi
+
+finish
