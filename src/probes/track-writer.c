@@ -13,10 +13,16 @@ enum {
         TRACK_PARENT_UUID = 5,
         TRACK_COUNTER = 8,
         COUNTER_UNIT = 3,
+        EVENT_ARGUMENTS = 4,
         EVENT_TYPE = 9,
+        EVENT_TYPE_INSTANT = 3,
         EVENT_TYPE_COUNTER = 4,
         EVENT_TRACK_UUID = 11,
+        EVENT_NAME = 23,
         EVENT_COUNTER_VALUE = 30,
+        ARGUMENT_INT = 4,
+        ARGUMENT_STRING = 6,
+        ARGUMENT_NAME = 10,
 };
 
 /* FNV-1a over the parent's number and the name. */
@@ -149,13 +155,21 @@ uint64_t track_counter(TrackWriter *writer, uint64_t parent, const char *name, T
         return track_get(writer, parent, name, (int)unit);
 }
 
+/* NULL when it is not described. */
+static TrackSlot *described_slot(TrackWriter *writer, uint64_t track) {
+        TrackSlot *slot = track && writer->n_slots > 0
+                                  ? find_slot(writer->slots, writer->n_slots, track)
+                                  : NULL;
+
+        return slot && slot->uuid ? slot : NULL;
+}
+
 void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t value) {
-        TrackSlot *slot =
-                writer->n_slots > 0 ? find_slot(writer->slots, writer->n_slots, track) : NULL;
+        TrackSlot *slot = described_slot(writer, track);
         WireWriter *wire;
         size_t begin;
 
-        if (!track || !slot || !slot->uuid || (slot->has_value && slot->value == value))
+        if (!slot || (slot->has_value && slot->value == value))
                 return;
         wire = writer_begin(writer);
         wire_put_uint(wire, PACKET_TIMESTAMP, now_ns);
@@ -168,4 +182,57 @@ void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t v
                 return;
         slot->has_value = true;
         slot->value = value;
+}
+
+static void put_argument(WireWriter *wire, const TrackArgument *argument) {
+        size_t begin = wire_begin(wire, EVENT_ARGUMENTS);
+
+        wire_put_string(wire, ARGUMENT_NAME, argument->name);
+        if (argument->text)
+                wire_put_string(wire, ARGUMENT_STRING, argument->text);
+        else
+                wire_put_int(wire, ARGUMENT_INT, argument->number);
+        wire_end(wire, begin);
+}
+
+/* Whether the sink took it. */
+static bool write_instant(TrackWriter *writer,
+                          uint64_t track,
+                          uint64_t now_ns,
+                          const char *name,
+                          const TrackArgument *arguments,
+                          size_t n_arguments) {
+        WireWriter *wire = writer_begin(writer);
+        size_t begin;
+
+        wire_put_uint(wire, PACKET_TIMESTAMP, now_ns);
+        begin = wire_begin(wire, PACKET_TRACK_EVENT);
+        wire_put_uint(wire, EVENT_TYPE, EVENT_TYPE_INSTANT);
+        wire_put_uint(wire, EVENT_TRACK_UUID, track);
+        wire_put_string(wire, EVENT_NAME, name);
+        for (size_t i = 0; i < n_arguments; i++)
+                put_argument(wire, &arguments[i]);
+        wire_end(wire, begin);
+        return writer_end(writer);
+}
+
+void track_instant(TrackWriter *writer,
+                   uint64_t track,
+                   uint64_t now_ns,
+                   const char *name,
+                   const TrackArgument *arguments,
+                   size_t n_arguments) {
+        if (described_slot(writer, track))
+                (void)write_instant(writer, track, now_ns, name, arguments, n_arguments);
+}
+
+void track_state(TrackWriter *writer, uint64_t track, uint64_t now_ns, const char *name) {
+        TrackSlot *slot = described_slot(writer, track);
+        int64_t hash = (int64_t)track_hash(track, name);
+
+        if (!slot || (slot->has_value && slot->value == hash) ||
+            !write_instant(writer, track, now_ns, name, NULL, 0))
+                return;
+        slot->has_value = true;
+        slot->value = hash;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Track writer: counters of what has no packet of its own, as tracks that every reader draws
+ * Track writer: counters and events of what has no packet of its own, as tracks that every reader draws
  *
  * A track (perfetto.protos.TrackDescriptor) is known by its parent and its name, and gets its number from both, so it
  * is the same after a restart. It is described before its first value, and once more after track_writer_clear().
@@ -31,7 +31,7 @@ typedef enum TrackUnit {
 typedef struct TrackSlot {
         uint64_t uuid; /* 0: free */
         bool has_value;
-        int64_t value; /* as last written */
+        int64_t value; /* as last written; of a state, a hash */
 } TrackSlot;
 
 typedef struct TrackWriter {
@@ -56,6 +56,23 @@ uint64_t track_counter(TrackWriter *writer, uint64_t parent, const char *name, T
 
 /* A counter's value at `now_ns`, unless it is what it was. A track of 0 is ignored. */
 void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t value);
+
+/* What is said about an instant: a text, or (NULL) a number. */
+typedef struct TrackArgument {
+        const char *name, *text;
+        int64_t number;
+} TrackArgument;
+
+/* Something at `now_ns` on a track of track_group(). A track of 0 is ignored. */
+void track_instant(TrackWriter *writer,
+                   uint64_t track,
+                   uint64_t now_ns,
+                   const char *name,
+                   const TrackArgument *arguments,
+                   size_t n_arguments);
+
+/* An instant of that name, unless it was the last one on its track. */
+void track_state(TrackWriter *writer, uint64_t track, uint64_t now_ns, const char *name);
 
 /* For ProbeOps.clear_incremental_state. */
 void track_writer_clear(TrackWriter *writer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@
 enum {
         EVENT_PRIORITY = 5,
         EVENT_UNIT = 10,
+        EVENT_SYSTEM_UNIT = 1904, /* of a process in a user's unit: whose manager that is */
 };
 
 typedef enum FieldKind {
@@ -23,7 +25,8 @@ typedef enum FieldKind {
         FIELD_SOURCE_TIME,
 } FieldKind;
 
-/* Those with an underscore are the journal's own word; nobody can log them. */
+/* Numbers from 1900 on are ours: readers of others skip them.
+ * Those with an underscore are the journal's own word; nobody can log them. */
 static const struct {
         const char *name;
         FieldKind kind;
@@ -42,6 +45,14 @@ static const struct {
         { "_SYSTEMD_USER_UNIT", FIELD_USER_UNIT, EVENT_UNIT },
         { "_HOSTNAME", FIELD_NAME, 11 },
         { "_TRANSPORT", FIELD_NAME, 12 },
+        { "MESSAGE_ID", FIELD_NAME, 1900 },
+        { "CODE_FILE", FIELD_NAME, 1901 },
+        { "CODE_LINE", FIELD_NUMBER, 1902 },
+        { "CODE_FUNC", FIELD_NAME, 1903 },
+        { "_SYSTEMD_INVOCATION_ID", FIELD_NAME, 1905 },
+        { "_SYSTEMD_CGROUP", FIELD_NAME, 1906 },
+        { "_BOOT_ID", FIELD_NAME, 1907 },
+        { "ERRNO", FIELD_NUMBER, 1908 },
         { "UNIT", FIELD_ABOUT_UNIT, 0 },
         { "USER_UNIT", FIELD_ABOUT_UNIT, 0 },
         { "COREDUMP_UNIT", FIELD_ABOUT_UNIT, 0 },
@@ -49,6 +60,8 @@ static const struct {
         { "OBJECT_SYSTEMD_UNIT", FIELD_ABOUT_UNIT, 0 },
         { "_SOURCE_REALTIME_TIMESTAMP", FIELD_SOURCE_TIME, 0 },
 };
+
+static_assert(ARRAY_SIZE(fields) <= 32, "JournalEntry.seen has a bit for each");
 
 static int copy_names(char ***ret, size_t *ret_n, char **names, size_t n_names) {
         if (n_names > JOURNAL_FILTERS_MAX)
@@ -141,14 +154,20 @@ static size_t cut(const char *text, size_t n_text, size_t n_max) {
         return n_max;
 }
 
-static void add_unit(JournalEntry *entry, const char *text, size_t n_text, bool is_user_unit) {
-        size_t n = MIN(n_text, sizeof(entry->unit) - 1);
+static void copy_unit(char ret[static JOURNAL_UNIT_BYTES], const char *text, size_t n_text) {
+        size_t n = MIN(n_text, (size_t)JOURNAL_UNIT_BYTES - 1);
 
-        if (entry->is_user_unit)
-                return;
-        memcpy(entry->unit, text, n);
-        entry->unit[n] = '\0';
-        entry->is_user_unit = is_user_unit;
+        memcpy(ret, text, n);
+        ret[n] = '\0';
+}
+
+static void add_unit(JournalEntry *entry, const char *text, size_t n_text, bool is_user_unit) {
+        if (is_user_unit && entry->unit[0])
+                memcpy(entry->system_unit, entry->unit, sizeof(entry->unit));
+        copy_unit(!is_user_unit && entry->is_user_unit ? entry->system_unit : entry->unit,
+                  text,
+                  n_text);
+        entry->is_user_unit |= is_user_unit;
 }
 
 static void add_number(JournalEntry *entry, size_t row, const char *text, size_t n_text) {
@@ -228,6 +247,8 @@ bool journal_entry_end(JournalEntry *entry) {
         wire_put_uint(entry->wire, EVENT_PRIORITY, entry->priority);
         if (entry->unit[0])
                 wire_put_string(entry->wire, EVENT_UNIT, entry->unit);
+        if (entry->system_unit[0])
+                wire_put_string(entry->wire, EVENT_SYSTEM_UNIT, entry->system_unit);
         return entry->has_identifier && entry->has_unit &&
                entry->priority <= entry->filter->priority_max;
 }

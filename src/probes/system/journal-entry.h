@@ -4,6 +4,10 @@
 /*
  * Journal entry: one entry of the journal as a perfetto.protos.SystemdJournaldEvent, if it is wanted
  *
+ * What that message has no field for has numbers of ours: 1900 message id, 1901 to 1903 file, line and function of the
+ * source code, 1904 the system's unit when the entry's is a user's, 1905 invocation id, 1906 cgroup, 1907 boot id,
+ * 1908 errno.
+ *
  * Fields come one by one, in any order, as the journal gives them ("NAME=value", any bytes in the value), and are
  * encoded as they come. Whether the entry is wanted is known at its end. Whoever logs may log anything: each field is
  * taken once and cut, so an entry has a largest size.
@@ -38,6 +42,7 @@ typedef struct JournalEntry {
         bool has_identifier, has_unit; /* that the filter wants */
         bool is_user_unit;
         char unit[JOURNAL_UNIT_BYTES];
+        char system_unit[JOURNAL_UNIT_BYTES]; /* when `unit` is a user's */
         uint64_t
                 source_us; /* when it was logged (CLOCK_REALTIME), as the kernel saw it; 0: not known */
 } JournalEntry;

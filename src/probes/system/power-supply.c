@@ -87,6 +87,21 @@ static void encode_store(int supply, WireWriter *wire) {
                 wire_put_int(wire, BATTERY_VOLTAGE_UV, value);
 }
 
+bool battery_power_uw(int64_t *ret, int supply) {
+        int64_t current_ua, voltage_uv;
+        char status[32];
+
+        (void)sysfs_read(status, sizeof(status), supply, "status");
+        if (!read_value(ret, supply, "power_now", POWER_STORE_MAX)) {
+                if (!read_value(&current_ua, supply, "current_now", POWER_FLOW_MAX) ||
+                    !read_value(&voltage_uv, supply, "voltage_now", POWER_FLOW_MAX))
+                        return false;
+                *ret = current_ua * voltage_uv / 1000000;
+        }
+        *ret = give_sign(*ret, status);
+        return true;
+}
+
 bool battery_encode(int supply, const char *name, WireWriter *wire) {
         size_t n_before = wire_writer_size(wire);
         int64_t value;

@@ -34,6 +34,10 @@ SupplyKind supply_kind(int supply);
  * battery discharges, whatever its driver says. Returns whether there was any value. */
 bool battery_encode(int supply, const char *name, WireWriter *wire);
 
+/* The power that flows, with the sign of the current; false when its driver knows neither it nor current and
+ * voltage. */
+bool battery_power_uw(int64_t *ret, int supply);
+
 /* One energy counter (RAPL): it starts again at 0 after some minutes or hours. */
 typedef struct Rail {
         char zone[POWER_NAME_BYTES]; /* its directory: "intel-rapl:0:1" */

@@ -11,6 +11,7 @@
 #include "probes/system/sysfs.h"
 #include "probes/track-writer.h"
 #include "shared/fd.h"
+#include "shared/utf8.h"
 
 enum {
         RAILS_DESCRIPTOR = 1,
@@ -189,6 +190,28 @@ static void write_adapter(Power *power, int supply, const char *name) {
                     (int64_t)is_online);
 }
 
+/* What the packet has no fields for. */
+static void write_battery_tracks(Power *power, int supply, const char *name) {
+        char label[POWER_NAME_BYTES + 32], status[32];
+        int64_t power_uw;
+
+        if (battery_power_uw(&power_uw, supply)) {
+                snprintf(label, sizeof(label), "%.*s power (µW)", POWER_NAME_BYTES, name);
+                track_count(&power->tracks,
+                            track_counter(&power->tracks, 0, label, TRACK_UNIT_NONE),
+                            power->now_ns,
+                            power_uw);
+        }
+        if (sysfs_read(status, sizeof(status), supply, "status") == 0 && status[0]) {
+                utf8_clean(status);
+                snprintf(label, sizeof(label), "%.*s status", POWER_NAME_BYTES, name);
+                track_state(&power->tracks,
+                            track_group(&power->tracks, 0, label),
+                            power->now_ns,
+                            status);
+        }
+}
+
 static bool write_supply(const char *name, void *userdata) {
         _cleanup_(fd_closep) int supply = -1;
         Power *power = userdata;
@@ -204,6 +227,8 @@ static bool write_supply(const char *name, void *userdata) {
                 write_battery(power, supply, name);
         else if (kind == SUPPLY_BATTERY)
                 write_battery(power, supply, power->names_batteries ? name : NULL);
+        if (kind == SUPPLY_BATTERY)
+                write_battery_tracks(power, supply, name);
         power->n_supplies += kind != SUPPLY_OTHER;
         return power->n_supplies < SYSFS_POWER_SUPPLIES_MAX;
 }

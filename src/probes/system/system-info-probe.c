@@ -6,12 +6,14 @@
 
 #include "probes/denial.h"
 #include "probes/system/cpu-info.h"
+#include "probes/system/cpu-topology.h"
 #include "probes/system/system-info-probe.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 
 typedef struct SystemInfo {
         PacketWriter packets;
+        TrackWriter tracks;
         int root;
         bool with_interrupts;
 } SystemInfo;
@@ -22,6 +24,7 @@ static void *system_info_free(void *userdata) {
         if (!info)
                 return NULL;
         fd_close(info->root);
+        track_writer_deinit(&info->tracks);
         packet_writer_deinit(&info->packets);
         free(info);
         return NULL;
@@ -61,6 +64,7 @@ static int system_info_setup(void **ret, const ProbeSetup *setup, char **ret_err
         if (!info)
                 return -ENOMEM;
         packet_writer_init(&info->packets, setup->sink);
+        track_writer_init(&info->tracks, &info->packets, "linux.system_info");
         info->with_interrupts = config && config->irq_names;
         info->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (info->root < 0)
@@ -94,8 +98,13 @@ static void write_packet(SystemInfo *info,
 
 static uint64_t system_info_poll(void *userdata, uint64_t now_ns) {
         SystemInfo *info = userdata;
+        int r;
 
         write_packet(info, now_ns, PACKET_CPU_INFO, cpu_info_encode);
+        r = cpu_topology_write(info->root, &info->tracks, now_ns);
+        if (r < 0)
+                log_notice("linux.system_info: cannot read the topology of processors: %s",
+                           strerror(-r));
         if (info->with_interrupts)
                 write_packet(info, now_ns, PACKET_INTERRUPT_INFO, interrupt_info_encode);
         return PROBE_NEVER;
@@ -103,8 +112,13 @@ static uint64_t system_info_poll(void *userdata, uint64_t now_ns) {
 
 const ProbeOps system_info_probe_ops = {
         .name = "linux.system_info",
-        .packet_fields = (const uint32_t[]){ PACKET_CPU_INFO, PACKET_INTERRUPT_INFO, 0 },
-        .records = "processors: names, frequencies, capacities; interrupt lines",
+        .packet_fields = (const uint32_t[]){ PACKET_CPU_INFO,
+                                             PACKET_INTERRUPT_INFO,
+                                             PACKET_TRACK_EVENT,
+                                             PACKET_TRACK_DESCRIPTOR,
+                                             0 },
+        .records = "processors: names, frequencies, capacities, topology, kinds, caches, drivers, "
+                   "microcode; interrupt lines",
         .reads = "/proc/cpuinfo, /sys/devices/system/cpu, /sys/kernel/irq",
         .refuses = "/sys is not mounted: mount it",
         .check = system_info_check,

@@ -4,7 +4,8 @@
 /*
  * linux.system_info: what does not change while a trace is recorded
  *
- * One packet about the processors when the recording starts, and with irq_names one about the interrupt lines.
+ * One packet about the processors when the recording starts, and with irq_names one about the interrupt lines. What the
+ * packet has no fields for is an instant for each CPU (cpu-topology.h).
  */
 
 #include "probes/probe.h"

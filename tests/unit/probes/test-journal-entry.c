@@ -101,6 +101,34 @@ START_TEST(test_a_users_unit_counts_before_the_users_manager_in_either_order) {
 }
 END_TEST
 
+START_TEST(test_an_entry_tells_of_its_code_message_id_and_invocation) {
+        Case c;
+
+        begin(&c, NULL);
+        add(&c, "MESSAGE_ID=fc2e22bc6ee647b6b90729ab34a250b1");
+        add(&c, "CODE_FILE=src/main.c");
+        add(&c, "CODE_LINE=42");
+        add(&c, "CODE_FUNC=main");
+        add(&c, "_SYSTEMD_INVOCATION_ID=0123");
+        add(&c, "_SYSTEMD_CGROUP=/user.slice");
+        add(&c, "_BOOT_ID=4567");
+        add(&c, "ERRNO=2");
+        add(&c, "_SYSTEMD_USER_UNIT=app.service");
+        add(&c, "_SYSTEMD_UNIT=user@1000.service");
+        ck_assert(end(&c));
+        ck_assert(message_has_text(c.event, 1900, "fc2e22bc6ee647b6b90729ab34a250b1"));
+        ck_assert(message_has_text(c.event, 1901, "src/main.c"));
+        ck_assert_uint_eq(message_uint(c.event, 1902), 42);
+        ck_assert(message_has_text(c.event, 1903, "main"));
+        ck_assert(message_has_text(c.event, 1904, "user@1000.service"));
+        ck_assert(message_has_text(c.event, 1905, "0123"));
+        ck_assert(message_has_text(c.event, 1906, "/user.slice"));
+        ck_assert(message_has_text(c.event, 1907, "4567"));
+        ck_assert_uint_eq(message_uint(c.event, 1908), 2);
+        ck_assert(message_has_text(c.event, 10, "app.service"));
+}
+END_TEST
+
 START_TEST(test_an_entry_without_a_priority_counts_as_info) {
         JournaldConfig config = PERFETTO__PROTOS__SYSTEMD_JOURNALD_CONFIG__INIT;
         Case c;
@@ -261,6 +289,7 @@ END_TEST
 
 TEST_MAIN("journal-entry",
           test_an_entry_tells_who_logged_what,
+          test_an_entry_tells_of_its_code_message_id_and_invocation,
           test_a_users_unit_counts_before_the_users_manager_in_either_order,
           test_an_entry_without_a_priority_counts_as_info,
           test_less_urgent_entries_are_left_out_and_0_means_all,

@@ -64,6 +64,72 @@ static uint64_t energy_of(const PacketList *list, size_t skip, size_t rail) {
         return message_uint(data, 3);
 }
 
+static size_t count(const PacketList *list, uint32_t field) {
+        WireReader message;
+        size_t n = 0;
+
+        while (packet_list_find(list, field, n, &message))
+                n++;
+        return n;
+}
+
+/* Whether there is an event of that type on the track of that name, with this text in a field or (NULL) this number. */
+static bool has_event(const PacketList *list,
+                      const char *track,
+                      uint32_t field,
+                      const char *text,
+                      int64_t number) {
+        WireReader message, event;
+        uint64_t uuid = 0;
+
+        for (size_t i = 0; packet_list_find(list, PACKET_TRACK_DESCRIPTOR, i, &message); i++)
+                if (message_has_text(message, 2, track))
+                        uuid = message_uint(message, 1);
+        for (size_t i = 0; uuid && packet_list_find(list, PACKET_TRACK_EVENT, i, &event); i++)
+                if (message_uint(event, 11) == uuid &&
+                    (text ? message_has_text(event, field, text)
+                          : (int64_t)message_uint(event, field) == number))
+                        return true;
+        return false;
+}
+
+START_TEST(test_power_and_status_of_a_battery_are_tracks) {
+        PacketList list = PACKET_LIST_INIT;
+        Tree tree = tree_with_battery();
+        void *probe = record(&tree, &list);
+        size_t n;
+
+        sample(probe, 1);
+        ck_assert(has_event(&list, "BAT0 power (µW)", 30, NULL, -6000000));
+        ck_assert(has_event(&list, "BAT0 status", 23, "Discharging", 0));
+        n = count(&list, PACKET_TRACK_EVENT);
+        sample(probe, 2);
+        ck_assert_uint_eq(count(&list, PACKET_TRACK_EVENT), n);
+        tree_put(&tree, SUPPLY "BAT0/status", "Charging\n");
+        sample(probe, 3);
+        ck_assert(has_event(&list, "BAT0 power (µW)", 30, NULL, 6000000));
+        ck_assert(has_event(&list, "BAT0 status", 23, "Charging", 0));
+        sysfs_power_probe_ops.free(probe);
+        packet_list_deinit(&list);
+        tree_free(&tree);
+}
+END_TEST
+
+START_TEST(test_power_is_computed_where_only_current_is_known) {
+        Tree tree = tree_new();
+        int64_t power_uw;
+
+        tree_put(&tree, "status", "Discharging\n");
+        ck_assert(!battery_power_uw(&power_uw, tree.fd));
+        tree_put(&tree, "current_now", "500000\n");
+        ck_assert(!battery_power_uw(&power_uw, tree.fd));
+        tree_put(&tree, "voltage_now", "12000000\n");
+        ck_assert(battery_power_uw(&power_uw, tree.fd));
+        ck_assert_int_eq(power_uw, -6000000);
+        tree_free(&tree);
+}
+END_TEST
+
 START_TEST(test_a_laptops_only_battery_has_no_name_and_discharges_below_zero) {
         PacketList list = PACKET_LIST_INIT;
         Tree tree = tree_with_battery();
@@ -73,7 +139,7 @@ START_TEST(test_a_laptops_only_battery_has_no_name_and_discharges_below_zero) {
         uint32_t bits;
 
         record_once(&tree, &list);
-        ck_assert_uint_eq(list.n, 1);
+        ck_assert_uint_eq(count(&list, PACKET_BATTERY), 1);
         battery = find(&list, PACKET_BATTERY, 0);
         ck_assert_uint_eq(message_count(battery, 1) + message_count(battery, 5), 0);
         ck_assert(message_field(battery, 2, 0, &field) && field.type == WIRE_FIXED32);
@@ -114,7 +180,7 @@ START_TEST(test_batteries_are_named_when_there_are_several_and_those_of_devices_
         tree_put(&tree, SUPPLY "hidpp_battery_0/scope", "Device\n");
         tree_put(&tree, SUPPLY "hidpp_battery_0/capacity", "30\n");
         record_once(&tree, &one);
-        ck_assert_uint_eq(one.n, 2);
+        ck_assert_uint_eq(count(&one, PACKET_BATTERY), 2);
         for (size_t i = 0; i < 2; i++) {
                 WireReader battery = find(&one, PACKET_BATTERY, i);
                 bool is_mouse = message_count(battery, 7) == 0;
@@ -124,7 +190,7 @@ START_TEST(test_batteries_are_named_when_there_are_several_and_those_of_devices_
         tree_put(&tree, SUPPLY "BAT1/type", "Battery\n");
         tree_put(&tree, SUPPLY "BAT1/capacity", "99\n");
         record_once(&tree, &two);
-        ck_assert_uint_eq(two.n, 3);
+        ck_assert_uint_eq(count(&two, PACKET_BATTERY), 3);
         for (size_t i = 0; i < 3; i++)
                 ck_assert_uint_eq(message_count(find(&two, PACKET_BATTERY, i), 5), 1);
         packet_list_deinit(&one);
@@ -234,7 +300,7 @@ START_TEST(test_what_drivers_get_wrong_is_left_out) {
         tree_put(&tree, name, "1\n");
         tree_put(&tree, ZONE "intel-rapl:0/energy_uj", "nothing\n");
         record_once(&tree, &list);
-        ck_assert_uint_eq(list.n, 1);
+        ck_assert_uint_eq(count(&list, PACKET_BATTERY), 1);
         battery = find(&list, PACKET_BATTERY, 0);
         ck_assert_uint_eq(message_count(battery, 2), 1);
         ck_assert_uint_eq(message_count(battery, 1) + message_count(battery, 3), 0);
@@ -250,15 +316,15 @@ START_TEST(test_devices_may_vanish_and_appear_while_they_are_recorded) {
         void *probe = record(&tree, &list);
 
         sample(probe, 1);
-        ck_assert_uint_eq(list.n, 1);
+        ck_assert_uint_eq(count(&list, PACKET_BATTERY), 1);
         for (size_t i = 0; i < ARRAY_SIZE(battery_files); i++)
                 tree_remove(&tree, battery_files[i][0]);
         sample(probe, 2);
-        ck_assert_uint_eq(list.n, 1);
+        ck_assert_uint_eq(count(&list, PACKET_BATTERY), 1);
         tree_put(&tree, SUPPLY "BAT9/type", "Battery\n");
         tree_put(&tree, SUPPLY "BAT9/capacity", "50\n");
         sample(probe, 3);
-        ck_assert_uint_eq(list.n, 2);
+        ck_assert_uint_eq(count(&list, PACKET_BATTERY), 2);
         sysfs_power_probe_ops.free(probe);
         packet_list_deinit(&list);
         tree_free(&tree);
@@ -309,6 +375,8 @@ START_TEST(test_this_machine_is_recorded_or_refused) {
 END_TEST
 
 TEST_MAIN("sysfs-power",
+          test_power_and_status_of_a_battery_are_tracks,
+          test_power_is_computed_where_only_current_is_known,
           test_a_laptops_only_battery_has_no_name_and_discharges_below_zero,
           test_current_and_its_average_have_their_own_fields_and_the_batterys_sign,
           test_batteries_are_named_when_there_are_several_and_those_of_devices_always,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -7,6 +8,7 @@
 #include "fixture.h"
 #include "packet-list.h"
 #include "probes/system/cpu-info.h"
+#include "probes/system/cpu-topology.h"
 #include "probes/system/system-info-probe.h"
 #include "tree.h"
 
@@ -191,11 +193,104 @@ static PacketList record_this_machine(bool with_interrupts) {
         return list;
 }
 
+static const char *text_of(const CpuTopology *topology, const char *name) {
+        for (size_t i = 0; i < topology->n; i++)
+                if (streq(topology->arguments[i].name, name))
+                        return topology->arguments[i].text;
+        return NULL;
+}
+
+static int64_t number_of(const CpuTopology *topology, const char *name) {
+        for (size_t i = 0; i < topology->n; i++)
+                if (streq(topology->arguments[i].name, name))
+                        return topology->arguments[i].number;
+        return -1;
+}
+
+START_TEST(test_where_a_processor_is_and_what_drives_it_is_read_as_far_as_it_is_there) {
+        Tree tree = tree_new();
+        CpuTopology topology;
+
+        cpu_topology_read(&topology, tree.fd, 1);
+        ck_assert_uint_eq(topology.n, 0);
+        tree_put(&tree, CPU "cpu1/topology/physical_package_id", "0\n");
+        tree_put(&tree, CPU "cpu1/topology/die_id", "-1\n");
+        tree_put(&tree, CPU "cpu1/topology/core_id", "4\n");
+        tree_put(&tree, CPU "cpu1/topology/thread_siblings_list", "0-1\n");
+        tree_put(&tree, CPU "cpu1/cpufreq/scaling_governor", "powersave\n");
+        tree_put(&tree, CPU "cpu1/cpufreq/scaling_driver", "intel_pstate\n");
+        tree_put(&tree, CPU "cpu1/cpufreq/cpuinfo_max_freq", "4700000\n");
+        tree_put(&tree, CPU "cpu1/microcode/version", "0x432\n");
+        tree_put(&tree, CPU "cpu1/cache/index0/level", "1\n");
+        tree_put(&tree, CPU "cpu1/cache/index0/type", "Data\n");
+        tree_put(&tree, CPU "cpu1/cache/index0/size", "48K\n");
+        tree_put(&tree, CPU "cpu1/cache/index0/shared_cpu_list", "0-1\n");
+        tree_put(&tree, CPU "cpu1/cache/index1/level", "2\n");
+        tree_put(&tree, CPU "cpu1/cache/index1/type", "Unified\n");
+        tree_put(&tree, CPU "cpu1/cache/index1/size", "1280K\n");
+        tree_put(&tree, CPU "cpu1/cache/index1/shared_cpu_list", "0-1\n");
+        tree_put(&tree, "sys/devices/cpu_core/cpus", "0-7\n");
+        tree_put(&tree, "sys/devices/cpu_atom/cpus", "8-15\n");
+        cpu_topology_read(&topology, tree.fd, 1);
+        ck_assert_int_eq(number_of(&topology, "package"), 0);
+        ck_assert_int_eq(number_of(&topology, "die"), -1);
+        ck_assert_int_eq(number_of(&topology, "core"), 4);
+        ck_assert_int_eq(number_of(&topology, "highest kHz"), 4700000);
+        ck_assert_str_eq(text_of(&topology, "siblings (SMT)"), "0-1");
+        ck_assert_str_eq(text_of(&topology, "governor"), "powersave");
+        ck_assert_str_eq(text_of(&topology, "driver"), "intel_pstate");
+        ck_assert_str_eq(text_of(&topology, "microcode"), "0x432");
+        ck_assert_str_eq(text_of(&topology, "kind"), "performance");
+        ck_assert_str_eq(text_of(&topology, "caches"),
+                         "L1 Data 48K of 0-1; L2 Unified 1280K of 0-1");
+        tree_free(&tree);
+}
+END_TEST
+
+START_TEST(test_lists_of_processors_are_understood) {
+        ck_assert(cpu_list_has("0-3,8", 0));
+        ck_assert(cpu_list_has("0-3,8", 3));
+        ck_assert(cpu_list_has("0-3,8", 8));
+        ck_assert(!cpu_list_has("0-3,8", 4));
+        ck_assert(!cpu_list_has("0-3,8", 9));
+        ck_assert(!cpu_list_has("", 0));
+        ck_assert(!cpu_list_has("x", 0));
+        ck_assert(!cpu_list_has("3-1", 2));
+        ck_assert(!cpu_list_has("99999999999999999999-", 0));
+}
+END_TEST
+
+START_TEST(test_each_processor_is_an_instant_that_readers_show) {
+        PacketList list = PACKET_LIST_INIT;
+        Tree tree = tree_new();
+        PacketWriter packets;
+        TrackWriter tracks;
+        WireReader message;
+
+        packet_writer_init(&packets, &list.sink);
+        track_writer_init(&tracks, &packets, "test");
+        ck_assert_int_eq(cpu_topology_write(tree.fd, &tracks, 77), -ENOENT);
+        tree_put(&tree, CPU "present", "0,2\n");
+        tree_put(&tree, CPU "cpu0/topology/core_id", "0\n");
+        tree_put(&tree, CPU "cpu1/topology/core_id", "1\n");
+        tree_put(&tree, CPU "cpu2/topology/core_id", "2\n");
+        ck_assert_int_eq(cpu_topology_write(tree.fd, &tracks, 77), 2);
+        ck_assert(packet_list_find(&list, PACKET_TRACK_DESCRIPTOR, 0, &message));
+        ck_assert(message_has_text(message, 2, "Processors"));
+        ck_assert(packet_list_find(&list, PACKET_TRACK_EVENT, 1, &message));
+        ck_assert(message_has_text(message, 23, "CPU 2"));
+        ck_assert_uint_eq(message_count(message, 4), 1);
+        track_writer_deinit(&tracks);
+        packet_writer_deinit(&packets);
+        packet_list_deinit(&list);
+        tree_free(&tree);
+}
+END_TEST
+
 START_TEST(test_this_machine_has_a_cpu_for_each_that_it_says) {
         PacketList list = record_this_machine(false);
         WireReader info, packet;
 
-        ck_assert_uint_eq(list.n, 1);
         wire_reader_init(&packet, list.packets[0].data, list.packets[0].n);
         ck_assert_uint_eq(message_uint(packet, PACKET_TIMESTAMP), 77);
         ck_assert(packet_list_find(&list, PACKET_CPU_INFO, 0, &info));
@@ -226,5 +321,8 @@ TEST_MAIN("system-info",
           test_files_that_lie_are_left_out_or_cut,
           test_without_cpuinfo_there_are_frequencies_and_without_sysfs_there_is_nothing,
           test_interrupts_are_named_by_who_handles_them,
+          test_where_a_processor_is_and_what_drives_it_is_read_as_far_as_it_is_there,
+          test_lists_of_processors_are_understood,
+          test_each_processor_is_an_instant_that_readers_show,
           test_this_machine_has_a_cpu_for_each_that_it_says,
           test_interrupts_of_this_machine_come_when_they_are_asked_for)
