@@ -40,6 +40,7 @@ static const struct {
         { "many", "50 producers with 2000 events a second each", rows_many },
         { "threads", "two threads, at 1 M events a second and as fast as they can", rows_threads },
         { "sessions", "five sessions of one producer, beside one", rows_sessions },
+        { "kernel", "kernel events with desktrace-probes, beside reading them only", rows_kernel },
         { "kill", "the service is killed while it streams", rows_kill },
 };
 

@@ -6,7 +6,7 @@
 #include "scale.h"
 #include "shared/names.h"
 
-#define CONFIG_BYTES_MAX 1024
+#define CONFIG_BYTES_MAX (32u << 10)
 
 static void config_text(char ret[static CONFIG_BYTES_MAX], const RecordingOptions *options) {
         size_t n;
@@ -14,8 +14,10 @@ static void config_text(char ret[static CONFIG_BYTES_MAX], const RecordingOption
         n = (size_t)snprintf(ret,
                              CONFIG_BYTES_MAX,
                              "buffers { size_kb: %u }\n"
-                             "data_sources { config { name: \"track_event\" } }\n",
-                             options->buffer_kib);
+                             "%s\n",
+                             options->buffer_kib,
+                             options->sources
+                                     ?: "data_sources { config { name: \"track_event\" } }");
         /* Without it a ring is written when the session stops. */
         if (options->output_fd >= 0 && options->period_ms > 0)
                 n += (size_t)snprintf(ret + n,
@@ -37,6 +39,11 @@ static int append_options(sd_bus_message *call, const RecordingOptions *options)
         r = sd_bus_message_append(call, "{sv}", "config-text", "s", text);
         if (r < 0)
                 return r;
+        if (options->partial) {
+                r = sd_bus_message_append(call, "{sv}", "partial", "b", true);
+                if (r < 0)
+                        return r;
+        }
         if (options->output_fd >= 0) {
                 r = sd_bus_message_append(call, "{sv}", "output", "h", options->output_fd);
                 if (r < 0)

@@ -11,6 +11,7 @@
  *      measure.c       clocks, CPU, memory, floors
  *      trace-count.c   which events are in a trace, by the index that each has
  *      report.c        the table
+ *      kernel.c        context switches as a load, their floor, and how many are in a trace
  *      rows-*.c        what is measured
  *
  * What cannot be measured ends the program: there is no row without a figure.
@@ -95,10 +96,12 @@ typedef struct Recording {
 } Recording;
 
 typedef struct RecordingOptions {
+        const char *sources; /* data_sources as text; NULL: track_event */
         unsigned buffer_kib;
         int output_fd;      /* -1: none. The service gets a duplicate */
         unsigned period_ms; /* of writes into the output while recording; 0: only at the end */
         bool compress;
+        bool partial; /* without the sources that this machine does not have */
 } RecordingOptions;
 
 /* All data sources have started when it returns. */
@@ -157,6 +160,41 @@ void trace_count(TraceCount *ret, int fd);
 uint64_t trace_count_lost(const TraceCount *count, uint64_t n_emitted);
 
 /*
+ * kernel.c
+ */
+
+typedef enum KernelLoad {
+        LOAD_YIELD, /* two threads on one CPU give it to each other: as many switches as it can */
+        LOAD_FUTEX, /* and wake each other */
+} KernelLoad;
+
+/* NULL, or why this machine cannot be measured. */
+const char *kernel_why_not(void);
+
+/* On CPU 0, until it is ended. */
+pid_t kernel_load_start(KernelLoad load);
+void kernel_load_end(pid_t pid);
+
+/* The probes of the private service; waits until it knows them. */
+pid_t kernel_probes_start(World *world);
+void kernel_probes_end(pid_t pid);
+
+/* CPU milliseconds for a million records of the load when pages are only read, as often as the probes do; pages of so
+ * many KiB, or 0 for those that the probes have. */
+double kernel_floor_ms(unsigned duration_ms,
+                       KernelLoad load,
+                       const char *const *events,
+                       unsigned page_kib);
+
+typedef struct KernelCount {
+        uint64_t n_events;
+        uint64_t n_recorded; /* that the kernel counted meanwhile */
+        uint64_t n_losses;   /* marks of loss in the trace */
+} KernelCount;
+
+void kernel_count(KernelCount *ret, int fd);
+
+/*
  * report.c
  */
 
@@ -207,3 +245,4 @@ void rows_sessions(World *world);
 void rows_stream(World *world);
 void rows_kill(World *world);
 void rows_snapshot(World *world);
+void rows_kernel(World *world);

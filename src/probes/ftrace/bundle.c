@@ -108,7 +108,8 @@ static void bundle_open(BundleWriter *writer, uint64_t timestamp) {
                 writer->wire->at += FRONT_BYTES_MAX;
         writer->n_generic = 0;
         writer->first_timestamp = timestamp;
-        if (timestamp < writer->newest_ns)
+        writer->is_for_all = timestamp >= writer->newest_ns;
+        if (!writer->is_for_all)
                 writer->n_takers = count_takers(writer, timestamp);
 }
 
@@ -174,6 +175,7 @@ static void bundle_close(BundleWriter *writer, const BundleCpu *cpu) {
         list_for_each (receiver, &writer->receivers, receivers)
                 bundle_give(writer, cpu, receiver, n_body);
         writer->wire = NULL;
+        writer->is_for_all = false;
 }
 
 static void bundle_note_loss(BundleWriter *writer, BundleCpu *cpu) {
@@ -248,68 +250,96 @@ static bool add_full(BundleWriter *writer, const EventEncoder *encoder, const Pa
         return true;
 }
 
-static bool add_record(BundleWriter *writer, const PageRecord *record) {
-        const CompactLayout *compact = &writer->compact;
-        int32_t pid;
-        uint16_t id;
-
-        memcpy(&id, record->data + RECORD_ID_OFFSET, sizeof(id));
-        if (LIKELY(id == compact->switch_id && record->n_bytes >= compact->n_switch_bytes))
-                pid = compact_sched_add_switch(
-                        &writer->sched, compact, record->timestamp, record->data);
-        else if (id == compact->waking_id && record->n_bytes >= compact->n_waking_bytes)
-                pid = compact_sched_add_waking(
-                        &writer->sched, compact, record->timestamp, record->data);
-        else
-                return add_full(writer, writer->encoders[id], record);
-        if (writer->notes_pids)
-                pid_set_add(&writer->pids, pid);
-        return true;
-}
-
-/* Others than asked for are those that other recordings want, or the kernel's own, like stack traces. */
-static bool is_wanted(const BundleWriter *writer, const PageRecord *record) {
-        uint16_t id;
-
-        memcpy(&id, record->data + RECORD_ID_OFFSET, sizeof(id));
-        return id < writer->n_encoders && writer->encoders[id] &&
-               !event_is_filtered(writer->encoders[id], record->data, record->n_bytes);
-}
-
 /* Makes sure that the bundle at hand is for all that want this record, and for no others. */
-static void bundle_prepare(BundleWriter *writer, BundleCpu *cpu, uint64_t timestamp) {
-        if (UNLIKELY(writer->wire && writer->first_timestamp < writer->newest_ns &&
-                     count_takers(writer, timestamp) != writer->n_takers))
+static inline void bundle_prepare(BundleWriter *writer, BundleCpu *cpu, uint64_t timestamp) {
+        if (LIKELY(writer->is_for_all))
+                return;
+        if (writer->wire && count_takers(writer, timestamp) != writer->n_takers)
                 bundle_close(writer, cpu);
         bundle_open(writer, timestamp);
 }
 
-static void bundle_add_record(BundleWriter *writer, BundleCpu *cpu, const PageRecord *record) {
+static void close_at(BundleWriter *writer, BundleCpu *cpu, uint64_t timestamp) {
+        cpu->read_timestamp = timestamp;
+        bundle_close(writer, cpu);
+}
+
+/* Events that are written in full, and records that are wrong. */
+static __attribute__((__noinline__)) void
+add_other(BundleWriter *writer, BundleCpu *cpu, uint16_t id, const PageRecord *record) {
+        const EventEncoder *encoder = id < writer->n_encoders ? writer->encoders[id] : NULL;
+
+        /* Others than asked for are those that other recordings want, or the kernel's own, like stack traces. */
+        if (!encoder || event_is_filtered(encoder, record->data, record->n_bytes))
+                return;
+        bundle_prepare(writer, cpu, record->timestamp);
+        if (!add_full(writer, encoder, record))
+                bundle_note_error(writer, record->timestamp, FTRACE_STATUS_INVALID_EVENT);
+        if (bundle_is_full(writer))
+                close_at(writer, cpu, record->timestamp);
+}
+
+/* Most events are these two, so nothing is looked at twice here. */
+static inline void
+bundle_add_record(BundleWriter *writer, BundleCpu *cpu, const PageRecord *record) {
+        const CompactLayout *compact = &writer->compact;
+        int32_t pid;
+        uint16_t id;
+
         if (UNLIKELY(record->n_bytes < RECORD_COMMON_BYTES)) {
                 bundle_note_error(writer, record->timestamp, FTRACE_STATUS_INVALID_EVENT);
                 return;
         }
-        if (!is_wanted(writer, record))
+        memcpy(&id, record->data + RECORD_ID_OFFSET, sizeof(id));
+        if (LIKELY(id == compact->switch_id && record->n_bytes >= compact->n_switch_bytes)) {
+                bundle_prepare(writer, cpu, record->timestamp);
+                pid = compact_sched_add_switch(&writer->sched, compact, record);
+        } else if (id == compact->waking_id && record->n_bytes >= compact->n_waking_bytes) {
+                bundle_prepare(writer, cpu, record->timestamp);
+                pid = compact_sched_add_waking(&writer->sched, compact, record);
+        } else {
+                add_other(writer, cpu, id, record);
                 return;
-        bundle_prepare(writer, cpu, record->timestamp);
-        if (UNLIKELY(!add_record(writer, record)))
-                bundle_note_error(writer, record->timestamp, FTRACE_STATUS_INVALID_EVENT);
-        if (UNLIKELY(bundle_is_full(writer)))
-                bundle_close(writer, cpu);
+        }
+        if (writer->notes_pids)
+                pid_set_add(&writer->pids, pid);
+        if (UNLIKELY(compact_sched_is_full(&writer->sched)))
+                close_at(writer, cpu, record->timestamp);
+}
+
+/* Whether it is worth looking for a run. */
+static inline bool has_compact_next(const BundleWriter *writer, const PageReader *reader) {
+        uint16_t id;
+
+        if (!writer->is_for_all || reader->end - reader->at < 8)
+                return false;
+        memcpy(&id, reader->at + 4 + RECORD_ID_OFFSET, sizeof(id));
+        return id == writer->compact.switch_id || id == writer->compact.waking_id;
+}
+
+static void bundle_add_run(BundleWriter *writer, BundleCpu *cpu, PageReader *reader) {
+        compact_sched_run(&writer->sched, &writer->compact, reader);
+        if (compact_sched_is_full(&writer->sched))
+                close_at(writer, cpu, reader->timestamp);
 }
 
 void bundle_add_page(BundleWriter *writer, BundleCpu *cpu, const void *page, size_t n_bytes) {
         PageReader reader;
         PageRecord record;
+        bool found = false;
         int r;
 
         r = page_reader_init(&reader, writer->layout, page, n_bytes);
         if (reader.lost)
                 bundle_note_loss(writer, cpu);
         while (r >= 0 && (r = page_read(&reader, &record)) > 0) {
-                cpu->read_timestamp = record.timestamp;
+                found = true;
                 bundle_add_record(writer, cpu, &record);
+                if (has_compact_next(writer, &reader))
+                        bundle_add_run(writer, cpu, &reader);
         }
+        if (found)
+                cpu->read_timestamp = reader.timestamp;
         if (r < 0) { /* the rest of the page is gone */
                 bundle_note_error(writer, reader.timestamp, reader.status);
                 bundle_note_loss(writer, cpu);

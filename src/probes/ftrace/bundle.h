@@ -66,6 +66,7 @@ typedef struct BundleWriter {
 
         /* The bundle at hand; wire is NULL when there is none. */
         WireWriter *wire;
+        bool is_for_all; /* it is open, and for all receivers */
         uint64_t first_timestamp;
         size_t n_takers; /* receivers that it is for: not yet those that begin later */
         const EventEncoder *generic[BUNDLE_GENERIC_MAX];

@@ -54,10 +54,17 @@ static void sched_reset(CompactSched *sched) {
                 column(sched, i)->at = column(sched, i)->start;
         sched->n_switches = 0;
         sched->n_wakings = 0;
+        sched->switch_words = 0; /* of nothing that there is, until there is one */
+        sched->waking_words = 0;
         sched->last_switch = 0; /* the first difference of a bundle is the time itself */
         sched->last_waking = 0;
         sched->n_comms = 0;
         memset(sched->slots, 0, sizeof(sched->slots));
+        /* Makes all tasks strangers; they are cleared when the number begins anew. */
+        if (++sched->n_bundles == 0) {
+                memset(sched->tasks, 0, sizeof(sched->tasks));
+                sched->n_bundles = 1;
+        }
 }
 
 int compact_sched_init(CompactSched *sched) {
@@ -129,8 +136,22 @@ static inline int64_t load_long(const uint8_t *record, CompactField field) {
         return value;
 }
 
+/* Nearly all values take a byte or two. Returns the end. */
+static inline uint8_t *put_value(uint8_t *at, uint64_t value) {
+        if (LIKELY(value < 1u << 7)) {
+                *at = (uint8_t)value;
+                return at + 1;
+        }
+        if (LIKELY(value < 1u << 14)) {
+                at[0] = (uint8_t)(value | 0x80);
+                at[1] = (uint8_t)(value >> 7);
+                return at + 2;
+        }
+        return wire_encode_varint(at, value);
+}
+
 static inline void column_put(CompactColumn *to, uint64_t value) {
-        to->at = wire_encode_varint(to->at, value);
+        to->at = put_value(to->at, value);
 }
 
 /* The index of a name in the bundle's table. All 16 bytes are compared: the kernel pads names with zeros, and if
@@ -155,38 +176,204 @@ static uint8_t intern_comm(CompactSched *sched, const uint8_t *comm) {
         }
 }
 
+static inline uint64_t task_key(const CompactSched *sched, int32_t pid) {
+        return (uint64_t)sched->n_bundles << 32 | (uint32_t)pid;
+}
+
+/* Both columns that say which thread; and remembers it. One whose pid does not fit into the four bytes is not. */
+static void put_task(CompactSched *sched,
+                     int32_t pid,
+                     const uint8_t *comm,
+                     CompactColumn *pids,
+                     CompactColumn *comms) {
+        CompactTask *task = &sched->tasks[(uint32_t)pid % COMPACT_TASKS];
+        uint8_t *begin = pids->at;
+
+        column_put(pids, (uint64_t)(int64_t)pid);
+        task->comm_index = intern_comm(sched, comm);
+        column_put(comms, task->comm_index);
+        task->n_pid_varint = (uint8_t)(pids->at - begin);
+        memcpy(&task->pid_varint, begin, sizeof(task->pid_varint));
+        memcpy(task->comm, comm, COMM_BYTES);
+        task->key = task->n_pid_varint <= sizeof(task->pid_varint) ? task_key(sched, pid) : 0;
+}
+
 int32_t compact_sched_add_switch(CompactSched *sched,
                                  const CompactLayout *layout,
-                                 uint64_t timestamp,
-                                 const uint8_t *record) {
-        int32_t next_pid = load_int(record, layout->next_pid);
+                                 const PageRecord *record) {
+        const uint8_t *data = record->data;
+        int32_t next_pid = load_int(data, layout->next_pid);
 
         /* The boot clock may step back at resume: the difference wraps, and so does the reader's sum. */
-        column_put(&sched->switch_timestamp, timestamp - sched->last_switch);
-        column_put(&sched->switch_prev_state, (uint64_t)load_long(record, layout->prev_state));
-        column_put(&sched->switch_next_pid, (uint64_t)next_pid);
-        column_put(&sched->switch_next_prio, (uint64_t)load_int(record, layout->next_prio));
-        column_put(&sched->switch_comm, intern_comm(sched, record + layout->next_comm.offset));
-        sched->last_switch = timestamp;
+        column_put(&sched->switch_timestamp, record->timestamp - sched->last_switch);
+        column_put(&sched->switch_prev_state, (uint64_t)load_long(data, layout->prev_state));
+        column_put(&sched->switch_next_prio, (uint64_t)load_int(data, layout->next_prio));
+        put_task(sched,
+                 next_pid,
+                 data + layout->next_comm.offset,
+                 &sched->switch_next_pid,
+                 &sched->switch_comm);
+        sched->last_switch = record->timestamp;
+        sched->switch_words = record->n_bytes / 4;
         sched->n_switches++;
         return next_pid;
 }
 
 int32_t compact_sched_add_waking(CompactSched *sched,
                                  const CompactLayout *layout,
-                                 uint64_t timestamp,
-                                 const uint8_t *record) {
-        int32_t pid = load_int(record, layout->pid);
+                                 const PageRecord *record) {
+        const uint8_t *data = record->data;
+        int32_t pid = load_int(data, layout->pid);
 
-        column_put(&sched->waking_timestamp, timestamp - sched->last_waking);
-        column_put(&sched->waking_pid, (uint64_t)pid);
-        column_put(&sched->waking_cpu, (uint64_t)load_int(record, layout->target_cpu));
-        column_put(&sched->waking_prio, (uint64_t)load_int(record, layout->prio));
-        column_put(&sched->waking_comm, intern_comm(sched, record + layout->comm.offset));
-        column_put(&sched->waking_flags, record[2]); /* common_flags: irq context */
-        sched->last_waking = timestamp;
+        column_put(&sched->waking_timestamp, record->timestamp - sched->last_waking);
+        column_put(&sched->waking_cpu, (uint64_t)load_int(data, layout->target_cpu));
+        column_put(&sched->waking_prio, (uint64_t)load_int(data, layout->prio));
+        column_put(&sched->waking_flags, data[RECORD_FLAGS_OFFSET]);
+        put_task(sched, pid, data + layout->comm.offset, &sched->waking_pid, &sched->waking_comm);
+        sched->last_waking = record->timestamp;
+        sched->waking_words = record->n_bytes / 4;
         sched->n_wakings++;
         return pid;
+}
+
+/*
+ * Runs
+ *
+ * The ends of the columns are in local variables: as a byte pointer may point at anything, they would be read again
+ * after each byte that is written.
+ */
+
+typedef struct RunColumns {
+        uint8_t *timestamp, *pid, *prio, *comm;
+        uint8_t *state;       /* of switches */
+        uint8_t *cpu, *flags; /* of wake-ups */
+        uint64_t last;
+        uint32_t n;
+} RunColumns;
+
+static inline const CompactTask *
+find_task(const CompactSched *sched, int32_t pid, const uint8_t *comm) {
+        const CompactTask *task = &sched->tasks[(uint32_t)pid % COMPACT_TASKS];
+        uint64_t name[2];
+
+        memcpy(name, comm, sizeof(name));
+        if (UNLIKELY(task->key != task_key(sched, pid) || task->comm[0] != name[0] ||
+                     task->comm[1] != name[1]))
+                return NULL;
+        return task;
+}
+
+/* A column has room for the longest varint, so for all four bytes. */
+static inline void run_put(RunColumns *to, const CompactTask *task, uint64_t now, int32_t prio) {
+        to->timestamp = put_value(to->timestamp, now - to->last);
+        to->prio = put_value(to->prio, (uint64_t)(int64_t)prio);
+        memcpy(to->pid, &task->pid_varint, sizeof(task->pid_varint));
+        to->pid += task->n_pid_varint;
+        *to->comm++ = task->comm_index;
+        to->last = now;
+        to->n++;
+}
+
+static inline bool run_switch(CompactSched *sched,
+                              const CompactLayout *layout,
+                              RunColumns *to,
+                              const uint8_t *data,
+                              uint64_t now) {
+        const CompactTask *task =
+                find_task(sched, load_int(data, layout->next_pid), data + layout->next_comm.offset);
+
+        if (UNLIKELY(!task || to->n >= COMPACT_EVENTS_MAX))
+                return false;
+        run_put(to, task, now, load_int(data, layout->next_prio));
+        to->state = put_value(to->state, (uint64_t)load_long(data, layout->prev_state));
+        return true;
+}
+
+static inline bool run_waking(CompactSched *sched,
+                              const CompactLayout *layout,
+                              RunColumns *to,
+                              const uint8_t *data,
+                              uint64_t now) {
+        const CompactTask *task =
+                find_task(sched, load_int(data, layout->pid), data + layout->comm.offset);
+
+        if (UNLIKELY(!task || to->n >= COMPACT_EVENTS_MAX))
+                return false;
+        run_put(to, task, now, load_int(data, layout->prio));
+        to->cpu = put_value(to->cpu, (uint64_t)load_int(data, layout->target_cpu));
+        to->flags = put_value(to->flags, data[RECORD_FLAGS_OFFSET]);
+        return true;
+}
+
+static inline void run_records(CompactSched *sched,
+                               const CompactLayout *layout,
+                               PageReader *reader,
+                               RunColumns *switches,
+                               RunColumns *wakings) {
+        const uint32_t switch_words = sched->switch_words, waking_words = sched->waking_words;
+        const uint16_t switch_id = layout->switch_id, waking_id = layout->waking_id;
+        const uint8_t *at = reader->at, *const end = reader->end;
+        uint64_t timestamp = reader->timestamp;
+
+        while (end - at >= 8) {
+                uint32_t header = page_load_word(at), words = page_type_len(header);
+                uint64_t now = timestamp + page_delta(header);
+                uint16_t id;
+
+                memcpy(&id, at + 4 + RECORD_ID_OFFSET, sizeof(id));
+                if ((size_t)(end - at) < 4 + words * 4)
+                        break;
+                if (id == switch_id && words == switch_words) {
+                        if (!run_switch(sched, layout, switches, at + 4, now))
+                                break;
+                } else if (id != waking_id || words != waking_words ||
+                           !run_waking(sched, layout, wakings, at + 4, now)) {
+                        break;
+                }
+                at += 4 + words * 4;
+                timestamp = now;
+        }
+        reader->at = at;
+        reader->timestamp = timestamp;
+}
+
+void compact_sched_run(CompactSched *sched, const CompactLayout *layout, PageReader *reader) {
+        RunColumns switches = {
+                .timestamp = sched->switch_timestamp.at,
+                .pid = sched->switch_next_pid.at,
+                .prio = sched->switch_next_prio.at,
+                .comm = sched->switch_comm.at,
+                .state = sched->switch_prev_state.at,
+                .last = sched->last_switch,
+                .n = sched->n_switches,
+        };
+        RunColumns wakings = {
+                .timestamp = sched->waking_timestamp.at,
+                .pid = sched->waking_pid.at,
+                .prio = sched->waking_prio.at,
+                .comm = sched->waking_comm.at,
+                .cpu = sched->waking_cpu.at,
+                .flags = sched->waking_flags.at,
+                .last = sched->last_waking,
+                .n = sched->n_wakings,
+        };
+
+        run_records(sched, layout, reader, &switches, &wakings);
+        sched->switch_timestamp.at = switches.timestamp;
+        sched->switch_next_pid.at = switches.pid;
+        sched->switch_next_prio.at = switches.prio;
+        sched->switch_comm.at = switches.comm;
+        sched->switch_prev_state.at = switches.state;
+        sched->last_switch = switches.last;
+        sched->n_switches = switches.n;
+        sched->waking_timestamp.at = wakings.timestamp;
+        sched->waking_pid.at = wakings.pid;
+        sched->waking_prio.at = wakings.prio;
+        sched->waking_comm.at = wakings.comm;
+        sched->waking_cpu.at = wakings.cpu;
+        sched->waking_flags.at = wakings.flags;
+        sched->last_waking = wakings.last;
+        sched->n_wakings = wakings.n;
 }
 
 void compact_sched_encode(CompactSched *sched, WireWriter *wire) {

@@ -8,7 +8,8 @@
  * differences, thread names as indices into a table of the bundle. A switch takes about 10 bytes instead of
  * about 70. Only the state of the thread that leaves the CPU is kept: who it was, the switch before says.
  *
- * The columns are encoded as the events come in; closing a bundle only copies them.
+ * The columns are encoded as the events come in; closing a bundle only copies them. Nearly all events are of threads
+ * that the bundle knows already, and are taken in runs.
  */
 
 #include <stdbool.h>
@@ -16,11 +17,13 @@
 #include <stdint.h>
 
 #include "probes/ftrace/event-format.h"
+#include "probes/ftrace/page.h"
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
 
 #define COMPACT_EVENTS_MAX 2048 /* of each kind in one bundle */
 #define COMPACT_COMMS_MAX  64   /* names in one bundle */
+#define COMPACT_TASKS      128  /* remembered, by the low bits of their pids */
 #define COMM_BYTES         16   /* the kernel's TASK_COMM_LEN */
 
 typedef struct CompactField {
@@ -40,6 +43,15 @@ typedef struct CompactColumn {
         uint8_t *start, *at;
 } CompactColumn;
 
+/* A thread that the bundle at hand has named: looking it up saves encoding its pid and looking for its name. */
+typedef struct CompactTask {
+        uint64_t key; /* the bundle's number above the pid */
+        uint64_t comm[2];
+        uint32_t pid_varint; /* its bytes */
+        uint8_t n_pid_varint;
+        uint8_t comm_index;
+} CompactTask;
+
 typedef struct CompactSched {
         uint8_t *memory; /* of all columns */
         CompactColumn switch_timestamp, switch_prev_state, switch_next_pid, switch_next_prio,
@@ -47,11 +59,15 @@ typedef struct CompactSched {
         CompactColumn waking_timestamp, waking_pid, waking_cpu, waking_prio, waking_comm,
                 waking_flags;
         uint32_t n_switches, n_wakings;
+        uint32_t switch_words, waking_words; /* length of the last record of each kind */
         uint64_t last_switch, last_waking;
 
         char comms[COMPACT_COMMS_MAX][COMM_BYTES];
         uint8_t n_comms;
         uint8_t slots[2 * COMPACT_COMMS_MAX]; /* open hash of comms: index + 1 */
+
+        uint32_t n_bundles;
+        CompactTask tasks[COMPACT_TASKS];
 } CompactSched;
 
 int compact_sched_init(CompactSched *sched);
@@ -61,16 +77,18 @@ void compact_sched_deinit(CompactSched *sched);
 void compact_layout_set_switch(CompactLayout *layout, const EventFormat *format);
 void compact_layout_set_waking(CompactLayout *layout, const EventFormat *format);
 
-/* The caller has checked compact_sched_is_full() and that the record is of the layout's length. Return the
- * thread that runs next, or is woken. */
+/* The caller has checked compact_sched_is_full() and that the record is of the layout's length. Return the thread that
+ * runs next, or is woken. */
 int32_t compact_sched_add_switch(CompactSched *sched,
                                  const CompactLayout *layout,
-                                 uint64_t timestamp,
-                                 const uint8_t *record);
+                                 const PageRecord *record);
 int32_t compact_sched_add_waking(CompactSched *sched,
                                  const CompactLayout *layout,
-                                 uint64_t timestamp,
-                                 const uint8_t *record);
+                                 const PageRecord *record);
+
+/* Takes as many records as it can: switches and wake-ups of threads that the bundle has named just so before. The next
+ * one is for the caller. */
+void compact_sched_run(CompactSched *sched, const CompactLayout *layout, PageReader *reader);
 
 static inline bool compact_sched_is_full(const CompactSched *sched) {
         return sched->n_switches >= COMPACT_EVENTS_MAX || sched->n_wakings >= COMPACT_EVENTS_MAX ||

@@ -16,6 +16,7 @@
 
 enum {
         RECORD_ID_OFFSET = 0,
+        RECORD_FLAGS_OFFSET = 2, /* irq context */
         RECORD_PID_OFFSET = 4,
         RECORD_COMMON_BYTES = 8,
 };

@@ -91,6 +91,15 @@ static inline uint32_t page_load_word(const uint8_t *at) {
         return word;
 }
 
+/* Bit fields: the first one is at the low end on little endian, at the top on big. */
+static inline uint32_t page_type_len(uint32_t header) {
+        return __BYTE_ORDER == __LITTLE_ENDIAN ? header & 31 : header >> 27;
+}
+
+static inline uint32_t page_delta(uint32_t header) {
+        return __BYTE_ORDER == __LITTLE_ENDIAN ? header >> 5 : header & ((1u << 27) - 1);
+}
+
 /* 1: *ret is the next record. 0: at the end. -EBADMSG: the rest makes no sense (reader->status). */
 static inline int page_read(PageReader *reader, PageRecord *ret) {
         for (;;) {
@@ -100,9 +109,8 @@ static inline int page_read(PageReader *reader, PageRecord *ret) {
                 if (reader->end - reader->at < 4)
                         return 0;
                 header = page_load_word(reader->at);
-                /* Bit fields: the first one is at the low end on little endian, at the top on big. */
-                type_len = __BYTE_ORDER == __LITTLE_ENDIAN ? header & 31 : header >> 27;
-                delta = __BYTE_ORDER == __LITTLE_ENDIAN ? header >> 5 : header & ((1u << 27) - 1);
+                type_len = page_type_len(header);
+                delta = page_delta(header);
                 reader->at += 4;
                 if (LIKELY(type_len >= 1 && type_len <= PAGE_TYPE_DATA_MAX &&
                            (size_t)(reader->end - reader->at) >= type_len * 4)) {
