@@ -52,6 +52,7 @@ static const PacketKind packet_kinds[] = {
         { 40, "power_rails", "linux.sysfs_power", NULL },
         { 71, "gpu_mem_total_event", "linux.drm", NULL },
         { 128, "gpu_info", "linux.drm", NULL },
+        { 129, "generic_gpu_frequency_event", "linux.sys_stats", NULL },
         { 132, "journald_event", "linux.systemd_journald", NULL },
         { 130, "interrupt_info", "linux.system_info", NULL },
         { 11, "track_event", "track_event", packet_track_event },

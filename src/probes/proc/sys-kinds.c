@@ -319,7 +319,7 @@ const SysKind sys_kinds[SYS_N_KINDS] = {
                 .accept = accept_thermal,
                 .are_values = true,
                 .when_missing = "this machine has no sensor that the kernel knows as a thermal "
-                                "zone, as virtual machines",
+                                "zone, as in virtual machines",
                 .encode = encode_thermal,
         },
         {

@@ -72,13 +72,16 @@ static int note_missing(const SysSource *source, ProbeNotes *notes, char **why) 
         if (error != ENOENT)
                 denial_explain(denial, source->files.root, error, CAP_DAC_OVERRIDE);
         if (asprintf(&text,
-                     "linux.sys_stats: %s: /%s: %s%s%s",
+                     "%s: /%s: %s%s%s",
                      kind->option,
                      kind->patterns[0],
                      strerror(error),
                      *denial ? "" : "; ",
                      *denial ? denial : kind->when_missing) < 0)
                 return -ENOMEM;
+        /* "cpu#" is for us; others write "cpu*". */
+        for (char *c = strchr(text, '#'); c; c = strchr(c, '#'))
+                *c = '*';
         probe_note(notes, "%s", text);
         if (*why)
                 free(text);
@@ -97,13 +100,13 @@ static int source_setup(SysSource *source, uint32_t period_ms, ProbeNotes *notes
                 r = note_missing(source, notes, why);
         else if (source->files.error < 0)
                 probe_note(notes,
-                           "linux.sys_stats: %s: only %zu files could be opened: %s",
+                           "%s: only %zu files could be opened: %s",
                            source->kind->option,
                            source->files.n,
                            strerror(-source->files.error));
         if (period_ms < SYS_STATS_PERIOD_MS_MIN)
                 probe_note(notes,
-                           "linux.sys_stats: %s: %u is too short; a sample is taken every %d ms",
+                           "%s: %u is too short; a sample is taken every %d ms",
                            source->kind->option,
                            period_ms,
                            SYS_STATS_PERIOD_MS_MIN);
@@ -164,7 +167,7 @@ static int refuse(const char *why, char **ret_error) {
         if (why)
                 return probe_refuse(ret_error, "%s", why);
         return probe_refuse(ret_error,
-                            "linux.sys_stats: no period is set, so there is nothing to record; set "
+                            "no period is set, so there is nothing to record; set "
                             "one in sys_stats_config, for example meminfo_period_ms");
 }
 
