@@ -62,12 +62,18 @@ buffers { size_kb: 4096 }
 data_sources { config { name: "linux.sys_stats" sys_stats_config {
   netdev_period_ms: 50 slab_period_ms: 50 block_queue_period_ms: 50 stat_period_ms: 50
 } } }
+data_sources { config { name: "linux.process_stats" process_stats_config {
+  scan_all_processes_on_start: true
+} } }
 END
 desktrace record -c /tmp/counters.pbtxt -o /tmp/counters.pftrace -- \
         bash -c 'for _ in 1 2 3; do (: </dev/tcp/127.0.0.1/9) 2>/dev/null; sleep 0.1; done' >/tmp/counters.log 2>&1
 ok "the machine's network is seen from within the sandbox" grep -aq 'lo received bytes' /tmp/counters.pftrace
 ok "so are the kernel's caches" grep -aq 'kmalloc-' /tmp/counters.pftrace
 ok 'and the queues of block devices' grep -aq 'reads in flight' /tmp/counters.pftrace
+ok 'the processes say which services they belong to' is_true /tmp/counters.pftrace \
+        '{"init.scope", "desktraced.service", "desktrace-probes.service"} <= {p["unit"] for p in d["processes"]}'
+
 # Everybody's definitions are one file, of which only its own may change.
 libc=$(ldd /bin/sh | awk '/libc\.so/ { print $3 }')
 cat >/tmp/uprobe.pbtxt <<EOF
