@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The first byte says which file of /proc/PID the rest is. What is found in it is bounded and ends, and all parts of a
+ * The first byte says which file of a process the rest is. What is found in it is bounded and ends, and all parts of a
  * path are within it.
  */
 
 #include "fuzz.h"
+#include "probes/proc/flatpak-info.h"
 #include "probes/proc/process-status.h"
 #include "probes/proc/process-unit.h"
 
@@ -14,6 +15,8 @@ enum {
         FILE_STAT,
         FILE_SMAPS,
         FILE_CGROUP,
+        FILE_FLATPAK_INFO,
+        FILE_MOUNTINFO,
         _FILE_N,
 };
 
@@ -73,6 +76,13 @@ static void check_cgroup(const char *text, size_t n) {
                 FUZZ_CHECK(labels[i][0] && memchr(labels[i], '\0', sizeof(labels[i])));
 }
 
+static void check_flatpak_info(const char *text) {
+        char id[FLATPAK_APP_ID_BYTES];
+
+        if (flatpak_info_parse(id, text))
+                FUZZ_CHECK(id[0] && memchr(id, '\0', sizeof(id)) && !strchr(id, '/'));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
         size_t n = n_bytes > 0 ? n_bytes - 1 : 0;
         char *text = malloc(n + 1); /* of its own, for the sanitizers */
@@ -93,6 +103,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
                 break;
         case FILE_CGROUP:
                 check_cgroup(text, n);
+                break;
+        case FILE_FLATPAK_INFO:
+                check_flatpak_info(text);
+                break;
+        case FILE_MOUNTINFO:
+                (void)flatpak_mount_is_tmpfs(text, 36);
                 break;
         }
         free(text);

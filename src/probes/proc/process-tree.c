@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "probes/probe.h"
+#include "probes/proc/flatpak-info.h"
 #include "probes/proc/process-tree.h"
 #include "probes/proc/process-unit.h"
 
@@ -117,14 +119,24 @@ static const char *read_unit(ProcessTree *tree, pid_t pid, uint32_t *ret_hash) {
         return text;
 }
 
-/* Returns the hash of what it says. */
-static uint32_t put_unit(ProcessTree *tree, pid_t pid, WireWriter *wire) {
+/* What its unit does not tell: whether it is an app in a sandbox, all of which have pids of their own. */
+static void look_into_sandbox(ProcessTree *tree, const Person *person, ProcessUnit *unit) {
+        static_assert(sizeof(unit->app_id) == FLATPAK_APP_ID_BYTES, "one size of names");
+
+        if (person->status.n_nspids > 0 && !unit->app_id[0] && !unit->container[0] &&
+            flatpak_info_read(unit->app_id, tree->proc->fd, person->pid))
+                unit->app_kind = "flatpak";
+}
+
+/* Returns the hash of what its cgroup is. */
+static uint32_t put_unit(ProcessTree *tree, const Person *person, WireWriter *wire) {
         uint32_t hash;
-        const char *text = read_unit(tree, pid, &hash);
+        const char *text = read_unit(tree, person->pid, &hash);
         ProcessUnit unit;
 
-        if (!text || !process_unit_parse(&unit, text))
-                return hash;
+        if (!process_unit_parse(&unit, text ?: ""))
+                unit.cgroup.n = 0; /* the root tells nothing */
+        look_into_sandbox(tree, person, &unit);
         put_part(wire, PROCESS_UNIT, unit.unit);
         put_part(wire, PROCESS_USER_UNIT, unit.user_unit);
         put_part(wire, PROCESS_SLICE, unit.slice);
@@ -134,7 +146,7 @@ static uint32_t put_unit(ProcessTree *tree, pid_t pid, WireWriter *wire) {
         put_text(wire, PROCESS_APP_KIND, unit.app_kind);
         put_text(wire, PROCESS_CONTAINER, unit.container);
         put_text(wire, PROCESS_CONTAINER_KIND, unit.container_kind);
-        put_labels(tree, pid, &unit);
+        put_labels(tree, person->pid, &unit);
         return hash;
 }
 
@@ -142,8 +154,13 @@ static uint32_t put_unit(ProcessTree *tree, pid_t pid, WireWriter *wire) {
  * Processes
  */
 
+/* Also a name may be empty, but readers pass over a process without any. */
+static const char *some_name(const char *name) {
+        return name[0] ? name : "?";
+}
+
 static void put_name_as_cmdline(WireWriter *wire, const char *name) {
-        wire_put_string(wire, PROCESS_CMDLINE, name);
+        wire_put_string(wire, PROCESS_CMDLINE, some_name(name));
         wire_put_bool(wire, PROCESS_CMDLINE_IS_COMM, true);
 }
 
@@ -159,7 +176,10 @@ static void put_cmdline(ProcessTree *tree, pid_t pid, const char *name, WireWrit
                 put_name_as_cmdline(wire, name);
                 return;
         }
-        for (size_t at = 0; at < n;) {
+        /* Readers take the first one for the name. */
+        if (text[0] == '\0')
+                wire_put_string(wire, PROCESS_CMDLINE, some_name(name));
+        for (size_t at = text[0] == '\0'; at < n;) {
                 size_t n_argument = strnlen(text + at, n - at);
 
                 wire_put_bytes(wire, PROCESS_CMDLINE, text + at, n_argument);
@@ -182,7 +202,7 @@ static void put_process(ProcessTree *tree, const Person *person, uint32_t *ret_u
                 wire_put_bool(wire, PROCESS_IS_KTHREAD, true);
         } else {
                 put_cmdline(tree, person->pid, person->stat.name, wire);
-                *ret_unit_hash = put_unit(tree, person->pid, wire);
+                *ret_unit_hash = put_unit(tree, person, wire);
         }
         wire_end(wire, begin);
 }
@@ -193,7 +213,7 @@ put_thread(ProcessTree *tree, pid_t tid, const char *name, const ProcessStatus *
         size_t begin = wire_begin(wire, TREE_THREAD);
 
         wire_put_int(wire, THREAD_TID, tid);
-        if (tree->thread_names)
+        if (tree->thread_names && name[0])
                 wire_put_string(wire, THREAD_NAME, name);
         wire_put_int(wire, THREAD_TGID, status->tgid);
         for (size_t i = 0; i < status->n_nspids; i++)

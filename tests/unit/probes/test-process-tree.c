@@ -417,6 +417,14 @@ START_TEST(test_a_command_line_may_be_huge_or_only_nuls) {
         ck_assert_uint_eq(first_argument(&world, &n), 1);
         ck_assert_uint_eq(n, 3);
         world_deinit(&world);
+
+        /* But it is nobody's name. */
+        tree_put_bytes(&proc, "50/cmdline", "\0a", 3);
+        world_init(&world, proc.path);
+        add_again(&world, LONG_AFTER_BOOT_NS);
+        ck_assert_uint_eq(first_argument(&world, &n), strlen("sh"));
+        ck_assert_uint_eq(n, 2);
+        world_deinit(&world);
         free(huge);
         tree_free(&proc);
 }

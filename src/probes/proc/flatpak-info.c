@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "probes/proc/flatpak-info.h"
+#include "shared/fd.h"
+#include "shared/macro.h"
+
+#define INFO_BYTES_MAX      (16u << 10)
+#define FDINFO_BYTES_MAX    4096
+#define MOUNTINFO_BYTES_MAX (256u << 10)
+#define PATH_BYTES          64
+
+static const char *next_line(const char *line) {
+        line = strchrnul(line, '\n');
+        return line + (*line == '\n');
+}
+
+static bool line_is(const char *line, const char *text) {
+        return strncmp(line, text, strlen(text)) == 0 && strcspn(line, "\n") == strlen(text);
+}
+
+static bool take_id(char ret[static FLATPAK_APP_ID_BYTES], const char *value) {
+        size_t n = strcspn(value, "\n");
+
+        if (n == 0 || n >= FLATPAK_APP_ID_BYTES)
+                return false;
+        for (size_t i = 0; i < n; i++)
+                if (!isascii((unsigned char)value[i]) ||
+                    !(isalnum((unsigned char)value[i]) || strchr("._-", value[i])))
+                        return false;
+        memcpy(ret, value, n);
+        ret[n] = '\0';
+        return true;
+}
+
+bool flatpak_info_parse(char ret[static FLATPAK_APP_ID_BYTES], const char *text) {
+        static const char key[] = "name=";
+        bool is_in_group = false;
+
+        for (; *text; text = next_line(text))
+                if (*text == '[')
+                        is_in_group = line_is(text, "[Application]");
+                else if (is_in_group && strncmp(text, key, strlen(key)) == 0)
+                        return take_id(ret, text + strlen(key));
+        return false;
+}
+
+/* "36 35 98:0 /root /mount/point rw shared:1 - ext4 /dev/sda1 rw": blanks in paths are escaped. */
+bool flatpak_mount_is_tmpfs(const char *mountinfo, long mount_id) {
+        static const char separator[] = " - ", type[] = "tmpfs ";
+
+        for (; *mountinfo; mountinfo = next_line(mountinfo)) {
+                const char *end = strchrnul(mountinfo, '\n'), *at;
+                char *behind;
+
+                /* Numbers may be looked for across the ends of lines. */
+                if (!isdigit((unsigned char)*mountinfo) ||
+                    strtol(mountinfo, &behind, 10) != mount_id || *behind != ' ')
+                        continue;
+                at = memmem(behind, (size_t)(end - behind), separator, strlen(separator));
+                return at && strncmp(at + strlen(separator), type, strlen(type)) == 0;
+        }
+        return false;
+}
+
+/* The number of the mount that a descriptor is in, from the kernel alone. -1 when it is not known. */
+static long mount_of(int fd) {
+        _cleanup_(freep) char *text = NULL;
+        char path[PATH_BYTES];
+        const char *line;
+
+        snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+        if (fd_read_file(&text, NULL, AT_FDCWD, path, FDINFO_BYTES_MAX) < 0)
+                return -1;
+        for (line = text; *line; line = next_line(line))
+                if (strncmp(line, "mnt_id:", strlen("mnt_id:")) == 0)
+                        return strtol(line + strlen("mnt_id:"), NULL, 10);
+        return -1;
+}
+
+/* While the descriptor is open its mount keeps its number. */
+static bool is_in_tmpfs(int fd, int proc_fd, pid_t pid) {
+        _cleanup_(freep) char *text = NULL;
+        char path[PATH_BYTES];
+        long mount_id = mount_of(fd);
+
+        snprintf(path, sizeof(path), "%d/mountinfo", pid);
+        return mount_id >= 0 &&
+               fd_read_file(&text, NULL, proc_fd, path, MOUNTINFO_BYTES_MAX) == 0 &&
+               flatpak_mount_is_tmpfs(text, mount_id);
+}
+
+/* O_PATH asks nothing of a file system beyond the directories on the way, and there are none. */
+static int open_info(int proc_fd, pid_t pid) {
+        _cleanup_(fd_closep) int root_fd = -1, info_fd = -1;
+        char path[PATH_BYTES];
+        struct stat st;
+
+        snprintf(path, sizeof(path), "%d/root", pid);
+        root_fd = openat(proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (root_fd < 0 || !is_in_tmpfs(root_fd, proc_fd, pid))
+                return -EPERM;
+        info_fd = openat(root_fd, ".flatpak-info", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (info_fd < 0 || !is_in_tmpfs(info_fd, proc_fd, pid))
+                return -EPERM;
+        if (fstat(info_fd, &st) < 0 || !S_ISREG(st.st_mode))
+                return -EPERM;
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", info_fd);
+        return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool flatpak_info_read(char ret[static FLATPAK_APP_ID_BYTES], int proc_fd, pid_t pid) {
+        _cleanup_(fd_closep) int fd = open_info(proc_fd, pid);
+        _cleanup_(freep) char *text = NULL;
+
+        return fd >= 0 && fd_read_all(&text, NULL, fd, INFO_BYTES_MAX) == 0 &&
+               flatpak_info_parse(ret, text);
+}
