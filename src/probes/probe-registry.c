@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "probes/ftrace/frozen-probe.h"
 #include "probes/ftrace/ftrace-probe.h"
 #include "probes/graphics/drm-probe.h"
 #include "probes/probe.h"
@@ -11,8 +12,9 @@
 #include "probes/system/system-info-probe.h"
 
 const ProbeOps *const probes[] = {
-        &ftrace_probe_ops,   &process_stats_probe_ops, &sys_stats_probe_ops, &system_info_probe_ops,
-        &journald_probe_ops, &sysfs_power_probe_ops,   &drm_probe_ops,       &cgroup_probe_ops,
+        &ftrace_probe_ops,      &frozen_probe_ops,      &process_stats_probe_ops,
+        &sys_stats_probe_ops,   &system_info_probe_ops, &journald_probe_ops,
+        &sysfs_power_probe_ops, &drm_probe_ops,         &cgroup_probe_ops,
 };
 
 const size_t n_probes = ARRAY_SIZE(probes);

@@ -157,6 +157,8 @@ static bool is_group(const char *pattern) {
 }
 
 static bool pattern_matches(const char *pattern, const char *full, const char *bare) {
+        if (streq(pattern, EVENT_ALL))
+                return true;
         if (is_group(pattern))
                 return strncmp(pattern, full, strlen(pattern) - 1) == 0;
         return streq(pattern, strchr(pattern, '/') ? full : bare);

@@ -32,6 +32,7 @@ typedef struct EventSelection {
 } EventSelection;
 
 #define EVENT_PATTERNS_MAX 1024 /* names in one config */
+#define EVENT_ALL          "*/*"
 
 /* `available` is the text of available_events. Without `generic`, events that are not in the event table are left out.
  * 0, PROBE_E_REFUSED when there are too many names, -ENOMEM. */

@@ -14,8 +14,10 @@
 #include "probes/probe.h"
 #include "shared/fd.h"
 #include "shared/log.h"
+#include "shared/text.h"
 
-#define INSTANCE_PREFIX "desktrace-"
+#define INSTANCE_PREFIX     "desktrace-"
+#define INSTANCES_NAMED_MAX 64 /* among which the nearest is looked for */
 
 static int instances_open(Instance *instance, const TraceDir *dir, char **ret_error) {
         instance->instances_fd = openat(dir->fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -158,6 +160,50 @@ int instance_new(Instance **ret, const TraceDir *dir, char **ret_error) {
         r = instance_write(instance, "tracing_on", "0", ret_error);
         if (r != 0)
                 return r;
+        *ret = TAKE(instance);
+        return 0;
+}
+
+/* Names of instances that are not ours, for the nearest one. */
+static int refuse_no_instance(int instances_fd, const char *name, char **ret_error) {
+        int fd = openat(instances_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(closedirp) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        const char *names[INSTANCES_NAMED_MAX], *nearest;
+        size_t n = 0;
+
+        if (!dir)
+                fd_close(fd);
+        for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir))
+                if (n < ARRAY_SIZE(names) && entry->d_name[0] != '.' &&
+                    strncmp(entry->d_name, INSTANCE_PREFIX, strlen(INSTANCE_PREFIX)) != 0)
+                        names[n++] = strdupa(entry->d_name);
+        nearest = text_nearest(name, names, n) ?: n == 1 ? names[0] : NULL;
+        return probe_refuse(ret_error,
+                            "there is no tracefs instance \"%.64s\"%s%s%s",
+                            name,
+                            nearest ? "; did you mean \"" : "",
+                            nearest ?: "",
+                            nearest ? "\"?" : "");
+}
+
+int instance_open(Instance **ret, const TraceDir *dir, const char *name, char **ret_error) {
+        _cleanup_(instance_freep) Instance *instance = NULL;
+        int r;
+
+        if (strchr(name, '/') || name[0] == '.' || name[0] == '\0')
+                return probe_refuse(ret_error, "\"%.64s\" is no name of a tracefs instance", name);
+        r = instance_new_closed(&instance, dir, ret_error);
+        if (r != 0)
+                return r;
+        if (asprintf(&instance->path, "%s/instances/%s", dir->path, name) < 0) {
+                instance->path = NULL;
+                return -ENOMEM;
+        }
+        instance->dir_fd = openat(instance->instances_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (instance->dir_fd < 0 && errno == ENOENT)
+                return refuse_no_instance(instance->instances_fd, name, ret_error);
+        if (instance->dir_fd < 0)
+                return trace_refuse(ret_error, "open", instance->path, "", errno);
         *ret = TAKE(instance);
         return 0;
 }

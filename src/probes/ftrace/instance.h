@@ -22,14 +22,16 @@
 
 typedef struct Instance {
         char *path;
-        const char *name; /* the end of path; NULL before it is made */
+        const char *name; /* the end of path; NULL before it is made, and for one of others */
         int instances_fd;
         int dir_fd; /* locked */
 } Instance;
 
 /* A fresh instance, with recording off. 0, PROBE_E_REFUSED with *ret_error, negative errno. */
 int instance_new(Instance **ret, const TraceDir *dir, char **ret_error);
-/* Removes it from the kernel. Its descriptors must be closed by then. */
+/* One that others have made and keep. As instance_new(); the nearest name is told when there is none of this one. */
+int instance_open(Instance **ret, const TraceDir *dir, const char *name, char **ret_error);
+/* Removes it from the kernel, unless it is of others. Its descriptors must be closed by then. */
 Instance *instance_free(Instance *instance);
 DEFINE_CLEANUP(Instance *, instance_free)
 

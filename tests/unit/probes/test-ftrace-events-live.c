@@ -14,6 +14,7 @@
 
 #include "ftrace-world.h"
 #include "probes/ftrace/event-table.h"
+#include "probes/ftrace/frozen-probe.h"
 #include "probes/ftrace/trace-dir.h"
 #include "shared/log.h"
 
@@ -310,6 +311,95 @@ START_TEST(test_a_function_graph_that_the_kernel_lacks_is_refused_with_the_reaso
 }
 END_TEST
 
+/* As one that the kernel's command line makes, but for outliving a boot. */
+static void make_instance(const char *name) {
+        char command[512];
+
+        snprintf(command,
+                 sizeof(command),
+                 "cd %s/instances && mkdir %s && cd %s && echo boot >trace_clock && "
+                 "echo 1 >events/sched/sched_process_exit/enable && sh -c : && echo 0 >tracing_on",
+                 tracefs_tracing_dir(),
+                 name,
+                 name);
+        ck_assert_int_eq(system(command), 0);
+}
+
+static int setup_frozen(FtraceWorld *world, const char *name) {
+        Perfetto__Protos__FrozenFtraceConfig frozen = PERFETTO__PROTOS__FROZEN_FTRACE_CONFIG__INIT;
+        DataSourceConfig config = PERFETTO__PROTOS__DATA_SOURCE_CONFIG__INIT;
+        ProbeSetup setup = { .config = &config, .notes = &world->notes };
+
+        *world = (FtraceWorld){ .list = PACKET_LIST_INIT };
+        config.frozen_ftrace_config = &frozen;
+        frozen.instance_name = (char *)name;
+        setup.sink = &world->list.sink;
+        return frozen_probe_ops.setup(&world->probe, &setup, &world->error);
+}
+
+static void frozen_deinit(FtraceWorld *world) {
+        frozen_probe_ops.free(world->probe);
+        probe_notes_deinit(&world->notes);
+        free(world->error);
+        packet_list_deinit(&world->list);
+}
+
+START_TEST(test_a_ring_that_stands_still_is_read_once_and_stays) {
+        char name[64], path[256];
+        FtraceWorld world;
+        WireReader stats;
+        size_t n;
+
+        snprintf(name, sizeof(name), "test-frozen-%d", getpid());
+        snprintf(path, sizeof(path), "%s/instances/%s", tracefs_tracing_dir(), name);
+        make_instance(name);
+        n = 0;
+        if (setup_frozen(&world, name) == 0) {
+                ck_assert_uint_eq(frozen_probe_ops.poll(world.probe, probe_now_ns()), PROBE_NEVER);
+                n = ftrace_world_count(&world, 238, 1, "sh");
+                ck_assert_uint_eq(frozen_probe_ops.poll(world.probe, probe_now_ns()), PROBE_NEVER);
+                ck_assert_uint_eq(ftrace_world_count(&world, 238, 1, "sh"), n);
+        }
+        world.probe = frozen_probe_ops.free(world.probe);
+        ck_assert_int_eq(rmdir(path), 0); /* it was still there, and nobody has it open any more */
+        ck_assert_msg(!world.error, "%s", world.error);
+        ck_assert_uint_ge(n, 1);
+        ck_assert(packet_list_payload(&world.list, 0, PACKET_FTRACE_STATS, &stats));
+        ck_assert_uint_eq(message_uint(stats, 1), 1);
+        ck_assert_uint_eq(message_uint(stats, 8), 1); /* preserved: readers keep what is older */
+        ck_assert(packet_list_find(&world.list, PACKET_FTRACE_STATS, 1, &stats));
+        ck_assert_uint_eq(message_uint(stats, 1), 2);
+        frozen_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_only_an_instance_that_is_there_and_stands_still_is_frozen) {
+        static const struct {
+                const char *name, *error;
+        } cases[] = {
+                { "", "needs an instance_name" },
+                { "../instances/x", "no name of a tracefs instance" },
+                { ".", "no name of a tracefs instance" },
+                { "no-such-instance", "there is no tracefs instance \"no-such-instance\"" },
+        };
+        char path[256], name[64];
+        FtraceWorld world;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                ck_assert_int_eq(setup_frozen(&world, cases[i].name), PROBE_E_REFUSED);
+                ck_assert_msg(strstr(world.error, cases[i].error) != NULL, "%s", world.error);
+                frozen_deinit(&world);
+        }
+        snprintf(name, sizeof(name), "test-running-%d", getpid());
+        snprintf(path, sizeof(path), "%s/instances/%s", tracefs_tracing_dir(), name);
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+        ck_assert_int_eq(setup_frozen(&world, name), PROBE_E_REFUSED);
+        ck_assert_int_eq(rmdir(path), 0);
+        ck_assert_msg(strstr(world.error, "records at this moment") != NULL, "%s", world.error);
+        frozen_deinit(&world);
+}
+END_TEST
+
 int main(void) {
         const TTest *tests[] = {
                 test_every_event_of_this_kernel_can_be_recorded_and_read,
@@ -320,6 +410,8 @@ int main(void) {
                 test_a_wrong_filter_is_refused_in_the_kernels_own_words,
                 test_only_the_threads_that_were_asked_for_are_recorded,
                 test_a_function_graph_that_the_kernel_lacks_is_refused_with_the_reason,
+                test_a_ring_that_stands_still_is_read_once_and_stays,
+                test_only_an_instance_that_is_there_and_stands_still_is_frozen,
         };
 
         log_init("test-ftrace-events-live");

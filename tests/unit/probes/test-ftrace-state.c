@@ -2,8 +2,10 @@
 
 #include "test.h"
 
+#include "probes/ftrace/frozen-probe.h"
 #include "probes/ftrace/ftrace-state.h"
 #include "probes/ftrace/print-filter.h"
+#include "tree.h"
 
 typedef Perfetto__Protos__FtraceConfig__EventFilter EventFilter;
 typedef Perfetto__Protos__FtraceConfig__TracefsOption TracefsOption;
@@ -293,6 +295,20 @@ START_TEST(test_the_first_rule_that_fits_a_text_decides) {
 }
 END_TEST
 
+START_TEST(test_an_instance_that_outlives_a_boot_is_known_by_what_it_says_of_it) {
+        Tree tree = tree_new();
+        char *error = NULL;
+
+        tree_put(&tree, "instances/desktrace-1-1/tracing_on", "1\n");
+        ck_assert_int_eq(frozen_check_at(tree.fd, &error), PROBE_E_REFUSED);
+        ck_assert_ptr_nonnull(strstr(error, "trace_instance=boot_mapped^traceoff@trace"));
+        free(error);
+        tree_put(&tree, "instances/boot_mapped/last_boot_info", "0 [kernel]\n");
+        ck_assert_int_eq(frozen_check_at(tree.fd, NULL), 0);
+        tree_free(&tree);
+}
+END_TEST
+
 TEST_MAIN("ftrace-state",
           test_a_filter_is_for_an_event_that_is_recorded,
           test_system_calls_and_a_filter_of_theirs_must_both_hold,
@@ -302,4 +318,5 @@ TEST_MAIN("ftrace-state",
           test_the_function_graph_begins_when_its_functions_are_chosen,
           test_states_are_equal_when_all_that_is_written_is,
           test_what_the_kernel_says_of_a_filter_is_one_line,
-          test_the_first_rule_that_fits_a_text_decides)
+          test_the_first_rule_that_fits_a_text_decides,
+          test_an_instance_that_outlives_a_boot_is_known_by_what_it_says_of_it)
