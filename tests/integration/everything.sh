@@ -8,39 +8,8 @@
 # shellcheck source=tests/integration/kernel-lib.sh
 . "$(dirname "$0")/kernel-lib.sh"
 
-# groups NAME...: as events of the config, those that this kernel has
-groups() {
-        local group
-        for group; do
-                [ ! -d "$TRACEFS/events/$group" ] || echo "ftrace_events: \"$group/*\""
-        done
-}
-
-# What kmem and syscalls tell would be most of the trace, so of these there is only a choice.
-cat >all.pbtxt <<CONFIG
-buffers { name: "events" size_kb: 131072 fill_policy: RING_BUFFER }
-buffers { name: "names" size_kb: 32768 fill_policy: RING_BUFFER }
-data_sources { config { name: "linux.ftrace" target_buffer_name: "events" ftrace_config {
-  $(groups sched task irq irq_vectors timer workqueue block power signal ext4 xfs btrfs writeback net sock skb tcp udp \
-          oom vmscan cgroup rcu ipi io_uring dma_fence drm gpu_scheduler thermal cpuhp filelock module regulator)
-  ftrace_events: "ftrace/print" ftrace_events: "kmem/rss_stat"
-  syscall_events: "openat" syscall_events: "execve" syscall_events: "exit_group" syscall_events: "sendto"
-  compact_sched { enabled: true } symbolize_ksyms: true buffer_size_kb: 32768 drain_period_ms: 50 } } }
-data_sources { config { name: "linux.process_stats" target_buffer_name: "names" process_stats_config {
-  scan_all_processes_on_start: true record_thread_names: true proc_stats_poll_ms: 100
-  scan_smaps_rollup: true record_process_age: true record_process_runtime: true } } }
-data_sources { config { name: "linux.sys_stats" target_buffer_name: "names" sys_stats_config {
-  meminfo_period_ms: 70 vmstat_period_ms: 110 stat_period_ms: 50 devfreq_period_ms: 120 cpufreq_period_ms: 130
-  buddyinfo_period_ms: 140 diskstat_period_ms: 170 psi_period_ms: 190 thermal_period_ms: 230 cpuidle_period_ms: 150
-  gpufreq_period_ms: 160 slab_period_ms: 180 netdev_period_ms: 90 block_queue_period_ms: 80 } } }
-data_sources { config { name: "linux.system_info" target_buffer_name: "names" system_info_config { irq_names: true } } }
-data_sources { config { name: "linux.systemd_journald" target_buffer_name: "names" } }
-data_sources { config { name: "linux.sysfs_power" target_buffer_name: "names" } }
-data_sources { config { name: "linux.cgroup" target_buffer_name: "names" cgroup_config { period_ms: 100 } } }
-data_sources { config { name: "track_event" target_buffer_name: "events" } }
-file_write_period_ms: 300 flush_period_ms: 500
-incremental_state_config { clear_period_ms: 400 }
-CONFIG
+here=$(dirname "$0")
+"$here/everything-config.sh" >all.pbtxt
 
 # Other tests may record at the same time: theirs are of living processes.
 instances_have_owners() {
@@ -51,35 +20,10 @@ instances_have_owners() {
         done
 }
 
-cat >load.sh <<'LOAD'
-#!/bin/bash
-"$EXAMPLE" --seconds 1.5 --quiet &
-for _ in {1..40}; do /bin/true; (:); done
-dd if=/dev/zero of="$1/io" bs=64k count=64 conv=fsync 2>/dev/null
-rm -f "$1/io"
-python3 - <<'LOOPBACK'
-import socket, threading, time
-def echo():
-    peer, _ = server.accept()
-    while peer.recv(1000):
-        pass
-server = socket.create_server(("127.0.0.1", 0))
-thread = threading.Thread(target=echo)
-thread.start()
-with socket.create_connection(server.getsockname()) as client:
-    for _ in range(100):
-        client.sendall(b"x" * 500)
-        time.sleep(0.001)
-thread.join()
-LOOPBACK
-printf 'B|%d|text of a program' $$ >/sys/kernel/tracing/trace_marker
-printf 'E|%d' $$ >/sys/kernel/tracing/trace_marker
-wait
-LOAD
-
 # 1: a source that this machine does not have was asked for.
 together() {
-        "$DESKTRACE" record --standalone -c all.pbtxt -o all.pftrace -- bash load.sh "$tmp" 2>&1 || [ $? = 1 ]
+        "$DESKTRACE" record --standalone -c all.pbtxt -o all.pftrace -- \
+                "$here/everything-load.sh" "$EXAMPLE" "$tmp" 2>&1 || [ $? = 1 ]
 }
 
 rules_to_json() {

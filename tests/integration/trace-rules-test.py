@@ -163,7 +163,7 @@ CASES = (
     ("a track's parent is described", "counter", (60, 5), 19),
     ("a track event has a type", "slice end", (11, 9), 6),
     ("a track is described before it is used", "value", (11, 11), 19),
-    ("a track event's time can be told", "value", (8,), None),
+    ("a track event's time can be told", "sequence", (6, (1, 1), 1), 65),
     ("an interned name is known", "begin", (11, 10), 2),
     ("a counter's event has a value", "value", (11, 30), None),
     ("values are of tracks that are counters", "value", (11, 11), 21),
@@ -178,6 +178,7 @@ MORE = (
     ("a thread or process has one track", [(10, 6), (13, 2), (60, [(1, 23), (4, [(1, 7), (2, 8)])])]),
     ("a track stays a counter, or none", [(10, 6), (13, 2), (60, [(1, 22), (5, 20), (2, "rate")])]),
     ("there is a CPU in what tells of CPUs", [(10, 4), (67, [])]),
+    ("a process that is described has a pid", [(10, 3), (13, 1), (43, [(8, "some.service")])]),
     ("an interrupt line has one name", [(10, 4), (130, [(1, [(1, 3)]), (1, [(1, 3)])])]),
 )
 

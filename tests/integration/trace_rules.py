@@ -14,6 +14,8 @@ In the expression:
   symbols     names of kernel functions
   processes   {pid: command line}
   threads     {tid: name}
+  labels      of processes: services and apps
+  logged      texts of the journal
   tracks      names of described tracks
   counters    names of those with values
   read        events that the kernel's rings gave, by the statistics
@@ -29,7 +31,7 @@ SHOWN_MAX = 20
 
 # Fields of TracePacket.
 TIMESTAMP, SEQUENCE, INTERNED, FLAGS, DROPPED, CLOCK, DEFAULTS = 8, 10, 12, 13, 42, 58, 59
-CLOCK_SNAPSHOT, TRACK_EVENT, TRACK_DESCRIPTOR, SERVICE_SEQUENCE = 6, 11, 60, 1
+CLOCK_SNAPSHOT, TRACK_EVENT, PROCESS_DESCRIPTOR, TRACK_DESCRIPTOR, SERVICE_SEQUENCE = 6, 11, 43, 60, 1
 STATE_CLEARED, STATE_NEEDED = 1, 2
 BOOTTIME, SEQUENCE_CLOCKS = 6, range(64, 128)
 
@@ -72,6 +74,7 @@ class Rules:
         self.service_times, self.times = [], []
         self.checks = {1: self.bundle, 2: self.process_tree, 7: self.sys_stats, 9: self.process_stats}
         self.checks.update({34: self.ftrace_stats, 67: self.cpu_info, 132: self.journal, 130: self.irq_names})
+        self.checks.update({PROCESS_DESCRIPTOR: self.process_descriptor})
         self.checks.update({TRACK_DESCRIPTOR: self.track_descriptor, TRACK_EVENT: self.track_event})
         # linux.ftrace; a CPU is that of one sequence, as each has a reading of its own
         self.number = 0
@@ -81,6 +84,7 @@ class Rules:
         self.statistics = collections.defaultdict(dict)
         # linux.process_stats
         self.processes, self.threads, self.parents, self.measured = {}, {}, {}, set()
+        self.labels, self.logged = set(), []
         # tracks
         self.described, self.tracks, self.counters = {}, set(), set()
         self.owners, self.depths, self.has_values = {}, collections.Counter(), set()
@@ -109,7 +113,7 @@ class Rules:
             self.packets[field] += 1
             if field in TIMED:
                 self.need(TIMESTAMP in packet, "what was measured has a time", "field", field)
-            if field in self.checks and (now is not None or field not in TIMED or field == TRACK_EVENT):
+            if field in self.checks and (TIMESTAMP in packet or field not in TIMED):
                 self.checks[field](values[0], sequence, now)
 
     def state(self, sequence, packet):
@@ -278,7 +282,8 @@ class Rules:
             pid, command = process[1][0], process.get(3, [])
             self.need(command and command[0], "a process has a command line or a name", pid)
             self.need(2 in process, "a process has a parent", pid)
-            self.need(7 not in process or process[7][0] <= now + SLACK_NS, "a process began before it was seen", pid)
+            is_sane = now is None or 7 not in process or process[7][0] <= now + SLACK_NS
+            self.need(is_sane, "a process began before it was seen", pid)
             self.processes[pid] = b" ".join(command).decode(errors="replace")
         for thread in map(message, tree.get(2, [])):
             tid, name = thread[1][0], thread.get(2, [b""])[0].decode(errors="replace")
@@ -286,13 +291,18 @@ class Rules:
             self.need(name or 2 not in thread, "a thread's name is not empty", tid)
             self.threads[tid] = name
             self.parents[tid] = thread.get(3, [0])[0]
-        self.need(tree.get(3, [now])[0] >= now, "a scan ends after it began", now)
+        self.need(now is None or tree.get(3, [now])[0] >= now, "a scan ends after it began", now)
 
     def process_stats(self, data, *_):
         for process in map(message, message(data).get(1, [])):
             self.need(process.get(1, [0])[0] > 0, "counters of a process have its pid")
             self.need(len(process) > 1, "counters of a process are more than its pid", process.get(1))
             self.measured.add(process.get(1, [0])[0])
+
+    def process_descriptor(self, data, *_):
+        process = message(data)
+        self.need(process.get(1, [0])[0] > 0, "a process that is described has a pid", process.keys())
+        self.labels.update(label.decode() for label in process.get(8, []))
 
     def check_processes(self):
         for pid in self.measured:
@@ -326,6 +336,7 @@ class Rules:
         entry = message(data)
         self.need(21 not in entry or entry[21][0] == 0, "no journal entry is lost", entry.get(21))
         self.need(20 in entry or 7 in entry, "a journal entry has a text", entry.keys())
+        self.logged.append(entry.get(7, [b""])[0].decode(errors="replace"))
         self.need(entry.get(5, [0])[0] <= 7, "a journal entry's priority is one", entry.get(5))
 
     # Tracks
@@ -400,8 +411,8 @@ def main():
     as_json = sys.argv[1] == "--json"
     path, expression = (sys.argv[1 + as_json :] + ["True"])[:2]
     rules = read_trace(path)
-    names = "packets events switches syscalls generic symbols processes threads tracks counters read".split()
-    seen = {name: getattr(rules, name) for name in names}
+    names = "packets events switches syscalls generic symbols processes threads labels logged tracks counters read"
+    seen = {name: getattr(rules, name) for name in names.split()}
     if as_json:
         json.dump(seen, sys.stdout, default=sorted)
     for text in rules.shown:
@@ -411,7 +422,8 @@ def main():
     if rules.broken:
         sys.exit(1)
     if not eval(expression, seen):
-        sys.exit(f"not so: {expression}: packets {dict(rules.packets)}, events {dict(rules.events)}, read {rules.read}")
+        print(f"packets {dict(rules.packets)}, events {dict(rules.events)}, read {rules.read}", file=sys.stderr)
+        sys.exit(f"not so: {expression}")
 
 
 if __name__ == "__main__":

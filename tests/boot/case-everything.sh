@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Every data source at once on a whole system, with units and a journal: one trace that breaks no rule of its readers
+# (tests/integration/trace_rules.py).
+. ./lib.sh
+
+# 1: a source that this machine does not have was asked for.
+together() {
+        local output status=0
+
+        output=$(desktrace record -c /tmp/all.pbtxt -o /tmp/all.pftrace \
+                -- ./everything-load.sh ./hello-desktrace /tmp 2>&1) || status=$?
+        [ $status -le 1 ] && [[ $output == *'No losses'* ]] || { echo "$output ($status)"; return 1; }
+}
+
+logs_meanwhile() {
+        local i
+
+        for i in {1..30}; do
+                systemd-run --quiet --unit="logs-$i" logger -p "user.$((i % 8))" "everything $i"
+                sleep 0.1
+        done
+}
+
+has() {
+        python3 -c 'import json, sys
+t = json.load(open("/tmp/rules.json"))
+sys.exit(0 if eval(sys.argv[1]) else "not so: " + sys.argv[1])' "$1"
+}
+
+rules_to_json() {
+        ./trace_rules.py --json /tmp/all.pftrace >/tmp/rules.json
+}
+
+./everything-config.sh >/tmp/all.pbtxt
+logs_meanwhile &
+ok 'all sources record together, without a loss' together
+wait
+[ ! -d /run/boot ] || cp /tmp/all.pftrace /run/boot/
+ok 'the trace breaks no rule of its readers' rules_to_json
+ok 'it has events of the kernel' has 't["packets"]["1"] > 10 and sum(t["events"].values()) > 1000'
+ok 'and processes' has 't["packets"]["2"] > 0 and t["packets"]["9"] > 0'
+ok 'with the services that they belong to' has '"desktraced.service" in t["labels"]'
+ok 'and counters of the machine' has 't["packets"]["7"] > 5 and t["packets"]["67"] == 1'
+ok 'and what was logged' has 'sum("everything" in text for text in t["logged"]) > 3'
+ok "and a program's own events" has 't["packets"]["11"] > 0'
+finish
