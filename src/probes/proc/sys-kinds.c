@@ -262,6 +262,7 @@ static void encode_queue(SysSample *sample, SysFiles *files, size_t i, const cha
 const SysKind sys_kinds[SYS_N_KINDS] = {
         {
                 PERIOD(meminfo_period_ms),
+                .is_usual = true,
                 FILES("proc/meminfo"),
                 .when_missing = MOUNT_PROC,
                 .encode = encode_meminfo,
@@ -274,6 +275,7 @@ const SysKind sys_kinds[SYS_N_KINDS] = {
         },
         {
                 PERIOD(stat_period_ms),
+                .is_usual = true,
                 FILES("proc/stat"),
                 .when_missing = MOUNT_PROC,
                 .encode = encode_stat,
@@ -302,12 +304,14 @@ const SysKind sys_kinds[SYS_N_KINDS] = {
         },
         {
                 PERIOD(diskstat_period_ms),
+                .is_usual = true,
                 FILES("proc/diskstats"),
                 .when_missing = "the kernel has no block devices",
                 .encode = encode_diskstat,
         },
         {
                 PERIOD(psi_period_ms),
+                .is_usual = true,
                 .patterns = psi_patterns,
                 .when_missing = "boot with psi=1 on the kernel's command line, if it is built with "
                                 "CONFIG_PSI",
@@ -349,6 +353,7 @@ const SysKind sys_kinds[SYS_N_KINDS] = {
         },
         {
                 PERIOD(netdev_period_ms),
+                .is_usual = true,
                 .patterns = network_patterns,
                 .accept = accept_network,
                 .when_missing = "the kernel has no network",

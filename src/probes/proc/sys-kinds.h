@@ -37,6 +37,7 @@ typedef struct SysKind {
         const char *const *patterns; /* of SysFiles */
         SysFileAccept *accept;       /* as there */
         bool are_values;             /* as there */
+        bool is_usual;               /* also sampled when there is no config */
         const char *when_missing;    /* why that can be, and what to do */
         /* Files that must not be read now: they would wake a device that sleeps. `encode` gets no text. */
         bool (*is_asleep)(const SysFile *file, int root);

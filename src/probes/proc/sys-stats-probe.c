@@ -171,9 +171,22 @@ static int refuse(const char *why, char **ret_error) {
                             "one in sys_stats_config, for example meminfo_period_ms");
 }
 
+/* For who names the source and nothing else. */
+static SysStatsConfig usual_config(void) {
+        SysStatsConfig config = PERFETTO__PROTOS__SYS_STATS_CONFIG__INIT;
+        const uint32_t period_ms = SYS_STATS_PERIOD_MS_USUAL;
+
+        for (size_t i = 0; i < SYS_N_KINDS; i++)
+                if (sys_kinds[i].is_usual)
+                        memcpy((char *)&config + sys_kinds[i].period,
+                               &period_ms,
+                               sizeof(period_ms));
+        return config;
+}
+
 int sys_stats_new(void **ret, int root_fd, const ProbeSetup *setup, char **ret_error) {
-        static const SysStatsConfig defaults = PERFETTO__PROTOS__SYS_STATS_CONFIG__INIT;
-        const SysStatsConfig *config = setup->config->sys_stats_config ?: &defaults;
+        const SysStatsConfig usual = usual_config();
+        const SysStatsConfig *config = setup->config->sys_stats_config ?: &usual;
         _cleanup_(sys_stats_freep) SysStats *stats = NULL;
         _cleanup_(fd_closep) int root = root_fd;
         _cleanup_(freep) char *why = NULL;

@@ -11,9 +11,10 @@
 
 #include "probes/probe.h"
 
-#define SYS_STATS_PERIOD_MS_MIN 10 /* shorter periods are made this long */
-#define SYS_STATS_SCAN_NS       (10000 * PROBE_NS_PER_MS)
-#define SYS_STATS_LOST_SCAN_NS  (1000 * PROBE_NS_PER_MS) /* after a device has gone */
+#define SYS_STATS_PERIOD_MS_MIN   10   /* shorter periods are made this long */
+#define SYS_STATS_PERIOD_MS_USUAL 1000 /* of the usual kinds, when there is no config */
+#define SYS_STATS_SCAN_NS         (10000 * PROBE_NS_PER_MS)
+#define SYS_STATS_LOST_SCAN_NS    (1000 * PROBE_NS_PER_MS) /* after a device has gone */
 
 extern const ProbeOps sys_stats_probe_ops;
 

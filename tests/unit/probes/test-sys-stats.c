@@ -124,6 +124,22 @@ START_TEST(test_a_config_without_periods_is_refused) {
 }
 END_TEST
 
+START_TEST(test_without_a_config_the_usual_is_recorded_each_second) {
+        DataSourceConfig config = PERFETTO__PROTOS__DATA_SOURCE_CONFIG__INIT;
+        World world;
+        ProbeSetup setup = { .config = &config, .sink = &world.list.sink };
+
+        world_new(&world);
+        put_fixture(&world, "proc/meminfo");
+        put_fixture(&world, "proc/stat");
+        ck_assert_int_eq(sys_stats_new(&world.probe, dup(world.tree.fd), &setup, &world.error), 0);
+        ck_assert_uint_eq(poll_at(&world, 1500 * MS), 2000 * MS);
+        ck_assert_uint_ge(message_count(stats_of(&world, 0), 1), 20);
+        ck_assert_uint_ge(message_count(stats_of(&world, 0), 3), 1);
+        world_free(&world);
+}
+END_TEST
+
 START_TEST(test_a_kind_that_is_missing_is_told_and_the_others_go_on) {
         World world;
 
@@ -309,6 +325,7 @@ TEST_MAIN("sys-stats",
           test_a_period_that_is_too_short_is_lengthened_and_told,
           test_the_last_sample_is_of_all_kinds,
           test_a_config_without_periods_is_refused,
+          test_without_a_config_the_usual_is_recorded_each_second,
           test_a_kind_that_is_missing_is_told_and_the_others_go_on,
           test_a_source_of_which_all_is_missing_is_refused_with_the_reason,
           test_only_what_is_asked_for_is_opened,
