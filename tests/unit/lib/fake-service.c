@@ -88,6 +88,10 @@ static void read_source_option(sd_bus_message *call, FakeSource *source) {
         } else if (streq(key, "no-flush")) {
                 ck_assert_int_gt(sd_bus_message_read(call, "b", &flag), 0);
                 source->no_flush = flag;
+        } else if (streq(key, "unavailable")) {
+                ck_assert_int_gt(sd_bus_message_read(call, "s", &data), 0);
+                snprintf(
+                        source->unavailable, sizeof(source->unavailable), "%s", (const char *)data);
         } else {
                 ck_assert_str_eq(key, "categories");
                 read_categories(call, source);
@@ -185,8 +189,23 @@ static int on_triggers(sd_bus_message *call, void *userdata, sd_bus_error *error
         return 1;
 }
 
+static int on_notes(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        Fake *fake = userdata;
+        const char *note;
+
+        ck_assert_int_eq(sd_bus_message_get_expect_reply(call), 0);
+        ck_assert_int_gt(sd_bus_message_read(call, "t", &fake->noted_instance), 0);
+        ck_assert_int_gt(sd_bus_message_enter_container(call, 'a', "s"), 0);
+        while (sd_bus_message_read(call, "s", &note) > 0) {
+                snprintf(fake->note, sizeof(fake->note), "%s", note);
+                fake->n_notes++;
+        }
+        return 1;
+}
+
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("AddNotes", "tas", "", on_notes, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("ActivateTriggers", "asa{sv}", "u", on_triggers, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("RegisterProducer",
                       "sa(sa{sv})a{sv}",
@@ -222,6 +241,11 @@ void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered) {
 void fake_run_triggers(Fake *fake, unsigned n_triggers) {
         while (fake->n_triggers < n_triggers)
                 run_once(fake);
+}
+
+void fake_run_on(Fake *fake) {
+        while (sd_bus_process(fake->bus, NULL) > 0)
+                ;
 }
 
 static void serve(Fake *fake) {

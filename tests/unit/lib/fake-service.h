@@ -23,6 +23,7 @@ typedef struct FakeSource {
         uint32_t packet_fields[8];
         size_t n_packet_fields;
         char categories[256]; /* joined by "," */
+        char unavailable[1100];
         bool no_flush;
 } FakeSource;
 
@@ -35,6 +36,9 @@ typedef struct Fake {
         char triggers[4096]; /* joined by "," */
         unsigned n_triggers;
         char triggered_by[64];
+        unsigned n_notes;
+        uint64_t noted_instance; /* of the last one */
+        char note[600];
         char producer[64];
         uint32_t memory_kib, page_kib;
         FakeSource sources[FAKE_SOURCES_MAX];
@@ -68,6 +72,9 @@ void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered);
 
 /* The same, until so many triggers have come. */
 void fake_run_triggers(Fake *fake, unsigned n_triggers);
+
+/* What has come before the reply to the last call. */
+void fake_run_on(Fake *fake);
 
 FakeSource *fake_source(Fake *fake, const char *name);
 

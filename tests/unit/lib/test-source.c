@@ -28,6 +28,7 @@ typedef struct Seen {
         uint8_t config[256];
         size_t n_config;
         const char *refusal, *start_error;
+        const char *note; /* of each instance, at its setup */
         bool answer_later;
         dt_writer *write_at_stop; /* writes its last packet then */
 } Seen;
@@ -36,6 +37,8 @@ static const char *
 on_setup(dt_instance *instance, const void *config, size_t n_config, void *userdata) {
         Seen *seen = userdata;
 
+        if (seen->note)
+                ck_assert_int_eq(dt_instance_add_note(instance, seen->note), 0);
         if (seen->refusal)
                 return seen->refusal;
         memcpy(seen->config, config, n_config);
@@ -352,6 +355,70 @@ START_TEST(test_refusals_are_told) {
 }
 END_TEST
 
+START_TEST(test_notes_of_a_setup_are_there_when_it_has_started) {
+        World *world = world_new();
+
+        world->seen.note = "no left\nchannel\xff";
+        (void)world_record(world, 7, 1);
+        fake_run_on(&world->fake);
+        ck_assert_uint_eq(world->fake.n_notes, 1);
+        ck_assert_uint_eq(world->fake.noted_instance, 7);
+        ck_assert_str_eq(world->fake.note, "no left channel?");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_setup_that_refuses_has_no_notes) {
+        World *world = world_new();
+
+        world->seen.note = "no left channel";
+        world->seen.refusal = "nor a right one";
+        ck_assert_int_lt(fake_setup_buffer(&world->fake, 1, "test.source", 1), 0);
+        world->seen.note = world->seen.refusal = NULL;
+        (void)world_record(world, 2, 1);
+        fake_run_on(&world->fake);
+        ck_assert_uint_eq(world->fake.n_notes, 0);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_an_instance_has_so_many_notes_of_such_a_length) {
+        World *world = world_new();
+        dt_instance *instance = world_record(world, 1, 1);
+        char text[1024];
+
+        memset(text, 'x', sizeof(text) - 1);
+        text[sizeof(text) - 1] = '\0';
+        for (unsigned i = 0; i < 32; i++)
+                ck_assert_int_eq(dt_instance_add_note(instance, text), 0);
+        ck_assert_int_eq(dt_instance_add_note(instance, text), -ENOBUFS);
+        ck_assert_int_eq(fake_stop(&world->fake, 1), 0);
+        fake_run_on(&world->fake);
+        ck_assert_uint_eq(world->fake.n_notes, 32);
+        ck_assert_uint_eq(strlen(world->fake.note), 512);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_source_says_why_it_cannot_record_and_that_it_can_again) {
+        const dt_source_options options = { .unavailable = "no device here;\nplug one in\xc3" };
+        dt_source *another;
+        World *world = world_new();
+
+        ck_assert_int_eq(dt_source_register(&another, "another", &options, &ops, &world->seen), 0);
+        fake_run(&world->fake, 2, 0);
+        ck_assert_str_eq(fake_source(&world->fake, "another")->unavailable,
+                         "no device here; plug one in?");
+        ck_assert_int_eq(dt_source_update(another, &(dt_source_options){ 0 }), 0);
+        world->fake.n_sources = 0;
+        memset(world->fake.sources, 0, sizeof(world->fake.sources));
+        fake_run(&world->fake, 1, 0);
+        ck_assert_str_eq(fake_source(&world->fake, "another")->unavailable, "");
+        dt_source_unregister(another);
+        world_free(world);
+}
+END_TEST
+
 START_TEST(test_wrong_calls_get_errors) {
         _cleanup_(fd_closep) int unsealed_fd = memfd_create("test", MFD_CLOEXEC);
         _cleanup_(fd_closep) int small_fd = -1;
@@ -610,6 +677,10 @@ TEST_MAIN("source",
           test_stop_is_acknowledged_when_the_last_packet_is_there,
           test_a_source_with_only_setup_is_answered_for,
           test_refusals_are_told,
+          test_notes_of_a_setup_are_there_when_it_has_started,
+          test_a_setup_that_refuses_has_no_notes,
+          test_an_instance_has_so_many_notes_of_such_a_length,
+          test_a_source_says_why_it_cannot_record_and_that_it_can_again,
           test_wrong_calls_get_errors,
           test_losses_are_marked_on_the_next_packet,
           test_two_sessions_have_their_own_buffers,

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# "desktrace list sources" on a bus that starts the probes: they are asked when somebody wants to know,
+# whoever it is, and not otherwise.
+
+# shellcheck source=tests/integration/cli-lib.sh
+. "$(dirname "$0")/cli-lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "not root: the probes' names are root's"
+
+mkdir -p "$tmp/services" "$tmp/system.d"
+cat >"$tmp/services/probes.service" <<SERVICE
+[D-BUS Service]
+Name=org.desktrace.Probes1
+Exec=$DESKTRACE_PROBES --system
+User=root
+SERVICE
+cat >"$tmp/system.d/probes.conf" <<CONF
+<busconfig><servicedir>$tmp/services</servicedir>
+<policy user="root"><allow own="org.desktrace.Probes1"/></policy></busconfig>
+CONF
+cat >"$tmp/producers.d/kernel.conf" <<'CONF'
+[Producer]
+Name=kernel
+DataSources=linux.ftrace;linux.sys_stats;linux.sysfs_power;
+BusName=org.desktrace.Probes1
+CONF
+cat >"$tmp/producers.d/nobody.conf" <<'CONF'
+[Producer]
+Name=nobody
+DataSources=linux.nobody;
+BusName=org.example.Nobody
+CONF
+system_bus root
+chmod 755 "$tmp" "$tmp/work"
+service "$DESKTRACED" --system
+
+nobody() {
+        as nobody "$DESKTRACE" "$@"
+}
+probes_run() {
+        busctl --system call org.freedesktop.DBus / org.freedesktop.DBus NameHasOwner s org.desktrace.Probes1 |
+                grep -q true
+}
+
+no_probes() {
+        ! probes_run
+}
+
+exits 0 "sources are listed without starting anybody when that is wanted" \
+        '^linux.ftrace +0 +on demand +trace-system +- ' nobody list sources --no-start --no-legend
+ok "and nobody is started" no_probes
+exits 0 "else the probes are started to be asked" '^linux.ftrace +1 +on demand +trace-system +(yes|no) ' \
+        nobody list sources --no-legend
+ok "by any user" probes_run
+exits 0 "all sources of theirs say whether they can record" '^3$' \
+        bash -c '"$0" list sources --no-legend | grep -cE "^linux\.(ftrace|sys_stats|sysfs_power) +1 .* (yes|no) "' \
+        "$DESKTRACE"
+exits 0 "a producer that cannot be started is named with the reason" \
+        '^linux.nobody +0 +on demand +trace-system +no +.*org.example.Nobody' nobody list sources --no-legend
+exits 0 "programs are told the same" '"name":"linux.nobody".*"available":false,"unavailable":".*org.example.Nobody' \
+        nobody list sources --json=short
+gives "so are those who ask on the bus" 's ".*org.example.Nobody' busctl --system get-property $BUS \
+        $ROOT/source/linux_2enobody $BUS.SourceInfo Unavailable
+ok "the probes go again by themselves" eventually no_probes
+finish
