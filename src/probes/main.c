@@ -277,6 +277,10 @@ static int run(Mode mode) {
         sigset_t signals;
         int r;
 
+        /* On the terminal of whoever records: he is told by the session what it does not record. */
+        if (mode == MODE_RUN_STANDALONE && !getenv("DESKTRACE_LOG_LEVEL"))
+                log_set_level(LOG_WARNING);
+
         /* Before the library's thread starts, which inherits the mask. */
         sigemptyset(&signals);
         sigaddset(&signals, SIGTERM);
