@@ -329,11 +329,27 @@ static uint64_t process_stats_poll(void *userdata, uint64_t now_ns) {
         return probe_next_on_grid(now_ns, stats->poll_period_ns);
 }
 
+/* Those that were just beginning when they were met may have come into a unit of their own since; polls see to it by
+ * themselves. */
+static void process_stats_flush(void *userdata, uint64_t now_ns) {
+        ProcessStats *stats = userdata;
+
+        if (!stats->recording)
+                return;
+        process_tree_begin(&stats->tree, now_ns);
+        for (size_t i = 0; i < stats->tasks.n_slots; i++)
+                if (stats->tasks.slots[i].is_young)
+                        (void)process_tree_add_process(&stats->tree, stats->tasks.slots[i].tid);
+        process_tree_end(&stats->tree);
+}
+
 static void process_stats_stop(void *userdata, uint64_t now_ns) {
         ProcessStats *stats = userdata;
 
         if (stats->poll_period_ns > 0)
                 process_stats_poll(stats, now_ns);
+        else
+                process_stats_flush(stats, now_ns);
         stats->recording = false;
 }
 
@@ -367,6 +383,7 @@ const ProbeOps process_stats_probe_ops = {
         .check = process_stats_check,
         .setup = process_stats_setup,
         .poll = process_stats_poll,
+        .flush = process_stats_flush,
         .stop = process_stats_stop,
         .clear_incremental_state = process_stats_clear,
         .free = process_stats_free,

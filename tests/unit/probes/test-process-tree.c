@@ -2,14 +2,10 @@
 
 #include "test.h"
 
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fixture.h"
-#include "kernel.h"
 #include "packet-list.h"
-#include "probes/proc/process-stats-probe.h"
 #include "probes/proc/process-tree.h"
 #include "tree.h"
 
@@ -466,158 +462,6 @@ START_TEST(test_tasks_are_bounded_by_forgetting_all) {
 }
 END_TEST
 
-/* The whole probe, on the machine's own /proc. */
-typedef struct Live {
-        PacketList list;
-        List links;
-        SessionLink *link;
-        void *probe;
-} Live;
-
-static void live_init(Live *live, uint32_t poll_ms) {
-        Perfetto__Protos__ProcessStatsConfig process = PERFETTO__PROTOS__PROCESS_STATS_CONFIG__INIT;
-        DataSourceConfig config = PERFETTO__PROTOS__DATA_SOURCE_CONFIG__INIT;
-        ProbeSetup setup = { .config = &config };
-        char *error = NULL;
-
-        *live = (Live){ .list = PACKET_LIST_INIT };
-        list_init(&live->links);
-        ck_assert_int_eq(session_link_get(&live->link, &live->links, 7), 0);
-        config.process_stats_config = &process;
-        process.scan_all_processes_on_start = true;
-        process.record_thread_names = true;
-        process.proc_stats_poll_ms = poll_ms;
-        setup.sink = &live->list.sink;
-        setup.link = live->link;
-        ck_assert_int_eq(process_stats_probe_ops.setup(&live->probe, &setup, &error), 0);
-}
-
-static void live_deinit(Live *live) {
-        process_stats_probe_ops.free(live->probe);
-        session_link_unref(live->link);
-        ck_assert(list_is_empty(&live->links));
-        packet_list_deinit(&live->list);
-}
-
-static bool live_has_process(Live *live, pid_t pid, size_t *ret_n) {
-        WireReader tree, process;
-        bool found = false;
-
-        *ret_n = 0;
-        for (size_t i = 0; packet_list_find(&live->list, PACKET_PROCESS_TREE, i, &tree); i++)
-                for (size_t k = 0; message_submessage(tree, 1, k, &process); k++, (*ret_n)++)
-                        found = found || message_uint(process, 1) == (uint64_t)pid;
-        return found;
-}
-
-static size_t live_n_counters_of(Live *live, pid_t pid, size_t first) {
-        WireReader stats, process;
-        WireField field;
-        size_t n = 0;
-
-        for (size_t i = first; i < live->list.n; i++) {
-                if (!packet_list_payload(&live->list, i, PACKET_PROCESS_STATS, &stats))
-                        continue;
-                for (size_t k = 0; message_submessage(stats, 1, k, &process); k++)
-                        if (message_uint(process, 1) == (uint64_t)pid)
-                                while (wire_read(&process, &field) == 1)
-                                        n += field.number != 1;
-        }
-        return n;
-}
-
-START_TEST(test_only_counters_that_changed_are_written) {
-        const uint64_t ms = PROBE_NS_PER_MS;
-        size_t n_first, n_second, n;
-        Live live;
-        pid_t pid = fork();
-
-        ck_assert_int_ge(pid, 0);
-        if (pid == 0) {
-                pause();
-                _exit(0);
-        }
-        live_init(&live, 1); /* made 100 */
-        ck_assert_uint_eq(process_stats_probe_ops.poll(live.probe, 1050 * ms), 1100 * ms);
-        ck_assert(live_has_process(&live, pid, &n));
-        n_first = live_n_counters_of(&live, pid, 0);
-        ck_assert_uint_ge(n_first, 9);
-        n = live.list.n;
-        ck_assert_uint_eq(process_stats_probe_ops.poll(live.probe, 1100 * ms), 1200 * ms);
-        n_second = live_n_counters_of(&live, pid, n);
-        ck_assert_uint_lt(n_second, n_first);
-
-        /* After a clear all is written again, and the packet says that it starts anew. */
-        n = live.list.n;
-        process_stats_probe_ops.clear_incremental_state(live.probe);
-        process_stats_probe_ops.poll(live.probe, 1200 * ms);
-        ck_assert_uint_ge(live_n_counters_of(&live, pid, n), 9);
-        ck_assert_uint_gt(live.list.n, n);
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-        live_deinit(&live);
-}
-END_TEST
-
-START_TEST(test_a_ring_that_turns_fast_is_not_filled_with_the_tree) {
-        size_t n;
-        Live live;
-
-        live_init(&live, 0);
-        process_stats_probe_ops.poll(live.probe, 1000 * PROBE_NS_PER_MS); /* long ago */
-        n = live.list.n;
-        process_stats_probe_ops.clear_incremental_state(live.probe);
-        ck_assert_uint_gt(live.list.n, n);
-        n = live.list.n;
-        process_stats_probe_ops.clear_incremental_state(live.probe);
-        ck_assert_uint_eq(live.list.n, n);
-        live_deinit(&live);
-}
-END_TEST
-
-START_TEST(test_threads_that_ftrace_met_are_looked_up) {
-        pid_t pid = 0;
-        size_t n, n_before;
-        Live live;
-        PidSet *pids;
-
-        live_init(&live, 0);
-        pids = session_link_pids(live.link);
-        if (!kernel_names_our_pids()) { /* then wrong names would be worse than none */
-                ck_assert_ptr_null(pids);
-                live_deinit(&live);
-                return;
-        }
-        ck_assert_ptr_nonnull(pids);
-        ck_assert_uint_eq(process_stats_probe_ops.poll(live.probe, 1), PROBE_NEVER);
-        pid = fork();
-        ck_assert_int_ge(pid, 0);
-        if (pid == 0) {
-                pause();
-                _exit(0);
-        }
-        ck_assert(!live_has_process(&live, pid, &n_before));
-        pid_set_add(pids, pid);
-        pid_set_add(pids, getpid());
-        pid_set_add(pids, PID_SET_PIDS_MAX - 1);
-        session_link_notify(live.link);
-        ck_assert(live_has_process(&live, pid, &n));
-        ck_assert_uint_eq(n, n_before + 1);
-        ck_assert_uint_eq(pids->n_fresh, 0);
-
-        /* After the end nobody is told any more. */
-        process_stats_probe_ops.stop(live.probe, 2);
-        pid_set_remove(pids, pid);
-        pid_set_add(pids, pid);
-        n_before = live.list.n;
-        session_link_notify(live.link);
-        ck_assert_uint_eq(live.list.n, n_before);
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-        live_deinit(&live);
-}
-END_TEST
-
 TEST_MAIN("process-tree",
           test_a_process_is_written_with_its_threads,
           test_a_thread_brings_its_process_and_is_written_once,
@@ -633,7 +477,4 @@ TEST_MAIN("process-tree",
           test_a_zombie_is_called_by_its_name,
           test_a_command_line_may_be_huge_or_only_nuls,
           test_tasks_are_found_after_many_and_pruned_with_their_process,
-          test_tasks_are_bounded_by_forgetting_all,
-          test_only_counters_that_changed_are_written,
-          test_a_ring_that_turns_fast_is_not_filled_with_the_tree,
-          test_threads_that_ftrace_met_are_looked_up)
+          test_tasks_are_bounded_by_forgetting_all)
