@@ -203,9 +203,9 @@ static bool is_preset(const char *name) {
 
 /* Of the machine and of libdesktrace: there, whether their producers run or not. */
 static const char *const known_sources[] = {
-        "linux.ftrace",        "linux.process_stats",    "linux.sys_stats", "linux.system_info",
-        "linux.sysfs_power",   "linux.systemd_journald", "linux.drm",       "linux.cgroup",
-        "linux.frozen_ftrace", TRACK_EVENT_SOURCE,
+        "linux.ftrace",        "linux.process_stats",    "linux.sys_stats",  "linux.system_info",
+        "linux.sysfs_power",   "linux.systemd_journald", "linux.drm",        "linux.cgroup",
+        "linux.frozen_ftrace", "linux.input_latency",    TRACK_EVENT_SOURCE,
 };
 
 /* Any name may be a program's. But one that is nearly one of ours is a slip, and would silently record nothing; what

@@ -15,6 +15,8 @@ enum {
         COUNTER_UNIT = 3,
         EVENT_ARGUMENTS = 4,
         EVENT_TYPE = 9,
+        EVENT_TYPE_SLICE_BEGIN = 1,
+        EVENT_TYPE_SLICE_END = 2,
         EVENT_TYPE_INSTANT = 3,
         EVENT_TYPE_COUNTER = 4,
         EVENT_TRACK_UUID = 11,
@@ -164,6 +166,25 @@ static TrackSlot *described_slot(TrackWriter *writer, uint64_t track) {
         return slot && slot->uuid ? slot : NULL;
 }
 
+/* A packet with an event up to its end; the result is for end_event(). */
+static size_t
+begin_event(TrackWriter *writer, WireWriter **ret, uint64_t track, uint64_t at_ns, unsigned type) {
+        WireWriter *wire = writer_begin(writer);
+        size_t begin;
+
+        wire_put_uint(wire, PACKET_TIMESTAMP, at_ns);
+        begin = wire_begin(wire, PACKET_TRACK_EVENT);
+        wire_put_uint(wire, EVENT_TYPE, type);
+        wire_put_uint(wire, EVENT_TRACK_UUID, track);
+        *ret = wire;
+        return begin;
+}
+
+static bool end_event(TrackWriter *writer, WireWriter *wire, size_t begin) {
+        wire_end(wire, begin);
+        return writer_end(writer);
+}
+
 void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t value) {
         TrackSlot *slot = described_slot(writer, track);
         WireWriter *wire;
@@ -171,14 +192,9 @@ void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t v
 
         if (!slot || (slot->has_value && slot->value == value))
                 return;
-        wire = writer_begin(writer);
-        wire_put_uint(wire, PACKET_TIMESTAMP, now_ns);
-        begin = wire_begin(wire, PACKET_TRACK_EVENT);
-        wire_put_uint(wire, EVENT_TYPE, EVENT_TYPE_COUNTER);
-        wire_put_uint(wire, EVENT_TRACK_UUID, track);
+        begin = begin_event(writer, &wire, track, now_ns, EVENT_TYPE_COUNTER);
         wire_put_int(wire, EVENT_COUNTER_VALUE, value);
-        wire_end(wire, begin);
-        if (!writer_end(writer))
+        if (!end_event(writer, wire, begin))
                 return;
         slot->has_value = true;
         slot->value = value;
@@ -202,18 +218,14 @@ static bool write_instant(TrackWriter *writer,
                           const char *name,
                           const TrackArgument *arguments,
                           size_t n_arguments) {
-        WireWriter *wire = writer_begin(writer);
+        WireWriter *wire;
         size_t begin;
 
-        wire_put_uint(wire, PACKET_TIMESTAMP, now_ns);
-        begin = wire_begin(wire, PACKET_TRACK_EVENT);
-        wire_put_uint(wire, EVENT_TYPE, EVENT_TYPE_INSTANT);
-        wire_put_uint(wire, EVENT_TRACK_UUID, track);
+        begin = begin_event(writer, &wire, track, now_ns, EVENT_TYPE_INSTANT);
         wire_put_string(wire, EVENT_NAME, name);
         for (size_t i = 0; i < n_arguments; i++)
                 put_argument(wire, &arguments[i]);
-        wire_end(wire, begin);
-        return writer_end(writer);
+        return end_event(writer, wire, begin);
 }
 
 void track_instant(TrackWriter *writer,
@@ -235,4 +247,22 @@ void track_state(TrackWriter *writer, uint64_t track, uint64_t now_ns, const cha
                 return;
         slot->has_value = true;
         slot->value = hash;
+}
+
+void track_slice(TrackWriter *writer,
+                 uint64_t track,
+                 uint64_t begin_ns,
+                 uint64_t end_ns,
+                 const char *name) {
+        WireWriter *wire;
+        size_t begin;
+
+        if (!described_slot(writer, track))
+                return;
+        begin = begin_event(writer, &wire, track, begin_ns, EVENT_TYPE_SLICE_BEGIN);
+        wire_put_string(wire, EVENT_NAME, name);
+        if (!end_event(writer, wire, begin))
+                return;
+        begin = begin_event(writer, &wire, track, end_ns, EVENT_TYPE_SLICE_END);
+        (void)end_event(writer, wire, begin);
 }

@@ -74,5 +74,13 @@ void track_instant(TrackWriter *writer,
 /* An instant of that name, unless it was the last one on its track. */
 void track_state(TrackWriter *writer, uint64_t track, uint64_t now_ns, const char *name);
 
+/* What lasted from one time to another, on a track that is a group; slices of one track may not overlap. A track of 0
+ * is ignored. */
+void track_slice(TrackWriter *writer,
+                 uint64_t track,
+                 uint64_t begin_ns,
+                 uint64_t end_ns,
+                 const char *name);
+
 /* For ProbeOps.clear_incremental_state. */
 void track_writer_clear(TrackWriter *writer);

@@ -134,9 +134,35 @@ START_TEST(test_sources_with_equal_names_have_tracks_of_their_own) {
 }
 END_TEST
 
+START_TEST(test_a_slice_is_its_begin_with_the_name_and_its_end) {
+        WireReader begin, end;
+        uint64_t track;
+
+        setup();
+        track = track_group(&fixture.tracks, 0, "a track");
+        track_slice(&fixture.tracks, track, 10, 30, "a slice");
+        track_slice(&fixture.tracks, 0, 10, 30, "on no track");
+        ck_assert_uint_eq(fixture.list.n, 3);
+        begin = payload(1, PACKET_TRACK_EVENT);
+        end = payload(2, PACKET_TRACK_EVENT);
+        ck_assert_uint_eq(message_uint(begin, 9), 1);
+        ck_assert_uint_eq(message_uint(end, 9), 2);
+        ck_assert(message_has_text(begin, 23, "a slice"));
+        for (size_t i = 1; i < 3; i++) {
+                WireReader packet;
+
+                wire_reader_init(&packet, fixture.list.packets[i].data, fixture.list.packets[i].n);
+                ck_assert_uint_eq(message_uint(packet, PACKET_TIMESTAMP), i == 1 ? 10 : 30);
+                ck_assert_uint_eq(message_uint(payload(i, PACKET_TRACK_EVENT), 11), track);
+        }
+        teardown();
+}
+END_TEST
+
 TEST_MAIN("track-writer",
           test_a_track_is_described_once_with_its_parent_and_unit,
           test_a_value_is_written_when_it_changes,
           test_all_is_said_again_after_a_clear_and_after_a_loss,
           test_there_is_a_limit_of_tracks,
-          test_sources_with_equal_names_have_tracks_of_their_own)
+          test_sources_with_equal_names_have_tracks_of_their_own,
+          test_a_slice_is_its_begin_with_the_name_and_its_end)

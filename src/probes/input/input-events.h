@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Input events: kernel probes where devices report and programs read
+ *
+ * The kernel has no tracepoints there, so kprobes are defined (dynamic-events.h): on evdev_events(), which gets each
+ * report, and on the return of evdev_read(). They record names of devices, numbers of values and numbers of bytes. What
+ * was typed or where was pointed at is in none of their arguments, so it is never in the ring, let alone in a trace.
+ */
+
+#include "probes/ftrace/dynamic-events.h"
+#include "probes/ftrace/event-select.h"
+#include "probes/ftrace/trace-dir.h"
+
+enum {
+        INPUT_EVENT_REPORT,
+        INPUT_EVENT_READ,
+        INPUT_EVENTS_N,
+};
+
+typedef struct InputEvents {
+        DynamicEvents *dynamic;
+        EventSelection selection; /* their full names, by INPUT_EVENT_… */
+} InputEvents;
+
+/* What the kernel is asked for. The result is static. */
+const FtraceConfig *input_events_config(void);
+
+/* Whether this kernel could define them: 0, PROBE_E_REFUSED. */
+int input_events_check(const TraceDir *dir, char **ret_error);
+
+/* Defines them. 0, PROBE_E_REFUSED, -ENOMEM. */
+int input_events_init(InputEvents *ret, const TraceDir *dir, char **ret_error);
+/* Takes them back; the instance that uses them must be gone. */
+void input_events_deinit(InputEvents *events);

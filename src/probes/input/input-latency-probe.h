@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * linux.input_latency: how long what a device reports waits until a program reads it
+ *
+ * As slices on tracks: "Input", the device, and each thread that reads it. A slice begins when the kernel has the
+ * first report that a read returns, and ends with that read. No keys, positions or other values are recorded
+ * (input-events.h).
+ */
+
+#include "probes/probe.h"
+
+extern const ProbeOps input_latency_probe_ops;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Input record: what the kernel's ring says of one report or read
+ *
+ * Copied out of the ring's page, from where the events' formats say that the fields are, and never from beyond the
+ * record, whatever it says.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "probes/ftrace/event-format.h"
+#include "probes/ftrace/page.h"
+#include "probes/input/input-events.h"
+#include "probes/input/input-pairing.h"
+
+typedef struct InputRecord {
+        uint64_t at_ns;
+        pid_t tid;
+        unsigned event;                    /* INPUT_EVENT_… */
+        char handler[INPUT_HANDLER_BYTES]; /* "event3" */
+        char name[INPUT_NAME_BYTES];       /* of a report's device */
+        uint64_t n;                        /* values of a report, bytes of a read */
+} InputRecord;
+
+/* Where the fields of the events are. */
+typedef struct InputLayout {
+        uint16_t ids[INPUT_EVENTS_N];
+        EventField handler, device, count; /* of a report */
+        EventField rdev, bytes;            /* of a read */
+} InputLayout;
+
+/* From the event's format. 0, or -EBADMSG when its fields are not those that were defined. */
+int input_layout_set(InputLayout *layout, unsigned event, const EventFormat *format);
+
+/* False for a record of something else, a read that got nothing, and one that is cut off. */
+bool input_record_decode(InputRecord *ret, const InputLayout *layout, const PageRecord *record);

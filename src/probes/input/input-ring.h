@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Input ring: an instance that records the input events, and their records in the order of their time
+ *
+ * The rings of the CPUs are read one after the other, so what is newer than the beginning of a turn is kept for the
+ * next one: only then is it known that nothing older comes.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probes/ftrace/instance.h"
+#include "probes/ftrace/trace-dir.h"
+#include "probes/input/input-record.h"
+
+#define INPUT_RECORDS_MAX 4096 /* between two turns: a mouse makes some 3000 a second */
+#define INPUT_BUFFER_KB   256  /* of each CPU's ring */
+
+typedef struct InputRing {
+        TraceDir *dir;
+        Instance *instance;
+        InputEvents events;
+        PageLayout page_layout;
+        InputLayout layout;
+        int *cpus; /* descriptors of their pages */
+        size_t n_cpus;
+        uint8_t *page;
+        size_t n_page;
+        InputRecord *records; /* room for INPUT_RECORDS_MAX */
+        size_t n_records;
+        bool lost; /* records are missing; reset by who takes note of it */
+} InputRing;
+
+/* Defines the events and prepares the instance, with recording off. 0, PROBE_E_REFUSED, negative errno. */
+int input_ring_new(InputRing **ret, char **ret_error);
+/* Nothing of it is left in the kernel. */
+InputRing *input_ring_free(InputRing *ring);
+DEFINE_CLEANUP(InputRing *, input_ring_free)
+
+int input_ring_start(InputRing *ring, char **ret_error);
+void input_ring_stop(InputRing *ring);
+
+/* Reads what the kernel has: ring->records, sorted. */
+void input_ring_read(InputRing *ring);
+/* Drops the first `n` of them. */
+void input_ring_consume(InputRing *ring, size_t n);
