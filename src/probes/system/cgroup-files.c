@@ -63,11 +63,15 @@ const CgroupCounter cgroup_io_counters[CGROUP_N_IO_COUNTERS] = {
 
 _Static_assert(CGROUP_N_COUNTERS <= 32, "CgroupReading.found has a bit for each");
 
-/* The value in the counter's unit, if it fits. */
+/* The value in the counter's unit, if it fits; else what was found before stays. */
 static bool scale(Span word, uint32_t by, int64_t *ret) {
         uint64_t value;
+        int64_t scaled;
 
-        return span_uint(word, &value) && !__builtin_mul_overflow(value, by, ret);
+        if (!span_uint(word, &value) || __builtin_mul_overflow(value, by, &scaled))
+                return false;
+        *ret = scaled;
+        return true;
 }
 
 static void add_value(CgroupReading *reading, size_t i, Span word) {

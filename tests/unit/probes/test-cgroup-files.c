@@ -158,6 +158,12 @@ START_TEST(test_what_is_cut_off_or_no_number_is_left_out) {
 }
 END_TEST
 
+START_TEST(test_a_bad_line_does_not_spoil_a_good_one) {
+        parse(CGROUP_CPU_STAT, "usage_usec 5\nusage_usec 18446744073709551\nusage_usec x\n");
+        ck_assert_int_eq(value("CPU time"), 5000);
+}
+END_TEST
+
 START_TEST(test_zeros_within_a_text_are_not_its_end) {
         static const char text[] = "anon\0 1\nfile 5\n";
 
@@ -178,4 +184,5 @@ TEST_MAIN("cgroup-files",
           test_devices_without_io_are_no_devices,
           test_there_is_a_limit_of_devices,
           test_what_is_cut_off_or_no_number_is_left_out,
+          test_a_bad_line_does_not_spoil_a_good_one,
           test_zeros_within_a_text_are_not_its_end)
