@@ -64,7 +64,7 @@ static void on_removed(Cgroup *cgroup, void *userdata) {
         if (cgroups->is_sampling)
                 cgroup_unit_end(cgroup, &cgroups->sample);
         cgroups->n_gone++;
-        cgroup_unit_free(cgroup->unit, &cgroups->reader);
+        cgroup_unit_free(cgroup->unit);
 }
 
 static const CgroupTreeOps tree_ops = { .added = on_added, .removed = on_removed };

@@ -10,7 +10,9 @@
 #include "probes/system/cgroup-tree.h"
 #include "shared/fd.h"
 
-#define FDS_SHARE 16 /* of all that the process may have, one in so many */
+#define FDS_SHARE 4 /* of all that the process may have, one in so many */
+
+static size_t n_fds; /* that are kept open */
 
 void cgroup_reader_init(CgroupReader *reader, int root, uint32_t wanted) {
         struct rlimit limit = {};
@@ -18,7 +20,6 @@ void cgroup_reader_init(CgroupReader *reader, int root, uint32_t wanted) {
         (void)getrlimit(RLIMIT_NOFILE, &limit);
         reader->root = root;
         reader->wanted = wanted;
-        reader->n_fds = 0;
         reader->n_fds_max = (size_t)MIN(limit.rlim_cur / FDS_SHARE, (rlim_t)CGROUP_FDS_MAX);
         reader->round = 0;
 }
@@ -29,16 +30,16 @@ void cgroup_fds_init(CgroupFds *fds) {
         fds->missing = 0;
 }
 
-static void close_kept(CgroupReader *reader, int *fd) {
+static void close_kept(int *fd) {
         if (*fd < 0)
                 return;
         *fd = fd_close(*fd);
-        reader->n_fds--;
+        n_fds--;
 }
 
-void cgroup_fds_close(CgroupFds *fds, CgroupReader *reader) {
+void cgroup_fds_close(CgroupFds *fds) {
         for (size_t i = 0; i < _CGROUP_FILE_N; i++)
-                close_kept(reader, &fds->fds[i]);
+                close_kept(&fds->fds[i]);
 }
 
 static int open_file(const CgroupReader *reader, const char *path, CgroupFile file) {
@@ -59,13 +60,13 @@ static ssize_t read_text(CgroupReader *reader, int fd) {
 }
 
 /* Keeps the descriptor, if it was good and there is room for it. */
-static void keep(CgroupReader *reader, int *kept, int fd, bool is_good) {
+static void keep(const CgroupReader *reader, int *kept, int fd, bool is_good) {
         if (fd == *kept) {
                 if (!is_good)
-                        close_kept(reader, kept);
-        } else if (is_good && reader->n_fds < reader->n_fds_max) {
+                        close_kept(kept);
+        } else if (is_good && n_fds < reader->n_fds_max) {
                 *kept = fd;
-                reader->n_fds++;
+                n_fds++;
         } else {
                 fd_close(fd);
         }

@@ -16,10 +16,10 @@ int cgroup_unit_new(CgroupUnit **ret, bool is_new) {
         return 0;
 }
 
-CgroupUnit *cgroup_unit_free(CgroupUnit *unit, CgroupReader *reader) {
+CgroupUnit *cgroup_unit_free(CgroupUnit *unit) {
         if (!unit)
                 return NULL;
-        cgroup_fds_close(&unit->fds, reader);
+        cgroup_fds_close(&unit->fds);
         free(unit->devices);
         free(unit);
         return NULL;

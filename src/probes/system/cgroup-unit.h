@@ -49,8 +49,8 @@ typedef struct CgroupUnit {
 /* `is_new`: the cgroup was made while the recording ran. */
 int cgroup_unit_new(CgroupUnit **ret, bool is_new);
 
-/* Closes its descriptors, which `reader` counts. NULL is accepted. */
-CgroupUnit *cgroup_unit_free(CgroupUnit *unit, CgroupReader *reader);
+/* NULL is accepted. */
+CgroupUnit *cgroup_unit_free(CgroupUnit *unit);
 
 void cgroup_unit_write(Cgroup *cgroup, const CgroupReading *reading, const CgroupSample *sample);
 

@@ -58,7 +58,8 @@ bool span_uint(Span word, uint64_t *ret) {
 }
 
 bool span_is(Span word, const char *text) {
-        size_t n = strlen(text);
+        size_t n = (size_t)(word.end - word.at);
 
-        return (size_t)(word.end - word.at) == n && memcmp(word.at, text, n) == 0;
+        /* Most words are others, and tell by their first letter. */
+        return n > 0 && word.at[0] == text[0] && strlen(text) == n && memcmp(word.at, text, n) == 0;
 }

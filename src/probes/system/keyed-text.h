@@ -32,4 +32,5 @@ bool span_pair(Span word, Span *ret_key, Span *ret_value);
 /* A whole number in decimal; false when it is something else, or more than 64 bits. */
 bool span_uint(Span word, uint64_t *ret);
 
+/* `text` is not empty. */
 bool span_is(Span word, const char *text);

@@ -366,7 +366,7 @@ START_TEST(test_descriptors_are_not_used_up) {
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
         ck_assert_int_eq(record(), 0);
         sample(1000);
-        ck_assert_uint_eq(count_descriptors() - n_before, 2 + 64 / 16);
+        ck_assert_uint_eq(count_descriptors() - n_before, 2 + 64 / 4);
         n_packets = fixture.list.n;
         cgroup_probe_ops.free(fixture.probe);
         ck_assert_uint_eq(count_descriptors(), n_before);
