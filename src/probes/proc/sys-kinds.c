@@ -357,6 +357,9 @@ const SysKind sys_kinds[SYS_N_KINDS] = {
                 .patterns = network_patterns,
                 .accept = accept_network,
                 .when_missing = "the kernel has no network",
+                .when_second = "only the network of the recorder itself is seen, as /proc/1 is "
+                               "hidden: mount /proc without hidepid=, or record with "
+                               "CAP_SYS_PTRACE",
                 .encode = encode_network,
         },
         {

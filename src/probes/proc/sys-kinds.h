@@ -39,6 +39,8 @@ typedef struct SysKind {
         bool are_values;             /* as there */
         bool is_usual;               /* also sampled when there is no config */
         const char *when_missing;    /* why that can be, and what to do */
+        const char *
+                when_second; /* what it means that only the second pattern's file is there; or NULL */
         /* Files that must not be read now: they would wake a device that sleeps. `encode` gets no text. */
         bool (*is_asleep)(const SysFile *file, int root);
         void (*encode)(SysSample *sample, SysFiles *files, size_t i, const char *text);

@@ -90,6 +90,27 @@ static int note_missing(const SysSource *source, ProbeNotes *notes, char **why) 
         return 0;
 }
 
+/* What is there, but not as one would have it. */
+static void note_poor(const SysSource *source, uint32_t period_ms, ProbeNotes *notes) {
+        const SysKind *kind = source->kind;
+        const SysFiles *files = &source->files;
+
+        if (files->n > 0 && files->error < 0)
+                probe_note(notes,
+                           "%s: only %zu files could be opened: %s",
+                           kind->option,
+                           files->n,
+                           strerror(-files->error));
+        if (kind->when_second && files->n == 1 && files->files[0].pattern == 1)
+                probe_note(notes, "%s: %s", kind->option, kind->when_second);
+        if (period_ms < SYS_STATS_PERIOD_MS_MIN)
+                probe_note(notes,
+                           "%s: %u is too short; a sample is taken every %d ms",
+                           kind->option,
+                           period_ms,
+                           SYS_STATS_PERIOD_MS_MIN);
+}
+
 static int source_setup(SysSource *source, uint32_t period_ms, ProbeNotes *notes, char **why) {
         int r;
 
@@ -98,18 +119,7 @@ static int source_setup(SysSource *source, uint32_t period_ms, ProbeNotes *notes
                 return r;
         if (source->files.n == 0)
                 r = note_missing(source, notes, why);
-        else if (source->files.error < 0)
-                probe_note(notes,
-                           "%s: only %zu files could be opened: %s",
-                           source->kind->option,
-                           source->files.n,
-                           strerror(-source->files.error));
-        if (period_ms < SYS_STATS_PERIOD_MS_MIN)
-                probe_note(notes,
-                           "%s: %u is too short; a sample is taken every %d ms",
-                           source->kind->option,
-                           period_ms,
-                           SYS_STATS_PERIOD_MS_MIN);
+        note_poor(source, period_ms, notes);
         source->period_ns = MAX(period_ms, (uint32_t)SYS_STATS_PERIOD_MS_MIN) * PROBE_NS_PER_MS;
         return r;
 }

@@ -226,6 +226,7 @@ START_TEST(test_the_network_is_that_of_the_first_process) {
         poll_at(&world, 1000 * MS);
         ck_assert_int_eq(track_list_first(&world.list, "eth0 received bytes"), 5);
         ck_assert(!track_list_find(&world.list, "lo received bytes", &track));
+        ck_assert_uint_eq(world.notes.n, 0);
         world_free(&world);
 }
 END_TEST
@@ -239,6 +240,8 @@ START_TEST(test_the_network_is_the_probes_own_where_that_is_all_to_see) {
         world_record(&world);
         poll_at(&world, 1000 * MS);
         ck_assert_int_eq(track_list_first(&world.list, "lo received bytes"), 6);
+        ck_assert_uint_eq(world.notes.n, 1);
+        ck_assert_ptr_nonnull(strstr(world.notes.texts[0], "/proc/1 is hidden"));
         world_free(&world);
 }
 END_TEST
