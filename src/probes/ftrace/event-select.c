@@ -204,20 +204,22 @@ static int select_pattern(EventSelection *selection,
                           bool *taken,
                           const char *pattern,
                           bool generic) {
+        size_t first = selection->n_events, n_found = 0;
         char *why = NULL;
-        bool found = false;
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < index->n; i++) {
                 if (!pattern_matches(pattern, index->full[i], index->bare[i]))
                         continue;
-                found = true;
+                n_found++;
                 if (taken[i] || !is_wanted(index, i, generic))
                         continue;
                 taken[i] = true;
                 r = event_selection_add(selection, index->full[i]);
         }
-        if (found || r < 0)
+        if (r == 0 && is_group(pattern) && n_found > 0 && selection->n_events == first + n_found)
+                selection->events[first].n_whole = n_found;
+        if (n_found > 0 || r < 0)
                 return r;
         r = explain_unknown(index, pattern, &why);
         return r < 0 ? r : event_selection_add_unknown(selection, pattern, why);

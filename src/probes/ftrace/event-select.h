@@ -17,6 +17,7 @@
 typedef struct EventName {
         char *text; /* "group/name" */
         size_t n_group;
+        size_t n_whole; /* from this one on so many are all events of the group; 0: not known to be */
 } EventName;
 
 typedef struct UnknownEvent {

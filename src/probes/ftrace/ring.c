@@ -82,14 +82,19 @@ static int ring_apply(Ring *ring, const FtraceSetup *setup, char **ret_error) {
         return r;
 }
 
+/* Since 6.16 an instance can have a copy of what programs write to the trace_marker that they know. Older kernels give
+ * only what is written to the instance's own. With recording off the kernel would refuse these programs their write. */
+static void ring_copy_markers(Ring *ring, bool on) {
+        (void)instance_write(ring->instance, "options/copy_trace_marker", on ? "1" : "0", NULL);
+}
+
 static int ring_switch_event(Ring *ring, const FtraceEvent *event, bool on, char **ret_error) {
         char file[EVENT_PATH_BYTES];
 
-        /* Since 6.16 an instance can have a copy of what programs write to the trace_marker that they know. Older
-         * kernels give only what is written to the instance's own. */
         if (ftrace_event_is_print(event)) {
-                (void)instance_write(
-                        ring->instance, "options/copy_trace_marker", on ? "1" : "0", NULL);
+                ring->wants_markers = on;
+                if (ring->n_recording > 0)
+                        ring_copy_markers(ring, on);
                 return 0;
         }
         if (!ftrace_event_has_switch(event))
@@ -98,10 +103,24 @@ static int ring_switch_event(Ring *ring, const FtraceEvent *event, bool on, char
         return instance_write(ring->instance, file, on ? "1" : "0", ret_error);
 }
 
-static int ring_use_event(Ring *ring, const FtraceEvent *event, char **ret_error) {
+/* All of a group at once takes the kernel less time than one by one. False: nothing that matters has happened. */
+static bool ring_switch_group(Ring *ring, const FtraceSetup *setup, size_t first) {
+        const EventName *name = &setup->selection.events[first];
+        char file[EVENT_PATH_BYTES];
+
+        for (size_t i = first; i < first + name->n_whole; i++)
+                if (setup->events[i].failed)
+                        return false;
+        if (name->n_whole < 2)
+                return false;
+        snprintf(file, sizeof(file), "events/%.*s/enable", (int)name->n_group, name->text);
+        return instance_write(ring->instance, file, "1", NULL) == 0;
+}
+
+static int ring_use_event(Ring *ring, const FtraceEvent *event, bool is_on, char **ret_error) {
         int r = 0;
 
-        if (ring->uses[event->id] == 0)
+        if (!is_on && ring->uses[event->id] == 0)
                 r = ring_switch_event(ring, event, true, ret_error);
         ring->uses[event->id] += r == 0;
         return r;
@@ -109,17 +128,20 @@ static int ring_use_event(Ring *ring, const FtraceEvent *event, char **ret_error
 
 /* What the kernel refuses is told, and the rest is recorded, unless there is no rest. */
 static int ring_use_events(Ring *ring, Stream *stream, ProbeNotes *notes, char **ret_error) {
+        const FtraceSetup *setup = stream->setup;
         _cleanup_(freep) char *first_error = NULL;
-        size_t n_wanted = 0;
+        size_t n_wanted = 0, on_until = 0;
 
-        for (size_t i = 0; i < stream->setup->n_events; i++) {
-                FtraceEvent *event = &stream->setup->events[i];
+        for (size_t i = 0; i < setup->n_events; i++) {
+                FtraceEvent *event = &setup->events[i];
                 _cleanup_(freep) char *error = NULL;
                 int r;
 
+                if (ring_switch_group(ring, setup, i))
+                        on_until = i + setup->selection.events[i].n_whole;
                 if (event->failed || id_set_has(&stream->wanted, event->id))
                         continue;
-                r = ring_use_event(ring, event, &error);
+                r = ring_use_event(ring, event, i < on_until, &error);
                 if (r < 0)
                         return r;
                 event->failed = r == PROBE_E_REFUSED;
@@ -265,21 +287,29 @@ int ring_start(Ring *ring, char **ret_error) {
 
         if (ring->n_recording == 0)
                 r = instance_write(ring->instance, "tracing_on", "1", ret_error);
-        ring->n_recording += r == 0;
-        return r;
+        if (r != 0)
+                return r;
+        if (ring->n_recording++ == 0 && ring->wants_markers)
+                ring_copy_markers(ring, true);
+        return 0;
+}
+
+/* Whether nothing is recorded any more: should the kernel refuse even this, then it is. */
+static bool ring_switch_off(Ring *ring) {
+        _cleanup_(freep) char *error = NULL;
+
+        if (ring->wants_markers)
+                ring_copy_markers(ring, false);
+        if (instance_write(ring->instance, "tracing_on", "0", &error) == 0)
+                return true;
+        log_warning("linux.ftrace: %s", error ?: "cannot stop recording");
+        return false;
 }
 
 void ring_stop(Ring *ring) {
-        _cleanup_(freep) char *error = NULL;
-        uint64_t until_ns = UINT64_MAX;
+        bool is_off = --ring->n_recording == 0 && ring_switch_off(ring);
 
-        /* Should the kernel refuse even this, then the drain ends at now. */
-        if (--ring->n_recording == 0 &&
-            instance_write(ring->instance, "tracing_on", "0", &error) != 0)
-                log_warning("linux.ftrace: %s", error ?: "cannot stop recording");
-        if (ring->n_recording > 0 || error)
-                until_ns = probe_now_ns();
-        ring_drain(ring, until_ns);
+        ring_drain(ring, is_off ? UINT64_MAX : probe_now_ns());
 }
 
 /* To each session the threads that its streams have met. A new thread is new, even under a pid that was met before. */

@@ -381,6 +381,35 @@ START_TEST(test_polls_of_several_sessions_read_the_ring_once) {
 }
 END_TEST
 
+static bool can_mark_for_all(void) {
+        char path[4096];
+        bool ok;
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/trace_marker", tracefs_tracing_dir());
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+        ok = fd >= 0 && write(fd, "x", 1) == 1;
+        fd_close(fd);
+        return ok;
+}
+
+START_TEST(test_a_ring_that_does_not_record_keeps_nobody_from_writing_markers) {
+        Session *session = session_new(1);
+
+        session->config.ftrace_events = prints;
+        session->config.n_ftrace_events = 1;
+        if (!can_mark_for_all()) /* somebody else does */
+                return;
+        ck_assert_int_eq(session_setup(session), 0);
+        ck_assert(can_mark_for_all());
+        ck_assert_int_eq(ftrace_probe_ops.start(session->probe, &session->error), 0);
+        ck_assert(can_mark_for_all());
+        session_stop(session);
+        ck_assert(can_mark_for_all());
+        session_free(session);
+}
+END_TEST
+
 int main(void) {
         const TTest *tests[] = {
                 test_sessions_share_a_ring_and_see_what_they_asked_for,
@@ -392,6 +421,7 @@ int main(void) {
                 test_all_rings_together_keep_the_limit_of_memory,
                 test_a_watermark_wakes_before_the_period_ends,
                 test_polls_of_several_sessions_read_the_ring_once,
+                test_a_ring_that_does_not_record_keeps_nobody_from_writing_markers,
         };
 
         log_init("test-ftrace-sessions");
