@@ -23,6 +23,7 @@ events() {
 }
 
 # What is told of memory, blocks, files and system calls would be most of the trace, so there is only a choice of it.
+libc=$(awk '/libc\.so/ { print $6; exit }' /proc/self/maps)
 cat <<CONFIG
 buffers { name: "events" size_kb: 131072 fill_policy: RING_BUFFER }
 buffers { name: "names" size_kb: 32768 fill_policy: RING_BUFFER }
@@ -33,6 +34,8 @@ data_sources { config { name: "linux.ftrace" target_buffer_name: "events" ftrace
           block/block_io_start block/block_io_done block/block_bio_queue ext4/ext4_sync_file_enter \
           ext4/ext4_da_write_begin ext4/ext4_da_write_end writeback/writeback_start kmem/mm_page_alloc_zone_locked)
   syscall_events: "openat" syscall_events: "execve" syscall_events: "exit_group" syscall_events: "sendto"
+  kprobe_events { probe: "do_filp_open" type: KPROBE_TYPE_BOTH }
+  uprobe_events { path: "$libc" symbol: "getenv" type: KPROBE_TYPE_BOTH }
   compact_sched { enabled: true } symbolize_ksyms: true buffer_size_kb: 32768 drain_period_ms: 50 } } }
 data_sources { config { name: "linux.process_stats" target_buffer_name: "names" process_stats_config {
   scan_all_processes_on_start: true record_thread_names: true proc_stats_poll_ms: 100

@@ -41,6 +41,7 @@ ok "known events are in messages of their own" has '{"4", "20", "24", "25", "235
 ok "others describe themselves" has '{"sched_stat_runtime", "rcu_utilization"} & set(t["generic"])'
 # Since 6.16 instances can have a copy of what programs write.
 [ ! -e $TRACEFS/options/copy_trace_marker ] || ok "text of programs is there" has 't["events"]["3"] >= 2'
+[ ! -e $TRACEFS/uprobe_events ] || ok "functions of programs are there" has 't["events"]["542"] > 10'
 [ ! -r /proc/kallsyms ] || ok "functions of the kernel have names" has 't["symbols"]'
 ok "processes have names" has 'any("mandelbrot" in name for name in t["processes"].values())'
 ok "so have their threads" has '"mandelbrot-desk" in t["threads"].values()'

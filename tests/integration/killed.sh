@@ -8,12 +8,18 @@
 # shellcheck source=tests/integration/kernel-lib.sh
 . "$(dirname "$0")/kernel-lib.sh"
 
-cat >kernel.pbtxt <<'CONFIG'
+libc=$(awk '/libc\.so/ { print $6; exit }' /proc/self/maps)
+
+# config NAME: of kernel.pbtxt, with a probe of that name in a function that the load calls
+config() {
+        cat >kernel.pbtxt <<CONFIG
 buffers { size_kb: 16384 }
 data_sources { config { name: "linux.ftrace" ftrace_config {
   ftrace_events: "sched/*" ftrace_events: "irq/*" ftrace_events: "timer/*" ftrace_events: "ftrace/print"
+  uprobe_events { path: "$libc" symbol: "getenv" name: "$1" type: KPROBE_TYPE_BOTH }
   syscall_events: "openat" drain_period_ms: 20 } } }
 CONFIG
+}
 
 # The switches that belong to everybody; a recording has its own.
 top_level() (
@@ -26,21 +32,30 @@ top_level_is_untouched() {
         diff "$tmp/before" <(top_level)
 }
 
-# left_by PID: instances, and dynamic events that its instances would enable
+# left_by PID: its instance, or its probes, which have names that nobody else has
 left_by() {
-        compgen -G "$TRACEFS/instances/desktrace-$1-*" || grep -s "desktrace_*$1[_/]" $TRACEFS/dynamic_events
+        compgen -G "$TRACEFS/instances/desktrace-$1-*" || grep -s "${names[$1]:-no name}\>" $TRACEFS/dynamic_events
 }
 
 leaves_nothing() {
         ! left_by "$1"
 }
 
+declare -A names
+n_names=0
+next_config() {
+        name=killed_$$_$((n_names += 1))
+        config $name
+}
+
 # recorder FILE: in the background, until it has an instance; its pid is in $recorder, its probes' in $probes
 recorder() {
+        next_config
         started "$DESKTRACE" record --standalone -c kernel.pbtxt -t 60s -f -o "$1"
         recorder=$started
         eventually pgrep -P "$recorder" desktrace-probe
         probes=$(pgrep -P "$recorder" desktrace-probe)
+        names[$probes]=$name
         eventually left_by "$probes"
 }
 
@@ -61,6 +76,8 @@ top_level >"$tmp/before"
 recorder first.pftrace
 first=$probes
 ok "a recording has an instance of its own" left_by "$first"
+[ ! -e $TRACEFS/uprobe_events ] ||
+        ok "and probes in programs" eventually grep "${names[$first]}" $TRACEFS/dynamic_events
 killed "$first"
 ok "which it leaves when it is killed" left_by "$first"
 recorder second.pftrace
@@ -90,9 +107,11 @@ rm -rf "$TMPDIR"/desktrace-*
 
 # At any moment of setup: from before there is an instance until all is enabled.
 for delay in 0.00 0.01 0.02 0.03 0.04 0.05 0.06 0.08 0.10 0.13 0.16 0.20; do
+        next_config
         started "$DESKTRACE" record --standalone -c kernel.pbtxt -t 60s -f -o setup.pftrace
         eventually pgrep -P "$started" desktrace-probe
         setup+=("$(pgrep -P "$started" desktrace-probe)")
+        names[${setup[-1]}]=$name
         sleep $delay
         killed "${setup[-1]}" "$started"
 done

@@ -179,6 +179,9 @@ MORE = (
     ("a track stays a counter, or none", [(10, 6), (13, 2), (60, [(1, 22), (5, 20), (2, "rate")])]),
     ("there is a CPU in what tells of CPUs", [(10, 4), (67, [])]),
     ("a process that is described has a pid", [(10, 3), (13, 1), (43, [(8, "some.service")])]),
+    ("a probe has a name", [(10, 2), (1, [(1, 0), (10, 0), (2, [(1, BEGIN + 9), (2, 1), (542, [(2, 1)])])])]),
+    ("a probe begins, ends or just is",
+     [(10, 2), (1, [(1, 0), (10, 0), (2, [(1, BEGIN + 9), (2, 1), (542, [(1, "name")])])])]),
     ("an interrupt line has one name", [(10, 4), (130, [(1, [(1, 3)]), (1, [(1, 3)])])]),
 )
 

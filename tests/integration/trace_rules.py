@@ -35,7 +35,7 @@ CLOCK_SNAPSHOT, TRACK_EVENT, PROCESS_DESCRIPTOR, TRACK_DESCRIPTOR, SERVICE_SEQUE
 STATE_CLEARED, STATE_NEEDED = 1, 2
 BOOTTIME, SEQUENCE_CLOCKS = 6, range(64, 128)
 
-SCHED_SWITCH, SCHED_WAKING, SYS_ENTER = 4, 20, 329
+SCHED_SWITCH, SCHED_WAKING, SYS_ENTER, KPROBE = 4, 20, 329, 542
 GENERIC_EVENTS, GENERIC_FIELDS = range(65536, 131072), range(1, 32)
 GENERIC_TYPES = {3: int, 4: int, 9: bytes, 12: bytes}
 CPUS_MAX = 1024
@@ -220,6 +220,10 @@ class Rules:
                 self.need(kind and isinstance(value, kind), "a described field is as described", number, field)
         elif number == SYS_ENTER:
             self.syscalls.add(message(body).get(1, [0])[0])
+        elif number == KPROBE:
+            probe = message(body)
+            self.need(probe.get(1, [b""])[0], "a probe has a name", probe)
+            self.need(probe.get(2, [0])[0] in (1, 2, 3), "a probe begins, ends or just is", probe)
         elif number in FUNCTIONS:
             value = message(body).get(FUNCTIONS[number], [0])[0]
             known = value == 0 or value >= ADDRESS_MIN or value in sequence.interned[26]
