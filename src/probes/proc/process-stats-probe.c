@@ -297,13 +297,18 @@ static void poll_tree(ProcessStats *stats, uint64_t now_ns) {
         task_table_prune(&stats->tasks, stats->n_polls);
 }
 
+/* Who may have begun while the tree was read (times of starts are in ticks) is not there yet for readers. */
+static bool has_counters(const ProcessStats *stats, const Task *task, uint64_t now_ns) {
+        return task->tid > 0 && task->tid == task->tgid && !task->is_kthread &&
+               (task->start_ticks + 1) * stats->tree.ns_per_tick <= now_ns;
+}
+
 static void poll_counters(ProcessStats *stats, uint64_t now_ns) {
         for (size_t i = 0; i < stats->tasks.n_slots; i++) {
                 Task *task = &stats->tasks.slots[i];
                 ProcessCounters now;
 
-                if (task->tid > 0 && task->tid == task->tgid && !task->is_kthread &&
-                    read_counters(stats, task, &now))
+                if (has_counters(stats, task, now_ns) && read_counters(stats, task, &now))
                         put_counters(stats, task, &now, now_ns);
         }
         stats_packet_end(stats);

@@ -258,12 +258,22 @@ static bool is_still(ProcessTree *tree, Task *task, const ProcessStat *stat) {
         return unit_hash == task->unit_hash;
 }
 
+/* All of a packet is said at one time. For readers nobody may be there before the event that made him, so who may have
+ * begun since then comes into a packet of his own time. */
+static void tree_catch_up(ProcessTree *tree, const ProcessStat *stat) {
+        if ((stat->start_ticks + 1) * tree->ns_per_tick <= tree->begin_ns)
+                return;
+        process_tree_end(tree);
+        tree->begin_ns = MAX(tree->begin_ns, probe_now_ns());
+}
+
 static Task *add_person(ProcessTree *tree, const Person *person) {
         uint32_t unit_hash = 0;
         Task *task;
 
         /* Before it is remembered: closing a packet that is dropped forgets all tasks. */
         tree_split(tree);
+        tree_catch_up(tree, &person->stat);
         put_process(tree, person, &unit_hash);
         if (!tree->skips_main_threads)
                 put_thread(tree, person->pid, person->stat.name, &person->status);

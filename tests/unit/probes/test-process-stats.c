@@ -16,6 +16,7 @@
 
 /* The whole probe, on the machine's own /proc. */
 typedef struct Live {
+        uint64_t base_ns; /* on the grid of polls, and after all that is there has begun */
         PacketList list;
         ProbeNotes notes;
         List links;
@@ -35,11 +36,15 @@ static ProcessStatsConfig live_config(uint32_t poll_ms) {
 }
 
 static void live_init_with(Live *live, ProcessStatsConfig process) {
+        const uint64_t period_ns = 100 * PROBE_NS_PER_MS;
         DataSourceConfig config = PERFETTO__PROTOS__DATA_SOURCE_CONFIG__INIT;
         ProbeSetup setup = { .config = &config, .notes = &live->notes };
         char *error = NULL;
 
-        *live = (Live){ .list = PACKET_LIST_INIT };
+        *live = (Live){
+                .list = PACKET_LIST_INIT,
+                .base_ns = probe_next_on_grid(probe_now_ns() + period_ns, period_ns),
+        };
         list_init(&live->links);
         ck_assert_int_eq(session_link_get(&live->link, &live->links, 7), 0);
         config.process_stats_config = &process;
@@ -111,19 +116,21 @@ START_TEST(test_only_counters_that_changed_are_written) {
         pid_t pid = make_child();
 
         live_init(&live, 1); /* made 100 */
-        ck_assert_uint_eq(process_stats_probe_ops.poll(live.probe, 1050 * ms), 1100 * ms);
+        ck_assert_uint_eq(process_stats_probe_ops.poll(live.probe, live.base_ns + 50 * ms),
+                          live.base_ns + 100 * ms);
         ck_assert(live_has_process(&live, pid, &n));
         n_first = live_n_counters_of(&live, pid, 0, 0);
         ck_assert_uint_ge(n_first, 9);
         n = live.list.n;
-        ck_assert_uint_eq(process_stats_probe_ops.poll(live.probe, 1100 * ms), 1200 * ms);
+        ck_assert_uint_eq(process_stats_probe_ops.poll(live.probe, live.base_ns + 100 * ms),
+                          live.base_ns + 200 * ms);
         n_second = live_n_counters_of(&live, pid, n, 0);
         ck_assert_uint_lt(n_second, n_first);
 
         /* After a clear all is written again, and the packet says that it starts anew. */
         n = live.list.n;
         process_stats_probe_ops.clear_incremental_state(live.probe);
-        process_stats_probe_ops.poll(live.probe, 1200 * ms);
+        process_stats_probe_ops.poll(live.probe, live.base_ns + 200 * ms);
         ck_assert_uint_ge(live_n_counters_of(&live, pid, n, 0), 9);
         ck_assert_uint_gt(live.list.n, n);
         end_child(pid);
@@ -192,7 +199,7 @@ START_TEST(test_what_costs_is_only_counted_when_asked_for) {
         Live live;
 
         live_init_with(&live, config);
-        process_stats_probe_ops.poll(live.probe, 100 * PROBE_NS_PER_MS);
+        process_stats_probe_ops.poll(live.probe, live.base_ns);
         ck_assert_uint_gt(live_n_counters_of(&live, pid, 0, 0), 0);
         ck_assert_uint_eq(live_n_counters_of(&live, pid, 0, FIELD_SMAPS_PSS), 0);
         ck_assert_uint_eq(live_n_counters_of(&live, pid, 0, FIELD_RUNTIME_USER), 0);
@@ -201,7 +208,7 @@ START_TEST(test_what_costs_is_only_counted_when_asked_for) {
         config.record_process_runtime = true;
         config.scan_smaps_rollup = true;
         live_init_with(&live, config);
-        process_stats_probe_ops.poll(live.probe, 100 * PROBE_NS_PER_MS);
+        process_stats_probe_ops.poll(live.probe, live.base_ns);
         ck_assert_uint_eq(live_n_counters_of(&live, pid, 0, FIELD_RUNTIME_USER), 1);
         ck_assert_uint_eq(live_n_counters_of(&live, pid, 0, FIELD_RUNTIME_KERNEL), 1);
         if (access("/proc/self/smaps_rollup", R_OK) == 0)
@@ -220,7 +227,7 @@ START_TEST(test_counters_are_written_again_when_they_are_old) {
         config.proc_stats_cache_ttl_ms = 299; /* two polls */
         live_init_with(&live, config);
         for (size_t i = 0; i < ARRAY_SIZE(n); i++) {
-                process_stats_probe_ops.poll(live.probe, (i + 1) * 100 * PROBE_NS_PER_MS);
+                process_stats_probe_ops.poll(live.probe, live.base_ns + i * 100 * PROBE_NS_PER_MS);
                 n[i] = live_n_counters_of(&live, pid, first, 0);
                 first = live.list.n;
         }
@@ -238,10 +245,10 @@ START_TEST(test_who_has_gone_is_counted_no_more) {
         size_t n;
 
         live_init(&live, 100);
-        process_stats_probe_ops.poll(live.probe, 100 * PROBE_NS_PER_MS);
+        process_stats_probe_ops.poll(live.probe, live.base_ns);
         end_child(pid);
         n = live.list.n;
-        process_stats_probe_ops.poll(live.probe, 200 * PROBE_NS_PER_MS);
+        process_stats_probe_ops.poll(live.probe, live.base_ns + 100 * PROBE_NS_PER_MS);
         ck_assert_uint_eq(live_n_counters_of(&live, pid, n, 0), 0);
         live_deinit(&live);
 }

@@ -6,6 +6,7 @@
 
 #include "fixture.h"
 #include "packet-list.h"
+#include "probes/probe.h"
 #include "probes/proc/process-tree.h"
 #include "tree.h"
 
@@ -220,7 +221,7 @@ END_TEST
 
 /* Those who start programs put them into a unit of their own a moment later. */
 START_TEST(test_a_young_process_is_asked_again_for_its_unit) {
-        const uint64_t start_ns = 100 * NS_PER_TICK, second_ns = 100 * NS_PER_TICK;
+        const uint64_t start_ns = 102 * NS_PER_TICK, second_ns = 100 * NS_PER_TICK;
         WireReader process;
         Tree proc = tree_new();
         World world;
@@ -237,6 +238,33 @@ START_TEST(test_a_young_process_is_asked_again_for_its_unit) {
         ck_assert_uint_eq(add_again(&world, start_ns + PROCESS_YOUNG_NS), 0);
         tree_put(&proc, "50/cgroup", "0::/system.slice/c.service\n");
         ck_assert_uint_eq(add_again(&world, start_ns + 2 * PROCESS_YOUNG_NS), 0);
+        world_deinit(&world);
+        tree_free(&proc);
+}
+END_TEST
+
+static uint64_t packet_time(const World *world, size_t i) {
+        WireReader packet;
+
+        wire_reader_init(&packet, world->list.packets[i].data, world->list.packets[i].n);
+        return message_uint(packet, PACKET_TIMESTAMP);
+}
+
+/* Else readers would know it before the event that made it, and take it for two. */
+START_TEST(test_a_process_is_not_there_before_it_began) {
+        const uint64_t scan_ns = 100 * NS_PER_TICK, now_ns = probe_now_ns();
+        Tree proc = tree_new();
+        World world;
+
+        put_process(&proc, "sh", "100", ""); /* or up to a tick later */
+        world_init(&world, proc.path);
+        ck_assert_uint_eq(add_again(&world, scan_ns), TREE_AND_LABELS);
+        for (size_t i = 0; i < world.list.n; i++)
+                ck_assert_uint_ge(packet_time(&world, i), now_ns);
+
+        put_process(&proc, "sh", "99", "");
+        ck_assert_uint_eq(add_again(&world, scan_ns), TREE_AND_LABELS);
+        ck_assert_uint_eq(packet_time(&world, world.list.n - 1), scan_ns);
         world_deinit(&world);
         tree_free(&proc);
 }
@@ -471,6 +499,7 @@ TEST_MAIN("process-tree",
           test_a_pid_that_comes_back_is_somebody_else,
           test_a_process_that_runs_another_program_is_written_again,
           test_a_young_process_is_asked_again_for_its_unit,
+          test_a_process_is_not_there_before_it_began,
           test_a_thread_that_is_renamed_is_written_again,
           test_threads_are_named_and_main_ones_left_out_as_wanted,
           test_a_process_says_its_unit_app_and_container,
