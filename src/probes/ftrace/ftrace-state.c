@@ -12,6 +12,12 @@
 
 #define EVENT_FILE_BYTES 256
 
+#if defined(__x86_64__)
+#define IS_X86_64 true
+#else
+#define IS_X86_64 false
+#endif
+
 typedef Perfetto__Protos__FtraceConfig__EventFilter FilterConfig;
 typedef Perfetto__Protos__FtraceConfig__TracefsOption OptionConfig;
 
@@ -129,6 +135,23 @@ static int add_event_filter(InstanceState *state,
                    "the filter of \"%s\" has no effect: this kernel lacks the event",
                    filter->event);
         return 0;
+}
+
+/* On x86-64 a probe at a return comes there by a system call of its own since 6.11 (335; 336 is that of an entry, since
+ * 6.18). It would begin within the function and end after it, which no reader can draw. */
+static int add_probe_calls(InstanceState *state,
+                           const FtraceConfig *config,
+                           const EventSelection *selection,
+                           char **ret_error) {
+        static const char *const events[] = { "raw_syscalls/sys_enter", "raw_syscalls/sys_exit" };
+        int r = 0;
+
+        if (config->n_uprobe_events == 0 || !IS_X86_64)
+                return 0;
+        for (size_t i = 0; r == 0 && i < ARRAY_SIZE(events); i++)
+                if (find_event(selection, events[i]))
+                        r = add_filter(state, events[i], "id != 335 && id != 336", ret_error);
+        return r;
 }
 
 static int add_tids(InstanceState *state, const FtraceConfig *config, char **ret_error) {
@@ -283,6 +306,8 @@ int ftrace_state_init(InstanceState *ret,
         r = add_syscalls(&state, config, ret_error);
         for (size_t i = 0; r == 0 && i < config->n_event_filters; i++)
                 r = add_event_filter(&state, config->event_filters[i], selection, notes, ret_error);
+        if (r == 0)
+                r = add_probe_calls(&state, config, selection, ret_error);
         if (r == 0)
                 r = add_tids(&state, config, ret_error);
         if (r == 0)

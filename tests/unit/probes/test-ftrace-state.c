@@ -117,6 +117,26 @@ START_TEST(test_system_calls_and_a_filter_of_theirs_must_both_hold) {
 }
 END_TEST
 
+START_TEST(test_the_system_calls_that_probes_themselves_make_are_left_out) {
+        World world;
+
+        world_init(&world);
+        world.config.n_uprobe_events = 1;
+#if !defined(__x86_64__)
+        ck_assert_int_eq(world_make(&world), 0);
+        ck_assert_uint_eq(world.state.n_writes, 0);
+        world_deinit(&world);
+        return; /* they make none there */
+#endif
+        world_expect(&world, "events/raw_syscalls/sys_enter/filter", "id != 335 && id != 336");
+        world.selection.n_events = 1; /* sched_switch only: nothing to leave out */
+        ck_assert_int_eq(world_make(&world), 0);
+        ck_assert_uint_eq(world.state.n_writes, 0);
+        world.selection.n_events = 3;
+        world_deinit(&world);
+}
+END_TEST
+
 START_TEST(test_filters_are_as_long_as_the_kernel_allows) {
         char expression[FILTER_BYTES_MAX + 2];
         World world;
@@ -310,6 +330,7 @@ START_TEST(test_an_instance_that_outlives_a_boot_is_known_by_what_it_says_of_it)
 END_TEST
 
 TEST_MAIN("ftrace-state",
+          test_the_system_calls_that_probes_themselves_make_are_left_out,
           test_a_filter_is_for_an_event_that_is_recorded,
           test_system_calls_and_a_filter_of_theirs_must_both_hold,
           test_filters_are_as_long_as_the_kernel_allows,
