@@ -207,29 +207,17 @@ bool drm_card_memory(const DrmCards *cards, const DrmCard *card, uint64_t *ret_b
         return !__builtin_add_overflow(vram, gtt, ret_bytes);
 }
 
-static const struct {
-        const char *file, *name;
-        TrackUnit unit;
-} counters[] = {
-        { "device/gpu_busy_percent", "busy %", TRACK_UNIT_NONE },
-        { "device/mem_busy_percent", "memory busy %", TRACK_UNIT_NONE },
-        { "device/mem_info_vram_used", "VRAM used", TRACK_UNIT_BYTES },
-        { "device/mem_info_vram_total", "VRAM total", TRACK_UNIT_BYTES },
-        { "device/mem_info_gtt_used", "GTT used", TRACK_UNIT_BYTES },
+const DrmCardCounter drm_card_counters[DRM_CARD_COUNTERS] = {
+        { "device/gpu_busy_percent", "busy %", TRACK_UNIT_NONE, false },
+        { "device/mem_busy_percent", "memory busy %", TRACK_UNIT_NONE, false },
+        { "device/mem_info_vram_used", "VRAM used", TRACK_UNIT_BYTES, true },
+        { "device/mem_info_vram_total", "VRAM total", TRACK_UNIT_BYTES, true },
+        { "device/mem_info_gtt_used", "GTT used", TRACK_UNIT_BYTES, true },
 };
 
-void drm_card_write_counters(const DrmCards *cards,
-                             const DrmCard *card,
-                             TrackWriter *tracks,
-                             uint64_t track,
-                             uint64_t now_ns) {
-        uint64_t value;
-
-        for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
-                if (read_number(cards, card, counters[i].file, &value))
-                        track_count(
-                                tracks,
-                                track_counter(tracks, track, counters[i].name, counters[i].unit),
-                                now_ns,
-                                (int64_t)MIN(value, (uint64_t)INT64_MAX));
+bool drm_card_read_counter(const DrmCards *cards,
+                           const DrmCard *card,
+                           const DrmCardCounter *counter,
+                           uint64_t *ret) {
+        return read_number(cards, card, counter->file, ret);
 }

@@ -31,7 +31,10 @@ typedef struct DrmCard {
         size_t n_engines, n_regions;
         uint64_t capacity[DRM_ENGINES_MAX];
         uint64_t busy_ns[DRM_ENGINES_MAX]; /* of all clients, since the sample before */
-        uint32_t used_engines; /* for who writes them: bits of those that have a track */
+
+        /* For who writes them: bits of those engines that have a track, and the memory that was written. */
+        uint32_t used_engines;
+        uint64_t written_bytes;
 } DrmCard;
 
 typedef struct DrmCards {
@@ -59,9 +62,18 @@ void drm_cards_encode(const DrmCards *cards, WireWriter *wire);
 /* Bytes in use on the card as its driver counts them; false where it does not. */
 bool drm_card_memory(const DrmCards *cards, const DrmCard *card, uint64_t *ret_bytes);
 
-/* Counters that only some drivers have: how busy it is as a whole, its memory. */
-void drm_card_write_counters(const DrmCards *cards,
-                             const DrmCard *card,
-                             TrackWriter *tracks,
-                             uint64_t track,
-                             uint64_t now_ns);
+/* Counters of the card as a whole, which only some drivers have. */
+typedef struct DrmCardCounter {
+        const char *file, *name;
+        TrackUnit unit;
+        bool is_of_memory;
+} DrmCardCounter;
+
+#define DRM_CARD_COUNTERS 5
+
+extern const DrmCardCounter drm_card_counters[DRM_CARD_COUNTERS];
+
+bool drm_card_read_counter(const DrmCards *cards,
+                           const DrmCard *card,
+                           const DrmCardCounter *counter,
+                           uint64_t *ret);

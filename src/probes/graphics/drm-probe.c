@@ -202,11 +202,28 @@ write_memory(Drm *drm, const DrmCard *card, pid_t pid, uint64_t n_bytes, uint64_
         (void)packet_end(&drm->packets); /* the sink counts what it drops */
 }
 
-static void
-write_count(Drm *drm, uint64_t track, const char *name, TrackUnit unit, uint64_t value) {
+/* The tracks that lead to it, which are only there when something is on them; NULL: none below. */
+typedef struct Place {
+        const char *card, *process;
+} Place;
+
+static uint64_t place_track(Drm *drm, const Place *place) {
+        uint64_t track = track_group(&drm->tracks, 0, "GPU");
+
+        if (place->card)
+                track = track_group(&drm->tracks, track, place->card);
+        return place->process ? track_group(&drm->tracks, track, place->process) : track;
+}
+
+static void write_count_at(Drm *drm,
+                           const Place *place,
+                           const char *name,
+                           TrackUnit unit,
+                           uint64_t at_ns,
+                           uint64_t value) {
         track_count(&drm->tracks,
-                    track_counter(&drm->tracks, track, name, unit),
-                    drm->sampled_ns,
+                    track_counter(&drm->tracks, place_track(drm, place), name, unit),
+                    at_ns,
                     (int64_t)MIN(value, (uint64_t)INT64_MAX));
 }
 
@@ -219,27 +236,24 @@ static bool begins_use(Drm *drm, uint32_t *used, size_t i, uint64_t value) {
 }
 
 static void write_use(Drm *drm,
-                      uint64_t track,
+                      const Place *place,
                       const char *name,
                       TrackUnit unit,
                       uint64_t value,
                       uint32_t *used,
                       size_t i) {
         if (begins_use(drm, used, i, value))
-                track_count(&drm->tracks,
-                            track_counter(&drm->tracks, track, name, unit),
-                            drm->before_ns,
-                            0);
+                write_count_at(drm, place, name, unit, drm->before_ns, 0);
         if (*used & 1u << i)
-                write_count(drm, track, name, unit, value);
+                write_count_at(drm, place, name, unit, drm->sampled_ns, value);
 }
 
-static void write_process_memory(Drm *drm, DrmProcess *process, uint64_t track) {
+static void write_process_memory(Drm *drm, DrmProcess *process, const Place *place) {
         uint64_t n_bytes = 0;
 
         for (size_t i = 0; i < process->card->n_regions; i++) {
                 write_use(drm,
-                          track,
+                          place,
                           process->card->regions[i],
                           TRACK_UNIT_BYTES,
                           process->bytes[i],
@@ -253,16 +267,15 @@ static void write_process_memory(Drm *drm, DrmProcess *process, uint64_t track) 
         process->written_bytes = n_bytes;
 }
 
-static void write_process(Drm *drm, DrmProcess *process, uint64_t card_track) {
-        char name[DRM_COMM_BYTES + 32];
-        uint64_t track;
+static void write_process(Drm *drm, DrmProcess *process) {
+        char label[DRM_COMM_BYTES + 16], name[DRM_NAME_BYTES + 8];
+        const Place *place = &(Place){ process->card->label, label };
 
-        snprintf(name, sizeof(name), "%s (%d)", process->comm, process->pid);
-        track = track_group(&drm->tracks, card_track, name);
+        snprintf(label, sizeof(label), "%s (%d)", process->comm, process->pid);
         for (size_t i = 0; drm->wants_clients && i < process->card->n_engines; i++) {
                 snprintf(name, sizeof(name), "%.32s busy", process->card->engines[i]);
                 write_use(drm,
-                          track,
+                          place,
                           name,
                           TRACK_UNIT_TIME_NS,
                           process->busy_ns[i],
@@ -270,11 +283,13 @@ static void write_process(Drm *drm, DrmProcess *process, uint64_t card_track) {
                           i);
         }
         if (drm->wants_memory)
-                write_process_memory(drm, process, track);
+                write_process_memory(drm, process, place);
 }
 
 /* How busy each kind of engine is with all of its clients. */
-static void write_engines(Drm *drm, DrmCard *card, uint64_t track, uint64_t passed_ns) {
+static void write_engines(Drm *drm, DrmCard *card) {
+        uint64_t passed_ns = drm->before_ns ? drm->sampled_ns - drm->before_ns : 0;
+        const Place *place = &(Place){ .card = card->label };
         char name[DRM_NAME_BYTES + 8];
 
         for (size_t i = 0; passed_ns > 0 && i < card->n_engines; i++) {
@@ -283,7 +298,7 @@ static void write_engines(Drm *drm, DrmCard *card, uint64_t track, uint64_t pass
 
                 snprintf(name, sizeof(name), "%.31s %%", card->engines[i]);
                 write_use(drm,
-                          track,
+                          place,
                           name,
                           TRACK_UNIT_NONE,
                           (uint64_t)(MIN(percent, 100.0) + 0.5),
@@ -292,37 +307,61 @@ static void write_engines(Drm *drm, DrmCard *card, uint64_t track, uint64_t pass
         }
 }
 
-static void write_card(Drm *drm, DrmCard *card, uint64_t gpus) {
-        uint64_t passed_ns = drm->before_ns ? drm->sampled_ns - drm->before_ns : 0;
-        uint64_t track = track_group(&drm->tracks, gpus, card->label);
-        DrmProcess *process;
+static void write_card_memory(Drm *drm, DrmCard *card) {
         uint64_t n_bytes;
 
+        if (!drm_card_memory(&drm->cards, card, &n_bytes) || n_bytes == card->written_bytes)
+                return;
+        write_memory(drm, card, 0, n_bytes, drm->sampled_ns);
+        card->written_bytes = n_bytes;
+}
+
+static void write_card_counters(Drm *drm, const DrmCard *card) {
+        uint64_t value;
+
+        for (size_t i = 0; i < DRM_CARD_COUNTERS; i++) {
+                const DrmCardCounter *counter = &drm_card_counters[i];
+
+                if ((counter->is_of_memory ? drm->wants_memory : drm->wants_clients) &&
+                    drm_card_read_counter(&drm->cards, card, counter, &value))
+                        write_count_at(drm,
+                                       &(Place){ .card = card->label },
+                                       counter->name,
+                                       counter->unit,
+                                       drm->sampled_ns,
+                                       value);
+        }
+}
+
+static void write_card(Drm *drm, DrmCard *card) {
+        DrmProcess *process;
+
         if (drm->wants_clients)
-                write_engines(drm, card, track, passed_ns);
-        if (drm->wants_memory && drm_card_memory(&drm->cards, card, &n_bytes))
-                write_memory(drm, card, 0, n_bytes, drm->sampled_ns);
-        drm_card_write_counters(&drm->cards, card, &drm->tracks, track, drm->sampled_ns);
+                write_engines(drm, card);
+        if (drm->wants_memory)
+                write_card_memory(drm, card);
+        write_card_counters(drm, card);
         list_for_each (process, &drm->clients.processes, processes)
                 if (process->card == card)
-                        write_process(drm, process, track);
+                        write_process(drm, process);
 }
 
 static void drm_sample(Drm *drm, uint64_t now_ns) {
-        uint64_t gpus;
-
         drm_clients_walk(&drm->clients, now_ns, drm->sampled_ns == 0);
         drm_clients_sample(&drm->clients, now_ns);
         drm->before_ns = drm->sampled_ns;
         drm->sampled_ns = now_ns;
         if (drm->n_cards_described != drm->cards.n)
                 write_cards(drm, now_ns);
-        gpus = track_group(&drm->tracks, 0, "GPU");
         for (size_t i = 0; i < drm->cards.n; i++)
-                write_card(drm, &drm->cards.table[i], gpus);
+                write_card(drm, &drm->cards.table[i]);
         if (drm->clients.n_left_out > 0)
-                write_count(
-                        drm, gpus, "clients left out", TRACK_UNIT_COUNT, drm->clients.n_left_out);
+                write_count_at(drm,
+                               &(Place){},
+                               "clients left out",
+                               TRACK_UNIT_COUNT,
+                               drm->sampled_ns,
+                               drm->clients.n_left_out);
 }
 
 static uint64_t drm_poll(void *userdata, uint64_t now_ns) {
@@ -363,6 +402,8 @@ static void drm_clear(void *userdata) {
         DrmProcess *process;
 
         drm->n_cards_described = 0;
+        for (size_t i = 0; i < drm->cards.n; i++)
+                drm->cards.table[i].written_bytes = UINT64_MAX;
         list_for_each (process, &drm->clients.processes, processes)
                 process->written_bytes = UINT64_MAX;
         track_writer_clear(&drm->tracks);

@@ -204,6 +204,28 @@ START_TEST(test_cards_are_described_once_and_again_for_whoever_forgot) {
 }
 END_TEST
 
+START_TEST(test_a_card_that_nobody_uses_has_no_track) {
+        PacketList list = PACKET_LIST_INIT;
+        Tree tree = tree_with_card();
+        void *probe;
+
+        tree_put(&tree, "sys/devices/0000:00:02.0/mem_info_vram_used", "1000\n");
+        probe = record(&tree, NULL, &list);
+        drm_probe_ops.poll(probe, START);
+        ck_assert_uint_ne(track_of(&list, 0, "card0 (i915)"), 0);
+        drm_probe_ops.free(probe);
+        packet_list_deinit(&list);
+        tree_remove(&tree, "sys/devices/0000:00:02.0/mem_info_vram_used");
+        probe = record(&tree, NULL, &list);
+        drm_probe_ops.poll(probe, START);
+        ck_assert_uint_eq(track_of(&list, 0, "card0 (i915)"), 0);
+        ck_assert_uint_eq(track_of(&list, 0, "GPU"), 0);
+        drm_probe_ops.free(probe);
+        packet_list_deinit(&list);
+        tree_free(&tree);
+}
+END_TEST
+
 START_TEST(test_clients_of_a_process_add_up_and_none_is_counted_twice) {
         PacketList list = PACKET_LIST_INIT;
         Tree tree = tree_with_card();
@@ -442,6 +464,40 @@ START_TEST(test_a_machine_without_a_gpu_says_so) {
 }
 END_TEST
 
+/* With the tracefs of this machine, whose kernel may have no fences: then there is a note, and no events. */
+START_TEST(test_events_are_recorded_beside_the_samples) {
+        static const DrmConfig config = PERFETTO__PROTOS__DRM_CONFIG__INIT;
+        PacketList list = PACKET_LIST_INIT;
+        Tree tree = tree_with_card();
+        List links = LIST_INIT(links);
+        ProbeNotes notes = {};
+        ProbeSetup setup = { .sink = &list.sink, .notes = &notes };
+        char *error = NULL;
+        WireReader stats;
+        void *probe;
+
+        ck_assert_int_eq(session_link_get(&setup.link, &links, 1), 0);
+        tree_put(&tree, "sys/kernel/tracing/events/dma_fence/enable", "0\n");
+        ck_assert_int_eq(drm_new(&probe, dup(tree.fd), &config, &setup, true, &error), 0);
+        ck_assert_uint_ge(notes.n, 1);
+        ck_assert_msg(strstr(notes.texts[0], "no drm events"), "%s", notes.texts[0]);
+        ck_assert_int_eq(drm_probe_ops.start(probe, &error), 0);
+        ck_assert_uint_lt(drm_probe_ops.poll(probe, probe_now_ns()), PROBE_NEVER);
+        drm_probe_ops.flush(probe, probe_now_ns());
+        drm_probe_ops.stop(probe, probe_now_ns());
+        if (notes.n == 1)
+                ck_assert(packet_list_find(&list, PACKET_FTRACE_STATS, 0, &stats));
+        else
+                printf("# skipped: %s\n", notes.texts[1]);
+        ck_assert(packet_list_find(&list, PACKET_GPU_INFO, 0, &stats));
+        drm_probe_ops.free(probe);
+        session_link_unref(setup.link);
+        probe_notes_deinit(&notes);
+        packet_list_deinit(&list);
+        tree_free(&tree);
+}
+END_TEST
+
 /* The one look that a tree of plain files cannot have. */
 START_TEST(test_only_devices_of_gpus_are_looked_at_on_a_real_machine) {
         Tree tree = tree_with_card();
@@ -470,6 +526,7 @@ TEST_MAIN("drm",
           test_work_is_shown_by_card_process_and_engine,
           test_an_engine_that_nobody_used_has_no_track,
           test_cards_are_described_once_and_again_for_whoever_forgot,
+          test_a_card_that_nobody_uses_has_no_track,
           test_clients_of_a_process_add_up_and_none_is_counted_twice,
           test_who_closes_the_device_has_no_memory_any_more,
           test_another_process_of_the_same_number_is_another_process,
@@ -481,4 +538,5 @@ TEST_MAIN("drm",
           test_only_what_is_asked_for_is_recorded,
           test_wrong_periods_and_empty_wishes_are_refused_with_the_limit,
           test_a_machine_without_a_gpu_says_so,
+          test_events_are_recorded_beside_the_samples,
           test_only_devices_of_gpus_are_looked_at_on_a_real_machine)
