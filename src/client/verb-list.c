@@ -180,6 +180,16 @@ static void write_session_source(JsonWriter *writer, const SessionSource *source
         json_end_object(writer);
 }
 
+static void write_session_note(JsonWriter *writer, const SessionNote *note) {
+        json_begin_object(writer, NULL);
+        write_string(writer, "source", note->source);
+        write_string(writer, "producer", note->producer);
+        json_uint(writer, "uid", note->uid);
+        json_uint(writer, "pid", note->pid);
+        write_string(writer, "text", note->text);
+        json_end_object(writer);
+}
+
 static void write_session(JsonWriter *writer, const void *item) {
         const SessionInfo *session = item;
 
@@ -201,6 +211,10 @@ static void write_session(JsonWriter *writer, const void *item) {
         json_begin_array(writer, "sources");
         for (guint i = 0; i < session->sources->len; i++)
                 write_session_source(writer, &g_array_index(session->sources, SessionSource, i));
+        json_end_array(writer);
+        json_begin_array(writer, "notes");
+        for (guint i = 0; i < session->notes->len; i++)
+                write_session_note(writer, &g_array_index(session->notes, SessionNote, i));
         json_end_array(writer);
 }
 

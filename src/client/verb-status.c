@@ -101,8 +101,10 @@ static char *recording_sessions(const InstanceStatus *instance, const char *sour
         return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* Why it does not record now. */
+/* Why it does not record now. What a producer says is not translated. */
 static const char *source_reason(const ViewSource *source) {
+        if (source->unavailable)
+                return source->unavailable;
         if (source->producers[0])
                 return N_("no session of yours records it");
         if (streq(source->name, TRACING_SELF_SOURCE))
@@ -167,11 +169,12 @@ static void
 write_source(JsonWriter *writer, const InstanceStatus *instance, const ViewSource *source) {
         g_autofree char *sessions = recording_sessions(instance, source->name);
         g_autofree char *name = say_clean(source->name, strlen(source->name));
+        g_autofree char *why = say_clean(source_reason(source), strlen(source_reason(source)));
 
         json_begin_object(writer, NULL);
         json_string(writer, "name", name);
         json_bool(writer, "on", *sessions);
-        json_string(writer, "why", *sessions ? NULL : source_reason(source));
+        json_string(writer, "why", *sessions ? NULL : why);
         json_uint(writer, "producers", g_strv_length(source->producers));
         json_bool(writer, "activatable", source->is_activatable);
         json_bool(writer, "system", source->is_system);

@@ -33,6 +33,8 @@ exits 0 "on a narrow terminal the reason goes below, in lines that fit" '^    no
         script -qec "stty cols 60; '$DESKTRACE' list sources --user" /dev/null
 exits 1 "a recording that wants it is told what it says" 'did not record: the test wants it so' \
         desktrace record --user -q org.example.lacking -o lacking.pftrace -t 100ms
+exits 0 "and the status says what the list says" 'org.example.lacking +off +1 +no device here; plug one in' \
+        desktrace status --user
 kill "$started"
 started "$TEST_PRODUCER" noting org.example.noting note
 eventually has_producer noting
