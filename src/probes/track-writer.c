@@ -50,7 +50,8 @@ void track_writer_deinit(TrackWriter *writer) {
 }
 
 void track_writer_clear(TrackWriter *writer) {
-        memset(writer->slots, 0, writer->n_slots * sizeof(*writer->slots));
+        if (writer->n_slots > 0)
+                memset(writer->slots, 0, writer->n_slots * sizeof(*writer->slots));
         writer->n_tracks = 0;
         writer->says_cleared = true;
 }
