@@ -138,7 +138,7 @@ class Category:
         return self._c.enabled != 0
 
     @contextlib.contextmanager
-    def slice(self, name, **values):
+    def slice(self, name, /, **values):
         """A slice as long as the block; yields a dict for arguments that are known only at its end."""
         if not self._c.enabled:
             yield {}
@@ -152,7 +152,7 @@ class Category:
             args, n_args = _args(more)
             _library.dt_slice_end_args(self._pointer, None, None, args, n_args)
 
-    def instant(self, name, **values):
+    def instant(self, name, /, **values):
         if self._c.enabled:
             args, n_args = _args(values)
             _library.dt_instant(self._pointer, None, name.encode(), args, n_args)
