@@ -28,12 +28,6 @@ static inline void id_set_remove(IdSet *set, uint16_t id) {
         set->words[id / 64] &= ~((uint64_t)1 << (id % 64));
 }
 
-/* Takes all ids of `other` away. */
-static inline void id_set_subtract(IdSet *set, const IdSet *other) {
-        for (size_t i = 0; i < ID_SET_WORDS; i++)
-                set->words[i] &= ~other->words[i];
-}
-
 static inline bool id_set_equal(const IdSet *a, const IdSet *b) {
         return memcmp(a, b, sizeof(*a)) == 0;
 }

@@ -14,6 +14,8 @@
 #include "probes/ftrace/ring.h"
 #include "shared/fd.h"
 
+#define FILTER_PATH_BYTES 256
+
 int stream_new(Stream **ret,
                FtraceSetup *setup,
                SessionLink *link,
@@ -56,6 +58,44 @@ int stream_new(Stream **ret,
  * Which stream of a session has which events
  */
 
+/* Conditions of single events are compared event by event; all else of a state is for all of them. */
+static bool is_of_event(const InstanceWrite *write) {
+        return strncmp(write->file, "events/", strlen("events/")) == 0;
+}
+
+static bool has_all_of(FtraceSetup *setup, const FtraceSetup *of) {
+        for (size_t i = 0; i < of->state.n_writes; i++) {
+                const InstanceWrite *write = &of->state.writes[i], *own;
+
+                own = instance_state_find(&setup->state, write->file);
+                if (!is_of_event(write) && (!own || !streq(own->value, write->value)))
+                        return false;
+        }
+        return true;
+}
+
+static bool filters_event_same(FtraceSetup *a, FtraceSetup *b, const char *event) {
+        const InstanceWrite *of_a, *of_b;
+        char file[FILTER_PATH_BYTES];
+
+        snprintf(file, sizeof(file), "events/%s/filter", event);
+        of_a = instance_state_find(&a->state, file);
+        of_b = instance_state_find(&b->state, file);
+        return (!of_a && !of_b) || (of_a && of_b && streq(of_a->value, of_b->value));
+}
+
+/* Takes away what `other` records under the same conditions. */
+static void leave_to(const Stream *stream, const Stream *other, IdSet *ids) {
+        FtraceSetup *setup = stream->setup;
+
+        if (!has_all_of(setup, other->setup) || !has_all_of(other->setup, setup))
+                return;
+        for (size_t i = 0; i < setup->n_events; i++)
+                if (id_set_has(&other->granted, setup->events[i].id) &&
+                    filters_event_same(setup, other->setup, setup->events[i].name))
+                        id_set_remove(ids, setup->events[i].id);
+}
+
 /* What `stream` wants and no other stream of the session that records has. */
 static void stream_choose(const Stream *stream, IdSet *ret) {
         Stream *other;
@@ -65,7 +105,7 @@ static void stream_choose(const Stream *stream, IdSet *ret) {
         list_for_each (ring, &rings, rings)
                 list_for_each (other, &ring->streams, streams)
                         if (other != stream && other->link == stream->link && other->writer)
-                                id_set_subtract(ret, &other->granted);
+                                leave_to(stream, other, ret);
 }
 
 static bool wants_same(const Stream *a, const Stream *b) {

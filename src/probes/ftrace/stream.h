@@ -6,7 +6,7 @@
  *
  * What a FtraceSetup asks for, as packets to one sink. It comes from a Ring (ring.h), which it may share with other
  * streams; it neither sees what only they asked for, nor anything from before its start. Streams of one session (one
- * SessionLink) record each event once: the first that wants it has it.
+ * SessionLink) record each event once: the first that wants it has it, if their conditions for it are the same.
  *
  * Its owner is the probe, which polls it. A poll, a flush or a stop of one stream drains the ring for all of it.
  */

@@ -490,7 +490,7 @@ START_TEST(test_two_writers_of_one_page_take_each_its_own) {
         ck_assert(packet_list_find(&prints->list, PACKET_FTRACE_EVENTS, 0, &bundle));
         ck_assert_uint_eq(message_count(bundle, BUNDLE_COMPACT), 0);
         /* Nothing of what one wants: no bundle, and no loss. */
-        prints->list.n = 0;
+        packet_list_deinit(&prints->list);
         world_add_capture(prints, "tracefs/sched.raw");
         ck_assert_uint_eq(prints->list.n, 0);
         world_free(prints);

@@ -286,6 +286,38 @@ START_TEST(test_two_sources_of_a_session_record_an_event_once) {
 }
 END_TEST
 
+START_TEST(test_two_sources_of_a_session_may_have_filters_of_their_own) {
+        static char *calls_a[] = { (char *)"getppid" }, *calls_b[] = { (char *)"getuid" };
+        Session *a = session_new(1), *b = session_new(1);
+        bool that, other;
+
+        a->config.syscall_events = calls_a;
+        a->config.n_syscall_events = 1;
+        a->config.ftrace_events = prints;
+        a->config.n_ftrace_events = 1;
+        b->config.syscall_events = calls_b;
+        b->config.n_syscall_events = 1;
+        b->config.ftrace_events = prints;
+        b->config.n_ftrace_events = 1;
+        session_start(a);
+        session_start(b);
+        syscall(SYS_getppid);
+        syscall(SYS_getuid);
+        mark("once");
+        session_stop(b);
+        session_stop(a);
+        find_syscalls(a, SYS_getppid, &that, &other);
+        ck_assert(that && !other);
+        find_syscalls(b, SYS_getuid, &that, &other);
+        ck_assert(that && !other);
+        /* What neither filters is recorded by one of them. */
+        ck_assert_uint_eq(count_marks(a, "once\n"), 1);
+        ck_assert_uint_eq(count_marks(b, "once\n"), 0);
+        session_free(a);
+        session_free(b);
+}
+END_TEST
+
 START_TEST(test_a_ring_that_grows_keeps_what_it_has) {
         Session *a = session_of_events(1, prints, 1), *b = session_new(2);
 
@@ -417,6 +449,7 @@ int main(void) {
                 test_events_are_on_while_somebody_wants_them,
                 test_a_session_never_sees_system_calls_of_another_ones_filter,
                 test_two_sources_of_a_session_record_an_event_once,
+                test_two_sources_of_a_session_may_have_filters_of_their_own,
                 test_a_ring_that_grows_keeps_what_it_has,
                 test_all_rings_together_keep_the_limit_of_memory,
                 test_a_watermark_wakes_before_the_period_ends,
