@@ -79,12 +79,12 @@ static int refuse_top(int root, char **ret_error) {
 
         if (fstatat(root, "sys/fs/cgroup", &st, 0) == 0 && st.st_nlink > 2)
                 return probe_refuse(ret_error,
-                                    "linux.cgroup: this machine has cgroup v1 only, whose "
+                                    "this machine has cgroup v1 only, whose "
                                     "counters are not read; boot with "
                                     "systemd.unified_cgroup_hierarchy=1 on the kernel's command "
                                     "line");
         return probe_refuse(ret_error,
-                            "linux.cgroup: cgroup v2 is not mounted at /sys/fs/cgroup; mount it: "
+                            "cgroup v2 is not mounted at /sys/fs/cgroup; mount it: "
                             "mount -t cgroup2 none /sys/fs/cgroup");
 }
 
@@ -114,23 +114,40 @@ static bool any_has(const Cgroups *cgroups, CgroupFile file) {
         return false;
 }
 
-/* Files that go by the same controller are all there or all missing, so the first one stands for its kind. */
+/* Files of one kind, and those of one controller, are all there or all missing: the first one stands for them. */
+static bool is_asked(CgroupFile file, uint32_t asked) {
+        for (CgroupFile other = 0; other < file; other++) {
+                const CgroupFileInfo *a = &cgroup_files[file], *b = &cgroup_files[other];
+
+                if (asked & 1u << other &&
+                    (a->kind == b->kind ||
+                     (a->controller && b->controller && streq(a->controller, b->controller))))
+                        return true;
+        }
+        return false;
+}
+
 static void note_missing(const Cgroups *cgroups, ProbeNotes *notes) {
-        CgroupKind last = 0;
+        uint32_t asked = 0;
 
         for (CgroupFile file = 0; file < _CGROUP_FILE_N; file++) {
-                if (!(cgroups->reader.wanted & 1u << file) || cgroup_files[file].kind == last)
+                if (!(cgroups->reader.wanted & 1u << file) || is_asked(file, asked))
                         continue;
-                last = cgroup_files[file].kind;
+                asked |= 1u << file;
                 if (!any_has(cgroups, file))
                         cgroup_note_missing(notes, cgroups->top, file);
         }
 }
 
-static void note_state(const Cgroups *cgroups, ProbeNotes *notes) {
+static void note_state(const Cgroups *cgroups, const CgroupConfig *config, ProbeNotes *notes) {
+        if (config && config->has_period_ms && config->period_ms < CGROUP_PERIOD_MS_MIN)
+                probe_note(notes,
+                           "period_ms: %u is too short; a sample is taken every %d ms",
+                           config->period_ms,
+                           CGROUP_PERIOD_MS_MIN);
         if (cgroups->tree.n_beyond > 0)
                 probe_note(notes,
-                           "linux.cgroup: %zu or more cgroups are not recorded, as the limits are "
+                           "%zu or more cgroups are not recorded, as the limits are "
                            "%d recorded and %d looked at; say which in \"cgroups\", or less deep "
                            "ones in \"max_depth\"",
                            cgroups->tree.n_beyond,
@@ -138,7 +155,7 @@ static void note_state(const Cgroups *cgroups, ProbeNotes *notes) {
                            CGROUP_DIRS_MAX);
         if (cgroups->tree.n_recorded == 0)
                 probe_note(notes,
-                           "linux.cgroup: no cgroup is called as \"cgroups\" asks; those that "
+                           "no cgroup is called as \"cgroups\" asks; those that "
                            "come later are recorded");
         else
                 note_missing(cgroups, notes);
@@ -183,7 +200,7 @@ int cgroup_new_instance(void **ret,
         cgroups->blocks.root = root;
         cgroups->sample = (CgroupSample){ .tracks = &cgroups->tracks, .blocks = &cgroups->blocks };
         cgroup_tree_walk(&cgroups->tree);
-        note_state(cgroups, setup->notes);
+        note_state(cgroups, config, setup->notes);
         *ret = TAKE(cgroups);
         return 0;
 }

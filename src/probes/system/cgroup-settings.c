@@ -21,7 +21,7 @@ static int set_files(CgroupSettings *settings, const CgroupConfig *config, char 
                         settings->files |= 1u << file;
         if (settings->files == 0)
                 return probe_refuse(ret_error,
-                                    "linux.cgroup: \"counters\" names none that is known; leave "
+                                    "\"counters\" names none that is known; leave "
                                     "it out to record all");
         return 0;
 }
@@ -29,7 +29,7 @@ static int set_files(CgroupSettings *settings, const CgroupConfig *config, char 
 static int check_pattern(const char *pattern, char **ret_error) {
         if (pattern[0] == '\0' || strlen(pattern) > CGROUP_PATTERN_BYTES_MAX)
                 return probe_refuse(ret_error,
-                                    "linux.cgroup: a pattern in \"cgroups\" has %zu bytes; give 1 "
+                                    "a pattern in \"cgroups\" has %zu bytes; give 1 "
                                     "to %d",
                                     strlen(pattern),
                                     CGROUP_PATTERN_BYTES_MAX);
@@ -44,7 +44,7 @@ static int set_patterns(CgroupSettings *settings, const CgroupConfig *config, ch
                 return 0;
         if (config->n_cgroups > CGROUP_PATTERNS_MAX)
                 return probe_refuse(ret_error,
-                                    "linux.cgroup: \"cgroups\" has %zu patterns; give at most %d",
+                                    "\"cgroups\" has %zu patterns; give at most %d",
                                     config->n_cgroups,
                                     CGROUP_PATTERNS_MAX);
         select->patterns = calloc(config->n_cgroups, sizeof(*select->patterns));
@@ -66,7 +66,7 @@ static int set_depth(CgroupSettings *settings, const CgroupConfig *config, char 
         settings->max_depth = config->has_max_depth ? config->max_depth : CGROUP_DEPTH_DEFAULT;
         if (settings->max_depth == 0 || settings->max_depth > CGROUP_DEPTH_MAX)
                 return probe_refuse(ret_error,
-                                    "linux.cgroup: max_depth is %u; give 1 to %d",
+                                    "max_depth is %u; give 1 to %d",
                                     settings->max_depth,
                                     CGROUP_DEPTH_MAX);
         return 0;
@@ -119,20 +119,20 @@ void cgroup_note_missing(ProbeNotes *notes, int top, CgroupFile file) {
 
         if (!info->controller)
                 probe_note(notes,
-                           "linux.cgroup: no cgroup has %s%s",
+                           "no cgroup has %s%s",
                            info->name,
                            info->kind == CGROUP_KIND_PRESSURE
                                    ? "; boot with psi=1 on the kernel's command line"
                                    : ", as this kernel is too old");
         else if (!has_controller(top, info->controller))
                 probe_note(notes,
-                           "linux.cgroup: no cgroup has %s: cgroup v1 has the controller \"%s\", "
+                           "no cgroup has %s: cgroup v1 has the controller \"%s\", "
                            "or the kernel has none; boot with systemd.unified_cgroup_hierarchy=1",
                            info->name,
                            info->controller);
         else
                 probe_note(notes,
-                           "linux.cgroup: no cgroup has %s: systemd does not account for it; set "
+                           "no cgroup has %s: systemd does not account for it; set "
                            "%s=yes in /etc/systemd/system.conf",
                            info->name,
                            accounting[info->kind]);
