@@ -14,6 +14,12 @@ typedef struct tep_format_field TepField;
 
 DEFINE_CLEANUP(TepHandle *, tep_free)
 
+#define NUMBER_DIGITS_MAX     7
+#define DECLARATION_BYTES_MAX 256
+#define NAME_CHARACTERS       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+#define TYPE_CHARACTERS       NAME_CHARACTERS " *"
+#define LENGTH_CHARACTERS     NAME_CHARACTERS " ()+-*/"
+
 #define LOCATION_BYTES 4 /* of __data_loc and __rel_loc, on every kernel */
 
 /* Whether the type has this word, as a whole: "char" is in "const char *", and not in "uchar". */
@@ -139,6 +145,73 @@ format_from_event(EventFormat **ret, const char *group, const TepEvent *event, u
         return 0;
 }
 
+/* Moves behind a text, or fails. */
+static bool skip_text(const char **at, const char *text) {
+        size_t n = strlen(text);
+
+        if (strncmp(*at, text, n) != 0)
+                return false;
+        *at += n;
+        return true;
+}
+
+static bool skip_number(const char **at) {
+        size_t n = strspn(*at, "0123456789");
+
+        *at += n;
+        return n > 0 && n <= NUMBER_DIGITS_MAX;
+}
+
+static bool is_dynamic(const char *declaration) {
+        return skip_text(&declaration, "__data_loc ") || skip_text(&declaration, "__rel_loc ");
+}
+
+/* "type name", "__data_loc type[] name" or "type name[length]", where a length may be computed. Ends at the
+ * semicolon. */
+static bool skip_declaration(const char **at) {
+        const char *start = *at, *name;
+
+        if (strcspn(start, ";\n") >= DECLARATION_BYTES_MAX || strspn(start, NAME_CHARACTERS) == 0)
+                return false;
+        *at += strspn(*at, TYPE_CHARACTERS);
+        if (is_dynamic(start) && skip_text(at, "[] "))
+                *at += strspn(*at, TYPE_CHARACTERS);
+        for (name = *at; name > start && strchr(NAME_CHARACTERS, name[-1]); name--)
+                continue;
+        if (name == *at || name == start) /* no name, or no type */
+                return false;
+        if (!skip_text(at, "["))
+                return true;
+        *at += strspn(*at, LENGTH_CHARACTERS);
+        return skip_text(at, "]");
+}
+
+static bool is_field_line(const char *line) {
+        if (!skip_text(&line, "\tfield:") || !skip_declaration(&line) ||
+            !skip_text(&line, ";\toffset:") || !skip_number(&line) ||
+            !skip_text(&line, ";\tsize:") || !skip_number(&line) || !skip_text(&line, ";"))
+                return false;
+        return *line == '\n' ||
+               (skip_text(&line, "\tsigned:") && skip_number(&line) && skip_text(&line, ";\n"));
+}
+
+/* libtraceevent 1.7 trusts that it is the kernel's: what is not formed just so makes it leak or fall. */
+static bool is_well_formed(const char *text) {
+        size_t n_name;
+
+        if (!skip_text(&text, "name: "))
+                return false;
+        n_name = strspn(text, NAME_CHARACTERS);
+        text += n_name;
+        if (n_name == 0 || !skip_text(&text, "\nID: ") || !skip_number(&text) ||
+            !skip_text(&text, "\nformat:\n"))
+                return false;
+        for (; *text && strncmp(text, "print fmt:", 10) != 0; text = strchr(text, '\n') + 1)
+                if (*text != '\n' && !is_field_line(text))
+                        return false;
+        return true;
+}
+
 /* The text without its print fmt, which is of no use here: parsing it would be most of the work, and
  * libtraceevent 1.7 leaks memory with some of them. */
 static int without_print_format(Bytes *ret, const char *text, size_t n_text) {
@@ -149,7 +222,14 @@ static int without_print_format(Bytes *ret, const char *text, size_t n_text) {
         if (!end)
                 return -EBADMSG;
         r = bytes_append(ret, text, (size_t)(end - text) + 1);
-        return r < 0 ? r : bytes_append(ret, nothing, strlen(nothing));
+        if (r == 0)
+                r = bytes_append(ret, nothing, sizeof(nothing));
+        if (r < 0)
+                return r;
+        ret->n--; /* the NUL is for us */
+        return memchr(ret->data, '\0', ret->n) || !is_well_formed((const char *)ret->data)
+                       ? -EBADMSG
+                       : 0;
 }
 
 static size_t count_fields(const TepField *field) {

@@ -272,6 +272,12 @@ START_TEST(test_hostile_formats_are_refused) {
                 "\tfield:char a[9];\toffset:8;\tsize:-1;\tsigned:1;\n",
                 "\tfield:__data_loc char[] a;\toffset:8;\tsize:2;\tsigned:1;\n",
                 "\tfield:__rel_loc char[] a;\toffset:8;\tsize:8;\tsigned:1;\n",
+                "\tfield:int[] a;\toffset:8;\tsize:4;\tsigned:1;\n",
+                "\tfield:int;\toffset:8;\tsize:4;\tsigned:1;\n",
+                "\tfield: a;\toffset:8;\tsize:4;\tsigned:1;\n",
+                "\tfield:int a;\toffset:8;\tsize:x;\tsigned:1;\n",
+                "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1\n",
+                "\tfield:int \"a;\toffset:8;\tsize:4;\tsigned:1;\n",
         };
         char text[512];
 
