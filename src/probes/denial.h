@@ -24,5 +24,9 @@ bool denial_is_locked_down(int root);
 /* A clause for the end of a sentence that names the file: ": Permission denied; …". `capability` would let us in. */
 void denial_explain(char ret[static DENIAL_BYTES], int root, int error, int capability);
 
+/* Whether the kernel would let this program, with its capabilities, into a file (R_OK, …): 0 or a negative errno.
+ * Before Linux 5.8 it cannot be asked, and the permissions alone would say no where a capability says yes: 0. */
+int denial_check(int dir, const char *path, int mode);
+
 /* "/", for lookups; the caller closes it. A descriptor or a negative errno. */
 int denial_open_root(void);

@@ -38,6 +38,14 @@ ok 'which alone starts nothing' is_gone desktraced.service
 ok 'a client on the socket is served' env DESKTRACE_SOCKET=/run/desktrace/native.sock desktrace list sources
 ok 'so the service runs' is_active desktraced.service
 ok 'the service is gone when nobody is on the socket' within 10 is_gone desktraced.service
+ok 'the probes are gone, too, which were asked for the list' within 10 is_gone desktrace-probes.service
+
+# What they say is what they can do within their sandbox, whoever asks.
+as alice desktrace list sources --no-legend >/tmp/sources
+ok 'any user sees that the kernel and processes can be recorded here' \
+        test "$(grep -cE '^linux\.(ftrace|process_stats|sys_stats|systemd_journald) +1 .* yes' /tmp/sources)" = 4
+ok 'and why something cannot' test -z "$(grep -E ' no +-?$' /tmp/sources)"
+ok 'the probes are gone soon after' within 10 is_gone desktrace-probes.service
 
 ok 'the journal has no complaint' complaints
 finish

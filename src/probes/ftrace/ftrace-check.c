@@ -26,14 +26,18 @@ static int refuse_file(char **ret_error, int root, const char *file, int error) 
 static bool is_mounted(int root, const char *path) {
         _cleanup_(fd_closep) int dir = openat(root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-        return dir >= 0 && (faccessat(dir, "events", F_OK, AT_EACCESS) == 0 || errno == EACCES);
+        int r = dir < 0 ? -ENOENT : denial_check(dir, "events", F_OK);
+
+        return r == 0 || r == -EACCES;
 }
 
 /* When it is recorded, libtracefs mounts what may be mounted. */
 static int check_unmounted(int root, char **ret_error) {
-        if (faccessat(root, TRACING, F_OK, AT_EACCESS) < 0 && errno == EACCES)
-                return refuse_file(ret_error, root, TRACING, errno);
-        if (faccessat(root, TRACING, F_OK, AT_EACCESS) < 0)
+        int r = denial_check(root, TRACING, F_OK);
+
+        if (r == -EACCES)
+                return refuse_file(ret_error, root, TRACING, -r);
+        if (r < 0)
                 return probe_refuse(ret_error,
                                     "this kernel offers no tracefs: there is no /" TRACING
                                     "; use one that is built with CONFIG_TRACING, or mount /sys");
@@ -49,6 +53,7 @@ static int check_files(int root, const char *path, int tracing, char **ret_error
         for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
                 _cleanup_(fd_closep) int fd = -1;
                 char file[128];
+                int r;
 
                 snprintf(file, sizeof(file), "%s/%s", path, files[i]);
                 fd = openat(tracing, files[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -58,8 +63,9 @@ static int check_files(int root, const char *path, int tracing, char **ret_error
                                             "for all is left to others; use Linux 3.10 or newer");
                 if (fd < 0)
                         return refuse_file(ret_error, root, file, errno);
-                if (i > 0 && faccessat(tracing, files[i], W_OK | X_OK, AT_EACCESS) < 0)
-                        return refuse_file(ret_error, root, file, errno);
+                r = i > 0 ? denial_check(tracing, files[i], W_OK | X_OK) : 0;
+                if (r < 0)
+                        return refuse_file(ret_error, root, file, -r);
         }
         return 0;
 }

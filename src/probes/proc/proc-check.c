@@ -11,7 +11,7 @@
 #define MOUNT "mount -t proc proc /proc"
 
 static bool can_read(int root, const char *path) {
-        return faccessat(root, path, R_OK, AT_EACCESS) == 0;
+        return denial_check(root, path, R_OK) == 0;
 }
 
 static int refuse_unmounted(char **ret_error) {

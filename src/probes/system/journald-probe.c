@@ -66,14 +66,16 @@ typedef struct JournalFiles {
 static bool look_at_file(const char *name, void *userdata) {
         const char *end = strrchr(name, '.');
         JournalFiles *files = userdata;
+        int r;
 
         if (!end || !streq(end, ".journal"))
                 return true;
         files->n_found++;
-        if (faccessat(files->dir, name, R_OK, AT_EACCESS) == 0)
+        r = denial_check(files->dir, name, R_OK);
+        if (r == 0)
                 files->n_readable++;
         else
-                files->error = errno;
+                files->error = -r;
         return files->n_readable == 0;
 }
 

@@ -38,9 +38,9 @@ int system_info_check_at(int root, char **ret_error) {
         char why[DENIAL_BYTES];
         int error;
 
-        if (faccessat(root, "sys/devices/system/cpu", R_OK | X_OK, AT_EACCESS) == 0)
+        error = -denial_check(root, "sys/devices/system/cpu", R_OK | X_OK);
+        if (error == 0)
                 return 0;
-        error = errno;
         denial_explain(why, root, error, CAP_DAC_READ_SEARCH);
         if (error == ENOENT)
                 return probe_refuse(ret_error,
