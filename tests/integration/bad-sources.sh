@@ -32,7 +32,7 @@ beside 1 'buffer_size_kb asks for .* at most .* is allowed' linux.ftrace \
         'ftrace_config { ftrace_events: "irq/irq_handler_entry" buffer_size_kb: 4294967295 }'
 beside 0 'No losses' linux.ftrace 'ftrace_config { ftrace_events: "irq/irq_handler_entry" drain_period_ms: 4294967295 }'
 beside 0 'No losses' linux.ftrace 'ftrace_config { ftrace_events: "irq/irq_handler_entry" buffer_size_kb: 1 }'
-beside 1 'nothing to record' linux.sys_stats ''
+beside 1 'nothing to record' linux.sys_stats 'sys_stats_config { }'
 beside 0 'No losses' linux.sys_stats 'sys_stats_config { meminfo_period_ms: 1 stat_period_ms: 4294967295 }'
 beside 0 'No losses' linux.process_stats 'process_stats_config { proc_stats_poll_ms: 1 }'
 beside 0 'No losses' linux.process_stats 'process_stats_config { proc_stats_poll_ms: 4294967295 }'

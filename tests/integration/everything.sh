@@ -5,10 +5,10 @@
 # readers (trace_rules.py).
 # The checks call functions by name.
 # shellcheck disable=SC2317
+here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/integration/kernel-lib.sh
 . "$(dirname "$0")/kernel-lib.sh"
 
-here=$(dirname "$0")
 "$here/everything-config.sh" >all.pbtxt
 
 # Other tests may record at the same time: theirs are of living processes.
