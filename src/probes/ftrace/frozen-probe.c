@@ -145,7 +145,7 @@ static int frozen_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
 
         if (!config || !config->instance_name || !*config->instance_name)
                 return probe_refuse(ret_error,
-                                    "linux.frozen_ftrace: frozen_ftrace_config needs an "
+                                    "frozen_ftrace_config needs an "
                                     "instance_name, for example \"boot_mapped\"");
         probe = calloc(1, sizeof(*probe));
         if (!probe)

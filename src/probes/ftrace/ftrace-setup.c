@@ -250,7 +250,7 @@ int ftrace_setup_new(FtraceSetup **ret,
             config->n_kprobe_events == 0 && config->n_uprobe_events == 0 &&
             !config->enable_function_graph)
                 return probe_refuse(ret_error,
-                                    "linux.ftrace: ftrace_config has no ftrace_events, so there is "
+                                    "ftrace_config has no ftrace_events, so there is "
                                     "nothing to record; add for example \"sched/sched_switch\"");
         setup = calloc(1, sizeof(*setup));
         if (!setup)

@@ -173,8 +173,7 @@ static int process_stats_setup(void **ret, const ProbeSetup *setup, char **ret_e
         stats_configure(stats, config);
         r = proc_dir_open(&stats->proc, "/proc");
         if (r < 0)
-                return probe_refuse(
-                        ret_error, "linux.process_stats: cannot open /proc: %s", strerror(-r));
+                return probe_refuse(ret_error, "cannot open /proc: %s", strerror(-r));
         wants_threads = !has_quirk(
                 config, PERFETTO__PROTOS__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND);
         note_what_is_missing(config, wants_threads, &stats->proc, setup->notes);

@@ -155,8 +155,10 @@ static void note_state(const Cgroups *cgroups, const CgroupConfig *config, Probe
                            CGROUP_DIRS_MAX);
         if (cgroups->tree.n_recorded == 0)
                 probe_note(notes,
-                           "no cgroup is called as \"cgroups\" asks; those that "
-                           "come later are recorded");
+                           "there is no cgroup %s; those that come later are recorded",
+                           cgroups->settings.select.n_patterns > 0
+                                   ? "that is called as \"cgroups\" asks"
+                                   : "of a slice, a service or a scope, as systemd makes them");
         else
                 note_missing(cgroups, notes);
 }

@@ -147,9 +147,7 @@ int journal_open(sd_journal **ret, const char *directory, char **ret_error) {
         r = directory ? sd_journal_open_directory(&journal, directory, 0)
                       : sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY);
         if (r < 0)
-                return probe_refuse(ret_error,
-                                    "linux.systemd_journald: cannot open the journal: %s",
-                                    strerror(-r));
+                return probe_refuse(ret_error, "cannot open the journal: %s", strerror(-r));
         /* What cannot be read is left out without a word. */
         r = sd_journal_get_usage(journal, &n_bytes);
         if (r < 0 || n_bytes == 0)
@@ -165,13 +163,13 @@ static int setup_filter(JournalFilter *filter, const ProbeSetup *setup, char **r
 
         if (config && config->min_prio > 7)
                 return probe_refuse(ret_error,
-                                    "linux.systemd_journald: min_prio: %u is not a priority; "
+                                    "min_prio: %u is not a priority; "
                                     "use 1 (alert) to 7 (debug), or 0 for all",
                                     config->min_prio);
         r = journal_filter_init(filter, config);
         if (r == -E2BIG)
                 return probe_refuse(ret_error,
-                                    "linux.systemd_journald: more than %d names in a filter; "
+                                    "more than %d names in a filter; "
                                     "use fewer, or none for all",
                                     JOURNAL_FILTERS_MAX);
         return r;
@@ -211,7 +209,7 @@ static int journald_start(void *userdata, char **ret_error) {
                 r = sd_journal_seek_head(journald->journal);
         if (r < 0)
                 return probe_refuse(ret_error,
-                                    "linux.systemd_journald: cannot find the end of the journal: "
+                                    "cannot find the end of the journal: "
                                     "%s; \"journalctl --verify\" looks for damage",
                                     strerror(-r));
         return 0;

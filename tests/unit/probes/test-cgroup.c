@@ -464,7 +464,7 @@ START_TEST(test_a_machine_without_units_is_recorded_and_noted) {
         setup();
         tree_put(&fixture.tree, TOP "cgroup.controllers", "cpu\n");
         ck_assert_int_eq(record(), 0);
-        ck_assert(has_note("no cgroup is called as"));
+        ck_assert(has_note("there is no cgroup of a slice"));
         sample(1000);
         ck_assert_uint_eq(fixture.list.n, 0);
         put_cpu(TOP "a.scope/", 100);
