@@ -41,7 +41,9 @@ enum {
 };
 
 static inline void wire_writer_init(WireWriter *writer, void *memory, size_t n_bytes) {
-        *writer = (WireWriter){ .start = memory, .at = memory, .end = (uint8_t *)memory + n_bytes };
+        *writer = (WireWriter){ .start = memory, .at = memory, .end = memory };
+        if (n_bytes > 0) /* no memory at all has no end that could be computed */
+                writer->end += n_bytes;
 }
 
 static inline size_t wire_writer_size(const WireWriter *writer) {

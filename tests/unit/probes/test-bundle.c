@@ -42,17 +42,19 @@ static void world_free(World *world) {
         free(world);
 }
 
+static void world_use_events(World *world) {
+        for (size_t id = 0; id < world->events.n_ids; id++)
+                if (world->events.by_id[id])
+                        id_set_add(&world->ids, (uint16_t)id);
+        ck_assert_int_eq(bundle_writer_use(&world->bundles, &world->events, &world->ids, NULL), 0);
+}
+
 static void world_add_pages(World *world, const char *file) {
         size_t n;
         char *pages;
 
-        if (!world->bundles.encoders) {
-                for (size_t id = 0; id < world->events.n_ids; id++)
-                        if (world->events.by_id[id])
-                                id_set_add(&world->ids, (uint16_t)id);
-                ck_assert_int_eq(
-                        bundle_writer_use(&world->bundles, &world->events, &world->ids, NULL), 0);
-        }
+        if (!world->bundles.encoders)
+                world_use_events(world);
         pages = fixture_read(file, &n);
         for (size_t at = 0; at < n; at += 4096)
                 bundle_add_page(&world->bundles, &world->cpu, pages + at, 4096);
@@ -555,6 +557,103 @@ START_TEST(test_forgotten_pids_are_met_again) {
 }
 END_TEST
 
+#define N_ODD_SWITCHES 400
+
+/* What a switch says. */
+typedef struct Switch {
+        uint64_t delta;
+        int64_t prev_state;
+        char comm[COMM_BYTES];
+        int32_t pid, prio;
+} Switch;
+
+static uint32_t draw(uint32_t *random, uint32_t n) {
+        *random = *random * 1664525 + 1013904223;
+        return (*random >> 8) % n;
+}
+
+static Switch draw_switch(uint32_t *random) {
+        static const int32_t pids[] = { 0, 5, 133, 127, 128, 16384, 4194303, INT32_MAX, -1 };
+        static const int32_t prios[] = { 120, 120, 120, 0, 127, 139, -1 };
+        static const int64_t states[] = { 0, 0, 1, 2, 256, INT64_C(1) << 40, -1 };
+        static const uint64_t deltas[] = { 0, 90, 1000, 16383, 16384, (1u << 27) - 1 };
+        Switch drawn = {
+                .delta = deltas[draw(random, ARRAY_SIZE(deltas))],
+                .prev_state = states[draw(random, ARRAY_SIZE(states))],
+                .pid = pids[draw(random, ARRAY_SIZE(pids))],
+                .prio = prios[draw(random, ARRAY_SIZE(prios))],
+        };
+
+        snprintf(drawn.comm, sizeof(drawn.comm), "name%u", draw(random, 3));
+        return drawn;
+}
+
+/* Appends a record to a page, as the kernel of the fixtures does. */
+static uint8_t *put_switch(uint8_t *at, const EventFormat *format, const Switch *one) {
+        uint32_t header = 16 | (uint32_t)one->delta << 5;
+
+        memset(at, 0, 4 + 64);
+        memcpy(at, &header, sizeof(header));
+        at += 4;
+        memcpy(at + RECORD_ID_OFFSET, &format->id, sizeof(format->id));
+        memcpy(at + event_format_find(format, "prev_state")->offset, &one->prev_state, 8);
+        memcpy(at + event_format_find(format, "next_comm")->offset, one->comm, COMM_BYTES);
+        memcpy(at + event_format_find(format, "next_pid")->offset, &one->pid, 4);
+        memcpy(at + event_format_find(format, "next_prio")->offset, &one->prio, 4);
+        return at + 64;
+}
+
+static void check_switches(WireReader compact, const Switch *switches, uint64_t time) {
+        uint64_t columns[7][N_ODD_SWITCHES], last = 0;
+        WireField comm;
+
+        for (uint32_t field = 1; field <= 6; field++)
+                if (field != 5)
+                        ck_assert_uint_eq(
+                                message_packed(compact, field, columns[field], N_ODD_SWITCHES),
+                                N_ODD_SWITCHES);
+        for (size_t i = 0; i < N_ODD_SWITCHES; i++) {
+                time += switches[i].delta;
+                last += columns[1][i];
+                ck_assert_uint_eq(last, time);
+                ck_assert_int_eq((int64_t)columns[2][i], switches[i].prev_state);
+                ck_assert_int_eq((int64_t)columns[3][i], switches[i].pid);
+                ck_assert_int_eq((int64_t)columns[4][i], switches[i].prio);
+                ck_assert(message_field(compact, 5, columns[6][i], &comm));
+                ck_assert_uint_eq(comm.n_bytes, strlen(switches[i].comm));
+                ck_assert_int_eq(memcmp(comm.data, switches[i].comm, comm.n_bytes), 0);
+        }
+}
+
+START_TEST(test_columns_hold_whatever_the_kernel_says) {
+        static uint8_t page[16 + N_ODD_SWITCHES * 68];
+        EventFormat *format = fixture_format("sched", "sched_switch");
+        Switch switches[N_ODD_SWITCHES];
+        World *world = world_new();
+        uint64_t header[2] = { UINT64_C(1) << 45, sizeof(page) - 16 };
+        uint8_t *at = page + sizeof(header);
+        WireReader bundle, compact;
+        uint32_t random = 7;
+
+        memcpy(page, header, sizeof(header));
+        for (size_t i = 0; i < N_ODD_SWITCHES; i++) {
+                switches[i] = draw_switch(&random);
+                at = put_switch(at, format, &switches[i]);
+        }
+        fixture_add_event(&world->events, "sched", "sched_switch", true);
+        world_use_events(world);
+        bundle_add_page(&world->bundles, &world->cpu, page, sizeof(page));
+        bundle_end_turn(&world->bundles, &world->cpu);
+        ck_assert_uint_eq(world->list.n, 1);
+        ck_assert(packet_list_find(&world->list, PACKET_FTRACE_EVENTS, 0, &bundle));
+        ck_assert(message_submessage(bundle, BUNDLE_COMPACT, 0, &compact));
+        check_switches(compact, switches, header[0]);
+        ck_assert(world_met(world, 4194303) && world_met(world, 5));
+        event_format_free(format);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN("bundle",
           test_switches_become_columns_that_say_the_same,
           test_without_compact_sched_each_switch_is_an_event,
@@ -571,4 +670,5 @@ TEST_MAIN("bundle",
           test_two_writers_of_one_page_take_each_its_own,
           test_a_loss_is_told_even_if_nothing_wanted_comes_behind_it,
           test_a_writer_goes_on_with_the_encoders_of_whoever_is_left,
-          test_forgotten_pids_are_met_again)
+          test_forgotten_pids_are_met_again,
+          test_columns_hold_whatever_the_kernel_says)
