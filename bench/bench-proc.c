@@ -3,7 +3,6 @@
 /* The tree of all processes and a poll of their counters, with 500 idle ones more than there are. */
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "probes/proc/proc-dir.h"
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/process-status.h"
+#include "probes/proc/process-tree.h"
 #include "shared/macro.h"
 
 #define N_CHILDREN   500
@@ -104,46 +104,57 @@ static void run_poll_floor(void *userdata) {
         run_floor((const char *const[]){ "status", "oom_score_adj", NULL }, userdata);
 }
 
-static double cpu_ms(void) {
-        struct rusage usage;
+typedef struct Cost {
+        double cpu_ms, wall_ms;
+} Cost;
 
-        getrusage(RUSAGE_SELF, &usage);
-        return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
-               (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
+static Cost cost_now(void) {
+        struct timespec cpu;
+
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+        return (Cost){
+                .cpu_ms = (double)cpu.tv_sec * 1e3 + (double)cpu.tv_nsec / 1e6,
+                .wall_ms = (double)bench_now_ns() / 1e6,
+        };
 }
 
-static double run_ms(void (*run)(void *userdata), Bench *bench) {
-        return (double)bench_run_ns(run, bench) / 1e6;
+static Cost cost_of(void (*run)(void *userdata), Bench *bench) {
+        Cost before = cost_now(), after;
+
+        run(bench);
+        after = cost_now();
+        return (Cost){ after.cpu_ms - before.cpu_ms, after.wall_ms - before.wall_ms };
 }
 
-/* Both take turns. Figures are said for as many processes as the goal is. */
+/* Both take turns. Figures are said for as many processes as the goal is, and the goal is of CPU time: a machine that
+ * does something else, too, only makes all of it longer. */
 static bool compare(const char *what,
                     void (*run)(void *userdata),
                     void (*floor_run)(void *userdata),
                     Bench *bench,
                     double goal_ms) {
-        double wall[BENCH_RUNS], cpu[BENCH_RUNS], floor[BENCH_RUNS], scale, wall_ms, floor_ms;
+        double cpu[BENCH_RUNS], wall[BENCH_RUNS], floor[BENCH_RUNS], scale, cpu_ms, floor_ms;
         bool ok;
 
         run(bench);
         for (unsigned i = 0; i < BENCH_RUNS; i++) {
-                double before_ms;
+                Cost cost;
 
-                floor[i] = run_ms(floor_run, bench);
-                before_ms = cpu_ms();
-                wall[i] = run_ms(run, bench);
-                cpu[i] = cpu_ms() - before_ms;
+                floor[i] = cost_of(floor_run, bench).cpu_ms;
+                cost = cost_of(run, bench);
+                cpu[i] = cost.cpu_ms;
+                wall[i] = cost.wall_ms;
         }
         scale = N_PROCESSES / (double)bench->n_processes;
-        wall_ms = bench_median(wall, BENCH_RUNS) * scale;
+        cpu_ms = bench_median(cpu, BENCH_RUNS) * scale;
         floor_ms = bench_median(floor, BENCH_RUNS) * scale;
-        ok = wall_ms <= goal_ms;
-        printf("%-20s %6.2f ms, CPU %6.2f ms; floor %6.2f ms, %.2f x   (at most %.0f ms)%s\n",
+        ok = cpu_ms <= goal_ms;
+        printf("%-18s CPU %5.2f ms; floor %5.2f ms, %.2f x; in %5.2f ms   (at most %.0f ms)%s\n",
                what,
-               wall_ms,
-               bench_median(cpu, BENCH_RUNS) * scale,
+               cpu_ms,
                floor_ms,
-               wall_ms / floor_ms,
+               cpu_ms / floor_ms,
+               bench_median(wall, BENCH_RUNS) * scale,
                goal_ms,
                ok ? "" : " MISSED");
         return ok;
@@ -169,7 +180,9 @@ static void reap(const pid_t *children) {
 }
 
 int main(void) {
-        Bench bench = { .sink = { .write = take }, .now_ns = probe_now_ns() };
+        /* Later, when none of them is young any more. */
+        Bench bench = { .sink = { .write = take },
+                        .now_ns = probe_now_ns() + 2 * PROCESS_YOUNG_NS };
         pid_t children[N_CHILDREN];
         double load = 0;
         bool ok;
