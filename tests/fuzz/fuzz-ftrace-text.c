@@ -41,8 +41,8 @@ static void read_symbols(char *text) {
 
         if (kernel_symbols_new(&symbols, text) < 0)
                 return;
-        for (size_t i = 0; i < symbols->n_symbols; i++)
-                (void)kernel_symbols_use(symbols, symbols->symbols[i].address + 1);
+        for (size_t i = 0; i < kernel_symbols_count(symbols); i++)
+                (void)kernel_symbols_use(symbols, symbols->table->symbols[i].address + 1);
         kernel_symbols_free(symbols);
 }
 

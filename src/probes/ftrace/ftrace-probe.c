@@ -80,7 +80,7 @@ static void stats_encode_setup(FtraceProbe *probe, WireWriter *wire) {
         const FtraceSetup *setup = probe->stream->setup;
 
         if (setup->symbols)
-                wire_put_uint(wire, STATS_SYMBOLS_PARSED, setup->symbols->n_symbols);
+                wire_put_uint(wire, STATS_SYMBOLS_PARSED, kernel_symbols_count(setup->symbols));
         for (size_t i = 0; i < setup->selection.n_unknown; i++)
                 wire_put_string(wire, STATS_UNKNOWN_EVENTS, setup->selection.unknown[i].name);
         for (size_t i = 0; i < setup->n_events; i++)

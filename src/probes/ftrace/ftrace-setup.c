@@ -170,20 +170,26 @@ static int setup_prepare_events(FtraceSetup *setup, ProbeNotes *notes) {
 
 /* Without them there are addresses in the trace, and the rest of it is as good. */
 static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes) {
-        char *text;
+        _cleanup_(freep) char *restricted = NULL;
         int r;
 
         if (!config->symbolize_ksyms)
                 return 0;
-        r = fd_read_file(&text, NULL, AT_FDCWD, "/proc/kallsyms", KERNEL_SYMBOLS_BYTES_MAX);
-        if (r == 0)
-                r = kernel_symbols_new(&setup->symbols, text);
-        if (r == -ENOMEM)
+        r = kernel_symbols_load(&setup->symbols);
+        if (r == -ENOMEM || r == 0)
                 return r;
-        if (r < 0)
+        (void)fd_read_file(&restricted, NULL, AT_FDCWD, "/proc/sys/kernel/kptr_restrict", 64);
+        if (r == -ENODATA && restricted && restricted[0] == '2')
                 probe_note(notes,
-                           "no kernel symbols (%s): they need CAP_SYSLOG, and "
-                           "kernel.kptr_restrict below 2",
+                           "no names of kernel functions: kernel.kptr_restrict is 2, which hides "
+                           "them from everybody; lower it: sysctl kernel.kptr_restrict=1");
+        else if (r == -ENODATA)
+                probe_note(notes,
+                           "no names of kernel functions: the kernel hides them from who lacks "
+                           "CAP_SYSLOG");
+        else
+                probe_note(notes,
+                           "no names of kernel functions: cannot read /proc/kallsyms: %s",
                            strerror(-r));
         return 0;
 }
@@ -220,6 +226,8 @@ setup_prepare(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes,
         int r;
 
         r = setup_settings(setup, config, ret_error);
+        if (r == 0) /* goes on meanwhile */
+                r = setup_load_symbols(setup, config, notes);
         if (r == 0)
                 r = setup_read_layout(setup, ret_error);
         if (r == 0)
@@ -232,8 +240,6 @@ setup_prepare(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes,
                 r = setup_load_strings(setup);
         if (r == 0)
                 r = setup_prepare_events(setup, notes);
-        if (r == 0)
-                r = setup_load_symbols(setup, config, notes);
         if (r == 0)
                 r = setup_make_keys(setup);
         return r;

@@ -1,17 +1,37 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "probes/ftrace/kernel-symbols.h"
 #include "probes/packet-writer.h"
+#include "probes/probe.h"
+#include "shared/fd.h"
+
+#define VISIBLE_LINES_MAX \
+        20000 /* before which there is an address that is not zero, if we may see them */
 
 enum {
         INTERNED_KERNEL_SYMBOLS = 26,
         INTERNED_IID = 1,
         INTERNED_STRING = 2,
 };
+
+/* A reading in progress. Its owner waits for the thread before it looks at table and result. */
+struct SymbolLoad {
+        pthread_t thread;
+        atomic_bool is_done;
+        SymbolTable *table;
+        size_t n_modules; /* before it began */
+        int result;
+};
+
+static SymbolTable *newest; /* borrowed: gone with its last owner. Only of the probes' own thread */
 
 static size_t count_lines(const char *text) {
         size_t n = 0;
@@ -47,24 +67,183 @@ static int compare_symbols(const void *a, const void *b) {
         return x->name < y->name ? -1 : x->name > y->name;
 }
 
-int kernel_symbols_new(KernelSymbols **ret, char *text) {
-        _cleanup_(kernel_symbols_freep) KernelSymbols *symbols = calloc(1, sizeof(*symbols));
+static SymbolTable *table_unref(SymbolTable *table) {
+        if (!table || --table->n_references > 0)
+                return NULL;
+        if (newest == table)
+                newest = NULL;
+        free(table->symbols);
+        free(table->text);
+        free(table);
+        return NULL;
+}
+
+static void table_unrefp(SymbolTable **table) {
+        table_unref(*table);
+}
+
+/* Takes the text. Does nothing that another thread could notice. */
+static int table_new(SymbolTable **ret, char *text) {
+        SymbolTable *table = calloc(1, sizeof(*table));
         char *line, *state = NULL;
 
-        if (!symbols) {
+        if (!table) {
                 free(text);
                 return -ENOMEM;
         }
-        symbols->text = text;
-        symbols->symbols = calloc(count_lines(text) + 1, sizeof(*symbols->symbols));
-        if (!symbols->symbols)
+        *ret = table;
+        table->n_references = 1;
+        table->text = text;
+        table->symbols = calloc(count_lines(text) + 1, sizeof(*table->symbols));
+        if (!table->symbols)
                 return -ENOMEM;
         for (line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
-                parse_line(&symbols->symbols[symbols->n_symbols++], line);
-        qsort(symbols->symbols, symbols->n_symbols, sizeof(*symbols->symbols), compare_symbols);
+                parse_line(&table->symbols[table->n_symbols++], line);
+        qsort(table->symbols, table->n_symbols, sizeof(*table->symbols), compare_symbols);
         /* kptr_restrict shows zeros to who may not know. */
-        if (symbols->n_symbols == 0 || symbols->symbols[symbols->n_symbols - 1].address == 0)
+        if (table->n_symbols == 0 || table->symbols[table->n_symbols - 1].address == 0)
                 return -ENODATA;
+        return 0;
+}
+
+static size_t count_modules(void) {
+        _cleanup_(freep) char *text = NULL;
+
+        return fd_read_file(&text, NULL, AT_FDCWD, "/proc/modules", KERNEL_SYMBOLS_BYTES_MAX) == 0
+                       ? count_lines(text)
+                       : 0;
+}
+
+/*
+ * Reading
+ */
+
+static void *load_run(void *userdata) {
+        SymbolLoad *load = userdata;
+        SymbolTable *table = NULL;
+        char *text;
+        int r;
+
+        r = fd_read_file(&text, NULL, AT_FDCWD, "/proc/kallsyms", KERNEL_SYMBOLS_BYTES_MAX);
+        if (r == 0)
+                r = table_new(&table, text);
+        load->table = table;
+        load->result = r;
+        atomic_store_explicit(&load->is_done, true, memory_order_release);
+        return NULL;
+}
+
+static int load_new(SymbolLoad **ret) {
+        SymbolLoad *load = calloc(1, sizeof(*load));
+        int r;
+
+        if (!load)
+                return -ENOMEM;
+        load->n_modules = count_modules();
+        r = pthread_create(&load->thread, NULL, load_run, load);
+        if (r != 0) {
+                free(load);
+                return -r;
+        }
+        *ret = load;
+        return 0;
+}
+
+/* Waits for the thread. NULL when there was nothing to be had. */
+static SymbolTable *load_finish(SymbolLoad *load) {
+        SymbolTable *table;
+
+        pthread_join(load->thread, NULL);
+        table = load->table;
+        if (load->result < 0)
+                table = table_unref(table);
+        if (table) {
+                table->n_modules = load->n_modules;
+                table->read_ns = probe_now_ns();
+                newest = table;
+        }
+        free(load);
+        return table;
+}
+
+/* Between two bundles, whose numbers stand for symbols of one table, or when there is none yet. */
+static void symbols_settle(KernelSymbols *symbols) {
+        SymbolTable *table = load_finish(TAKE(symbols->load));
+
+        if (!table)
+                return;
+        table_unref(symbols->table);
+        symbols->table = table;
+}
+
+static bool load_is_done(const SymbolLoad *load) {
+        return atomic_load_explicit(&load->is_done, memory_order_acquire);
+}
+
+static void symbols_read_again(KernelSymbols *symbols) {
+        symbols->misses = false;
+        if (symbols->load || !symbols->table ||
+            probe_now_ns() - symbols->table->read_ns < KERNEL_SYMBOLS_AGAIN_NS)
+                return;
+        if (count_modules() != symbols->table->n_modules)
+                (void)load_new(&symbols->load);
+        else
+                symbols->table->read_ns = probe_now_ns(); /* as good as new */
+}
+
+/* Whether kallsyms has addresses for us. Its first ones may rightly be zero: those of each CPU's own data. */
+static int check_visible(void) {
+        char text[4096], *line, *state = NULL;
+        FILE *file = fopen("/proc/kallsyms", "re");
+        int r = -ENODATA;
+
+        if (!file)
+                return -errno;
+        for (size_t i = 0; r < 0 && i < VISIBLE_LINES_MAX; i++) {
+                line = fgets(text, sizeof(text), file);
+                if (!line)
+                        break;
+                if (strtoull(line, &state, 16) != 0)
+                        r = 0;
+        }
+        fclose(file);
+        return r;
+}
+
+int kernel_symbols_new(KernelSymbols **ret, char *text) {
+        _cleanup_(table_unrefp) SymbolTable *table = NULL;
+        KernelSymbols *symbols;
+        int r;
+
+        r = table_new(&table, text);
+        if (r < 0)
+                return r;
+        symbols = calloc(1, sizeof(*symbols));
+        if (!symbols)
+                return -ENOMEM;
+        symbols->table = TAKE(table);
+        *ret = symbols;
+        return 0;
+}
+
+int kernel_symbols_load(KernelSymbols **ret) {
+        _cleanup_(kernel_symbols_freep) KernelSymbols *symbols = NULL;
+        int r;
+
+        r = check_visible();
+        if (r < 0)
+                return r;
+        symbols = calloc(1, sizeof(*symbols));
+        if (!symbols)
+                return -ENOMEM;
+        if (newest && newest->n_modules == count_modules()) {
+                symbols->table = newest;
+                newest->n_references++;
+        } else {
+                r = load_new(&symbols->load);
+                if (r < 0)
+                        return r;
+        }
         *ret = TAKE(symbols);
         return 0;
 }
@@ -72,14 +251,15 @@ int kernel_symbols_new(KernelSymbols **ret, char *text) {
 KernelSymbols *kernel_symbols_free(KernelSymbols *symbols) {
         if (!symbols)
                 return NULL;
-        free(symbols->symbols);
-        free(symbols->text);
+        if (symbols->load)
+                table_unref(load_finish(symbols->load));
+        table_unref(symbols->table);
         free(symbols);
         return NULL;
 }
 
 /* The first of the symbols at the greatest address that is not above; NULL when that is data, or nothing. */
-static const KernelSymbol *find_function(const KernelSymbols *symbols, uint64_t address) {
+static const KernelSymbol *find_function(const SymbolTable *symbols, uint64_t address) {
         size_t low = 0, high = symbols->n_symbols;
 
         while (low < high) {
@@ -99,10 +279,17 @@ static const KernelSymbol *find_function(const KernelSymbols *symbols, uint64_t 
 }
 
 uint64_t kernel_symbols_use(KernelSymbols *symbols, uint64_t address) {
-        const KernelSymbol *symbol = find_function(symbols, address);
+        const KernelSymbol *symbol;
 
-        if (!symbol)
+        if (UNLIKELY(symbols->load) && !symbols->table)
+                symbols_settle(symbols);
+        if (UNLIKELY(!symbols->table))
                 return address;
+        symbol = find_function(symbols->table, address);
+        if (!symbol) {
+                symbols->misses |= address >> 63; /* the kernel's half */
+                return address;
+        }
         for (size_t i = 0; i < symbols->n_used; i++)
                 if (symbols->used[i] == symbol)
                         return i + 1;
@@ -112,11 +299,9 @@ uint64_t kernel_symbols_use(KernelSymbols *symbols, uint64_t address) {
         return symbols->n_used;
 }
 
-void kernel_symbols_encode(KernelSymbols *symbols, WireWriter *wire) {
+static void encode_used(const KernelSymbols *symbols, WireWriter *wire) {
         size_t interned, symbol;
 
-        if (symbols->n_used == 0)
-                return;
         wire_put_uint(wire, PACKET_SEQUENCE_FLAGS, PACKET_STATE_CLEARED);
         interned = wire_begin(wire, PACKET_INTERNED_DATA);
         for (size_t i = 0; i < symbols->n_used; i++) {
@@ -126,5 +311,14 @@ void kernel_symbols_encode(KernelSymbols *symbols, WireWriter *wire) {
                 wire_end(wire, symbol);
         }
         wire_end(wire, interned);
+}
+
+void kernel_symbols_encode(KernelSymbols *symbols, WireWriter *wire) {
+        if (symbols->misses)
+                symbols_read_again(symbols);
+        if (symbols->n_used > 0)
+                encode_used(symbols, wire);
         symbols->n_used = 0;
+        if (symbols->table && symbols->load && load_is_done(symbols->load))
+                symbols_settle(symbols);
 }

@@ -7,8 +7,13 @@
  * With symbolize_ksyms, events that hold the address of a function get a small number instead, and the bundle's packet
  * says which name it stands for (InternedData.kernel_symbols). The numbers begin anew with each packet, so that
  * each can be read alone. An address that is no function's stays what it is.
+ *
+ * Reading kallsyms takes a tenth of a second, so a thread does it while the recording starts, and the first address
+ * waits for it. All recordings of the process share what was read last. When an address of the kernel is unknown and
+ * modules were loaded since, it is read again in the same way.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,18 +28,40 @@ typedef struct KernelSymbol {
         const char *name; /* NULL: data, which only ends the function before it */
 } KernelSymbol;
 
-typedef struct KernelSymbols {
+#define KERNEL_SYMBOLS_AGAIN_NS UINT64_C(5000000000) /* at least between two readings */
+
+/* What one reading of kallsyms gave. */
+typedef struct SymbolTable {
+        unsigned n_references;
         char *text;
         KernelSymbol *symbols; /* by address */
         size_t n_symbols;
+        size_t n_modules; /* that were loaded then */
+        uint64_t read_ns;
+} SymbolTable;
+
+typedef struct SymbolLoad SymbolLoad;
+
+typedef struct KernelSymbols {
+        SymbolTable *table; /* NULL: being read for the first time, or not to be had */
+        SymbolLoad *load;   /* NULL: nothing is being read */
+        bool misses;        /* an address was unknown since the last bundle */
         const KernelSymbol *used[KERNEL_SYMBOLS_USED_MAX];
         size_t n_used;
 } KernelSymbols;
 
 /* Takes the text, which it changes. 0; -ENODATA when the kernel hides the addresses; -ENOMEM. */
 int kernel_symbols_new(KernelSymbols **ret, char *text);
+/* Begins to read kallsyms, or shares what another recording has. 0; -ENODATA when the kernel hides the addresses;
+ * another negative errno. */
+int kernel_symbols_load(KernelSymbols **ret);
 KernelSymbols *kernel_symbols_free(KernelSymbols *symbols);
 DEFINE_CLEANUP(KernelSymbols *, kernel_symbols_free)
+
+/* How many there are; 0 while they are being read. */
+static inline size_t kernel_symbols_count(const KernelSymbols *symbols) {
+        return symbols->table ? symbols->table->n_symbols : 0;
+}
 
 /* The number of the function that `address` is in, or `address` itself. */
 uint64_t kernel_symbols_use(KernelSymbols *symbols, uint64_t address);

@@ -15,6 +15,7 @@
 #include "ftrace-world.h"
 #include "probes/ftrace/event-table.h"
 #include "probes/ftrace/frozen-probe.h"
+#include "probes/ftrace/kernel-symbols.h"
 #include "probes/ftrace/trace-dir.h"
 #include "shared/log.h"
 
@@ -311,6 +312,27 @@ START_TEST(test_a_function_graph_that_the_kernel_lacks_is_refused_with_the_reaso
 }
 END_TEST
 
+START_TEST(test_recordings_share_the_kernels_symbols_once_they_are_read) {
+        KernelSymbols *first, *second;
+        int r = kernel_symbols_load(&first);
+
+        if (r == -ENODATA)
+                return; /* the kernel hides them from us */
+        ck_assert_int_eq(r, 0);
+        ck_assert_uint_eq(kernel_symbols_use(first, 1), 1); /* no function's; but it has waited */
+        ck_assert_uint_gt(kernel_symbols_count(first), 0);
+        ck_assert_int_eq(kernel_symbols_load(&second), 0);
+        ck_assert_ptr_eq(first->table, second->table);
+        kernel_symbols_free(first);
+        ck_assert_uint_gt(kernel_symbols_count(second), 0);
+        kernel_symbols_free(second);
+
+        /* One that is gone before it was read. */
+        ck_assert_int_eq(kernel_symbols_load(&first), 0);
+        kernel_symbols_free(first);
+}
+END_TEST
+
 /* As one that the kernel's command line makes, but for outliving a boot. */
 static void make_instance(const char *name) {
         char command[512];
@@ -410,6 +432,7 @@ int main(void) {
                 test_a_wrong_filter_is_refused_in_the_kernels_own_words,
                 test_only_the_threads_that_were_asked_for_are_recorded,
                 test_a_function_graph_that_the_kernel_lacks_is_refused_with_the_reason,
+                test_recordings_share_the_kernels_symbols_once_they_are_read,
                 test_a_ring_that_stands_still_is_read_once_and_stays,
                 test_only_an_instance_that_is_there_and_stands_still_is_frozen,
         };
