@@ -140,7 +140,7 @@ void packet_process_tree(Packet *packet, const WireField *payload) {
  */
 
 typedef struct TrackInfo {
-        uint64_t uuid;
+        uint64_t uuid, parent;
         const char *name, *process_name, *thread_name, *unit;
         int32_t pid, tid;
         bool is_counter;
@@ -194,6 +194,8 @@ static void track_take_counter(TrackInfo *info, TraceSummary *summary, const Wir
 static void track_take(TrackInfo *info, TraceSummary *summary, const WireField *field) {
         if (field->number == 1)
                 info->uuid = field->value;
+        else if (field->number == 5)
+                info->parent = field->value;
         if (field->type != WIRE_BYTES)
                 return;
         switch (field->number) {
@@ -213,7 +215,20 @@ static void track_take(TrackInfo *info, TraceSummary *summary, const WireField *
         }
 }
 
+/* With the names of the groups that it is in, which tell it from others: each service has its "CPU time". */
+static const char *track_path(TraceSummary *summary, const TrackInfo *info) {
+        const Track *parent = info->parent ? trace_state_track(summary, info->parent) : NULL;
+        const char *name = info->name ? info->name : "(unnamed)";
+        g_autofree char *path = NULL;
+
+        if (!parent || !parent->group)
+                return name;
+        path = g_strdup_printf("%s/%s", parent->group, name);
+        return trace_state_name(summary, path, strlen(path));
+}
+
 static void summary_add_track(TraceSummary *summary, const TrackInfo *info) {
+        const char *path = track_path(summary, info);
         Track *track = trace_state_track(summary, info->uuid);
 
         if (!track)
@@ -223,8 +238,9 @@ static void summary_add_track(TraceSummary *summary, const TrackInfo *info) {
         if (info->tid > 0)
                 track->thread = trace_state_thread(summary, info->tid);
         if (info->is_counter)
-                track->counter = trace_state_counter(
-                        summary, info->name ? info->name : "(unnamed)", info->unit);
+                track->counter = trace_state_counter(summary, path, info->unit);
+        else if (info->name && info->pid <= 0 && info->tid <= 0)
+                track->group = path;
 }
 
 void packet_track_descriptor(Packet *packet, const WireField *payload) {

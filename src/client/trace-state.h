@@ -46,6 +46,8 @@ typedef struct Track {
         uint64_t uuid;
         TraceThread *thread;   /* or NULL */
         TraceCounter *counter; /* or NULL */
+        const char
+                *group; /* of a track that only holds others: its names from the top on; or NULL */
         OpenSlice *open;
         size_t n_open, n_allocated;
         uint64_t n_too_deep; /* begins past TRACE_SLICE_DEPTH_MAX, still open */

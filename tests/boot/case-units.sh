@@ -13,7 +13,7 @@ buffers { size_kb: 4096 }
 data_sources { config { name: "linux.cgroup" cgroup_config { period_ms: 100 cgroups: "busy*.service" } } }
 CONFIG
 
-cpu_time() { trace "$1" '[c["max"] for c in d["counters"] if c["name"] == "CPU time"][0]'; }
+cpu_time() { trace "$1" '[c["max"] for c in d["counters"] if c["name"].endswith(".service/CPU time")][0]'; }
 has_used_at_least() { [ "$(cpu_time "$1")" -ge "$2" ]; }
 
 ok 'this system has cgroup v2' test -e /sys/fs/cgroup/cgroup.controllers
@@ -26,7 +26,7 @@ ok 'the busy service is in the trace, by its name' grep -aq 'busy-before.service
 ok 'so is the slice that it is in' grep -aq 'system.slice' /home/alice/one.pftrace
 ok 'it has used the CPU' has_used_at_least /home/alice/one.pftrace 1000000
 [ ! -e /sys/fs/cgroup/system.slice/cpu.pressure ] || ok 'pressure is recorded' is_true /home/alice/one.pftrace \
-        '[c for c in d["counters"] if c["name"] == "CPU pressure: some"]'
+        '[c for c in d["counters"] if c["name"] == "Units/system.slice/busy-before.service/CPU pressure: some"]'
 ok 'services that nobody asked for are not' not grep -aq 'dbus.service' /home/alice/one.pftrace
 systemctl stop busy-before.service
 

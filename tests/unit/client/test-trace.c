@@ -87,6 +87,53 @@ START_TEST(test_slices_of_one_track_from_two_threads_are_put_in_order) {
 }
 END_TEST
 
+static void counter_value(TraceBuilder *builder, uint64_t track, uint64_t value) {
+        WireWriter *w = trace_packet(builder, 3000);
+        size_t event = wire_begin(w, 11);
+
+        wire_put_uint(w, 9, 4);
+        wire_put_uint(w, 11, track);
+        wire_put_uint(w, 30, value);
+        wire_end(w, event);
+        trace_packet_end(builder, 3, 77, 0);
+}
+
+static const TraceCounter *find_counter(const TraceSummary *summary, const char *name) {
+        GHashTableIter iter;
+        gpointer counter;
+
+        g_hash_table_iter_init(&iter, summary->counters);
+        while (g_hash_table_iter_next(&iter, NULL, &counter))
+                if (streq(((const TraceCounter *)counter)->name, name))
+                        return counter;
+        return NULL;
+}
+
+START_TEST(test_counters_of_one_name_are_told_apart_by_their_groups) {
+        static const char *const names[] = { "Units/a.slice/CPU time",
+                                             "Units/CPU time",
+                                             "CPU time" };
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        trace_named_track(builder, 1, 0, "Units", false);
+        trace_named_track(builder, 2, 1, "a.slice", false);
+        trace_named_track(builder, 11, 2, "CPU time", true);
+        trace_named_track(builder, 12, 1, "CPU time", true);
+        trace_named_track(builder, 13, 99, "CPU time", true); /* in what is not described */
+        for (uint64_t track = 11; track <= 13; track++)
+                counter_value(builder, track, track);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_uint_eq(g_hash_table_size(summary->counters), 3);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                const TraceCounter *counter = find_counter(summary, names[i]);
+
+                ck_assert_msg(counter, "%s", names[i]);
+                ck_assert_double_eq(counter->last, 11.0 + (double)i);
+        }
+}
+END_TEST
+
 /* What a snapshot cuts off: the packet says that it builds on others, and they are not there. */
 static void track_event_in_state(TraceBuilder *builder, uint32_t sequence, uint64_t timestamp) {
         WireWriter *w = trace_packet(builder, timestamp);
@@ -385,6 +432,7 @@ END_TEST
 TEST_MAIN("trace",
           test_slices_are_matched_and_named,
           test_slices_of_one_track_from_two_threads_are_put_in_order,
+          test_counters_of_one_name_are_told_apart_by_their_groups,
           test_times_that_build_on_what_is_not_in_the_file_are_not_believed,
           test_cpu_time_comes_from_switches,
           test_processes_have_the_unit_that_was_said_last,

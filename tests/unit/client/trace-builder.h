@@ -126,6 +126,25 @@ static inline void trace_thread_track(TraceBuilder *builder,
 }
 
 /* type 1: begin, 2: end, 3: instant; an end has no name. */
+/* A counter, or what only holds others; `parent` may be 0. */
+static inline void trace_named_track(TraceBuilder *builder,
+                                     uint64_t uuid,
+                                     uint64_t parent,
+                                     const char *name,
+                                     bool is_counter) {
+        WireWriter *w = trace_packet(builder, 0);
+        size_t track = wire_begin(w, 60);
+
+        wire_put_uint(w, 1, uuid);
+        wire_put_string(w, 2, name);
+        if (parent)
+                wire_put_uint(w, 5, parent);
+        if (is_counter)
+                wire_end(w, wire_begin(w, 8));
+        wire_end(w, track);
+        trace_packet_end(builder, 3, 77, 0);
+}
+
 static inline void trace_track_event(TraceBuilder *builder,
                                      uint32_t sequence,
                                      uint64_t at_ns,
