@@ -17,6 +17,7 @@ typedef struct TraceReport {
         const OutputFile *output; /* kept already */
         const SessionInfo *info;  /* at the end, or NULL */
         const GPtrArray *silent;  /* of SilentSource, or NULL */
+        bool is_of_preset; /* nobody asked for just these data sources: one that cannot record is no failure */
         /* Of a snapshot: */
         uint64_t taken_ns;   /* when, by the boot clock; 0: it is none */
         bool is_one_of_many; /* how to look at one was said before */

@@ -370,6 +370,7 @@ static ExitStatus report_recording(Run *run) {
                 .output = &run->output,
                 .info = &run->result.info,
                 .silent = run->result.silent,
+                .is_of_preset = !arg_config && !run->invocation->arguments[0],
         };
 
         return status ? status : trace_report(&report);
