@@ -36,6 +36,13 @@ beside 1 'nothing to record' linux.sys_stats 'sys_stats_config { }'
 beside 0 'No losses' linux.sys_stats 'sys_stats_config { meminfo_period_ms: 1 stat_period_ms: 4294967295 }'
 beside 0 'No losses' linux.process_stats 'process_stats_config { proc_stats_poll_ms: 1 }'
 beside 0 'No losses' linux.process_stats 'process_stats_config { proc_stats_poll_ms: 4294967295 }'
+if [ -d /sys/class/drm ] || [ -d /sys/kernel/tracing/events/drm ]; then
+        beside 1 'period_ms: 1 is not within 50 and 60000' linux.drm 'drm_config { period_ms: 1 }'
+        beside 1 'nothing to record' linux.drm 'drm_config { events: false clients: false memory: false }'
+else
+        beside 1 'no card in /sys/class/drm' linux.drm ''
+fi
+[ -e /sys/kernel/tracing/kprobe_events ] || beside 1 'no kprobes' linux.input_latency ''
 [ -d /sys/class/power_supply ] && [ -n "$(ls /sys/class/power_supply /sys/class/powercap 2>/dev/null)" ] ||
         beside 1 'no battery' linux.sysfs_power ''
 [ -d /run/log/journal ] || [ -d /var/log/journal ] || beside 1 'no journal' linux.systemd_journald ''
