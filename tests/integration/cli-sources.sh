@@ -63,5 +63,19 @@ exits 0 "programs are told the same" '"name":"linux.nobody".*"available":false,"
         nobody list sources --json=short
 gives "so are those who ask on the bus" 's ".*org.example.Nobody' busctl --system get-property $BUS \
         $ROOT/source/linux_2enobody $BUS.SourceInfo Unavailable
+# Of those that this machine lacks, if it does: a recording of it is refused with the words of the list.
+read -r lacking reason < <("$DESKTRACE" list sources --json=short | python3 -c '
+import json, sys
+for source in json.load(sys.stdin):
+    if source["producers"] and source["unavailable"]:
+        print(source["name"], source["unavailable"])
+        break')
+refused_alike() {
+        [ -n "$lacking" ] || return 0
+        ! "$DESKTRACE" record -q "$lacking" -t 100ms -o lacking.pftrace 2>"$tmp/refusal" &&
+                grep -qF "$lacking did not record: $reason" "$tmp/refusal"
+}
+ok "a recording of a source is refused with the reason that the list has${lacking:+ ($lacking)}" refused_alike
+
 ok "the probes go again by themselves" eventually no_probes
 finish
