@@ -194,6 +194,19 @@ static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, Pr
         return 0;
 }
 
+/* What configs of others may ask for and is done in another way. */
+static void setup_note_options(const FtraceConfig *config, ProbeNotes *notes) {
+        if (config->instance_name && *config->instance_name)
+                probe_note(notes,
+                           "instance_name has no effect: a recording has a tracefs instance of its "
+                           "own; linux.frozen_ftrace reads what is in \"%.64s\"",
+                           config->instance_name);
+        if (config->preserve_ftrace_buffer)
+                probe_note(notes,
+                           "preserve_ftrace_buffer has no effect: a recording begins with an empty "
+                           "ring; linux.frozen_ftrace reads one that was kept");
+}
+
 /* All of an instance that recordings cannot have together, and all that changes how an event is written. */
 static int setup_make_keys(FtraceSetup *setup) {
         _cleanup_(freep) char *prints = NULL, *state = NULL;
@@ -242,6 +255,8 @@ setup_prepare(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes,
                 r = setup_prepare_events(setup, notes);
         if (r == 0)
                 r = setup_make_keys(setup);
+        if (r == 0)
+                setup_note_options(config, notes);
         return r;
 }
 

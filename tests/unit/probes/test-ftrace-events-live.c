@@ -169,6 +169,21 @@ START_TEST(test_the_others_are_recorded_beside_an_unknown_event) {
 }
 END_TEST
 
+START_TEST(test_what_is_done_in_another_way_is_told) {
+        static char *events[] = { (char *)"sched/sched_process_exit" };
+        FtraceConfig config = config_of(events, 1);
+        FtraceWorld world;
+
+        config.instance_name = (char *)"boot_mapped";
+        config.has_preserve_ftrace_buffer = true;
+        config.preserve_ftrace_buffer = true;
+        ck_assert_int_eq(ftrace_world_setup(&world, &config), 0);
+        ck_assert(notes_have(&world.notes, "linux.frozen_ftrace reads what is in \"boot_mapped\""));
+        ck_assert(notes_have(&world.notes, "preserve_ftrace_buffer has no effect"));
+        ftrace_world_deinit(&world);
+}
+END_TEST
+
 static void write_marker(const char *text) {
         char command[256];
 
@@ -426,6 +441,7 @@ int main(void) {
         const TTest *tests[] = {
                 test_every_event_of_this_kernel_can_be_recorded_and_read,
                 test_the_others_are_recorded_beside_an_unknown_event,
+                test_what_is_done_in_another_way_is_told,
                 test_what_a_shell_writes_to_trace_marker_is_a_print_event,
                 test_texts_that_the_print_filter_denies_are_left_out,
                 test_the_kernel_filters_an_event_by_its_expression,
