@@ -194,14 +194,15 @@ static DIR *open_dir(const CgroupTree *tree, const Cgroup *cgroup) {
         return dir;
 }
 
-/* Adds the children that are not known. Those that are gone are found when they are looked at. */
+/* Adds the children that are not known. Those that are gone are found when they are looked at. Whoever may make cgroups
+ * can make very many, so those that there is no room for are not counted to the last. */
 static void read_children(CgroupTree *tree, Cgroup *cgroup) {
         _cleanup_(closedirp) DIR *dir = open_dir(tree, cgroup);
         List *cursor = &cgroup->children;
         const struct dirent *entry;
         size_t n_beyond = 0;
 
-        while (dir && (entry = readdir(dir))) {
+        while (dir && n_beyond < CGROUP_DIRS_MAX && (entry = readdir(dir))) {
                 bool is_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
 
                 if (is_dir && entry->d_name[0] != '.' &&

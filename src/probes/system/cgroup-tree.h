@@ -38,7 +38,7 @@ struct Cgroup {
         uint64_t inode;
         nlink_t n_links; /* when it was last read; 0: read it */
         unsigned depth;
-        size_t n_beyond;   /* of its children, that a limit left out */
+        size_t n_beyond;   /* of its children, that a limit left out; CGROUP_DIRS_MAX: or more */
         size_t n_retitled; /* of its children, whose title is not their name */
         char *title;       /* what a reader sees; no sibling has the same */
         const char *name;  /* within the path */

@@ -320,6 +320,12 @@ START_TEST(test_directories_have_a_limit_of_their_own) {
         ck_assert_uint_eq(count(), CGROUP_DIRS_MAX);
         ck_assert_uint_eq(fixture.tree.n_recorded, 1);
         ck_assert_uint_eq(fixture.tree.n_beyond, 6);
+
+        /* Nor are they counted for ever. */
+        make_many("a.slice", "swap", CGROUP_DIRS_MAX + 5);
+        cgroup_tree_walk(&fixture.tree);
+        ck_assert_uint_eq(count(), CGROUP_DIRS_MAX);
+        ck_assert_uint_eq(fixture.tree.n_beyond, CGROUP_DIRS_MAX);
         teardown();
 }
 END_TEST
