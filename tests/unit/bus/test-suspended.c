@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -74,6 +75,10 @@ static const struct {
         { "1 (app", "0::/a.scope\n", "frozen 1", false },
 };
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
+        return remove(path);
+}
+
 START_TEST(test_states_and_frozen_control_groups_are_understood) {
         ck_assert_ptr_nonnull(mkdtemp(root));
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -85,6 +90,7 @@ START_TEST(test_states_and_frozen_control_groups_are_understood) {
         ck_assert(!is_suspended(43));
         ck_assert(!is_suspended(0));
         ck_assert(!is_suspended(-1));
+        ck_assert_int_eq(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 END_TEST
 
