@@ -20,7 +20,6 @@
 #include "shared/log.h"
 
 #define DYNAMIC_FILE  "dynamic_events"
-#define GROUP_PREFIX  "desktrace_"
 #define NAME_BYTES    128
 #define PROFILE_BYTES 256
 
@@ -64,9 +63,9 @@ static bool parse_own(const char *line, unsigned *ret_slot, char name[static NAM
         char *end;
         size_t n;
 
-        if (!colon || strncmp(colon + 1, GROUP_PREFIX, strlen(GROUP_PREFIX)) != 0)
+        if (!colon || strncmp(colon + 1, DYNAMIC_EVENT_PREFIX, strlen(DYNAMIC_EVENT_PREFIX)) != 0)
                 return false;
-        *ret_slot = (unsigned)strtoul(colon + 1 + strlen(GROUP_PREFIX), &end, 10);
+        *ret_slot = (unsigned)strtoul(colon + 1 + strlen(DYNAMIC_EVENT_PREFIX), &end, 10);
         n = strcspn(colon + 1, " \n");
         if (*end != '/' || *ret_slot >= DYNAMIC_SLOTS_MAX || n >= NAME_BYTES)
                 return false;
@@ -100,7 +99,7 @@ int dynamic_events_remove_stale(const TraceDir *dir) {
         int n_removed = 0;
 
         if (fd < 0 || trace_dir_read(dir, DYNAMIC_FILE, &list, NULL, NULL) != 0 ||
-            !strstr(list, GROUP_PREFIX))
+            !strstr(list, DYNAMIC_EVENT_PREFIX))
                 return 0;
         for (unsigned slot = 0; slot < DYNAMIC_SLOTS_MAX; slot++) {
                 if (!lock_slot(fd, slot, F_WRLCK))
@@ -227,14 +226,14 @@ static void make_full_name(char name[static NAME_BYTES],
         if (place->n_args > 0)
                 snprintf(name,
                          NAME_BYTES,
-                         GROUP_PREFIX "%u/%s%s",
+                         DYNAMIC_EVENT_PREFIX "%u/%s%s",
                          events->slot,
                          place->name,
                          at_exit ? "_return" : "");
         else
                 snprintf(name,
                          NAME_BYTES,
-                         GROUP_PREFIX "%u/s%zu_%s",
+                         DYNAMIC_EVENT_PREFIX "%u/s%zu_%s",
                          events->slot,
                          events->n_events,
                          place->name);

@@ -34,6 +34,8 @@ enum {
         SLICE_INSTANT = 3,
 };
 
+#define DYNAMIC_EVENT_PREFIX "desktrace_" /* of their groups */
+
 typedef struct DynamicEvent {
         char *name;  /* "desktrace_0/vfs_read" */
         char *label; /* of the slice; NULL: an event with fields */
@@ -60,6 +62,11 @@ int dynamic_events_new(DynamicEvents **ret,
 /* Removes the definitions, which no instance may have enabled any more. */
 DynamicEvents *dynamic_events_free(DynamicEvents *events);
 DEFINE_CLEANUP(DynamicEvents *, dynamic_events_free)
+
+/* Whether an event of the kernel's list, by its full name, is one that a recording has defined. */
+static inline bool dynamic_event_is_ours(const char *name) {
+        return strncmp(name, DYNAMIC_EVENT_PREFIX, strlen(DYNAMIC_EVENT_PREFIX)) == 0;
+}
 
 /* NULL when it is none of them, or `events` is NULL. */
 const DynamicEvent *dynamic_events_find(const DynamicEvents *events, const char *name);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/event-select.h"
 #include "probes/ftrace/event-table.h"
 #include "probes/probe.h"
@@ -20,7 +21,8 @@ static const char *const implied_events[] = {
 #define EVENT_GROUP_BYTES 128
 #define UNKNOWN_NAMED_MAX 5 /* in one error; the trace has all */
 
-/* The kernel's events, as "group/name" and as bare names, which is what text_nearest() takes. */
+/* The kernel's events as "group/name" and as bare names, which is what text_nearest() takes; without those that
+ * recordings define, as each has its own. */
 typedef struct EventIndex {
         char *text;
         const char **full, **bare;
@@ -65,7 +67,7 @@ static int event_index_init(EventIndex *index, const char *available) {
              line = strtok_r(NULL, "\n", &state)) {
                 char *colon = strchr(line, ':');
 
-                if (!colon)
+                if (!colon || dynamic_event_is_ours(line))
                         continue;
                 *colon = '/';
                 index->full[index->n] = line;

@@ -49,6 +49,25 @@ START_TEST(test_events_are_found_by_full_name_bare_name_and_group) {
 }
 END_TEST
 
+START_TEST(test_what_other_recordings_define_is_no_event_of_the_kernel) {
+        char *patterns[] = { (char *)"*/*", (char *)"desktrace_0/*", (char *)"open" };
+        EventSelection selection;
+        char *error = NULL;
+
+        ck_assert_int_eq(event_select(&selection,
+                                      "sched:sched_switch\ndesktrace_0:open\n",
+                                      patterns,
+                                      ARRAY_SIZE(patterns),
+                                      true,
+                                      &error),
+                         0);
+        ck_assert_uint_eq(selection.n_unknown, 2);
+        for (size_t i = 0; i < selection.n_events; i++)
+                ck_assert_str_ne(selection.events[i].text, "desktrace_0/open");
+        event_selection_deinit(&selection);
+}
+END_TEST
+
 START_TEST(test_a_mistyped_event_is_unknown_and_the_nearest_named) {
         static const struct {
                 const char *pattern, *nearest;
@@ -266,6 +285,7 @@ END_TEST
 
 TEST_MAIN("event-select",
           test_events_are_found_by_full_name_bare_name_and_group,
+          test_what_other_recordings_define_is_no_event_of_the_kernel,
           test_a_mistyped_event_is_unknown_and_the_nearest_named,
           test_the_others_are_selected_beside_an_unknown_event,
           test_an_event_that_only_this_kernel_lacks_is_no_typing_mistake,
