@@ -6,12 +6,16 @@
  *
  *      glib-desktrace [--seconds N]
  *
- * libdesktrace needs nothing from the main loop, and adds nothing to it.
+ * libdesktrace needs nothing from the main loop, and adds nothing to it. What the program logs is in its trace, too.
  */
+
+#define G_LOG_DOMAIN         "glib-desktrace"
+#define G_LOG_USE_STRUCTURED 1 /* messages know their place in the source */
 
 #include <glib.h>
 #include <string.h>
 
+#include <desktrace/glib.h>
 #include <desktrace/track-event.h>
 
 DT_CATEGORY(loop, "loop", "Callbacks of the main loop");
@@ -52,6 +56,7 @@ static gboolean on_job(gpointer userdata) {
 
 static gboolean on_end(gpointer main_loop) {
         DT_INSTANT(loop, "end");
+        g_debug("the time is up");
         g_main_loop_quit(main_loop);
         return G_SOURCE_REMOVE;
 }
@@ -64,6 +69,7 @@ int main(int argc, char **argv) {
         if (argc == 3 && strcmp(argv[1], "--seconds") == 0)
                 seconds = g_ascii_strtod(argv[2], NULL);
         dt_init(NULL);
+        g_log_set_writer_func(dt_glib_log_writer, NULL, NULL);
         g_timeout_add(4, on_job, &job);
         g_timeout_add((guint)(seconds * 1000), on_end, main_loop);
         g_main_loop_run(main_loop);

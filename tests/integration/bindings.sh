@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The library from C++ and from Python: their examples' events are in the trace.
+# The library from C++, from GLib's log and from Python: their examples' events are in the trace.
 
 # shellcheck source=tests/integration/cli-lib.sh
 . "$(dirname "$0")/cli-lib.sh"
@@ -25,6 +25,11 @@ if [ -n "${EXAMPLE_CPP-}" ]; then # built where there is a compiler for it
         has_the_example "C++" cpp.pftrace
         ok "C++: arguments are in it, those of the end too" grep -qa 'done' cpp.pftrace
 fi
+
+ok "a GLib program is recorded" records glib.pftrace "$EXAMPLE_GLIB" --seconds 0.3
+ok "GLib: its slices are there" holds glib.pftrace 'any(s["name"] == "on_job" and s["count"] > 10 for s in t["slices"])'
+ok "GLib: what it logs is in the trace" grep -qa 'the time is up' glib.pftrace
+ok "GLib: with its place in the source" grep -qa 'glib-desktrace.c' glib.pftrace
 
 # An interpreter without the sanitizers cannot load a library with them.
 if [ -n "${BINDINGS_PYTHON-}" ]; then
