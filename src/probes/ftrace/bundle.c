@@ -76,6 +76,11 @@ int bundle_writer_use(BundleWriter *writer,
                 writer->compact.switch_id = 0;
         if (!id_set_has(ids, writer->compact.waking_id))
                 writer->compact.waking_id = 0;
+        /* No event has the id 0, but bytes can: no record is that long. */
+        if (writer->compact.switch_id == 0)
+                writer->compact.n_switch_bytes = UINT32_MAX;
+        if (writer->compact.waking_id == 0)
+                writer->compact.n_waking_bytes = UINT32_MAX;
         return 0;
 }
 

@@ -27,6 +27,9 @@ enum {
         COLUMN_BYTES = COMPACT_EVENTS_MAX * WIRE_VARINT_MAX,
 };
 
+/* Of no record: what a header has instead of a length also means other things. */
+#define WORDS_NONE UINT32_MAX
+
 /* All columns with their fields, in the order in which they lie in memory. */
 static const struct {
         size_t column;
@@ -54,8 +57,8 @@ static void sched_reset(CompactSched *sched) {
                 column(sched, i)->at = column(sched, i)->start;
         sched->n_switches = 0;
         sched->n_wakings = 0;
-        sched->switch_words = 0; /* of nothing that there is, until there is one */
-        sched->waking_words = 0;
+        sched->switch_words = WORDS_NONE;
+        sched->waking_words = WORDS_NONE;
         sched->last_switch = 0; /* the first difference of a bundle is the time itself */
         sched->last_waking = 0;
         sched->n_comms = 0;
@@ -198,6 +201,11 @@ static void put_task(CompactSched *sched,
         task->key = task->n_pid_varint <= sizeof(task->pid_varint) ? task_key(sched, pid) : 0;
 }
 
+/* As in the header of a record of this length, if that says it. */
+static uint32_t header_words(const PageRecord *record) {
+        return record->n_bytes / 4 <= PAGE_TYPE_DATA_MAX ? record->n_bytes / 4 : WORDS_NONE;
+}
+
 int32_t compact_sched_add_switch(CompactSched *sched,
                                  const CompactLayout *layout,
                                  const PageRecord *record) {
@@ -214,7 +222,7 @@ int32_t compact_sched_add_switch(CompactSched *sched,
                  &sched->switch_next_pid,
                  &sched->switch_comm);
         sched->last_switch = record->timestamp;
-        sched->switch_words = record->n_bytes / 4;
+        sched->switch_words = header_words(record);
         sched->n_switches++;
         return next_pid;
 }
@@ -231,7 +239,7 @@ int32_t compact_sched_add_waking(CompactSched *sched,
         column_put(&sched->waking_flags, data[RECORD_FLAGS_OFFSET]);
         put_task(sched, pid, data + layout->comm.offset, &sched->waking_pid, &sched->waking_comm);
         sched->last_waking = record->timestamp;
-        sched->waking_words = record->n_bytes / 4;
+        sched->waking_words = header_words(record);
         sched->n_wakings++;
         return pid;
 }
