@@ -114,7 +114,8 @@ static int open_info(int proc_fd, pid_t pid) {
         if (fstat(info_fd, &st) < 0 || !S_ISREG(st.st_mode))
                 return -EPERM;
         snprintf(path, sizeof(path), "/proc/self/fd/%d", info_fd);
-        return open(path, O_RDONLY | O_CLOEXEC);
+        /* Without waiting: its owner may hold a lease of it (fcntl(2)), and let others wait for most of a minute. */
+        return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
 bool flatpak_info_read(char ret[static FLATPAK_APP_ID_BYTES], int proc_fd, pid_t pid) {

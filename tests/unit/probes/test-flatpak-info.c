@@ -130,6 +130,17 @@ static void fill_mount(const char *path) {
         ck_assert_int_eq(mount("/proc/version", file, NULL, MS_BIND, NULL), 0);
 }
 
+/* One that its owner holds: who opens it waits until he lets it go, or for as long as the kernel lets him. */
+static void fill_lease(const char *path) {
+        Tree tree = { .fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+        int fd;
+
+        fill_info(path);
+        fd = openat(tree.fd, ".flatpak-info", O_RDWR | O_CLOEXEC);
+        signal(SIGIO, SIG_IGN); /* the kernel's request to let it go */
+        ck_assert_int_eq(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+}
+
 static void fill_nothing(const char *path) {
 }
 
@@ -151,6 +162,7 @@ START_TEST(test_a_sandbox_is_looked_into_only_where_nobody_can_hold_us_up) {
         ck_assert(!read_in_root(fill_link, id));
         ck_assert(!read_in_root(fill_fifo, id));
         ck_assert(!read_in_root(fill_mount, id));
+        ck_assert(!read_in_root(fill_lease, id));
 }
 END_TEST
 
