@@ -134,9 +134,9 @@ describe(TrackWriter *writer, uint64_t uuid, uint64_t parent, const char *name, 
         return writer_end(writer);
 }
 
-/* A unit below 0: no counter. */
+/* A unit below 0: no counter. A group that is called like a counter beside it, as a cgroup can be, is another track. */
 static uint64_t track_get(TrackWriter *writer, uint64_t parent, const char *name, int unit) {
-        uint64_t uuid = track_hash(parent ?: writer->root, name);
+        uint64_t uuid = track_hash((parent ?: writer->root) ^ (unit >= 0), name);
         TrackSlot *slot = writer_slot(writer, uuid);
 
         if (!slot) {

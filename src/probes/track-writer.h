@@ -4,8 +4,9 @@
 /*
  * Track writer: counters and events of what has no packet of its own, as tracks that every reader draws
  *
- * A track (perfetto.protos.TrackDescriptor) is known by its parent and its name, and gets its number from both, so it
- * is the same after a restart. It is described before its first value, and once more after track_writer_clear().
+ * A track (perfetto.protos.TrackDescriptor) is known by its parent, its kind and its name, and gets its number from
+ * these, so it is the same after a restart. It is described before its first value, and once more after
+ * track_writer_clear().
  * A counter is only written when it has changed. One thread, one sequence: all packets go through one PacketWriter,
  * and nothing else of that sequence may be interned.
  *

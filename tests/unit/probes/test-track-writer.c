@@ -76,6 +76,18 @@ START_TEST(test_a_track_is_described_once_with_its_parent_and_unit) {
 }
 END_TEST
 
+START_TEST(test_a_group_and_a_counter_of_one_name_are_two_tracks) {
+        uint64_t group, counter;
+
+        setup();
+        group = track_group(&fixture.tracks, 0, "memory");
+        counter = track_counter(&fixture.tracks, 0, "memory", TRACK_UNIT_BYTES);
+        ck_assert_uint_ne(group, counter);
+        ck_assert_uint_eq(fixture.list.n, 2);
+        teardown();
+}
+END_TEST
+
 START_TEST(test_a_value_is_written_when_it_changes) {
         setup();
         sample(10, 7);
@@ -161,6 +173,7 @@ END_TEST
 
 TEST_MAIN("track-writer",
           test_a_track_is_described_once_with_its_parent_and_unit,
+          test_a_group_and_a_counter_of_one_name_are_two_tracks,
           test_a_value_is_written_when_it_changes,
           test_all_is_said_again_after_a_clear_and_after_a_loss,
           test_there_is_a_limit_of_tracks,
