@@ -87,7 +87,6 @@ MESON_DEPENDENCIES = {
     "gio": {"glib"},
     "protobuf_c": {"protobuf-c"},
     "tracefs": {"tracefs"},
-    "traceevent": {"tracefs"},
     "elf": {"elf"},
     "pcre2": {"pcre2"},
     "zstd": {"compression"},
