@@ -46,6 +46,7 @@ InstanceWrite *instance_state_find(InstanceState *state, const char *file) {
         return NULL;
 }
 
+/* With their lengths: a value may have lines of its own. */
 char *instance_state_key(const InstanceState *state) {
         char *text = NULL;
         size_t n_text;
@@ -54,7 +55,11 @@ char *instance_state_key(const InstanceState *state) {
         if (!stream)
                 return NULL;
         for (size_t i = 0; i < state->n_writes; i++)
-                fprintf(stream, "%s=%s\n", state->writes[i].file, state->writes[i].value);
+                fprintf(stream,
+                        "%s=%zu:%s\n",
+                        state->writes[i].file,
+                        strlen(state->writes[i].value),
+                        state->writes[i].value);
         if (fclose(stream) == 0)
                 return text;
         free(text);

@@ -94,6 +94,7 @@ bool print_filter_allows(const PrintFilter *filter, const uint8_t *text, size_t 
         return true;
 }
 
+/* With the lengths of the texts, which may have anything in them. */
 char *print_filter_key(const PrintFilter *filter) {
         char *text = NULL;
         size_t n_text;
@@ -105,10 +106,12 @@ char *print_filter_key(const PrintFilter *filter) {
                 const PrintRule *rule = &filter->rules[i];
 
                 fprintf(stream,
-                        "%d %d %s|%s\n",
+                        "%d %d %zu:%s %zu:%s\n",
                         rule->allow,
                         rule->is_message,
+                        strlen(rule->type),
                         rule->type,
+                        strlen(rule->prefix),
                         rule->prefix);
         }
         if (fclose(stream) == 0)

@@ -244,6 +244,24 @@ START_TEST(test_states_are_equal_when_all_that_is_written_is) {
 }
 END_TEST
 
+/* The key decides who shares a ring, and whose filter is used. */
+START_TEST(test_no_value_makes_a_state_look_like_another) {
+        InstanceState one = {}, two = {};
+        char *key_of_one, *key_of_two;
+
+        ck_assert_int_eq(instance_state_add(&one, "w", "a", "1\nb=2"), 0);
+        ck_assert_int_eq(instance_state_add(&two, "w", "a", "1"), 0);
+        ck_assert_int_eq(instance_state_add(&two, "w", "b", "2"), 0);
+        key_of_one = instance_state_key(&one);
+        key_of_two = instance_state_key(&two);
+        ck_assert_str_ne(key_of_one, key_of_two);
+        free(key_of_one);
+        free(key_of_two);
+        instance_state_deinit(&one);
+        instance_state_deinit(&two);
+}
+END_TEST
+
 START_TEST(test_what_the_kernel_says_of_a_filter_is_one_line) {
         static const struct {
                 const char *text, *said;
@@ -315,6 +333,39 @@ START_TEST(test_the_first_rule_that_fits_a_text_decides) {
 }
 END_TEST
 
+static char *filter_key(Rule *const *rules, size_t n) {
+        FtraceConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__INIT;
+        PrintFilterConfig filters = PERFETTO__PROTOS__FTRACE_CONFIG__PRINT_FILTER__INIT;
+        PrintFilter *filter;
+        char *key;
+
+        config.print_filter = &filters;
+        filters.rules = (Rule **)rules;
+        filters.n_rules = n;
+        ck_assert_int_eq(print_filter_new(&filter, &config, NULL), 0);
+        key = print_filter_key(filter);
+        print_filter_free(filter);
+        return key;
+}
+
+START_TEST(test_no_text_makes_a_print_filter_look_like_another) {
+        Rule rules[3], *list[] = { &rules[0], &rules[1], &rules[2] };
+        char *key_of_one, *key_of_two;
+
+        for (size_t i = 0; i < 3; i++)
+                perfetto__protos__ftrace_config__print_filter__rule__init(&rules[i]);
+        rules[0].prefix = (char *)"x\n1 0 |y";
+        rules[1].prefix = (char *)"x";
+        rules[2].prefix = (char *)"y";
+        rules[2].allow = true;
+        key_of_one = filter_key(list, 1);
+        key_of_two = filter_key(list + 1, 2);
+        ck_assert_str_ne(key_of_one, key_of_two);
+        free(key_of_one);
+        free(key_of_two);
+}
+END_TEST
+
 START_TEST(test_an_instance_that_outlives_a_boot_is_known_by_what_it_says_of_it) {
         Tree tree = tree_new();
         char *error = NULL;
@@ -338,6 +389,8 @@ TEST_MAIN("ftrace-state",
           test_an_option_is_a_name_and_a_state,
           test_the_function_graph_begins_when_its_functions_are_chosen,
           test_states_are_equal_when_all_that_is_written_is,
+          test_no_value_makes_a_state_look_like_another,
           test_what_the_kernel_says_of_a_filter_is_one_line,
           test_the_first_rule_that_fits_a_text_decides,
+          test_no_text_makes_a_print_filter_look_like_another,
           test_an_instance_that_outlives_a_boot_is_known_by_what_it_says_of_it)
