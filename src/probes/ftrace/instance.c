@@ -192,6 +192,12 @@ int instance_open(Instance **ret, const TraceDir *dir, const char *name, char **
 
         if (strchr(name, '/') || name[0] == '.' || name[0] == '\0')
                 return probe_refuse(ret_error, "\"%.64s\" is no name of a tracefs instance", name);
+        /* Who reads takes away, and who has it open keeps it from being removed. */
+        if (strncmp(name, INSTANCE_PREFIX, strlen(INSTANCE_PREFIX)) == 0)
+                return probe_refuse(ret_error,
+                                    "the tracefs instance \"%.64s\" is another recording's; name "
+                                    "one that the kernel's command line made",
+                                    name);
         r = instance_new_closed(&instance, dir, ret_error);
         if (r != 0)
                 return r;

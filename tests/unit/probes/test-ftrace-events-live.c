@@ -417,6 +417,7 @@ START_TEST(test_only_an_instance_that_is_there_and_stands_still_is_frozen) {
                 { "", "needs an instance_name" },
                 { "../instances/x", "no name of a tracefs instance" },
                 { ".", "no name of a tracefs instance" },
+                { "desktrace-1-1", "is another recording's" },
                 { "no-such-instance", "there is no tracefs instance \"no-such-instance\"" },
         };
         char path[256], name[64];
