@@ -99,24 +99,37 @@ int probe_place_init_kprobe(ProbePlace *ret, const KprobeConfig *config, char **
         return 0;
 }
 
-/* Reading needs no waiting, whatever the path is of. */
-static int open_program(int *ret, const char *path, char **ret_error) {
+/* Opening a device can do things of its own, like starting a watchdog, so what it is is asked first. Reading needs no
+ * waiting, whatever the path is of. */
+static int open_regular(int *ret, const char *path) {
         _cleanup_(fd_closep) int fd = -1;
+        char again[64];
         struct stat st;
 
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        fd = open(path, O_PATH | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -ENOTSUP;
+        snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
+        *ret = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        return *ret < 0 ? -errno : 0;
+}
+
+static int open_program(int *ret, const char *path, char **ret_error) {
+        int r;
+
+        r = open_regular(ret, path);
+        if (r == -ENOTSUP)
+                return probe_refuse(ret_error, "uprobe_events: %s is no file", path);
+        if (r < 0)
                 return probe_refuse(ret_error,
                                     "uprobe_events: cannot open %s: %s%s",
                                     path,
-                                    strerror(errno),
-                                    errno == ENOENT ? "; what is in /home and /tmp, the system's "
-                                                      "service cannot see: use --standalone"
-                                                    : "");
-        if (!S_ISREG(st.st_mode))
-                return probe_refuse(ret_error, "uprobe_events: %s is no file", path);
-        *ret = fd;
-        fd = -1;
+                                    strerror(-r),
+                                    r == -ENOENT ? "; what is in /home and /tmp, the system's "
+                                                   "service cannot see: use --standalone"
+                                                 : "");
         return 0;
 }
 

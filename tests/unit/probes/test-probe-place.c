@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "probes/ftrace/dynamic-events.h"
@@ -190,6 +192,30 @@ START_TEST(test_a_uprobe_that_is_nowhere_is_refused_with_the_reason) {
 }
 END_TEST
 
+/* That would start what a watchdog is for. */
+START_TEST(test_what_is_no_program_is_not_even_opened) {
+        UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;
+        int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        struct inotify_event event;
+        Tree tree = tree_new();
+        char path[PATH_MAX];
+        char *error = NULL;
+        ProbePlace place;
+
+        snprintf(path, sizeof(path), "%s/device", tree.path);
+        ck_assert_int_eq(mkfifo(path, 0600), 0);
+        ck_assert_int_ge(inotify_add_watch(fd, path, IN_OPEN), 0);
+        config.path = path;
+        config.symbol = (char *)"main";
+        ck_assert_int_eq(probe_place_init_uprobe(&place, &config, &error), PROBE_E_REFUSED);
+        ck_assert_ptr_nonnull(strstr(error, "no file"));
+        ck_assert_int_lt(read(fd, &event, sizeof(event)), 0);
+        free(error);
+        close(fd);
+        tree_free(&tree);
+}
+END_TEST
+
 /* A tracefs of plain files: what is written is appended. */
 START_TEST(test_definitions_are_of_the_recordings_own_group_and_are_taken_back) {
         Tree tree = tree_new();
@@ -259,5 +285,6 @@ TEST_MAIN("probe-place",
           test_a_uprobe_is_found_by_its_symbol,
           test_a_uprobe_can_be_given_by_offset,
           test_a_uprobe_that_is_nowhere_is_refused_with_the_reason,
+          test_what_is_no_program_is_not_even_opened,
           test_definitions_are_of_the_recordings_own_group_and_are_taken_back,
           test_hits_of_kprobes_are_counted_by_name)
