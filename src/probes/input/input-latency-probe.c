@@ -140,7 +140,7 @@ static void write_wait(InputLatency *latency, const InputWait *wait) {
                  wait->tid);
         track_slice(tracks,
                     track_group(tracks, device, name),
-                    wait->begin_ns,
+                    wait->shown_ns,
                     wait->end_ns,
                     "unread input");
 }

@@ -110,6 +110,8 @@ int input_pairing_read(InputPairing *pairing,
                             .tid = tid,
                             .begin_ns = report_at(device, begin)->at_ns,
                             .end_ns = at_ns };
+        ret->shown_ns = MAX(ret->begin_ns, reader->end_ns);
+        reader->end_ns = at_ns;
         return 0;
 }
 

@@ -49,6 +49,7 @@ typedef struct InputReader {
         pid_t tid;
         uint64_t n_seen; /* of the device's reports */
         uint64_t used_ns;
+        uint64_t end_ns; /* of its last wait */
 } InputReader;
 
 typedef struct InputPairing {
@@ -63,6 +64,7 @@ typedef struct InputWait {
         const InputDevice *device;
         pid_t tid;
         uint64_t begin_ns, end_ns;
+        uint64_t shown_ns; /* begin_ns, but not before the end of the thread's last one */
 } InputWait;
 
 /* A device reports `n_values` values, with the mark behind them. */

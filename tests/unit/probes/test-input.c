@@ -68,6 +68,24 @@ START_TEST(test_a_report_that_comes_while_a_read_ends_waits_for_the_next) {
 }
 END_TEST
 
+/* Slices of one track may not overlap. */
+START_TEST(test_waits_of_a_thread_are_shown_one_after_the_other) {
+        InputWait first, second;
+
+        setup();
+        report(START, KEY);
+        report(START + MS - 10 * US, KEY); /* as above */
+        ck_assert_int_eq(
+                input_pairing_read(&pairing, &first, START + MS, "event3", READER, READ(2)), 0);
+        ck_assert_int_eq(
+                input_pairing_read(&pairing, &second, START + 9 * MS, "event3", READER, READ(2)),
+                0);
+        ck_assert_uint_eq(first.shown_ns, first.begin_ns);
+        ck_assert_uint_lt(second.begin_ns, first.end_ns);
+        ck_assert_uint_eq(second.shown_ns, first.end_ns);
+}
+END_TEST
+
 START_TEST(test_who_wants_few_kinds_of_events_did_not_wait_for_the_others) {
         setup();
         for (size_t i = 0; i < 10; i++)
@@ -340,6 +358,7 @@ TEST_MAIN("input",
           test_a_read_waited_since_the_first_report_that_it_returns,
           test_each_reader_waits_for_itself,
           test_a_report_that_comes_while_a_read_ends_waits_for_the_next,
+          test_waits_of_a_thread_are_shown_one_after_the_other,
           test_who_wants_few_kinds_of_events_did_not_wait_for_the_others,
           test_a_report_that_is_read_in_pieces_waited_once,
           test_reads_of_what_came_before_the_recording_are_left_out,
