@@ -58,23 +58,24 @@ static bool names_are_sane(Elf *elf, size_t section) {
                section_is_sane(&header);
 }
 
-static bool visit_section(Elf *elf, Elf_Scn *section, FunctionVisit visit, void *userdata) {
-        GElf_Shdr header;
-        GElf_Sym symbol;
-        Elf_Data *data;
+static bool is_table(Elf *elf, Elf_Scn *section, GElf_Shdr *ret) {
+        return gelf_getshdr(section, ret) &&
+               (ret->sh_type == SHT_SYMTAB || ret->sh_type == SHT_DYNSYM) && section_is_sane(ret) &&
+               names_are_sane(elf, ret->sh_link);
+}
 
-        if (!gelf_getshdr(section, &header) ||
-            (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) ||
-            !section_is_sane(&header) || !names_are_sane(elf, header.sh_link))
-                return true;
-        data = elf_getdata(section, NULL);
+static bool
+visit_table(Elf *elf, Elf_Scn *section, size_t names, FunctionVisit visit, void *userdata) {
+        Elf_Data *data = elf_getdata(section, NULL);
+        GElf_Sym symbol;
+
         for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
                 unsigned char type = GELF_ST_TYPE(symbol.st_info);
                 const char *name;
 
                 if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF)
                         continue;
-                name = elf_strptr(elf, header.sh_link, symbol.st_name);
+                name = elf_strptr(elf, names, symbol.st_name);
                 if (name && *name && !visit(userdata, name, &symbol))
                         return false;
         }
@@ -83,10 +84,15 @@ static bool visit_section(Elf *elf, Elf_Scn *section, FunctionVisit visit, void 
 
 static void visit_functions(Elf *elf, FunctionVisit visit, void *userdata) {
         Elf_Scn *section = NULL;
+        GElf_Shdr header;
+        size_t n = 0;
 
-        while ((section = elf_nextscn(elf, section)))
-                if (!visit_section(elf, section, visit, userdata))
-                        return;
+        while (n < ELF_TABLES_MAX && (section = elf_nextscn(elf, section)))
+                if (is_table(elf, section, &header)) {
+                        n++;
+                        if (!visit_table(elf, section, header.sh_link, visit, userdata))
+                                return;
+                }
 }
 
 typedef struct Search {

@@ -12,6 +12,9 @@
 #define ELF_TABLE_BYTES_MAX \
         (UINT64_C(512) << 20) /* of a symbol table or its names: 20 million symbols */
 
+/* Programs have one of all symbols and one for the dynamic linker. Each that is read stays in memory until the end. */
+#define ELF_TABLES_MAX 4
+
 /* `symbol` is "name" or "name+offset". `fd` is of a regular file; `path` is for errors. 0; PROBE_E_REFUSED, with the
  * nearest name if there is one; -ENOMEM. */
 int elf_find_function(uint64_t *ret_offset,

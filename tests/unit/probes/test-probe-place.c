@@ -2,10 +2,12 @@
 
 #include "test.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -192,6 +194,71 @@ START_TEST(test_a_uprobe_that_is_nowhere_is_refused_with_the_reason) {
 }
 END_TEST
 
+#define N_TABLES    9
+#define NATIVE_DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
+
+/* A file with many tables of symbols, which are all the same one function but for the last. */
+typedef struct ManyTables {
+        Elf64_Ehdr head;
+        Elf64_Shdr sections[2 + N_TABLES];
+        Elf64_Sym symbols[2];
+        char names[16];
+} ManyTables;
+
+static int many_tables(void) {
+        int fd = memfd_create("program", MFD_CLOEXEC);
+        ManyTables file = {
+                .head = {
+                        .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, NATIVE_DATA, EV_CURRENT },
+                        .e_type = ET_DYN,
+                        .e_machine = EM_X86_64,
+                        .e_version = EV_CURRENT,
+                        .e_ehsize = sizeof(Elf64_Ehdr),
+                        .e_shoff = offsetof(ManyTables, sections),
+                        .e_shentsize = sizeof(Elf64_Shdr),
+                        .e_shnum = 2 + N_TABLES,
+                        .e_shstrndx = 1,
+                },
+                .names = "\0first\0last",
+        };
+
+        file.sections[1] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
+                                         .sh_offset = offsetof(ManyTables, names),
+                                         .sh_size = sizeof(file.names) };
+        for (size_t i = 0; i < N_TABLES; i++)
+                file.sections[2 + i] = (Elf64_Shdr){
+                        .sh_type = SHT_SYMTAB,
+                        .sh_link = 1,
+                        .sh_offset = offsetof(ManyTables, symbols[i + 1 == N_TABLES]),
+                        .sh_size = sizeof(Elf64_Sym),
+                        .sh_entsize = sizeof(Elf64_Sym),
+                };
+        for (size_t i = 0; i < 2; i++)
+                file.symbols[i] = (Elf64_Sym){ .st_name = i ? 7 : 1,
+                                               .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                                               .st_shndx = 1 };
+        ck_assert_int_eq(write(fd, &file, sizeof(file)), sizeof(file));
+        return fd;
+}
+
+/* Each may be large, and stays in memory. */
+START_TEST(test_of_many_tables_of_symbols_few_are_read) {
+        int fd = many_tables();
+        char *error = NULL;
+        uint64_t offset;
+
+        ck_assert_int_eq(elf_find_function(&offset, fd, "program", "first", &error),
+                         PROBE_E_REFUSED);
+        ck_assert_ptr_nonnull(strstr(error, "not in the code")); /* it is there, without code */
+        free(error);
+        ck_assert_int_eq(elf_find_function(&offset, fd, "program", "last", &error),
+                         PROBE_E_REFUSED);
+        ck_assert_ptr_nonnull(strstr(error, "no function"));
+        free(error);
+        close(fd);
+}
+END_TEST
+
 /* That would start what a watchdog is for. */
 START_TEST(test_what_is_no_program_is_not_even_opened) {
         UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;
@@ -286,5 +353,6 @@ TEST_MAIN("probe-place",
           test_a_uprobe_can_be_given_by_offset,
           test_a_uprobe_that_is_nowhere_is_refused_with_the_reason,
           test_what_is_no_program_is_not_even_opened,
+          test_of_many_tables_of_symbols_few_are_read,
           test_definitions_are_of_the_recordings_own_group_and_are_taken_back,
           test_hits_of_kprobes_are_counted_by_name)
