@@ -293,6 +293,8 @@ bundle_add_record(BundleWriter *writer, BundleCpu *cpu, const PageRecord *record
 
         if (UNLIKELY(record->n_bytes < RECORD_COMMON_BYTES)) {
                 bundle_note_error(writer, record->timestamp, FTRACE_STATUS_INVALID_EVENT);
+                if (bundle_is_full(writer))
+                        close_at(writer, cpu, record->timestamp);
                 return;
         }
         memcpy(&id, record->data + RECORD_ID_OFFSET, sizeof(id));

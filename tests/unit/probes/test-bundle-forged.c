@@ -41,9 +41,13 @@ static void world_free(World *world) {
         free(world);
 }
 
-static void world_add_page(World *world, const uint8_t *page, size_t n) {
+static void world_use(World *world) {
         memset(&world->ids, 0xff, sizeof(world->ids));
         ck_assert_int_eq(bundle_writer_use(&world->bundles, &world->events, &world->ids, NULL), 0);
+}
+
+static void world_add_page(World *world, const uint8_t *page, size_t n) {
+        world_use(world);
         bundle_add_page(&world->bundles, &world->cpu, page, n);
         bundle_end_turn(&world->bundles, &world->cpu);
 }
@@ -116,6 +120,28 @@ START_TEST(test_a_record_of_no_event_is_no_switch) {
 }
 END_TEST
 
+/* Each of them is an error of its own in the bundle. */
+START_TEST(test_bundles_of_records_without_an_event_stay_small) {
+        static uint32_t page[1024];
+        uint64_t header[2] = { UINT64_C(1) << 45, sizeof(page) - 16 };
+        World *world = world_new();
+
+        for (size_t i = 4; i < ARRAY_SIZE(page); i += 2)
+                page[i] = 1 | 10u << 5; /* of one word */
+        memcpy(page, header, sizeof(header));
+        fixture_add_event(&world->events, "task", "task_rename", true);
+        world_use(world);
+        for (size_t i = 0; i < 64; i++)
+                bundle_add_page(&world->bundles, &world->cpu, page, sizeof(page));
+        bundle_end_turn(&world->bundles, &world->cpu);
+        ck_assert_uint_gt(world->list.n, 1);
+        for (size_t i = 0; i < world->list.n; i++)
+                ck_assert_uint_le(world->list.packets[i].n, BUNDLE_BYTES_MAX + 256);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN("bundle-forged",
           test_what_a_long_record_holds_is_no_switch,
-          test_a_record_of_no_event_is_no_switch)
+          test_a_record_of_no_event_is_no_switch,
+          test_bundles_of_records_without_an_event_stay_small)
