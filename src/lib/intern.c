@@ -152,25 +152,16 @@ int intern_number(Intern *intern, const void *data, size_t n_bytes, uint32_t *re
 }
 
 int intern_text(Intern *intern, const char *text, size_t n_bytes_max, uint32_t *ret) {
-        uintptr_t address = (uintptr_t)text;
-        /* Literals lie close together, with any alignment. */
-        InternRecent *recent = &intern->recent[(address ^ address >> 6) % INTERN_RECENT];
         InternEntry *entry;
-        size_t n_bytes;
         int r;
 
-        /* strcmp(): what is there now may be shorter, and end at the end of its memory. */
-        if (LIKELY(recent->text == text &&
-                   strcmp((const char *)intern->texts.data + recent->offset, text) == 0)) {
-                *ret = recent->number;
+        *ret = intern_known(intern, text);
+        if (LIKELY(*ret > 0))
                 return 0;
-        }
-
-        n_bytes = strnlen(text, n_bytes_max);
-        r = find_or_add(intern, text, n_bytes, &entry);
+        r = find_or_add(intern, text, strnlen(text, n_bytes_max), &entry);
         if (r == INTERN_E_FULL)
                 return r;
         *ret = entry->number;
-        *recent = (InternRecent){ text, entry->offset, entry->number };
+        *intern_recent(intern, text) = (InternRecent){ text, entry->offset, entry->number };
         return r;
 }

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "shared/bytes.h"
 
@@ -55,5 +56,23 @@ int intern_number(Intern *intern, const void *data, size_t n_bytes, uint32_t *re
 
 /* The same for a text, of which at most n_bytes_max count; faster for one that lies where it did last time. */
 int intern_text(Intern *intern, const char *text, size_t n_bytes_max, uint32_t *ret);
+
+static inline InternRecent *intern_recent(Intern *intern, const char *text) {
+        uintptr_t address = (uintptr_t)text;
+
+        /* Literals lie close together, with any alignment. */
+        return &intern->recent[(address ^ address >> 6) % INTERN_RECENT];
+}
+
+/* The number of a text that lies where it did last time; 0: it is another, or intern_text() has to look for it. */
+static inline uint32_t intern_known(Intern *intern, const char *text) {
+        const InternRecent *recent = intern_recent(intern, text);
+
+        /* strcmp(): what is there now may be shorter, and end at the end of its memory. */
+        if (LIKELY(recent->text == text &&
+                   strcmp((const char *)intern->texts.data + recent->offset, text) == 0))
+                return recent->number;
+        return 0;
+}
 
 uint64_t intern_hash(uint64_t seed, const void *data, size_t n_bytes);

@@ -7,6 +7,7 @@
 
 #include "lib/track-args.h"
 #include "shared/macro.h"
+#include "smb/smb-writer.h"
 
 enum {
         ANNOTATION_NAME_IID = 1,
@@ -79,21 +80,29 @@ void track_put_interned(WireWriter *interned, uint32_t kind, uint32_t iid, const
  * Arguments
  */
 
-static inline uint8_t *put_fixed64(uint8_t *at, uint32_t field, uint64_t value) {
-        at = wire_encode_varint(at, (uint64_t)field << 3 | WIRE_FIXED64);
-        for (unsigned i = 0; i < sizeof(value); i++)
-                *at++ = (uint8_t)(value >> (8 * i));
-        return at;
+/* Of a size that it knows to be small, the compiler makes a string instruction, which takes longer to start than this
+ * to end: words, the last of them maybe over some of the one before. */
+static inline uint8_t *copy_text(uint8_t *at, const char *text, size_t n) {
+        if (n > SMB_WRITER_SMALL_MAX)
+                return (uint8_t *)mempcpy(at, text, n);
+        if (n >= sizeof(uint64_t)) {
+                for (size_t i = 0; i < n - sizeof(uint64_t); i += sizeof(uint64_t))
+                        memcpy(at + i, text + i, sizeof(uint64_t));
+                memcpy(at + n - sizeof(uint64_t), text + n - sizeof(uint64_t), sizeof(uint64_t));
+        } else
+                for (size_t i = 0; i < n; i++)
+                        at[i] = (uint8_t)text[i];
+        return at + n;
 }
 
-static uint8_t *put_value(uint8_t *at, const dt_arg *arg, size_t n_text) {
+static inline uint8_t *put_value(uint8_t *at, const dt_arg *arg, size_t n_text) {
         switch (arg->type) {
         case DT_ARG_INT:
                 return track_put_uint(at, ANNOTATION_INT, arg->value.as_uint);
         case DT_ARG_UINT:
                 return track_put_uint(at, ANNOTATION_UINT, arg->value.as_uint);
         case DT_ARG_DOUBLE:
-                return put_fixed64(at, ANNOTATION_DOUBLE, arg->value.as_uint);
+                return track_put_fixed64(at, ANNOTATION_DOUBLE, arg->value.as_uint);
         case DT_ARG_BOOL:
                 return track_put_uint(at, ANNOTATION_BOOL, arg->value.as_uint);
         case DT_ARG_POINTER:
@@ -101,8 +110,66 @@ static uint8_t *put_value(uint8_t *at, const dt_arg *arg, size_t n_text) {
         default:
                 at = wire_encode_varint(at, ANNOTATION_STRING << 3 | WIRE_BYTES);
                 at = wire_encode_varint(at, n_text);
-                return (uint8_t *)mempcpy(at, arg->value.as_string ?: NO_TEXT, n_text);
+                return copy_text(at, arg->value.as_string ?: NO_TEXT, n_text);
         }
+}
+
+/* Whether there is room for an argument with a text of so many bytes, and its size is one byte. */
+static inline bool has_room(const uint8_t *at, const uint8_t *end, size_t n_text) {
+        return at + ARG_BYTES_MAX + n_text <= end;
+}
+
+static inline uint8_t *
+put_short_arg(uint8_t *at, const uint8_t *end, TrackStream *stream, const dt_arg *arg) {
+        uint8_t *body = at + 2;
+        size_t n_text = 0;
+        uint32_t iid;
+
+        if (UNLIKELY(!arg->name || !has_room(at, end, 0)))
+                return NULL;
+        iid = intern_known(&stream->arg_names, arg->name);
+        if (UNLIKELY(!iid))
+                return NULL;
+        if (arg->type == DT_ARG_STRING) {
+                /* One that does not fit is cut off by this, and does not fit either. */
+                n_text = strnlen(arg->value.as_string ?: NO_TEXT, SMB_WRITER_SMALL_MAX);
+                if (UNLIKELY(!has_room(at, end, n_text)))
+                        return NULL;
+        }
+        at[0] = EVENT_DEBUG_ANNOTATIONS << 3 | WIRE_BYTES;
+        at = track_put_uint(body, ANNOTATION_NAME_IID, iid);
+        at = put_value(at, arg, n_text);
+        body[-1] = (uint8_t)(at - body);
+        return at;
+}
+
+uint8_t *track_put_short_args(uint8_t *at,
+                              const uint8_t *end,
+                              TrackStream *stream,
+                              const dt_arg *args,
+                              size_t n_args) {
+        for (const dt_arg *arg = args; arg < args + n_args; arg++) {
+                switch (arg->type) {
+                case DT_ARG_INT:
+                case DT_ARG_UINT:
+                case DT_ARG_DOUBLE:
+                case DT_ARG_BOOL:
+                case DT_ARG_STRING:
+                case DT_ARG_POINTER:
+                        at = put_short_arg(at, end, stream, arg);
+                        break;
+                case DT_ARG_FLOW:
+                        at = has_room(at, end, 0)
+                                     ? track_put_fixed64(at, EVENT_FLOW_IDS, arg->value.as_uint)
+                                     : NULL;
+                        break;
+                default:
+                        return NULL;
+                }
+                if (UNLIKELY(!at))
+                        return NULL;
+        }
+        return at;
 }
 
 /* The open dictionaries and arrays. */

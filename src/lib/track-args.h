@@ -8,6 +8,8 @@
  * and then only its number. Fields are those of perfetto.protos.TrackEvent and DebugAnnotation.
  */
 
+#include <endian.h>
+
 #include "lib/track.h"
 #include "shared/macro.h"
 
@@ -39,6 +41,10 @@ track_number(WireWriter *interned, Intern *texts, uint32_t kind, const char *tex
         return iid;
 }
 
+static inline bool track_category_known(const TrackStream *stream, const dt_category *category) {
+        return stream->categories[category->number / 64] >> (category->number % 64) & 1;
+}
+
 /* The same of a category. */
 static inline uint32_t
 track_category_number(WireWriter *interned, TrackStream *stream, const dt_category *category) {
@@ -56,6 +62,20 @@ track_category_number(WireWriter *interned, TrackStream *stream, const dt_catego
 static inline uint8_t *track_put_uint(uint8_t *at, uint32_t field, uint64_t value) {
         return wire_encode_varint(wire_encode_varint(at, (uint64_t)field << 3), value);
 }
+
+static inline uint8_t *track_put_fixed64(uint8_t *at, uint32_t field, uint64_t value) {
+        value = htole64(value);
+        at = wire_encode_varint(at, (uint64_t)field << 3 | WIRE_FIXED64);
+        return (uint8_t *)mempcpy(at, &value, sizeof(value));
+}
+
+/* Simple arguments, whose names have been said before, as far as `end`. Returns their end, or NULL: they are
+ * not such, or too long. */
+uint8_t *track_put_short_args(uint8_t *at,
+                              const uint8_t *end,
+                              TrackStream *stream,
+                              const dt_arg *args,
+                              size_t n_args);
 
 /* Into the body of a TrackEvent. */
 void track_put_args(WireWriter *packet,

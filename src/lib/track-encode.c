@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "lib/track-args.h"
 #include "lib/track.h"
 #include "shared/macro.h"
+#include "smb/smb-writer.h"
 
 /* Field numbers of perfetto.protos messages, in the order of their names. */
 enum {
@@ -77,6 +79,12 @@ enum {
 
 /* Timestamp and its clock, flags, type, category, track and name: seven fields of two bytes of tag at most. */
 #define EVENT_HEAD_MAX (7 * (2 + WIRE_VARINT_MAX) + WIRE_TAG_MAX + 1)
+
+/* Of a short event the same and a counter's value always fit: numbers of names and categories are small. */
+static_assert(2 * (1 + WIRE_VARINT_MAX) + 2 + 2 + 2 + 2 * (1 + 2) + 2 + WIRE_VARINT_MAX <=
+                      SMB_WRITER_SMALL_MAX,
+              "the head fits");
+static_assert(INTERN_ENTRIES_MAX < 1 << 14 && DT_CATEGORIES_MAX < 1 << 14, "in two bytes");
 
 /*
  * Descriptors
@@ -247,6 +255,105 @@ void track_encode_event(WireWriter *packet,
         if (wire_writer_size(interned) > 0)
                 wire_put_bytes(
                         packet, PACKET_INTERNED_DATA, interned->start, wire_writer_size(interned));
+}
+
+/*
+ * Short events
+ */
+
+static TrackRecent *recent_track(TrackStream *stream, const dt_track *track) {
+        uint64_t address = (uintptr_t)track->name;
+
+        return &stream->recent[(address ^ address >> 6 ^ track->id) % TRACK_RECENT];
+}
+
+static inline bool recent_is(const TrackRecent *recent, const dt_track *track) {
+        return recent->name == track->name && recent->unit == track->unit &&
+               recent->id == track->id && !track->parent &&
+               strcmp(recent->name_text, track->name) == 0 &&
+               (!track->unit || strcmp(recent->unit_text, track->unit) == 0);
+}
+
+void track_remember(TrackStream *stream, const TrackEvent *event) {
+        const dt_track *track = event->track;
+        const char *unit = track->unit ?: "";
+        size_t n_name, n_unit;
+        TrackRecent *recent;
+
+        if (track->parent)
+                return; /* to be looked at in the same way, and so on */
+        recent = recent_track(stream, track);
+        n_name = strnlen(track->name, sizeof(recent->name_text));
+        n_unit = strnlen(unit, sizeof(recent->unit_text));
+        if (n_name == sizeof(recent->name_text) || n_unit == sizeof(recent->unit_text))
+                return;
+        recent->name = track->name;
+        recent->unit = track->unit;
+        recent->id = track->id;
+        memcpy(recent->name_text, track->name, n_name);
+        recent->name_text[n_name] = '\0';
+        memcpy(recent->unit_text, unit, n_unit);
+        recent->unit_text[n_unit] = '\0';
+        recent->n_field = (uint8_t)(track_put_uint(recent->field, EVENT_TRACK_UUID, event->uuid) -
+                                    recent->field);
+}
+
+/* NULL: the track was not used lately. */
+static inline uint8_t *put_recent_track(uint8_t *at, TrackStream *stream, const dt_track *track) {
+        const TrackRecent *recent = recent_track(stream, track);
+
+        if (UNLIKELY(!recent_is(recent, track)))
+                return NULL;
+        memcpy(at, recent->field, sizeof(recent->field)); /* more than it is, but of one size */
+        return at + recent->n_field;
+}
+
+static inline uint8_t *put_short_counter_value(uint8_t *at, const TrackEvent *event) {
+        if (event->is_double) {
+                uint64_t bits;
+
+                memcpy(&bits, &event->double_value, sizeof(bits));
+                return track_put_fixed64(at, EVENT_DOUBLE_COUNTER_VALUE, bits);
+        }
+        return track_put_uint(at, EVENT_COUNTER_VALUE, (uint64_t)event->int_value);
+}
+
+uint8_t *
+track_encode_short(uint8_t *at, TrackStream *stream, const TrackEvent *event, uint64_t since_ns) {
+        const uint8_t *end = at + SMB_WRITER_SMALL_MAX;
+        uint8_t *body;
+        uint32_t iid;
+
+        at = track_put_uint(at, PACKET_TIMESTAMP, since_ns);
+        at = track_put_uint(at, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+        *at++ = PACKET_TRACK_EVENT << 3 | WIRE_BYTES;
+        body = ++at; /* behind its size, which is one byte as that of the whole packet is */
+        at = track_put_uint(at, EVENT_TYPE, event->type);
+        if (event->type != TRACK_EVENT_SLICE_END) {
+                if (UNLIKELY(!track_category_known(stream, event->category)))
+                        return NULL;
+                at = track_put_uint(at, EVENT_CATEGORY_IIDS, event->category->number + 1);
+        }
+        if (event->track) {
+                at = put_recent_track(at, stream, event->track);
+                if (UNLIKELY(!at))
+                        return NULL;
+        }
+        if (event->name) {
+                iid = intern_known(&stream->names, event->name);
+                if (UNLIKELY(!iid))
+                        return NULL;
+                at = track_put_uint(at, EVENT_NAME_IID, iid);
+        }
+        if (event->type == TRACK_EVENT_COUNTER)
+                at = put_short_counter_value(at, event);
+        if (event->n_args > 0) {
+                at = track_put_short_args(at, end, stream, event->args, event->n_args);
+                if (UNLIKELY(!at))
+                        return NULL;
+        }
+        body[-1] = (uint8_t)(at - body);
+        return at;
 }
 
 void track_encode_tick(WireWriter *packet, uint64_t since_ns) {

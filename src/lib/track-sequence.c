@@ -104,6 +104,7 @@ static void stream_forget(TrackStream *stream, uint64_t now_ns) {
         stream->n_log_bodies = 0;
         intern_clear(&stream->tracks);
         memset(stream->recent_track, 0, sizeof(stream->recent_track));
+        memset(stream->recent, 0, sizeof(stream->recent));
         memset(stream->categories, 0, sizeof(stream->categories));
         stream->last_ns = now_ns;
 }
@@ -204,9 +205,12 @@ describe_arg_tracks(TrackMembers *members, TrackThread *thread, const TrackEvent
 
 static inline bool
 describe_event_tracks(TrackMembers *members, TrackThread *thread, const TrackEvent *event) {
-        if (event->track &&
-            !describe_track(members, thread, event->track, event->uuid, event_track_kind(event)))
-                return false;
+        if (event->track) {
+                if (!describe_track(
+                            members, thread, event->track, event->uuid, event_track_kind(event)))
+                        return false;
+                track_remember(members->stream, event);
+        }
         return event->n_args == 0 || describe_arg_tracks(members, thread, event);
 }
 
@@ -216,8 +220,14 @@ static void encode(WireWriter *packet,
                    const TrackEvent *event,
                    uint64_t since_ns) {
         WireWriter interned;
+        uint8_t *end;
 
         wire_writer_init(packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
+        end = event->time_ns == 0 ? track_encode_short(packet->at, stream, event, since_ns) : NULL;
+        if (end) {
+                packet->at = end;
+                return;
+        }
         wire_writer_init(&interned, thread->scratch->interned, TRACK_INTERNED_BYTES);
         track_encode_event(packet, &interned, stream, event, since_ns);
         packet->failed |= interned.failed;
@@ -299,6 +309,31 @@ write_event(TrackMembers *members, TrackThread *thread, const TrackEvent *event,
         else
                 since_ns = 0; /* who is spared the event */
         put_event(members, &packet, event, since_ns);
+}
+
+bool track_sequence_write_short(TrackSequence *sequence,
+                                const TrackThread *thread,
+                                TrackStream *stream,
+                                const TrackEvent *event,
+                                uint64_t now_ns) {
+        uint8_t *begin, *end;
+
+        if (UNLIKELY(!keeps_step(sequence, stream) || stream->name_epoch != thread->name_epoch ||
+                     (is_thread_end(event) && sequence->depth == 0)))
+                return false;
+        /* Encoded where it stays: to copy it would be to load words whose bytes are still on their way to the
+         * cache, and wait for them. */
+        begin = writer_place_small(sequence->writer);
+        if (UNLIKELY(!begin))
+                return false;
+        end = track_encode_short(begin, stream, event, now_ns - stream->last_ns);
+        writer_put_placed(sequence->writer, end ? (size_t)(end - begin) : 0);
+        if (UNLIKELY(!end))
+                return false;
+        stream->last_ns = now_ns;
+        sequence->position = ++stream->position;
+        sequence->depth += (uint32_t)depth_change(event);
+        return true;
 }
 
 void track_members_write(TrackMembers *members,

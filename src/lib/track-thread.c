@@ -8,6 +8,7 @@
 #include "lib/library.h"
 #include "lib/source-private.h"
 #include "lib/track.h"
+#include "shared/macro.h"
 
 /* initial-exec: one load instead of a call, for one word of the room that the C library keeps for
  * libraries that are loaded late. */
@@ -145,10 +146,8 @@ static unsigned members_collect(TrackMembers *members, TrackThread *thread, unsi
         return others;
 }
 
-static void emit_to(TrackThread *thread, unsigned sessions, const TrackEvent *event) {
-        uint64_t now_ns = track_now_ns();
-
-        thread->busy = true;
+static void
+emit_to(TrackThread *thread, unsigned sessions, const TrackEvent *event, uint64_t now_ns) {
         while (sessions) {
                 TrackMembers members;
 
@@ -156,7 +155,6 @@ static void emit_to(TrackThread *thread, unsigned sessions, const TrackEvent *ev
                 if (members.n > 0)
                         track_members_write(&members, thread, event, now_ns);
         }
-        thread->busy = false;
 }
 
 /* Its own time, if its arguments have one. */
@@ -167,22 +165,96 @@ static uint64_t time_of(const TrackEvent *event) {
         return 0;
 }
 
-/* The rest of the event is filled in when somebody records it. */
-static void emit(TrackEvent *event) {
+/* To one session that has got everything so far: most events. False: nothing has happened. */
+static inline bool
+emit_short(const TrackThread *thread, unsigned sessions, const TrackEvent *event, uint64_t now_ns) {
+        unsigned session = (unsigned)__builtin_ctz(sessions);
+        TrackSequence *sequence = thread->sequences[session];
+        uint32_t epoch = atomic_load_explicit(&track_sessions[session].epoch, memory_order_relaxed);
+
+        if (UNLIKELY((sessions & (sessions - 1)) != 0 || !sequence || sequence->epoch != epoch ||
+                     !sequence->writer))
+                return false;
+        return track_sequence_write_short(
+                sequence, thread, thread->streams[sequence->stream], event, now_ns);
+}
+
+/* The rest of the event is filled in here. Not inlined: it would make the way of short events longer. */
+static __attribute__((__noinline__)) void
+emit_long(TrackThread *thread, unsigned sessions, TrackEvent *event, uint64_t now_ns) {
+        int saved_errno = errno;
+
+        event->uuid = event->track ? track_uuid(event->track) : 0;
+        event->time_ns = time_of(event);
+        emit_to(thread, sessions, event, now_ns);
+        errno = saved_errno;
+}
+
+static __attribute__((__noinline__)) TrackThread *thread_make(void) {
+        int saved_errno = errno;
+        TrackThread *thread = thread_new();
+
+        errno = saved_errno;
+        return thread;
+}
+
+static inline void emit(TrackEvent *event) {
         /* acquire: pairs with the setting of the bit, which comes behind the session's epoch. */
         unsigned sessions = __atomic_load_n(&event->category->enabled, __ATOMIC_ACQUIRE);
-        int saved_errno = errno;
         TrackThread *thread;
+        uint64_t now_ns;
 
         if (!sessions || library_inert())
                 return;
-        thread = this_thread ?: thread_new();
-        if (thread && !thread->busy) {
-                event->uuid = event->track ? track_uuid(event->track) : 0;
-                event->time_ns = time_of(event);
-                emit_to(thread, sessions, event);
-        }
-        errno = saved_errno;
+        thread = this_thread ?: thread_make();
+        if (UNLIKELY(!thread || thread->busy))
+                return;
+        now_ns = track_now_ns();
+        thread->busy = true;
+        /* For a signal handler, all of it is between the two. */
+        atomic_signal_fence(memory_order_seq_cst);
+        if (UNLIKELY(!emit_short(thread, sessions, event, now_ns)))
+                emit_long(thread, sessions, event, now_ns);
+        atomic_signal_fence(memory_order_seq_cst);
+        thread->busy = false;
+}
+
+/* What only counters have, or is not known yet, stays undefined: clearing it all would cost more than the rest. */
+static inline void emit_event(TrackEventType type,
+                              const dt_category *category,
+                              const dt_track *track,
+                              const char *name,
+                              const dt_arg *args,
+                              size_t n_args) {
+        TrackEvent event;
+
+        event.type = type;
+        event.category = category;
+        event.track = track;
+        event.name = name;
+        event.args = args;
+        event.n_args = n_args;
+        emit(&event);
+}
+
+/* The integer, or else the double, is the value. */
+static inline void emit_counter(const dt_category *category,
+                                const dt_track *track,
+                                bool is_double,
+                                int64_t int_value,
+                                double double_value) {
+        TrackEvent event;
+
+        event.type = TRACK_EVENT_COUNTER;
+        event.category = category;
+        event.track = track;
+        event.name = NULL;
+        event.args = NULL;
+        event.n_args = 0;
+        event.is_double = is_double;
+        event.int_value = int_value;
+        event.double_value = double_value;
+        emit(&event);
 }
 
 DT_EXPORT void dt_slice_begin(const dt_category *category,
@@ -190,22 +262,11 @@ DT_EXPORT void dt_slice_begin(const dt_category *category,
                               const char *name,
                               const dt_arg *args,
                               size_t n_args) {
-        emit(&(TrackEvent){
-                .type = TRACK_EVENT_SLICE_BEGIN,
-                .category = category,
-                .track = track,
-                .name = name,
-                .args = args,
-                .n_args = n_args,
-        });
+        emit_event(TRACK_EVENT_SLICE_BEGIN, category, track, name, args, n_args);
 }
 
 DT_EXPORT void dt_slice_end(const dt_category *category, const dt_track *track) {
-        emit(&(TrackEvent){
-                .type = TRACK_EVENT_SLICE_END,
-                .category = category,
-                .track = track,
-        });
+        emit_event(TRACK_EVENT_SLICE_END, category, track, NULL, NULL, 0);
 }
 
 DT_EXPORT void dt_slice_end_args(const dt_category *category,
@@ -213,13 +274,7 @@ DT_EXPORT void dt_slice_end_args(const dt_category *category,
                                  const char *name,
                                  const dt_arg *args,
                                  size_t n_args) {
-        emit(&(TrackEvent){
-                .type = TRACK_EVENT_SLICE_END,
-                .category = category,
-                .track = track,
-                .args = args,
-                .n_args = n_args,
-        });
+        emit_event(TRACK_EVENT_SLICE_END, category, track, NULL, args, n_args);
 }
 
 DT_EXPORT void dt_instant(const dt_category *category,
@@ -227,14 +282,7 @@ DT_EXPORT void dt_instant(const dt_category *category,
                           const char *name,
                           const dt_arg *args,
                           size_t n_args) {
-        emit(&(TrackEvent){
-                .type = TRACK_EVENT_INSTANT,
-                .category = category,
-                .track = track,
-                .name = name,
-                .args = args,
-                .n_args = n_args,
-        });
+        emit_event(TRACK_EVENT_INSTANT, category, track, name, args, n_args);
 }
 
 DT_EXPORT void dt_state(const dt_category *category,
@@ -243,33 +291,15 @@ DT_EXPORT void dt_state(const dt_category *category,
                         const dt_arg *args,
                         size_t n_args) {
         if (track)
-                emit(&(TrackEvent){
-                        .type = TRACK_EVENT_STATE,
-                        .category = category,
-                        .track = track,
-                        .name = name,
-                        .args = args,
-                        .n_args = n_args,
-                });
+                emit_event(TRACK_EVENT_STATE, category, track, name, args, n_args);
 }
 
 DT_EXPORT void dt_counter_int(const dt_category *category, const dt_track *track, int64_t value) {
-        emit(&(TrackEvent){
-                .type = TRACK_EVENT_COUNTER,
-                .category = category,
-                .track = track,
-                .int_value = value,
-        });
+        emit_counter(category, track, false, value, 0);
 }
 
 DT_EXPORT void dt_counter_double(const dt_category *category, const dt_track *track, double value) {
-        emit(&(TrackEvent){
-                .type = TRACK_EVENT_COUNTER,
-                .category = category,
-                .track = track,
-                .is_double = true,
-                .double_value = value,
-        });
+        emit_counter(category, track, true, 0, value);
 }
 
 DT_EXPORT uint64_t dt_flow_id(uint64_t number) {

@@ -9,8 +9,12 @@
  *      track-sequence.c  one thread's stream of packets into one or several sessions: its start, its clock, what it
  *                        has interned
  *      track-wait.c      what dt_init() waits for
- *      track-encode.c    events and descriptors into bytes; knows no state but the sequence's tables
+ *      track-encode.c    events and descriptors into bytes; knows no state but the stream's tables
  *      track-args.c      the same for the arguments of events
+ *
+ * Most events say nothing that is new, to one session. These are short: they are encoded in shared memory, by a
+ * straight line of code that gives up, with nothing done, when there is anything else to do. All others take the long
+ * way, through the thread's scratch memory.
  *
  * A thread that emits reads the sessions without the lock: a session's epoch tells it whether the writer that it has is
  * of this session, and only when it is not does it take the lock to get another one.
@@ -66,6 +70,22 @@ typedef struct TrackEvent {
         double double_value;
 } TrackEvent;
 
+#define TRACK_RECENT            16
+#define TRACK_RECENT_NAME_BYTES 48 /* with their NUL; longer ones are looked at each time */
+#define TRACK_RECENT_UNIT_BYTES 16
+
+/* A track without a parent that was used lately: spares its uuid. Where its texts lay only says where to look for
+ * it, as what is there may change. */
+typedef struct TrackRecent {
+        const char *name; /* NULL: empty */
+        const char *unit;
+        uint64_t id;
+        char name_text[TRACK_RECENT_NAME_BYTES];
+        char unit_text[TRACK_RECENT_UNIT_BYTES];
+        uint8_t field[16]; /* the uuid as it is in an event */
+        uint8_t n_field;
+} TrackRecent;
+
 /* What one thread has said, which what it says next refers to. Sessions that record the same categories have it in
  * common, so that an event is encoded once for all of them. Only its thread touches it. */
 typedef struct TrackStream {
@@ -79,6 +99,7 @@ typedef struct TrackStream {
         uint32_t n_log_bodies;
         Intern tracks;            /* uuids that are described */
         uint64_t recent_track[8]; /* some of them, each at its place */
+        TrackRecent recent[TRACK_RECENT];
         uint64_t categories[DT_CATEGORIES_MAX / 64];
 } TrackStream;
 
@@ -145,6 +166,14 @@ uint64_t track_now_ns(void); /* CLOCK_BOOTTIME */
 TrackSequence *track_sequence_free(TrackSequence *sequence);
 TrackStream *track_stream_free(TrackStream *stream);
 
+/* Writes an event that says nothing new, if there is nothing else to do about it either. False: nothing has happened,
+ * and it is for track_members_write(). */
+bool track_sequence_write_short(TrackSequence *sequence,
+                                const TrackThread *thread,
+                                TrackStream *stream,
+                                const TrackEvent *event,
+                                uint64_t now_ns);
+
 /* Writes an event, after what has to come before it. What fails is lost, and counted by the writer. */
 void track_members_write(TrackMembers *members,
                          TrackThread *thread,
@@ -173,5 +202,14 @@ void track_encode_event(WireWriter *packet,
                         TrackStream *stream,
                         const TrackEvent *event,
                         uint64_t since_ns);
+
+/* An event whose texts and track have been said before, and which has none but simple arguments: most are. Unchecked:
+ * there is room for SMB_WRITER_SMALL_MAX bytes. Returns its end, or NULL: it is no such event. */
+uint8_t *
+track_encode_short(uint8_t *at, TrackStream *stream, const TrackEvent *event, uint64_t since_ns);
+
+/* The track of an event has been described: next time the event may be short. */
+void track_remember(TrackStream *stream, const TrackEvent *event);
+
 /* Nothing but the time, for who is spared an event. */
 void track_encode_tick(WireWriter *packet, uint64_t since_ns);

@@ -30,15 +30,15 @@ enum {
 #define PACKET_ON_STACK 1024
 #define BUSY_POLL_NS    100000
 
-static bool have_membarrier;
+bool writers_have_membarrier;
 
 void writers_prepare(void) {
-        have_membarrier =
+        writers_have_membarrier =
                 syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 static void barrier_in_all_threads(void) {
-        if (have_membarrier)
+        if (writers_have_membarrier)
                 syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
@@ -46,24 +46,16 @@ static void barrier_in_all_threads(void) {
  * The writer's thread
  */
 
-static inline void set_busy(dt_writer *writer) {
-        if (LIKELY(have_membarrier)) {
-                atomic_store_explicit(&writer->busy, true, memory_order_relaxed);
-                atomic_signal_fence(memory_order_seq_cst);
-        } else
-                atomic_exchange(&writer->busy, true);
-}
-
-/* false: the writer is over. Else smb is ours until leave(). */
+/* false: the writer is over. Else smb is ours until writer_leave(). */
 static inline bool enter(dt_writer *writer) {
-        set_busy(writer);
+        writer_set_busy(writer);
         /* acquire: pairs with the private thread's giving it back. */
         while (UNLIKELY(atomic_load_explicit(&writer->claimed, memory_order_acquire))) {
                 atomic_store_explicit(&writer->busy, false, memory_order_release);
                 sched_yield(); /* the claimant does not wait for us, and does one chunk */
                 if (library_inert())
                         return false;
-                set_busy(writer);
+                writer_set_busy(writer);
         }
         if (LIKELY(!atomic_load_explicit(&writer->over, memory_order_relaxed)))
                 return true;
@@ -71,7 +63,7 @@ static inline bool enter(dt_writer *writer) {
         return false;
 }
 
-static inline void leave(dt_writer *writer) {
+void writer_leave(dt_writer *writer) {
         /* Ended while we were too long in here for the private thread to wait. */
         if (UNLIKELY(atomic_load_explicit(&writer->over, memory_order_relaxed)))
                 smb_writer_deinit(&writer->smb);
@@ -227,7 +219,7 @@ int writer_write(dt_writer *writer, const void *packet, size_t n_bytes) {
         else
                 r = write_marked(writer, packet, n_bytes);
         writer->begun |= r == 0;
-        leave(writer);
+        writer_leave(writer);
         return r == 0 ? 0 : r == SMB_WRITER_E_CLOSED ? -ESHUTDOWN : -ENOBUFS;
 }
 
@@ -239,7 +231,7 @@ DT_EXPORT void dt_writer_flush(dt_writer *writer) {
         if (library_inert() || !enter(writer))
                 return;
         smb_writer_flush(&writer->smb);
-        leave(writer);
+        writer_leave(writer);
 }
 
 DT_EXPORT bool dt_writer_lost(const dt_writer *writer) {

@@ -31,6 +31,45 @@ struct dt_writer {
 /* dt_writer_write() from inside of the library, in a process that is not a forked child. */
 int writer_write(dt_writer *writer, const void *packet, size_t n_bytes);
 
+/* Whether membarrier(2) does the expensive half of keeping apart. Set by writers_prepare(). */
+extern bool writers_have_membarrier;
+
+static inline void writer_set_busy(dt_writer *writer) {
+        if (LIKELY(writers_have_membarrier)) {
+                atomic_store_explicit(&writer->busy, true, memory_order_relaxed);
+                atomic_signal_fence(memory_order_seq_cst);
+        } else
+                atomic_exchange(&writer->busy, true);
+}
+
+/* Gives smb up, and cleans up if the private thread could not wait for that. */
+void writer_leave(dt_writer *writer);
+
+/* Room for SMB_WRITER_SMALL_MAX bytes of a packet in shared memory, which writer_put_placed() ends. NULL: nothing has
+ * happened, and it is writer_write() that has to find out why. */
+static inline uint8_t *writer_place_small(dt_writer *writer) {
+        uint8_t *place = NULL;
+
+        writer_set_busy(writer);
+        /* acquire: pairs with the private thread's giving it back. */
+        if (LIKELY(!atomic_load_explicit(&writer->claimed, memory_order_acquire) &&
+                   !atomic_load_explicit(&writer->over, memory_order_relaxed) && writer->begun))
+                place = smb_writer_place_small(&writer->smb);
+        if (UNLIKELY(!place))
+                atomic_store_explicit(&writer->busy, false, memory_order_release);
+        return place;
+}
+
+/* The packet has so many bytes; 0: there is none after all. */
+static inline void writer_put_placed(dt_writer *writer, size_t n_bytes) {
+        if (LIKELY(n_bytes > 0))
+                smb_writer_put_placed(&writer->smb, n_bytes);
+        if (UNLIKELY(atomic_load_explicit(&writer->over, memory_order_relaxed)))
+                writer_leave(writer);
+        else
+                atomic_store_explicit(&writer->busy, false, memory_order_release);
+}
+
 /* Once, before the first writer. */
 void writers_prepare(void);
 

@@ -98,7 +98,8 @@ int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes);
 #define SMB_WRITER_SMALL_MIN 8
 #define SMB_WRITER_SMALL_MAX 127 /* its size takes one byte */
 
-/* Most packets are so small that finding out how to copy them costs more than doing it: two pieces that may overlap. */
+/* Most packets are so small that finding out how to copy them costs more than doing it: pieces of which the last
+ * two may overlap. */
 static inline void smb_copy_small(uint8_t *at, const uint8_t *data, size_t n) {
         if (LIKELY(n >= 16 && n <= 32)) {
                 memcpy(at, data, 16);
@@ -106,8 +107,12 @@ static inline void smb_copy_small(uint8_t *at, const uint8_t *data, size_t n) {
         } else if (n < 16) {
                 memcpy(at, data, 8);
                 memcpy(at + n - 8, data + n - 8, 8);
-        } else
-                memcpy(at, data, n);
+        } else {
+                /* Not memcpy(), which becomes a string instruction where the compiler knows that n is small. */
+                for (size_t i = 0; i < n - 16; i += 16)
+                        memcpy(at + i, data + i, 16);
+                memcpy(at + n - 16, data + n - 16, 16);
+        }
 }
 
 /* What smb_writer_write() does with nearly all packets. False: this is none of them, and nothing has happened. */
@@ -124,6 +129,25 @@ static inline bool smb_writer_put_small(SmbWriter *writer, const void *packet, s
         /* Last, with release: who reads the count finds the bytes. */
         atomic_store_explicit(&writer->header->packets, writer->packets, memory_order_release);
         return true;
+}
+
+/* Where the caller may encode a packet of at most SMB_WRITER_SMALL_MAX bytes itself, to be written with
+ * smb_writer_put_placed() or forgotten about. NULL: there is no such place, and nothing has happened. */
+static inline uint8_t *smb_writer_place_small(const SmbWriter *writer) {
+        if (UNLIKELY(!writer->header || writer->end - writer->at <= SMB_WRITER_SMALL_MAX ||
+                     (writer->packets & SMB_COUNT_MASK) == SMB_FRAGMENTS_MAX || writer->lost ||
+                     atomic_load_explicit(&writer->producer->closed, memory_order_relaxed)))
+                return NULL;
+        return writer->at + 1;
+}
+
+/* At least one byte, where smb_writer_place_small() said. */
+static inline void smb_writer_put_placed(SmbWriter *writer, size_t n) {
+        *writer->at = (uint8_t)n;
+        writer->at += 1 + n;
+        writer->packets++;
+        /* Last, with release: see above. */
+        atomic_store_explicit(&writer->header->packets, writer->packets, memory_order_release);
 }
 
 /* Counts and marks a packet that the caller has to drop itself. SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. */

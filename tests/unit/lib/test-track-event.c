@@ -301,6 +301,74 @@ START_TEST(test_events_that_say_nothing_new_are_small) {
 }
 END_TEST
 
+/* Short events are encoded in shared memory, others are copied there: with texts of all lengths they take turns. */
+START_TEST(test_events_of_all_sizes_are_whole_and_in_order) {
+        enum { N_LENGTHS = 150, N_ROUNDS = 20 };
+        World *world = world_new();
+        char text[N_LENGTHS], expected[2 * N_LENGTHS];
+        uint64_t ns = 0;
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < N_LENGTHS * N_ROUNDS; i++) {
+                memset(text, 'a' + (char)(i % 26), sizeof(text));
+                text[i % N_LENGTHS] = '\0';
+                DT_INSTANT(render, "sized", DT_INT("i", i), DT_STRING("text", text));
+                if (i % N_LENGTHS == 0)
+                        world_read(world);
+        }
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, N_LENGTHS * N_ROUNDS);
+        for (unsigned i = 0; i < N_LENGTHS * N_ROUNDS; i++) {
+                memset(text, 'a' + (char)(i % 26), sizeof(text));
+                text[i % N_LENGTHS] = '\0';
+                snprintf(expected, sizeof(expected), "i=%u text=%s", i, text);
+                ck_assert_str_eq(world->trace->events[i].args, expected);
+                ck_assert_uint_ge(world->trace->events[i].ns, ns);
+                ns = world->trace->events[i].ns;
+        }
+        world_free(world);
+}
+END_TEST
+
+/* A text may change in its place, and what lies where it did last time may be another track. */
+START_TEST(test_a_track_that_changes_in_its_place_is_another) {
+        World *world = world_new();
+        char name[] = "one", unit[] = "ms";
+        dt_track parent = DT_TRACK("parent", 0), track = DT_COUNTER_TRACK(name, unit);
+        TraceEvent *events;
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 2; i++)
+                DT_COUNTER_ON(render, &track, 1);
+        strcpy(name, "two");
+        for (unsigned i = 0; i < 2; i++)
+                DT_COUNTER_ON(render, &track, 1);
+        strcpy(unit, "s");
+        for (unsigned i = 0; i < 2; i++)
+                DT_COUNTER_ON(render, &track, 1);
+        track.id = 16; /* at the same place as 0 */
+        for (unsigned i = 0; i < 2; i++)
+                DT_COUNTER_ON(render, &track, 1);
+        track.parent = &parent;
+        for (unsigned i = 0; i < 2; i++)
+                DT_COUNTER_ON(render, &track, 1);
+        strcpy(name, "one");
+        strcpy(unit, "ms");
+        track = (dt_track)DT_COUNTER_TRACK(name, unit);
+        for (unsigned i = 0; i < 2; i++)
+                DT_COUNTER_ON(render, &track, 1);
+        world_read(world);
+        events = world->trace->events;
+        ck_assert_uint_eq(world->trace->n_events, 12);
+        for (unsigned i = 0; i < 12; i += 2) {
+                ck_assert_uint_eq(events[i].uuid, events[i + 1].uuid);
+                for (unsigned j = 0; j < i; j++)
+                        ck_assert((events[i].uuid == events[j].uuid) == (i == 10 && j < 2));
+        }
+        world_free(world);
+}
+END_TEST
+
 START_TEST(test_more_names_than_can_be_numbered_are_written_out) {
         World *world = world_new();
         char name[32];
@@ -568,6 +636,8 @@ TEST_MAIN("track-event",
           test_events_are_on_tracks_of_threads_and_programs,
           test_own_tracks_are_described_once_under_their_parents,
           test_events_that_say_nothing_new_are_small,
+          test_events_of_all_sizes_are_whole_and_in_order,
+          test_a_track_that_changes_in_its_place_is_another,
           test_more_names_than_can_be_numbered_are_written_out,
           test_cleared_state_is_said_anew,
           test_lost_events_are_marked_and_the_rest_makes_sense,
