@@ -200,6 +200,23 @@ static bool is_wanted(const EventIndex *index, size_t i, bool generic) {
         return event_spec_find(group, index->bare[i]);
 }
 
+static bool is_same_group(const EventName *a, const EventName *b) {
+        return a->n_group == b->n_group && memcmp(a->text, b->text, a->n_group) == 0;
+}
+
+/* From `first` on there are only whole groups. */
+static void mark_groups(EventSelection *selection, size_t first) {
+        size_t n;
+
+        for (; first < selection->n_events; first += n) {
+                EventName *event = &selection->events[first];
+
+                for (n = 1; first + n < selection->n_events && is_same_group(event, event + n); n++)
+                        continue;
+                event->n_whole = n;
+        }
+}
+
 /* `taken` has what is in the selection already. */
 static int select_pattern(EventSelection *selection,
                           const EventIndex *index,
@@ -219,8 +236,8 @@ static int select_pattern(EventSelection *selection,
                 taken[i] = true;
                 r = event_selection_add(selection, index->full[i]);
         }
-        if (r == 0 && is_group(pattern) && n_found > 0 && selection->n_events == first + n_found)
-                selection->events[first].n_whole = n_found;
+        if (r == 0 && is_group(pattern) && selection->n_events == first + n_found)
+                mark_groups(selection, first);
         if (n_found > 0 || r < 0)
                 return r;
         r = explain_unknown(index, pattern, &why);

@@ -68,6 +68,31 @@ START_TEST(test_what_other_recordings_define_is_no_event_of_the_kernel) {
 }
 END_TEST
 
+START_TEST(test_whole_groups_are_known_to_be_whole) {
+        static const struct {
+                const char *pattern;
+                size_t n_whole[5]; /* of the events found */
+        } cases[] = {
+                { "a/*", { 2, 0 } },
+                { "a/x", { 0 } },
+                { "b/*", { 1 } },
+                { "*/*",
+                  { 3, 0, 0, 2, 0 } }, /* of ftrace/ those that no list has; then a/ and b/ */
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char *patterns[] = { (char *)cases[i].pattern }, *error = NULL;
+                EventSelection selection;
+
+                ck_assert_int_eq(
+                        event_select(&selection, "a:x\na:y\nb:x\n", patterns, 1, true, &error), 0);
+                for (size_t k = 0; k < MIN(selection.n_events, (size_t)5); k++)
+                        ck_assert_uint_eq(selection.events[k].n_whole, cases[i].n_whole[k]);
+                event_selection_deinit(&selection);
+        }
+}
+END_TEST
+
 START_TEST(test_a_mistyped_event_is_unknown_and_the_nearest_named) {
         static const struct {
                 const char *pattern, *nearest;
@@ -286,6 +311,7 @@ END_TEST
 TEST_MAIN("event-select",
           test_events_are_found_by_full_name_bare_name_and_group,
           test_what_other_recordings_define_is_no_event_of_the_kernel,
+          test_whole_groups_are_known_to_be_whole,
           test_a_mistyped_event_is_unknown_and_the_nearest_named,
           test_the_others_are_selected_beside_an_unknown_event,
           test_an_event_that_only_this_kernel_lacks_is_no_typing_mistake,
