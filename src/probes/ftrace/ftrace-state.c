@@ -182,6 +182,12 @@ static bool is_option_name(const char *name) {
                strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
 }
 
+/* One takes the kernel's own texts away from everybody else, with the other programs cannot write theirs while the ring
+ * does not record (see ring_copy_markers()). */
+static bool is_of_machine(const char *name) {
+        return streq(name, "trace_printk_dest") || streq(name, "copy_trace_marker");
+}
+
 static int add_option(InstanceState *state, const OptionConfig *option, char **ret_error) {
         char file[EVENT_FILE_BYTES], what[EVENT_FILE_BYTES];
         bool on = option->state ==
@@ -192,6 +198,11 @@ static int add_option(InstanceState *state, const OptionConfig *option, char **r
                                     "tracefs_options: \"%.64s\" is no name of an option (see "
                                     "/sys/kernel/tracing/options)",
                                     option->name ?: "");
+        if (is_of_machine(option->name))
+                return probe_refuse(ret_error,
+                                    "tracefs_options: \"%s\" is not of the recording alone; ask "
+                                    "for the event \"ftrace/print\" to have texts",
+                                    option->name);
         if (!on &&
             option->state != PERFETTO__PROTOS__FTRACE_CONFIG__TRACEFS_OPTION__STATE__STATE_DISABLED)
                 return probe_refuse(ret_error,

@@ -179,6 +179,8 @@ START_TEST(test_an_option_is_a_name_and_a_state) {
                 { "event-fork", 2, NULL },
                 { "event-fork", 0, "needs a state" },
                 { "../tracing_on", 1, "no name of an option" },
+                { "trace_printk_dest", 1, "not of the recording alone" },
+                { "copy_trace_marker", 1, "not of the recording alone" },
                 { "", 1, "no name of an option" },
         };
         TracefsOption option, *options[] = { &option };
