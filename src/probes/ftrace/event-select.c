@@ -168,12 +168,13 @@ static bool pattern_matches(const char *pattern, const char *full, const char *b
 
 /* Says what was asked for and what was perhaps meant. Of the event table, or nothing like any event: it is this kernel
  * that lacks it. */
-static int explain_unknown(const EventIndex *index, const char *pattern, char **ret) {
+static int
+explain_unknown(const EventIndex *index, const char *pattern, bool looks_near, char **ret) {
         const char *nearest = NULL;
 
-        if (is_group(pattern))
+        if (looks_near && is_group(pattern))
                 nearest = text_nearest(pattern, index->groups, index->n_groups);
-        else if (!is_in_table(pattern))
+        else if (looks_near && !is_in_table(pattern))
                 nearest = text_nearest(
                         pattern, strchr(pattern, '/') ? index->full : index->bare, index->n);
         if (nearest)
@@ -240,7 +241,7 @@ static int select_pattern(EventSelection *selection,
                 mark_groups(selection, first);
         if (n_found > 0 || r < 0)
                 return r;
-        r = explain_unknown(index, pattern, &why);
+        r = explain_unknown(index, pattern, selection->n_unknown < EVENT_NEAREST_MAX, &why);
         return r < 0 ? r : event_selection_add_unknown(selection, pattern, why);
 }
 

@@ -33,6 +33,7 @@ typedef struct EventSelection {
 } EventSelection;
 
 #define EVENT_PATTERNS_MAX 1024 /* names in one config */
+#define EVENT_NEAREST_MAX  32   /* unknown ones, of which it is told what was perhaps meant */
 #define EVENT_ALL          "*/*"
 
 /* `available` is the text of available_events. Without `generic`, events that are not in the event table are left out.

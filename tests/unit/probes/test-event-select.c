@@ -49,6 +49,27 @@ START_TEST(test_events_are_found_by_full_name_bare_name_and_group) {
 }
 END_TEST
 
+/* To look for them takes as long as all names are, for each of them, and other recordings wait meanwhile. */
+START_TEST(test_near_names_are_told_for_the_first_unknown_events) {
+        char *available = fixture_read("tracefs/available_events", NULL);
+        char *patterns[EVENT_NEAREST_MAX + 1];
+        EventSelection selection = {};
+        char *error = NULL;
+
+        for (size_t i = 0; i <= EVENT_NEAREST_MAX; i++)
+                patterns[i] = (char *)"sched/sched_swich";
+        ck_assert_int_eq(
+                event_select(&selection, available, patterns, EVENT_NEAREST_MAX + 1, true, &error),
+                0);
+        ck_assert_uint_eq(selection.n_unknown, EVENT_NEAREST_MAX + 1);
+        for (size_t i = 0; i <= EVENT_NEAREST_MAX; i++)
+                ck_assert_int_eq(strstr(selection.unknown[i].why, "did you mean") != NULL,
+                                 i < EVENT_NEAREST_MAX);
+        event_selection_deinit(&selection);
+        free(available);
+}
+END_TEST
+
 START_TEST(test_what_other_recordings_define_is_no_event_of_the_kernel) {
         char *patterns[] = { (char *)"*/*", (char *)"desktrace_0/*", (char *)"open" };
         EventSelection selection;
@@ -310,6 +331,7 @@ END_TEST
 
 TEST_MAIN("event-select",
           test_events_are_found_by_full_name_bare_name_and_group,
+          test_near_names_are_told_for_the_first_unknown_events,
           test_what_other_recordings_define_is_no_event_of_the_kernel,
           test_whole_groups_are_known_to_be_whole,
           test_a_mistyped_event_is_unknown_and_the_nearest_named,
