@@ -120,6 +120,8 @@ typedef struct Names {
 static bool visit_names(void *userdata, const char *name, const GElf_Sym *symbol) {
         Names *names = userdata;
 
+        if (names->n == ELF_NEAREST_MAX)
+                return false;
         if (names->n == names->n_allocated) {
                 size_t n = names->n_allocated * 2 + 256;
                 const char **more = reallocarray(names->names, n, sizeof(*more));

@@ -15,6 +15,10 @@
 /* Programs have one of all symbols and one for the dynamic linker. Each that is read stays in memory until the end. */
 #define ELF_TABLES_MAX 4
 
+/* Among so many of a program's functions a near name is looked for: browsers have half a million, and a config names
+ * hundreds of probes. */
+#define ELF_NEAREST_MAX 20000
+
 /* `symbol` is "name" or "name+offset". `fd` is of a regular file; `path` is for errors. 0; PROBE_E_REFUSED, with the
  * nearest name if there is one; -ENOMEM. */
 int elf_find_function(uint64_t *ret_offset,

@@ -259,6 +259,43 @@ START_TEST(test_of_many_tables_of_symbols_few_are_read) {
 }
 END_TEST
 
+/* A file with so many functions, all called "first", and one that is called "last". */
+static int many_functions(size_t n) {
+        int source = many_tables(), fd = memfd_create("program", MFD_CLOEXEC);
+        Elf64_Sym *symbols = calloc(n + 1, sizeof(*symbols));
+        ManyTables file;
+
+        ck_assert_ptr_nonnull(symbols);
+        ck_assert_int_eq(pread(source, &file, sizeof(file), 0), sizeof(file));
+        file.head.e_shnum = 3;
+        file.sections[2].sh_offset = sizeof(file);
+        file.sections[2].sh_size = (n + 1) * sizeof(*symbols);
+        for (size_t i = 0; i <= n; i++)
+                symbols[i] = file.symbols[i == n];
+        ck_assert_int_eq(write(fd, &file, sizeof(file)), sizeof(file));
+        ck_assert_int_eq(write(fd, symbols, (n + 1) * sizeof(*symbols)),
+                         (n + 1) * sizeof(*symbols));
+        free(symbols);
+        close(source);
+        return fd;
+}
+
+START_TEST(test_a_near_name_is_looked_for_among_so_many) {
+        for (size_t n = ELF_NEAREST_MAX - 1; n <= ELF_NEAREST_MAX; n++) {
+                int fd = many_functions(n);
+                char *error = NULL;
+                uint64_t offset;
+
+                ck_assert_int_eq(elf_find_function(&offset, fd, "program", "lasd", &error),
+                                 PROBE_E_REFUSED);
+                ck_assert_int_eq(strstr(error, "did you mean \"last\"") != NULL,
+                                 n < ELF_NEAREST_MAX);
+                free(error);
+                close(fd);
+        }
+}
+END_TEST
+
 /* That would start what a watchdog is for. */
 START_TEST(test_what_is_no_program_is_not_even_opened) {
         UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;
@@ -354,5 +391,6 @@ TEST_MAIN("probe-place",
           test_a_uprobe_that_is_nowhere_is_refused_with_the_reason,
           test_what_is_no_program_is_not_even_opened,
           test_of_many_tables_of_symbols_few_are_read,
+          test_a_near_name_is_looked_for_among_so_many,
           test_definitions_are_of_the_recordings_own_group_and_are_taken_back,
           test_hits_of_kprobes_are_counted_by_name)
