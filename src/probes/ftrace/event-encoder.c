@@ -4,16 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
-#include "probes/ftrace/array-text.h"
 #include "probes/ftrace/event-encoder.h"
 #include "probes/ftrace/event-table.h"
 
 enum {
-        BUNDLE_EVENT = 2,
-        EVENT_TIMESTAMP = 1,
-        EVENT_PID = 2,
         GENERIC_FIELD_ID = 1,
         GENERIC_EVENT_DESCRIPTOR = 2,
         GENERIC_GROUP_NAME = 3,
@@ -73,11 +68,52 @@ field_number(const EventSpec *spec, const EventField *field, size_t i, const cha
         return number > 0 && field_fits(field, *ret_suffix) ? number : 0;
 }
 
+static uint8_t tag_encode(uint8_t *to, uint32_t number, unsigned type) {
+        return (uint8_t)(wire_encode_varint(to, (uint64_t)number << 3 | type) - to);
+}
+
+/* By the size of an integer, which is 1, 2, 4 or 8. */
+static FieldStep integer_step(FieldStep first, size_t size) {
+        return first + (size == 1 ? 0u : size == 2 ? 1u : size == 4 ? 2u : 3u);
+}
+
+static FieldStep field_step(const FieldEncoder *field) {
+        switch (field->kind) {
+        case FIELD_UNSIGNED:
+        case FIELD_POINTER:
+                if (field->style == FIELD_AS_TEXT)
+                        return STEP_SLOW;
+                return integer_step(field->style == FIELD_AS_SYMBOL ? STEP_SYMBOL_8
+                                                                    : STEP_UNSIGNED_8,
+                                    field->size);
+        case FIELD_SIGNED:
+                return integer_step(STEP_SIGNED_8, field->size);
+        case FIELD_DEVICE:
+                return STEP_DEVICE;
+        case FIELD_CHARS:
+                return STEP_CHARS;
+        case FIELD_TAIL:
+                return STEP_TAIL;
+        case FIELD_LOC_STRING:
+        case FIELD_REL_STRING:
+                return STEP_LOCATION;
+        default:
+                return STEP_SLOW;
+        }
+}
+
+/* The most that a field can take, without a text that is anywhere in the record. */
+static uint32_t field_room(const FieldEncoder *field) {
+        return FIELD_TAG_MAX + WIRE_VARINT_MAX + (field->step == STEP_CHARS ? field->size : 0u);
+}
+
 static void encoder_add_field(EventEncoder *encoder,
                               const EventField *field,
                               uint32_t number,
                               FieldStyle style) {
-        encoder->fields[encoder->n_fields++] = (FieldEncoder){
+        FieldEncoder *to = &encoder->fields[encoder->n_fields++];
+
+        *to = (FieldEncoder){
                 .number = number,
                 .offset = (uint16_t)field->offset,
                 .size = (uint16_t)field->size,
@@ -87,6 +123,11 @@ static void encoder_add_field(EventEncoder *encoder,
                 .is_signed = field->is_signed,
                 .is_mask = field->is_mask,
         };
+        to->step = field_step(to);
+        to->n_tag = tag_encode(to->tag, number, to->step < STEP_CHARS ? WIRE_VARINT : WIRE_BYTES);
+        encoder->n_room += field_room(to);
+        encoder->n_texts += to->step == STEP_TAIL || to->step == STEP_LOCATION;
+        encoder->is_plain = encoder->is_plain && to->step != STEP_SLOW;
 }
 
 static void
@@ -205,6 +246,9 @@ int event_encoder_new_with(EventEncoder **ret,
                 return -ENOMEM;
         if (options->slice_name)
                 r = encoder_set_slice(encoder, options);
+        encoder->is_plain = true;
+        encoder->n_room = EVENT_HEAD_MAX + (uint32_t)encoder->n_constant;
+        encoder->n_tag = tag_encode(encoder->tag, encoder->number, WIRE_BYTES);
         encoder_add_fields(encoder, format, spec);
         encoder_set_print_filter(encoder, format, options->print_filter);
         if (r == 0 && encoder->is_generic)
@@ -225,129 +269,4 @@ EventEncoder *event_encoder_free(EventEncoder *encoder) {
         free(encoder->name);
         free(encoder);
         return NULL;
-}
-
-/* The kernel's dev_t has 12 bits of major above 20 of minor; user space's is mixed. */
-static uint64_t load_device(const uint8_t *at) {
-        uint32_t device = (uint32_t)array_load(at, 4);
-
-        return makedev(device >> 20, device & ((1u << 20) - 1));
-}
-
-static void put_text(WireWriter *wire, uint32_t number, const uint8_t *text, size_t n_max) {
-        wire_put_bytes(wire, number, text, strnlen((const char *)text, n_max));
-}
-
-static void put_array(WireWriter *wire, const FieldEncoder *field, const uint8_t *at, size_t n) {
-        ArrayShape shape = { field->element_size, field->is_signed, field->is_mask };
-
-        if (field->style == FIELD_AS_TEXT)
-                array_put_text(wire, field->number, shape, at, n);
-        else
-                array_put_numbers(wire, field->number, shape, at, n);
-}
-
-/* __data_loc and __rel_loc: a word of 16 bits offset below 16 bits length. A length that goes past the
- * record is cut. */
-static void
-put_dynamic(WireWriter *wire, const FieldEncoder *field, const uint8_t *record, uint32_t n_record) {
-        uint32_t word = (uint32_t)array_load(record + field->offset, 4);
-        uint32_t offset = word & 0xffff, n_bytes = word >> 16;
-
-        if (field->kind == FIELD_REL_STRING || field->kind == FIELD_REL_ARRAY)
-                offset += field->offset + field->size;
-        if (offset > n_record)
-                return;
-        n_bytes = MIN(n_bytes, n_record - offset);
-        if (field_kind_is_text(field->kind))
-                put_text(wire, field->number, record + offset, n_bytes);
-        else
-                put_array(wire, field, record + offset, n_bytes);
-}
-
-/* What the kernel does not list is shown as the address that it is. */
-static void put_pointed(WireWriter *wire,
-                        const EventEncoder *encoder,
-                        const FieldEncoder *field,
-                        uint64_t address) {
-        const char *text = kernel_strings_find(encoder->strings, address);
-        char digits[24];
-
-        if (!text && snprintf(digits, sizeof(digits), "0x%llx", (unsigned long long)address) > 0)
-                text = digits;
-        wire_put_string(wire, field->number, text);
-}
-
-static void put_unsigned(WireWriter *wire,
-                         const EventEncoder *encoder,
-                         const FieldEncoder *field,
-                         const uint8_t *at,
-                         KernelSymbols *symbols) {
-        uint64_t value = array_load(at, field->size);
-
-        if (field->style == FIELD_AS_TEXT) {
-                put_pointed(wire, encoder, field, value);
-                return;
-        }
-        if (symbols && field->style == FIELD_AS_SYMBOL)
-                value = kernel_symbols_use(symbols, value);
-        wire_put_uint(wire, field->number, value);
-}
-
-static void put_field(WireWriter *wire,
-                      const EventEncoder *encoder,
-                      const FieldEncoder *field,
-                      const uint8_t *record,
-                      uint32_t n_record,
-                      KernelSymbols *symbols) {
-        const uint8_t *at = record + field->offset;
-
-        switch (field->kind) {
-        case FIELD_UNSIGNED:
-        case FIELD_POINTER:
-                put_unsigned(wire, encoder, field, at, symbols);
-                break;
-        case FIELD_SIGNED:
-                wire_put_int(wire, field->number, array_load_signed(at, field->size));
-                break;
-        case FIELD_DEVICE:
-                wire_put_uint(wire, field->number, load_device(at));
-                break;
-        case FIELD_CHARS:
-                put_text(wire, field->number, at, field->size);
-                break;
-        case FIELD_TAIL:
-                put_text(wire, field->number, at, n_record - field->offset);
-                break;
-        case FIELD_ARRAY:
-                put_array(wire, field, at, field->size ?: n_record - field->offset);
-                break;
-        default:
-                put_dynamic(wire, field, record, n_record);
-        }
-}
-
-bool event_encode(const EventEncoder *encoder,
-                  WireWriter *wire,
-                  uint64_t timestamp,
-                  const uint8_t *record,
-                  uint32_t n_record,
-                  KernelSymbols *symbols) {
-        size_t event, body;
-
-        if (n_record < encoder->n_bytes_min)
-                return false;
-        /* Readers have a fast path for this order: timestamp, pid (0 is the idle task and must be
-         * said), event. */
-        event = wire_begin(wire, BUNDLE_EVENT);
-        wire_put_uint(wire, EVENT_TIMESTAMP, timestamp);
-        wire_put_uint(wire, EVENT_PID, array_load(record + RECORD_PID_OFFSET, 4));
-        body = wire_begin(wire, encoder->number);
-        if (encoder->constant)
-                wire_put_raw(wire, encoder->constant, encoder->n_constant);
-        for (size_t i = 0; i < encoder->n_fields; i++)
-                put_field(wire, encoder, &encoder->fields[i], record, n_record, symbols);
-        wire_end(wire, body);
-        wire_end(wire, event);
-        return true;
 }

@@ -25,6 +25,7 @@
  * events of a trace share one. */
 #define EVENT_GENERIC_BASE       65536u
 #define EVENT_GENERIC_FIELDS_MAX 31 /* readers refuse descriptors with field numbers from 32 on */
+#define EVENT_HEAD_MAX           64 /* bytes before the fields, with room for the lengths to grow */
 #define EVENT_PIDS_MAX           4  /* pid_t fields of one event that are looked at */
 
 /* What an event is written as, if not as the event table says. A zeroed one is the default. Pointers must outlive the
@@ -43,7 +44,33 @@ typedef enum FieldStyle {
         FIELD_AS_TEXT,   /* an array, or the address of a text */
 } FieldStyle;
 
+#define FIELD_TAG_MAX 4 /* bytes; the largest numbers are those of generic events */
+
+/* How a field is written when there is room for all of the event. Integers are by their bits. */
+typedef enum FieldStep {
+        STEP_UNSIGNED_8,
+        STEP_UNSIGNED_16,
+        STEP_UNSIGNED_32,
+        STEP_UNSIGNED_64,
+        STEP_SIGNED_8,
+        STEP_SIGNED_16,
+        STEP_SIGNED_32,
+        STEP_SIGNED_64,
+        STEP_SYMBOL_8, /* the address of a function */
+        STEP_SYMBOL_16,
+        STEP_SYMBOL_32,
+        STEP_SYMBOL_64,
+        STEP_DEVICE,
+        STEP_CHARS, /* from here on texts */
+        STEP_TAIL,
+        STEP_LOCATION, /* of a text elsewhere in the record */
+        STEP_SLOW,     /* nobody knows how long it becomes: it asks for room itself */
+} FieldStep;
+
 typedef struct FieldEncoder {
+        FieldStep step;
+        uint8_t tag[FIELD_TAG_MAX]; /* encoded */
+        uint8_t n_tag;
         uint32_t number;
         uint16_t offset, size;
         FieldKind kind;
@@ -60,6 +87,13 @@ typedef struct EventEncoder {
         uint32_t n_bytes_min; /* a shorter record is not this event */
         FieldEncoder *fields;
         size_t n_fields;
+
+        /* One that is plain asks once for room: so many bytes, and the record's as often as it has texts anywhere. */
+        bool is_plain;
+        uint8_t tag[FIELD_TAG_MAX]; /* of the event's message */
+        uint8_t n_tag;
+        uint32_t n_room, n_texts;
+
         uint16_t pid_offsets[EVENT_PIDS_MAX];
         size_t n_pids;
         bool makes_task; /* its pids are those of somebody new, or who has got another name */

@@ -57,6 +57,19 @@ static void world_put_word(World *world, size_t offset, uint32_t value) {
         world_put(world, offset, &value, sizeof(value));
 }
 
+/* However an event is written, it is the same. */
+static void world_check_slow_way(World *world, size_t n_bytes) {
+        EventEncoder slow = *world->encoder;
+        uint8_t memory[sizeof(world->memory)];
+        WireWriter wire;
+
+        slow.is_plain = false;
+        wire_writer_init(&wire, memory, sizeof(memory));
+        ck_assert(event_encode(&slow, &wire, 1, world->record, world->n_record, NULL));
+        ck_assert_uint_eq(wire_writer_size(&wire), n_bytes);
+        ck_assert_int_eq(memcmp(memory, world->memory, n_bytes), 0);
+}
+
 static bool world_encode(World *world) {
         WireReader bundle;
         WireWriter wire;
@@ -65,6 +78,7 @@ static bool world_encode(World *world) {
         if (!event_encode(world->encoder, &wire, 1, world->record, world->n_record, NULL))
                 return false;
         ck_assert(!wire_writer_failed(&wire));
+        world_check_slow_way(world, wire_writer_size(&wire));
         wire_reader_init(&bundle, world->memory, wire_writer_size(&wire));
         ck_assert(message_submessage(bundle, 2, 0, &world->event));
         ck_assert(message_submessage(world->event, world->encoder->number, 0, &world->body));
@@ -260,6 +274,37 @@ START_TEST(test_long_arrays_end_in_dots) {
 }
 END_TEST
 
+START_TEST(test_events_of_any_length_are_written_alike) {
+        World world;
+
+        /* Its length, and that of the event around it, need one byte, two or three. */
+        for (uint32_t n_text = 0; n_text < 3900; n_text += n_text < 300 ? 1 : 97) {
+                world_init(&world, "6.18-x86_64", "user_events", "user_note", 64 + n_text, &plain);
+                world_put_word(&world, 8, n_text << 16 | (64 - 12)); /* from the end of the field */
+                memset(world.record + 64, 'x', n_text);
+                world.encoder->n_fields = 1; /* the text; the others are not plain */
+                world.encoder->is_plain = true;
+                ck_assert(world_encode(&world));
+                world_deinit(&world);
+        }
+}
+END_TEST
+
+START_TEST(test_no_room_for_an_event_is_a_failure) {
+        uint8_t memory[32];
+        WireWriter wire;
+        World world;
+
+        world_init(&world, "6.1-x86_64", "sched", "sched_switch", 68, &plain);
+        ck_assert(world.encoder->is_plain);
+        wire_writer_init(&wire, memory, sizeof(memory));
+        ck_assert(event_encode(world.encoder, &wire, 1, world.record, world.n_record, NULL));
+        ck_assert(wire_writer_failed(&wire));
+        ck_assert_uint_eq(wire_writer_size(&wire), 0);
+        world_deinit(&world);
+}
+END_TEST
+
 START_TEST(test_hostile_formats_are_refused) {
         static const char head[] = "name: x\nID: 1\nformat:\n"
                                    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n";
@@ -340,6 +385,8 @@ TEST_MAIN("event-encoder",
           test_arrays_of_any_width_are_lists_of_numbers,
           test_what_points_out_of_the_record_is_cut_or_left_out,
           test_long_arrays_end_in_dots,
+          test_events_of_any_length_are_written_alike,
+          test_no_room_for_an_event_is_a_failure,
           test_hostile_formats_are_refused,
           test_probes_without_arguments_are_slices_of_their_name,
           test_who_is_new_or_renamed_is_to_be_looked_up_again)
