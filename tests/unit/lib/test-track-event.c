@@ -563,6 +563,41 @@ START_TEST(test_sessions_start_and_stop_around_busy_threads) {
 }
 END_TEST
 
+enum { N_COUNTING = 3, N_COUNTED = 20000 };
+
+static _Atomic unsigned n_counting;
+
+static void *count_up(void *userdata) {
+        for (unsigned i = 0; i < N_COUNTED; i++)
+                DT_INSTANT(render, "counted", DT_INT("i", i));
+        n_counting--;
+        return NULL;
+}
+
+START_TEST(test_what_is_written_is_read_or_counted_as_lost) {
+        World *world = world_new();
+        pthread_t threads[N_COUNTING];
+
+        world->trace->only_last = true;
+        world_record(world, NULL, NULL);
+        /* The memory is emptied while they write, or only when they are gone: much is lost then. */
+        for (unsigned round = 1; round <= 2; round++) {
+                n_counting = N_COUNTING;
+                for (unsigned i = 0; i < N_COUNTING; i++)
+                        ck_assert_int_eq(pthread_create(&threads[i], NULL, count_up, NULL), 0);
+                while (round == 1 && n_counting > 0)
+                        fake_drain(&world->fake);
+                for (unsigned i = 0; i < N_COUNTING; i++)
+                        pthread_join(threads[i], NULL);
+                fake_drain(&world->fake);
+                ck_assert_uint_eq(world->trace->n_seen + smb_n_dropped(&world->fake.area),
+                                  (size_t)N_COUNTING * N_COUNTED * round);
+        }
+        ck_assert_uint_gt(smb_n_dropped(&world->fake.area), 0);
+        world_free(world);
+}
+END_TEST
+
 START_TEST(test_a_category_that_comes_late_is_on_at_once) {
         static dt_category late = { .name = "late" };
         World *world = world_new();
@@ -646,6 +681,7 @@ TEST_MAIN("track-event",
           test_too_much_for_an_event_is_left_out,
           test_threads_have_their_own_tracks_and_leave_nothing_behind,
           test_sessions_start_and_stop_around_busy_threads,
+          test_what_is_written_is_read_or_counted_as_lost,
           test_a_category_that_comes_late_is_on_at_once,
           test_events_of_a_forked_child_go_nowhere,
           test_recording_goes_on_with_the_next_service)

@@ -330,6 +330,7 @@ static void read_event(Trace *trace, unsigned number, const WireField *body, siz
         WireReader reader;
         WireField field;
 
+        trace->n_seen++;
         if (trace->only_last)
                 trace->n_events = 0;
         if (!sequence->valid || trace->n_events == TRACE_EVENTS_MAX)

@@ -58,6 +58,7 @@ typedef struct TraceSequence {
 typedef struct Trace {
         TraceEvent events[TRACE_EVENTS_MAX];
         size_t n_events;
+        size_t n_seen;  /* events, kept or not */
         bool only_last; /* keep no more than one event */
         TraceTrack tracks[TRACE_TRACKS_MAX];
         size_t n_tracks;
