@@ -278,9 +278,29 @@ static const KernelSymbol *find_function(const SymbolTable *symbols, uint64_t ad
         return symbols->symbols[low].name ? &symbols->symbols[low] : NULL;
 }
 
-uint64_t kernel_symbols_use(KernelSymbols *symbols, uint64_t address) {
-        const KernelSymbol *symbol;
+/* The number of a function in the bundle at hand; 0 when there are too many. */
+static uint64_t symbol_number(KernelSymbols *symbols, const KernelSymbol *symbol) {
+        for (size_t i = 0; i < symbols->n_used; i++)
+                if (symbols->used[i] == symbol)
+                        return i + 1;
+        if (symbols->n_used == KERNEL_SYMBOLS_USED_MAX)
+                return 0;
+        symbols->used[symbols->n_used++] = symbol;
+        return symbols->n_used;
+}
 
+static RecentSymbol *recent_symbol(KernelSymbols *symbols, uint64_t address) {
+        return &symbols->recent[address * UINT64_C(0x9e3779b97f4a7c15) >>
+                                (64 - KERNEL_SYMBOLS_RECENT_BITS)];
+}
+
+uint64_t kernel_symbols_use(KernelSymbols *symbols, uint64_t address) {
+        RecentSymbol *recent = recent_symbol(symbols, address);
+        const KernelSymbol *symbol;
+        uint64_t number;
+
+        if (LIKELY(recent->address == address && address != 0))
+                return recent->number;
         if (UNLIKELY(symbols->load) && !symbols->table)
                 symbols_settle(symbols);
         if (UNLIKELY(!symbols->table))
@@ -290,13 +310,11 @@ uint64_t kernel_symbols_use(KernelSymbols *symbols, uint64_t address) {
                 symbols->misses |= address >> 63; /* the kernel's half */
                 return address;
         }
-        for (size_t i = 0; i < symbols->n_used; i++)
-                if (symbols->used[i] == symbol)
-                        return i + 1;
-        if (symbols->n_used == KERNEL_SYMBOLS_USED_MAX)
+        number = symbol_number(symbols, symbol);
+        if (number == 0)
                 return address;
-        symbols->used[symbols->n_used++] = symbol;
-        return symbols->n_used;
+        *recent = (RecentSymbol){ address, number };
+        return number;
 }
 
 static void encode_used(const KernelSymbols *symbols, WireWriter *wire) {
@@ -316,8 +334,10 @@ static void encode_used(const KernelSymbols *symbols, WireWriter *wire) {
 void kernel_symbols_encode(KernelSymbols *symbols, WireWriter *wire) {
         if (symbols->misses)
                 symbols_read_again(symbols);
-        if (symbols->n_used > 0)
+        if (symbols->n_used > 0) {
                 encode_used(symbols, wire);
+                memset(symbols->recent, 0, sizeof(symbols->recent));
+        }
         symbols->n_used = 0;
         if (symbols->table && symbols->load && load_is_done(symbols->load))
                 symbols_settle(symbols);

@@ -42,12 +42,22 @@ typedef struct SymbolTable {
 
 typedef struct SymbolLoad SymbolLoad;
 
+#define KERNEL_SYMBOLS_RECENT_BITS 6
+
+/* An address that the bundle at hand has a number for. */
+typedef struct RecentSymbol {
+        uint64_t address; /* 0: none */
+        uint64_t number;
+} RecentSymbol;
+
 typedef struct KernelSymbols {
         SymbolTable *table; /* NULL: being read for the first time, or not to be had */
         SymbolLoad *load;   /* NULL: nothing is being read */
         bool misses;        /* an address was unknown since the last bundle */
         const KernelSymbol *used[KERNEL_SYMBOLS_USED_MAX];
         size_t n_used;
+        /* By a hash of the address: events come from few places, and each search is a dozen cache misses. */
+        RecentSymbol recent[1 << KERNEL_SYMBOLS_RECENT_BITS];
 } KernelSymbols;
 
 /* Takes the text, which it changes. 0; -ENODATA when the kernel hides the addresses; -ENOMEM. */

@@ -224,6 +224,7 @@ START_TEST(test_addresses_of_functions_become_names) {
         ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffff81000001), 2);
         ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffff81000100), 1);
         ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffffa0000042), 3);
+        ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffff81000150), 1); /* remembered */
         /* Data, nothing, and behind the last symbol: addresses they stay. */
         ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffffffff81000250), 0xffffffff81000250);
         ck_assert_uint_eq(kernel_symbols_use(symbols, 0xffff888100000000), 0xffff888100000000);
