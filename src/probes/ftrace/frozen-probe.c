@@ -18,6 +18,7 @@
 #include "probes/ftrace/ftrace-reader.h"
 #include "probes/ftrace/ftrace-setup.h"
 #include "shared/fd.h"
+#include "shared/log.h"
 #include "shared/text.h"
 
 #define COMMAND_LINE "reserve_mem=20M:4096:trace trace_instance=boot_mapped^traceoff@trace"
@@ -61,7 +62,7 @@ static void frozen_freep(FrozenProbe **probe) {
         frozen_free(*probe);
 }
 
-/* Only what has stopped stands still. */
+/* Only what has stopped stands still, and has an end. */
 static int check_is_off(FrozenProbe *probe, const char *name, char **ret_error) {
         _cleanup_(freep) char *on = NULL;
         int r;
@@ -186,13 +187,17 @@ static void frozen_write_stats(FrozenProbe *probe, bool of_start) {
 }
 
 static uint64_t frozen_poll(void *userdata, uint64_t now_ns) {
+        _cleanup_(freep) char *why = NULL;
         FrozenProbe *probe = userdata;
 
         if (probe->is_read)
                 return PROBE_NEVER;
         probe->is_read = true;
         frozen_write_stats(probe, true);
-        ftrace_reader_drain(&probe->reader, UINT64_MAX);
+        if (check_is_off(probe, strrchr(probe->instance->path, '/') + 1, &why) == 0)
+                ftrace_reader_drain(&probe->reader, UINT64_MAX);
+        else /* since the setup */
+                log_warning("linux.frozen_ftrace: %s", why ?: "out of memory");
         frozen_write_stats(probe, false);
         return PROBE_NEVER;
 }

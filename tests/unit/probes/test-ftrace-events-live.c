@@ -410,6 +410,26 @@ START_TEST(test_a_ring_that_stands_still_is_read_once_and_stays) {
 }
 END_TEST
 
+START_TEST(test_a_ring_that_records_again_is_not_read) {
+        char name[64], path[256], command[320];
+        FtraceWorld world;
+
+        snprintf(name, sizeof(name), "test-again-%d", getpid());
+        snprintf(path, sizeof(path), "%s/instances/%s", tracefs_tracing_dir(), name);
+        make_instance(name);
+        if (setup_frozen(&world, name) == 0) {
+                snprintf(command, sizeof(command), "echo 1 >%s/tracing_on", path);
+                ck_assert_int_eq(system(command), 0);
+                ck_assert_uint_eq(frozen_probe_ops.poll(world.probe, probe_now_ns()), PROBE_NEVER);
+        }
+        world.probe = frozen_probe_ops.free(world.probe);
+        ck_assert_int_eq(rmdir(path), 0);
+        ck_assert_msg(!world.error, "%s", world.error);
+        ck_assert_uint_eq(ftrace_world_count(&world, 238, 1, "sh"), 0);
+        frozen_deinit(&world);
+}
+END_TEST
+
 START_TEST(test_only_an_instance_that_is_there_and_stands_still_is_frozen) {
         static const struct {
                 const char *name, *error;
@@ -451,6 +471,7 @@ int main(void) {
                 test_a_function_graph_that_the_kernel_lacks_is_refused_with_the_reason,
                 test_recordings_share_the_kernels_symbols_once_they_are_read,
                 test_a_ring_that_stands_still_is_read_once_and_stays,
+                test_a_ring_that_records_again_is_not_read,
                 test_only_an_instance_that_is_there_and_stands_still_is_frozen,
         };
 
