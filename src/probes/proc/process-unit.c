@@ -354,7 +354,7 @@ void process_unit_parse_path(ProcessUnit *ret, const char *path, size_t n) {
 }
 
 bool process_unit_parse(ProcessUnit *ret, const char *text) {
-        PathPart all = { text, strlen(text) }, line, path = {}, unified = {};
+        PathPart all = { text, strlen(text) }, line, path = PART(""), unified = PART("");
 
         /* "4:memory:/a/b", "1:name=systemd:/a/b", "0::/a/b". systemd's own hierarchy is the unified one, or on older
          * machines the named one, beside which a unified one may be empty. */
