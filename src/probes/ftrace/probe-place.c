@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "probes/ftrace/dynamic-events.h"
@@ -99,17 +101,19 @@ int probe_place_init_kprobe(ProbePlace *ret, const KprobeConfig *config, char **
         return 0;
 }
 
-/* Opening a device can do things of its own, like starting a watchdog, so what it is is asked first. Reading needs no
+/* Opening a device can do things of its own, like starting a watchdog, and reading trace_pipe takes away what is
+ * another's, so what it is is asked first: such files say that they are empty, or are in sysfs. Reading needs no
  * waiting, whatever the path is of. */
 static int open_regular(int *ret, const char *path) {
         _cleanup_(fd_closep) int fd = -1;
         char again[64];
+        struct statfs system;
         struct stat st;
 
         fd = open(path, O_PATH | O_CLOEXEC);
-        if (fd < 0 || fstat(fd, &st) < 0)
+        if (fd < 0 || fstat(fd, &st) < 0 || fstatfs(fd, &system) < 0)
                 return -errno;
-        if (!S_ISREG(st.st_mode))
+        if (!S_ISREG(st.st_mode) || st.st_size == 0 || system.f_type == SYSFS_MAGIC)
                 return -ENOTSUP;
         snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
         *ret = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -121,7 +125,7 @@ static int open_program(int *ret, const char *path, char **ret_error) {
 
         r = open_regular(ret, path);
         if (r == -ENOTSUP)
-                return probe_refuse(ret_error, "uprobe_events: %s is no file", path);
+                return probe_refuse(ret_error, "uprobe_events: %s is no file of a program", path);
         if (r < 0)
                 return probe_refuse(ret_error,
                                     "uprobe_events: cannot open %s: %s%s",

@@ -168,6 +168,7 @@ START_TEST(test_a_uprobe_that_is_nowhere_is_refused_with_the_reason) {
                 { NULL, "main", "no path from the root" },
                 { "/nonexistent/x", "main", "--standalone" },
                 { "/etc", "main", "no file" },
+                { "/sys/kernel/mm/transparent_hugepage/enabled", "main", "uprobe_events: " },
                 { "/etc/passwd", "main", "no program or library" },
                 { "own", NULL, "either a symbol or an offset" },
                 { "own", "place_to_prob", "did you mean \"place_to_probe\"" },
@@ -299,6 +300,7 @@ END_TEST
 /* That would start what a watchdog is for. */
 START_TEST(test_what_is_no_program_is_not_even_opened) {
         UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;
+        static const char *const names[] = { "device", "trace_pipe" };
         int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
         struct inotify_event event;
         Tree tree = tree_new();
@@ -306,15 +308,20 @@ START_TEST(test_what_is_no_program_is_not_even_opened) {
         char *error = NULL;
         ProbePlace place;
 
-        snprintf(path, sizeof(path), "%s/device", tree.path);
-        ck_assert_int_eq(mkfifo(path, 0600), 0);
-        ck_assert_int_ge(inotify_add_watch(fd, path, IN_OPEN), 0);
-        config.path = path;
-        config.symbol = (char *)"main";
-        ck_assert_int_eq(probe_place_init_uprobe(&place, &config, &error), PROBE_E_REFUSED);
-        ck_assert_ptr_nonnull(strstr(error, "no file"));
-        ck_assert_int_lt(read(fd, &event, sizeof(event)), 0);
-        free(error);
+        tree_put(&tree,
+                 "trace_pipe",
+                 ""); /* as files of /proc and tracefs, which are made when they are read */
+        ck_assert_int_eq(mkfifoat(tree.fd, "device", 0600), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                snprintf(path, sizeof(path), "%s/%s", tree.path, names[i]);
+                ck_assert_int_ge(inotify_add_watch(fd, path, IN_OPEN), 0);
+                config.path = path;
+                config.symbol = (char *)"main";
+                ck_assert_int_eq(probe_place_init_uprobe(&place, &config, &error), PROBE_E_REFUSED);
+                ck_assert_ptr_nonnull(strstr(error, "no file"));
+                ck_assert_int_lt(read(fd, &event, sizeof(event)), 0);
+                free(error);
+        }
         close(fd);
         tree_free(&tree);
 }
