@@ -227,12 +227,21 @@ static const char *track_path(TraceSummary *summary, const TrackInfo *info) {
         return trace_state_name(summary, path, strlen(path));
 }
 
+/* Neither it nor what it is in belongs to a program. */
+static bool track_is_of_machine(TraceSummary *summary, const TrackInfo *info) {
+        const Track *parent = info->parent ? trace_state_track(summary, info->parent) : NULL;
+
+        return info->pid <= 0 && info->tid <= 0 &&
+               (!info->parent || (parent && parent->is_of_machine));
+}
+
 static void summary_add_track(TraceSummary *summary, const TrackInfo *info) {
         const char *path = track_path(summary, info);
         Track *track = trace_state_track(summary, info->uuid);
 
         if (!track)
                 return;
+        track->is_of_machine = track_is_of_machine(summary, info);
         summary_add_process(summary, info->pid, info->process_name, NAME_RANK_DESCRIPTOR);
         summary_add_thread(summary, info->tid, info->pid, info->thread_name, NAME_RANK_DESCRIPTOR);
         if (info->tid > 0)

@@ -48,6 +48,7 @@ typedef struct Track {
         TraceCounter *counter; /* or NULL */
         const char
                 *group; /* of a track that only holds others: its names from the top on; or NULL */
+        bool is_of_machine; /* it was said to belong to no program: what the probes count */
         OpenSlice *open;
         size_t n_open, n_allocated;
         uint64_t n_too_deep; /* begins past TRACE_SLICE_DEPTH_MAX, still open */

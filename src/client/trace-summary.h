@@ -165,8 +165,8 @@ typedef struct TraceSummary {
         GHashTable *counters;
         GHashTable *kernel_events; /* → TraceNameCount */
 
-        GPtrArray *notes; /* of char *: "data source: what it did not record" */
-        uint64_t n_track_events;
+        GPtrArray *notes;          /* of char *: "data source: what it did not record" */
+        uint64_t n_track_events;   /* of programs: without those on tracks that belong to none */
         uint64_t n_unmatched_ends; /* slice ends without a begin */
         uint64_t n_undecodable;    /* events whose names or clocks are not in the file any more */
 

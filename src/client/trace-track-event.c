@@ -373,14 +373,14 @@ void packet_track_event(Packet *packet, const WireField *payload) {
         wire_reader_init_field(&reader, payload);
         while (wire_read(&reader, &field) > 0)
                 event_take(&event, packet, &field);
-        packet->summary->n_track_events++;
+        /* An event without a track is on one of its sequence's own. */
+        track = trace_state_track(packet->summary,
+                                  event.track_uuid ? event.track_uuid : packet->sequence->id);
+        packet->summary->n_track_events += !track || !track->is_of_machine;
         if (event.is_undecodable || packet->at_ns == 0) {
                 packet->summary->n_undecodable++;
                 return;
         }
-        /* An event without a track is on one of its sequence's own. */
-        track = trace_state_track(packet->summary,
-                                  event.track_uuid ? event.track_uuid : packet->sequence->id);
         if (track && event.type < ARRAY_SIZE(apply) && apply[event.type])
                 apply[event.type](packet, &event, track);
 }
