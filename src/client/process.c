@@ -137,15 +137,23 @@ static bool process_ends_within(pid_t pid, int timeout_ms) {
         return r > 0;
 }
 
-pid_t process_end(pid_t pid, unsigned grace_ms) {
-        if (pid <= 0)
+int process_wait(pid_t *pid, unsigned timeout_ms) {
+        int status = 0;
+
+        if (*pid <= 0)
                 return 0;
-        kill(pid, SIGTERM);
-        if (!process_ends_within(pid, (int)grace_ms))
-                kill(pid, SIGKILL);
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        if (!process_ends_within(*pid, (int)timeout_ms))
+                kill(*pid, SIGKILL);
+        while (waitpid(*pid, &status, 0) < 0 && errno == EINTR)
                 ;
-        return 0;
+        *pid = 0;
+        return process_exit_status(status);
+}
+
+int process_end(pid_t *pid, unsigned grace_ms) {
+        if (*pid > 0)
+                kill(*pid, SIGTERM);
+        return process_wait(pid, grace_ms);
 }
 
 int process_exit_status(int wait_status) {

@@ -22,8 +22,12 @@ typedef struct ProcessSpec {
 /* Returns the errno of starting the program itself, too: -ENOENT, -EACCES. */
 int process_spawn(pid_t *ret, const ProcessSpec *spec);
 
-/* SIGTERM, and after `grace_ms` SIGKILL; reaps it. Accepts 0. Returns 0, to assign. */
-pid_t process_end(pid_t pid, unsigned grace_ms);
+/* Waits until it has ended, and after `timeout_ms` kills it; reaps it and makes *pid 0. Returns the exit status as
+ * below; 0 when *pid was 0. */
+int process_wait(pid_t *pid, unsigned timeout_ms);
+
+/* The same after a SIGTERM. */
+int process_end(pid_t *pid, unsigned grace_ms);
 
 /* As shells say it: the status, or 128 plus the signal. */
 int process_exit_status(int wait_status);

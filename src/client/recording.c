@@ -77,7 +77,7 @@ static void recording_deinit(Recording *recording) {
         snapshot_writer_deinit(&recording->snapshots);
         sd_event_source_disable_unref(recording->command_source);
         sd_event_source_disable_unref(recording->progress_source);
-        process_end(recording->command, COMMAND_GRACE_MS);
+        process_end(&recording->command, COMMAND_GRACE_MS);
         sd_bus_detach_event(recording->options->client->bus);
         sd_event_unref(recording->event);
 }

@@ -223,19 +223,34 @@ wait_for_sources(Standalone *standalone, const BusClient *client, char *const *s
         }
 }
 
+static char *probes_path(void) {
+        return program_path("DESKTRACE_PROBES", "probes/desktrace-probes", PROBES_PATH);
+}
+
 ExitStatus
 standalone_start_probes(Standalone *standalone, const BusClient *client, char *const *sources) {
-        g_autofree char *path =
-                program_path("DESKTRACE_PROBES", "probes/desktrace-probes", PROBES_PATH);
+        g_autofree char *path = probes_path();
         ExitStatus status;
 
         status = spawn_helper(&standalone->probes, path, standalone->socket, -1);
         return status ? status : wait_for_sources(standalone, client, sources);
 }
 
+/* What killed probes leave in the kernel. A systemd unit has ExecStopPost= for it. */
+static void clean_up_after_probes(void) {
+        g_autofree char *path = probes_path();
+        const char *const argv[] = { path, "--cleanup", NULL };
+        const ProcessSpec spec = { .argv = argv, .listen_fd = -1, .is_helper = true };
+        pid_t pid;
+
+        if (process_spawn(&pid, &spec) == 0)
+                process_wait(&pid, END_GRACE_MS);
+}
+
 void standalone_deinit(Standalone *standalone) {
-        standalone->probes = process_end(standalone->probes, END_GRACE_MS);
-        standalone->service = process_end(standalone->service, END_GRACE_MS);
+        if (process_end(&standalone->probes, END_GRACE_MS) != 0)
+                clean_up_after_probes();
+        process_end(&standalone->service, END_GRACE_MS);
         if (standalone->socket)
                 unlink(standalone->socket);
         if (standalone->directory)

@@ -71,7 +71,7 @@ typedef struct Run {
 } Run;
 
 static void run_deinit(Run *run) {
-        process_end(run->agent, POLKIT_AGENT_GRACE_MS);
+        process_end(&run->agent, POLKIT_AGENT_GRACE_MS);
         recording_result_deinit(&run->result);
         bus_client_deinit(&run->client);
         standalone_deinit(&run->standalone);

@@ -105,6 +105,12 @@ killed "$recorder"
 ok "so do those of a client that is killed" eventually leaves_nothing "$probes"
 rm -rf "$TMPDIR"/desktrace-*
 
+recorder sixth.pftrace
+killed "$probes"
+kill -INT "$recorder"
+ok "a client cleans up after its probes" eventually leaves_nothing "$probes"
+eventually is_gone "$recorder"
+
 # At any moment of setup: from before there is an instance until all is enabled.
 for delay in 0.00 0.01 0.02 0.03 0.04 0.05 0.06 0.08 0.10 0.13 0.16 0.20; do
         next_config

@@ -230,16 +230,19 @@ START_TEST(test_a_helper_gets_its_socket_as_from_systemd) {
                                      NULL };
         ProcessSpec spec = { .argv = argv, .socket = "/s", .is_helper = true };
         char text[8] = "";
+        pid_t pid, helper;
         int fds[2];
-        pid_t pid;
 
         ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
         spec.listen_fd = fds[1];
         ck_assert_int_eq(process_spawn(&pid, &spec), 0);
         ck_assert_int_eq(read(fds[0], text, sizeof(text) - 1), 4);
         ck_assert_str_eq(text, "yes\n");
-        ck_assert_int_eq(process_end(pid, 1000), 0);
-        ck_assert_int_eq(kill(pid, 0), -1);
+        helper = pid;
+        ck_assert_int_eq(process_end(&pid, 1000), 128 + SIGTERM);
+        ck_assert_int_eq(pid, 0);
+        ck_assert_int_eq(kill(helper, 0), -1);
+        ck_assert_int_eq(process_end(&pid, 1000), 0);
         close(fds[0]);
         close(fds[1]);
 }
@@ -292,14 +295,21 @@ END_TEST
 
 START_TEST(test_a_helper_that_ignores_the_term_signal_is_killed) {
         const char *const argv[] = {
-                "/bin/sh", "-c", "trap '' TERM; echo; while :; do sleep 1; done", NULL
+                "/bin/sh", "-c", "trap '' TERM; echo >&3; while :; do sleep 1; done", NULL
         };
-        ProcessSpec spec = { .argv = argv, .is_helper = true, .listen_fd = -1 };
+        ProcessSpec spec = { .argv = argv, .is_helper = true };
+        char newline;
+        int fds[2];
         pid_t pid;
 
+        ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+        spec.listen_fd = fds[1];
         ck_assert_int_eq(process_spawn(&pid, &spec), 0);
-        ck_assert_int_eq(process_end(pid, 100), 0);
-        ck_assert_int_eq(kill(pid, 0), -1);
+        ck_assert_int_eq(read(fds[0], &newline, 1), 1); /* now it ignores it */
+        ck_assert_int_eq(process_end(&pid, 100), 128 + SIGKILL);
+        ck_assert_int_eq(pid, 0);
+        close(fds[0]);
+        close(fds[1]);
 }
 END_TEST
 
