@@ -59,7 +59,3 @@ int stream_fd(Stream *stream);
 
 /* Appends FtraceStats.cpu_stats of its start, or of now. */
 void stream_encode_stats(Stream *stream, WireWriter *wire, bool of_start);
-
-static inline bool stream_is_recording(const Stream *stream) {
-        return stream->writer != NULL;
-}
