@@ -25,7 +25,7 @@ LICENSED = CODE + (".proto", ".xml", ".policy", ".service", ".socket", ".conf", 
 LICENSE = re.compile(r"SPDX-License-Identifier: LGPL-2\.1-or-later")
 LICENSE_LINES = 4
 # Input of tests, which may be anything.
-DATA = ("tests/fixtures/", "tests/fuzz/corpus/")
+DATA = ("tests/fixtures/", "tests/fuzz/corpus/", "tests/abi/0.1/")
 
 
 def is_script(top, path):

@@ -11,8 +11,8 @@ files() {
         local patterns=(-name "$1")
         shift
         for pattern; do patterns+=(-o -name "$pattern"); done
-        find . \( -name .git -o -name 'build*' -o -path ./tests/fixtures -o -path ./tests/fuzz/corpus \) \
-                -prune -o -type f \( "${patterns[@]}" \) -print | sort
+        find . \( -name .git -o -name 'build*' -o -path ./tests/fixtures -o -path ./tests/fuzz/corpus \
+                -o -path ./tests/abi/0.1 \) -prune -o -type f \( "${patterns[@]}" \) -print | sort
 }
 
 scripts() {

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Track events: the upper half of libdesktrace, for applications
+ *
+ *      #include <desktrace/track-event.h>
+ *
+ *      DT_CATEGORY(render, "render", "Frames and what they wait for");
+ *
+ *      int main(void) {
+ *              dt_init(NULL);
+ *              …
+ *              DT_SLICE(render, "frame", DT_INT("number", n), DT_STRING("window", title));
+ *              DT_COUNTER(render, "fps", 60);
+ *      }
+ *
+ * An event costs one load and a branch while nobody records its category. While somebody does it costs a few
+ * hundred nanoseconds at most, takes no lock and, but for the first one of a thread in a session, makes
+ * no system call; when the shared memory is full it is dropped, counted and marked, unless the session's
+ * config asks to wait. Times are taken by the library from CLOCK_BOOTTIME, in nanoseconds.
+ *
+ * Everything here may be called from any thread, before dt_init(), after fork() (a child is not recorded, see
+ * <desktrace/source.h>) and at exit; but not from signal handlers. Nothing fails in a way that the program
+ * must handle. Texts are UTF-8, are copied where they are needed longer than the call, and may differ from call to
+ * call; but names that vary without bound (that have numbers in them) make traces large: use arguments.
+ *
+ * Up to DT_SESSIONS_MAX sessions record a program's events at the same time, each with its own categories.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DT_SESSIONS_MAX    8     /* more are refused, and told why */
+#define DT_CATEGORIES_MAX  512   /* more are never on */
+#define DT_TEXT_BYTES_MAX  4096  /* of a name or a string argument: the rest is cut off */
+#define DT_EVENT_BYTES_MAX 16384 /* of one event: one that is longer loses its arguments */
+#define DT_ARGS_DEPTH_MAX \
+        8 /* of DT_DICT() and DT_ARRAY() in each other: what is deeper is left out */
+
+/*
+ * Start
+ */
+
+typedef struct dt_options {
+        const char *name;           /* what to call this program; NULL: its short name */
+        size_t shared_memory_bytes; /* a hint; 0: the service's default, 1 MiB */
+        size_t page_bytes; /* a hint: 4, 8, 16 or 32 KiB; 0: the service's default, 4 KiB */
+} dt_options;
+
+/* Lets sessions record this program from now on; calling it again is harmless. NULL: defaults. Starts one thread,
+ * which waits until somebody wants to record and never starts a service by itself. Returns 0, or a negative errno
+ * (no memory, no thread, a forked child, options out of range) for those who are curious: without success, too,
+ * everything below works and does nothing.
+ *
+ * It returns at once, but in a program that is run in order to be recorded: `desktrace record -- PROGRAM` sets
+ * $DESKTRACE_WAIT, and the first call then waits until the session has started here, so many milliseconds (and 10 s)
+ * at most. No event after it is missed. */
+int dt_init(const dt_options *options);
+
+/*
+ * Categories
+ */
+
+/* Only the first three are the application's. */
+typedef struct dt_category {
+        const char *name;
+        const char *description; /* or NULL */
+        const char *tags;        /* such as "debug" or "slow,gpu"; or NULL */
+        unsigned enabled;        /* a bit for each session that records it */
+        unsigned number;
+        struct dt_category *next;
+} dt_category;
+
+/* Defines and registers a category, at file scope. `debug` and `slow` are tags of categories that are off unless the
+ * config names them. DT_CATEGORY_DECLARE() makes it known to other files of the same program or library. */
+#define DT_CATEGORY(identifier, name, description) \
+        DT_CATEGORY_TAGGED(identifier, name, description, NULL)
+
+#define DT_CATEGORY_TAGGED(identifier, name, description, tags)                                   \
+        __attribute__((__visibility__("hidden")))                                                 \
+        dt_category identifier = { name, description, tags, 0, 0, NULL };                         \
+        __attribute__((__constructor__)) static void dt_category_constructor_##identifier(void) { \
+                dt_category_register(&identifier);                                                \
+        }                                                                                         \
+        __attribute__((__destructor__)) static void dt_category_destructor_##identifier(void) {   \
+                dt_category_unregister(&identifier);                                              \
+        }                                                                                         \
+        struct dt_category_##identifier /* takes the semicolon */
+
+#define DT_CATEGORY_DECLARE(identifier) \
+        extern __attribute__((__visibility__("hidden"))) dt_category identifier
+
+/* What DT_CATEGORY() does, for other languages. The category and its texts stay the caller's and must stay as they
+ * are until it is unregistered. Registering it twice is harmless. */
+void dt_category_register(dt_category *category);
+void dt_category_unregister(dt_category *category);
+
+/* Whether any session records the category now: for arguments that are expensive to compute. */
+static inline bool dt_category_enabled(const dt_category *category) {
+        return __builtin_expect(__atomic_load_n(&category->enabled, __ATOMIC_RELAXED) != 0, 0);
+}
+
+/*
+ * Arguments
+ */
+
+typedef enum dt_arg_type {
+        DT_ARG_NONE,
+        DT_ARG_INT,
+        DT_ARG_UINT,
+        DT_ARG_DOUBLE,
+        DT_ARG_BOOL,
+        DT_ARG_STRING,
+        DT_ARG_POINTER,
+        DT_ARG_FLOW,
+        DT_ARG_FLOW_END,
+        DT_ARG_STRING_INTERNED,
+        DT_ARG_DICT,  /* what follows is inside, up to its DT_ARG_CLOSE */
+        DT_ARG_ARRAY, /* the same */
+        DT_ARG_CLOSE,
+        DT_ARG_CORRELATION,
+        DT_ARG_CORRELATION_TEXT,
+        DT_ARG_TIME,
+        DT_ARG_LOCATION,
+        DT_ARG_LOG,
+        DT_ARG_CATEGORY,
+        DT_ARG_COUNTER,
+        DT_ARG_COUNTER_DOUBLE,
+        DT_ARG_RAW,
+} dt_arg_type;
+
+typedef struct dt_arg {
+        dt_arg_type type;
+        const char *name;
+        union {
+                int64_t as_int;
+                uint64_t as_uint;
+                double as_double;
+                const char *as_string;
+        } value;
+} dt_arg;
+
+static inline dt_arg dt_arg_none(void) {
+        dt_arg arg;
+
+        arg.type = DT_ARG_NONE;
+        arg.name = NULL;
+        arg.value.as_uint = 0;
+        return arg;
+}
+
+static inline dt_arg dt_arg_int(const char *name, int64_t value) {
+        dt_arg arg;
+
+        arg.type = DT_ARG_INT;
+        arg.name = name;
+        arg.value.as_int = value;
+        return arg;
+}
+
+static inline dt_arg dt_arg_uint(dt_arg_type type, const char *name, uint64_t value) {
+        dt_arg arg;
+
+        arg.type = type;
+        arg.name = name;
+        arg.value.as_uint = value;
+        return arg;
+}
+
+static inline dt_arg dt_arg_double(const char *name, double value) {
+        dt_arg arg;
+
+        arg.type = DT_ARG_DOUBLE;
+        arg.name = name;
+        arg.value.as_double = value;
+        return arg;
+}
+
+static inline dt_arg dt_arg_string(const char *name, const char *value) {
+        dt_arg arg;
+
+        arg.type = DT_ARG_STRING;
+        arg.name = name;
+        arg.value.as_string = value;
+        return arg;
+}
+
+static inline dt_arg dt_arg_text(dt_arg_type type, const char *name, const char *value) {
+        dt_arg arg;
+
+        arg.type = type;
+        arg.name = name;
+        arg.value.as_string = value;
+        return arg;
+}
+
+/* Of a pointer that is no name, for the types that have one. */
+static inline dt_arg dt_arg_of(dt_arg_type type, const void *object, uint64_t value) {
+        return dt_arg_uint(type, (const char *)object, value);
+}
+
+static inline dt_arg dt_arg_count_double(const void *track, double value) {
+        dt_arg arg = dt_arg_double((const char *)track, value);
+
+        arg.type = DT_ARG_COUNTER_DOUBLE;
+        return arg;
+}
+
+#define DT_INT(name, value)     dt_arg_int(name, value)
+#define DT_UINT(name, value)    dt_arg_uint(DT_ARG_UINT, name, value)
+#define DT_DOUBLE(name, value)  dt_arg_double(name, value)
+#define DT_BOOL(name, value)    dt_arg_uint(DT_ARG_BOOL, name, (value) ? 1 : 0)
+#define DT_STRING(name, value)  dt_arg_string(name, value) /* NULL is shown as (null) */
+#define DT_POINTER(name, value) dt_arg_uint(DT_ARG_POINTER, name, (uintptr_t)(value))
+
+/* A text out of a small set, as a state or a type is: it is written once, and then only its number. */
+#define DT_STRING_INTERNED(name, value) dt_arg_text(DT_ARG_STRING_INTERNED, name, value)
+
+/* Arguments in an argument: DT_DICT("size", DT_INT("width", w), DT_INT("height", h)). The names in an array are not
+ * written; both may be in each other, DT_ARGS_DEPTH_MAX deep. At least one argument. */
+#define DT_DICT(name, ...)  dt_arg_text(DT_ARG_DICT, name, NULL), __VA_ARGS__, DT_CLOSE
+#define DT_ARRAY(name, ...) dt_arg_text(DT_ARG_ARRAY, name, NULL), __VA_ARGS__, DT_CLOSE
+#define DT_CLOSE            dt_arg_text(DT_ARG_CLOSE, NULL, NULL)
+
+/* What an event has beside its arguments. Each at most once in an event, unless it says "also". */
+
+/* When it happened, in ns of CLOCK_BOOTTIME, for what is known only afterwards. Events of one track must still begin
+ * and end in the order of time. */
+#define DT_AT(ns) dt_arg_uint(DT_ARG_TIME, NULL, ns)
+/* Where in the source it is: of the place that this is written at. */
+#define DT_HERE dt_arg_text(DT_ARG_LOCATION, __FILE__ ":" DT_STRINGIFY(__LINE__), __func__)
+/* Events that belong together without being in each other, such as all of one request: by a number or a text that
+ * is unique in the whole trace, see dt_flow_id(). */
+#define DT_CORRELATION(id)        dt_arg_uint(DT_ARG_CORRELATION, NULL, id)
+#define DT_CORRELATION_TEXT(text) dt_arg_text(DT_ARG_CORRELATION_TEXT, NULL, text)
+/* A line of a log, with one of the priorities below: viewers show it among other logs. */
+#define DT_LOG(priority, text) dt_arg_text(DT_ARG_LOG, priority, text)
+/* It is also of this category (a dt_category), also sets this counter (a const dt_track *); at most eight counters. */
+#define DT_ALSO_CATEGORY(category)         dt_arg_of(DT_ARG_CATEGORY, &(category), 0)
+#define DT_ALSO_COUNT(track, value)        dt_arg_of(DT_ARG_COUNTER, track, (uint64_t)(int64_t)(value))
+#define DT_ALSO_COUNT_DOUBLE(track, value) dt_arg_count_double(track, value)
+/* Also any other fields of perfetto.protos.TrackEvent, encoded by the caller. An event with bytes that are no protobuf
+ * fields is dropped by the service, and counted. */
+#define DT_RAW(data, n_bytes) dt_arg_of(DT_ARG_RAW, data, n_bytes)
+
+#define DT_LOG_VERBOSE "\002"
+#define DT_LOG_DEBUG   "\003"
+#define DT_LOG_INFO    "\004"
+#define DT_LOG_WARNING "\005"
+#define DT_LOG_ERROR   "\006"
+#define DT_LOG_FATAL   "\007"
+
+#define DT_STRINGIFY(line)  DT_STRINGIFY_(line)
+#define DT_STRINGIFY_(line) #line
+
+/* Arrows between events: all events with the same id are connected, in the order of time. The id is unique in the
+ * whole trace; dt_flow_id() makes such a one of a number that is unique in this program. */
+#define DT_FLOW(id)     dt_arg_uint(DT_ARG_FLOW, NULL, id)
+#define DT_FLOW_END(id) dt_arg_uint(DT_ARG_FLOW_END, NULL, id)
+uint64_t dt_flow_id(uint64_t number);
+
+/*
+ * Tracks
+ */
+
+/* A row of the timeline. Events without a track are on that of their thread. The same name, unit, id and parent is the
+ * same track, for all threads of the program. */
+typedef struct dt_track {
+        const char *name;
+        const char *unit;              /* of a counter's values, or NULL */
+        uint64_t id;                   /* tells tracks of the same name apart */
+        const struct dt_track *parent; /* NULL: the program's */
+} dt_track;
+
+#define DT_TRACK(name, id) \
+        { name, NULL, id, NULL }
+#define DT_COUNTER_TRACK(name, unit) \
+        { name, unit, 0, NULL }
+
+/* Names the calling thread in traces; default (and ""): its kernel name, see pthread_setname_np(3), as it is when a
+ * session first records it. At most 63 bytes. */
+void dt_thread_set_name(const char *name);
+
+/*
+ * Events. `track` is NULL for the thread's own. The macros below look at the category first; so need
+ * not do the functions' callers, but it is cheaper.
+ */
+
+void dt_slice_begin(const dt_category *category,
+                    const dt_track *track,
+                    const char *name,
+                    const dt_arg *args,
+                    size_t n_args);
+/* Ends the slice that began last on the track. On the thread's own: one that began before the session did, or whose
+ * begin was lost, is not mentioned. */
+void dt_slice_end(const dt_category *category, const dt_track *track);
+/* The same with arguments, for what is known only at the end; `name` is ignored and may be NULL. */
+void dt_slice_end_args(const dt_category *category,
+                       const dt_track *track,
+                       const char *name,
+                       const dt_arg *args,
+                       size_t n_args);
+void dt_instant(const dt_category *category,
+                const dt_track *track,
+                const char *name,
+                const dt_arg *args,
+                size_t n_args);
+/* What the thing that `track` stands for is doing from now on: a counter with names for values. "" is nothing. The
+ * track must not be NULL, and have nothing but states. */
+void dt_state(const dt_category *category,
+              const dt_track *track,
+              const char *name,
+              const dt_arg *args,
+              size_t n_args);
+void dt_counter_int(const dt_category *category, const dt_track *track, int64_t value);
+void dt_counter_double(const dt_category *category, const dt_track *track, double value);
+
+#define DT_EVENT_WITH_ARGS(function, category, track, name, ...)                    \
+        do {                                                                        \
+                if (dt_category_enabled(&(category))) {                             \
+                        const dt_arg dt_args_[] = { dt_arg_none(), ##__VA_ARGS__ }; \
+                                                                                    \
+                        function(&(category),                                       \
+                                 track,                                             \
+                                 name,                                              \
+                                 dt_args_ + 1,                                      \
+                                 sizeof(dt_args_) / sizeof(dt_args_[0]) - 1);       \
+                }                                                                   \
+        } while (0)
+
+#define DT_SLICE_BEGIN(category, name, ...) \
+        DT_EVENT_WITH_ARGS(dt_slice_begin, category, NULL, name, ##__VA_ARGS__)
+#define DT_SLICE_BEGIN_ON(category, track, name, ...) \
+        DT_EVENT_WITH_ARGS(dt_slice_begin, category, track, name, ##__VA_ARGS__)
+#define DT_SLICE_END(category) DT_SLICE_END_ON(category, NULL)
+#define DT_SLICE_END_ON(category, track)                  \
+        do {                                              \
+                if (dt_category_enabled(&(category)))     \
+                        dt_slice_end(&(category), track); \
+        } while (0)
+#define DT_SLICE_END_WITH(category, ...) \
+        DT_EVENT_WITH_ARGS(dt_slice_end_args, category, NULL, NULL, __VA_ARGS__)
+#define DT_SLICE_END_ON_WITH(category, track, ...) \
+        DT_EVENT_WITH_ARGS(dt_slice_end_args, category, track, NULL, __VA_ARGS__)
+#define DT_STATE(category, track, name, ...) \
+        DT_EVENT_WITH_ARGS(dt_state, category, track, name, ##__VA_ARGS__)
+#define DT_INSTANT(category, name, ...) \
+        DT_EVENT_WITH_ARGS(dt_instant, category, NULL, name, ##__VA_ARGS__)
+#define DT_INSTANT_ON(category, track, name, ...) \
+        DT_EVENT_WITH_ARGS(dt_instant, category, track, name, ##__VA_ARGS__)
+
+#define DT_COUNTER_WITH(function, category, track, value)    \
+        do {                                                 \
+                if (dt_category_enabled(&(category)))        \
+                        function(&(category), track, value); \
+        } while (0)
+
+/* Sets a counter by name, or by its track. */
+#define DT_COUNTER(category, name, value)                                        \
+        do {                                                                     \
+                if (dt_category_enabled(&(category))) {                          \
+                        const dt_track dt_track_ = DT_COUNTER_TRACK(name, NULL); \
+                                                                                 \
+                        dt_counter_int(&(category), &dt_track_, value);          \
+                }                                                                \
+        } while (0)
+#define DT_COUNTER_DOUBLE(category, name, value)                                 \
+        do {                                                                     \
+                if (dt_category_enabled(&(category))) {                          \
+                        const dt_track dt_track_ = DT_COUNTER_TRACK(name, NULL); \
+                                                                                 \
+                        dt_counter_double(&(category), &dt_track_, value);       \
+                }                                                                \
+        } while (0)
+#define DT_COUNTER_ON(category, track, value) \
+        DT_COUNTER_WITH(dt_counter_int, category, track, value)
+#define DT_COUNTER_DOUBLE_ON(category, track, value) \
+        DT_COUNTER_WITH(dt_counter_double, category, track, value)
+
+/* A slice from here to the end of the block, however that is left. Declares a variable, so it is no statement. */
+#define DT_SLICE(category, name, ...) DT_SLICE_AT(__COUNTER__, category, name, ##__VA_ARGS__)
+#define DT_SLICE_AT(counter, category, name, ...) \
+        DT_SLICE_NAMED(counter, category, name, ##__VA_ARGS__)
+#define DT_SLICE_NAMED(counter, category, name, ...)                   \
+        __attribute__((__cleanup__(dt_slice_leave), __unused__))       \
+        const dt_category *dt_slice_##counter =                        \
+                dt_category_enabled(&(category)) ? &(category) : NULL; \
+        DT_SLICE_BEGIN(category, name, ##__VA_ARGS__)
+
+static inline void dt_slice_leave(const dt_category **category) {
+        if (__builtin_expect(*category != NULL, 0))
+                dt_slice_end(*category, NULL);
+}
+
+#ifdef __cplusplus
+}
+#endif
