@@ -188,6 +188,28 @@ int smb_peek_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret) 
         return writer_id_valid(area, ret->writer_id) ? 0 : SMB_E_INVALID;
 }
 
+/* Bytes of a message lie anywhere, and nobody else writes to them. */
+int smb_read_chunk(const void *data, size_t n, bool is_complete, SmbChunk *ret) {
+        const uint8_t *bytes = data;
+        uint16_t packets;
+
+        if (n < SMB_CHUNK_HEADER_BYTES || n > SMB_PAGE_BYTES_MAX)
+                return SMB_E_INVALID;
+        *ret = (SmbChunk){
+                .payload = bytes + SMB_CHUNK_HEADER_BYTES,
+                .n_payload = (uint32_t)n - SMB_CHUNK_HEADER_BYTES,
+                .complete = is_complete,
+        };
+        memcpy(&ret->chunk_id, bytes + offsetof(SmbChunkHeader, chunk_id), sizeof(ret->chunk_id));
+        memcpy(&ret->writer_id,
+               bytes + offsetof(SmbChunkHeader, writer_id),
+               sizeof(ret->writer_id));
+        memcpy(&packets, bytes + offsetof(SmbChunkHeader, packets), sizeof(packets));
+        ret->n_fragments = packets & SMB_COUNT_MASK;
+        ret->flags = (uint8_t)(packets >> SMB_FLAGS_SHIFT);
+        return ret->writer_id > 0 && ret->writer_id <= SMB_WRITER_MAX ? 0 : SMB_E_INVALID;
+}
+
 static void count_freed(SmbControl *control) {
         atomic_fetch_add(&control->n_freed, 1);
         /* seq_cst on both words: either the waiter is seen here, or it sees the new count. */

@@ -60,6 +60,10 @@ void smb_release_chunk(SmbArea *area, const SmbChunk *chunk);
  * never committed. 0; SMB_E_EMPTY, also when it has no fragment yet; SMB_E_INVALID. */
 int smb_peek_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret);
 
+/* A chunk with its header that came in a message instead. 0; SMB_E_INVALID: it is shorter than its header or longer
+ * than one can be, or its writer id cannot be. */
+int smb_read_chunk(const void *data, size_t n, bool is_complete, SmbChunk *ret);
+
 /* Chunks are only in pages below this number: what was used so far, as the producer says; all pages
  * without a control area. */
 uint32_t smb_n_used_pages(SmbArea *area);

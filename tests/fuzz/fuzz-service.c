@@ -33,7 +33,8 @@ typedef struct World World;
 
 typedef struct Peer {
         Producer *producer;
-        uint8_t *memory;
+        uint8_t *memory;  /* made by the service's wish */
+        uint8_t *brought; /* or by the producer's own */
         SmbArea area;
         bool is_native;
         uint64_t instance;      /* the last one that was set up */
@@ -150,7 +151,7 @@ static int on_setup_memory(void *userdata, size_t pages_bytes, uint32_t page_byt
         Peer *peer = userdata;
         size_t n = peer->is_native ? smb_native_bytes(pages_bytes, page_bytes) : pages_bytes;
 
-        FUZZ_CHECK(!peer->memory && pages_bytes <= SMB_PAGES_BYTES_MAX);
+        FUZZ_CHECK(!peer->memory && !peer->brought && pages_bytes <= SMB_PAGES_BYTES_MAX);
         peer->memory = aligned_alloc(PAGE_BYTES, ALIGN_UP(n, PAGE_BYTES));
         FUZZ_CHECK(peer->memory);
         memset(peer->memory, 0, n);
@@ -284,34 +285,42 @@ static void add_source(World *world, const Peer *peer) {
                 FUZZ_CHECK(producer_add_source(peer->producer, name, &options, world->now) >= 0);
 }
 
+static void bring_memory(Peer *peer) {
+        peer->brought = aligned_alloc(PAGE_BYTES, PAGES * PAGE_BYTES);
+        memset(peer->brought, 0, PAGES * PAGE_BYTES);
+        smb_area_create_plain(&peer->area, peer->brought, PAGES * PAGE_BYTES, PAGE_BYTES);
+        FUZZ_CHECK(producer_adopt_memory(
+                           peer->producer, peer->brought, PAGES * PAGE_BYTES, PAGE_BYTES) == 0);
+}
+
 static void step_connect(World *world) {
         Peer *peer = pick_peer(world);
         unsigned how = fuzz_take(&world->input);
-        Identity identity = { .uid = uids[how % ARRAY_SIZE(uids)], .pid = 77 };
+        Identity identity = { uids[how % ARRAY_SIZE(uids)], 77 };
         ProducerOptions options = {
                 .memory_bytes = PAGES * PAGE_BYTES,
                 .page_bytes = PAGE_BYTES,
                 .is_native = how & 0x80,
         };
+        int r;
 
         if (peer->producer) {
                 add_source(world, peer);
                 return;
         }
         peer->is_native = options.is_native;
-        FUZZ_CHECK(producer_new(&peer->producer,
-                                world->service,
-                                &identity,
-                                "peer",
-                                &options,
-                                &producer_ops,
-                                peer) == 0);
+        r = producer_new(
+                &peer->producer, world->service, &identity, "peer", &options, &producer_ops, peer);
+        FUZZ_CHECK(r == 0);
+        if (!peer->is_native && how & 0x10)
+                bring_memory(peer);
         add_source(world, peer);
 }
 
 static void peer_disconnect(Peer *peer) {
         producer_free(peer->producer);
         free(peer->memory);
+        free(peer->brought);
         *peer = (Peer){};
 }
 
@@ -343,8 +352,7 @@ static void step_answer(World *world) {
         }
 }
 
-/* A commit, as a native producer or Perfetto's makes it, of a chunk whose fragments are any bytes.
- * */
+/* A commit, as a native producer or Perfetto's makes it, of a chunk whose fragments are any bytes. */
 static void step_write(World *world) {
         Peer *peer = pick_peer(world);
         unsigned page = fuzz_take(&world->input) % PAGES, writer = 1 + fuzz_take(&world->input) % 3;
@@ -355,7 +363,7 @@ static void step_write(World *world) {
         size_t n;
 
         packets |= fuzz_take(&world->input) & 15;
-        if (!peer->memory)
+        if (!peer->memory && !peer->brought)
                 return;
         page_header = smb_page(&peer->area, page);
         header = (SmbChunkHeader *)(page_header + 1);
@@ -368,8 +376,12 @@ static void step_write(World *world) {
         memcpy(header + 1, bytes, n);
 
         if (!peer->is_native) {
-                producer_register_writer(peer->producer, (uint16_t)writer, peer->target_buffer);
-                producer_commit(peer->producer, page, 0, peer->target_buffer);
+                producer_register_writer(peer->producer, writer, peer->target_buffer);
+                if (writer == 3)
+                        producer_commit_data(
+                                peer->producer, header, 8 + n, !(packets & 8), peer->target_buffer);
+                else
+                        producer_commit(peer->producer, page, 0, peer->target_buffer);
                 return;
         }
         peer->area.control->writer_buffer[writer] = peer->target_buffer;
@@ -652,18 +664,16 @@ static void play(World *world) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
-        static const ServiceInfo info = {
-                .version = "fuzz",
-                .sysname = "Linux",
-                .release = "6",
-                .kernel_version = "#1",
-                .machine = "none",
-                .hz = 100,
-                .page_size = 4096,
-                .n_cpus = 1,
-                .uid = SERVICE_UID,
-                .probes_uid = PROBES_UID,
-        };
+        static const ServiceInfo info = { .version = "fuzz",
+                                          .sysname = "Linux",
+                                          .release = "6",
+                                          .kernel_version = "#1",
+                                          .machine = "none",
+                                          .hz = 100,
+                                          .page_size = 4096,
+                                          .n_cpus = 1,
+                                          .uid = SERVICE_UID,
+                                          .probes_uid = PROBES_UID };
         World world = { .input = { data, n_bytes }, .now = 100 * S };
 
         for (size_t i = 0; i < PEERS; i++)

@@ -66,7 +66,9 @@ int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfi
                          &producer->memory_charge,
                          producer->identity.uid,
                          QUOTA_MEMORY_BYTES,
-                         smb_native_bytes(size.bytes, (uint32_t)size.page_bytes));
+                         producer->options.is_native
+                                 ? smb_native_bytes(size.bytes, (uint32_t)size.page_bytes)
+                                 : size.bytes);
         if (r)
                 return r == QUOTA_E_EXCEEDED ? PRODUCER_MEMORY_E_LIMIT : error_fold(r);
 
@@ -142,29 +144,20 @@ uint64_t producer_n_dropped(const Producer *producer) {
         return producer->has_memory && area.control ? smb_n_dropped(&area) : 0;
 }
 
-void producer_register_writer(Producer *producer, uint16_t writer_id, uint16_t target_buffer) {
-        if (producer->options.is_native || writer_id == 0 || writer_id > SMB_WRITER_MAX)
-                return;
-        if (!producer->writer_buffers)
-                producer->writer_buffers = calloc(SMB_WRITER_MAX + 1, sizeof(uint16_t));
-        if (producer->writer_buffers)
-                producer->writer_buffers[writer_id] = target_buffer;
-}
-
 /* 0: none, or not known. */
 static uint16_t producer_writer_buffer(Producer *producer, uint16_t writer_id) {
         if (producer->area.control)
                 return smb_writer_buffer(&producer->area, writer_id);
-        if (!producer->writer_buffers || writer_id > SMB_WRITER_MAX)
-                return 0;
-        return producer->writer_buffers[writer_id];
+        return writer_id < producer->n_writer_buffers ? producer->writer_buffers[writer_id] : 0;
 }
 
 /* The buffer, if one of the producer's instances may write there now. */
-static SessionBuffer *producer_target(const Producer *producer, uint16_t target) {
-        SessionBuffer *buffer = service_find_buffer(producer->service, target);
+static SessionBuffer *producer_target(const Producer *producer, uint32_t target) {
+        SessionBuffer *buffer = NULL;
         const SourceInstance *instance;
 
+        if (target <= UINT16_MAX)
+                buffer = service_find_buffer(producer->service, (uint16_t)target);
         if (!buffer)
                 return NULL;
         list_for_each (instance, &producer->instances, producer_link)
@@ -177,7 +170,7 @@ void producer_forget_buffer(Producer *producer, uint16_t id) {
         producer->former_buffers[producer->n_former_buffers++ % PRODUCER_FORMER_BUFFERS] = id;
 }
 
-static bool producer_had_buffer(const Producer *producer, uint16_t id) {
+static bool producer_had_buffer(const Producer *producer, uint32_t id) {
         for (size_t i = 0; id && i < PRODUCER_FORMER_BUFFERS; i++)
                 if (producer->former_buffers[i] == id)
                         return true;
@@ -187,7 +180,7 @@ static bool producer_had_buffer(const Producer *producer, uint16_t id) {
 /* A program that runs on fills chunks for a session that has just stopped or been freed: that one wants them no more,
  * and no other misses them. Which session any other stray was meant for is not known: all that this producer takes
  * part in are told. */
-static void producer_count_stray(Producer *producer, uint16_t target, bool is_patch) {
+static void producer_count_stray(Producer *producer, uint32_t target, bool is_patch) {
         const SourceInstance *instance;
         const Session *last = NULL;
 
@@ -231,12 +224,23 @@ producer_put_chunk(Producer *producer, const SessionBuffer *buffer, const SmbChu
         session_buffer_written(buffer);
 }
 
-/* `declared` is the buffer that came with a commit by RPC; 0 when only the writer says it. */
-static void
-producer_take_chunk(Producer *producer, uint32_t page, uint32_t chunk, uint16_t declared) {
+/* A writer that has said where it writes to writes nowhere else. */
+static void producer_place_chunk(Producer *producer, const SmbChunk *chunk, uint32_t declared) {
         const SessionBuffer *buffer = NULL;
+        uint16_t target = producer_writer_buffer(producer, chunk->writer_id);
+
+        if (declared == PRODUCER_BUFFER_OF_WRITER)
+                declared = target;
+        if (!target || target == declared)
+                buffer = producer_target(producer, declared);
+        if (buffer)
+                producer_put_chunk(producer, buffer, chunk);
+        else
+                producer_count_stray(producer, declared, false);
+}
+
+void producer_take_chunk(Producer *producer, uint32_t page, uint32_t chunk, uint32_t declared) {
         SmbChunk taken;
-        uint16_t target;
         int r;
 
         r = smb_take_chunk(&producer->area, page, chunk, &taken);
@@ -244,26 +248,15 @@ producer_take_chunk(Producer *producer, uint32_t page, uint32_t chunk, uint16_t 
                 producer_count_stray(producer, 0, false);
         if (r)
                 return;
-        target = producer_writer_buffer(producer, taken.writer_id);
-        if (!declared || !target || target == declared)
-                buffer = producer_target(producer, declared ?: target);
-        if (buffer)
-                producer_put_chunk(producer, buffer, &taken);
-        else
-                producer_count_stray(producer, declared ?: target, false);
+        producer_place_chunk(producer, &taken, declared);
         smb_release_chunk(&producer->area, &taken);
 }
 
-void producer_commit(Producer *producer, uint32_t page, uint32_t chunk, uint16_t target_buffer) {
-        if (producer->has_memory)
-                producer_take_chunk(producer, page, chunk, target_buffer);
-}
-
 void producer_patch(Producer *producer,
-                    uint16_t target_buffer,
+                    uint32_t target_buffer,
                     uint16_t writer_id,
                     uint32_t chunk_id,
-                    uint16_t offset,
+                    uint32_t offset,
                     const uint8_t data[static 4],
                     bool more_patches) {
         const SessionBuffer *buffer = producer_target(producer, target_buffer);
@@ -290,7 +283,8 @@ static void producer_apply(Producer *producer, const SmbCommit *commit) {
                                commit->data,
                                commit->more_patches);
         else
-                producer_take_chunk(producer, commit->page, commit->chunk, 0);
+                producer_take_chunk(
+                        producer, commit->page, commit->chunk, PRODUCER_BUFFER_OF_WRITER);
 }
 
 /*
@@ -308,7 +302,8 @@ static bool producer_rescan(Producer *producer, uint64_t until) {
                 if (producer->n_bytes_taken >= until)
                         return false;
                 for (uint32_t chunk = 0; chunk < n_chunks; chunk++)
-                        producer_take_chunk(producer, producer->rescan_page, chunk, 0);
+                        producer_take_chunk(
+                                producer, producer->rescan_page, chunk, PRODUCER_BUFFER_OF_WRITER);
         }
         producer->is_rescanning = false;
         return true;
@@ -360,24 +355,36 @@ size_t producer_drain(Producer *producer) {
 
 /* What is finished of a chunk that its writer still has. Perfetto's writers count a fragment before they write it, so
  * their last one is left out. */
+static bool producer_take_finished(const Producer *producer, SmbChunk *chunk) {
+        if (chunk->complete || producer->options.is_native)
+                return true;
+        if (chunk->n_fragments < 2)
+                return false;
+        chunk->n_fragments--;
+        chunk->flags &= (uint8_t) ~(SMB_CHUNK_TO_BE_CONTINUED | SMB_CHUNK_NEEDS_PATCHING);
+        return true;
+}
+
 static void producer_put_unfinished(Producer *producer, const Session *session, SmbChunk *chunk) {
         const SessionBuffer *buffer =
                 producer_target(producer, producer_writer_buffer(producer, chunk->writer_id));
 
         if (!buffer || (session && buffer->session != session))
                 return;
-        if (!chunk->complete && !producer->options.is_native) {
-                if (chunk->n_fragments < 2)
-                        return;
-                chunk->n_fragments--;
-                chunk->flags &= (uint8_t) ~(SMB_CHUNK_TO_BE_CONTINUED | SMB_CHUNK_NEEDS_PATCHING);
-        }
-        producer_put_chunk(producer, buffer, chunk);
+        if (producer_take_finished(producer, chunk))
+                producer_put_chunk(producer, buffer, chunk);
+}
+
+void producer_put_message(Producer *producer, SmbChunk *chunk, uint32_t declared) {
+        if (producer_take_finished(producer, chunk))
+                producer_place_chunk(producer, chunk, declared);
 }
 
 /* Whether there is a writer whose chunks could be placed. */
 static bool producer_has_writers(const Producer *producer) {
-        return producer->area.control || producer->writer_buffers;
+        if (producer->area.control)
+                return true;
+        return producer->writer_buffers && !producer->options.is_not_scanned;
 }
 
 /* Pages that nobody used are left alone: looking at one would give memory to it, and idle producers are many. */
@@ -394,7 +401,8 @@ void producer_scan(Producer *producer, const Session *session) {
                         SmbChunk seen;
 
                         if (producer->area.control)
-                                producer_take_chunk(producer, page, chunk, 0);
+                                producer_take_chunk(
+                                        producer, page, chunk, PRODUCER_BUFFER_OF_WRITER);
                         if (smb_peek_chunk(&producer->area, page, chunk, &seen) == 0)
                                 producer_put_unfinished(producer, session, &seen);
                 }

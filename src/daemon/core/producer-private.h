@@ -10,6 +10,7 @@
 #include "core/quota.h"
 #include "core/service-private.h"
 #include "packet/packet-rules.h"
+#include "smb/smb-reader.h"
 
 #define PRODUCER_FORMER_BUFFERS 16 /* that it wrote to, and are remembered */
 
@@ -18,9 +19,10 @@ typedef struct ProducerSource {
         char **categories; /* NULL-terminated, or NULL */
         char *unavailable; /* why it cannot record, or NULL */
         bool no_flush;
-        bool clears_state; /* wants ClearIncrementalState */
-        PacketRules rules; /* what its packets may be about */
-        Charge charge;     /* descriptor and category bytes */
+        bool clears_state;            /* wants ClearIncrementalState */
+        bool tells_start, tells_stop; /* answers to these, so that it is to be waited for */
+        PacketRules rules;            /* what its packets may be about */
+        Charge charge;                /* descriptor and category bytes */
 } ProducerSource;
 
 struct Producer {
@@ -50,7 +52,8 @@ struct Producer {
         uint64_t release_at;                 /* when it is given back, unless it is used again */
         List unused_link;                    /* service->unused until then */
         uint16_t *
-                writer_buffers; /* Perfetto's protocol: by writer id, made with the first registration */
+                writer_buffers; /* Perfetto's protocol: by writer id, as far as any is registered */
+        size_t n_writer_buffers;
 
         uint16_t former_buffers[PRODUCER_FORMER_BUFFERS]; /* the newest, round and round */
         size_t n_former_buffers;
@@ -88,6 +91,13 @@ void producer_release_memory(Producer *producer);
 
 /* Takes what is committed. Returns how many entries there were. */
 size_t producer_drain(Producer *producer);
+
+/* Takes one complete chunk, for the buffer that was declared with it (0: for none), and frees it. */
+#define PRODUCER_BUFFER_OF_WRITER UINT32_MAX /* only the writer says which */
+void producer_take_chunk(Producer *producer, uint32_t page, uint32_t chunk, uint32_t declared);
+
+/* Likewise one that lies elsewhere. */
+void producer_put_message(Producer *producer, SmbChunk *chunk, uint32_t declared);
 
 /* Takes what was never committed, too: of writers to this session's buffers, or to any if NULL. */
 void producer_scan(Producer *producer, const Session *session);

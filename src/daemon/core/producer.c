@@ -18,6 +18,8 @@
 /* Fields of perfetto.protos.DataSourceDescriptor. */
 enum {
         DESCRIPTOR_NAME = 1,
+        DESCRIPTOR_WILL_NOTIFY_ON_STOP = 2,
+        DESCRIPTOR_WILL_NOTIFY_ON_START = 3,
         DESCRIPTOR_HANDLES_CLEAR = 4,
         DESCRIPTOR_NO_FLUSH = 9,
 };
@@ -46,6 +48,23 @@ static ProducerSource *source_free(ProducerSource *source) {
 }
 DEFINE_CLEANUP(ProducerSource *, source_free)
 
+static void source_read_flag(ProducerSource *source, const WireField *field) {
+        switch (field->number) {
+        case DESCRIPTOR_WILL_NOTIFY_ON_STOP:
+                source->tells_stop |= field->value != 0;
+                break;
+        case DESCRIPTOR_WILL_NOTIFY_ON_START:
+                source->tells_start |= field->value != 0;
+                break;
+        case DESCRIPTOR_HANDLES_CLEAR:
+                source->clears_state = field->value;
+                break;
+        case DESCRIPTOR_NO_FLUSH:
+                source->no_flush |= field->value != 0;
+                break;
+        }
+}
+
 /* Takes from the descriptor what the service acts on; false when the bytes are no descriptor of this source. */
 static bool source_read_descriptor(ProducerSource *source, const void *descriptor, size_t n) {
         WireReader reader;
@@ -58,10 +77,8 @@ static bool source_read_descriptor(ProducerSource *source, const void *descripto
                     (field.type != WIRE_BYTES || field.n_bytes != strlen(source->name) ||
                      memcmp(field.data, source->name, field.n_bytes) != 0))
                         return false;
-                if (field.number == DESCRIPTOR_HANDLES_CLEAR && field.type == WIRE_VARINT)
-                        source->clears_state = field.value;
-                if (field.number == DESCRIPTOR_NO_FLUSH && field.type == WIRE_VARINT)
-                        source->no_flush = source->no_flush || field.value;
+                if (field.type == WIRE_VARINT)
+                        source_read_flag(source, &field);
         }
         return r == 0;
 }
@@ -137,7 +154,9 @@ static int source_new(ProducerSource **ret,
         if (!source_declare_fields(source, producer, options))
                 return PRODUCER_E_FIELD;
         source->no_flush = options->no_flush;
-        /* Without a descriptor nothing was said; native sources ignore what they have no use for. */
+        /* Without a descriptor nothing was said; native sources always answer, and ignore what they have no use for. */
+        source->tells_start = source->tells_stop =
+                producer->options.is_native || !options->descriptor;
         source->clears_state = !options->descriptor && producer->options.is_native;
         if (options->descriptor &&
             !source_read_descriptor(source, options->descriptor, options->n_descriptor))
@@ -264,6 +283,15 @@ static void producer_end_instances(Producer *producer, const ProducerSource *sou
         }
 }
 
+/* Perfetto's producers have taken back what they offer, and wait to be told that it is over. */
+static void producer_stop_instances(Producer *producer, const ProducerSource *source) {
+        const SourceInstance *instance;
+
+        list_for_each (instance, &producer->instances, producer_link)
+                if (instance->offered == source && instance->state < INSTANCE_STOPPING)
+                        producer->ops->stop_source(producer->peer, instance->id);
+}
+
 Producer *producer_free(Producer *producer) {
         if (!producer)
                 return NULL;
@@ -367,6 +395,8 @@ int producer_remove_source(Producer *producer, const char *name, uint64_t now) {
         producer->service->n_sources--;
 
         producer_take_all(producer);
+        if (!producer->options.is_native)
+                producer_stop_instances(producer, source);
         producer_end_instances(producer, source);
         source_free(source);
         list_for_each (session, &producer->service->sessions, link)

@@ -28,7 +28,8 @@ typedef struct SourceOptions {
 typedef struct ProducerOptions {
         size_t memory_bytes; /* hints; 0: default */
         uint32_t page_bytes;
-        bool is_native; /* counts fragments when they are complete; has a control area */
+        bool is_native;      /* counts fragments when they are complete; has a control area */
+        bool is_not_scanned; /* Perfetto's protocol: no chunk is taken before it is committed */
 } ProducerOptions;
 
 enum {
@@ -79,19 +80,35 @@ bool producer_take_answer(Producer *producer, unsigned place);
 /* The doorbell rang: takes everything committed, then keeps looking (service_tick()) until it stays quiet. */
 void producer_doorbell(Producer *producer, uint64_t now);
 
-/* Perfetto's protocol says by RPC which buffer a writer writes to (0: none any more); native producers say it in the
- * control area. */
-void producer_register_writer(Producer *producer, uint16_t writer_id, uint16_t target_buffer);
+/*
+ * Perfetto's protocol: producers that say by message what native ones say in the control area. Foreign buffers and bad
+ * numbers are counted and ignored, as all of it may be a lie.
+ */
 
-/* Perfetto's protocol says commits and patches by RPC. Foreign buffers and bad numbers are counted and ignored. */
-void producer_commit(Producer *producer, uint32_t page, uint32_t chunk, uint16_t target_buffer);
+/* Which buffer a writer writes to (0: none any more). */
+void producer_register_writer(Producer *producer, uint32_t writer_id, uint32_t target_buffer);
+
+/* A chunk in shared memory is complete. */
+void producer_commit(Producer *producer, uint32_t page, uint32_t chunk, uint32_t target_buffer);
+
+/* A chunk with its header, in the message itself; it is copied. */
+void producer_commit_data(Producer *producer,
+                          const void *data,
+                          size_t n,
+                          bool is_complete,
+                          uint32_t target_buffer);
 void producer_patch(Producer *producer,
-                    uint16_t target_buffer,
+                    uint32_t target_buffer,
                     uint16_t writer_id,
                     uint32_t chunk_id,
-                    uint16_t offset,
+                    uint32_t offset,
                     const uint8_t data[static 4],
                     bool more_patches);
+
+/* The producer has brought its memory, in which it writes already; the caller has mapped it and made sure that nobody
+ * can shorten it. It stays mapped until producer_free(). Before the first source. 0; PRODUCER_E_INVALID: sizes or a
+ * page size that the service would not have chosen; PRODUCER_E_LIMIT: of this user's memory. */
+int producer_adopt_memory(Producer *producer, void *memory, size_t n_bytes, uint32_t page_bytes);
 
 /* Whether its process is; asks the host. */
 bool producer_is_suspended(const Producer *producer);

@@ -253,19 +253,18 @@ static const ProducerOps producer_ops = {
         .clear_incremental_state = on_clear,
 };
 
-static FakeProducer *connect_producer(Fixture *fixture,
-                                      uid_t uid,
-                                      const char *name,
-                                      const char *source,
-                                      bool is_native) {
+FakeProducer *fixture_connect_producer_with(Fixture *fixture,
+                                            uid_t uid,
+                                            const char *name,
+                                            const char *source,
+                                            const ProducerOptions *options) {
         const Identity identity = { .uid = uid, .pid = (pid_t)(1000 + fixture->n_producers) };
-        const ProducerOptions options = { .is_native = is_native };
         FakeProducer *producer = calloc(1, sizeof(*producer));
 
         *producer = (FakeProducer){
                 .fixture = fixture,
                 .pid = identity.pid,
-                .is_native = is_native,
+                .is_native = options->is_native,
                 .acks_start = true,
                 .acks_flush = true,
                 .acks_stop = true,
@@ -278,7 +277,7 @@ static FakeProducer *connect_producer(Fixture *fixture,
                                       fixture->service,
                                       &identity,
                                       name,
-                                      &options,
+                                      options,
                                       &producer_ops,
                                       producer),
                          0);
@@ -289,12 +288,13 @@ static FakeProducer *connect_producer(Fixture *fixture,
 
 FakeProducer *
 fixture_connect_producer(Fixture *fixture, uid_t uid, const char *name, const char *source) {
-        return connect_producer(fixture, uid, name, source, true);
+        return fixture_connect_producer_with(
+                fixture, uid, name, source, &(ProducerOptions){ .is_native = true });
 }
 
 FakeProducer *
 fixture_connect_plain_producer(Fixture *fixture, uid_t uid, const char *name, const char *source) {
-        return connect_producer(fixture, uid, name, source, false);
+        return fixture_connect_producer_with(fixture, uid, name, source, &(ProducerOptions){});
 }
 
 void fixture_add_source(FakeProducer *producer, const char *source, const SourceOptions *options) {

@@ -120,6 +120,11 @@ fixture_connect_producer(Fixture *fixture, uid_t uid, const char *name, const ch
 /* One of Perfetto's: no control area. */
 FakeProducer *
 fixture_connect_plain_producer(Fixture *fixture, uid_t uid, const char *name, const char *source);
+FakeProducer *fixture_connect_producer_with(Fixture *fixture,
+                                            uid_t uid,
+                                            const char *name,
+                                            const char *source,
+                                            const ProducerOptions *options);
 void fixture_add_source(FakeProducer *producer, const char *source, const SourceOptions *options);
 void fixture_disconnect_producer(FakeProducer *producer);
 
