@@ -39,6 +39,7 @@ static const struct {
         { "stream", "1 KiB events into a file while recording", rows_stream },
         { "many", "50 producers with 2000 events a second each", rows_many },
         { "threads", "two threads, at 1 M events a second and as fast as they can", rows_threads },
+        { "cost", "CPU and bytes of an event that is streamed into a file", rows_cost },
         { "sessions", "five sessions of one producer, beside one", rows_sessions },
         { "kernel", "kernel events with desktrace-probes, beside reading them only", rows_kernel },
         { "kill", "the service is killed while it streams", rows_kill },

@@ -15,9 +15,10 @@
 #define ORDER_THREADS_MAX 8
 
 typedef enum OrderKind {
-        ORDER_PING, /* nothing: the floor of anything that asks every producer */
-        ORDER_EMIT, /* n_events at once, by the main thread */
-        ORDER_RUN,  /* n_threads that emit for duration_ns, `rate` events a second in all */
+        ORDER_PING,   /* nothing: the floor of anything that asks every producer */
+        ORDER_EMIT,   /* n_events at once, by the main thread */
+        ORDER_SLICES, /* n_events slices that have nothing but a name, by the main thread */
+        ORDER_RUN,    /* n_threads that emit for duration_ns, `rate` events a second in all */
         ORDER_BURST, /* n_events, a pause, and again, for duration_ns: what an event costs the application */
 } OrderKind;
 

@@ -127,6 +127,13 @@ static uint64_t emit(uint64_t index, uint64_t n, bool has_text) {
         return index;
 }
 
+static void emit_slices(uint64_t n) {
+        for (; n > 0; n--) {
+                DT_SLICE_BEGIN(bench, "slice");
+                DT_SLICE_END(bench);
+        }
+}
+
 /* Batch by batch, each at the time when its first event is due. */
 static void run_paced(Run *run) {
         const Order *order = run->order;
@@ -204,6 +211,10 @@ static void carry_out(const Order *order, Answer *answer) {
         case ORDER_EMIT:
                 main_index = emit(main_index, order->n_events, order->n_text > 0);
                 answer->n_emitted = order->n_events;
+                break;
+        case ORDER_SLICES:
+                emit_slices(order->n_events);
+                answer->n_emitted = 2 * order->n_events;
                 break;
         case ORDER_RUN:
                 carry_out_run(order, answer);

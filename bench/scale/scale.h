@@ -246,3 +246,4 @@ void rows_stream(World *world);
 void rows_kill(World *world);
 void rows_snapshot(World *world);
 void rows_kernel(World *world);
+void rows_cost(World *world);
