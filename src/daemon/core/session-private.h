@@ -96,6 +96,8 @@ typedef struct SequenceTrust {
         PacketTrust fields; /* nothing lost */
         uint8_t encoded[PACKET_TRUST_BYTES_MAX];
         size_t n_encoded;
+        size_t n_brief; /* without the pid, which is last */
+        bool said_pid;
 } SequenceTrust;
 
 /* Where the read-out stands. */

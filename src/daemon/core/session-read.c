@@ -166,6 +166,7 @@ static int session_begin_pass(Session *session, const Room *room) {
         reader->is_last_pass = session->state == SESSION_STOPPED;
         reader->has_packets = false;
         reader->buffer = 0;
+        reader->trust.producer_id = 0; /* who reads on from the marker hears every pid */
         for (size_t i = 0; i < session->n_buffers; i++)
                 trace_buffer_begin_read(session->buffers[i].buffer);
         for (size_t i = 0; i < ARRAY_SIZE(steps) && r == 0; i++)
@@ -214,7 +215,20 @@ static int session_find_trust(Session *session, const ChunkOrigin *origin) {
         trust->producer_id = origin->producer_id;
         trust->writer_id = origin->writer_id;
         trust->n_encoded = packet_put_trust(trust->encoded, &trust->fields);
+        trust->n_brief = packet_put_trust_brief(trust->encoded, &trust->fields);
+        trust->said_pid = false;
         return 0;
+}
+
+/* A fifth of a small event would be its pid. Readers want to know that of who describes tracks; with events it is
+ * enough to say it now and then: when another sequence goes on, and in each pass. A filter might take out just
+ * those packets that have it. */
+static size_t
+session_trust_bytes(const Session *session, SequenceTrust *trust, uint32_t data_field) {
+        bool is_brief = trust->said_pid && data_field == PACKET_TRACK_EVENT && !session->filter;
+
+        trust->said_pid = true;
+        return is_brief ? trust->n_brief : trust->n_encoded;
 }
 
 /* Most packets are so small that finding out how to copy them costs more than doing it: two pieces that may overlap. */
@@ -253,16 +267,20 @@ static int append_packet(Bytes *out,
         return 0;
 }
 
-static int append_trusted_packet(Bytes *out,
+static int append_trusted_packet(Session *session,
+                                 Bytes *out,
                                  const TracePacket *packet,
-                                 const SequenceTrust *trust,
-                                 uint32_t dropped) {
+                                 const PacketFacts *facts) {
+        SequenceTrust *trust = &session->reader.trust;
         PacketTrust fields = trust->fields;
         uint8_t encoded[PACKET_TRUST_BYTES_MAX];
 
         if (LIKELY(packet->loss == 0))
-                return append_packet(out, packet, trust->encoded, trust->n_encoded);
-        fields.loss = packet->loss | dropped;
+                return append_packet(out,
+                                     packet,
+                                     trust->encoded,
+                                     session_trust_bytes(session, trust, facts->data_field));
+        fields.loss = packet->loss | facts->dropped;
         memset(encoded, 0, sizeof(encoded));
         return append_packet(out, packet, encoded, packet_put_trust(encoded, &fields));
 }
@@ -302,7 +320,7 @@ static int session_put_packet(Session *session, Room *room, const TracePacket *p
                 return r;
         session->reader.has_packets = true;
         n_before = room->out->n;
-        r = append_trusted_packet(room->out, packet, &session->reader.trust, facts.dropped);
+        r = append_trusted_packet(session, room->out, packet, &facts);
         if (r == 0 && session->filter)
                 session_filter_packet(session, room, n_before);
         return r;

@@ -311,14 +311,27 @@ int packet_check(const struct iovec *slices,
         return r;
 }
 
+static void put_uid_and_sequence(WireWriter *writer, const PacketTrust *trust) {
+        /* int32 in the schema: (uid_t)-1 would become a ten-byte varint, which is what protobuf
+         * wants. */
+        wire_put_int(writer, FIELD_TRUSTED_UID, (int32_t)trust->uid);
+        wire_put_uint(writer, FIELD_TRUSTED_PACKET_SEQUENCE_ID, trust->sequence_id);
+}
+
+size_t packet_put_trust_brief(uint8_t ret[static PACKET_TRUST_BYTES_MAX],
+                              const PacketTrust *trust) {
+        WireWriter writer;
+
+        wire_writer_init(&writer, ret, PACKET_TRUST_BYTES_MAX);
+        put_uid_and_sequence(&writer, trust);
+        return wire_writer_size(&writer);
+}
+
 size_t packet_put_trust(uint8_t ret[static PACKET_TRUST_BYTES_MAX], const PacketTrust *trust) {
         WireWriter writer;
 
         wire_writer_init(&writer, ret, PACKET_TRUST_BYTES_MAX);
-        /* int32 in the schema: (uid_t)-1 would become a ten-byte varint, which is what protobuf
-         * wants. */
-        wire_put_int(&writer, FIELD_TRUSTED_UID, (int32_t)trust->uid);
-        wire_put_uint(&writer, FIELD_TRUSTED_PACKET_SEQUENCE_ID, trust->sequence_id);
+        put_uid_and_sequence(&writer, trust);
         if (trust->pid > 0)
                 wire_put_int(&writer, FIELD_TRUSTED_PID, trust->pid);
         if (trust->loss != 0)

@@ -61,3 +61,6 @@ typedef struct PacketTrust {
 /* Encodes the trusted fields, to be put behind the packet's last byte. Returns the number of bytes.
  */
 size_t packet_put_trust(uint8_t ret[static PACKET_TRUST_BYTES_MAX], const PacketTrust *trust);
+
+/* The uid and the sequence alone, which every packet has: the first bytes of the above. */
+size_t packet_put_trust_brief(uint8_t ret[static PACKET_TRUST_BYTES_MAX], const PacketTrust *trust);

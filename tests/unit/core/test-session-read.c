@@ -68,6 +68,49 @@ START_TEST(test_packets_come_with_who_wrote_them) {
 }
 END_TEST
 
+/* Whether the nth event of the trace says the pid. */
+static bool event_says_pid(const Bytes *trace, size_t nth) {
+        TestPacket packet = trace_packet(trace, PACKET_TRACK_EVENT, nth);
+
+        ck_assert_uint_eq(packet_uint(&packet, PACKET_TRUSTED_UID), 1000);
+        ck_assert_uint_gt(packet_uint(&packet, PACKET_SEQUENCE_ID), 1);
+        return packet_uint(&packet, PACKET_TRUSTED_PID) != 0;
+}
+
+START_TEST(test_pid_is_said_when_a_sequence_goes_on_and_with_all_but_events) {
+        static const uint8_t event[] = { PACKET_TRACK_EVENT << 3 | 2, 2, 9 << 3, 2 };
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+        TestPacket packet;
+        Bytes first, second;
+
+        consumer = start_with_writer(CONFIG_ONE("track_event"), &app, &writer);
+        fake_write_bytes(writer, event, sizeof(event));
+        fake_write_bytes(writer, event, sizeof(event));
+        fake_write(writer, "text");
+        fake_ring(app);
+        first = fixture_read(&f, consumer);
+        ck_assert(event_says_pid(&first, 0));
+        ck_assert(!event_says_pid(&first, 1));
+        packet = trace_text(&first, "text");
+        ck_assert_uint_eq(packet_uint(&packet, PACKET_TRUSTED_PID), 1000);
+
+        /* Somebody may read from the next marker on. */
+        fake_write_bytes(writer, event, sizeof(event));
+        fake_write_bytes(writer, event, sizeof(event));
+        fake_write(writer, "more");
+        fixture_stop_session(&f, consumer);
+        second = fixture_read(&f, consumer);
+        ck_assert(event_says_pid(&second, 0));
+        ck_assert(!event_says_pid(&second, 1));
+        bytes_deinit(&first);
+        bytes_deinit(&second);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_service_says_what_was_recorded_where) {
         static const uint32_t order[] = {
                 PACKET_CLOCK_SNAPSHOT,   PACKET_TRACE_CONFIG, PACKET_TRACE_UUID,
@@ -623,6 +666,7 @@ END_TEST
 
 TEST_MAIN("session-read",
           test_packets_come_with_who_wrote_them,
+          test_pid_is_said_when_a_sequence_goes_on_and_with_all_but_events,
           test_service_says_what_was_recorded_where,
           test_lifecycle_events_are_said_in_time,
           test_config_is_echoed_and_passed_on_byte_for_byte_with_unknown_fields,
