@@ -5,6 +5,7 @@
 #include "lib/connection.h"
 #include "lib/source-private.h"
 #include "shared/bytes.h"
+#include "shared/fd.h"
 #include "shared/names.h"
 
 #define BUS_NAME "org.freedesktop.DBus"
@@ -37,12 +38,34 @@ static void drop_service(Connection *connection) {
                 connection->state = CONNECTION_WATCHING;
 }
 
+static bool has_its_bus(const Connection *connection) {
+        return connection->fork_fd < 0 || fd_is_marked(connection->fork_fd);
+}
+
+static bool has_its_fds(const Connection *connection) {
+        const Memory *memory = connection->memory;
+
+        return has_its_bus(connection) &&
+               (!memory || (fd_is_marked(memory->doorbell_fd) &&
+                            (memory->bell_fd < 0 || fd_is_marked(memory->bell_fd))));
+}
+
 static void disconnect(Connection *connection) {
+        bool is_ours = has_its_bus(connection);
+        dt_instance *instance;
+
+        list_for_each (instance, &connection->instances, connection_link)
+                if (!is_ours)
+                        instance_drop_replies(instance);
         drop_service(connection);
         if (connection->fork_fd >= 0)
                 library_fork_keep(connection->fork_fd);
         connection->fork_fd = -1;
-        connection->bus = sd_bus_close_unref(connection->bus);
+        if (is_ours)
+                sd_bus_close_unref(connection->bus);
+        else
+                connection->abandoned = connection->bus;
+        connection->bus = NULL;
         connection->state = CONNECTION_OFF;
         retry_later(connection);
 }
@@ -75,6 +98,8 @@ static int append_options(sd_bus_message *message) {
 int connection_new_call(Connection *connection, sd_bus_message **ret, const char *member) {
         int r;
 
+        if (!has_its_bus(connection)) /* connection_run() will see */
+                return -ENOTCONN;
         r = sd_bus_message_new_method_call(connection->bus,
                                            ret,
                                            connection->owner,
@@ -219,13 +244,15 @@ static int on_owner_changed(sd_bus_message *signal, void *userdata, sd_bus_error
 }
 
 static int on_owner(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        Connection *connection = userdata;
         const char *owner;
 
-        if (sd_bus_message_is_method_error(reply, NULL)) /* nobody: the usual case */
+        connection->retry_delay_ns = CONNECTION_RETRY_FIRST_NS; /* there is a bus */
+        if (sd_bus_message_is_method_error(reply, NULL))        /* nobody: the usual case */
                 return 1;
         if (sd_bus_message_read(reply, "s", &owner) < 0)
                 return 1;
-        set_owner(userdata, owner);
+        set_owner(connection, owner);
         return 1;
 }
 
@@ -327,13 +354,15 @@ static void connect_now(Connection *connection) {
         r = connection_serve(connection);
         if (r >= 0 && connection->kind != CONNECTION_SOCKET)
                 r = watch_name(connection);
+        connection->fork_fd = sd_bus_get_fd(connection->bus);
+        if (connection->fork_fd >= 0) {
+                fd_mark(connection->fork_fd);
+                library_fork_close(connection->fork_fd);
+        }
         if (r < 0) {
                 disconnect(connection);
                 return;
         }
-        connection->fork_fd = sd_bus_get_fd(connection->bus);
-        if (connection->fork_fd >= 0)
-                library_fork_close(connection->fork_fd);
         if (connection->kind == CONNECTION_SOCKET)
                 register_producer(connection);
 }
@@ -379,6 +408,8 @@ void connection_run(Connection *connection, uint64_t now_ns) {
                 else
                         register_producer(connection);
         }
+        if (connection->bus && !has_its_fds(connection))
+                disconnect(connection);
         if (connection->bus)
                 process(connection);
         connection_take_requests(connection); /* behind the calls that came before them */

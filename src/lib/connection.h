@@ -43,6 +43,7 @@ struct Connection {
         uint64_t retry_ns; /* UINT64_MAX: never */
         uint64_t retry_delay_ns;
         int fork_fd; /* of the bus, known to library_fork_close() */
+        sd_bus *abandoned; /* the last one whose descriptor the program has closed: it would close what is there now */
         Memory *memory;
         List instances; /* dt_instance.connection_link */
 };

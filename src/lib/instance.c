@@ -62,12 +62,19 @@ void request_close(Request *request, const char *error) {
         /* When the service is gone this fails, and nobody minds. */
         if (request->memory)
                 smb_answer(&request->memory->producer, request->place);
-        else if (request->error)
+        else if (request->call && request->error)
                 sd_bus_reply_method_errorf(
                         request->call, TRACING_ERROR_PREFIX "SourceFailed", "%s", request->error);
-        else
+        else if (request->call)
                 sd_bus_reply_method_return(request->call, NULL);
         request_free(request);
+}
+
+void instance_drop_replies(dt_instance *instance) {
+        dt_reply *reply;
+
+        list_for_each (reply, &instance->replies, instance_link)
+                reply->request->call = sd_bus_message_unref(reply->request->call);
 }
 
 static int reply_new(dt_reply **ret, ReplyKind kind, dt_instance *instance, Request *request) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -18,6 +19,12 @@
 
 #define NS_PER_SEC     UINT64_C(1000000000)
 #define TIMER_SLACK_NS 50000000ul
+
+/* Enough for sd-bus and for decent callbacks. A program that locks its memory (mlockall()) pays for all of it. */
+#define STACK_BYTES (512u * 1024)
+
+/* Where a program expects its own: one that has closed them must not find ours there. */
+#define FD_MIN 3
 
 Library library = {
         .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -71,18 +78,15 @@ void library_fork_keep(int fd) {
 static void on_forked_child(void) {
         atomic_store(&library_is_inert, true);
         for (size_t i = 0; i < LIBRARY_FORK_FDS_MAX; i++)
-                fd_close(atomic_exchange(&fork_fds[i], 0) - 1);
+                fd_close_marked(atomic_exchange(&fork_fds[i], 0) - 1);
 }
 
 /*
  * The thread
  */
 
-void library_wake(void) {
-        uint64_t one = 1;
-
-        while (write(library.wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-                ;
+bool library_wake(void) {
+        return fd_ring_marked(library.wake_fd);
 }
 
 static void take_wakeups(void) {
@@ -90,6 +94,32 @@ static void take_wakeups(void) {
 
         while (read(library.wake_fd, &n, sizeof(n)) < 0 && errno == EINTR)
                 ;
+}
+
+static int make_wake_fd(void) {
+        _cleanup_(fd_closep) int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        int moved_fd;
+
+        if (fd < 0)
+                return -errno;
+        moved_fd = fcntl(fd, F_DUPFD_CLOEXEC, FD_MIN);
+        if (moved_fd < 0)
+                return -errno;
+        fd_mark(moved_fd);
+        library_fork_close(moved_fd);
+        library.wake_fd = moved_fd;
+        return 0;
+}
+
+/* Without a new one we are woken by the service only. */
+static void keep_wake_fd(void) {
+        int fd = library.wake_fd;
+
+        if (fd_is_marked(fd))
+                return;
+        library.wake_fd = -1;
+        library_fork_keep(fd);
+        make_wake_fd();
 }
 
 static void make_connections(void) {
@@ -152,7 +182,7 @@ static void wait_for_work(void) {
                 timeout.tv_nsec = (long)(ns % NS_PER_SEC);
         }
         sleep_until_woken(fds, until_ns != UINT64_MAX ? &timeout : NULL);
-        if (fds[0].revents)
+        if (fds[0].revents && fd_is_marked(library.wake_fd))
                 take_wakeups();
 }
 
@@ -160,6 +190,7 @@ static void *run(void *userdata) {
         on_thread = true;
         make_connections();
         for (;;) {
+                keep_wake_fd();
                 run_connections();
                 sources_remove_doomed();
                 triggers_send(library_now_ns());
@@ -169,17 +200,40 @@ static void *run(void *userdata) {
         return NULL;
 }
 
+/* Those that a thread raises itself must reach the handler if there is one: a sandbox carries out system calls in that
+ * of SIGSYS, and who is blocked is killed. */
+static void fill_signals(sigset_t *ret) {
+        static const int synchronous[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
+
+        sigfillset(ret);
+        for (size_t i = 0; i < ARRAY_SIZE(synchronous); i++)
+                sigdelset(ret, synchronous[i]);
+}
+
+/* The C library takes thread-local variables off the stack, of which a program may have any amount. */
+static int create_thread(pthread_t *ret) {
+        pthread_attr_t attributes;
+        int r;
+
+        if (pthread_attr_init(&attributes) != 0)
+                return pthread_create(ret, NULL, run, NULL);
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        r = pthread_create(ret, &attributes, run, NULL);
+        pthread_attr_destroy(&attributes);
+        return r == EINVAL ? pthread_create(ret, NULL, run, NULL) : r;
+}
+
 static int start_thread(void) {
-        sigset_t all, saved;
+        sigset_t signals, saved;
         pthread_t thread;
         int r;
 
         /* Signals are the application's: they must find one of its threads. */
-        sigfillset(&all);
-        r = pthread_sigmask(SIG_SETMASK, &all, &saved);
+        fill_signals(&signals);
+        r = pthread_sigmask(SIG_SETMASK, &signals, &saved);
         if (r != 0)
                 return -r;
-        r = pthread_create(&thread, NULL, run, NULL);
+        r = create_thread(&thread);
         pthread_sigmask(SIG_SETMASK, &saved, NULL);
         if (r != 0)
                 return -r;
@@ -198,26 +252,14 @@ static int read_environment(void) {
         return library.socket_path ? 0 : -ENOMEM;
 }
 
-static int make_wake_fd(void) {
-        if (library.wake_fd >= 0)
-                return 0;
-        library.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (library.wake_fd < 0)
-                return -errno;
-        library_fork_close(library.wake_fd);
-        return 0;
-}
-
-int library_start(void) {
+static int start(void) {
         static bool fork_handled;
         int r;
 
-        if (library.started)
-                return 0;
         r = read_environment();
         if (r < 0)
                 return r;
-        r = make_wake_fd();
+        r = library.wake_fd >= 0 ? 0 : make_wake_fd();
         if (r < 0)
                 return r;
         if (!fork_handled) {
@@ -227,9 +269,17 @@ int library_start(void) {
                 fork_handled = true;
         }
         writers_prepare();
-        r = start_thread();
-        if (r < 0)
-                return r;
-        library.started = true;
-        return 0;
+        return start_thread();
+}
+
+int library_start(void) {
+        int cancel_state, r;
+
+        if (library.started)
+                return 0;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+        r = start();
+        pthread_setcancelstate(cancel_state, NULL);
+        library.started = r == 0;
+        return r;
 }

@@ -12,6 +12,12 @@
  * The lock guards what the comments below say. It is held for a few list operations at a time, never
  * over a callback, a wait for a peer or anything that blocks.
  *
+ * The program does not know our descriptors, and may close them when it closes all that it does not know. Each is
+ * marked (shared/fd.h) and looked at before it is used: what stands under its number afterwards is somebody else's.
+ * The thread notices when it wakes up next, and begins anew.
+ *
+ * No function that the program calls is a cancellation point: a thread that is cancelled must not take a lock along.
+ *
  * In a forked child nothing of this exists: library_inert() says so, and every public function looks at
  * it before it touches anything else. The child keeps the mappings, so that a stray look at them is
  * harmless, but not the descriptors, so that the parent's connections end when the parent does.
@@ -45,8 +51,9 @@ typedef struct Library {
         Connection *connections[LIBRARY_CONNECTIONS_MAX];
         unsigned n_connections;
 
+        _Atomic int wake_fd; /* -1: none */
+
         /* Set before the thread starts. */
-        int wake_fd;
         char *socket_path; /* of $DESKTRACE_SOCKET, or NULL: the buses */
 } Library;
 
@@ -70,8 +77,9 @@ static inline void library_unlock(void) {
 /* Starts the thread if there is none. With the lock held. 0 or a negative errno. */
 int library_start(void);
 
-/* Makes the thread look at sources and answers. Any thread, with or without the lock. */
-void library_wake(void);
+/* Makes the thread look at sources and answers. Any thread, with or without the lock. False: the program has closed its
+ * descriptor, and the thread looks when something else wakes it. */
+bool library_wake(void);
 
 /* Whether this is the private thread. */
 bool library_on_thread(void);

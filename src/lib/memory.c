@@ -28,6 +28,7 @@ static int duplicate(int *ret, int fd) {
         *ret = fcntl(fd, F_DUPFD_CLOEXEC, 3);
         if (*ret < 0)
                 return -errno;
+        fd_mark(*ret);
         library_fork_close(*ret);
         return 0;
 }
@@ -36,7 +37,7 @@ static void close_duplicate(int fd) {
         if (fd < 0)
                 return;
         library_fork_keep(fd);
-        fd_close(fd);
+        fd_close_marked(fd);
 }
 
 int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd) {

@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include "lib/source-private.h"
+#include "shared/fd.h"
 
 static void silence_bell(int fd) {
         uint64_t n;
 
+        if (!fd_is_marked(fd)) /* connection_run() sees to that */
+                return;
         /* Nothing there is the usual case: somebody else's descriptor woke us. */
         while (read(fd, &n, sizeof(n)) < 0 && errno == EINTR)
                 ;

@@ -68,8 +68,8 @@ struct dt_instance {
 /* Something that the service asked for, which is answered when the last of its replies is. */
 typedef struct Request {
         sd_bus_message *call; /* by D-Bus; or else in shared memory: */
-        Memory *memory;
-        unsigned place; /* of smb_answer() */
+        Memory *memory;       /* or neither: nobody hears of it */
+        unsigned place;       /* of smb_answer() */
         unsigned n_open;
         char *error; /* the first one */
 } Request;
@@ -123,6 +123,9 @@ dt_instance *instance_find(Connection *connection, uint64_t id);
 
 /* Its writers are closed and it is freed. */
 void instance_end(dt_instance *instance);
+
+/* What has been asked of it by D-Bus is not answered any more. */
+void instance_drop_replies(dt_instance *instance);
 
 int instance_start(dt_instance *instance, Request *request);
 int instance_flush(dt_instance *instance, Request *request);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
+#include <pthread.h>
+#include <time.h>
 
 #include "lib/source-private.h"
 #include "shared/utf8.h"
 
 #define UNAVAILABLE_BYTES_MAX 1024
+
+/* For a thread that cannot be woken up, because the program has closed the descriptor for that. */
+#define UNREGISTER_WAIT_S 1
 
 /*
  * Options
@@ -163,16 +168,38 @@ DT_EXPORT int dt_source_update(dt_source *source, const dt_source_options *optio
         return r;
 }
 
+/* With the lock held. False: the thread has not come by, as nobody could wake it. */
+static bool wait_for_removal(dt_source *source) {
+        struct timespec deadline;
+        bool is_woken = library_wake();
+        int r = 0;
+
+        clock_gettime(CLOCK_MONOTONIC, &deadline);
+        deadline.tv_sec += UNREGISTER_WAIT_S;
+        while (!source->removed && r == 0)
+                r = is_woken ? pthread_cond_wait(&library.removed, &library.lock)
+                             : pthread_cond_clockwait(
+                                       &library.removed, &library.lock, CLOCK_MONOTONIC, &deadline);
+        return source->removed;
+}
+
 DT_EXPORT void dt_source_unregister(dt_source *source) {
+        static const dt_source_ops nothing = { 0 };
+        bool is_removed;
+        int cancel_state;
+
         if (!source || library_inert()) /* in a forked child: not worth a race */
                 return;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
         library_lock();
         source->doomed = true;
-        library_wake();
-        while (!source->removed)
-                pthread_cond_wait(&library.removed, &library.lock);
+        is_removed = wait_for_removal(source);
+        if (!is_removed) /* it sleeps, and will find this when it wakes up */
+                source->ops = &nothing;
         library_unlock();
-        source_free(source);
+        pthread_setcancelstate(cancel_state, NULL);
+        if (is_removed)
+                source_free(source);
 }
 
 static dt_source *take_doomed(void) {

@@ -367,12 +367,13 @@ static int start(const dt_options *options) {
 }
 
 DT_EXPORT int dt_init(const dt_options *options) {
-        int saved_errno = errno;
+        int saved_errno = errno, cancel_state;
         bool is_first;
         int r;
 
         if (library_inert())
                 return -ECANCELED;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
         lock();
         is_first = !source;
         r = source ? 0 : start(options);
@@ -380,6 +381,7 @@ DT_EXPORT int dt_init(const dt_options *options) {
         /* The library's thread, in a callback of another source, would wait for itself. */
         if (r == 0 && is_first && !library_on_thread())
                 track_wait(track_wait_ms(secure_getenv(TRACING_ENV_WAIT)));
+        pthread_setcancelstate(cancel_state, NULL);
         errno = saved_errno;
         return r;
 }

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "shared/fd.h"
@@ -118,6 +120,47 @@ int fd_raise_limit(void) {
                 return -errno;
         limit.rlim_cur = limit.rlim_max;
         return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
+}
+
+/* The signal for O_ASYNC, which nobody asks for: a number that the kernel keeps with the open file. */
+#define MARK SIGURG
+
+static _Atomic bool marks_are_unknown;
+
+void fd_mark(int fd) {
+        if (fcntl(fd, F_SETSIG, MARK) < 0 && errno != EBADF)
+                marks_are_unknown = true;
+}
+
+bool fd_is_marked(int fd) {
+        int saved_errno = errno;
+        bool is_marked;
+
+        is_marked = fd >= 0 &&
+                    (marks_are_unknown ? fcntl(fd, F_GETFD) >= 0 : fcntl(fd, F_GETSIG) == MARK);
+        errno = saved_errno;
+        return is_marked;
+}
+
+int fd_close_marked(int fd) {
+        int saved_errno = errno;
+
+        if (fd_is_marked(fd))
+                syscall(SYS_close, fd);
+        errno = saved_errno;
+        return -1;
+}
+
+bool fd_ring_marked(int fd) {
+        int saved_errno = errno;
+        uint64_t one = 1;
+
+        if (!fd_is_marked(fd))
+                return false;
+        while (syscall(SYS_write, fd, &one, sizeof(one)) < 0 && errno == EINTR)
+                ;
+        errno = saved_errno;
+        return true;
 }
 
 int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid) {

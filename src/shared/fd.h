@@ -41,5 +41,17 @@ int fd_read_all(char **ret, size_t *ret_n, int fd, size_t max_bytes);
  * negative errno. */
 int fd_raise_limit(void);
 
+/* For a descriptor in a process that is not ours, whose program may close what it has not opened and be given its
+ * number for another file. The mark is on the open file, costs one system call to look at, and survives dup() and
+ * fork(). Where the kernel knows no such mark every open descriptor passes for marked. -1 is not. */
+void fd_mark(int fd);
+bool fd_is_marked(int fd);
+
+/* Closes it if it still is the one that was marked. Returns -1. Async-signal-safe, and no cancellation point. */
+int fd_close_marked(int fd);
+
+/* Adds one to an eventfd, if it still is the one that was marked; false: it is not. The same holds for it. */
+bool fd_ring_marked(int fd);
+
 /* The uid and pid of the peer of a connected AF_UNIX socket, as the kernel recorded them. */
 int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid);

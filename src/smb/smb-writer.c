@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/fd.h"
 #include "shared/macro.h"
 #include "smb/smb-writer.h"
 
@@ -20,6 +21,7 @@
 void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_fd) {
         producer->area = *area;
         producer->doorbell_fd = doorbell_fd;
+        fd_mark(doorbell_fd);
         atomic_init(&producer->rung_head, UINT32_MAX);
 }
 
@@ -41,14 +43,9 @@ void smb_producer_close(SmbProducer *producer) {
  */
 
 static void ring_doorbell(SmbProducer *producer) {
-        int saved_errno = errno;
-        uint64_t one = 1;
-
-        /* Full (it cannot be) or interrupted: the service looks every few milliseconds while it is
-         * awake, and a sleeping one has nothing in the counter. */
-        while (write(producer->doorbell_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-                ;
-        errno = saved_errno;
+        /* Full it cannot be: the service looks every few milliseconds while it is awake, and a sleeping one has
+         * nothing in the counter. Gone it may be: then the program has closed what is not its own. */
+        fd_ring_marked(producer->doorbell_fd);
 }
 
 static void ring_if_sleeping(SmbProducer *producer) {

@@ -481,7 +481,9 @@ void trace_packet(Trace *trace, unsigned number, const uint8_t *packet, size_t n
 }
 
 Trace *trace_free(Trace *trace) {
-        for (unsigned i = 0; i < 64; i++)
+        if (!trace)
+                return NULL;
+        for (unsigned i = 0; i < TRACE_SEQUENCES_MAX; i++)
                 forget_names(&trace->sequences[i]);
         free(trace);
         return NULL;

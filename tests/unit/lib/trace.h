@@ -12,9 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACE_EVENTS_MAX 4096
-#define TRACE_TRACKS_MAX 64
-#define TRACE_NAMES_MAX  2048
+#define TRACE_EVENTS_MAX    4096
+#define TRACE_TRACKS_MAX    512
+#define TRACE_NAMES_MAX     2048
+#define TRACE_SEQUENCES_MAX 512
 
 /* What is interned. */
 enum {
@@ -62,7 +63,7 @@ typedef struct Trace {
         bool only_last; /* keep no more than one event */
         TraceTrack tracks[TRACE_TRACKS_MAX];
         size_t n_tracks;
-        TraceSequence sequences[64]; /* by writer id */
+        TraceSequence sequences[TRACE_SEQUENCES_MAX]; /* by writer id */
 } Trace;
 
 Trace *trace_free(Trace *trace);

@@ -24,12 +24,17 @@ World *world_new(void) {
         fake_listen(&world->fake);
         ck_assert_int_eq(dt_init(NULL), 0);
         ck_assert_int_eq(dt_init(NULL), 0);
+        world_serve(world);
+        return reading = world;
+}
+
+void world_serve(World *world) {
         fake_accept(&world->fake);
         fake_setup_memory(&world->fake, FAKE_PAGES_BYTES, 4096);
         for (unsigned i = 0; i < SMB_NATIVE_WRITERS_MAX; i++)
                 world->fake.streams[i].on_packet = on_packet;
+        trace_free(world->trace);
         world->trace = calloc(1, sizeof(*world->trace));
-        return reading = world;
 }
 
 void world_free(World *world) {

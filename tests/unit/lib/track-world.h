@@ -30,6 +30,9 @@ typedef struct World {
 World *world_new(void);
 void world_free(World *world);
 
+/* A service that comes after the last one has gone, with an empty trace. */
+void world_serve(World *world);
+
 /* A session with the number world->n_sessions that enables one category or pattern and disables another; NULL: none. */
 int try_session(World *world, const char *enabled, const char *disabled);
 

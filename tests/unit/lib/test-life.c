@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * What a program may do to itself while it is recorded.
+ */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "desktrace/source.h"
+#include "desktrace/trigger.h"
+#include "shared/fd.h"
+#include "test.h"
+#include "track-world.h"
+
+#define FDS_MAX 64
+
+/* The service looks at nothing until it is rung for. */
+static void service_sleeps(World *world) {
+        atomic_store(&world->fake.area.control->sleeping, 1);
+}
+
+/*
+ * Descriptors
+ */
+
+/* Those that the library has, as the service is in the same process. */
+static unsigned library_fds(const World *world, int ret[static FDS_MAX]) {
+        unsigned n = 0;
+
+        for (int fd = 0; fd < 256 && n < FDS_MAX; fd++)
+                if (fd_is_marked(fd) && fd != world->fake.doorbell_fd && fd != world->fake.bell_fd)
+                        ret[n++] = fd;
+        return n;
+}
+
+/* A file of the program's, under each of these numbers. */
+static void replace_fds(const int fds[], unsigned n_fds) {
+        for (unsigned i = 0; i < n_fds; i++) {
+                int fd = memfd_create("the program's", MFD_CLOEXEC);
+
+                ck_assert_int_ge(fd, 0);
+                ck_assert_int_eq(write(fd, "as it was, unread", 17), 17);
+                ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+                ck_assert_int_eq(dup3(fd, fds[i], O_CLOEXEC), fds[i]);
+                close(fd);
+        }
+}
+
+static void close_untouched(const int fds[], unsigned n_fds) {
+        for (unsigned i = 0; i < n_fds; i++) {
+                char text[32] = "";
+
+                ck_assert_int_eq(lseek(fds[i], 0, SEEK_CUR), 0);
+                ck_assert_int_eq(read(fds[i], text, sizeof(text)), 17);
+                ck_assert_str_eq(text, "as it was, unread");
+                close(fds[i]);
+        }
+}
+
+START_TEST(test_descriptors_that_the_program_has_taken_over_are_left_alone) {
+        static dt_category late = { .name = "late" };
+        World *world = world_new();
+        const uint64_t one = 1;
+        int fds[FDS_MAX];
+        unsigned n_fds;
+
+        world_record(world, NULL, NULL);
+        n_fds = library_fds(world, fds);
+        ck_assert_uint_eq(n_fds, 4); /* to wake the thread, the connection, doorbell and bell */
+        replace_fds(fds, n_fds);
+
+        service_sleeps(world);
+        for (unsigned i = 0; i < 1000; i++)
+                DT_INSTANT(render, "doorbell", DT_INT("i", i));
+        dt_category_register(&late); /* wakes the thread, or would */
+        dt_trigger("trigger");
+
+        /* It wakes up all the same when the service wants something, and begins anew. */
+        ck_assert_int_eq(write(world->fake.bell_fd, &one, sizeof(one)), sizeof(one));
+        while (dt_category_enabled(&render))
+                usleep(1000);
+        fake_drain(&world->fake);
+        ck_assert_uint_gt(trace_n_events(world->trace, INSTANT, "doorbell"), 0);
+        fake_disconnect(&world->fake);
+        world_serve(world);
+        ck_assert_ptr_nonnull(strstr(fake_source(&world->fake, "track_event")->categories, "late"));
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render, "again");
+        world_read(world);
+        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "again"), 1);
+        dt_category_unregister(&late);
+        close_untouched(fds, n_fds);
+        world_free(world);
+}
+END_TEST
+
+static const char *on_setup(dt_instance *instance, const void *config, size_t n, void *userdata) {
+        return NULL;
+}
+
+static const dt_source_ops only_setup = { .setup = on_setup };
+
+START_TEST(test_a_source_can_go_although_its_thread_cannot_be_woken) {
+        World *world = world_new();
+        const uint64_t one = 1;
+        int fds[FDS_MAX];
+        dt_source *source;
+        unsigned n_fds;
+
+        ck_assert_int_eq(dt_source_register(&source, "going", NULL, &only_setup, NULL), 0);
+        fake_run(&world->fake, 2, 0);
+        n_fds = library_fds(world, fds);
+        replace_fds(fds, n_fds);
+        dt_source_unregister(source);
+        ck_assert_int_eq(write(world->fake.bell_fd, &one, sizeof(one)), sizeof(one));
+        fake_disconnect(&world->fake);
+        fake_accept(&world->fake);
+        ck_assert_ptr_nonnull(fake_source(&world->fake, "track_event"));
+        close_untouched(fds, n_fds);
+        world_free(world);
+}
+END_TEST
+
+/*
+ * Threads that end early
+ */
+
+enum { N_CANCELLED = 200 };
+
+static _Atomic unsigned n_emitted;
+
+static void *emit_until_cancelled(void *userdata) {
+        for (;;) {
+                DT_INSTANT(render, "cancelled", DT_INT("i", 1));
+                n_emitted++;
+                pthread_testcancel();
+        }
+        return NULL;
+}
+
+START_TEST(test_threads_that_are_cancelled_lose_nothing) {
+        World *world = world_new();
+        pthread_t thread;
+        unsigned before;
+
+        world->trace->only_last = true;
+        n_emitted = 0;
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < N_CANCELLED; i++) {
+                service_sleeps(world);
+                before = n_emitted;
+                ck_assert_int_eq(pthread_create(&thread, NULL, emit_until_cancelled, NULL), 0);
+                while (i % 2 && n_emitted == before)
+                        sched_yield();
+                pthread_cancel(thread);
+                pthread_join(thread, NULL);
+                fake_drain(&world->fake);
+        }
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_seen + smb_n_dropped(&world->fake.area), n_emitted);
+        world_free(world);
+}
+END_TEST
+
+static void *call_everything(void *userdata) {
+        static dt_category category = { .name = "cancelled" };
+        World *world = userdata;
+        dt_source *source;
+
+        pthread_cancel(pthread_self());
+        service_sleeps(world);
+        dt_init(NULL);
+        dt_category_register(&category);
+        dt_thread_set_name("cancelled");
+        for (unsigned i = 0; i < 1000; i++)
+                DT_INSTANT(render, "event", DT_INT("i", i));
+        dt_trigger("trigger");
+        if (dt_source_register(&source, "cancelled", NULL, &only_setup, NULL) < 0)
+                return NULL; /* an assertion would be a cancellation point */
+        dt_source_update(source, NULL);
+        dt_source_unregister(source);
+        dt_category_unregister(&category);
+        n_emitted = 1;
+        pthread_testcancel();
+        return NULL;
+}
+
+START_TEST(test_no_function_is_a_cancellation_point) {
+        World *world = world_new();
+        pthread_t thread;
+        void *result;
+
+        world_record(world, NULL, NULL);
+        n_emitted = 0;
+        ck_assert_int_eq(pthread_create(&thread, NULL, call_everything, world), 0);
+        pthread_join(thread, &result);
+        ck_assert_uint_eq(n_emitted, 1);
+        ck_assert_ptr_eq(result, PTHREAD_CANCELED);
+        fake_run_on(&world->fake);
+        world_free(world);
+}
+END_TEST
+
+/*
+ * Signals
+ */
+
+/* SigBlk of the library's thread. */
+static uint64_t blocked_signals(void) {
+        DIR *tasks = opendir("/proc/self/task");
+        unsigned long long blocked = 0;
+        struct dirent *entry;
+
+        ck_assert_ptr_nonnull(tasks);
+        while ((entry = readdir(tasks))) {
+                _cleanup_(freep) char *text = NULL;
+                char path[300];
+                const char *at;
+
+                snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+                if (fd_read_file(&text, NULL, AT_FDCWD, path, 1 << 16) < 0 ||
+                    strncmp(text, "Name:\tdesktrace\n", 16) != 0)
+                        continue;
+                at = strstr(text, "SigBlk:");
+                ck_assert_ptr_nonnull(at);
+                ck_assert_int_eq(sscanf(at, "SigBlk: %llx", &blocked), 1);
+        }
+        closedir(tasks);
+        return blocked;
+}
+
+START_TEST(test_the_thread_takes_no_signals_but_its_own) {
+        static const int own[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
+        World *world = world_new();
+        uint64_t blocked = blocked_signals(),
+                 expected = UINT64_C(0x7fffffff) & ~(1u << (SIGKILL - 1));
+
+        expected &= ~(UINT64_C(1) << (SIGSTOP - 1));
+        for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+                expected &= ~(UINT64_C(1) << (own[i] - 1));
+        ck_assert_uint_eq(blocked & UINT64_C(0x7fffffff), expected);
+        world_free(world);
+}
+END_TEST
+
+TEST_MAIN("life",
+          test_descriptors_that_the_program_has_taken_over_are_left_alone,
+          test_a_source_can_go_although_its_thread_cannot_be_woken,
+          test_threads_that_are_cancelled_lose_nothing,
+          test_no_function_is_a_cancellation_point,
+          test_the_thread_takes_no_signals_but_its_own)
