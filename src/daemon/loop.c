@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -17,9 +15,7 @@
 #include "shared/log.h"
 #include "sink.h"
 
-#define TIMER_ACCURACY_USEC  1000
-#define LISTEN_INTERVAL_USEC (UINT64_C(100) * 1000)
-#define LISTEN_BURST         64
+#define TIMER_ACCURACY_USEC 1000
 
 static void op_activate(void *userdata, size_t index) {
         Loop *loop = userdata;
@@ -50,36 +46,53 @@ static uint64_t loop_idle_deadline(const Loop *loop) {
         return deadline;
 }
 
+static uint64_t loop_n_calls(const Loop *loop) {
+        return loop->bus->n_calls_received + ports_n_calls(loop->ports);
+}
+
+static bool loop_is_busy(const Loop *loop) {
+        return bus_is_busy(loop->bus) || ports_is_busy(loop->ports);
+}
+
 /* Any call counts as use, so that somebody who looks around is not cut off between two calls. */
 static void loop_look_whether_idle(Loop *loop, uint64_t now) {
-        const bool is_used = loop->bus->n_calls_received != loop->n_calls_seen;
+        const bool is_used = loop_n_calls(loop) != loop->n_calls_seen;
 
-        loop->n_calls_seen = loop->bus->n_calls_received;
-        loop->had_client |= loop->bus->n_private_clients > 0;
-        if (bus_is_busy(loop->bus))
+        loop->n_calls_seen = loop_n_calls(loop);
+        loop->had_client |= loop->bus->n_private_clients > 0 || ports_is_busy(loop->ports);
+        if (loop_is_busy(loop))
                 loop->idle_since = UINT64_MAX;
         else if (loop->idle_since == UINT64_MAX || is_used)
                 loop->idle_since = now;
 }
 
-static int loop_accept(Loop *loop, int listen_fd) {
-        _cleanup_(fd_closep) int fd = -1;
-        uid_t uid;
-        pid_t pid;
+static int loop_serve(Loop *loop, ListenerKind kind, int fd) {
+        switch (kind) {
+        case LISTENER_PRODUCER:
+                return ports_accept(loop->ports, PORT_PRODUCER, fd);
+        case LISTENER_CONSUMER:
+                return ports_accept(loop->ports, PORT_CONSUMER, fd);
+        case LISTENER_NATIVE:
+        default:
+                return bus_accept(loop->bus, fd);
+        }
+}
+
+static void on_accepted(void *userdata, ListenerKind kind, int fd) {
+        _cleanup_(fd_closep) int own_fd = fd;
+        Loop *loop = userdata;
+        uid_t uid = (uid_t)-1;
+        pid_t pid = 0;
         int r;
 
-        fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
-                return -errno;
-        r = fd_peer_credentials(fd, &uid, &pid);
-        if (r < 0)
-                return r;
-        if (loop->info.is_private && uid != 0 && uid != loop->info.uid) {
+        r = fd_peer_credentials(own_fd, &uid, &pid);
+        if (r >= 0 && loop->info.is_private && uid != 0 && uid != loop->info.uid) {
                 log_notice("refused a connection of uid %u: this instance is private",
                            (unsigned)uid);
-                return 0;
+                return;
         }
-        r = bus_accept(loop->bus, TAKE_FD(fd));
+        if (r >= 0)
+                r = loop_serve(loop, kind, TAKE_FD(own_fd));
         if (r < 0)
                 /* Who has gone again by now does not miss us. */
                 log_at(r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
@@ -87,16 +100,6 @@ static int loop_accept(Loop *loop, int listen_fd) {
                        (int)pid,
                        (unsigned)uid,
                        strerror(-r));
-        return 0;
-}
-
-static int on_connection(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        int r;
-
-        r = loop_accept(userdata, fd);
-        if (r < 0 && r != -EAGAIN)
-                log_notice("cannot accept a connection: %s", strerror(-r));
-        return 0;
 }
 
 /*
@@ -110,11 +113,9 @@ static void loop_leave(Loop *loop, uint64_t now) {
         bus_release_name(loop->bus);
         while (loop->bus->message_bus && sd_bus_process(loop->bus->message_bus, NULL) > 0)
                 ;
-        for (size_t i = 0; i < loop->n_listeners; i++)
-                while (loop_accept(loop, sd_event_source_get_io_fd(loop->listeners[i])) >= 0)
-                        ;
+        listeners_accept_all(&loop->listeners);
         bus_settle(loop->bus);
-        if (!bus_is_busy(loop->bus)) {
+        if (!loop_is_busy(loop)) {
                 sd_event_exit(loop->event, 0);
                 return;
         }
@@ -170,6 +171,7 @@ static void loop_settle(Loop *loop) {
         const uint64_t now = bus_now(loop->bus);
 
         activator_settle(&loop->activator, now);
+        ports_settle(loop->ports);
         bus_settle(loop->bus);
         if (loop->stop_deadline == UINT64_MAX)
                 loop_tell_status(loop);
@@ -231,39 +233,14 @@ static int loop_add_signals(Loop *loop) {
         return r;
 }
 
-static int loop_add_listener(Loop *loop, int fd) {
-        sd_event_source **source = &loop->listeners[loop->n_listeners];
+static int loop_add_listeners(Loop *loop) {
         int r;
 
-        if (sd_is_socket(fd, AF_UNIX, SOCK_STREAM, true) <= 0) {
-                log_error("descriptor %d is no listening AF_UNIX stream socket", fd);
-                return -EINVAL;
-        }
-        if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-                return -errno;
-        r = sd_event_add_io(loop->event, source, fd, EPOLLIN, on_connection, loop);
-        if (r >= 0)
-                r = sd_event_source_set_ratelimit(*source, LISTEN_INTERVAL_USEC, LISTEN_BURST);
-        if (r < 0)
-                return r;
-        loop->n_listeners++;
-        return 0;
-}
-
-static int loop_add_listeners(Loop *loop) {
-        const int n = sd_listen_fds(1);
-        int r = 0;
-
-        if (n < 0)
-                return n;
-        if (n > LOOP_LISTEN_MAX)
-                return -E2BIG;
-        if (n == 0 && loop->mode == LOOP_STANDALONE) {
+        r = listeners_init(&loop->listeners, loop->event, on_accepted, loop);
+        if (r >= 0 && loop->listeners.n == 0 && loop->mode == LOOP_STANDALONE) {
                 log_error("--standalone needs a listening socket (LISTEN_FDS=1 and descriptor 3)");
                 return -EINVAL;
         }
-        for (int i = 0; r >= 0 && i < n; i++)
-                r = loop_add_listener(loop, SD_LISTEN_FDS_START + i);
         return r;
 }
 
@@ -312,6 +289,16 @@ static int loop_add_bus(Loop *loop) {
         return r;
 }
 
+static int loop_add_ports(Loop *loop) {
+        const PortsOptions options = {
+                .event = loop->event,
+                .service = loop->service,
+                .info = &loop->info,
+        };
+
+        return ports_new(&loop->ports, &options);
+}
+
 static int loop_add_timer(Loop *loop) {
         int r;
 
@@ -341,6 +328,8 @@ int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config) {
         if (r >= 0)
                 r = loop_add_bus(loop);
         if (r >= 0)
+                r = loop_add_ports(loop);
+        if (r >= 0)
                 r = loop_add_timer(loop);
         if (r >= 0)
                 r = loop_add_listeners(loop);
@@ -351,9 +340,9 @@ int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config) {
 
 void loop_deinit(Loop *loop) {
         activator_deinit(&loop->activator);
-        for (size_t i = 0; i < loop->n_listeners; i++)
-                sd_event_source_disable_unref(loop->listeners[i]);
+        listeners_deinit(&loop->listeners);
         sd_event_source_disable_unref(loop->timer);
+        ports_free(loop->ports);
         bus_free(loop->bus);
         service_free(loop->service);
         sd_event_unref(loop->event);

@@ -14,6 +14,8 @@
 #include "bus/bus.h"
 #include "config.h"
 #include "core/service.h"
+#include "listeners.h"
+#include "socket/ports.h"
 
 /* After SIGTERM sessions get so long to flush, stop and write out. desktraced.service allows a little more. */
 #define LOOP_STOP_TIMEOUT_NS (UINT64_C(15) * 1000000000)
@@ -25,12 +27,10 @@
 /* Told to systemd when a request came just as the service was about to leave, so that it is not killed. */
 #define LOOP_EXTEND_NS (UINT64_C(10) * 1000000000)
 
-#define LOOP_LISTEN_MAX 16
-
 typedef enum LoopMode {
-        LOOP_SYSTEM,     /* system bus and native socket */
-        LOOP_USER,       /* session bus */
-        LOOP_STANDALONE, /* native socket only */
+        LOOP_SYSTEM,     /* system bus and sockets */
+        LOOP_USER,       /* session bus and sockets */
+        LOOP_STANDALONE, /* sockets only */
 } LoopMode;
 
 typedef struct Loop {
@@ -39,10 +39,10 @@ typedef struct Loop {
         ServiceInfo info;
         sd_event *event;
         sd_event_source *timer;
-        sd_event_source *listeners[LOOP_LISTEN_MAX];
-        size_t n_listeners;
+        Listeners listeners;
         Service *service;
         Bus *bus;
+        Ports *ports;
         Activator activator;
 
         uint64_t idle_since; /* UINT64_MAX: busy */

@@ -38,6 +38,10 @@
 /* The native socket of desktraced.socket: the same interfaces, point to point. */
 #define TRACING_SOCKET_SYSTEM "/run/desktrace/native.sock"
 
+/* FileDescriptorName= of the sockets where Perfetto's protocols are spoken. */
+#define TRACING_PRODUCER_SOCKET "perfetto-producer"
+#define TRACING_CONSUMER_SOCKET "perfetto-consumer"
+
 /* Environment: where a private (--standalone) service listens. Makes the library and the client
  * use only that service. */
 #define TRACING_ENV_SOCKET "DESKTRACE_SOCKET"

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Frames are read where they all come together, into memory that the connections share, and dispatched from there.
+ * Only a frame of which a part has not come yet is kept: from then on just its rest is read, so that it is never
+ * moved again, and its memory grows no faster than what the peer has sent.
+ *
+ * A descriptor comes with some byte of a read, no later than the frame that it belongs to ends. There is a place for
+ * one; it is dropped when everything that was read is dispatched and no method has taken it.
+ */
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "ports-private.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+
+#define HELD_BYTES_MIN 1024
+
+const Identity *port_connection_identity(const PortConnection *connection) {
+        return &connection->identity;
+}
+
+const char *port_connection_describe(const PortConnection *connection) {
+        return connection->description;
+}
+
+Ports *port_connection_ports(const PortConnection *connection) {
+        return connection->ports;
+}
+
+Service *port_connection_service(const PortConnection *connection) {
+        return connection->ports->service;
+}
+
+uint64_t port_connection_now(const PortConnection *connection) {
+        uint64_t usec;
+
+        if (sd_event_now(connection->ports->event, CLOCK_BOOTTIME, &usec) < 0)
+                return 0; /* only after a fork, which never happens */
+        return usec * 1000;
+}
+
+int port_connection_take_fd(PortConnection *connection) {
+        return TAKE_FD(connection->received_fd);
+}
+
+size_t port_connection_n_queued(const PortConnection *connection) {
+        return connection->n_queued;
+}
+
+size_t port_message_max(void) {
+        return IPC_FRAME_BYTES_MAX - IPC_REPLY_OVERHEAD_MAX;
+}
+
+void port_connection_mark(PortConnection *connection) {
+        if (!connection->is_broken && !list_is_linked(&connection->marked_link))
+                list_append(&connection->ports->marked, &connection->marked_link);
+}
+
+void port_connection_break(PortConnection *connection, const char *why) {
+        if (connection->is_broken)
+                return;
+        if (why)
+                log_notice("disconnected %s: %s", connection->description, why);
+        connection->is_broken = true;
+        connection->source = sd_event_source_disable_unref(connection->source);
+        list_unlink(&connection->marked_link);
+        list_unlink(&connection->drained_link);
+        list_unlink(&connection->link);
+        list_append(&connection->ports->gone, &connection->link);
+}
+
+static void connection_send(PortConnection *connection, WireWriter *writer, int fd) {
+        if (wire_writer_failed(writer)) {
+                fd_close(fd);
+                port_connection_break(connection, "a reply to it is too long");
+                return;
+        }
+        port_queue_send(connection, writer->start, wire_writer_size(writer), fd);
+}
+
+static void connection_writer(PortConnection *connection, WireWriter *ret) {
+        wire_writer_init(ret, connection->ports->output, sizeof(connection->ports->output));
+}
+
+void port_reply_with_fd(PortConnection *connection,
+                        const PortRequest *request,
+                        bool has_more,
+                        const void *data,
+                        size_t n_data,
+                        int fd) {
+        WireWriter writer;
+
+        if (request->drops_reply || connection->is_broken) {
+                fd_close(fd);
+                return;
+        }
+        connection_writer(connection, &writer);
+        ipc_put_reply(&writer, request->id, has_more, data, n_data);
+        connection_send(connection, &writer, fd);
+}
+
+void port_reply(PortConnection *connection,
+                const PortRequest *request,
+                bool has_more,
+                const void *data,
+                size_t n_data) {
+        port_reply_with_fd(connection, request, has_more, data, n_data, -1);
+}
+
+static void connection_fail(PortConnection *connection, uint64_t request_id) {
+        WireWriter writer;
+
+        connection_writer(connection, &writer);
+        ipc_put_failure(&writer, request_id);
+        connection_send(connection, &writer, -1);
+}
+
+void port_fail(PortConnection *connection, const PortRequest *request) {
+        if (!request->drops_reply)
+                connection_fail(connection, request->id);
+}
+
+static bool is_text(const uint8_t *data, size_t n_data, const char *text) {
+        return n_data == strlen(text) && memcmp(data, text, n_data) == 0;
+}
+
+/* Binding once more is allowed, and changes nothing. */
+static int connection_open(PortConnection *connection) {
+        int r;
+
+        if (connection->is_bound)
+                return 0;
+        if (connection->is_refused)
+                return PORT_E_REFUSED;
+        r = connection->service->open(&connection->port, connection);
+        connection->is_bound = r == 0;
+        connection->is_refused = r > 0;
+        return r;
+}
+
+static int on_bind(PortConnection *connection, const IpcFrame *frame) {
+        const PortService *service = connection->service;
+        IpcBindReply reply;
+        WireWriter writer;
+        int r = PORT_E_REFUSED;
+
+        if (is_text(frame->data, frame->n_data, service->name))
+                r = connection_open(connection);
+        if (r < 0)
+                return r;
+        connection_writer(connection, &writer);
+        reply = ipc_begin_bind_reply(&writer, frame->request_id, r == 0, PORT_SERVICE_ID);
+        for (size_t i = 0; r == 0 && i < service->n_methods; i++)
+                if (service->methods[i].handle)
+                        ipc_put_method(&writer, (uint32_t)i + 1, service->methods[i].name);
+        ipc_end_bind_reply(&writer, &reply);
+        connection_send(connection, &writer, -1);
+        return 0;
+}
+
+static const PortMethod *find_method(const PortConnection *connection, const IpcFrame *frame) {
+        const PortService *service = connection->service;
+
+        if (!connection->is_bound || frame->service_id != PORT_SERVICE_ID ||
+            frame->method_id == 0 || frame->method_id > service->n_methods ||
+            !service->methods[frame->method_id - 1].handle)
+                return NULL;
+        return &service->methods[frame->method_id - 1];
+}
+
+/* That there is no such method is said also to who wants no reply, as Perfetto's service does. */
+static int on_invoke(PortConnection *connection, const IpcFrame *frame) {
+        const PortMethod *method = find_method(connection, frame);
+        const PortRequest request = { .id = frame->request_id, .drops_reply = frame->drops_reply };
+        int r;
+
+        if (!method) {
+                connection_fail(connection, frame->request_id);
+                return 0;
+        }
+        r = method->handle(connection->port, &request, frame->data, frame->n_data);
+        if (r > 0)
+                port_fail(connection, &request);
+        return r < 0 ? r : 0;
+}
+
+static int on_unknown(PortConnection *connection, const IpcFrame *frame) {
+        WireWriter writer;
+
+        connection_writer(connection, &writer);
+        ipc_put_request_error(&writer, frame->request_id, "unknown request");
+        connection_send(connection, &writer, -1);
+        return 0;
+}
+
+static int connection_dispatch(PortConnection *connection, const uint8_t *data, size_t n) {
+        IpcFrame frame;
+        int r;
+
+        connection->ports->n_calls++;
+        r = ipc_frame_read(&frame, data, n);
+        if (r < 0)
+                return r;
+        switch (frame.kind) {
+        case IPC_BIND:
+                return on_bind(connection, &frame);
+        case IPC_INVOKE:
+                return on_invoke(connection, &frame);
+        case IPC_PEER_IDENTITY:
+                return 0; /* the kernel has said it */
+        case IPC_BIND_REPLY:
+        case IPC_INVOKE_REPLY:
+        case IPC_REQUEST_ERROR:
+        case IPC_UNKNOWN:
+        default:
+                return on_unknown(connection, &frame);
+        }
+}
+
+/* Empty frames are allowed, and nothing. */
+static int dispatch_frame(PortConnection *connection, const uint8_t *frame, size_t n_frame) {
+        if (n_frame == IPC_LENGTH_BYTES)
+                return 0;
+        return connection_dispatch(
+                connection, frame + IPC_LENGTH_BYTES, n_frame - IPC_LENGTH_BYTES);
+}
+
+static int connection_hold(PortConnection *connection, const uint8_t *data, size_t n) {
+        if (n == 0)
+                return 0;
+        if (!port_user_hold(connection, n))
+                return -ENOBUFS;
+        return bytes_append(&connection->held, data, n);
+}
+
+static void connection_release(PortConnection *connection) {
+        port_user_release(connection, connection->held.n);
+        bytes_deinit(&connection->held);
+        connection->held = (Bytes){};
+}
+
+/* All whole frames at the front; what is left is kept. */
+static int dispatch_frames(PortConnection *connection, const uint8_t *data, size_t n) {
+        size_t n_frame;
+        int r = 0;
+
+        while (!connection->is_broken && (r = ipc_frame_next(data, n, &n_frame)) > 0) {
+                r = dispatch_frame(connection, data, n_frame);
+                if (r < 0)
+                        return r;
+                data += n_frame;
+                n -= n_frame;
+        }
+        if (r < 0 || connection->is_broken)
+                return r;
+        return connection_hold(connection, data, n);
+}
+
+/* A second descriptor, before any method wanted the first, is nothing that a client does. */
+static int take_descriptors(PortConnection *connection, struct msghdr *message) {
+        struct cmsghdr *header;
+        int fd = -1;
+
+        if (message->msg_controllen > 0)
+                for (header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header))
+                        if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+                            header->cmsg_len == CMSG_LEN(sizeof(int)))
+                                memcpy(&fd, CMSG_DATA(header), sizeof(int));
+        if (message->msg_flags & MSG_CTRUNC || (fd >= 0 && connection->received_fd >= 0)) {
+                fd_close(fd);
+                return -EBADMSG;
+        }
+        if (fd >= 0)
+                connection->received_fd = fd;
+        return 0;
+}
+
+/* 0 when there is nothing to read now; -ECONNRESET when the peer has gone. */
+static ssize_t connection_receive(PortConnection *connection, void *data, size_t n) {
+        union {
+                struct cmsghdr header;
+                uint8_t space[CMSG_SPACE(sizeof(int))];
+        } control;
+        struct iovec piece = { .iov_base = data, .iov_len = n };
+        struct msghdr message = {
+                .msg_iov = &piece,
+                .msg_iovlen = 1,
+                .msg_control = &control,
+                .msg_controllen = sizeof(control.space),
+        };
+        ssize_t n_read;
+        int r;
+
+        n_read = recvmsg(connection->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+        if (n_read < 0)
+                return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+        r = take_descriptors(connection, &message);
+        if (r < 0)
+                return r;
+        return n_read > 0 ? n_read : -ECONNRESET;
+}
+
+/* A frame has begun: only its rest is read. Returns how many bytes came. */
+static ssize_t read_rest(PortConnection *connection) {
+        Bytes *held = &connection->held;
+        size_t n_frame, n;
+        ssize_t n_read;
+        int r;
+
+        r = ipc_frame_next(held->data, held->n, &n_frame);
+        if (r < 0)
+                return r;
+        n = MAX(held->n, (size_t)HELD_BYTES_MIN);
+        n = MIN(n_frame - held->n, n);
+        if (!port_user_hold(connection, n))
+                return -ENOBUFS;
+        r = bytes_reserve(held, n);
+        n_read = r < 0 ? r : connection_receive(connection, held->data + held->n, n);
+        port_user_release(connection, n_read > 0 ? n - (size_t)n_read : n);
+        if (n_read <= 0)
+                return n_read;
+        held->n += (size_t)n_read;
+        return n_read;
+}
+
+static int dispatch_held(PortConnection *connection) {
+        _cleanup_(bytes_deinit) Bytes frame = {};
+        size_t n_frame;
+        int r;
+
+        r = ipc_frame_next(connection->held.data, connection->held.n, &n_frame);
+        if (r <= 0)
+                return r;
+        /* Out of the connection first: the method may break it. */
+        frame = connection->held;
+        connection->held = (Bytes){};
+        port_user_release(connection, frame.n);
+        return dispatch_frame(connection, frame.data, n_frame);
+}
+
+/* One read. 1: there may be more. */
+static int connection_read_once(PortConnection *connection) {
+        Ports *ports = connection->ports;
+        ssize_t n;
+        int r;
+
+        if (connection->held.n > 0) {
+                n = read_rest(connection);
+                r = n > 0 ? dispatch_held(connection) : (int)n;
+        } else {
+                n = connection_receive(connection, ports->input, sizeof(ports->input));
+                r = n > 0 ? dispatch_frames(connection, ports->input, (size_t)n) : (int)n;
+        }
+        if (r < 0)
+                return r;
+        if (connection->held.n == 0)
+                connection->received_fd = fd_close(connection->received_fd);
+        return n > 0;
+}
+
+static const char *read_error(int error) {
+        switch (-error) {
+        case ECONNRESET:
+        case EPIPE:
+                return NULL; /* it has gone by itself */
+        case EMSGSIZE:
+                return "its frame is longer than frames may be";
+        case EBADMSG:
+                return "what it sends is no frame";
+        case ENOBUFS:
+                return "too many half frames of its user are held";
+        default:
+                return strerror(-error);
+        }
+}
+
+void port_connection_read(PortConnection *connection) {
+        unsigned n_reads = 0;
+        int r;
+
+        do
+                r = connection_read_once(connection);
+        while (r > 0 && connection->held.n > 0 && ++n_reads < PORTS_READS_PER_TURN &&
+               !connection->is_broken);
+        if (r < 0)
+                port_connection_break(connection, read_error(r));
+}
+
+void port_connection_watch(PortConnection *connection, uint32_t events) {
+        if (connection->is_broken || connection->events == events)
+                return;
+        connection->events = events;
+        if (sd_event_source_set_io_events(connection->source, events) < 0)
+                port_connection_break(connection, "it cannot be watched");
+}
+
+PortConnection *port_connection_free(PortConnection *connection) {
+        if (!connection)
+                return NULL;
+        connection->is_broken = true; /* what close() still says goes nowhere */
+        if (connection->is_bound)
+                connection->service->close(connection->port);
+        sd_event_source_disable_unref(connection->source);
+        list_unlink(&connection->marked_link);
+        list_unlink(&connection->drained_link);
+        list_unlink(&connection->link);
+        port_queue_deinit(connection);
+        connection_release(connection);
+        fd_close(connection->received_fd);
+        fd_close(connection->fd);
+        port_user_leave(connection);
+        free(connection);
+        return NULL;
+}

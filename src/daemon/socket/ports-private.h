@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What the parts of the transport know of each other; not for ports.
+ *
+ *      ports.c             connections come and go; users and their limits
+ *      port-connection.c   frames in, dispatch, replies
+ *      port-queue.c        bytes and descriptors out
+ */
+
+#include "port.h"
+#include "ports.h"
+#include "shared/bytes.h"
+#include "wire/ipc-frame.h"
+
+/* One uid with at least one connection. */
+typedef struct PortUser {
+        uid_t uid;
+        size_t n_connections;
+        size_t n_bytes; /* held for all of them */
+        List link;      /* ports->users */
+} PortUser;
+
+struct Ports {
+        sd_event *event;
+        Service *service;
+        const ServiceInfo *info;
+        const PortService *services[_PORT_KIND_N];
+
+        List connections; /* PortConnection */
+        List users;       /* PortUser */
+        size_t n_connections;
+        uint64_t n_calls;
+
+        /* Work for ports_settle(). */
+        List gone;    /* PortConnection, of their `link` */
+        List marked;  /* PortConnection */
+        List drained; /* PortConnection */
+
+        /* Of whichever connection is served now: the frames that it reads, and the one that it writes. */
+        uint8_t input[PORTS_READ_BYTES];
+        uint8_t output[IPC_FRAME_BYTES_MAX + IPC_REPLY_OVERHEAD_MAX];
+};
+
+/* What waits to be sent: bytes, and the descriptor that goes with the first of them. */
+typedef struct PortMessage {
+        List link;
+        int fd;
+        size_t n, n_sent;
+        uint8_t data[];
+} PortMessage;
+
+struct PortConnection {
+        Ports *ports;
+        PortUser *user;
+        Identity identity;
+        int fd;
+        sd_event_source *source;
+        uint32_t events; /* that the source waits for */
+        bool is_broken;
+        char description[64];
+
+        const PortService *service; /* the one that this socket serves */
+        void *port;                 /* NULL: not bound, or open() gave none */
+        bool is_bound;
+        bool is_refused; /* open() said no; it is not asked again */
+
+        Bytes held;      /* the first bytes of a frame whose rest has not come */
+        int received_fd; /* -1: none */
+
+        List queue; /* PortMessage */
+        size_t n_queued;
+
+        List link; /* ports->connections or ports->gone */
+        List marked_link, drained_link;
+};
+
+#define PORT_SERVICE_ID 1 /* there is one service on a socket */
+
+/* Bytes held for the user of a connection. false: that would be too many. */
+bool port_user_hold(PortConnection *connection, size_t n);
+void port_user_release(PortConnection *connection, size_t n);
+/* The connection is its user's no longer. */
+void port_user_leave(PortConnection *connection);
+
+PortConnection *port_connection_free(PortConnection *connection);
+DEFINE_CLEANUP(PortConnection *, port_connection_free)
+
+/* The socket is ready: reads a turn's worth and dispatches it. */
+void port_connection_read(PortConnection *connection);
+/* What the event source waits for, from now on. */
+void port_connection_watch(PortConnection *connection, uint32_t events);
+
+/* Sends, or queues. `fd` is taken over. Breaks the connection if neither can be. */
+void port_queue_send(PortConnection *connection, const void *data, size_t n, int fd);
+/* The socket takes more. */
+void port_queue_flush(PortConnection *connection);
+void port_queue_deinit(PortConnection *connection);

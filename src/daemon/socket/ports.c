@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+
+#include "consumer-port.h"
+#include "ports-private.h"
+#include "producer-port.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+
+int ports_new(Ports **ret, const PortsOptions *options) {
+        static const PortService *const services[_PORT_KIND_N] = {
+                [PORT_PRODUCER] = &producer_port,
+                [PORT_CONSUMER] = &consumer_port,
+        };
+        Ports *ports;
+
+        ports = calloc(1, sizeof(*ports));
+        if (!ports)
+                return -ENOMEM;
+        ports->event = sd_event_ref(options->event);
+        ports->service = options->service;
+        ports->info = options->info;
+        for (size_t i = 0; i < _PORT_KIND_N; i++)
+                ports->services[i] = options->services[i] ?: services[i];
+        list_init(&ports->connections);
+        list_init(&ports->users);
+        list_init(&ports->gone);
+        list_init(&ports->marked);
+        list_init(&ports->drained);
+        *ret = ports;
+        return 0;
+}
+
+static void free_all_connections(List *connections) {
+        while (!list_is_empty(connections))
+                port_connection_free(list_entry(connections->next, PortConnection, link));
+}
+
+Ports *ports_free(Ports *ports) {
+        if (!ports)
+                return NULL;
+        free_all_connections(&ports->gone);
+        free_all_connections(&ports->connections);
+        sd_event_unref(ports->event);
+        free(ports);
+        return NULL;
+}
+
+static PortUser *ports_find_user(Ports *ports, uid_t uid) {
+        PortUser *user;
+
+        list_for_each (user, &ports->users, link)
+                if (user->uid == uid)
+                        return user;
+        user = calloc(1, sizeof(*user));
+        if (!user)
+                return NULL;
+        user->uid = uid;
+        list_append(&ports->users, &user->link);
+        return user;
+}
+
+static int port_user_join(PortConnection *connection) {
+        PortUser *user = ports_find_user(connection->ports, connection->identity.uid);
+
+        if (!user)
+                return -ENOMEM;
+        if (user->uid != 0 && user->n_connections >= PORTS_CONNECTIONS_PER_UID_MAX)
+                return -EUSERS;
+        user->n_connections++;
+        connection->user = user;
+        return 0;
+}
+
+void port_user_leave(PortConnection *connection) {
+        PortUser *user = TAKE(connection->user);
+
+        if (!user)
+                return;
+        connection->ports->n_connections--;
+        if (--user->n_connections > 0)
+                return;
+        list_unlink(&user->link);
+        free(user);
+}
+
+bool port_user_hold(PortConnection *connection, size_t n) {
+        PortUser *user = connection->user;
+
+        if (user->uid != 0 && n > PORTS_BYTES_PER_UID_MAX - user->n_bytes)
+                return false;
+        user->n_bytes += n;
+        return true;
+}
+
+void port_user_release(PortConnection *connection, size_t n) {
+        if (connection->user)
+                connection->user->n_bytes -= n;
+}
+
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        PortConnection *connection = userdata;
+
+        if (events & EPOLLOUT)
+                port_queue_flush(connection);
+        /* Also what was said before the peer left. */
+        if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && !connection->is_broken)
+                port_connection_read(connection);
+        return 0;
+}
+
+static void connection_describe(PortConnection *connection) {
+        static const char *const kinds[_PORT_KIND_N] = {
+                [PORT_PRODUCER] = "producer",
+                [PORT_CONSUMER] = "consumer",
+        };
+        size_t kind = 0;
+
+        while (kind + 1 < _PORT_KIND_N && connection->ports->services[kind] != connection->service)
+                kind++;
+        snprintf(connection->description,
+                 sizeof(connection->description),
+                 "the %s of pid %d, uid %u",
+                 kinds[kind],
+                 (int)connection->identity.pid,
+                 (unsigned)connection->identity.uid);
+}
+
+/* Takes the descriptor over, always. */
+static int connection_new(PortConnection **ret, Ports *ports, PortKind kind, int fd) {
+        PortConnection *connection = calloc(1, sizeof(*connection));
+
+        if (!connection) {
+                fd_close(fd);
+                return -ENOMEM;
+        }
+        connection->ports = ports;
+        connection->fd = fd;
+        connection->received_fd = -1;
+        connection->service = ports->services[kind];
+        connection->events = EPOLLIN;
+        list_init(&connection->queue);
+        list_init(&connection->link);
+        list_init(&connection->marked_link);
+        list_init(&connection->drained_link);
+        *ret = connection;
+        return 0;
+}
+
+int ports_accept(Ports *ports, PortKind kind, int fd) {
+        _cleanup_(port_connection_freep) PortConnection *connection = NULL;
+        int r;
+
+        r = connection_new(&connection, ports, kind, fd);
+        if (r < 0)
+                return r;
+        r = fd_peer_credentials(fd, &connection->identity.uid, &connection->identity.pid);
+        if (r < 0)
+                return r;
+        connection_describe(connection);
+        if (ports->n_connections >= PORTS_CONNECTIONS_MAX)
+                return -EUSERS;
+        r = port_user_join(connection);
+        if (r < 0)
+                return r;
+        ports->n_connections++;
+        r = sd_event_add_io(
+                ports->event, &connection->source, fd, connection->events, on_io, connection);
+        if (r < 0)
+                return r;
+        ports->n_calls++;
+        list_append(&ports->connections, &connection->link);
+        TAKE(connection);
+        return 0;
+}
+
+static void settle_drained(Ports *ports) {
+        PortConnection *connection;
+
+        while ((connection = list_first(&ports->drained, PortConnection, drained_link))) {
+                list_unlink(&connection->drained_link);
+                connection->service->drained(connection->port);
+        }
+}
+
+static void settle_marked(Ports *ports) {
+        PortConnection *connection;
+
+        while ((connection = list_first(&ports->marked, PortConnection, marked_link))) {
+                list_unlink(&connection->marked_link);
+                if (connection->is_bound && connection->service->work)
+                        connection->service->work(connection->port);
+        }
+}
+
+/* What one does may break others, or mark them. */
+void ports_settle(Ports *ports) {
+        settle_drained(ports);
+        while (!list_is_empty(&ports->marked) || !list_is_empty(&ports->gone)) {
+                settle_marked(ports);
+                while (!list_is_empty(&ports->gone))
+                        port_connection_free(list_entry(ports->gone.next, PortConnection, link));
+        }
+}
+
+bool ports_is_busy(const Ports *ports) {
+        return ports->n_connections > 0;
+}
+
+uint64_t ports_n_calls(const Ports *ports) {
+        return ports->n_calls;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Ports: Perfetto's sockets, the second transport beside D-Bus
+ *
+ * Serves Perfetto's producer and consumer protocols on accepted unix sockets to programs that know nothing of
+ * Desktrace. Each connection belongs to the uid that the kernel says, whose bytes and connections are bounded
+ * together. It reads whole frames and writes as fast as the peer reads; what the peer has not read waits in a bounded
+ * queue, so that who is slow or stopped is given time, and only who asks for more than the queue holds is
+ * disconnected. Nothing blocks, and no connection can make another one wait for longer than a turn of the main loop.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#include "core/service.h"
+#include "shared/list.h"
+#include "shared/macro.h"
+
+/* Limits. Those of a user do not hold for root. */
+#define PORTS_CONNECTIONS_MAX         8192
+#define PORTS_CONNECTIONS_PER_UID_MAX 2048
+#define PORTS_BYTES_PER_UID_MAX       (64u << 20) /* half frames, and what was sent and not read */
+#define PORTS_QUEUE_BYTES_MAX         (4u << 20)  /* the same, sent to one connection */
+
+/* Read of one connection before others have their turn: so much, and the rest of a frame that has begun. */
+#define PORTS_READ_BYTES     (32u << 10)
+#define PORTS_READS_PER_TURN 8
+
+typedef enum PortKind {
+        PORT_PRODUCER, /* serves ProducerPort */
+        PORT_CONSUMER, /* serves ConsumerPort */
+        _PORT_KIND_N,
+} PortKind;
+
+typedef struct PortService PortService;
+typedef struct Ports Ports;
+
+typedef struct PortsOptions {
+        sd_event *event;
+        Service *service;
+        const ServiceInfo *info;
+        /* NULL: that of the kind. Tests have their own. */
+        const PortService *services[_PORT_KIND_N];
+} PortsOptions;
+
+int ports_new(Ports **ret, const PortsOptions *options);
+/* Ends all connections. */
+Ports *ports_free(Ports *ports);
+DEFINE_CLEANUP(Ports *, ports_free)
+
+/* A connected socket; takes the descriptor over, always. -EUSERS: there are too many of them, or of this uid. */
+int ports_accept(Ports *ports, PortKind kind, int fd);
+
+/* Does what was queued, until nothing is; the main loop calls it outside of the core and of dispatch. */
+void ports_settle(Ports *ports);
+
+/* Whether anything is going on that ends if the process does. */
+bool ports_is_busy(const Ports *ports);
+
+/* Connections ever, and frames ever: whether anybody uses it. */
+uint64_t ports_n_calls(const Ports *ports);

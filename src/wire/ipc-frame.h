@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * IPC frames: the messages on Perfetto's sockets
+ *
+ * A frame is a little-endian 32-bit length and so many bytes of an IPCFrame message: a request with a number of
+ * its sender's choice, or a reply with the same number. Both directions are read and written here, as a client
+ * would need them too. What is read points into the caller's bytes, of which nothing is believed; what is written
+ * goes into a WireWriter of the caller. Nothing is allocated.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/wire-reader.h"
+#include "wire/wire-writer.h"
+
+#define IPC_LENGTH_BYTES 4
+#define IPC_FRAME_BYTES_MAX \
+        (128u << 10) /* with its length; who sends more is not understood by anybody */
+
+/* What a reply adds to its message at most. */
+#define IPC_REPLY_OVERHEAD_MAX 64
+
+typedef enum IpcKind {
+        IPC_UNKNOWN, /* no message of ours: a newer peer's, or none at all */
+        IPC_BIND,
+        IPC_BIND_REPLY,
+        IPC_INVOKE,
+        IPC_INVOKE_REPLY,
+        IPC_REQUEST_ERROR,
+        IPC_PEER_IDENTITY, /* what the peer says of itself; of no use where the kernel says it */
+} IpcKind;
+
+typedef struct IpcFrame {
+        IpcKind kind;
+        uint64_t request_id;
+        uint32_t service_id; /* of IPC_BIND_REPLY and IPC_INVOKE */
+        uint32_t method_id;  /* of IPC_INVOKE */
+        bool drops_reply;    /* likewise */
+        bool success;        /* of replies */
+        bool has_more;       /* of IPC_INVOKE_REPLY */
+        /* IPC_BIND: the service's name. IPC_BIND_REPLY: the whole reply, for ipc_read_method(). IPC_INVOKE and its
+         * reply: the method's message. IPC_REQUEST_ERROR: a text. */
+        const uint8_t *data;
+        size_t n_data;
+} IpcFrame;
+
+/* How long the frame at the front of these bytes is, with its length. 1: it is all there. 0: it is not, and *ret_n
+ * is what can be told: how many bytes are needed at least. -EMSGSIZE: longer than frames may be. */
+int ipc_frame_next(const void *data, size_t n_bytes, size_t *ret_n);
+
+/* Reads a frame without its length. 0, or -EBADMSG: no protobuf message. */
+int ipc_frame_read(IpcFrame *ret, const void *data, size_t n_bytes);
+
+/* The methods of a bind reply, one at a time: begin with wire_reader_init() on its data. 1, 0 at the end, -EBADMSG.
+ * The name is not terminated. */
+typedef struct IpcMethod {
+        uint32_t id;
+        const char *name;
+        size_t n_name;
+} IpcMethod;
+
+int ipc_read_method(WireReader *reader, IpcMethod *ret);
+
+/* Whole frames, at the writer's end. Too long a one fails the writer. */
+void ipc_put_bind(WireWriter *writer, uint64_t request_id, const char *service);
+void ipc_put_invoke(WireWriter *writer,
+                    uint64_t request_id,
+                    uint32_t service_id,
+                    uint32_t method_id,
+                    bool drops_reply,
+                    const void *data,
+                    size_t n_data);
+/* A success carries a message, which may be empty; a failure carries none. */
+void ipc_put_reply(WireWriter *writer,
+                   uint64_t request_id,
+                   bool has_more,
+                   const void *data,
+                   size_t n_data);
+void ipc_put_failure(WireWriter *writer, uint64_t request_id);
+void ipc_put_request_error(WireWriter *writer, uint64_t request_id, const char *why);
+
+/* A bind reply is begun, given its methods and ended. */
+typedef struct IpcBindReply {
+        size_t frame, reply;
+} IpcBindReply;
+
+IpcBindReply
+ipc_begin_bind_reply(WireWriter *writer, uint64_t request_id, bool success, uint32_t service_id);
+void ipc_put_method(WireWriter *writer, uint32_t id, const char *name);
+void ipc_end_bind_reply(WireWriter *writer, const IpcBindReply *reply);

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * What peers do that no honest client does, and peers that are slow or go: it costs the one that does it, and nobody
+ * else.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "port-fixture.h"
+
+/* Bytes that cost whoever sends them the connection. */
+static const struct {
+        const char *bytes;
+        size_t n;
+} bad_frames[] = {
+        { "\xfd\xff\x01\x00", 4 },       /* one byte too long */
+        { "\xff\xff\xff\xff", 4 },       /* as long as can be */
+        { "\x01\0\0\0\x10", 5 },         /* a field without its value */
+        { "\x02\0\0\0\x1a\x05", 6 },     /* a message that ends behind the frame */
+        { "\x02\0\0\0\x2b\x2c", 6 },     /* a group */
+        { "\x03\0\0\0\x1a\x01\x80", 7 }, /* a message that is none */
+};
+
+PORT_TEST(test_what_is_no_frame_costs_the_connection_and_no_other) {
+        const int other = bound_client();
+
+        for (size_t i = 0; i < ARRAY_SIZE(bad_frames); i++) {
+                const int client = bound_client();
+
+                send_bytes(client, bad_frames[i].bytes, bad_frames[i].n);
+                ck_assert(is_disconnected(client));
+                ck_assert_uint_eq(n_open, 1);
+                assert_is_served(other);
+                close(client);
+        }
+        close(other);
+}
+
+PORT_TEST(test_a_method_may_break_the_connection_with_more_calls_behind_it) {
+        const int client = bound_client();
+
+        ipc_put_invoke(begin(), 2, 1, METHOD_BREAK, false, NULL, 0);
+        ipc_put_invoke(&writer, 3, 1, METHOD_ECHO, false, NULL, 0);
+        send_frame(client);
+        ck_assert(is_disconnected(client));
+        ck_assert_uint_eq(n_calls, 0);
+        close(client);
+}
+
+PORT_TEST(test_a_peer_may_go_within_a_frame) {
+        for (unsigned i = 0; i < 2; i++) {
+                const int client = bound_client();
+
+                if (i > 0)
+                        send_bytes(client, "\x08\0\0\0\x10", 5);
+                run();
+                close(client);
+                run();
+                ck_assert_uint_eq(n_open, 0);
+                ck_assert(!ports_is_busy(ports));
+        }
+}
+
+PORT_TEST(test_what_was_said_before_the_peer_left_is_heard) {
+        const int client = bound_client();
+
+        ipc_put_invoke(begin(), 2, 1, METHOD_ECHO, true, NULL, 0);
+        send_frame(client);
+        close(client);
+        run();
+        ck_assert_uint_eq(n_calls, 1);
+        ck_assert_uint_eq(n_open, 0);
+}
+
+static bool is_open(int fd) {
+        return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* With the reply; -1: none. */
+static int receive_fd(int client) {
+        union {
+                struct cmsghdr header;
+                uint8_t space[CMSG_SPACE(sizeof(int))];
+        } control;
+        uint8_t bytes[64];
+        struct iovec piece = { bytes, sizeof(bytes) };
+        struct msghdr message = { .msg_iov = &piece,
+                                  .msg_iovlen = 1,
+                                  .msg_control = &control,
+                                  .msg_controllen = sizeof(control) };
+        int fd = -1;
+
+        run();
+        ck_assert_int_gt(recvmsg(client, &message, MSG_DONTWAIT), 0);
+        if (CMSG_FIRSTHDR(&message))
+                memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+        return fd;
+}
+
+static void call_with_fds(int client, uint32_t method, int *fds, size_t n_fds) {
+        ipc_put_invoke(begin(), 2, 1, method, false, NULL, 0);
+        send_with_fds(client, fds, n_fds);
+}
+
+PORT_TEST(test_a_descriptor_goes_both_ways) {
+        const int client = bound_client();
+        int fd = eventfd(7, EFD_CLOEXEC), back;
+        eventfd_t value;
+
+        call_with_fds(client, METHOD_TAKE_FD, &fd, 1);
+        back = receive_fd(client);
+        ck_assert_int_ge(back, 0);
+        ck_assert_int_eq(eventfd_read(back, &value), 0);
+        ck_assert_uint_eq(value, 7);
+        ck_assert(back == taken_fd || !is_open(taken_fd)); /* the service keeps none */
+        close(back);
+        close(fd);
+        close(client);
+}
+
+PORT_TEST(test_a_descriptor_that_no_method_takes_is_dropped) {
+        const int client = bound_client();
+        int fd = eventfd(0, EFD_CLOEXEC);
+
+        call_with_fds(client, METHOD_ECHO, &fd, 1);
+        receive_all(client);
+        call(client, METHOD_TAKE_FD, "");
+        ck_assert(!receive_frame(client).success);
+        ck_assert_int_eq(taken_fd, -1);
+        close(fd);
+        close(client);
+}
+
+PORT_TEST(test_a_descriptor_belongs_to_a_frame_whose_end_comes_later) {
+        const int client = bound_client();
+        int fd = eventfd(7, EFD_CLOEXEC), back;
+        uint8_t rest[64];
+        size_t n;
+
+        ipc_put_invoke(begin(), 2, 1, METHOD_TAKE_FD, false, "abc", 3);
+        n = wire_writer_size(&writer) - 6;
+        memcpy(rest, frame_memory + 6, n);
+        writer.at = writer.start + 6;
+        send_with_fds(client, &fd, 1);
+        run();
+        send_bytes(client, rest, n);
+        back = receive_fd(client);
+        ck_assert_int_ge(back, 0);
+        close(back);
+        close(fd);
+        close(client);
+}
+
+PORT_TEST(test_more_descriptors_than_calls_cost_the_connection) {
+        const int client = bound_client(), second = bound_client();
+        int fds[4] = { client, client, client, client };
+
+        call_with_fds(client, METHOD_TAKE_FD, fds, 4);
+        ck_assert(is_disconnected(client));
+
+        ipc_put_invoke(begin(), 2, 1, METHOD_TAKE_FD, false, "abc", 3);
+        writer.at = writer.start + 6;
+        send_with_fds(second, fds, 1);
+        run();
+        ipc_put_invoke(begin(), 2, 1, METHOD_TAKE_FD, false, NULL, 0);
+        send_with_fds(second, fds, 1);
+        ck_assert(is_disconnected(second));
+        close(client);
+        close(second);
+}
+
+static void ask_for_flood(int client, size_t n) {
+        static uint8_t zeros[256];
+
+        ipc_put_invoke(begin(), 5, 1, METHOD_FLOOD, false, zeros, n);
+        send_frame(client);
+        run();
+}
+
+PORT_TEST(test_a_slow_reader_gets_everything_in_order) {
+        const int client = bound_client();
+        IpcFrame frame;
+        unsigned n = 0;
+
+        ask_for_flood(client, 60);
+        ck_assert_uint_gt(port_connection_n_queued(connection), 1 << 20);
+        ck_assert_uint_eq(n_works, 1);
+        ck_assert_uint_eq(n_drained, 0);
+        receive_all(client);
+        while (next_frame(&frame)) {
+                ck_assert_uint_eq(frame.data[0], n);
+                ck_assert(frame.has_more == (n < 59));
+                n++;
+        }
+        ck_assert_uint_eq(n, 60);
+        ck_assert_uint_eq(port_connection_n_queued(connection), 0);
+        ck_assert_uint_eq(n_drained, 1);
+        assert_is_served(client);
+        close(client);
+}
+
+PORT_TEST(test_who_reads_too_little_costs_itself_and_no_other) {
+        const int client = bound_client(), other = bound_client();
+
+        ask_for_flood(client, 100);
+        ck_assert_uint_eq(n_open, 1);
+        assert_is_served(other);
+        close(client);
+        close(other);
+}
+
+PORT_TEST(test_a_flood_of_requests_costs_itself_and_no_other) {
+        const int client = bound_client(), other = bound_client();
+        bool is_gone = false;
+
+        ck_assert_int_eq(fcntl(client, F_SETFL, O_NONBLOCK), 0);
+        while (!is_gone) {
+                static uint8_t data[4096];
+                ssize_t n;
+
+                ipc_put_invoke(begin(), 2, 1, METHOD_ECHO, false, data, sizeof(data));
+                n = send(client, frame_memory, wire_writer_size(&writer), MSG_NOSIGNAL);
+                is_gone = n < 0 && errno != EAGAIN;
+                ck_assert(is_gone || n < 0 || n == (ssize_t)wire_writer_size(&writer));
+                run();
+        }
+        ck_assert_uint_eq(n_open, 1);
+        assert_is_served(other);
+        close(client);
+        close(other);
+}
+
+TEST_MAIN("port-hostile",
+          test_what_is_no_frame_costs_the_connection_and_no_other,
+          test_a_method_may_break_the_connection_with_more_calls_behind_it,
+          test_a_peer_may_go_within_a_frame,
+          test_what_was_said_before_the_peer_left_is_heard,
+          test_a_descriptor_goes_both_ways,
+          test_a_descriptor_that_no_method_takes_is_dropped,
+          test_a_descriptor_belongs_to_a_frame_whose_end_comes_later,
+          test_more_descriptors_than_calls_cost_the_connection,
+          test_a_slow_reader_gets_everything_in_order,
+          test_who_reads_too_little_costs_itself_and_no_other,
+          test_a_flood_of_requests_costs_itself_and_no_other)
