@@ -6,9 +6,9 @@
  */
 
 #include "fuzz.h"
-#include "probes/proc/flatpak-info.h"
 #include "probes/proc/process-status.h"
-#include "probes/proc/process-unit.h"
+#include "shared/flatpak-info.h"
+#include "shared/process-unit.h"
 
 enum {
         FILE_STATUS,

@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "probes/probe.h"
-#include "probes/proc/flatpak-info.h"
 #include "probes/proc/process-tree.h"
-#include "probes/proc/process-unit.h"
+#include "shared/flatpak-info.h"
+#include "shared/process-unit.h"
 
 enum {
         TREE_PROCESS = 1,

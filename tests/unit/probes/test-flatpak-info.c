@@ -7,7 +7,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-#include "probes/proc/flatpak-info.h"
+#include "shared/flatpak-info.h"
 #include "tree.h"
 
 #define INFO "[Application]\nname=org.example.App\nruntime=runtime/org.gnome.Platform/x86_64/47\n"

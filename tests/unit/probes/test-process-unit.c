@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "probes/proc/process-unit.h"
 #include "shared/macro.h"
+#include "shared/process-unit.h"
 
 #define HASH "3f2a9c1d5e7b40868f6d2c1a0b9e8d7c6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c"
 #define USER "/user.slice/user-1000.slice/user@1000.service"

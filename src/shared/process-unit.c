@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "probes/proc/process-unit.h"
 #include "shared/macro.h"
+#include "shared/process-unit.h"
 
 #define PART_INIT(s) \
         { s, sizeof(s) - 1 }

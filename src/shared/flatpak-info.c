@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "probes/proc/flatpak-info.h"
 #include "shared/fd.h"
+#include "shared/flatpak-info.h"
 #include "shared/macro.h"
 
 #define INFO_BYTES_MAX      (16u << 10)
