@@ -131,6 +131,9 @@ static void producer_clear(gpointer item) {
 
         g_free(producer->path);
         g_free(producer->name);
+        g_free(producer->unit);
+        g_free(producer->app);
+        g_free(producer->container);
         g_strfreev(producer->sources);
 }
 
@@ -139,6 +142,9 @@ static ExitStatus producer_get(ViewProducer *producer, const BusClient *client) 
                 { "Name", "s", offsetof(ViewProducer, name), property_read_string },
                 { "UID", "u", offsetof(ViewProducer, uid), property_read_uint32 },
                 { "PID", "u", offsetof(ViewProducer, pid), property_read_uint32 },
+                { "Unit", "s", offsetof(ViewProducer, unit), property_read_string },
+                { "App", "s", offsetof(ViewProducer, app), property_read_string },
+                { "Container", "s", offsetof(ViewProducer, container), property_read_string },
                 { "Sources", "as", offsetof(ViewProducer, sources), property_read_strings },
                 { "SharedMemory",
                   "t",

@@ -25,6 +25,7 @@ typedef struct ViewSource {
 typedef struct ViewProducer {
         char *path, *name;
         uint32_t uid, pid;
+        char *unit, *app, *container; /* "" for none */
         char **sources;
         uint64_t n_memory_bytes;
 } ViewProducer;

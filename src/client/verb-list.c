@@ -90,9 +90,23 @@ static void write_source(JsonWriter *writer, const void *item) {
 }
 
 static const TableColumn producer_columns[] = {
-        { N_("PID"), true },    { N_("USER") },         { N_("PROGRAM") },
-        { N_("MEMORY"), true }, { N_("DATA SOURCES") },
+        { N_("PID"), true },    { N_("USER") },       { N_("PROGRAM") },
+        { N_("MEMORY"), true }, { N_("BELONGS TO") }, { N_("DATA SOURCES") },
 };
+
+/* What tells most of where it runs. Users choose names of units, and containers theirs. */
+static void add_home(Table *table, const ViewProducer *producer) {
+        const char *const homes[] = { producer->app, producer->container, producer->unit };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(homes); i++)
+                if (homes[i] && *homes[i]) {
+                        g_autofree char *clean = say_clean(homes[i], strlen(homes[i]));
+
+                        table_add(table, clean);
+                        return;
+                }
+        table_add(table, NULL);
+}
 
 static void add_producer(Table *table, const void *item) {
         const ViewProducer *producer = item;
@@ -105,6 +119,7 @@ static void add_producer(Table *table, const void *item) {
         table_add(table,
                   producer->n_memory_bytes ? text_format_size(size, producer->n_memory_bytes)
                                            : NULL);
+        add_home(table, producer);
         add_strings(table, producer->sources);
 }
 
@@ -115,6 +130,9 @@ static void write_producer(JsonWriter *writer, const void *item) {
         json_uint(writer, "pid", producer->pid);
         json_uint(writer, "uid", producer->uid);
         write_string(writer, "name", producer->name);
+        write_string(writer, "unit", producer->unit);
+        write_string(writer, "app", producer->app);
+        write_string(writer, "container", producer->container);
         json_uint(writer, "memory_bytes", producer->n_memory_bytes);
         write_strings(writer, "sources", producer->sources);
 }

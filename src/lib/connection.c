@@ -7,6 +7,7 @@
 #include "shared/bytes.h"
 #include "shared/fd.h"
 #include "shared/names.h"
+#include "shared/pid-namespace.h"
 
 #define BUS_NAME "org.freedesktop.DBus"
 #define BUS_PATH "/org/freedesktop/DBus"
@@ -80,7 +81,30 @@ static int append_kib(sd_bus_message *message, const char *key, size_t n_bytes) 
                        : 0;
 }
 
-static int append_options(sd_bus_message *message) {
+/* Behind a proxy the bus sees only the proxy. The name keeps a proof from being of use to another connection. */
+static int append_proof(Connection *connection, sd_bus_message *message) {
+        _cleanup_(fd_closep) int fd = -1;
+        const char *name;
+
+        if (connection->kind == CONNECTION_SOCKET) /* the service sees us */
+                return 0;
+        if (sd_bus_get_unique_name(connection->bus, &name) < 0 || pid_proof_new(&fd, name) < 0)
+                return 0;
+        return sd_bus_message_append(message, "{sv}", "pid-proof", "h", fd);
+}
+
+/* What a service outside of our pid namespace needs to know us by. */
+static int append_namespace(Connection *connection, sd_bus_message *message) {
+        uint64_t namespace = 0; /* not known: there is no /proc */
+        int r;
+
+        if (pid_namespace_get(&namespace) == 0 && namespace == PID_NAMESPACE_INITIAL)
+                return 0;
+        r = sd_bus_message_append(message, "{sv}", "pid-namespace", "t", namespace);
+        return r < 0 ? r : append_proof(connection, message);
+}
+
+static int append_options(Connection *connection, sd_bus_message *message) {
         int r;
 
         r = sd_bus_message_open_container(message, 'a', "{sv}");
@@ -90,6 +114,9 @@ static int append_options(sd_bus_message *message) {
         if (r < 0)
                 return r;
         r = append_kib(message, "page-kb", library.page_bytes);
+        if (r < 0)
+                return r;
+        r = append_namespace(connection, message);
         if (r < 0)
                 return r;
         return sd_bus_message_close_container(message);
@@ -141,7 +168,7 @@ static int build_registration(Connection *connection, sd_bus_message **ret) {
         r = sources_append(call, connection->index);
         if (r < 0)
                 return r;
-        r = append_options(call);
+        r = append_options(connection, call);
         if (r < 0)
                 return r;
         *ret = TAKE(call);

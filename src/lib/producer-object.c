@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "lib/host-task.h"
 #include "lib/source-private.h"
 #include "shared/names.h"
 
@@ -40,17 +41,24 @@ find(Connection *connection, sd_bus_message *call, dt_instance **ret, sd_bus_err
                                  (unsigned long long)id);
 }
 
-static int read_bell(sd_bus_message *call, int *ret) {
+/* Descriptors are the message's; -1: not passed. */
+typedef struct SetupOptions {
+        int bell_fd, task_link_fd;
+} SetupOptions;
+
+static int read_setup_options(sd_bus_message *call, SetupOptions *ret) {
         const char *key;
         int r;
 
-        *ret = -1;
+        *ret = (SetupOptions){ .bell_fd = -1, .task_link_fd = -1 };
         r = sd_bus_message_enter_container(call, 'a', "{sv}");
         while (r >= 0 && (r = sd_bus_message_enter_container(call, 'e', "sv")) > 0) {
                 r = sd_bus_message_read(call, "s", &key);
                 if (r >= 0)
-                        r = streq(key, "bell") ? sd_bus_message_read(call, "v", "h", ret)
-                                               : sd_bus_message_skip(call, "v");
+                        r = streq(key, "bell") ? sd_bus_message_read(call, "v", "h", &ret->bell_fd)
+                            : streq(key, "task-link")
+                                    ? sd_bus_message_read(call, "v", "h", &ret->task_link_fd)
+                                    : sd_bus_message_skip(call, "v");
                 if (r >= 0)
                         r = sd_bus_message_exit_container(call);
         }
@@ -60,18 +68,18 @@ static int read_bell(sd_bus_message *call, int *ret) {
 static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         _cleanup_(memory_unrefp) Memory *memory = NULL;
         Connection *connection = userdata;
-        int memory_fd, doorbell_fd, bell_fd;
-        int r;
+        int memory_fd, doorbell_fd, r;
+        SetupOptions options;
 
         r = refuse(connection, call, error);
         if (r < 0)
                 return r;
         r = sd_bus_message_read(call, "hh", &memory_fd, &doorbell_fd);
         if (r >= 0)
-                r = read_bell(call, &bell_fd);
+                r = read_setup_options(call, &options);
         if (r < 0)
                 return r;
-        r = memory_new(&memory, memory_fd, doorbell_fd, bell_fd);
+        r = memory_new(&memory, memory_fd, doorbell_fd, options.bell_fd);
         if (r == -EBADMSG)
                 return sd_bus_error_set(error,
                                         SD_BUS_ERROR_INVALID_ARGS,
@@ -82,6 +90,8 @@ static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *
         connection_take_requests(connection);
         connection_drop_memory(connection);
         connection->memory = TAKE(memory);
+        if (options.task_link_fd >= 0)
+                host_task_offer(options.task_link_fd);
         return sd_bus_reply_method_return(call, NULL);
 }
 

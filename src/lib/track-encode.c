@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "lib/host-task.h"
 #include "lib/track-args.h"
 #include "lib/track.h"
 #include "shared/macro.h"
@@ -143,13 +144,15 @@ static size_t begin_descriptor(WireWriter *packet, uint64_t uuid) {
 void track_encode_thread(WireWriter *packet, const TrackThread *thread) {
         size_t descriptor = begin_descriptor(packet, thread->uuid);
         char kernel_name[KERNEL_NAME_BYTES] = "";
+        pid_t pid, tid;
         size_t details;
 
         prctl(PR_GET_NAME, kernel_name);
+        host_task_get(thread->tid, &pid, &tid);
         wire_put_uint(packet, TRACK_PARENT_UUID, track_process_uuid);
         details = wire_begin(packet, TRACK_THREAD);
-        wire_put_int(packet, THREAD_PID, getpid());
-        wire_put_int(packet, THREAD_TID, thread->tid);
+        wire_put_int(packet, THREAD_PID, pid);
+        wire_put_int(packet, THREAD_TID, tid);
         wire_put_string(packet, THREAD_NAME, thread->name[0] ? thread->name : kernel_name);
         wire_end(packet, details);
         wire_end(packet, descriptor);
@@ -163,8 +166,10 @@ static void put_cmdline(WireWriter *packet) {
 void track_encode_process(WireWriter *packet) {
         size_t descriptor = begin_descriptor(packet, track_process_uuid);
         size_t details = wire_begin(packet, TRACK_PROCESS);
+        pid_t pid, tid;
 
-        wire_put_int(packet, PROCESS_PID, getpid());
+        host_task_get(0, &pid, &tid);
+        wire_put_int(packet, PROCESS_PID, pid);
         put_cmdline(packet);
         wire_put_string(packet, PROCESS_NAME, program_invocation_short_name);
         wire_end(packet, details);

@@ -19,13 +19,36 @@ PROPERTY(get_name) {
 PROPERTY(get_uid) {
         BusProducer *producer = userdata;
 
-        return sd_bus_message_append(reply, "u", (uint32_t)producer->client->identity.uid);
+        return sd_bus_message_append(
+                reply, "u", (uint32_t)producer_identity(producer->producer)->uid);
 }
 
 PROPERTY(get_pid) {
         BusProducer *producer = userdata;
 
-        return sd_bus_message_append(reply, "u", (uint32_t)producer->client->identity.pid);
+        return sd_bus_message_append(
+                reply, "u", (uint32_t)producer_identity(producer->producer)->pid);
+}
+
+static const ProducerHome *get_home(void *userdata) {
+        BusProducer *producer = userdata;
+
+        producer_home_read(&producer->home,
+                           producer_identity(producer->producer)->pid,
+                           producer->has_other_pids);
+        return &producer->home;
+}
+
+PROPERTY(get_unit) {
+        return sd_bus_message_append(reply, "s", get_home(userdata)->unit ?: "");
+}
+
+PROPERTY(get_app) {
+        return sd_bus_message_append(reply, "s", get_home(userdata)->app ?: "");
+}
+
+PROPERTY(get_container) {
+        return sd_bus_message_append(reply, "s", get_home(userdata)->container ?: "");
 }
 
 PROPERTY(get_sources) {
@@ -54,6 +77,9 @@ const sd_bus_vtable bus_producer_vtable[] = {
         SD_BUS_PROPERTY("Name", "s", get_name, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("UID", "u", get_uid, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("PID", "u", get_pid, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Unit", "s", get_unit, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("App", "s", get_app, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Container", "s", get_container, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Sources", "as", get_sources, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("SharedMemory", "t", get_shared_memory, 0, 0),
         SD_BUS_VTABLE_END,

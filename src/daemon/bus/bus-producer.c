@@ -15,6 +15,7 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/names.h"
+#include "shared/pid-namespace.h"
 
 /* A peer that cannot be told what to do is no producer any more. */
 static void producer_broke(BusProducer *producer, int r) {
@@ -65,6 +66,29 @@ static void op_release_memory(void *peer) {
         producer->client->bus->has_released = true;
 }
 
+/* Who has other numbers for its threads gets what tells it ours. */
+static int append_task_link(const BusProducer *producer, sd_bus_message *call) {
+        _cleanup_(fd_closep) int fd = -1;
+
+        if (!producer->has_other_pids || task_link_open(&fd) < 0)
+                return 0;
+        return sd_bus_message_append(call, "{sv}", "task-link", "h", fd);
+}
+
+static int
+append_setup_options(const BusProducer *producer, sd_bus_message *call, uint32_t page_bytes) {
+        int r;
+
+        r = sd_bus_message_open_container(call, 'a', "{sv}");
+        if (r >= 0)
+                r = sd_bus_message_append(call, "{sv}", "page-size", "u", page_bytes);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "{sv}", "bell", "h", producer->bell);
+        if (r >= 0)
+                r = append_task_link(producer, call);
+        return r < 0 ? r : sd_bus_message_close_container(call);
+}
+
 static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         _cleanup_(fd_closep) int fd = -1;
@@ -86,17 +110,9 @@ static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
         r = producer_call_message(&call, producer, PRODUCER_CALL_SETUP_TRACING);
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(call,
-                                  "hha{sv}",
-                                  fd,
-                                  producer->doorbell.fd,
-                                  2,
-                                  "page-size",
-                                  "u",
-                                  page_bytes,
-                                  "bell",
-                                  "h",
-                                  producer->bell);
+        r = sd_bus_message_append(call, "hh", fd, producer->doorbell.fd);
+        if (r >= 0)
+                r = append_setup_options(producer, call, page_bytes);
         if (r < 0)
                 return r;
         producer_call(producer, PRODUCER_CALL_SETUP_TRACING, 0, 0, TAKE(call));
@@ -208,6 +224,7 @@ static const ProducerOps producer_ops = {
 
 int bus_producer_new(BusProducer **ret,
                      Client *client,
+                     const Identity *identity,
                      const char *name,
                      const ProducerOptions *options) {
         _cleanup_(bus_producer_freep) BusProducer *producer = NULL;
@@ -223,7 +240,7 @@ int bus_producer_new(BusProducer **ret,
 
         r = producer_new(&producer->producer,
                          client->bus->service,
-                         &client->identity,
+                         identity,
                          name,
                          options,
                          &producer_ops,
@@ -251,6 +268,7 @@ BusProducer *bus_producer_free(BusProducer *producer) {
         producer->producer = producer_free(producer->producer); /* still reads the memory */
         producer_calls_drop(producer);
         producer_unmap(producer);
+        producer_home_deinit(&producer->home);
         producer->client->bus->counts_changed = true;
         free(producer->path);
         free(producer);

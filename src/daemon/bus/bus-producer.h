@@ -10,6 +10,7 @@
 
 #include "bus/connection.h"
 #include "bus/doorbells.h"
+#include "bus/producer-home.h"
 #include "core/producer.h"
 
 /* How long a peer's silence to one call is waited for. The core's own deadlines are shorter; this one only
@@ -31,6 +32,8 @@ struct BusProducer {
         Producer *producer;
         char *path;
         bool is_announced;
+        bool has_other_pids; /* in a pid namespace that is not ours */
+        ProducerHome home;
 
         void *memory;
         size_t n_memory;
@@ -47,9 +50,10 @@ struct BusProducer {
         size_t n_call_bytes; /* configs in them */
 };
 
-/* 0, PRODUCER_E_… or an errno. */
+/* 0, PRODUCER_E_… or an errno. The identity may be another than the client's where a proxy stands between them. */
 int bus_producer_new(BusProducer **ret,
                      Client *client,
+                     const Identity *identity,
                      const char *name,
                      const ProducerOptions *options);
 BusProducer *bus_producer_free(BusProducer *producer);

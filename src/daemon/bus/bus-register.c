@@ -12,6 +12,7 @@
 #include "bus/bus-producer.h"
 #include "bus/bus-register.h"
 #include "bus/bus-source.h"
+#include "shared/pid-namespace.h"
 
 typedef struct SourceArguments {
         SourceOptions options; /* the descriptor and the text point into the message */
@@ -24,6 +25,13 @@ static void source_arguments_deinit(SourceArguments *arguments) {
                 free(*at);
         free(arguments->categories);
 }
+
+typedef struct ProducerArguments {
+        ProducerOptions options;
+        bool has_namespace;
+        uint64_t namespace; /* 0: it does not know */
+        int proof_fd;       /* the message's; -1: none */
+} ProducerArguments;
 
 /* One option: name and expected signature were compared by the caller's table. */
 typedef struct OptionReader {
@@ -80,25 +88,39 @@ static int read_unavailable(sd_bus_message *message, void *target) {
 }
 
 static int read_memory_kb(sd_bus_message *message, void *target) {
-        ProducerOptions *options = target;
+        ProducerArguments *arguments = target;
         uint32_t kb;
         int r;
 
         r = sd_bus_message_read(message, "u", &kb);
         if (r > 0)
-                options->memory_bytes = (size_t)kb << 10;
+                arguments->options.memory_bytes = (size_t)kb << 10;
         return r;
 }
 
 static int read_page_kb(sd_bus_message *message, void *target) {
-        ProducerOptions *options = target;
+        ProducerArguments *arguments = target;
         uint32_t kb;
         int r;
 
         r = sd_bus_message_read(message, "u", &kb);
         if (r > 0)
-                options->page_bytes = kb <= SMB_PAGE_BYTES_MAX >> 10 ? kb << 10 : 0; /* a hint */
+                arguments->options.page_bytes =
+                        kb <= SMB_PAGE_BYTES_MAX >> 10 ? kb << 10 : 0; /* a hint */
         return r;
+}
+
+static int read_pid_namespace(sd_bus_message *message, void *target) {
+        ProducerArguments *arguments = target;
+
+        arguments->has_namespace = true;
+        return sd_bus_message_read(message, "t", &arguments->namespace);
+}
+
+static int read_pid_proof(sd_bus_message *message, void *target) {
+        ProducerArguments *arguments = target;
+
+        return sd_bus_message_read(message, "h", &arguments->proof_fd);
 }
 
 /* clang-format off */
@@ -116,6 +138,8 @@ static const OptionReader source_readers[] = {
 static const OptionReader producer_readers[] = {
         { "shared-memory-kb", "u", read_memory_kb },
         { "page-kb",          "u", read_page_kb },
+        { "pid-namespace",    "t", read_pid_namespace },
+        { "pid-proof",        "h", read_pid_proof },
         {},
 };
 /* clang-format on */
@@ -205,7 +229,7 @@ static int read_sources(BusProducer *producer, sd_bus_message *message, sd_bus_e
 
 /* The options come last in the message, but are needed first. */
 static int
-read_producer_options(sd_bus_message *message, ProducerOptions *ret, sd_bus_error *error) {
+read_producer_options(sd_bus_message *message, ProducerArguments *ret, sd_bus_error *error) {
         int r;
 
         r = sd_bus_message_skip(message, "sa(sa{sv})");
@@ -214,10 +238,30 @@ read_producer_options(sd_bus_message *message, ProducerOptions *ret, sd_bus_erro
         return r < 0 ? r : sd_bus_message_rewind(message, true);
 }
 
+/* The bus attests a proxy where one stands before it; the kernel then attests who is behind that. The uid is not
+ * theirs to choose, and keeps sandboxes of different users apart. */
+static Identity producer_identity_of(const Client *client, const ProducerArguments *arguments) {
+        Identity identity = client->identity, proven;
+
+        if (arguments->proof_fd >= 0 && client->name &&
+            pid_proof_take(&proven, arguments->proof_fd, client->name) == 0 &&
+            proven.uid == identity.uid)
+                identity.pid = proven.pid;
+        return identity;
+}
+
+static bool has_other_pids(const ProducerArguments *arguments) {
+        uint64_t own;
+
+        return arguments->has_namespace && pid_namespace_get(&own) == 0 &&
+               own != arguments->namespace;
+}
+
 int bus_method_register_producer(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         _cleanup_(bus_producer_freep) BusProducer *producer = NULL;
-        ProducerOptions options = { .is_native = true };
+        ProducerArguments arguments = { .options = { .is_native = true }, .proof_fd = -1 };
         Bus *bus = userdata;
+        Identity identity;
         const char *name;
         int r;
 
@@ -226,15 +270,17 @@ int bus_method_register_producer(sd_bus_message *message, void *userdata, sd_bus
                         error,
                         BUS_ERROR_WRONG_STATE,
                         "this connection is a producer already; use RegisterDataSource()");
-        r = read_producer_options(message, &options, error);
+        r = read_producer_options(message, &arguments, error);
         if (r < 0)
                 return r;
         r = sd_bus_message_read(message, "s", &name);
         if (r < 0)
                 return r;
-        r = bus_producer_new(&producer, bus->caller, name, &options);
+        identity = producer_identity_of(bus->caller, &arguments);
+        r = bus_producer_new(&producer, bus->caller, &identity, name, &arguments.options);
         if (r)
                 return bus_error_set_producer(error, name, r);
+        producer->has_other_pids = has_other_pids(&arguments);
         r = read_sources(producer, message, error);
         if (r < 0)
                 return r;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Host task: the calling thread's pid and tid as the service knows them
+ *
+ * In a pid namespace of its own (Flatpak, containers) a program's numbers are not those that the kernel's events, the
+ * service and everybody else in the trace go by. A service outside passes a task link (shared/pid-namespace.h), the
+ * first of which is kept as long as the process lives; anywhere else no descriptor is.
+ */
+
+#include <sys/types.h>
+
+/* What a service passed; stays the caller's. On the private thread. */
+void host_task_offer(int link_fd);
+
+/* Any thread. One system call in a namespace, none elsewhere. */
+void host_task_get(pid_t own_tid, pid_t *ret_pid, pid_t *ret_tid);

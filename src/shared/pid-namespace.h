@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Pid namespace: how a program in a sandbox and a service outside of it agree on who is who
+ *
+ * Inside, getpid() and gettid() are the namespace's own, which no other process in a trace is called by; and where a
+ * proxy stands before the message bus, the bus attests the proxy. Two small things help, neither of which lets the
+ * sandbox see more than itself:
+ *
+ * A proof is one end of a socket pair into which a process has written agreed words. The kernel says with the
+ * words which process wrote them, in the numbers of whoever reads. Unlike the peer of just any socket, or a pidfd, it
+ * cannot be had without that process wanting it for just this purpose.
+ *
+ * A task link is the reader's own /proc/thread-self, opened as a link and not followed. To the kernel its text is the
+ * asking thread's pid and tid as that /proc numbers them. Nothing can be opened through it.
+ */
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared/identity.h"
+
+#define PID_NAMESPACE_INITIAL UINT64_C(0xEFFFFFFC) /* the first one's number on every Linux */
+#define PID_PROOF_BYTES_MAX   256                  /* of the words */
+
+/* The number of the caller's own, as others see it, too. 0 or a negative errno (no /proc). */
+int pid_namespace_get(uint64_t *ret);
+
+/* What proves that this process says `words`; the descriptor is not blocking. 0 or a negative errno. */
+int pid_proof_new(int *ret, const char *words);
+
+/* Who has said `words`. Takes them out: a proof is good for once. The descriptor may be anything that a peer has sent.
+ * 0; -EBADMSG when it proves nothing, or somebody whom the reader cannot see; another negative errno. */
+int pid_proof_take(Identity *ret, int fd, const char *words);
+
+/* 0 or a negative errno. */
+int task_link_open(int *ret);
+
+/* The calling thread, by what task_link_open() gave somebody else. 0; -EBADMSG when it is no such thing, or nobody whom
+ * its owner can see; another negative errno. One system call; async-signal-safe. */
+int task_link_read(int fd, pid_t *ret_pid, pid_t *ret_tid);

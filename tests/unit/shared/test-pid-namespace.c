@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/fd.h"
+#include "shared/pid-namespace.h"
+#include "test.h"
+
+#define WORDS ":1.42"
+
+static int proves(int fd) {
+        Identity identity;
+
+        return pid_proof_take(&identity, fd, WORDS);
+}
+
+/* A pair of sockets; what is written into [1] asks for the writer's credentials if `passes`. */
+static void make_pair(int fds[static 2], bool passes) {
+        const int on = passes;
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+        ck_assert_int_eq(setsockopt(fds[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
+}
+
+START_TEST(test_proof_names_the_process_that_wrote_it) {
+        const pid_t writer = getpid();
+        int fd, status;
+        pid_t reader;
+
+        ck_assert_int_eq(pid_proof_new(&fd, WORDS), 0);
+        reader = fork();
+        ck_assert_int_ge(reader, 0);
+        if (reader == 0) {
+                Identity identity;
+
+                _exit(pid_proof_take(&identity, fd, WORDS) == 0 && identity.pid == writer &&
+                                      identity.uid == getuid()
+                              ? 0
+                              : 1);
+        }
+        ck_assert_int_eq(waitpid(reader, &status, 0), reader);
+        ck_assert_int_eq(status, 0);
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(test_proof_is_good_for_once_and_for_its_words) {
+        Identity identity;
+        int fd;
+
+        ck_assert_int_eq(pid_proof_new(&fd, WORDS), 0);
+        ck_assert_int_eq(proves(fd), 0);
+        ck_assert_int_eq(proves(fd), -EBADMSG);
+        fd_close(fd);
+
+        ck_assert_int_eq(pid_proof_new(&fd, WORDS "0"), 0);
+        ck_assert_int_eq(proves(fd), -EBADMSG);
+        fd_close(fd);
+
+        ck_assert_int_eq(pid_proof_new(&fd, ":1.4"), 0);
+        ck_assert_int_eq(pid_proof_take(&identity, fd, WORDS), -EBADMSG);
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(test_just_any_descriptor_proves_nothing) {
+        char long_words[4 * PID_PROOF_BYTES_MAX];
+        int fds[2], fd;
+
+        ck_assert_int_lt(proves(-1), 0);
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        ck_assert_int_eq(proves(fd), -EBADMSG);
+        fd_close(fd);
+
+        /* The words, but nobody asked the kernel who says them. */
+        make_pair(fds, false);
+        ck_assert_int_eq(send(fds[1], WORDS, strlen(WORDS), 0), (ssize_t)strlen(WORDS));
+        ck_assert_int_eq(proves(fds[0]), -EBADMSG);
+        /* Nothing yet: it is not waited for. */
+        ck_assert_int_eq(proves(fds[0]), -EBADMSG);
+        fd_close(fds[1]);
+        ck_assert_int_eq(proves(fds[0]), -EBADMSG);
+        fd_close(fds[0]);
+
+        make_pair(fds, true);
+        memset(long_words, 'x', sizeof(long_words));
+        ck_assert_int_gt(send(fds[1], long_words, sizeof(long_words), 0), 0);
+        ck_assert_int_eq(proves(fds[0]), -EBADMSG);
+        fd_close(fds[0]);
+        fd_close(fds[1]);
+}
+END_TEST
+
+static void send_with_descriptor(int fd, int passed) {
+        union {
+                struct cmsghdr header;
+                char bytes[CMSG_SPACE(sizeof(int))];
+        } control = { .header = { .cmsg_level = SOL_SOCKET,
+                                  .cmsg_type = SCM_RIGHTS,
+                                  .cmsg_len = CMSG_LEN(sizeof(int)) } };
+        struct iovec part = { .iov_base = (char *)WORDS, .iov_len = strlen(WORDS) };
+        struct msghdr message = {
+                .msg_iov = &part,
+                .msg_iovlen = 1,
+                .msg_control = &control,
+                .msg_controllen = sizeof(control),
+        };
+
+        memcpy(CMSG_DATA(&control.header), &passed, sizeof(passed));
+        ck_assert_int_gt(sendmsg(fd, &message, 0), 0);
+}
+
+START_TEST(test_descriptors_in_a_proof_are_not_taken) {
+        int fds[2], next = dup(0);
+
+        close(next);
+        make_pair(fds, true);
+        send_with_descriptor(fds[1], fds[1]);
+        ck_assert_int_eq(proves(fds[0]), 0);
+        fd_close(fds[0]);
+        fd_close(fds[1]);
+        ck_assert_int_eq(dup(0), next);
+        close(next);
+}
+END_TEST
+
+static void *read_link(void *userdata) {
+        pid_t pid = 0, tid = 0;
+
+        ck_assert_int_eq(task_link_read(*(int *)userdata, &pid, &tid), 0);
+        ck_assert_int_eq(pid, getpid());
+        ck_assert_int_eq(tid, gettid());
+        return NULL;
+}
+
+START_TEST(test_link_tells_each_thread_its_own_numbers) {
+        pthread_t thread;
+        int fd;
+
+        ck_assert_int_eq(task_link_open(&fd), 0);
+        read_link(&fd);
+        ck_assert_int_eq(pthread_create(&thread, NULL, read_link, &fd), 0);
+        pthread_join(thread, NULL);
+        fd_close(fd);
+}
+END_TEST
+
+/* The numbers of the caller by a link from outside of its namespace, for its parent to compare. */
+static void tell_numbers(int link_fd, int out) {
+        pid_t numbers[3] = { getpid() };
+
+        _exit(task_link_read(link_fd, &numbers[1], &numbers[2]) == 0 &&
+                              write(out, numbers, sizeof(numbers)) == sizeof(numbers)
+                      ? 0
+                      : 1);
+}
+
+/* 0: right; 77: there are no namespaces to be had; 1. */
+static int look_from_inside(int link_fd) {
+        pid_t numbers[3], child;
+        int fds[2], status;
+
+        if (unshare(CLONE_NEWUSER | CLONE_NEWPID) < 0 || pipe(fds) < 0)
+                return 77;
+        child = fork();
+        if (child == 0)
+                tell_numbers(link_fd, fds[1]);
+        if (child < 0 || waitpid(child, &status, 0) != child || status != 0 ||
+            read(fds[0], numbers, sizeof(numbers)) != sizeof(numbers))
+                return 1;
+        return numbers[0] == 1 && numbers[1] == child && numbers[2] == child ? 0 : 1;
+}
+
+START_TEST(test_link_tells_who_is_in_a_namespace_the_numbers_of_outside) {
+        int fd, status;
+        pid_t child;
+
+        ck_assert_int_eq(task_link_open(&fd), 0);
+        child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0)
+                _exit(look_from_inside(fd));
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert(WIFEXITED(status));
+        if (WEXITSTATUS(status) == 77)
+                printf("# no user or pid namespaces here: not looked at\n");
+        else
+                ck_assert_int_eq(WEXITSTATUS(status), 0);
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(test_other_links_are_refused) {
+        static const char *const texts[] = {
+                "0/task/1", "1/task/0",  "1/task/",     "1/task/2/",          "99999999999/task/1",
+                "1",        "-1/task/1", "/etc/passwd", "1/task/99999999999",
+        };
+        char path[] = "/tmp/desktrace-links-XXXXXX", name[64];
+        pid_t pid, tid;
+        int fd;
+
+        ck_assert_ptr_nonnull(mkdtemp(path));
+        snprintf(name, sizeof(name), "%s/link", path);
+        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+                ck_assert_int_eq(symlink(texts[i], name), 0);
+                fd = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+                ck_assert_int_ge(fd, 0);
+                ck_assert_msg(task_link_read(fd, &pid, &tid) == -EBADMSG, "%s", texts[i]);
+                fd_close(fd);
+                unlink(name);
+        }
+        rmdir(path);
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        ck_assert_int_lt(task_link_read(fd, &pid, &tid), 0);
+        ck_assert_int_lt(task_link_read(-1, &pid, &tid), 0);
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(test_link_opens_nothing) {
+        char path[64];
+        int fd;
+
+        ck_assert_int_eq(task_link_open(&fd), 0);
+        ck_assert_int_lt(openat(fd, "..", O_RDONLY), 0);
+        ck_assert_int_lt(openat(fd, "status", O_RDONLY), 0);
+        for (const char *const *tail = (const char *const[]){ "", "/", "/..", "/status", NULL };
+             *tail;
+             tail++) {
+                snprintf(path, sizeof(path), "/proc/self/fd/%d%s", fd, *tail);
+                ck_assert_msg(open(path, O_RDONLY) < 0, "%s", path);
+        }
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(test_namespace_has_a_number) {
+        uint64_t number = 0;
+
+        ck_assert_int_eq(pid_namespace_get(&number), 0);
+        ck_assert_uint_ne(number, 0);
+}
+END_TEST
+
+TEST_MAIN("pid-namespace",
+          test_proof_names_the_process_that_wrote_it,
+          test_proof_is_good_for_once_and_for_its_words,
+          test_just_any_descriptor_proves_nothing,
+          test_descriptors_in_a_proof_are_not_taken,
+          test_link_tells_each_thread_its_own_numbers,
+          test_link_tells_who_is_in_a_namespace_the_numbers_of_outside,
+          test_other_links_are_refused,
+          test_link_opens_nothing,
+          test_namespace_has_a_number)
