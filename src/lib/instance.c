@@ -310,6 +310,9 @@ int instance_stop(dt_instance *instance, Request *request) {
 }
 
 void instance_clear(dt_instance *instance) {
+        library_lock();
+        writers_clear_state(&instance->writers);
+        library_unlock();
         if (instance->source->ops->clear_incremental_state)
                 instance->source->ops->clear_incremental_state(instance,
                                                                instance->source->userdata);

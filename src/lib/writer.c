@@ -179,6 +179,7 @@ DT_EXPORT dt_writer *dt_writer_free(dt_writer *writer) {
                 library_unlock();
                 memory_unref(writer->memory);
         }
+        writer_state_deinit(writer);
         free(writer);
         return NULL;
 }

@@ -9,6 +9,7 @@
  * maybe long after the thread's last packet. See writer.c for how the two keep apart.
  */
 
+#include "lib/intern.h"
 #include "lib/source-private.h"
 
 /* How long a flush or stop waits for a thread that is in the middle of a packet. */
@@ -22,6 +23,9 @@ struct dt_writer {
         Memory *memory;
         List link;  /* in dt_instance.writers, under the lock */
         bool begun; /* a packet got through */
+
+        _Atomic bool cleared; /* state shall start anew */
+        Intern *interned;     /* what dt_writer_intern() knows, or NULL */
 
         _Atomic bool busy;    /* the writer's thread is in smb */
         _Atomic bool claimed; /* the private thread wants smb, or has it */
@@ -72,6 +76,12 @@ static inline void writer_put_placed(dt_writer *writer, size_t n_bytes) {
 
 /* Once, before the first writer. */
 void writers_prepare(void);
+
+/* What it has interned. */
+void writer_state_deinit(dt_writer *writer);
+
+/* Makes dt_writer_begins() say so. With the lock held. */
+void writers_clear_state(List *writers);
 
 /* Returns the chunks at hand of all writers of an instance; `end` also ends the writers and takes them off the
  * list. With the lock held. */

@@ -2,6 +2,7 @@
 
 /* Compiled as strict C99, and as C++: what the macros expand to must be both. */
 
+#include <desktrace/proto.h>
 #include <desktrace/source.h>
 #include <desktrace/track-event.h>
 #include <desktrace/trigger.h>
@@ -15,6 +16,18 @@ static const dt_track row = DT_TRACK("row", 1);
 static const dt_track counter = DT_COUNTER_TRACK("memory", "bytes");
 
 int header_use(int n, const char *text);
+int proto_use(dt_writer *writer);
+
+int proto_use(dt_writer *writer) {
+        uint8_t memory[64];
+        uint64_t number;
+        dt_proto proto;
+
+        dt_proto_init(&proto, memory, sizeof(memory));
+        dt_proto_end(&proto, dt_proto_begin(&proto, 11));
+        return dt_writer_begins(writer) ||
+               dt_writer_intern(writer, 2, "text", 4, &number) == DT_INTERNED_NEW;
+}
 
 int header_use(int n, const char *text) {
         dt_options options = { "name", 0, 0 };

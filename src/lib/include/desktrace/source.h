@@ -140,6 +140,32 @@ void dt_writer_flush(dt_writer *writer);
 /* Whether packets were dropped since the last one that got through: incremental state must start anew. */
 bool dt_writer_lost(const dt_writer *writer);
 
+/*
+ * Incremental state: what is said once, and then referred to
+ *
+ * Each writer is a stream of its own for readers: texts that are interned in one packet (interned_data of TracePacket)
+ * are known in those behind it, until a packet is lost, or the session asks to start anew because its buffer forgets
+ * the oldest packets. <desktrace/proto.h> has an example.
+ */
+
+#define DT_INTERNED_NEW 1
+
+/* Whether state starts with the next packet, which then must have sequence_flags = 1 (SEQ_INCREMENTAL_STATE_CLEARED),
+ * and what was interned is forgotten. It does with the writer's first packet, after a loss, and after
+ * clear_incremental_state was asked of the instance. Packets that refer to it have sequence_flags = 2
+ * (SEQ_NEEDS_INCREMENTAL_STATE). To be asked once before each packet, on the writer's thread. */
+bool dt_writer_begins(dt_writer *writer);
+
+/* A number for some bytes, from 1 on, of one kind: the field of perfetto.protos.InternedData that they are for. 0: they
+ * are known; DT_INTERNED_NEW: they must be written, with the number, into interned_data of the packet that is being
+ * made; -ENOBUFS: there is no number for them (1,024 are known, or 64 KiB), write them out; -EINVAL: more than 64 KiB.
+ * `data` is copied. On the writer's thread; allocates memory, the more the more is interned. */
+int dt_writer_intern(dt_writer *writer,
+                     uint32_t kind,
+                     const void *data,
+                     size_t n_bytes,
+                     uint64_t *ret_number);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+
+#include "lib/writer.h"
+
+void writers_clear_state(List *writers) {
+        dt_writer *writer;
+
+        list_for_each (writer, writers, link)
+                atomic_store_explicit(&writer->cleared, true, memory_order_relaxed);
+}
+
+void writer_state_deinit(dt_writer *writer) {
+        if (writer->interned)
+                intern_deinit(writer->interned);
+        free(writer->interned);
+        writer->interned = NULL;
+}
+
+DT_EXPORT bool dt_writer_begins(dt_writer *writer) {
+        bool cleared = atomic_exchange_explicit(&writer->cleared, false, memory_order_relaxed);
+
+        if (!cleared && writer->begun && !dt_writer_lost(writer))
+                return false;
+        if (writer->interned)
+                intern_clear(writer->interned);
+        return true;
+}
+
+/* Of all kinds together, each behind the number of its own: what is the same text in two kinds has two numbers. */
+DT_EXPORT int dt_writer_intern(dt_writer *writer,
+                               uint32_t kind,
+                               const void *data,
+                               size_t n_bytes,
+                               uint64_t *ret_number) {
+        _cleanup_(bytes_deinit) Bytes key = { 0 };
+        uint32_t number;
+        int r;
+
+        if (n_bytes > INTERN_BYTES_MAX)
+                return -EINVAL;
+        if (!writer->interned)
+                writer->interned = calloc(1, sizeof(*writer->interned));
+        if (!writer->interned || bytes_append(&key, &kind, sizeof(kind)) < 0 ||
+            bytes_append(&key, data, n_bytes) < 0)
+                return -ENOBUFS;
+        r = intern_number(writer->interned, key.data, key.n, &number);
+        if (r == INTERN_E_FULL)
+                return -ENOBUFS;
+        *ret_number = number;
+        return r == INTERN_E_NEW ? DT_INTERNED_NEW : 0;
+}
