@@ -26,6 +26,8 @@ enum {
         EVENT_DEBUG_ANNOTATIONS = 4,
         EVENT_EXTRA_COUNTER_VALUES = 12,
         EVENT_LOG_MESSAGE = 21,
+        EVENT_CATEGORIES = 22,
+        EVENT_NAME = 23,
         EVENT_EXTRA_COUNTER_TRACKS = 31,
         EVENT_SOURCE_LOCATION = 33,
         EVENT_SOURCE_LOCATION_IID = 34,
@@ -54,14 +56,18 @@ enum {
 
 #define NO_TEXT "(null)"
 
-size_t track_text_bytes(const char *text) {
-        size_t n = strnlen(text, DT_TEXT_BYTES_MAX);
+size_t track_text_cut(const char *text, size_t n_max) {
+        size_t n = strnlen(text, n_max);
 
         /* Not in the middle of a character, which has at most four bytes. */
-        if (n == DT_TEXT_BYTES_MAX)
+        if (n == n_max)
                 for (unsigned i = 0; i < 3 && ((uint8_t)text[n] & 0xc0) == 0x80; i++)
                         n--;
         return n;
+}
+
+size_t track_text_bytes(const char *text) {
+        return track_text_cut(text, DT_TEXT_BYTES_MAX);
 }
 
 static void put_text(WireWriter *wire, uint32_t field, const char *text) {
@@ -310,15 +316,21 @@ put_category(WireWriter *packet, WireWriter *interned, TrackStream *stream, cons
                 packet, EVENT_CATEGORY_IIDS, track_category_number(interned, stream, category));
 }
 
-static void put_counter(WireWriter *packet, const dt_arg *arg) {
-        uint64_t uuid = track_uuid((const dt_track *)arg->name);
+static void put_counter(WireWriter *packet, TrackStream *stream, const dt_arg *arg) {
+        uint64_t uuid = track_uuid((const dt_track *)arg->name, stream->thread_uuid);
+        TrackValue value = { .is_double = arg->type == DT_ARG_COUNTER_DOUBLE };
 
-        if (arg->type == DT_ARG_COUNTER) {
-                wire_put_uint(packet, EVENT_EXTRA_COUNTER_TRACKS, uuid);
-                wire_put_int(packet, EVENT_EXTRA_COUNTER_VALUES, arg->value.as_int);
-        } else {
+        if (value.is_double)
+                value.as_double = arg->value.as_double;
+        else
+                value.as_int = arg->value.as_int;
+        track_counts_make_relative(stream, uuid, &value);
+        if (value.is_double) {
                 wire_put_uint(packet, EVENT_EXTRA_DOUBLE_COUNTER_TRACKS, uuid);
-                wire_put_double(packet, EVENT_EXTRA_DOUBLE_COUNTER_VALUES, arg->value.as_double);
+                wire_put_double(packet, EVENT_EXTRA_DOUBLE_COUNTER_VALUES, value.as_double);
+        } else {
+                wire_put_uint(packet, EVENT_EXTRA_COUNTER_TRACKS, uuid);
+                wire_put_int(packet, EVENT_EXTRA_COUNTER_VALUES, value.as_int);
         }
 }
 
@@ -343,10 +355,16 @@ put_other(WireWriter *packet, WireWriter *interned, TrackStream *stream, const d
                 break;
         case DT_ARG_COUNTER:
         case DT_ARG_COUNTER_DOUBLE:
-                put_counter(packet, arg);
+                put_counter(packet, stream, arg);
                 break;
         case DT_ARG_RAW:
                 wire_put_raw(packet, arg->name, arg->value.as_uint);
+                break;
+        case DT_ARG_CATEGORY_TEXT:
+                put_text(packet, EVENT_CATEGORIES, arg->value.as_string ?: NO_TEXT);
+                break;
+        case DT_ARG_NAME:
+                put_text(packet, EVENT_NAME, arg->value.as_string ?: NO_TEXT);
                 break;
         default: /* DT_ARG_TIME is in the head; what a newer header knows is not for us */
                 break;

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <assert.h>
-#include <errno.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
-#include "lib/host-task.h"
 #include "lib/track-args.h"
 #include "lib/track.h"
 #include "shared/macro.h"
@@ -20,8 +16,6 @@ enum {
 
         CLOCK_SNAPSHOT_CLOCKS = 1,
         CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK = 2,
-
-        COUNTER_UNIT_NAME = 6,
 
         DEFAULTS_TRACK_EVENT = 11,
         DEFAULTS_TIMESTAMP_CLOCK_ID = 58,
@@ -42,22 +36,6 @@ enum {
         PACKET_CLOCK_ID = 58,
         PACKET_DEFAULTS = 59,
         PACKET_TRACK_DESCRIPTOR = 60,
-
-        PROCESS_PID = 1,
-        PROCESS_CMDLINE = 2,
-        PROCESS_NAME = 6,
-
-        THREAD_PID = 1,
-        THREAD_TID = 2,
-        THREAD_NAME = 5,
-
-        TRACK_UUID = 1,
-        TRACK_NAME = 2,
-        TRACK_PROCESS = 3,
-        TRACK_THREAD = 4,
-        TRACK_PARENT_UUID = 5,
-        TRACK_COUNTER = 8,
-        TRACK_STATE = 18,
 };
 
 const uint32_t track_packet_fields[TRACK_PACKET_FIELDS_N] = {
@@ -76,8 +54,6 @@ enum {
         CLOCK_OF_SEQUENCE = 64, /* the first of those that are a sequence's own */
 };
 
-#define KERNEL_NAME_BYTES 16
-
 /* Timestamp and its clock, flags, type, category, track and name: seven fields of two bytes of tag at most. */
 #define EVENT_HEAD_MAX (7 * (2 + WIRE_VARINT_MAX) + WIRE_TAG_MAX + 1)
 
@@ -88,17 +64,8 @@ static_assert(2 * (1 + WIRE_VARINT_MAX) + 2 + 2 + 2 + 2 * (1 + 2) + 2 + WIRE_VAR
 static_assert(INTERN_ENTRIES_MAX < 1 << 14 && DT_CATEGORIES_MAX < 1 << 14, "in two bytes");
 
 /*
- * Descriptors
+ * The start
  */
-
-uint64_t track_uuid(const dt_track *track) {
-        uint64_t parent = track->parent ? track_uuid(track->parent) : track_process_uuid;
-        uint64_t uuid = intern_hash(parent ^ track->id, track->name, track_text_bytes(track->name));
-
-        if (track->unit)
-                uuid = intern_hash(uuid, track->unit, track_text_bytes(track->unit));
-        return uuid ?: 1;
-}
 
 static void put_clock(WireWriter *packet, uint32_t id, uint64_t ns, bool is_incremental) {
         size_t clock = wire_begin(packet, CLOCK_SNAPSHOT_CLOCKS);
@@ -130,83 +97,18 @@ void track_encode_start(WireWriter *packet, const TrackThread *thread, uint64_t 
         wire_end(packet, outer);
 }
 
-/* The rest of a packet is its track descriptor; descriptors have the time of the packet before. */
-static size_t begin_descriptor(WireWriter *packet, uint64_t uuid) {
-        size_t descriptor;
-
-        wire_put_uint(packet, PACKET_TIMESTAMP, 0);
-        wire_put_uint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-        descriptor = wire_begin(packet, PACKET_TRACK_DESCRIPTOR);
-        wire_put_uint(packet, TRACK_UUID, uuid);
-        return descriptor;
-}
-
-void track_encode_thread(WireWriter *packet, const TrackThread *thread) {
-        size_t descriptor = begin_descriptor(packet, thread->uuid);
-        char kernel_name[KERNEL_NAME_BYTES] = "";
-        pid_t pid, tid;
-        size_t details;
-
-        prctl(PR_GET_NAME, kernel_name);
-        host_task_get(thread->tid, &pid, &tid);
-        wire_put_uint(packet, TRACK_PARENT_UUID, track_process_uuid);
-        details = wire_begin(packet, TRACK_THREAD);
-        wire_put_int(packet, THREAD_PID, pid);
-        wire_put_int(packet, THREAD_TID, tid);
-        wire_put_string(packet, THREAD_NAME, thread->name[0] ? thread->name : kernel_name);
-        wire_end(packet, details);
-        wire_end(packet, descriptor);
-}
-
-static void put_cmdline(WireWriter *packet) {
-        for (size_t at = 0; at < track_n_cmdline; at += strlen(track_cmdline + at) + 1)
-                wire_put_string(packet, PROCESS_CMDLINE, track_cmdline + at);
-}
-
-void track_encode_process(WireWriter *packet) {
-        size_t descriptor = begin_descriptor(packet, track_process_uuid);
-        size_t details = wire_begin(packet, TRACK_PROCESS);
-        pid_t pid, tid;
-
-        host_task_get(0, &pid, &tid);
-        wire_put_int(packet, PROCESS_PID, pid);
-        put_cmdline(packet);
-        wire_put_string(packet, PROCESS_NAME, program_invocation_short_name);
-        wire_end(packet, details);
-        wire_end(packet, descriptor);
-}
-
-void track_encode_track(WireWriter *packet, const dt_track *track, TrackKind kind) {
-        size_t descriptor = begin_descriptor(packet, track_uuid(track));
-        size_t counter;
-
-        wire_put_bytes(packet, TRACK_NAME, track->name, track_text_bytes(track->name));
-        wire_put_uint(packet,
-                      TRACK_PARENT_UUID,
-                      track->parent ? track_uuid(track->parent) : track_process_uuid);
-        if (kind == TRACK_KIND_STATES)
-                wire_put_bytes(packet, TRACK_STATE, "", 0);
-        if (kind == TRACK_KIND_COUNTER) {
-                counter = wire_begin(packet, TRACK_COUNTER);
-                if (track->unit)
-                        wire_put_bytes(packet,
-                                       COUNTER_UNIT_NAME,
-                                       track->unit,
-                                       track_text_bytes(track->unit));
-                wire_end(packet, counter);
-        }
-        wire_end(packet, descriptor);
-}
-
 /*
  * Events
  */
 
-static void put_counter_value(WireWriter *packet, const TrackEvent *event) {
-        if (event->is_double)
-                wire_put_double(packet, EVENT_DOUBLE_COUNTER_VALUE, event->double_value);
+static void put_counter_value(WireWriter *packet, TrackStream *stream, const TrackEvent *event) {
+        TrackValue value = { event->is_double, event->int_value, event->double_value };
+
+        track_counts_make_relative(stream, event->uuid, &value);
+        if (value.is_double)
+                wire_put_double(packet, EVENT_DOUBLE_COUNTER_VALUE, value.as_double);
         else
-                wire_put_int(packet, EVENT_COUNTER_VALUE, event->int_value);
+                wire_put_int(packet, EVENT_COUNTER_VALUE, value.as_int);
 }
 
 /* What every event has, with one look at the room there is. Returns where the event's body begins. */
@@ -253,7 +155,7 @@ void track_encode_event(WireWriter *packet,
         size_t body = put_head(packet, interned, stream, event, since_ns);
 
         if (event->type == TRACK_EVENT_COUNTER)
-                put_counter_value(packet, event);
+                put_counter_value(packet, stream, event);
         if (event->n_args > 0)
                 track_put_args(packet, interned, stream, event->args, event->n_args);
         wire_end(packet, body);

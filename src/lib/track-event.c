@@ -174,6 +174,16 @@ static void on_gone(dt_instance *instance, void *userdata) {
         unlock();
 }
 
+unsigned track_sessions_recording(void) {
+        unsigned sessions = 0;
+
+        lock();
+        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
+                sessions |= (unsigned)track_sessions[i].started << i;
+        unlock();
+        return sessions;
+}
+
 int track_attach(TrackSequence *sequence, unsigned number) {
         TrackSession *session = &track_sessions[number];
         int r = -ESHUTDOWN;

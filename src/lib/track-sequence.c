@@ -12,6 +12,7 @@
 
 #include <time.h>
 
+#include "lib/track-names.h"
 #include "lib/track.h"
 #include "lib/writer.h"
 #include "shared/macro.h"
@@ -42,6 +43,7 @@ TrackStream *track_stream_free(TrackStream *stream) {
         intern_deinit(&stream->values);
         intern_deinit(&stream->locations);
         intern_deinit(&stream->tracks);
+        free(stream->counts);
         free(stream);
         return NULL;
 }
@@ -68,13 +70,33 @@ static bool members_put(TrackMembers *members, const WireWriter *packet) {
         return members->n > 0;
 }
 
+/* That ranks count, for whoever has one. */
+static bool describe_root(TrackMembers *members, TrackThread *thread, int32_t rank) {
+        WireWriter packet;
+
+        if (LIKELY(rank == 0))
+                return true;
+        wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
+        track_encode_root(&packet);
+        return members_put(members, &packet);
+}
+
 static bool describe_thread(TrackMembers *members, TrackThread *thread) {
         WireWriter packet;
 
         wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
         track_encode_thread(&packet, thread);
         members->stream->name_epoch = thread->name_epoch;
-        return members_put(members, &packet);
+        return members_put(members, &packet) && describe_root(members, thread, thread->rank);
+}
+
+static bool describe_process(TrackMembers *members, TrackThread *thread) {
+        WireWriter packet;
+
+        wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
+        track_encode_process(&packet);
+        return members_put(members, &packet) &&
+               describe_root(members, thread, track_process_rank());
 }
 
 /*
@@ -89,11 +111,8 @@ static bool begin_members(TrackMembers *members, TrackThread *thread, uint64_t n
                         &members->sequences[i]->session->n_clears, memory_order_relaxed);
         wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
         track_encode_start(&packet, thread, now_ns);
-        if (!members_put(members, &packet))
-                return false;
-        wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
-        track_encode_process(&packet);
-        return members_put(members, &packet) && describe_thread(members, thread);
+        return members_put(members, &packet) && describe_process(members, thread) &&
+               describe_thread(members, thread);
 }
 
 static void stream_forget(TrackStream *stream, uint64_t now_ns) {
@@ -106,6 +125,7 @@ static void stream_forget(TrackStream *stream, uint64_t now_ns) {
         memset(stream->recent_track, 0, sizeof(stream->recent_track));
         memset(stream->recent, 0, sizeof(stream->recent));
         memset(stream->categories, 0, sizeof(stream->categories));
+        stream->n_counts = 0;
         stream->last_ns = now_ns;
 }
 
@@ -164,17 +184,19 @@ static bool describe_track(TrackMembers *members,
         WireWriter packet;
         uint32_t number;
 
-        if (LIKELY(*recent == uuid))
+        if (LIKELY(*recent == uuid) || track_is_given(track))
                 return true;
         *recent = uuid;
         if (intern_number(&stream->tracks, &uuid, sizeof(uuid), &number) == 0)
                 return true;
-        if (track->parent &&
-            !describe_track(
-                    members, thread, track->parent, track_uuid(track->parent), TRACK_KIND_SLICES))
+        if (track->parent && !describe_track(members,
+                                             thread,
+                                             track->parent,
+                                             track_uuid(track->parent, thread->uuid),
+                                             TRACK_KIND_SLICES))
                 return false;
         wire_writer_init(&packet, thread->scratch->packet, DT_EVENT_BYTES_MAX);
-        track_encode_track(&packet, track, kind);
+        track_encode_track(&packet, stream, track, kind);
         return members_put(members, &packet);
 }
 
@@ -197,7 +219,11 @@ describe_arg_tracks(TrackMembers *members, TrackThread *thread, const TrackEvent
                 const dt_track *track = (const dt_track *)arg->name;
 
                 if (UNLIKELY(arg->type == DT_ARG_COUNTER || arg->type == DT_ARG_COUNTER_DOUBLE) &&
-                    !describe_track(members, thread, track, track_uuid(track), TRACK_KIND_COUNTER))
+                    !describe_track(members,
+                                    thread,
+                                    track,
+                                    track_uuid(track, thread->uuid),
+                                    TRACK_KIND_COUNTER))
                         return false;
         }
         return true;
@@ -352,6 +378,8 @@ void track_members_write(TrackMembers *members,
                 members->sequences[i]->position = stream->position;
         if (UNLIKELY(stream->name_epoch != thread->name_epoch) && !describe_thread(members, thread))
                 return;
-        if (describe_event_tracks(members, thread, event))
+        if (UNLIKELY(event->type == TRACK_EVENT_PROCESS))
+                describe_process(members, thread);
+        else if (describe_event_tracks(members, thread, event))
                 write_event(members, thread, event, now_ns);
 }

@@ -58,6 +58,14 @@ static TrackThread *thread_new(void) {
         return thread;
 }
 
+static __attribute__((__noinline__)) TrackThread *thread_make(void) {
+        int saved_errno = errno;
+        TrackThread *thread = thread_new();
+
+        errno = saved_errno;
+        return thread;
+}
+
 DT_EXPORT void dt_thread_set_name(const char *name) {
         int saved_errno = errno;
         TrackThread *thread;
@@ -70,6 +78,18 @@ DT_EXPORT void dt_thread_set_name(const char *name) {
                 thread->name_epoch++;
         }
         errno = saved_errno;
+}
+
+DT_EXPORT void dt_thread_set_rank(int32_t rank) {
+        TrackThread *thread;
+
+        if (library_inert())
+                return;
+        thread = this_thread ?: thread_make();
+        if (!thread || thread->rank == rank)
+                return;
+        thread->rank = rank;
+        thread->name_epoch++;
 }
 
 /*
@@ -95,7 +115,10 @@ static bool thread_equip(TrackThread *thread) {
 static bool stream_equip(TrackThread *thread, unsigned number) {
         if (!thread->streams[number])
                 thread->streams[number] = calloc(1, sizeof(*thread->streams[number]));
-        return thread->streams[number];
+        if (!thread->streams[number])
+                return false;
+        thread->streams[number]->thread_uuid = thread->uuid;
+        return true;
 }
 
 static TrackSequence *sequence_attach(TrackThread *thread, unsigned session) {
@@ -184,18 +207,12 @@ static __attribute__((__noinline__)) void
 emit_long(TrackThread *thread, unsigned sessions, TrackEvent *event, uint64_t now_ns) {
         int saved_errno = errno;
 
-        event->uuid = event->track ? track_uuid(event->track) : 0;
-        event->time_ns = time_of(event);
-        emit_to(thread, sessions, event, now_ns);
+        if (thread_equip(thread)) {
+                event->uuid = event->track ? track_uuid(event->track, thread->uuid) : 0;
+                event->time_ns = time_of(event);
+                emit_to(thread, sessions, event, now_ns);
+        }
         errno = saved_errno;
-}
-
-static __attribute__((__noinline__)) TrackThread *thread_make(void) {
-        int saved_errno = errno;
-        TrackThread *thread = thread_new();
-
-        errno = saved_errno;
-        return thread;
 }
 
 static inline void emit(TrackEvent *event) {
@@ -215,6 +232,23 @@ static inline void emit(TrackEvent *event) {
         atomic_signal_fence(memory_order_seq_cst);
         if (UNLIKELY(!emit_short(thread, sessions, event, now_ns)))
                 emit_long(thread, sessions, event, now_ns);
+        atomic_signal_fence(memory_order_seq_cst);
+        thread->busy = false;
+}
+
+void track_say_process(void) {
+        TrackEvent event = { .type = TRACK_EVENT_PROCESS };
+        unsigned sessions = track_sessions_recording();
+        TrackThread *thread;
+
+        if (!sessions)
+                return;
+        thread = this_thread ?: thread_make();
+        if (!thread || thread->busy)
+                return;
+        thread->busy = true;
+        atomic_signal_fence(memory_order_seq_cst);
+        emit_long(thread, sessions, &event, track_now_ns());
         atomic_signal_fence(memory_order_seq_cst);
         thread->busy = false;
 }

@@ -9,8 +9,14 @@
  *      track-sequence.c  one thread's stream of packets into one or several sessions: its start, its clock, what it
  *                        has interned
  *      track-wait.c      what dt_init() waits for
- *      track-encode.c    events and descriptors into bytes; knows no state but the stream's tables
+ *      track-encode.c    events into bytes; knows no state but the stream's tables
  *      track-args.c      the same for the arguments of events
+ *      track-descriptor.c  the same for what tracks, threads and the program are
+ *      track-details.c   what the program has said about its tracks
+ *      track-names.c     what it calls itself
+ *      track-counts.c    counters that say differences
+ *      track-lanes.c     tracks for things that overlap
+ *      category.c        categories that are made at run time
  *
  * Most events say nothing that is new, to one session. These are short: they are encoded in shared memory, by a
  * straight line of code that gives up, with nothing done, when there is anything else to do. All others take the long
@@ -43,6 +49,7 @@ typedef struct TrackSession {
 } TrackSession;
 
 typedef enum TrackEventType {
+        TRACK_EVENT_PROCESS = 0, /* none: the program has a new name */
         TRACK_EVENT_SLICE_BEGIN = 1,
         TRACK_EVENT_SLICE_END = 2,
         TRACK_EVENT_INSTANT = 3,
@@ -86,6 +93,20 @@ typedef struct TrackRecent {
         uint8_t n_field;
 } TrackRecent;
 
+#define TRACK_COUNTS_MAX 64 /* in the whole program, each in each thread */
+
+/* A counter that says differences. */
+typedef struct TrackCount {
+        uint64_t uuid;
+        double last;
+} TrackCount;
+
+typedef struct TrackValue {
+        bool is_double;
+        int64_t as_int;
+        double as_double;
+} TrackValue;
+
 /* What one thread has said, which what it says next refers to. Sessions that record the same categories have it in
  * common, so that an event is encoded once for all of them. Only its thread touches it. */
 typedef struct TrackStream {
@@ -101,6 +122,9 @@ typedef struct TrackStream {
         uint64_t recent_track[8]; /* some of them, each at its place */
         TrackRecent recent[TRACK_RECENT];
         uint64_t categories[DT_CATEGORIES_MAX / 64];
+        uint64_t thread_uuid;
+        TrackCount *counts; /* NULL: none yet */
+        unsigned n_counts;
 } TrackStream;
 
 /* One thread in one session. Only its thread touches it. */
@@ -133,6 +157,7 @@ typedef struct TrackThread {
         bool busy;           /* emitting: an event of its own allocator would be one too many */
         uint32_t name_epoch; /* counts dt_thread_set_name() */
         char name[TRACK_THREAD_NAME_MAX]; /* "": the kernel's */
+        int32_t rank;                     /* 0: none */
         TrackSequence *sequences[DT_SESSIONS_MAX];
         TrackStream *streams[DT_SESSIONS_MAX];
         TrackScratch *scratch; /* with the first sequence */
@@ -154,8 +179,18 @@ extern size_t track_n_cmdline;
 /* Switches the categories that the session wants on, or off. */
 void track_session_switch(TrackSession *session, bool on);
 
+/* A bit for each session that has started and not ended. */
+unsigned track_sessions_recording(void);
+
 /* Gives the sequence a writer of the session that is in that place now. 0, or a negative errno. */
 int track_attach(TrackSequence *sequence, unsigned session);
+
+/*
+ * track-thread.c
+ */
+
+/* Describes the program anew to all sessions that record, from the calling thread. */
+void track_say_process(void);
 
 /*
  * track-sequence.c
@@ -188,13 +223,8 @@ void track_members_write(TrackMembers *members,
 #define TRACK_PACKET_FIELDS_N 3
 extern const uint32_t track_packet_fields[TRACK_PACKET_FIELDS_N];
 
-uint64_t track_uuid(const dt_track *track);
-
 /* The packet that starts incremental state: defaults, and the sequence's clock begins at now_ns. */
 void track_encode_start(WireWriter *packet, const TrackThread *thread, uint64_t now_ns);
-void track_encode_thread(WireWriter *packet, const TrackThread *thread);
-void track_encode_process(WireWriter *packet);
-void track_encode_track(WireWriter *packet, const dt_track *track, TrackKind kind);
 
 /* `since_ns` is the time since the stream's last packet. */
 void track_encode_event(WireWriter *packet,
@@ -213,3 +243,38 @@ void track_remember(TrackStream *stream, const TrackEvent *event);
 
 /* Nothing but the time, for who is spared an event. */
 void track_encode_tick(WireWriter *packet, uint64_t since_ns);
+
+/*
+ * track-descriptor.c
+ */
+
+/* Whether it is none of the program's own, and needs no description. */
+static inline bool track_is_given(const dt_track *track) {
+        return track == &dt_thread_track || track == &dt_root_track;
+}
+
+/* A number for a track, made of its name, unit and id and those of its parents, below these numbers. Never to be
+ * changed: it is how programs agree about tracks under the root. */
+uint64_t track_hash(const dt_track *track, uint64_t process, uint64_t thread, uint64_t root);
+
+/* NULL: the program's. `thread_uuid` is that of the thread whose event it is for. */
+uint64_t track_uuid(const dt_track *track, uint64_t thread_uuid);
+
+/* That ranks count, in the whole trace. */
+void track_encode_root(WireWriter *packet);
+void track_encode_thread(WireWriter *packet, const TrackThread *thread);
+void track_encode_process(WireWriter *packet);
+void track_encode_track(WireWriter *packet,
+                        TrackStream *stream,
+                        const dt_track *track,
+                        TrackKind kind);
+
+/*
+ * track-counts.c
+ */
+
+/* From here on the stream's values of the counter are differences. False: there is no memory to do that. */
+bool track_counts_add(TrackStream *stream, uint64_t uuid);
+
+/* Makes a difference of the value, if the counter is such a one. */
+void track_counts_make_relative(TrackStream *stream, uint64_t uuid, TrackValue *value);

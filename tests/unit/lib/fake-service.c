@@ -58,6 +58,8 @@ static void read_categories(sd_bus_message *call, FakeSource *source) {
 
         ck_assert_int_gt(sd_bus_message_enter_container(call, 'a', "s"), 0);
         while (sd_bus_message_read(call, "s", &category) > 0) {
+                ck_assert_uint_lt(strlen(source->categories) + strlen(category) + 2,
+                                  sizeof(source->categories));
                 if (source->categories[0])
                         strcat(source->categories, ",");
                 strcat(source->categories, category);
@@ -240,6 +242,11 @@ void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered) {
 
 void fake_run_triggers(Fake *fake, unsigned n_triggers) {
         while (fake->n_triggers < n_triggers)
+                run_once(fake);
+}
+
+void fake_run_offered(Fake *fake, const char *source, const char *category) {
+        while (!strstr(fake_source(fake, source)->categories, category))
                 run_once(fake);
 }
 

@@ -18,11 +18,11 @@
 
 typedef struct FakeSource {
         char name[64];
-        uint8_t descriptor[4096];
+        uint8_t descriptor[65536];
         size_t n_descriptor;
         uint32_t packet_fields[8];
         size_t n_packet_fields;
-        char categories[256]; /* joined by "," */
+        char categories[16384]; /* joined by "," */
         char unavailable[1100];
         bool no_flush;
 } FakeSource;
@@ -72,6 +72,9 @@ void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered);
 
 /* The same, until so many triggers have come. */
 void fake_run_triggers(Fake *fake, unsigned n_triggers);
+
+/* The same, until the source offers a category whose name contains the text. */
+void fake_run_offered(Fake *fake, const char *source, const char *category);
 
 /* What has come before the reply to the last call. */
 void fake_run_on(Fake *fake);

@@ -15,17 +15,44 @@ DT_CATEGORY(elsewhere, "elsewhere", NULL);
 static const dt_track row = DT_TRACK("row", 1);
 static const dt_track counter = DT_COUNTER_TRACK("memory", "bytes");
 
-int header_use(int n, const char *text);
-int proto_use(dt_writer *writer);
+static const dt_track below = DT_TRACK_UNDER(&row, "below", 2);
+static const dt_track of_thread = DT_COUNTER_TRACK_UNDER(&dt_thread_track, "time", "ns");
+static dt_lanes lanes = DT_LANES("requests");
 
-int proto_use(dt_writer *writer) {
+int header_use(int n, const char *text);
+int more_use(dt_writer *writer);
+
+/* What has no macro. */
+int more_use(dt_writer *writer) {
+        dt_track_details details = { sizeof(details),
+                                     NULL,
+                                     DT_ORDER_DEFAULT,
+                                     0,
+                                     DT_MERGE_DEFAULT,
+                                     NULL,
+                                     DT_UNIT_OTHER,
+                                     0,
+                                     NULL,
+                                     NULL,
+                                     false };
+        const dt_category *category = dt_category_find_or_add("found", NULL, NULL);
+        dt_track lane = dt_lane_take(&lanes);
         uint8_t memory[64];
         uint64_t number;
         dt_proto proto;
 
+        details.rank = 3;
+        DT_SLICE_BEGIN_ON(*category, &lane, "on", DT_ALSO_CATEGORY_TEXT("text"));
+        DT_INSTANT_ON(*category, &below, NULL, DT_NAME("rare"));
+        DT_COUNTER_ON(*category, &of_thread, 7);
+        dt_lane_return(&lanes, &lane);
         dt_proto_init(&proto, memory, sizeof(memory));
         dt_proto_end(&proto, dt_proto_begin(&proto, 11));
-        return dt_writer_begins(writer) ||
+        dt_process_set_name("name");
+        dt_process_set_labels(NULL, 0);
+        dt_process_set_rank(1);
+        dt_thread_set_rank(-1);
+        return dt_track_describe(&below, &details) || dt_writer_begins(writer) ||
                dt_writer_intern(writer, 2, "text", 4, &number) == DT_INTERNED_NEW;
 }
 

@@ -250,6 +250,9 @@ read_attribute(const TraceSequence *sequence, TraceEvent *event, const WireField
         case 21:
                 read_log(sequence, event, field);
                 return true;
+        case 22:
+                append(event, "also=%.*s", (int)field->n_bytes, (const char *)field->data);
+                return true;
         case 31:
         case 45:
                 append(event, "on=%" PRIx64, field->value);
@@ -324,6 +327,18 @@ read_event_field(const TraceSequence *sequence, TraceEvent *event, const WireFie
         }
 }
 
+/* Makes the value of a counter of differences what it stands for. */
+static void add_up(Trace *trace, TraceEvent *event) {
+        TraceTrack *track = trace_track(trace, event->uuid);
+
+        if (event->type != 4 || !track || !track->is_incremental)
+                return;
+        ck_assert_uint_eq(track->sequence, event->sequence);
+        track->sum += event->double_value + (double)event->int_value;
+        event->double_value = track->sum;
+        event->int_value = (int64_t)track->sum;
+}
+
 static void read_event(Trace *trace, unsigned number, const WireField *body, size_t n_packet) {
         TraceSequence *sequence = &trace->sequences[number];
         TraceEvent *event;
@@ -344,6 +359,41 @@ static void read_event(Trace *trace, unsigned number, const WireField *body, siz
         };
         for_each_field(&reader, &field, body->data, body->n_bytes)
                 read_event_field(sequence, event, &field);
+        add_up(trace, event);
+}
+
+/* Adds "prefix" "number=value" to what is known of a track. */
+static void add_detail(TraceTrack *track, const char *prefix, const WireField *field) {
+        size_t n = strlen(track->details);
+        char *at = track->details + n;
+
+        if (n > 0)
+                *at++ = ' ';
+        n = sizeof(track->details) - (size_t)(at - track->details);
+        if (field->type == WIRE_BYTES)
+                snprintf(at,
+                         n,
+                         "%s%u=%.*s",
+                         prefix,
+                         field->number,
+                         (int)field->n_bytes,
+                         (const char *)field->data);
+        else
+                snprintf(at, n, "%s%u=%" PRId64, prefix, field->number, (int64_t)field->value);
+}
+
+static void read_counter(TraceTrack *track, const WireField *counter) {
+        WireReader reader;
+        WireField field;
+
+        track->is_counter = true;
+        for_each_field(&reader, &field, counter->data, counter->n_bytes) {
+                track->is_incremental |= field.number == 5;
+                if (field.number == 6)
+                        copy_text(track->unit, sizeof(track->unit), &field);
+                else
+                        add_detail(track, "8.", &field);
+        }
 }
 
 static void read_thread(TraceTrack *track, const WireField *thread) {
@@ -367,14 +417,13 @@ static void read_process(TraceTrack *track, const WireField *process) {
         for_each_field(&reader, &field, process->data, process->n_bytes) {
                 if (field.number == 1)
                         track->process_pid = (int)field.value;
+                else if (field.number != 2)
+                        add_detail(track, "3.", &field);
                 track->n_cmdline += field.number == 2;
         }
 }
 
 static void read_track_field(TraceTrack *track, const WireField *field) {
-        WireReader reader;
-        WireField inner;
-
         switch (field->number) {
         case 2:
                 copy_text(track->name, sizeof(track->name), field);
@@ -392,14 +441,15 @@ static void read_track_field(TraceTrack *track, const WireField *field) {
                 track->is_states = true;
                 break;
         case 8:
-                track->is_counter = true;
-                for_each_field(&reader, &inner, field->data, field->n_bytes) if (inner.number == 6)
-                        copy_text(track->unit, sizeof(track->unit), &inner);
+                read_counter(track, field);
+                break;
+        default:
+                add_detail(track, "", field);
                 break;
         }
 }
 
-static void read_track(Trace *trace, const WireField *descriptor) {
+static void read_track(Trace *trace, unsigned sequence, const WireField *descriptor) {
         TraceTrack *track;
         WireReader reader;
         WireField field;
@@ -414,6 +464,9 @@ static void read_track(Trace *trace, const WireField *descriptor) {
         }
         track->n_described++;
         track->n_cmdline = 0;
+        track->details[0] = '\0';
+        track->sequence = sequence;
+        track->sum = 0;
         while (next(&reader, &field))
                 read_track_field(track, &field);
 }
@@ -477,7 +530,7 @@ void trace_packet(Trace *trace, unsigned number, const uint8_t *packet, size_t n
         if (event.number && own_time)
                 trace->events[trace->n_events - 1].ns = time;
         if (descriptor.number)
-                read_track(trace, &descriptor);
+                read_track(trace, number, &descriptor);
 }
 
 Trace *trace_free(Trace *trace) {

@@ -45,7 +45,12 @@ typedef struct TraceTrack {
         char name[64], thread_name[64], unit[32];
         int pid, tid, process_pid;
         unsigned n_cmdline;
+        char details
+                [512]; /* "field=value" of all other fields, with blanks between; inner ones with a dot */
         bool is_counter, is_states;
+        bool is_incremental; /* values are told as differences, from one sequence */
+        unsigned sequence;
+        double sum;
         unsigned n_described;
 } TraceTrack;
 

@@ -42,6 +42,12 @@ extern "C" {
 #define DT_EVENT_BYTES_MAX 16384 /* of one event: one that is longer loses its arguments */
 #define DT_ARGS_DEPTH_MAX \
         8 /* of DT_DICT() and DT_ARRAY() in each other: what is deeper is left out */
+#define DT_CATEGORIES_FOUND_MAX  256  /* of dt_category_find_or_add() */
+#define DT_TRACKS_DESCRIBED_MAX  1024 /* of dt_track_describe() */
+#define DT_LABEL_BYTES_MAX       255 /* of names of processes and found categories, labels and keys */
+#define DT_DESCRIPTION_BYTES_MAX 1024
+#define DT_PROCESS_LABELS_MAX    8
+#define DT_LANES_MAX             256 /* that are used again; more get a track each */
 
 /*
  * Start
@@ -101,6 +107,17 @@ typedef struct dt_category {
 void dt_category_register(dt_category *category);
 void dt_category_unregister(dt_category *category);
 
+/* A category that is made at run time, for names that come from elsewhere, such as those of plugins or of a log: the
+ * one with this name that was made before, or else a new one with this description and these tags (or NULL), which
+ * sessions that run switch on at once if they want it. All are copied (cut at DT_LABEL_BYTES_MAX, descriptions at
+ * DT_DESCRIPTION_BYTES_MAX) and never freed. Never NULL: without a name or memory, in a forked child, or when there are
+ * DT_CATEGORIES_FOUND_MAX, it is one that is never on. For names without bound there is DT_ALSO_CATEGORY_TEXT().
+ *
+ * Any thread. One that exists is found without a lock, by a hash of its name; who keeps the result spares that. It is
+ * given to the macros below as *category. */
+const dt_category *
+dt_category_find_or_add(const char *name, const char *description, const char *tags);
+
 /* Whether any session records the category now: for arguments that are expensive to compute. */
 static inline bool dt_category_enabled(const dt_category *category) {
         return __builtin_expect(__atomic_load_n(&category->enabled, __ATOMIC_RELAXED) != 0, 0);
@@ -133,6 +150,8 @@ typedef enum dt_arg_type {
         DT_ARG_COUNTER,
         DT_ARG_COUNTER_DOUBLE,
         DT_ARG_RAW,
+        DT_ARG_CATEGORY_TEXT,
+        DT_ARG_NAME,
 } dt_arg_type;
 
 typedef struct dt_arg {
@@ -245,8 +264,13 @@ static inline dt_arg dt_arg_count_double(const void *track, double value) {
 #define DT_ALSO_CATEGORY(category)         dt_arg_of(DT_ARG_CATEGORY, &(category), 0)
 #define DT_ALSO_COUNT(track, value)        dt_arg_of(DT_ARG_COUNTER, track, (uint64_t)(int64_t)(value))
 #define DT_ALSO_COUNT_DOUBLE(track, value) dt_arg_count_double(track, value)
-/* Also any other fields of perfetto.protos.TrackEvent, encoded by the caller. An event with bytes that are no protobuf
- * fields is dropped by the service, and counted. */
+/* It is also of a category of this name, which is written out: for what has no bound. The event's own decides who
+ * records it. */
+#define DT_ALSO_CATEGORY_TEXT(text) dt_arg_text(DT_ARG_CATEGORY_TEXT, NULL, text)
+/* Its name, written out each time, of an event whose own name is NULL: for one that hardly ever comes again. */
+#define DT_NAME(text) dt_arg_text(DT_ARG_NAME, NULL, text)
+/* Also any other fields of perfetto.protos.TrackEvent, encoded by the caller, see <desktrace/proto.h>. An event with
+ * bytes that are no protobuf fields is dropped by the service, and counted. */
 #define DT_RAW(data, n_bytes) dt_arg_of(DT_ARG_RAW, data, n_bytes)
 
 #define DT_LOG_VERBOSE "\002"
@@ -270,7 +294,7 @@ uint64_t dt_flow_id(uint64_t number);
  */
 
 /* A row of the timeline. Events without a track are on that of their thread. The same name, unit, id and parent is the
- * same track, for all threads of the program. */
+ * same track, for all threads of the program. Only slices and instants, only values of a counter or only states. */
 typedef struct dt_track {
         const char *name;
         const char *unit;              /* of a counter's values, or NULL */
@@ -282,10 +306,125 @@ typedef struct dt_track {
         { name, NULL, id, NULL }
 #define DT_COUNTER_TRACK(name, unit) \
         { name, unit, 0, NULL }
+#define DT_TRACK_UNDER(parent, name, id) \
+        { name, NULL, id, parent }
+#define DT_COUNTER_TRACK_UNDER(parent, name, unit) \
+        { name, unit, 0, parent }
+
+/* Parents that are there already: the track of whatever thread an event comes from, so that each thread has a track of
+ * its own below; and the whole trace, where the same name, unit and id is the same track for all programs. */
+extern const dt_track dt_thread_track;
+extern const dt_track dt_root_track;
+
+/* In which order viewers show the tracks under a track. */
+typedef enum dt_track_order {
+        DT_ORDER_DEFAULT = 0,
+        DT_ORDER_BY_NAME = 1,
+        DT_ORDER_BY_TIME = 2, /* of their first events */
+        DT_ORDER_BY_RANK = 3,
+} dt_track_order;
+
+/* Which tracks under the same parent viewers show as one, with what happens at once below each other. */
+typedef enum dt_track_merge {
+        DT_MERGE_DEFAULT = 0, /* by name */
+        DT_MERGE_BY_NAME = 1,
+        DT_MERGE_NONE = 2,
+        DT_MERGE_BY_KEY = 3,
+} dt_track_merge;
+
+typedef enum dt_unit {
+        DT_UNIT_OTHER = 0, /* the track's text, if it has one */
+        DT_UNIT_TIME_NS = 1,
+        DT_UNIT_COUNT = 2,
+        DT_UNIT_SIZE_BYTES = 3,
+} dt_unit;
+
+/* What else there is to say about a track. Zero and NULL say nothing. Members may be added at the end. */
+typedef struct dt_track_details {
+        size_t size;             /* sizeof(dt_track_details) */
+        const char *description; /* for people; cut at DT_DESCRIPTION_BYTES_MAX */
+        dt_track_order child_order;
+        int32_t rank; /* among those of the same parent, if that orders by rank: the lowest is first */
+        dt_track_merge merge;
+        const char *merge_key; /* for DT_MERGE_BY_KEY */
+
+        /* Of counters: */
+        dt_unit unit;
+        int64_t unit_multiplier; /* a value is so many units; 0: one */
+        const char
+                *y_axis; /* counters under the same parent with the same text share their scale */
+        const char *categories; /* names with commas */
+        /* Values are written as the difference from the one before, which takes fewer bytes when they are large. The
+         * program gives whole values all the same. Only directly under dt_thread_track, else it is ignored. */
+        bool is_incremental;
+} dt_track_details;
+
+/* Says more about a track, for all sessions from now on. Before its first event: what viewers have been told about a
+ * track they do not take back. Copies all of it; a track cannot be forgotten. Any thread, also before dt_init().
+ *
+ * 0 (also when it has been described in the same way before); -EINVAL: no track or details, an impossible size or
+ * value; -EEXIST: it has been described in another way, which stays; -ENOSPC: DT_TRACKS_DESCRIBED_MAX are; -ENOMEM;
+ * -ECANCELED: this is a forked child. */
+int dt_track_describe(const dt_track *track, const dt_track_details *details);
+
+/*
+ * Things that overlap: each gets a track of its own, a lane, as long as it lasts. Viewers show the lanes as one row,
+ * since they have one name.
+ *
+ *      static dt_lanes requests = DT_LANES("requests");
+ *
+ *      request->lane = dt_lane_take(&requests);
+ *      DT_SLICE_BEGIN_ON(http, &request->lane, "GET");
+ *      …                                                       // maybe on another thread
+ *      DT_SLICE_END_ON(http, &request->lane);
+ *      dt_lane_return(&requests, &request->lane);
+ *
+ * The same can be had with DT_TRACK("requests", number), but then there are as many tracks as there ever were requests,
+ * and each is described.
+ */
+
+/* The first three are the application's. Must live as long as its lanes. */
+typedef struct dt_lanes {
+        const char *name;
+        uint64_t id;                       /* tells those of the same name apart */
+        const dt_track *parent;            /* NULL: the program's; not dt_thread_track */
+        uint64_t taken[DT_LANES_MAX / 64]; /* so this limit can never grow */
+        uint64_t n_more;
+} dt_lanes;
+
+#define DT_LANES(name) \
+        { name, 0, NULL, { 0 }, 0 }
+
+/* The first lane that is free, or one of its own when DT_LANES_MAX are taken: never fails. Any thread, without a lock.
+ * The result is the caller's; its name and parent are those of `lanes`. */
+dt_track dt_lane_take(dt_lanes *lanes);
+/* Gives it back, after the end of its last slice. Once. */
+void dt_lane_return(dt_lanes *lanes, const dt_track *lane);
+
+/*
+ * Names of threads and of the program. What is said anew while sessions run, they are told; but viewers may
+ * keep the first name of a program.
+ */
 
 /* Names the calling thread in traces; default (and ""): its kernel name, see pthread_setname_np(3), as it is when a
  * session first records it. At most 63 bytes. */
 void dt_thread_set_name(const char *name);
+
+/* Where viewers show the calling thread among those of the program: the lowest is first, others have 0. Told with its
+ * next event. That threads are to be ordered so is said about the whole trace. */
+void dt_thread_set_rank(int32_t rank);
+
+/* Names the program; NULL or "": its short name, as at first. Copied, cut at DT_LABEL_BYTES_MAX. Any thread, any time;
+ * makes a packet in each session that runs. */
+void dt_process_set_name(const char *name);
+
+/* What the program is busy with, such as the names of its documents, beside its name. Replaces those of before. Copied,
+ * each cut at DT_LABEL_BYTES_MAX; of more than DT_PROCESS_LABELS_MAX the rest is left out. Any thread, any time; makes
+ * a packet in each session that runs. */
+void dt_process_set_labels(const char *const *labels, size_t n_labels);
+
+/* The same for the program among others as dt_thread_set_rank() for threads. */
+void dt_process_set_rank(int32_t rank);
 
 /*
  * Events. `track` is NULL for the thread's own. The macros below look at the category first; so need
