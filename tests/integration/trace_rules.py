@@ -88,6 +88,7 @@ class Rules:
         # tracks
         self.described, self.tracks, self.counters = {}, set(), set()
         self.owners, self.depths, self.has_values = {}, collections.Counter(), set()
+        self.ends_of_slices = []
 
     def need(self, holds, rule, *details):
         if not holds:
@@ -378,6 +379,11 @@ class Rules:
             self.need(self.described.get(uuid, (0, True))[1], "values are of tracks that are counters", uuid)
             self.counters.add(self.described.get(uuid, (0, 0, ""))[2])
         elif kind in (1, 2):
+            self.ends_of_slices.append((now, kind, uuid))
+
+    def check_slices(self):
+        """In the order of time: another thread may end what one began, and come first in the file."""
+        for _, kind, uuid in sorted(self.ends_of_slices, key=lambda end: end[0] or 0):
             self.depths[uuid] += 1 if kind == 1 else -1
             self.need(self.depths[uuid] >= 0, "a slice that ends has begun", uuid)
 
@@ -391,6 +397,7 @@ class Rules:
         self.check_statistics()
         self.check_processes()
         self.check_tracks()
+        self.check_slices()
         self.need(self.service_times, "the service says when it was")
         if self.service_times and self.times:
             begin, end = min(self.service_times), max(self.service_times)
