@@ -6,6 +6,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "listen-address.h"
 #include "listeners.h"
 #include "shared/fd.h"
 #include "shared/log.h"
@@ -100,9 +101,84 @@ int listeners_init(Listeners *listeners,
 }
 
 void listeners_deinit(Listeners *listeners) {
-        for (size_t i = 0; i < listeners->n; i++)
-                sd_event_source_disable_unref(listeners->all[i].source);
+        for (size_t i = 0; i < listeners->n; i++) {
+                Listener *listener = &listeners->all[i];
+
+                if (listener->path)
+                        unlink(listener->path);
+                free(listener->path);
+                sd_event_source_disable_unref(listener->source);
+        }
         listeners->n = 0;
+}
+
+static bool listeners_has(const Listeners *listeners, ListenerKind kind) {
+        for (size_t i = 0; i < listeners->n; i++)
+                if (listeners->all[i].kind == kind)
+                        return true;
+        return false;
+}
+
+static int listeners_open(Listeners *listeners,
+                          ListenerKind kind,
+                          const char *address,
+                          size_t n,
+                          mode_t mode) {
+        _cleanup_(fd_closep) int fd = -1;
+        _cleanup_(freep) char *path = NULL;
+        int r;
+
+        if (listeners->n >= LISTENERS_MAX)
+                return -E2BIG;
+        r = listen_address_open(&fd, &path, address, n, mode);
+        if (r) {
+                log_error(
+                        "cannot listen at \"%.*s\": %s", (int)n, address, listen_address_error(r));
+                return r < 0 ? r : -EADDRNOTAVAIL;
+        }
+        r = listeners_add(listeners, kind, fd);
+        if (r < 0)
+                return r;
+        sd_event_source_set_io_fd_own(listeners->all[listeners->n - 1].source, true);
+        fd = -1; /* the source's */
+        listeners->all[listeners->n - 1].path = TAKE(path);
+        listeners->has_own = true;
+        return 0;
+}
+
+static int
+listeners_open_list(Listeners *listeners, ListenerKind kind, const char *list, mode_t mode) {
+        const char *address;
+        size_t n;
+        int r = 0;
+
+        if (!list || listeners_has(listeners, kind))
+                return 0;
+        while (r >= 0 && listen_address_next(&list, &address, &n))
+                r = listeners_open(listeners, kind, address, n, mode);
+        return r;
+}
+
+/* As sd-daemon has no word for it: systemd says so to the process that it has started, and that one's children
+ * inherit another's number. */
+static bool is_unit(void) {
+        const char *pid = getenv("SYSTEMD_EXEC_PID");
+
+        return pid && strtol(pid, NULL, 10) == (long)getpid();
+}
+
+int listeners_open_environment(Listeners *listeners, bool is_shared) {
+        const mode_t mode = is_shared ? 0666 : 0600;
+        int r;
+
+        if (is_unit())
+                return 0;
+        r = listeners_open_list(
+                listeners, LISTENER_PRODUCER, getenv("PERFETTO_PRODUCER_SOCK_NAME"), mode);
+        if (r < 0)
+                return r;
+        return listeners_open_list(
+                listeners, LISTENER_CONSUMER, getenv("PERFETTO_CONSUMER_SOCK_NAME"), mode);
 }
 
 void listeners_accept_all(Listeners *listeners) {

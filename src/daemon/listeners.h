@@ -5,8 +5,11 @@
  * Listeners: the sockets that clients connect to
  *
  * Passed by systemd, or by whoever started us as systemd would: LISTEN_FDNAMES says which protocol is spoken on each.
+ * Perfetto's are also opened here when nobody passes them, where its own environment variables say, as its service
+ * does when it is started by hand.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <systemd/sd-event.h>
 
@@ -24,6 +27,7 @@ typedef struct Listener {
         Listeners *listeners;
         ListenerKind kind;
         sd_event_source *source;
+        char *path; /* to be removed at the end; NULL: not by us */
 } Listener;
 
 /* A connected socket; takes it over. */
@@ -35,6 +39,7 @@ struct Listeners {
         void *userdata;
         Listener all[LISTENERS_MAX];
         size_t n;
+        bool has_own; /* some that nobody would listen on if we went */
 };
 
 /* Those that were passed to this process. A negative errno has been said. */
@@ -43,6 +48,11 @@ int listeners_init(Listeners *listeners,
                    ListenerAccepted accepted,
                    void *userdata);
 void listeners_deinit(Listeners *listeners); /* zeros are allowed */
+
+/* Perfetto's, where PERFETTO_PRODUCER_SOCK_NAME (a list with commas) and PERFETTO_CONSUMER_SOCK_NAME say, each unless
+ * one was passed. Not in a unit of systemd: there, socket units say it, and what a user's environment says is for
+ * clients. `is_shared`: all users may connect. A negative errno has been said. */
+int listeners_open_environment(Listeners *listeners, bool is_shared);
 
 /* Accepts what is waiting now. */
 void listeners_accept_all(Listeners *listeners);

@@ -51,7 +51,7 @@ static uint64_t loop_n_calls(const Loop *loop) {
 }
 
 static bool loop_is_busy(const Loop *loop) {
-        return bus_is_busy(loop->bus) || ports_is_busy(loop->ports);
+        return bus_is_busy(loop->bus) || ports_is_busy(loop->ports) || loop->listeners.has_own;
 }
 
 /* Any call counts as use, so that somebody who looks around is not cut off between two calls. */
@@ -233,12 +233,19 @@ static int loop_add_signals(Loop *loop) {
         return r;
 }
 
+/* What a private instance was passed is all that it serves: the environment is that of whoever started it, where
+ * Perfetto's variables are for clients of another service. */
 static int loop_add_listeners(Loop *loop) {
+        const bool is_standalone = loop->mode == LOOP_STANDALONE;
         int r;
 
         r = listeners_init(&loop->listeners, loop->event, on_accepted, loop);
-        if (r >= 0 && loop->listeners.n == 0 && loop->mode == LOOP_STANDALONE) {
-                log_error("--standalone needs a listening socket (LISTEN_FDS=1 and descriptor 3)");
+        if (r >= 0 && (!is_standalone || loop->listeners.n == 0))
+                r = listeners_open_environment(&loop->listeners, loop->mode == LOOP_SYSTEM);
+        if (r >= 0 && is_standalone && loop->listeners.n == 0) {
+                log_error("--standalone needs a listening socket (LISTEN_FDS=1 and descriptor 3), "
+                          "or the name of one in PERFETTO_PRODUCER_SOCK_NAME or "
+                          "PERFETTO_CONSUMER_SOCK_NAME");
                 return -EINVAL;
         }
         return r;
