@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "bus/output-ops.h"
 #include "compress.h"
+#include "output/output-ops.h"
 
 /* Of max_bytes, kept for the packets that end a trace; of a small file no more than the share. */
 #define SINK_END_BYTES (64u << 10)
@@ -41,8 +41,8 @@ int sink_file_close(SinkFile *file);
 int sink_file_init(SinkFile *file, const OutputOptions *options, bool is_regular);
 void sink_file_deinit(SinkFile *file);
 
-/* Whole packets; when they do not all fit, those before the first that does not. 0 or an errno; what was written is in
- * n_written either way. */
+/* Whole packets; when they do not all fit, those before the first that does not. 0 or an errno; what was written is
+ * in n_written either way. */
 int sink_file_put(SinkFile *file, const Bytes *batch, bool is_end);
 
 /* If it is to be done at all, and there is anything new. 0 or an errno. */

@@ -4,14 +4,14 @@
 /*
  * Sink: writes to one descriptor, on a thread of its own
  *
- * Pipes and files may block for as long as they like; only the sink's thread waits for them. Batches are queued up to a
- * limit. When a write fails, the rest is dropped; a regular file is cut back to the end of the last whole batch, so
+ * Pipes and files may block for as long as they like; only the sink's thread waits for them. Batches are queued up to
+ * a limit. When a write fails, the rest is dropped; a regular file is cut back to the end of the last whole batch, so
  * that what is there can be read.
  *
- * The OutputOps of the transports (bus/output-ops.h); their `host` is the sd_event.
+ * The OutputOps of the transports (output/output-ops.h); their `host` is the sd_event.
  */
 
-#include "bus/output-ops.h"
+#include "output/output-ops.h"
 
 #define SINK_QUEUE_BYTES_MAX (8u << 20)
 #define SINK_BATCHES_MAX     64

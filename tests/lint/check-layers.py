@@ -29,10 +29,13 @@ LAYERS = {
     "src/daemon/buffer": {"shared", "wire", "smb"},
     "src/daemon/packet": {"shared", "wire", "pcre2"},
     "src/daemon/core": {"shared", "wire", "smb", "config", "buffer", "packet", "protobuf-c"},
-    "src/daemon/bus": {"shared", "config", "buffer", "core", "protobuf-c", "systemd", "io"},
-    "src/daemon/socket": {"shared", "wire", "config", "core", "protobuf-c", "systemd", "io"},
+    "src/daemon/output": {"shared", "config", "core", "protobuf-c", "systemd", "io"},
+    "src/daemon/bus": {"shared", "config", "buffer", "core", "output", "protobuf-c", "systemd", "io"},
+    "src/daemon/socket": {
+        "shared", "wire", "config", "core", "output", "protobuf-c", "systemd", "io",
+    },
     "src/daemon": {
-        "shared", "wire", "config", "smb", "core", "bus", "socket",
+        "shared", "wire", "config", "smb", "core", "output", "bus", "socket",
         "protobuf-c", "systemd", "compression", "io",
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},

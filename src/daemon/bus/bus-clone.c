@@ -70,7 +70,7 @@ static int clone_ask(SessionWaiter *waiter, const CloneArguments *arguments, sd_
         const Client *client = waiter->request.client;
         const CloneOptions options = {
                 .owner = client->identity,
-                .has_output = waiter->clone->output,
+                .has_output = waiter->clone->output.output,
                 .detached = arguments->detach,
                 .skips_filter = arguments->skip_filter,
                 .name = arguments->name,

@@ -224,7 +224,7 @@ static int check_readable(BusSession *session, sd_bus_error *error) {
                 return bus_error_set(error,
                                      BUS_ERROR_WRONG_STATE,
                                      "cannot read: the session writes to its output; look there");
-        if (session->output)
+        if (session->output.output)
                 return bus_error_set(
                         error,
                         BUS_ERROR_WRONG_STATE,

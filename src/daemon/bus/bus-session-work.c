@@ -14,10 +14,6 @@
 #include "shared/error.h"
 #include "shared/log.h"
 
-static const OutputOps *work_output_ops(const BusSession *session) {
-        return session->bus->output_ops;
-}
-
 static void waiter_reply_flush(SessionWaiter *waiter) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 
@@ -46,11 +42,10 @@ static void waiter_reply_stop(SessionWaiter *waiter) {
 static void waiter_reply_read_into(SessionWaiter *waiter) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         BusSession *session = waiter->session;
-        const OutputOps *ops = work_output_ops(session);
-        const uint64_t n_bytes = ops->n_written(session->output);
-        const int r = ops->error(session->output);
+        const uint64_t n_bytes = session_stream_n_written(&session->output);
+        const int r = session_stream_status(&session->output);
 
-        session->output = ops->close(session->output);
+        session_stream_close(&session->output);
         if (r >= 0) {
                 request_reply(&waiter->request, "t", n_bytes);
                 return;
@@ -78,7 +73,7 @@ static bool waiter_is_due(const SessionWaiter *waiter) {
         case WAIT_CLONED:
                 return waiter->is_cloned;
         case WAIT_READ_INTO:
-                return work_output_ops(session)->is_done(session->output);
+                return session_stream_is_done(&session->output);
         case WAIT_FREED: /* answered by bus_session_free() */
         default:
                 return false;
@@ -170,10 +165,10 @@ void bus_session_work(BusSession *session) {
 
         if (!session->session)
                 return; /* a clone to be, whose output has something to say */
-        bus_session_attend_output(session);
+        session_stream_attend(&session->output);
         /* In this order: an output that is done has said before whether it failed. */
         session->is_finished = bus_session_is_finished(session);
-        bus_session_check_output(session);
+        session_stream_check(&session->output);
         bus_session_signal_changes(session);
         list_for_each (waiter, &session->waiters, link) {
                 if (waiter_is_due(waiter))

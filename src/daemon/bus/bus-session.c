@@ -13,10 +13,6 @@
 #include "shared/log.h"
 #include "shared/names.h"
 
-static const OutputOps *session_output_ops(const BusSession *session) {
-        return session->bus->output_ops;
-}
-
 void bus_session_mark(BusSession *session) {
         if (!list_is_linked(&session->dirty_link))
                 list_append(&session->bus->dirty_sessions, &session->dirty_link);
@@ -29,8 +25,11 @@ static void op_changed(void *peer) {
 static void op_output_due(void *peer) {
         BusSession *session = peer;
 
-        session->output_is_due = true;
-        bus_session_mark(session);
+        session_stream_due(&session->output);
+}
+
+static void on_output_changed(SessionStream *output) {
+        bus_session_mark(container_of(output, BusSession, output));
 }
 
 const SessionOps bus_session_ops = {
@@ -52,7 +51,8 @@ int bus_session_allocate(BusSession **ret, Bus *bus) {
         list_init(&session->owner_link);
         list_init(&session->waiters);
         list_init(&session->dirty_link);
-        list_init(&session->pump_link);
+        session_stream_init(
+                &session->output, &bus->pump, on_output_changed, bus_session_output_failed);
         *ret = session;
         return 0;
 }
@@ -73,6 +73,7 @@ int bus_session_publish(BusSession *session, Client *owner) {
         session->owner = owner;
         if (owner)
                 list_append(&owner->sessions, &session->owner_link);
+        session->output.session = session->session;
         session->state = session_state(session->session);
         session->n_changes_signalled = session_n_changes(session->session);
         session->bus->counts_changed = true;
@@ -153,12 +154,10 @@ BusSession *bus_session_free(BusSession *session) {
                 bus_emit_session_removed(session);
         session_refuse_waiters(session);
         session->session = session_free(session->session);
-        if (session->output)
-                session_output_ops(session)->close(session->output);
+        session_stream_deinit(&session->output);
         list_unlink(&session->link);
         list_unlink(&session->owner_link);
         list_unlink(&session->dirty_link);
-        list_unlink(&session->pump_link);
         session->bus->counts_changed = true;
         bus_buffers_free(session);
         free(session->path);
@@ -171,10 +170,7 @@ static bool session_has_own_output(const BusSession *session) {
 }
 
 bool bus_session_is_finished(const BusSession *session) {
-        if (session_state(session->session) != SESSION_STOPPED)
-                return false;
-        return !session_has_own_output(session) ||
-               session_output_ops(session)->is_done(session->output);
+        return session_stream_is_settled(&session->output);
 }
 
 bool bus_session_is_visible(const BusSession *session, const Client *client) {
@@ -183,7 +179,7 @@ bool bus_session_is_visible(const BusSession *session, const Client *client) {
 }
 
 const char *bus_session_stop_reason(const BusSession *session) {
-        return session->output_error[0] ? session->output_error
+        return session->output.error[0] ? session->output.error
                                         : session_stop_reason(session->session);
 }
 
@@ -232,7 +228,7 @@ static void session_waiter_cancel(Request *request) {
 
         session_waiter_forget(waiter);
         if (waiter->what == WAIT_READ_INTO)
-                session->output = session_output_ops(session)->close(session->output);
+                session_stream_close(&session->output);
         session_waiter_free(waiter);
 }
 

@@ -11,18 +11,11 @@
 #include "bus/bus-buffer.h"
 #include "bus/bus-error.h"
 #include "bus/connection.h"
-#include "bus/output-ops.h"
 #include "bus/request.h"
 #include "core/session.h"
+#include "output/session-stream.h"
 
-#define OUTPUT_BATCH_BYTES (256u << 10) /* moved from a session to its output in one step */
-#define READ_BYTES_MAX     OUTPUT_BATCH_BYTES
-
-/* An output that is all that a stopped session, or ReadInto(), waits for has failed when it takes nothing for so
- * long. */
-#define OUTPUT_STALL_NS (UINT64_C(60) * 1000000000)
-
-#define STOP_REASON_MAX 128
+#define READ_BYTES_MAX OUTPUT_BATCH_BYTES
 
 struct BusSession {
         Bus *bus;
@@ -39,19 +32,11 @@ struct BusSession {
         List link;       /* bus->sessions */
         List owner_link; /* owner->sessions */
         List dirty_link; /* bus->dirty_sessions */
-        List pump_link;  /* bus->pumps */
         List waiters;    /* SessionWaiter */
 
-        /* One output at a time: the one of StartSession(), or ReadInto()'s while that call lasts. */
-        Output *output;
-        bool output_is_due;      /* session_read() may have something for it */
-        bool output_is_finished; /* nothing more will be pushed */
-        bool output_is_full;     /* the end of the trace is all that may still be pushed */
-        bool output_is_ending;   /* nothing more will be recorded for it */
-        uint64_t output_n_moved, output_moved_at; /* of one that is ending */
+        SessionStream output; /* the one of StartSession(), or ReadInto()'s while that call lasts */
         bool is_finished; /* bus_session_is_finished(), as of the last look at the output's error */
         bool free_when_finished;
-        char output_error[STOP_REASON_MAX]; /* "output-failed: …" */
 
         /* As last signalled. */
         SessionState state;
@@ -156,20 +141,10 @@ int bus_session_read_into(BusSession *session,
                           int *fd,
                           sd_bus_error *error);
 
-bool bus_session_is_read_into(const BusSession *session);
-
-/* Has moved what is due, or finishes the output. */
-void bus_session_attend_output(BusSession *session);
-
-/* Notes that it has failed, also with its last bytes. */
-void bus_session_check_output(BusSession *session);
 void bus_session_totals(const BusSession *session, SessionTotals *ret);
-uint64_t bus_session_output_deadline(const BusSession *session);
-void bus_session_output_tick(BusSession *session, uint64_t now);
 
-/* bus->pump_source: each time it is dispatched it moves one batch of one session. */
-int bus_open_pump(Bus *bus);
-void bus_close_pump(Bus *bus);
+/* SessionStream.failed */
+void bus_session_output_failed(SessionStream *output);
 
 /*
  * Clones: bus-clone.c

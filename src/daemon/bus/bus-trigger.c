@@ -118,7 +118,7 @@ static bool snapshot_is_unread(const BusSession *snapshot, uint64_t source) {
         SessionTotals totals;
 
         if (!snapshot->is_snapshot || snapshot->free_when_finished ||
-            session_cloned_from(snapshot->session) != source || snapshot->output)
+            session_cloned_from(snapshot->session) != source || snapshot->output.output)
                 return false;
         session_totals(snapshot->session, &totals);
         return totals.bytes_output == 0;

@@ -28,10 +28,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         bus->event = sd_event_ref(options->event);
         bus->service = options->service;
         bus->info = options->info;
-        bus->output_ops = options->output_ops;
-        bus->output_host = options->output_host;
         bus->counters_due_at = UINT64_MAX;
-        bus->pump_fd = -1;
         bus->hub.due_usec = UINT64_MAX;
         list_init(&bus->hub.touched);
         list_init(&bus->clients);
@@ -41,13 +38,13 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->queries);
         list_init(&bus->gone);
         list_init(&bus->dirty_sessions);
-        list_init(&bus->pumps);
         list_init(&bus->calls);
         list_init(&bus->parked);
         list_init(&bus->activate_requests);
         r = doorbells_init(&bus->doorbells, bus->event);
         if (r >= 0)
-                r = bus_open_pump(bus);
+                r = output_pump_init(
+                        &bus->pump, bus->event, options->output_ops, options->output_host);
         if (r >= 0)
                 r = bus_sources_init(bus);
         if (r < 0)
@@ -74,7 +71,7 @@ Bus *bus_free(Bus *bus) {
         bus_sources_deinit(bus);
         hub_deinit(&bus->hub);
         doorbells_deinit(&bus->doorbells);
-        bus_close_pump(bus);
+        output_pump_deinit(&bus->pump);
         sd_event_unref(bus->event);
         free(bus);
         return NULL;
@@ -254,7 +251,7 @@ uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
         deadline = MIN(deadline, doorbells_deadline(&bus->doorbells));
         list_for_each (session, &bus->sessions, link) {
                 deadline = MIN(deadline, bus_session_deadline(session));
-                deadline = MIN(deadline, bus_session_output_deadline(session));
+                deadline = MIN(deadline, session_stream_deadline(&session->output));
         }
         return deadline;
 }
@@ -274,7 +271,7 @@ void bus_tick(Bus *bus, uint64_t now) {
                 }
         }
         list_for_each (session, &bus->sessions, link) {
-                bus_session_output_tick(session, now);
+                session_stream_tick(&session->output, now);
                 if (bus_session_deadline(session) <= now)
                         bus_session_free(session);
         }

@@ -21,8 +21,8 @@
 
 #include "bus/doorbells.h"
 #include "bus/hub.h"
-#include "bus/output-ops.h"
 #include "core/service.h"
+#include "output/session-stream.h"
 #include "shared/list.h"
 #include "shared/macro.h"
 
@@ -51,8 +51,6 @@ struct Bus {
         sd_event *event;
         Service *service;
         const ServiceInfo *info;
-        const OutputOps *output_ops;
-        void *output_host;
 
         Hub hub; /* of the clients on sockets */
         Doorbells doorbells;
@@ -76,9 +74,7 @@ struct Bus {
         /* Work for bus_settle(). */
         List gone;           /* Client */
         List dirty_sessions; /* BusSession */
-        List pumps;          /* BusSession with something to move to its output */
-        sd_event_source *pump_source;
-        int pump_fd;
+        OutputPump pump;
         List calls;     /* ProducerCall waiting for a place among BUS_CALLS_MAX */
         List parked;    /* ProducerCall of suspended programs, the next to be looked at first */
         size_t n_calls; /* out */
@@ -124,8 +120,8 @@ bool bus_is_stopped(const Bus *bus);
 uint64_t bus_next_deadline(const Bus *bus, uint64_t now);
 void bus_tick(Bus *bus, uint64_t now);
 
-/* For whoever takes in messages: whether it is for us to judge; the access gate, which says who is in dispatch; and all
- * our objects on a connection. */
+/* For whoever takes in messages: whether it is for us to judge; the access gate, which says who is in dispatch; and
+ * all our objects on a connection. */
 bool bus_message_is_ours(sd_bus_message *message);
 int bus_check(Bus *bus, Client *client, sd_bus_message *message, sd_bus_error *error);
 int bus_serve(Bus *bus, sd_bus *connection);

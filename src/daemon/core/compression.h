@@ -4,7 +4,7 @@
 /*
  * Compression: what a config wants its trace to be compressed with
  *
- * Only the choice; who writes the trace compresses (bus/output-ops.h).
+ * Only the choice; who writes the trace compresses (output/output-ops.h).
  */
 
 #include "config/config.h"

@@ -4,8 +4,8 @@
 /*
  * Outputs: what a transport asks of whoever writes to descriptors
  *
- * A transport must never block in a write. It hands whole batches of packets to an output, which compresses and writes
- * them somewhere else (src/daemon/sink.h) and calls back when there is room again, or no hope.
+ * A transport must never block in a write. It hands whole batches of packets to an output, which compresses and
+ * writes them somewhere else (src/daemon/sink.h) and calls back when there is room again, or no hope.
  */
 
 #include <stdbool.h>
@@ -54,8 +54,8 @@ typedef struct OutputOps {
         /* Empty, with the memory of a batch that has been written if there is one. */
         void (*borrow)(Output *output, Bytes *ret);
 
-        /* Takes whole packets, in trace file framing. They are written completely or, in a regular file, not at all. A
-         * synchronisation marker at the front of them is never compressed. `is_end`: written behind a full file, in
+        /* Takes whole packets, in trace file framing. They are written completely or, in a regular file, not at all.
+         * A synchronisation marker at the front of them is never compressed. `is_end`: written behind a full file, in
          * what max_bytes keeps back for it. */
         int (*push)(Output *output, Bytes *bytes, bool is_end);
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * SessionStream: from a session to a descriptor
+ *
+ * What both transports do for a session that streams, and for a read of one into a descriptor. Embedded in whoever
+ * owns the session; the output itself is written elsewhere (output-ops.h). What there is to move goes in batches, one
+ * a turn of the main loop and of all sessions of a pump in turn, so that calls and doorbells come in between whatever
+ * is read out.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#include "core/session.h"
+#include "output/output-ops.h"
+#include "shared/list.h"
+
+#define OUTPUT_BATCH_BYTES (256u << 10) /* moved from a session to its output in one step */
+
+/* An output that is all that a stopped session, or a read into it, waits for has failed when it takes nothing for so
+ * long. */
+#define OUTPUT_STALL_NS (UINT64_C(60) * 1000000000)
+
+#define OUTPUT_ERROR_MAX 128
+
+/* The turns of a transport's sessions. */
+typedef struct OutputPump {
+        sd_event *event;
+        sd_event_source *source;
+        int fd;
+        List queue; /* SessionStream */
+        const OutputOps *ops;
+        void *host;
+} OutputPump;
+
+int output_pump_init(OutputPump *pump, sd_event *event, const OutputOps *ops, void *host);
+void output_pump_deinit(OutputPump *pump); /* zeros are allowed */
+
+typedef struct SessionStream SessionStream;
+
+struct SessionStream {
+        OutputPump *pump;
+        Session *session;                       /* NULL: there is none yet */
+        void (*changed)(SessionStream *output); /* attend to it soon, outside of the core */
+        void (*failed)(SessionStream *output);  /* `error` is set, and the session told to stop */
+
+        /* One at a time: that of the session, or of a read while that lasts. */
+        Output *output;
+        bool is_due;                  /* session_read() may have something for it */
+        bool is_finished;             /* nothing more will be pushed */
+        bool is_full;                 /* the end of the trace is all that may still be pushed */
+        bool is_ending;               /* nothing more will be recorded for it */
+        uint64_t n_moved, moved_at;   /* of one that is ending */
+        char error[OUTPUT_ERROR_MAX]; /* "output-failed: …" */
+
+        List pump_link;
+};
+
+void session_stream_init(SessionStream *output,
+                         OutputPump *pump,
+                         void (*changed)(SessionStream *output),
+                         void (*failed)(SessionStream *output));
+/* Closes it; what is not written yet is lost. */
+void session_stream_deinit(SessionStream *output);
+
+/* For all that the session of this config records. `fd` is taken over on success only. 0, OUTPUT_E_… or a negative
+ * errno; *ret_why says what is wrong with an unusable descriptor. */
+int session_stream_open(SessionStream *output,
+                        uid_t uid,
+                        const Config *config,
+                        int *fd,
+                        const char **ret_why);
+/* For what the session holds now: of one that has no output of its own. */
+int session_stream_open_read(SessionStream *output, uid_t uid, int *fd, const char **ret_why);
+void session_stream_close(SessionStream *output);
+
+/* Whether it is a read. */
+bool session_stream_is_read(const SessionStream *output);
+
+/* SessionOps.output_due, for the owner to call. */
+void session_stream_due(SessionStream *output);
+
+/* What the owner does after changed(), and whenever the session has changed: moves what is due, or finishes. */
+void session_stream_attend(SessionStream *output);
+/* Notes that it has failed, also with its last bytes. */
+void session_stream_check(SessionStream *output);
+
+/* The session has stopped, and its output is written, or has failed. A read does not count. */
+bool session_stream_is_settled(const SessionStream *output);
+/* Written or failed: of a read. */
+bool session_stream_is_done(const SessionStream *output);
+/* 0, or a negative errno. */
+int session_stream_status(const SessionStream *output);
+/* What is in the descriptor; its compression and its limit know. */
+uint64_t session_stream_n_written(const SessionStream *output);
+
+uint64_t session_stream_deadline(const SessionStream *output);
+void session_stream_tick(SessionStream *output, uint64_t now);
