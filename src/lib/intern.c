@@ -3,8 +3,10 @@
 #include <errno.h>
 
 #include "lib/intern.h"
+#include "lib/pool.h"
 
 #define SLOTS_MIN 64
+#define TEXTS_MIN (1024 - POOL_HEAD_BYTES)
 
 /* An odd constant with its bits well spread. */
 #define MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
@@ -50,8 +52,8 @@ uint64_t intern_hash(uint64_t seed, const void *data, size_t n_bytes) {
 }
 
 void intern_deinit(Intern *intern) {
-        free(intern->entries);
-        bytes_deinit(&intern->texts);
+        pool_free(intern->entries);
+        pool_free(intern->texts.data);
         *intern = (Intern){ 0 };
 }
 
@@ -88,7 +90,7 @@ static int grow(Intern *intern) {
 
         if (2 * (intern->n_entries + 1) <= intern->n_slots)
                 return 0;
-        entries = calloc(n_slots, sizeof(*entries));
+        entries = pool_new(n_slots * sizeof(*entries));
         if (!entries)
                 return -ENOMEM;
         for (uint32_t i = 0; i < intern->n_slots; i++) {
@@ -102,9 +104,27 @@ static int grow(Intern *intern) {
                                    intern->texts.data + entry->offset,
                                    entry->n_bytes) = *entry;
         }
-        free(intern->entries);
+        pool_free(intern->entries);
         intern->entries = entries;
         intern->n_slots = n_slots;
+        return 0;
+}
+
+static int grow_texts(Bytes *texts, size_t n_more) {
+        size_t n_allocated = texts->n_allocated ? 2 * texts->n_allocated : TEXTS_MIN;
+        uint8_t *data;
+
+        if (texts->n_allocated - texts->n >= n_more)
+                return 0;
+        n_allocated = MAX(n_allocated, texts->n + n_more);
+        data = pool_take(n_allocated);
+        if (!data)
+                return -ENOMEM;
+        if (texts->n > 0)
+                memcpy(data, texts->data, texts->n);
+        pool_free(texts->data);
+        texts->data = data;
+        texts->n_allocated = n_allocated;
         return 0;
 }
 
@@ -114,10 +134,11 @@ static int add(Intern *intern, uint64_t hash, const void *data, size_t n_bytes, 
 
         if (intern->n_entries >= INTERN_ENTRIES_MAX || offset + n_bytes >= INTERN_BYTES_MAX)
                 return INTERN_E_FULL;
-        if (grow(intern) < 0 || bytes_reserve(&intern->texts, n_bytes + 1) < 0)
+        if (grow(intern) < 0 || grow_texts(&intern->texts, n_bytes + 1) < 0)
                 return INTERN_E_FULL;
-        bytes_append(&intern->texts, data, n_bytes);
-        bytes_append(&intern->texts, "", 1); /* for intern_text(): cannot fail, there is room */
+        memcpy(intern->texts.data + offset, data, n_bytes);
+        intern->texts.data[offset + n_bytes] = 0; /* for intern_text() */
+        intern->texts.n += n_bytes + 1;
         entry = find_slot(intern->entries, intern->n_slots, &intern->texts, hash, data, n_bytes);
         *entry = (InternEntry){
                 .hash = hash,

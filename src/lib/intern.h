@@ -36,7 +36,7 @@ typedef struct Intern {
         InternEntry *entries;
         uint32_t n_slots; /* power of two, or 0 */
         uint32_t n_entries;
-        Bytes texts; /* each with a NUL behind it */
+        Bytes texts; /* each with a NUL behind it; of the pool, as all of this */
         InternRecent recent[INTERN_RECENT];
 } Intern;
 

@@ -39,6 +39,8 @@ _Atomic bool library_is_inert;
 /* Descriptor + 1; 0 is an empty place. */
 static _Atomic int fork_fds[LIBRARY_FORK_FDS_MAX];
 
+_Thread_local volatile unsigned library_n_locks __attribute__((__tls_model__("initial-exec")));
+
 static _Thread_local bool on_thread;
 
 bool library_on_thread(void) {

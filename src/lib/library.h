@@ -66,12 +66,27 @@ static inline bool library_inert(void) {
         return atomic_load_explicit(&library_is_inert, memory_order_relaxed);
 }
 
+/* How many locks of the library this thread has or is waiting for. An event of a signal handler, or of the program's
+ * malloc(), that comes then must not ask for any. */
+extern _Thread_local volatile unsigned library_n_locks
+        __attribute__((__tls_model__("initial-exec")));
+
+static inline void library_lock_mutex(pthread_mutex_t *mutex) {
+        library_n_locks++;
+        pthread_mutex_lock(mutex);
+}
+
+static inline void library_unlock_mutex(pthread_mutex_t *mutex) {
+        pthread_mutex_unlock(mutex);
+        library_n_locks--;
+}
+
 static inline void library_lock(void) {
-        pthread_mutex_lock(&library.lock);
+        library_lock_mutex(&library.lock);
 }
 
 static inline void library_unlock(void) {
-        pthread_mutex_unlock(&library.lock);
+        library_unlock_mutex(&library.lock);
 }
 
 /* Starts the thread if there is none. With the lock held. 0 or a negative errno. */

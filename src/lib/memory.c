@@ -7,6 +7,7 @@
 
 #include "lib/library.h"
 #include "lib/memory.h"
+#include "lib/pool.h"
 #include "shared/fd.h"
 
 static int map(Memory *memory, int fd) {
@@ -41,7 +42,7 @@ static void close_duplicate(int fd) {
 }
 
 int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd) {
-        _cleanup_(memory_unrefp) Memory *memory = calloc(1, sizeof(*memory));
+        _cleanup_(memory_unrefp) Memory *memory = pool_new(sizeof(*memory));
         SmbArea area;
         int r;
 
@@ -78,6 +79,5 @@ Memory *memory_unref(Memory *memory) {
                 munmap(memory->address, memory->n_bytes);
         close_duplicate(memory->doorbell_fd);
         close_duplicate(memory->bell_fd);
-        free(memory);
-        return NULL;
+        return pool_free(memory);
 }

@@ -6,6 +6,7 @@
  * said.
  */
 
+#include "lib/pool.h"
 #include "lib/track.h"
 
 #define EXACT_MAX 0x1p53 /* whole numbers below are exact in a double */
@@ -19,7 +20,7 @@ static TrackCount *find(const TrackStream *stream, uint64_t uuid) {
 
 bool track_counts_add(TrackStream *stream, uint64_t uuid) {
         if (!stream->counts)
-                stream->counts = calloc(TRACK_COUNTS_MAX, sizeof(*stream->counts));
+                stream->counts = pool_new(TRACK_COUNTS_MAX * sizeof(*stream->counts));
         if (!stream->counts || stream->n_counts == TRACK_COUNTS_MAX)
                 return false;
         stream->counts[stream->n_counts++] = (TrackCount){ uuid, 0 };

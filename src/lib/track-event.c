@@ -48,11 +48,11 @@ static unsigned n_categories; /* ever registered: numbers are not used again */
 static dt_source *source;     /* NULL: not started */
 
 static void lock(void) {
-        pthread_mutex_lock(&track_lock);
+        library_lock_mutex(&track_lock);
 }
 
 static void unlock(void) {
-        pthread_mutex_unlock(&track_lock);
+        library_unlock_mutex(&track_lock);
 }
 
 /*

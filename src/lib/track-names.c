@@ -33,11 +33,11 @@ static void label_set(Label label, const char *text) {
 }
 
 void track_names_put(WireWriter *packet) {
-        pthread_mutex_lock(&lock);
+        library_lock_mutex(&lock);
         wire_put_string(packet, PROCESS_NAME, name[0] ? name : program_invocation_short_name);
         for (size_t i = 0; i < n_labels; i++)
                 wire_put_string(packet, PROCESS_LABELS, labels[i]);
-        pthread_mutex_unlock(&lock);
+        library_unlock_mutex(&lock);
 }
 
 int32_t track_process_rank(void) {
@@ -47,20 +47,20 @@ int32_t track_process_rank(void) {
 DT_EXPORT void dt_process_set_name(const char *text) {
         if (library_inert())
                 return;
-        pthread_mutex_lock(&lock);
+        library_lock_mutex(&lock);
         label_set(name, text);
-        pthread_mutex_unlock(&lock);
+        library_unlock_mutex(&lock);
         track_say_process();
 }
 
 DT_EXPORT void dt_process_set_labels(const char *const *texts, size_t n_texts) {
         if (library_inert())
                 return;
-        pthread_mutex_lock(&lock);
+        library_lock_mutex(&lock);
         n_labels = MIN(n_texts, (size_t)DT_PROCESS_LABELS_MAX);
         for (size_t i = 0; i < n_labels; i++)
                 label_set(labels[i], texts[i]);
-        pthread_mutex_unlock(&lock);
+        library_unlock_mutex(&lock);
         track_say_process();
 }
 

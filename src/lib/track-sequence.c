@@ -12,6 +12,7 @@
 
 #include <time.h>
 
+#include "lib/pool.h"
 #include "lib/track-names.h"
 #include "lib/track.h"
 #include "lib/writer.h"
@@ -31,8 +32,7 @@ TrackSequence *track_sequence_free(TrackSequence *sequence) {
         if (!sequence)
                 return NULL;
         dt_writer_free(sequence->writer);
-        free(sequence);
-        return NULL;
+        return pool_free(sequence);
 }
 
 TrackStream *track_stream_free(TrackStream *stream) {
@@ -43,9 +43,8 @@ TrackStream *track_stream_free(TrackStream *stream) {
         intern_deinit(&stream->values);
         intern_deinit(&stream->locations);
         intern_deinit(&stream->tracks);
-        free(stream->counts);
-        free(stream);
-        return NULL;
+        pool_free(stream->counts);
+        return pool_free(stream);
 }
 
 /*

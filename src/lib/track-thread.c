@@ -6,13 +6,18 @@
 #include <unistd.h>
 
 #include "lib/library.h"
+#include "lib/pool.h"
 #include "lib/source-private.h"
 #include "lib/track.h"
+#include "lib/writer.h"
 #include "shared/macro.h"
 
 /* initial-exec: one load instead of a call, for one word of the room that the C library keeps for
  * libraries that are loaded late. */
 static _Thread_local TrackThread *this_thread __attribute__((__tls_model__("initial-exec")));
+
+/* The thread is being made: an event of a signal handler, or of the program's malloc(), is one too many. */
+static _Thread_local volatile bool is_making __attribute__((__tls_model__("initial-exec")));
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
@@ -32,29 +37,40 @@ static void thread_free(void *userdata) {
                 track_sequence_free(thread->sequences[i]);
         for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
                 track_stream_free(thread->streams[i]);
-        free(thread->scratch);
-        free(thread);
+        pool_free(thread->scratch);
+        pool_free(thread);
 }
 
 static void make_key(void) {
         have_key = pthread_key_create(&thread_key, thread_free) == 0;
 }
 
-static TrackThread *thread_new(void) {
+static TrackThread *make_thread(void) {
         TrackThread *thread;
 
         pthread_once(&key_once, make_key);
         if (!have_key)
                 return NULL;
-        thread = calloc(1, sizeof(*thread));
+        thread = pool_new(sizeof(*thread));
         if (!thread)
                 return NULL;
         if (pthread_setspecific(thread_key, thread) != 0) {
-                free(thread);
+                pool_free(thread);
                 return NULL;
         }
         thread->tid = gettid();
         this_thread = thread;
+        return thread;
+}
+
+static TrackThread *thread_new(void) {
+        TrackThread *thread;
+
+        if (is_making)
+                return NULL;
+        is_making = true;
+        thread = make_thread();
+        is_making = false;
         return thread;
 }
 
@@ -102,7 +118,7 @@ static bool thread_equip(TrackThread *thread) {
 
         if (thread->scratch)
                 return true;
-        thread->scratch = malloc(sizeof(*thread->scratch));
+        thread->scratch = pool_take(sizeof(*thread->scratch));
         if (!thread->scratch)
                 return false;
         /* A number rather than the tid, which is used again: two threads, two tracks. */
@@ -114,7 +130,7 @@ static bool thread_equip(TrackThread *thread) {
 /* Never the stream that other sequences are in the middle of: what is there is kept. */
 static bool stream_equip(TrackThread *thread, unsigned number) {
         if (!thread->streams[number])
-                thread->streams[number] = calloc(1, sizeof(*thread->streams[number]));
+                thread->streams[number] = pool_new(sizeof(*thread->streams[number]));
         if (!thread->streams[number])
                 return false;
         thread->streams[number]->thread_uuid = thread->uuid;
@@ -127,15 +143,15 @@ static TrackSequence *sequence_attach(TrackThread *thread, unsigned session) {
         if (!thread_equip(thread))
                 return NULL;
         if (!sequence)
-                sequence = thread->sequences[session] = calloc(1, sizeof(*sequence));
+                sequence = thread->sequences[session] = pool_new(sizeof(*sequence));
         if (!sequence)
                 return NULL;
-        sequence->writer = dt_writer_free(sequence->writer);
+        dt_writer_free(TAKE(sequence->writer)); /* in this order for count_nested() */
         sequence->position = 0;
         sequence->depth = 0;
         track_attach(sequence, session);
         if (sequence->writer && !stream_equip(thread, sequence->stream))
-                sequence->writer = dt_writer_free(sequence->writer);
+                dt_writer_free(TAKE(sequence->writer));
         return sequence->writer ? sequence : NULL;
 }
 
@@ -202,12 +218,25 @@ emit_short(const TrackThread *thread, unsigned sessions, const TrackEvent *event
                 sequence, thread, thread->streams[sequence->stream], event, now_ns);
 }
 
+/* An event that has come in the middle of another one of its thread, or of a function that has a lock: lost. */
+static __attribute__((__noinline__)) void count_nested(const TrackThread *thread,
+                                                       unsigned sessions) {
+        for (; sessions; sessions &= sessions - 1) {
+                const TrackSequence *sequence = thread->sequences[__builtin_ctz(sessions)];
+
+                if (sequence && sequence->writer)
+                        writer_count_lost(sequence->writer);
+        }
+}
+
 /* The rest of the event is filled in here. Not inlined: it would make the way of short events longer. */
 static __attribute__((__noinline__)) void
 emit_long(TrackThread *thread, unsigned sessions, TrackEvent *event, uint64_t now_ns) {
         int saved_errno = errno;
 
-        if (thread_equip(thread)) {
+        if (library_n_locks > 0)
+                count_nested(thread, sessions);
+        else if (thread_equip(thread)) {
                 event->uuid = event->track ? track_uuid(event->track, thread->uuid) : 0;
                 event->time_ns = time_of(event);
                 emit_to(thread, sessions, event, now_ns);
@@ -224,8 +253,12 @@ static inline void emit(TrackEvent *event) {
         if (!sessions || library_inert())
                 return;
         thread = this_thread ?: thread_make();
-        if (UNLIKELY(!thread || thread->busy))
+        if (UNLIKELY(!thread))
                 return;
+        if (UNLIKELY(thread->busy)) {
+                count_nested(thread, sessions);
+                return;
+        }
         now_ns = track_now_ns();
         thread->busy = true;
         /* For a signal handler, all of it is between the two. */

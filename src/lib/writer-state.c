@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "lib/pool.h"
 #include "lib/writer.h"
 
 void writers_clear_state(List *writers) {
@@ -14,7 +15,7 @@ void writers_clear_state(List *writers) {
 void writer_state_deinit(dt_writer *writer) {
         if (writer->interned)
                 intern_deinit(writer->interned);
-        free(writer->interned);
+        pool_free(writer->interned);
         writer->interned = NULL;
 }
 
@@ -41,7 +42,7 @@ DT_EXPORT int dt_writer_intern(dt_writer *writer,
         if (n_bytes > INTERN_BYTES_MAX)
                 return -EINVAL;
         if (!writer->interned)
-                writer->interned = calloc(1, sizeof(*writer->interned));
+                writer->interned = pool_new(sizeof(*writer->interned));
         if (!writer->interned || bytes_append(&key, &kind, sizeof(kind)) < 0 ||
             bytes_append(&key, data, n_bytes) < 0)
                 return -ENOBUFS;

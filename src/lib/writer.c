@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/pool.h"
 #include "lib/writer.h"
 #include "wire/wire-writer.h"
 
@@ -68,6 +69,15 @@ void writer_leave(dt_writer *writer) {
         if (UNLIKELY(atomic_load_explicit(&writer->over, memory_order_relaxed)))
                 smb_writer_deinit(&writer->smb);
         atomic_store_explicit(&writer->busy, false, memory_order_release);
+}
+
+void writer_count_lost(const dt_writer *writer) {
+        SmbProducer *producer = &writer->memory->producer;
+
+        if (!atomic_load_explicit(&writer->over, memory_order_relaxed) &&
+            !atomic_load_explicit(&producer->closed, memory_order_relaxed))
+                atomic_fetch_add_explicit(
+                        &producer->area.control->n_dropped, 1, memory_order_relaxed);
 }
 
 /*
@@ -153,7 +163,7 @@ DT_EXPORT int dt_writer_new(dt_writer **ret, dt_instance *instance, dt_full_poli
 
         if (library_inert())
                 return -ESHUTDOWN;
-        writer = calloc(1, sizeof(*writer));
+        writer = pool_new(sizeof(*writer));
         if (!writer)
                 return -ENOMEM;
         list_init(&writer->link);
@@ -161,7 +171,7 @@ DT_EXPORT int dt_writer_new(dt_writer **ret, dt_instance *instance, dt_full_poli
         r = attach(writer, instance, policy);
         library_unlock();
         if (r < 0) {
-                free(writer);
+                pool_free(writer);
                 return r;
         }
         *ret = writer;
@@ -180,24 +190,20 @@ DT_EXPORT dt_writer *dt_writer_free(dt_writer *writer) {
                 memory_unref(writer->memory);
         }
         writer_state_deinit(writer);
-        free(writer);
-        return NULL;
+        return pool_free(writer);
 }
 
 /* The packet and the marks that it must have, as one. */
 static int write_marked(dt_writer *writer, const void *packet, size_t n_bytes) {
-        _cleanup_(freep) uint8_t *allocated = NULL;
+        _cleanup_(pool_freep) uint8_t *allocated = NULL;
         uint8_t on_stack[PACKET_ON_STACK];
         uint8_t *copy = on_stack;
-        int saved_errno = errno;
         WireWriter wire;
 
         if (n_bytes > sizeof(on_stack) - MARKS_BYTES_MAX) {
-                copy = allocated = malloc(n_bytes + MARKS_BYTES_MAX);
-                if (!copy) {
-                        errno = saved_errno;
+                copy = allocated = pool_take(n_bytes + MARKS_BYTES_MAX);
+                if (!copy)
                         return smb_writer_drop(&writer->smb);
-                }
         }
         memcpy(copy, packet, n_bytes);
         wire_writer_init(&wire, copy + n_bytes, MARKS_BYTES_MAX);

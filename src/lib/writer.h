@@ -32,6 +32,9 @@ struct dt_writer {
         _Atomic bool over;    /* never write again */
 };
 
+/* Counts a packet that was not written. Async-signal-safe. */
+void writer_count_lost(const dt_writer *writer);
+
 /* dt_writer_write() from inside of the library, in a process that is not a forked child. */
 int writer_write(dt_writer *writer, const void *packet, size_t n_bytes);
 

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Verbs of the tests of a program's life with the service, on top of those of the command line's. Needs LIFE_APP as well.
+# Verbs of the tests of a program's life with the service, on top of those of the command line. Needs LIFE_APP as
+# well.
 
 # shellcheck source=tests/integration/cli-lib.sh
 . "$(dirname "$0")/cli-lib.sh"

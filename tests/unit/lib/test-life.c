@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/time.h>
 
 #include "desktrace/source.h"
 #include "desktrace/trigger.h"
@@ -247,9 +248,101 @@ START_TEST(test_the_thread_takes_no_signals_but_its_own) {
 }
 END_TEST
 
+static _Atomic unsigned n_signals;
+
+/* With names that are new for some time, in whatever it has interrupted. */
+static void emit_in_handler(int signal) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "signal %u", n_signals++ % 500);
+        DT_INSTANT(render, name, DT_STRING_INTERNED("again", name));
+}
+
+static void tick(unsigned usec) {
+        const struct itimerval often = { { 0, (suseconds_t)usec }, { 0, (suseconds_t)usec } };
+        const struct sigaction action = { .sa_handler = usec > 0 ? emit_in_handler : SIG_IGN,
+                                          .sa_flags = SA_RESTART };
+
+        ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+        ck_assert_int_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
+}
+
+/* Much of the time is spent where a handler must not come: in malloc() and in an event. */
+static unsigned emit_and_allocate(unsigned n_signals_wanted) {
+        unsigned n = 0;
+
+        while (n_signals < n_signals_wanted || n < 20000) {
+                char *volatile memory = malloc(1 + n % 5000);
+
+                DT_INSTANT(render, "program", DT_INT("n", n++));
+                free(memory);
+        }
+        return n;
+}
+
+START_TEST(test_events_of_signal_handlers_are_recorded_or_counted_as_lost) {
+        World *world = world_new();
+        unsigned n;
+
+        world->trace->only_last = true;
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render, "first"); /* only from then on there is something to count with */
+        n_signals = 0;
+        tick(150);
+        n = 1 + emit_and_allocate(500);
+        tick(0);
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_seen + smb_n_dropped(&world->fake.area), n + n_signals);
+        world_free(world);
+}
+END_TEST
+
+static void block_signal(int how) {
+        sigset_t set;
+
+        sigemptyset(&set);
+        sigaddset(&set, SIGALRM);
+        pthread_sigmask(how, &set, NULL);
+}
+
+/* A signal waits for it already. */
+static void *emit_in_thread(void *userdata) {
+        block_signal(SIG_UNBLOCK);
+        DT_INSTANT(render, "thread");
+        return NULL;
+}
+
+START_TEST(test_signal_handlers_may_come_while_threads_begin_and_sessions_change) {
+        World *world = world_new();
+
+        world->trace->only_last = true;
+        n_signals = 0;
+        block_signal(SIG_BLOCK); /* here: the service is not prepared for it */
+        tick(150);
+        for (unsigned i = 0; i < 30; i++) {
+                uint64_t id = world_record(world, NULL, NULL);
+                pthread_t thread;
+
+                for (unsigned j = 0; j < 10; j++) {
+                        ck_assert_int_eq(pthread_create(&thread, NULL, emit_in_thread, NULL), 0);
+                        pthread_join(thread, NULL);
+                }
+                ck_assert_int_eq(fake_stop(&world->fake, id), 0);
+                fake_drain(&world->fake);
+        }
+        tick(0);
+        block_signal(SIG_UNBLOCK);
+        ck_assert_uint_gt(n_signals, 0);
+        ck_assert_uint_ge(world->trace->n_seen + smb_n_dropped(&world->fake.area), 300);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN("life",
           test_descriptors_that_the_program_has_taken_over_are_left_alone,
           test_a_source_can_go_although_its_thread_cannot_be_woken,
           test_threads_that_are_cancelled_lose_nothing,
           test_no_function_is_a_cancellation_point,
-          test_the_thread_takes_no_signals_but_its_own)
+          test_the_thread_takes_no_signals_but_its_own,
+          test_events_of_signal_handlers_are_recorded_or_counted_as_lost,
+          test_signal_handlers_may_come_while_threads_begin_and_sessions_change)

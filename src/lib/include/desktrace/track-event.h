@@ -21,9 +21,12 @@
  * config asks to wait. Times are taken by the library from CLOCK_BOOTTIME, in nanoseconds.
  *
  * Everything here may be called from any thread, before dt_init(), after fork() (a child is not recorded, see
- * <desktrace/source.h>) and at exit; but not from signal handlers. Nothing fails in a way that the program
- * must handle. Texts are UTF-8, are copied where they are needed longer than the call, and may differ from call to
- * call; but names that vary without bound (that have numbers in them) make traces large: use arguments.
+ * <desktrace/source.h>) and at exit. Events may also be emitted by signal handlers and by the program's own malloc(),
+ * whatever they have interrupted: one that comes in the middle of another event of its thread is lost, and counted.
+ * The functions that register, name or start something are not for these, and a handler must not leave an event by
+ * longjmp(): its thread would not be recorded any more. Nothing here is a cancellation point. Nothing fails in a way
+ * that the program must handle. Texts are UTF-8, are copied where they are needed longer than the call, and may differ
+ * from call to call; but names that vary without bound (that have numbers in them) make traces large: use arguments.
  *
  * Up to DT_SESSIONS_MAX sessions record a program's events at the same time, each with its own categories.
  */

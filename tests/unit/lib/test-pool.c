@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "lib/pool.h"
+#include "test.h"
+
+#define N_SIZES 200
+
+/* 1, 2, …, and far beyond what is cut off from blocks. */
+static size_t size_of(unsigned i) {
+        return 1 + (size_t)i * i * i / 16;
+}
+
+static unsigned char *new_filled(size_t n_bytes, unsigned char with) {
+        unsigned char *memory = pool_new(n_bytes);
+
+        ck_assert_ptr_nonnull(memory);
+        ck_assert_uint_eq((uintptr_t)memory % 16, 0);
+        for (size_t i = 0; i < n_bytes; i++)
+                if (memory[i] != 0)
+                        ck_abort_msg("not zero");
+        memset(memory, with, n_bytes);
+        return memory;
+}
+
+static void check_and_free(unsigned char *memory, size_t n_bytes, unsigned char with) {
+        for (size_t i = 0; i < n_bytes; i++)
+                if (memory[i] != with)
+                        ck_abort_msg("overwritten");
+        ck_assert_ptr_null(pool_free(memory));
+}
+
+START_TEST(test_pieces_are_apart_aligned_and_zero_also_when_used_again) {
+        for (unsigned round = 0; round < 3; round++) {
+                unsigned char *pieces[N_SIZES];
+
+                for (unsigned i = 0; i < N_SIZES; i++)
+                        pieces[i] = new_filled(size_of(i), (unsigned char)(i + 1));
+                for (unsigned i = 0; i < N_SIZES; i++)
+                        check_and_free(pieces[i], size_of(i), (unsigned char)(i + 1));
+        }
+        ck_assert_ptr_null(pool_free(NULL));
+}
+END_TEST
+
+START_TEST(test_what_is_freed_is_used_again) {
+        void *first = pool_take(100), *second;
+
+        pool_free(first);
+        second = pool_take(100);
+        ck_assert_ptr_eq(first, second);
+        pool_free(second);
+}
+END_TEST
+
+START_TEST(test_too_much_is_refused_and_errno_stays) {
+        errno = EPERM;
+        ck_assert_ptr_null(pool_new(SIZE_MAX / 2));
+        ck_assert_int_eq(errno, EPERM);
+}
+END_TEST
+
+static void take_and_free(void) {
+        for (unsigned i = 0; i < 100; i++) {
+                uint64_t *memory = pool_new(8 * (1 + i));
+
+                if (memory) /* else it has interrupted its own thread */
+                        *memory = i;
+                pool_free(memory);
+        }
+}
+
+static void on_signal(int signal) {
+        take_and_free();
+}
+
+static void *run(void *userdata) {
+        for (unsigned i = 0; i < 2000; i++)
+                take_and_free();
+        return NULL;
+}
+
+START_TEST(test_threads_and_signal_handlers_share_it) {
+        const struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { 0 };
+        const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+        pthread_t threads[4];
+
+        ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+        ck_assert_int_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
+        for (unsigned i = 0; i < 4; i++)
+                ck_assert_int_eq(pthread_create(&threads[i], NULL, run, NULL), 0);
+        for (unsigned i = 0; i < 4; i++)
+                pthread_join(threads[i], NULL);
+        ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
+}
+END_TEST
+
+TEST_MAIN("pool",
+          test_pieces_are_apart_aligned_and_zero_also_when_used_again,
+          test_what_is_freed_is_used_again,
+          test_too_much_is_refused_and_errno_stays,
+          test_threads_and_signal_handlers_share_it)
