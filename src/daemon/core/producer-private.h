@@ -30,7 +30,7 @@ struct Producer {
         List link;
         uint64_t id;
         Identity identity;
-        char *name;
+        char *name, *version; /* the latter may be NULL */
         ProducerOptions options;
         const ProducerOps *ops;
         void *peer;

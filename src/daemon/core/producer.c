@@ -198,7 +198,10 @@ int producer_new(Producer **ret,
         list_init(&producer->unused_link);
 
         producer->name = strdup(name);
-        if (!producer->name)
+        producer->options.version = NULL; /* the caller's */
+        if (options->version)
+                producer->version = utf8_copy_line(options->version, PRODUCER_VERSION_MAX);
+        if (!producer->name || (options->version && !producer->version))
                 return -ENOMEM;
         r = quota_charge(&service->quota, &producer->charge, identity->uid, QUOTA_PRODUCERS, 1);
         if (r)
@@ -314,6 +317,7 @@ Producer *producer_free(Producer *producer) {
         charge_deinit(&producer->memory_charge);
         charge_deinit(&producer->charge);
         free(producer->writer_buffers);
+        free(producer->version);
         free(producer->name);
         free(producer);
         return NULL;
@@ -411,6 +415,12 @@ static SourceInstance *producer_find_instance(const Producer *producer, uint64_t
                 if (instance->id == id)
                         return instance;
         return NULL;
+}
+
+int producer_instance_config(const Producer *producer, uint64_t instance, Bytes *ret) {
+        const SourceInstance *found = producer_find_instance(producer, instance);
+
+        return found ? instance_encode_config(found, ret) : -ENOENT;
 }
 
 /* It runs, so all of its instances may be waited for. */
@@ -512,6 +522,10 @@ const char *producer_name(const Producer *producer) {
 
 const Identity *producer_identity(const Producer *producer) {
         return &producer->identity;
+}
+
+const char *producer_version(const Producer *producer) {
+        return producer->version ?: "";
 }
 
 size_t producer_memory_bytes(const Producer *producer) {

@@ -11,6 +11,7 @@
 #include "core/peer.h"
 #include "core/service.h"
 #include "packet/packet-rules.h"
+#include "shared/bytes.h"
 
 typedef struct SourceOptions {
         const void *descriptor; /* serialized DataSourceDescriptor, or NULL */
@@ -30,6 +31,8 @@ typedef struct ProducerOptions {
         uint32_t page_bytes;
         bool is_native;      /* counts fragments when they are complete; has a control area */
         bool is_not_scanned; /* Perfetto's protocol: no chunk is taken before it is committed */
+        const char *
+                version; /* of the library that it was made with, for people; copied. NULL: it does not say */
 } ProducerOptions;
 
 enum {
@@ -60,6 +63,9 @@ int producer_add_source(Producer *producer,
                         const SourceOptions *options,
                         uint64_t now);
 int producer_remove_source(Producer *producer, const char *name, uint64_t now);
+
+/* The config that setup_source() came with; may be called from within the other requests. 0, -ENOENT, -ENOMEM. */
+int producer_instance_config(const Producer *producer, uint64_t instance, Bytes *ret);
 
 /* Answers to ProducerOps requests. Unknown numbers are ignored: the instance may be gone by now. */
 void producer_source_started(Producer *producer, uint64_t instance, uint64_t now);
@@ -116,6 +122,7 @@ bool producer_is_suspended(const Producer *producer);
 uint64_t producer_id(const Producer *producer);
 const char *producer_name(const Producer *producer);
 const Identity *producer_identity(const Producer *producer);
+const char *producer_version(const Producer *producer); /* or "" */
 size_t producer_memory_bytes(const Producer *producer);
 size_t producer_n_sources(const Producer *producer);
 const char *producer_source_name(const Producer *producer, size_t i);

@@ -38,6 +38,7 @@
 
 /* Of one producer. */
 #define PRODUCER_NAME_MAX           128
+#define PRODUCER_VERSION_MAX        128
 #define PRODUCER_SOURCES_MAX        64
 #define SOURCE_NAME_MAX             128
 #define SOURCE_DESCRIPTOR_BYTES_MAX (256u << 10) /* with its categories */

@@ -72,7 +72,7 @@ void instance_set_suspended(SourceInstance *instance, bool is_suspended) {
 }
 
 /* The user's own bytes, with what the service has to say behind them: the last one of a field counts. */
-static int instance_encode_config(const SourceInstance *instance, Bytes *ret) {
+int instance_encode_config(const SourceInstance *instance, Bytes *ret) {
         const Session *session = instance->session;
         const ConfigSource *raw = &session->config->sources[instance->source->index];
         const Perfetto__Protos__TraceConfig *config = session->config->pb;

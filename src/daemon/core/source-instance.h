@@ -48,6 +48,9 @@ int instance_new(SourceInstance **ret,
 SourceInstance *instance_free(SourceInstance *instance);
 DEFINE_CLEANUP(SourceInstance *, instance_free)
 
+/* The config that its producer is to follow, a serialized DataSourceConfig, behind what is there. 0 or -ENOMEM. */
+int instance_encode_config(const SourceInstance *instance, Bytes *ret);
+
 void instance_start(SourceInstance *instance);
 void instance_stop(SourceInstance *instance);
 
