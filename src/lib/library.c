@@ -12,6 +12,7 @@
 #include "lib/connection.h"
 #include "lib/library.h"
 #include "lib/source-private.h"
+#include "lib/track-clock.h"
 #include "lib/trigger.h"
 #include "lib/writer.h"
 #include "shared/fd.h"
@@ -271,6 +272,7 @@ static int start(void) {
                 fork_handled = true;
         }
         writers_prepare();
+        track_clock_prepare();
         return start_thread();
 }
 

@@ -10,23 +10,13 @@
  * stream begins anew with it; until then it misses events and the others do not mind.
  */
 
-#include <time.h>
-
 #include "lib/pool.h"
 #include "lib/track-names.h"
 #include "lib/track.h"
 #include "lib/writer.h"
 #include "shared/macro.h"
 
-#define NS_PER_SEC     UINT64_C(1000000000)
 #define TICK_BYTES_MAX 16
-
-uint64_t track_now_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_BOOTTIME, &now);
-        return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
 
 TrackSequence *track_sequence_free(TrackSequence *sequence) {
         if (!sequence)

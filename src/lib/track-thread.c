@@ -259,10 +259,10 @@ static inline void emit(TrackEvent *event) {
                 count_nested(thread, sessions);
                 return;
         }
-        now_ns = track_now_ns();
         thread->busy = true;
         /* For a signal handler, all of it is between the two. */
         atomic_signal_fence(memory_order_seq_cst);
+        now_ns = track_clock_now(&thread->clock);
         if (UNLIKELY(!emit_short(thread, sessions, event, now_ns)))
                 emit_long(thread, sessions, event, now_ns);
         atomic_signal_fence(memory_order_seq_cst);

@@ -8,6 +8,7 @@
  *      track-thread.c    what each thread has: a sequence for each session; the public event functions
  *      track-sequence.c  one thread's stream of packets into one or several sessions: its start, its clock, what it
  *                        has interned
+ *      track-clock.c     the time
  *      track-wait.c      what dt_init() waits for
  *      track-encode.c    events into bytes; knows no state but the stream's tables
  *      track-args.c      the same for the arguments of events
@@ -32,6 +33,7 @@
 #include "desktrace/source.h"
 #include "desktrace/track-event.h"
 #include "lib/intern.h"
+#include "lib/track-clock.h"
 #include "wire/wire-writer.h"
 
 #define TRACK_THREAD_NAME_MAX 64
@@ -160,6 +162,7 @@ typedef struct TrackThread {
         int32_t rank;                     /* 0: none */
         TrackSequence *sequences[DT_SESSIONS_MAX];
         TrackStream *streams[DT_SESSIONS_MAX];
+        TrackClock clock;
         TrackScratch *scratch; /* with the first sequence */
 } TrackThread;
 
@@ -195,8 +198,6 @@ void track_say_process(void);
 /*
  * track-sequence.c
  */
-
-uint64_t track_now_ns(void); /* CLOCK_BOOTTIME */
 
 TrackSequence *track_sequence_free(TrackSequence *sequence);
 TrackStream *track_stream_free(TrackStream *stream);
