@@ -9,6 +9,14 @@
         render.instant("input", device="mouse")
         render.counter("fps", 60)
 
+    queue = desktrace.Track("queue", description="What waits for the GPU", rank=2)
+    with render.slice("upload", queue, bytes=4711):
+        ...
+
+    requests = desktrace.Lanes("requests")
+    request = render.begin("GET", requests)         # on a track of its own, as long as it lasts
+    request.end(status=200)
+
 An event of a category that nobody records costs one attribute look-up. Values are bool, int, float, str, and lists and
 dicts of them; what is something else is shown as its str(). Without the library everything does nothing.
 """
@@ -20,6 +28,10 @@ import os
 
 NONE, INT, UINT, DOUBLE, BOOL, STRING = range(6)
 DICT, ARRAY, CLOSE = 10, 11, 12
+
+ORDER_BY_NAME, ORDER_BY_TIME, ORDER_BY_RANK = 1, 2, 3
+MERGE_BY_NAME, MERGE_NONE, MERGE_BY_KEY = 1, 2, 3
+UNIT_TIME_NS, UNIT_COUNT, UNIT_SIZE_BYTES = 1, 2, 3
 
 
 class _Category(ctypes.Structure):
@@ -61,6 +73,32 @@ _Track._fields_ = [
 ]
 
 
+class _Details(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("description", ctypes.c_char_p),
+        ("child_order", ctypes.c_int),
+        ("rank", ctypes.c_int32),
+        ("merge", ctypes.c_int),
+        ("merge_key", ctypes.c_char_p),
+        ("unit", ctypes.c_int),
+        ("unit_multiplier", ctypes.c_int64),
+        ("y_axis", ctypes.c_char_p),
+        ("categories", ctypes.c_char_p),
+        ("is_incremental", ctypes.c_bool),
+    ]
+
+
+class _Lanes(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("id", ctypes.c_uint64),
+        ("parent", ctypes.POINTER(_Track)),
+        ("taken", ctypes.c_uint64 * 4),
+        ("n_more", ctypes.c_uint64),
+    ]
+
+
 def _load():
     names = [os.environ.get("LIBDESKTRACE"), "libdesktrace.so.0", ctypes.util.find_library("desktrace")]
     for name in filter(None, names):
@@ -69,10 +107,13 @@ def _load():
         except OSError:
             continue
         event = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t]
-        for function in (library.dt_slice_begin, library.dt_slice_end_args, library.dt_instant):
+        for function in (library.dt_slice_begin, library.dt_slice_end_args, library.dt_instant, library.dt_state):
             function.argtypes, function.restype = event, None
         library.dt_counter_int.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
         library.dt_counter_double.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double]
+        library.dt_category_find_or_add.argtypes = [ctypes.c_char_p] * 3
+        library.dt_category_find_or_add.restype = ctypes.POINTER(_Category)
+        library.dt_lane_take.restype = _Track
         return library
     return None
 
@@ -89,6 +130,35 @@ def thread_set_name(name):
     """Names the calling thread in traces."""
     if _library:
         _library.dt_thread_set_name(name.encode())
+
+
+def thread_set_rank(rank):
+    """Where viewers show the calling thread among those of the program: the lowest is first, others have 0."""
+    if _library:
+        _library.dt_thread_set_rank(ctypes.c_int32(rank))
+
+
+def process_set_name(name):
+    """Names the program in traces; "": its short name."""
+    if _library:
+        _library.dt_process_set_name(name.encode())
+
+
+def process_set_labels(*labels):
+    """What the program is busy with, such as the names of its documents."""
+    if _library:
+        texts = (ctypes.c_char_p * len(labels))(*(label.encode() for label in labels))
+        _library.dt_process_set_labels(texts, ctypes.c_size_t(len(labels)))
+
+
+def process_set_rank(rank):
+    """The same as thread_set_rank() for the program among others."""
+    if _library:
+        _library.dt_process_set_rank(ctypes.c_int32(rank))
+
+
+def _text(value):
+    return None if value is None else value.encode()
 
 
 def _add(args, name, value):
@@ -119,6 +189,64 @@ def _args(values):
     return (_Arg * len(args))(*args), len(args)
 
 
+class Track:
+    """A row of the timeline: of slices and instants, of values, or of states. The same name, unit, id and parent is the
+    same row. `unit` is a text, or one of UNIT_…. `details` are those of dt_track_details, such as description and rank;
+    they are told once, before the first event."""
+
+    def __init__(self, name, id=0, unit=None, parent=None, **details):
+        self._parent = parent  # which the library keeps a pointer to
+        if isinstance(unit, int):
+            details["unit"], unit = unit, None
+        self._c = _Track(name.encode(), _text(unit), id, parent and ctypes.pointer(parent._c))
+        if details and _library:
+            values = {name: _text(value) if isinstance(value, str) else value for name, value in details.items()}
+            values["size"] = ctypes.sizeof(_Details)
+            r = _library.dt_track_describe(ctypes.byref(self._c), ctypes.byref(_Details(**values)))
+            if r < 0:
+                raise OSError(-r, f"{os.strerror(-r)}: details of track {name}")
+
+
+def _given(name):
+    """A track that the library has. It is known by its address."""
+    track = Track.__new__(Track)
+    track._c = _Track.in_dll(_library, name) if _library else _Track(b"")
+    return track
+
+
+THREAD = _given("dt_thread_track")  # a parent: each thread has such a track of its own
+ROOT = _given("dt_root_track")  # a parent: the whole trace, where all programs have the same tracks
+
+
+class Lanes:
+    """For things that overlap: each gets a track of its own as long as it lasts, and viewers show them as one row."""
+
+    def __init__(self, name, id=0, parent=None):
+        self._parent = parent
+        self._c = _Lanes(name.encode(), id, parent and ctypes.pointer(parent._c))
+
+
+def _given_lane(lanes):
+    track = Track.__new__(Track)
+    track._c = _library.dt_lane_take(ctypes.byref(lanes._c))
+    return track
+
+
+class AsyncSlice:
+    """What Category.begin() returns. May end on another thread."""
+
+    def __init__(self, category=None, lanes=None, track=None):
+        self._category, self._lanes, self.track = category, lanes, track
+
+    def end(self, /, **values):
+        """Ends it, once; later calls do nothing."""
+        category, self._category = self._category, None
+        if category:
+            args, n_args = _args(values)
+            _library.dt_slice_end_args(category, ctypes.byref(self.track._c), None, args, n_args)
+            _library.dt_lane_return(ctypes.byref(self._lanes._c), ctypes.byref(self.track._c))
+
+
 class Category:
     """What can be recorded, or not, together. Make it once, when the module is loaded: it is there for good."""
 
@@ -132,34 +260,64 @@ class Category:
         if _library:
             _library.dt_category_register(ctypes.byref(self._c))
 
+    @classmethod
+    def find_or_add(cls, name, description=None, tags=None):
+        """The category of this name that was found before, or a new one: for names that come from elsewhere."""
+        self = cls.__new__(cls)
+        if _library:
+            found = _library.dt_category_find_or_add(*map(_text, (name, description, tags)))
+            self._c = found.contents
+        else:
+            self._c = _Category(name.encode())
+        self._pointer = ctypes.addressof(self._c)
+        return self
+
     @property
     def enabled(self):
         """Whether anybody records it now."""
         return self._c.enabled != 0
 
     @contextlib.contextmanager
-    def slice(self, name, /, **values):
+    def slice(self, name, track=None, /, **values):
         """A slice as long as the block; yields a dict for arguments that are known only at its end."""
         if not self._c.enabled:
             yield {}
             return
         args, n_args = _args(values)
-        _library.dt_slice_begin(self._pointer, None, name.encode(), args, n_args)
+        row = track and ctypes.byref(track._c)
+        _library.dt_slice_begin(self._pointer, row, name.encode(), args, n_args)
         more = {}
         try:
             yield more
         finally:
             args, n_args = _args(more)
-            _library.dt_slice_end_args(self._pointer, None, None, args, n_args)
+            _library.dt_slice_end_args(self._pointer, row, None, args, n_args)
 
-    def instant(self, name, /, **values):
+    def begin(self, name, lanes, /, **values):
+        """A slice on a lane of its own, until its end()."""
+        if not self._c.enabled:
+            return AsyncSlice()
+        track = _given_lane(lanes)
+        args, n_args = _args(values)
+        _library.dt_slice_begin(self._pointer, ctypes.byref(track._c), name.encode(), args, n_args)
+        return AsyncSlice(self._pointer, lanes, track)
+
+    def instant(self, name, track=None, /, **values):
+        self._event("dt_instant", name, track, values)
+
+    def state(self, name, track, /, **values):
+        """What the thing that the track stands for is doing from now on; "" is nothing."""
+        self._event("dt_state", name, track, values)
+
+    def _event(self, function, name, track, values):
         if self._c.enabled:
             args, n_args = _args(values)
-            _library.dt_instant(self._pointer, None, name.encode(), args, n_args)
+            getattr(_library, function)(self._pointer, track and ctypes.byref(track._c), name.encode(), args, n_args)
 
     def counter(self, name, value, unit=None):
+        """Sets a counter, by its name or its track."""
         if self._c.enabled:
-            track = _Track(name.encode(), unit.encode() if unit else None)
+            track = (name if isinstance(name, Track) else Track(name, unit=unit))._c
             if isinstance(value, float):
                 _library.dt_counter_double(self._pointer, ctypes.byref(track), value)
             else:

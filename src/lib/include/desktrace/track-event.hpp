@@ -14,12 +14,19 @@
  *              slice.add({{"drawn", n_drawn}});    // shown with the slice, known only at its end
  *      }
  *
+ *      static desktrace::Lanes requests("requests");
+ *
+ *      struct Request {
+ *              desktrace::AsyncSlice slice{http, requests, "GET"};     // as long as the request, wherever it goes
+ *      };
+ *
  * All of it is inline and calls only the C library, so it has no ABI of its own. Needs C++11. The macros of the C header
  * work as well, and cost less where arguments are expensive to compute: these here are computed always.
  */
 
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <desktrace/track-event.h>
@@ -71,8 +78,7 @@ public:
         }
         ~Slice() {
                 if (category_)
-                        dt_slice_end_args(
-                                category_, track_, nullptr, more_.data(), more_.size());
+                        dt_slice_end_args(category_, track_, nullptr, more_.data(), more_.size());
         }
         Slice(const Slice &) = delete;
         Slice &operator=(const Slice &) = delete;
@@ -89,6 +95,118 @@ private:
         std::vector<Arg> more_;
 };
 
+/* Lanes for things that overlap. Must live longer than what is on them: static, as a rule. */
+struct Lanes : dt_lanes {
+        explicit Lanes(const char *name, const dt_track *parent = nullptr, uint64_t id = 0)
+            : dt_lanes(DT_LANES(name)) {
+                this->parent = parent;
+                this->id = id;
+        }
+        Lanes(const Lanes &) = delete;
+        Lanes &operator=(const Lanes &) = delete;
+};
+
+/* A slice on a lane of its own, from its construction to its end(), or its own end. It may be moved, and end on another
+ * thread, but not be used by two at once. */
+class AsyncSlice {
+public:
+        AsyncSlice(const dt_category &category, dt_lanes &lanes, const char *name, Args args = {})
+            : category_(&category), lanes_(dt_category_enabled(&category) ? &lanes : nullptr),
+              lane_() {
+                if (!lanes_)
+                        return;
+                lane_ = dt_lane_take(lanes_);
+                dt_slice_begin(category_, &lane_, name, args.begin(), args.size());
+        }
+        AsyncSlice(AsyncSlice &&other) noexcept
+            : category_(other.category_), lanes_(other.lanes_), lane_(other.lane_) {
+                other.lanes_ = nullptr;
+        }
+        AsyncSlice &operator=(AsyncSlice &&other) noexcept {
+                std::swap(category_, other.category_);
+                std::swap(lanes_, other.lanes_);
+                std::swap(lane_, other.lane_);
+                return *this;
+        }
+        ~AsyncSlice() {
+                end();
+        }
+
+        void end(Args args = {}) {
+                if (!lanes_)
+                        return;
+                dt_slice_end_args(category_, &lane_, nullptr, args.begin(), args.size());
+                dt_lane_return(lanes_, &lane_);
+                lanes_ = nullptr;
+        }
+
+        /* Its track, for what happens in it; nullptr: nobody recorded it when it began, or it has ended. */
+        const dt_track *track() const {
+                return lanes_ ? &lane_ : nullptr;
+        }
+
+private:
+        const dt_category *category_;
+        dt_lanes *lanes_; /* nullptr: there is no slice */
+        dt_track lane_;
+};
+
+/* What there is to say about a track, for dt_track_describe(&track, &Details().with_rank(3)). */
+struct Details : dt_track_details {
+        Details() : dt_track_details() {
+                size = sizeof(dt_track_details);
+        }
+        Details &with_description(const char *text) {
+                description = text;
+                return *this;
+        }
+        Details &with_children_by(dt_track_order order) {
+                child_order = order;
+                return *this;
+        }
+        Details &with_rank(int32_t number) {
+                rank = number;
+                return *this;
+        }
+        Details &with_merge(dt_track_merge how, const char *key = nullptr) {
+                merge = how;
+                merge_key = key;
+                return *this;
+        }
+        Details &with_unit(dt_unit what, int64_t multiplier = 0) {
+                unit = what;
+                unit_multiplier = multiplier;
+                return *this;
+        }
+        Details &with_y_axis(const char *key) {
+                y_axis = key;
+                return *this;
+        }
+        Details &with_categories(const char *names) {
+                categories = names;
+                return *this;
+        }
+        Details &as_differences() {
+                is_incremental = true;
+                return *this;
+        }
+};
+
+/* As dt_category_find_or_add(). */
+inline const dt_category &
+category(const std::string &name, const char *description = nullptr, const char *tags = nullptr) {
+        return *dt_category_find_or_add(name.c_str(), description, tags);
+}
+
+/* As dt_process_set_labels(). */
+inline void set_process_labels(const std::vector<std::string> &labels) {
+        std::vector<const char *> texts;
+
+        for (const std::string &label : labels)
+                texts.push_back(label.c_str());
+        dt_process_set_labels(texts.data(), texts.size());
+}
+
 inline void instant(const dt_category &category, const char *name, Args args = {}) {
         if (dt_category_enabled(&category))
                 dt_instant(&category, nullptr, name, args.begin(), args.size());
@@ -98,6 +216,18 @@ inline void
 instant(const dt_category &category, const dt_track *track, const char *name, Args args = {}) {
         if (dt_category_enabled(&category))
                 dt_instant(&category, track, name, args.begin(), args.size());
+}
+
+inline void count(const dt_category &category, const dt_track &track, int64_t value) {
+        DT_COUNTER_ON(category, &track, value);
+}
+
+inline void count(const dt_category &category, const dt_track &track, int value) {
+        DT_COUNTER_ON(category, &track, value);
+}
+
+inline void count(const dt_category &category, const dt_track &track, double value) {
+        DT_COUNTER_DOUBLE_ON(category, &track, value);
 }
 
 inline void count(const dt_category &category, const char *name, int64_t value) {
