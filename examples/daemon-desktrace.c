@@ -6,9 +6,11 @@
  *
  *      daemon-desktrace [--seconds N]
  *
- * The number is dt_flow_id()'s of the client, unique among all programs. Nothing else has to be agreed upon: who does
- * not know Desktrace sends a 0, and who gets one has no arrows.
+ * The number is dt_flow_id()'s of the client, unique among all programs. Nothing else has to be agreed upon: a client
+ * that is built without Desktrace sends a 0, and has no arrows.
  */
+
+#define _GNU_SOURCE 1 /* environ, pipe2() */
 
 #include <fcntl.h>
 #include <poll.h>
@@ -45,6 +47,10 @@ typedef struct Request {
         Message message;
         int fd; /* where the answer goes */
 } Request;
+
+static dt_arg arrow(uint64_t flow) {
+        return flow != 0 ? DT_FLOW(flow) : dt_arg_none();
+}
 
 static void rest_us(long us) {
         const struct timespec rest = { .tv_nsec = us * 1000 };
@@ -117,7 +123,7 @@ static void answer(const Request *request) {
         /* A row for each request, from its arrival to its answer, whoever has it in hand. */
         const dt_track track = DT_TRACK("request", request->message.flow);
 
-        DT_SLICE(server, "answer", DT_FLOW(request->message.flow));
+        DT_SLICE(server, "answer", arrow(request->message.flow));
         {
                 DT_SLICE(server, "look up");
                 rest_us(500);
@@ -149,7 +155,7 @@ static bool take_request(int fd) {
         DT_SLICE(server,
                  "take request",
                  DT_UINT("number", request.message.number),
-                 DT_FLOW(request.message.flow));
+                 arrow(request.message.flow));
         track.id = request.message.flow;
         DT_SLICE_BEGIN_ON(server, &track, "request", DT_UINT("number", request.message.number));
         count_in_work(1);

@@ -6,12 +6,15 @@
 # shellcheck source=tests/integration/cli-lib.sh
 . "$(dirname "$0")/cli-lib.sh"
 
-# As if all were installed.
+# As if all were installed: public headers only.
+mkdir pkgconfig
+# shellcheck disable=SC2016 # pkg-config's variable
+sed 's|^Cflags:.*|Cflags: -I${srcdir}/src/lib/include|' "$UNINSTALLED/desktrace-uninstalled.pc" >pkgconfig/desktrace.pc
 PATH=$(dirname "$DESKTRACE"):$PATH
-export PATH PKG_CONFIG_PATH=$UNINSTALLED PYTHONPATH=$BINDINGS_PYTHON
+export PATH PKG_CONFIG_PATH=$PWD/pkgconfig PYTHONPATH=$BINDINGS_PYTHON
 
 # Each "Save as `FILE`:" with the block behind it.
-awk '/^Save as `/ { split($0, part, "`"); file = part[2]; next }
+awk '/Save as `/ { sub(/.*Save as `/, ""); sub(/`.*/, ""); file = $0; next }
         /^```/ { inside = !inside && file != ""; if (!inside) file = ""; next }
         inside { print > file }' "$PAGE"
 awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$PAGE" >commands
@@ -30,4 +33,29 @@ is_recorded app.pftrace frame 100
 is_recorded requests.pftrace request 20
 is_recorded cpp.pftrace read 100
 is_recorded python.pftrace read 100
+
+# Its builds, with the library and where there is none. What is not installed is passed over.
+without_library() {
+        PKG_CONFIG_PATH=/nowhere PKG_CONFIG_LIBDIR=/nowhere "$@"
+}
+
+# builds TOOL DIRECTORY COMMAND: leaves DIRECTORY/app, and off-DIRECTORY/app
+builds() {
+        local tool=$1 directory=$2 command=$3
+        if ! command -v "$tool" >/dev/null; then
+                n_checks=$((n_checks + 1))
+                echo "ok $n_checks - $tool builds it # SKIP $tool is not installed"
+                return
+        fi
+        ok "$tool builds it with the library" bash -euc "${command//DIRECTORY/$directory}"
+        ok "which is linked" grep -q libdesktrace.so "$directory/app"
+        gives "and recorded" 'No losses' desktrace record --standalone -p apps -o "$tool.pftrace" -- "$directory/app"
+        is_recorded "$tool.pftrace" frame 100
+        ok "$tool builds it without" without_library bash -euc "${command//DIRECTORY/off-$directory}"
+        fails "which is not linked" '^$' grep -q libdesktrace.so "off-$directory/app"
+        ok "and runs" "off-$directory/app"
+}
+builds meson with-meson 'meson setup DIRECTORY && ninja -C DIRECTORY'
+builds cmake with-cmake 'cmake -B DIRECTORY && cmake --build DIRECTORY'
+builds make with-make 'mkdir -p DIRECTORY && make -B app && mv app DIRECTORY/'
 finish

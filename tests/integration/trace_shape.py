@@ -52,7 +52,7 @@ class Shape:
                 self.packet(message(data))
         # Of one time: in the order in which they were written.
         self.events.sort(key=lambda event: event.time)
-        self.all_slices, self.open = [], 0
+        self.all_slices, self.marks, self.open = [], [], 0  # marks: what arrows lead to, with its depth
         self.slices, self.instants = collections.Counter(), collections.Counter()
         self.counters, self.states = collections.defaultdict(list), collections.defaultdict(list)
         self.nest()
@@ -122,6 +122,8 @@ class Shape:
         for event in self.events:
             stack = stacks[event.track]
             where = self.where(event.track)
+            if event.kind in (SLICE_BEGIN, INSTANT):
+                self.marks.append((event, len(stack)))
             if event.kind == SLICE_BEGIN:
                 stack.append(event)
             elif event.kind == SLICE_END and stack:
