@@ -21,6 +21,7 @@
 
 #include "build-config.h"
 #include "probes/ftrace/instance.h"
+#include "probes/ftrace/static-list.h"
 #include "probes/host.h"
 #include "probes/source-list.h"
 #include "shared/fd.h"
@@ -35,7 +36,7 @@ typedef enum Mode {
         MODE_RUN_SYSTEM,
         MODE_RUN_STANDALONE,
         MODE_CLEANUP,
-        MODE_DONE, /* --help, --version and --list-sources */
+        MODE_DONE, /* --help, --version and lists */
 } Mode;
 
 typedef struct Program {
@@ -57,6 +58,9 @@ static void print_help(void) {
                "  --list-sources[=json]\n"
                "                say what each data source records, reads and needs, and\n"
                "                whether it can record here, and exit\n"
+               "  --list-static-probes=FILE\n"
+               "                list the static probes (sys/sdt.h) of a program or library, for\n"
+               "                a config's uprobe_events { usdt: ... }, and exit\n"
                "  -h, --help    show this help\n"
                "  --version     show the version\n");
 }
@@ -70,12 +74,24 @@ static int list_sources(const char *format) {
         return 0;
 }
 
+static int list_static_probes(const char *path) {
+        _cleanup_(freep) char *error = NULL;
+        int r;
+
+        r = static_list_print(path, &error);
+        if (r == 0)
+                return 0;
+        log_error("%s", error ?: strerror(-r));
+        return -EINVAL;
+}
+
 static int parse_options(Mode *ret, int argc, char **argv) {
         enum {
                 OPTION_SYSTEM = 256,
                 OPTION_STANDALONE,
                 OPTION_CLEANUP,
                 OPTION_LIST_SOURCES,
+                OPTION_LIST_STATIC_PROBES,
                 OPTION_VERSION
         };
         static const struct option options[] = {
@@ -83,6 +99,7 @@ static int parse_options(Mode *ret, int argc, char **argv) {
                 { "standalone", no_argument, NULL, OPTION_STANDALONE },
                 { "cleanup", no_argument, NULL, OPTION_CLEANUP },
                 { "list-sources", optional_argument, NULL, OPTION_LIST_SOURCES },
+                { "list-static-probes", required_argument, NULL, OPTION_LIST_STATIC_PROBES },
                 { "help", no_argument, NULL, 'h' },
                 { "version", no_argument, NULL, OPTION_VERSION },
                 {},
@@ -105,6 +122,9 @@ static int parse_options(Mode *ret, int argc, char **argv) {
                 case OPTION_LIST_SOURCES:
                         *ret = MODE_DONE;
                         return list_sources(optarg);
+                case OPTION_LIST_STATIC_PROBES:
+                        *ret = MODE_DONE;
+                        return list_static_probes(optarg);
                 case OPTION_VERSION:
                         printf("desktrace-probes %s\n", DESKTRACE_VERSION);
                         *ret = MODE_DONE;

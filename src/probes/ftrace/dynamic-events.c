@@ -204,8 +204,13 @@ static int add_defined(DynamicEvents *events,
                        const ProbePlace *place,
                        const char *full_name,
                        unsigned slice_type) {
-        DynamicEvent *event = &events->events[events->n_events];
+        DynamicEvent *event, *more;
 
+        more = reallocarray(events->events, events->n_events + 1, sizeof(*more));
+        if (!more)
+                return -ENOMEM;
+        events->events = more;
+        event = &more[events->n_events];
         *event = (DynamicEvent){
                 .name = strdup(full_name),
                 .label = place->n_args == 0 ? strdup(place->label) : NULL,
@@ -290,6 +295,118 @@ static int define_place(DynamicEvents *events,
         return r;
 }
 
+/*
+ * Static probes
+ */
+
+/* A probe that the compiler has put into several places is one event, if its arguments are of the same types in all of
+ * them; else, and before Linux 5.4, each is an event of its own. */
+static int define_again(DynamicEvents *events,
+                        const TraceDir *dir,
+                        EventSelection *selection,
+                        ProbePlace *place,
+                        char **ret_error) {
+        _cleanup_(freep) char *line = NULL;
+        char name[NAME_BYTES], number[16];
+
+        make_full_name(name, events, place, false);
+        if (place->n_args > 0 && dynamic_events_find(events, name)) {
+                line = probe_place_line(place, false, name);
+                if (line && write_line(events->fd, line) == 0)
+                        return 0;
+                snprintf(number, sizeof(number), "_%zu", events->n_events);
+                place->name[MIN(strlen(place->name), sizeof(place->name) - strlen(number) - 1)] = 0;
+                strcat(place->name, number);
+        }
+        return define_place(events, dir, selection, place, ret_error);
+}
+
+/* Whether an earlier probe of the file says the same, and then whether of the same place. */
+static bool is_again(const StaticProbes *list, const StaticProbe *probe, bool *ret_is_same_place) {
+        bool is_again = false;
+
+        *ret_is_same_place = false;
+        for (const StaticProbe *other = list->probes; other < probe; other++) {
+                if (!streq(other->provider, probe->provider) || !streq(other->name, probe->name))
+                        continue;
+                is_again = true;
+                *ret_is_same_place |= other->offset == probe->offset;
+        }
+        return is_again;
+}
+
+/* One of the probes that a config's pattern fits. What is refused is told of this one alone. */
+static int define_one_static(DynamicEvents *events,
+                             const TraceDir *dir,
+                             EventSelection *selection,
+                             const UprobeConfig *config,
+                             const StaticProbes *list,
+                             const StaticProbe *probe) {
+        _cleanup_(probe_place_deinit) ProbePlace place = {};
+        bool is_same_place, is_other_place = is_again(list, probe, &is_same_place);
+        char *error = NULL;
+        int r;
+
+        if (is_same_place)
+                return 0;
+        r = probe_place_init_static(&place, config, probe, list->machine, &error);
+        if (r == 0)
+                r = is_other_place ? define_again(events, dir, selection, &place, &error)
+                                   : define_place(events, dir, selection, &place, &error);
+        if (r == PROBE_E_REFUSED)
+                return event_selection_add_unknown(selection, place.label ?: config->usdt, error);
+        free(error);
+        return r;
+}
+
+static int
+refuse_unknown_static(const UprobeConfig *config, const StaticProbes *list, char **ret_error) {
+        if (list->n_probes == 0)
+                return probe_refuse(
+                        ret_error, "uprobe_events: %s has no static probes", config->path);
+        return probe_refuse(ret_error,
+                            "uprobe_events: none of the %zu static probes of %s is \"%s\"; "
+                            "\"desktrace-probes --list-static-probes=%s\" lists them",
+                            list->n_probes,
+                            config->path,
+                            config->usdt,
+                            config->path);
+}
+
+static int define_static(DynamicEvents *events,
+                         const TraceDir *dir,
+                         EventSelection *selection,
+                         const UprobeConfig *config,
+                         char **ret_error) {
+        _cleanup_(fd_closep) int fd = -1;
+        _cleanup_(static_probes_deinit) StaticProbes list = {};
+        size_t n_meant = 0;
+        int r;
+
+        r = probe_place_read_static(&list, &fd, config, ret_error);
+        for (size_t i = 0; r == 0 && i < list.n_probes; i++)
+                n_meant += probe_place_is_meant(config, &list.probes[i]);
+        if (r == 0 && n_meant == 0)
+                r = refuse_unknown_static(config, &list, ret_error);
+        if (r == 0 && n_meant > DYNAMIC_EVENTS_MAX)
+                r = probe_refuse(ret_error,
+                                 "uprobe_events: \"%s\" are %zu places in %s; at most %d are "
+                                 "allowed",
+                                 config->usdt,
+                                 n_meant,
+                                 config->path,
+                                 DYNAMIC_EVENTS_MAX);
+        for (size_t i = 0; r == 0 && i < list.n_probes; i++)
+                if (probe_place_is_meant(config, &list.probes[i]))
+                        r = define_one_static(
+                                events, dir, selection, config, &list, &list.probes[i]);
+        return r;
+}
+
+/*
+ * All of a config
+ */
+
 /* What the trace calls a probe that could not be defined. */
 static const char *asked_for(const FtraceConfig *config, size_t i) {
         const UprobeConfig *uprobe;
@@ -297,14 +414,28 @@ static const char *asked_for(const FtraceConfig *config, size_t i) {
         if (i < config->n_kprobe_events)
                 return config->kprobe_events[i]->probe ?: "kprobe_events";
         uprobe = config->uprobe_events[i - config->n_kprobe_events];
-        return uprobe->symbol ?: uprobe->path ?: "uprobe_events";
+        return uprobe->symbol ?: uprobe->usdt ?: uprobe->path ?: "uprobe_events";
 }
 
-static int place_init(ProbePlace *ret, const FtraceConfig *config, size_t i, char **ret_error) {
-        if (i < config->n_kprobe_events)
-                return probe_place_init_kprobe(ret, config->kprobe_events[i], ret_error);
-        i -= config->n_kprobe_events;
-        return probe_place_init_uprobe(ret, config->uprobe_events[i], ret_error);
+static int define_asked(DynamicEvents *events,
+                        const TraceDir *dir,
+                        EventSelection *selection,
+                        const FtraceConfig *config,
+                        size_t i,
+                        char **ret_error) {
+        _cleanup_(probe_place_deinit) ProbePlace place = {};
+        const UprobeConfig *uprobe;
+        int r;
+
+        if (i < config->n_kprobe_events) {
+                r = probe_place_init_kprobe(&place, config->kprobe_events[i], ret_error);
+        } else {
+                uprobe = config->uprobe_events[i - config->n_kprobe_events];
+                if (uprobe->usdt)
+                        return define_static(events, dir, selection, uprobe, ret_error);
+                r = probe_place_init_uprobe(&place, uprobe, ret_error);
+        }
+        return r == 0 ? define_place(events, dir, selection, &place, ret_error) : r;
 }
 
 /* One probe that is refused does not take the others along: the selection has it as unknown, with the reason. */
@@ -316,12 +447,9 @@ static int define_all(DynamicEvents *events,
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n; i++) {
-                _cleanup_(probe_place_deinit) ProbePlace place = {};
                 char *error = NULL;
 
-                r = place_init(&place, config, i, &error);
-                if (r == 0)
-                        r = define_place(events, dir, selection, &place, &error);
+                r = define_asked(events, dir, selection, config, i, &error);
                 if (r == PROBE_E_REFUSED)
                         r = event_selection_add_unknown(selection, asked_for(config, i), error);
                 else
@@ -352,9 +480,6 @@ int dynamic_events_new(DynamicEvents **ret,
         if (!events)
                 return -ENOMEM;
         events->fd = -1;
-        events->events = calloc(2 * n, sizeof(*events->events));
-        if (!events->events)
-                return -ENOMEM;
         r = take_slot(events, dir, ret_error);
         if (r == 0)
                 r = define_all(events, dir, config, selection);

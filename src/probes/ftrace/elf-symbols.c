@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "probes/ftrace/elf-file.h"
 #include "probes/ftrace/elf-symbols.h"
 #include "probes/probe.h"
-#include "shared/macro.h"
 #include "shared/text.h"
 
 #define NAME_BYTES_MAX 512 /* C++ has long ones */
@@ -23,11 +21,6 @@ typedef struct Wanted {
 
 /* What one pass over the functions of a file does; false ends it. */
 typedef bool (*FunctionVisit)(void *userdata, const char *name, const GElf_Sym *symbol);
-
-static void elf_endp(Elf **elf) {
-        if (*elf)
-                elf_end(*elf);
-}
 
 static bool parse_symbol(Wanted *ret, const char *symbol) {
         const char *plus = strrchr(symbol, '+');
@@ -45,23 +38,18 @@ static bool parse_symbol(Wanted *ret, const char *symbol) {
         return plus[1] != '\0' && plus[1] != '-' && *end == '\0' && errno == 0;
 }
 
-/* libelf reads a table as a whole. */
-static bool section_is_sane(const GElf_Shdr *header) {
-        return header->sh_size <= ELF_TABLE_BYTES_MAX;
-}
-
 static bool names_are_sane(Elf *elf, size_t section) {
         Elf_Scn *names = elf_getscn(elf, section);
         GElf_Shdr header;
 
         return names && gelf_getshdr(names, &header) && header.sh_type == SHT_STRTAB &&
-               section_is_sane(&header);
+               elf_section_is_sane(&header);
 }
 
 static bool is_table(Elf *elf, Elf_Scn *section, GElf_Shdr *ret) {
         return gelf_getshdr(section, ret) &&
-               (ret->sh_type == SHT_SYMTAB || ret->sh_type == SHT_DYNSYM) && section_is_sane(ret) &&
-               names_are_sane(elf, ret->sh_link);
+               (ret->sh_type == SHT_SYMTAB || ret->sh_type == SHT_DYNSYM) &&
+               elf_section_is_sane(ret) && names_are_sane(elf, ret->sh_link);
 }
 
 static bool
@@ -159,26 +147,6 @@ static int refuse_unknown(Elf *elf, const char *path, const char *name, char **r
         return r;
 }
 
-/* Symbols are addresses in memory; the segments say which part of the file comes there. */
-static bool file_offset(Elf *elf, uint64_t address, uint64_t *ret) {
-        size_t n;
-
-        if (elf_getphdrnum(elf, &n) < 0)
-                return false;
-        for (size_t i = 0; i < n; i++) {
-                GElf_Phdr segment;
-
-                if (!gelf_getphdr(elf, (int)i, &segment))
-                        return false;
-                if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) ||
-                    address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz)
-                        continue;
-                *ret = address - segment.p_vaddr + segment.p_offset;
-                return true;
-        }
-        return false;
-}
-
 static int
 find_in(uint64_t *ret_offset, Elf *elf, const char *path, const Wanted *wanted, char **ret_error) {
         Search search = { .wanted = wanted };
@@ -192,7 +160,7 @@ find_in(uint64_t *ret_offset, Elf *elf, const char *path, const Wanted *wanted, 
                                     "program starts; name the one that is chosen",
                                     wanted->name,
                                     path);
-        if (!file_offset(elf, search.found.st_value + wanted->offset, ret_offset))
+        if (!elf_file_offset(elf, search.found.st_value + wanted->offset, PF_X, ret_offset))
                 return probe_refuse(ret_error,
                                     "\"%s\" is not in the code of %s: is its file damaged?",
                                     wanted->name,
@@ -207,14 +175,13 @@ int elf_find_function(uint64_t *ret_offset,
                       char **ret_error) {
         _cleanup_(elf_endp) Elf *elf = NULL;
         Wanted wanted;
+        int r;
 
         if (!parse_symbol(&wanted, symbol))
                 return probe_refuse(
                         ret_error, "\"%.64s\" is no function; write name or name+offset", symbol);
-        if (elf_version(EV_CURRENT) == EV_NONE)
-                return -EIO;
-        elf = elf_begin(fd, ELF_C_READ, NULL);
-        if (!elf || elf_kind(elf) != ELF_K_ELF)
-                return probe_refuse(ret_error, "%s is no program or library", path);
+        r = elf_file_open(&elf, fd, path, ret_error);
+        if (r != 0)
+                return r;
         return find_in(ret_offset, elf, path, &wanted, ret_error);
 }

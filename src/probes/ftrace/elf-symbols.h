@@ -9,9 +9,6 @@
 
 #include <stdint.h>
 
-#define ELF_TABLE_BYTES_MAX \
-        (UINT64_C(512) << 20) /* of a symbol table or its names: 20 million symbols */
-
 /* Programs have one of all symbols and one for the dynamic linker. Each that is read stays in memory until the end. */
 #define ELF_TABLES_MAX 4
 

@@ -157,7 +157,8 @@ const ProbeOps ftrace_probe_ops = {
         .name = "linux.ftrace",
         .packet_fields = (const uint32_t[]){ PACKET_FTRACE_EVENTS, PACKET_FTRACE_STATS, 0 },
         .records = "kernel events",
-        .reads = "a tracefs instance of its own, kprobes and uprobes of its own, /proc/kallsyms",
+        .reads = "a tracefs instance of its own, kprobes and uprobes of its own, /proc/kallsyms, "
+                 "files of programs with uprobes",
         .needs = "CAP_DAC_OVERRIDE, CAP_SYSLOG",
         .refuses = "tracefs is not mounted: mount it at /sys/kernel/tracing; the kernel is locked "
                    "down: /sys/kernel/security/lockdown says how far; none of the events exists: "

@@ -2,22 +2,20 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 #include "probes/ftrace/dynamic-events.h"
+#include "probes/ftrace/elf-file.h"
 #include "probes/ftrace/elf-symbols.h"
 #include "probes/ftrace/probe-place.h"
 #include "probes/probe.h"
 #include "shared/fd.h"
+#include "shared/utf8.h"
 
 #define TYPE_(name) PERFETTO__PROTOS__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_##name
 
@@ -101,40 +99,13 @@ int probe_place_init_kprobe(ProbePlace *ret, const KprobeConfig *config, char **
         return 0;
 }
 
-/* Opening a device can do things of its own, like starting a watchdog, and reading trace_pipe takes away what is
- * another's, so what it is is asked first: such files say that they are empty, or are in sysfs. Reading needs no
- * waiting, whatever the path is of. */
-static int open_regular(int *ret, const char *path) {
-        _cleanup_(fd_closep) int fd = -1;
-        char again[64];
-        struct statfs system;
-        struct stat st;
-
-        fd = open(path, O_PATH | O_CLOEXEC);
-        if (fd < 0 || fstat(fd, &st) < 0 || fstatfs(fd, &system) < 0)
-                return -errno;
-        if (!S_ISREG(st.st_mode) || st.st_size == 0 || system.f_type == SYSFS_MAGIC)
-                return -ENOTSUP;
-        snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
-        *ret = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        return *ret < 0 ? -errno : 0;
-}
-
-static int open_program(int *ret, const char *path, char **ret_error) {
-        int r;
-
-        r = open_regular(ret, path);
-        if (r == -ENOTSUP)
-                return probe_refuse(ret_error, "uprobe_events: %s is no file of a program", path);
-        if (r < 0)
-                return probe_refuse(ret_error,
-                                    "uprobe_events: cannot open %s: %s%s",
-                                    path,
-                                    strerror(-r),
-                                    r == -ENOENT ? "; what is in /home and /tmp, the system's "
-                                                   "service cannot see: use --standalone"
-                                                 : "");
-        return 0;
+static int check_path(const UprobeConfig *config, char **ret_error) {
+        if (config->path && config->path[0] == '/' && is_word(config->path, PATH_MAX))
+                return 0;
+        return probe_refuse(ret_error,
+                            "uprobe_events: \"%.64s\" is no path from the root directory "
+                            "without blanks",
+                            config->path ?: "");
 }
 
 static int find_offset(uint64_t *ret, const UprobeConfig *config, char **ret_error) {
@@ -142,16 +113,194 @@ static int find_offset(uint64_t *ret, const UprobeConfig *config, char **ret_err
         _cleanup_(freep) char *error = NULL;
         int r;
 
-        r = open_program(&fd, config->path, ret_error);
-        if (r != 0)
-                return r;
-        if (!config->symbol) {
+        r = elf_file_open_program(&fd, config->path, &error);
+        if (r == 0 && !config->symbol)
                 *ret = config->offset;
-                return 0;
-        }
-        r = elf_find_function(ret, fd, config->path, config->symbol, &error);
+        else if (r == 0)
+                r = elf_find_function(ret, fd, config->path, config->symbol, &error);
         return r == PROBE_E_REFUSED ? probe_refuse(ret_error, "uprobe_events: %s", error) : r;
 }
+
+/*
+ * Static probes
+ */
+
+int probe_place_read_static(StaticProbes *ret,
+                            int *ret_fd,
+                            const UprobeConfig *config,
+                            char **ret_error) {
+        _cleanup_(fd_closep) int fd = -1;
+        _cleanup_(freep) char *error = NULL;
+        int r;
+
+        r = check_path(config, ret_error);
+        if (r != 0)
+                return r;
+        if (config->symbol || config->has_offset || config->type > TYPE_(KPROBE))
+                return probe_refuse(ret_error,
+                                    "uprobe_events: \"%s\" of %s is a static probe, which has "
+                                    "neither a symbol, nor an offset, nor a return",
+                                    config->usdt,
+                                    config->path);
+        if (config->name && strpbrk(config->usdt, "*?["))
+                return probe_refuse(ret_error,
+                                    "uprobe_events: \"%s\" can be several probes, which cannot all "
+                                    "be called \"%s\"; leave the name out",
+                                    config->usdt,
+                                    config->name);
+        r = elf_file_open_program(&fd, config->path, &error);
+        if (r == 0)
+                r = static_probes_init(ret, fd, config->path, &error);
+        if (r == PROBE_E_REFUSED)
+                return probe_refuse(ret_error, "uprobe_events: %s", error);
+        if (r == 0)
+                *ret_fd = TAKE_FD(fd);
+        return r;
+}
+
+bool probe_place_is_meant(const UprobeConfig *config, const StaticProbe *probe) {
+        char name[STATIC_NAME_BYTES];
+
+        /* glibc looks at each place at most once for each star, so that no pattern can make this long. */
+        return snprintf(name, sizeof(name), "%s:%s", probe->provider, probe->name) <
+                       (int)sizeof(name) &&
+               fnmatch(config->usdt, name, FNM_NOESCAPE) == 0;
+}
+
+/* "$arg2" in what the config asks for is the operand; other words are left to the kernel. malloc'ed; NULL: no memory,
+ * or *ret_unreadable is the number of one that is not there or the kernel cannot read. */
+static char *expand_arg(const char *arg,
+                        const ProbeOperand operands[],
+                        size_t n_operands,
+                        unsigned long *ret_unreadable) {
+        static const char variable[] = "$arg";
+        char *text = NULL;
+        size_t n_text;
+        FILE *stream = open_memstream(&text, &n_text);
+
+        *ret_unreadable = 0;
+        if (!stream)
+                return NULL;
+        for (const char *next; *ret_unreadable == 0 && (next = strstr(arg, variable));) {
+                char *end;
+                unsigned long number = strtoul(next + strlen(variable), &end, 10);
+
+                fwrite(arg, 1, (size_t)(next - arg), stream);
+                if (number < 1 || number > n_operands || !operands[number - 1].fetch[0])
+                        *ret_unreadable = number ?: ULONG_MAX;
+                else
+                        fputs(operands[number - 1].fetch, stream);
+                arg = end;
+        }
+        fputs(arg, stream);
+        if (fclose(stream) == 0 && *ret_unreadable == 0)
+                return text;
+        free(text);
+        return NULL;
+}
+
+static int expand_args(ProbePlace *place,
+                       const UprobeConfig *config,
+                       const ProbeOperand operands[],
+                       size_t n_operands,
+                       char **ret_error) {
+        if (config->n_args > PROBE_OPERANDS_MAX)
+                return probe_refuse(ret_error,
+                                    "uprobe_events: \"%s\" has %zu arguments; a static probe may "
+                                    "have %d",
+                                    place->asked,
+                                    config->n_args,
+                                    PROBE_OPERANDS_MAX);
+        for (size_t i = 0; i < config->n_args; i++) {
+                unsigned long unreadable;
+
+                place->own_args[i] = expand_arg(config->args[i], operands, n_operands, &unreadable);
+                if (!place->own_args[i] && unreadable == 0)
+                        return -ENOMEM;
+                if (!place->own_args[i])
+                        return probe_refuse(ret_error,
+                                            "uprobe_events: \"%s\": the probe has %zu arguments, "
+                                            "and the one in \"%.64s\" is none of them that the "
+                                            "kernel can read",
+                                            place->label,
+                                            n_operands,
+                                            config->args[i]);
+                place->n_args++;
+        }
+        return 0;
+}
+
+/* All that can be read; their numbers are those of the probe. */
+static int name_args(ProbePlace *place, const ProbeOperand operands[], size_t n_operands) {
+        for (size_t i = 0; i < n_operands; i++) {
+                if (!operands[i].fetch[0])
+                        continue;
+                if (asprintf(&place->own_args[place->n_args],
+                             "arg%zu=%s:%s",
+                             i + 1,
+                             operands[i].fetch,
+                             operands[i].type) < 0) {
+                        place->own_args[place->n_args] = NULL;
+                        return -ENOMEM;
+                }
+                place->n_args++;
+        }
+        return 0;
+}
+
+static int place_at(ProbePlace *place, const char *path, const StaticProbe *probe) {
+        int n = probe->semaphore_offset
+                        ? asprintf(&place->where,
+                                   "%s:0x%" PRIx64 "(0x%" PRIx64 ")",
+                                   path,
+                                   probe->offset,
+                                   probe->semaphore_offset)
+                        : asprintf(&place->where, "%s:0x%" PRIx64, path, probe->offset);
+
+        if (n < 0)
+                place->where = NULL;
+        return n < 0 ? -ENOMEM : 0;
+}
+
+int probe_place_init_static(ProbePlace *ret,
+                            const UprobeConfig *config,
+                            const StaticProbe *probe,
+                            uint16_t machine,
+                            char **ret_error) {
+        _cleanup_(probe_place_deinit) ProbePlace place = {
+                .what = "uprobe_events",
+                .asked = config->usdt,
+        };
+        ProbeOperand operands[PROBE_OPERANDS_MAX];
+        size_t n_operands = probe_operands_parse(operands, machine, probe->arguments);
+        int r;
+
+        if (asprintf(&place.own_label, "%s:%s", probe->provider, probe->name) < 0) {
+                place.own_label = NULL;
+                return -ENOMEM;
+        }
+        place.label = place.own_label;
+        utf8_clean(place.own_label);
+        if (config->n_args > 0)
+                r = expand_args(&place, config, operands, n_operands, ret_error);
+        else
+                r = name_args(&place, operands, n_operands);
+        if (r == 0)
+                r = place_at(&place, config->path, probe);
+        place.args = place.own_args;
+        if (r == 0)
+                r = place_finish(&place, TYPE_(KPROBE), config->name ?: place.own_label, ret_error);
+        if (r != 0)
+                return r;
+        *ret = place;
+        ret->args = ret->own_args;
+        place = (ProbePlace){};
+        return 0;
+}
+
+/*
+ * Functions of programs
+ */
 
 int probe_place_init_uprobe(ProbePlace *ret, const UprobeConfig *config, char **ret_error) {
         ProbePlace place = {
@@ -163,11 +312,9 @@ int probe_place_init_uprobe(ProbePlace *ret, const UprobeConfig *config, char **
         uint64_t offset;
         int r;
 
-        if (!config->path || config->path[0] != '/' || !is_word(config->path, PATH_MAX))
-                return probe_refuse(ret_error,
-                                    "uprobe_events: \"%.64s\" is no path from the root directory "
-                                    "without blanks",
-                                    config->path ?: "");
+        r = check_path(config, ret_error);
+        if (r != 0)
+                return r;
         if (!config->symbol == !config->has_offset)
                 return probe_refuse(ret_error,
                                     "uprobe_events: %s needs either a symbol or an offset",
@@ -190,6 +337,9 @@ int probe_place_init_uprobe(ProbePlace *ret, const UprobeConfig *config, char **
 
 void probe_place_deinit(ProbePlace *place) {
         free(place->where);
+        free(place->own_label);
+        for (size_t i = 0; i < ARRAY_SIZE(place->own_args); i++)
+                free(place->own_args[i]);
         *place = (ProbePlace){};
 }
 

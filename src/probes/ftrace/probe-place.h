@@ -11,6 +11,8 @@
 #include <stddef.h>
 
 #include "probes/ftrace/ftrace-settings.h"
+#include "probes/ftrace/probe-operand.h"
+#include "probes/ftrace/static-probes.h"
 
 #define PLACE_NAME_BYTES     48 /* of an event: the kernel allows 63, some of which is ours */
 #define PLACE_ARG_BYTES_MAX  256
@@ -29,12 +31,28 @@ typedef struct ProbePlace {
         size_t n_args;
         bool entry, exit;
         bool is_kprobe;
+        char *own_label; /* of static probes: what the two above point to */
+        char *own_args[PROBE_OPERANDS_MAX];
 } ProbePlace;
 
 /* The place borrows from the config. 0, PROBE_E_REFUSED with *ret_error, -ENOMEM. */
 int probe_place_init_kprobe(ProbePlace *ret, const KprobeConfig *config, char **ret_error);
 int probe_place_init_uprobe(ProbePlace *ret, const UprobeConfig *config, char **ret_error);
+/* Borrows from the static probe, too, which is one that the config means. */
+int probe_place_init_static(ProbePlace *ret,
+                            const UprobeConfig *config,
+                            const StaticProbe *probe,
+                            uint16_t machine,
+                            char **ret_error);
 void probe_place_deinit(ProbePlace *place);
+
+/* Those of the config's program; the descriptor is to stay open as long as they. As above. */
+int probe_place_read_static(StaticProbes *ret,
+                            int *ret_fd,
+                            const UprobeConfig *config,
+                            char **ret_error);
+/* Whether the config means this one. */
+bool probe_place_is_meant(const UprobeConfig *config, const StaticProbe *probe);
 
 /* The line that defines "group/name" there, malloc'ed. NULL: no memory, or longer than the kernel takes. */
 char *probe_place_line(const ProbePlace *place, bool at_exit, const char *full_name);

@@ -16,6 +16,7 @@
 #include "test.h"
 
 #include "ftrace-world.h"
+#include "marked.h"
 #include "probes/ftrace/instance.h"
 #include "probes/ftrace/trace-dir.h"
 #include "shared/log.h"
@@ -134,6 +135,74 @@ START_TEST(test_arguments_are_fields_of_an_event) {
 END_TEST
 #endif
 
+unsigned short watched_semaphore __attribute__((__used__, __section__(".probes")));
+static volatile unsigned short *const semaphore = &watched_semaphore;
+
+static UprobeConfig static_of(const char *usdt) {
+        UprobeConfig config = uprobe_of(NULL, 1);
+
+        config.usdt = (char *)usdt;
+        return config;
+}
+
+__attribute__((__noinline__)) static void marked(void) {
+        MARK("test", "plain", "0", "");
+        MARK("test", "plain", "0", "");
+}
+
+START_TEST(test_each_place_of_a_static_probe_is_an_instant) {
+        UprobeConfig exact = static_of("test:plain"), unknown = static_of("test:plainer"),
+                     *uprobes[] = { &exact, &unknown };
+        FtraceConfig config = config_of(uprobes, 2);
+        FtraceWorld world;
+
+        ftrace_world_start(&world, &config);
+        for (int i = 0; i < N_CALLS; i++)
+                marked();
+        ftrace_world_stop(&world);
+        ck_assert_uint_eq(count_slices(&world, "test:plain", 3), 2 * N_CALLS);
+        ck_assert(notes_have(&world.notes, "is \"test:plainer\""));
+        ftrace_world_deinit(&world);
+        ck_assert_uint_eq(count_definitions(), 0);
+}
+END_TEST
+
+#if defined(__x86_64__)
+__attribute__((__noinline__)) static void watched(int value) {
+        MARK("watched", "value", "watched_semaphore", "-4@%0", "r"(value));
+        MARK("watched", "value", "watched_semaphore", "-4@%0", "i"(5));
+}
+
+START_TEST(test_a_program_sees_that_its_static_probe_is_watched) {
+        UprobeConfig all = static_of("watched:*"), *uprobes[] = { &all };
+        FtraceConfig config = config_of(uprobes, 1);
+        WireReader bundle, body, descriptor;
+        FtraceWorld world;
+        uint32_t number;
+        uint64_t sum = 0;
+        size_t n = 0;
+
+        ck_assert_uint_eq(*semaphore, 0);
+        ftrace_world_start(&world, &config);
+        ck_assert_uint_gt(*semaphore, 0);
+        for (int i = 0; i < N_CALLS; i++)
+                watched(i);
+        ftrace_world_stop(&world);
+        ck_assert(packet_list_find(&world.list, PACKET_FTRACE_EVENTS, 0, &bundle));
+        for (; ftrace_event_body(bundle, n, &number, &body); n++) {
+                ck_assert(bundle_describes(bundle, number, &descriptor));
+                ck_assert(message_has_text(descriptor, 1, "watched_value"));
+                sum += message_uint(body, 2); /* behind __probe_ip */
+        }
+        ck_assert_uint_eq(n, 2 * N_CALLS);
+        ck_assert_uint_eq(sum, N_CALLS * (N_CALLS - 1) / 2 + 5 * N_CALLS);
+        ftrace_world_deinit(&world);
+        ck_assert_uint_eq(*semaphore, 0);
+        ck_assert_uint_eq(count_definitions(), 0);
+}
+END_TEST
+#endif
+
 START_TEST(test_the_others_are_recorded_beside_a_probe_that_cannot_be) {
         static char *args[] = { (char *)"value=%nosuchregister" };
         UprobeConfig good = uprobe_of("called_function", 1),
@@ -219,7 +288,9 @@ int main(void) {
                 test_each_call_of_a_function_is_a_slice,
 #if defined(__x86_64__)
                 test_arguments_are_fields_of_an_event,
+                test_a_program_sees_that_its_static_probe_is_watched,
 #endif
+                test_each_place_of_a_static_probe_is_an_instant,
                 test_the_others_are_recorded_beside_a_probe_that_cannot_be,
                 test_a_config_of_which_nothing_is_left_is_refused_and_leaves_nothing,
                 test_what_a_killed_recorder_defined_is_removed_and_that_of_the_living_stays,

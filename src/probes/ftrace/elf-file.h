@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * ELF file: what the readers of programs' files have in common
+ *
+ * The files are whatever a config names, so sizes are checked before libelf, which reads a section as a whole, is asked
+ * for it.
+ */
+
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/macro.h"
+
+#define ELF_TABLE_BYTES_MAX \
+        (UINT64_C(512) << 20) /* of a symbol table or its names: 20 million symbols */
+
+/* A program's file, and nothing that does something when it is opened or read. 0, PROBE_E_REFUSED. */
+int elf_file_open_program(int *ret, const char *path, char **ret_error);
+
+/* `fd` is of a regular file and stays open as long as the result; `path` is for errors. 0, PROBE_E_REFUSED, -EIO. */
+int elf_file_open(Elf **ret, int fd, const char *path, char **ret_error);
+
+static inline void elf_endp(Elf **elf) {
+        if (*elf)
+                elf_end(*elf);
+}
+
+static inline bool elf_section_is_sane(const GElf_Shdr *header) {
+        return header->sh_size <= ELF_TABLE_BYTES_MAX;
+}
+
+/* Addresses are those in memory; the segments say which part of the file comes there. With all of `flags` (PF_X). */
+bool elf_file_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *ret);

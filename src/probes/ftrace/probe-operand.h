@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Probe operand: where an argument of a static probe is, in the kernel's words for arguments of uprobes
+ *
+ * The note says it as the assembler does, "-4@8(%rbp)" or "8@[sp, 16]": a size in bytes, negative if it is signed, and
+ * an operand. The kernel has registers, constants and memory at a fixed distance from a register; floating point and
+ * index registers it has not.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROBE_OPERANDS_MAX  12 /* of one probe: as many as sys/sdt.h has */
+#define PROBE_OPERAND_BYTES 48
+
+typedef struct ProbeOperand {
+        char fetch[PROBE_OPERAND_BYTES]; /* "+8(%bp)"; "": the kernel cannot read it */
+        char type[8];                    /* "s32" */
+} ProbeOperand;
+
+/* All of a probe of a program for `machine` (EM_X86_64, EM_386, EM_AARCH64; of others nothing can be read). Returns how
+ * many there are. */
+size_t probe_operands_parse(ProbeOperand ret[static PROBE_OPERANDS_MAX],
+                            uint16_t machine,
+                            const char *text);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Static probes: the places that a program's author has marked (sys/sdt.h, dtrace)
+ *
+ * Each is a note in the ELF section .note.stapsdt: an address in the code, where a single instruction does nothing; a
+ * provider and a name; where the arguments are at that instruction; and perhaps a semaphore, a counter in the program's
+ * data that is not zero while somebody looks, for arguments that are expensive to compute. A probe that was compiled
+ * into several places has as many notes.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probes/ftrace/elf-file.h"
+
+#define STATIC_PROBES_MAX 65536 /* of one file; more are passed over */
+#define STATIC_NAME_BYTES 512   /* of provider and name together, for whoever wants one of them */
+
+/* The texts belong to the list, and are whatever the file says. */
+typedef struct StaticProbe {
+        const char *provider, *name;
+        const char *arguments;     /* "-4@%eax 8@-8(%rbp)"; see probe-operand.h */
+        uint64_t offset;           /* in the file */
+        uint64_t semaphore_offset; /* the same; 0: none */
+} StaticProbe;
+
+typedef struct StaticProbes {
+        Elf *elf;
+        uint16_t machine; /* EM_X86_64, … */
+        StaticProbe *probes;
+        size_t n_probes, n_allocated;
+} StaticProbes;
+
+/* Those of a regular file, which stays open as long as they; `path` is for errors. None is no error. 0;
+ * PROBE_E_REFUSED; -ENOMEM. */
+int static_probes_init(StaticProbes *ret, int fd, const char *path, char **ret_error);
+void static_probes_deinit(StaticProbes *probes);
