@@ -18,9 +18,21 @@
         "type='signal',sender='" BUS_NAME "',path='" BUS_PATH "',interface='" BUS_NAME \
         "',member='NameOwnerChanged',arg0='" TRACING_BUS_NAME "'"
 
-static void retry_later(Connection *connection) {
-        connection->retry_ns = library_now_ns() + connection->retry_delay_ns;
-        connection->retry_delay_ns = MIN(2 * connection->retry_delay_ns, CONNECTION_RETRY_MAX_NS);
+static void retry_after(Connection *connection, uint64_t *delay_ns) {
+        connection->retry_ns = library_now_ns() + *delay_ns;
+        *delay_ns = MIN(2 * *delay_ns, CONNECTION_RETRY_MAX_NS);
+}
+
+static void register_later(Connection *connection) {
+        retry_after(connection, &connection->register_delay_ns);
+}
+
+/* One that did not last does not count as one: a program that has no descriptors left finds a bus, and breaks with it
+ * over the shared memory. */
+static void connect_later(Connection *connection) {
+        if (library_now_ns() - connection->connected_ns >= CONNECTION_SETTLED_NS)
+                connection->connect_delay_ns = CONNECTION_RETRY_FIRST_NS;
+        retry_after(connection, &connection->connect_delay_ns);
 }
 
 /* The service is gone, or never was. */
@@ -52,7 +64,8 @@ static bool has_its_fds(const Connection *connection) {
 }
 
 static void disconnect(Connection *connection) {
-        bool is_ours = has_its_bus(connection);
+        /* sd-bus may have closed it itself. */
+        bool is_ours = has_its_bus(connection) || sd_bus_get_fd(connection->bus) < 0;
         dt_instance *instance;
 
         list_for_each (instance, &connection->instances, connection_link)
@@ -68,7 +81,7 @@ static void disconnect(Connection *connection) {
                 connection->abandoned = connection->bus;
         connection->bus = NULL;
         connection->state = CONNECTION_OFF;
-        retry_later(connection);
+        connect_later(connection);
 }
 
 /*
@@ -146,11 +159,11 @@ static int on_registered(sd_bus_message *reply, void *userdata, sd_bus_error *er
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 connection->state = CONNECTION_WATCHING;
                 sources_forget_registration(connection->index);
-                retry_later(connection);
+                register_later(connection);
                 return 1;
         }
         connection->state = CONNECTION_REGISTERED;
-        connection->retry_delay_ns = CONNECTION_RETRY_FIRST_NS;
+        connection->register_delay_ns = CONNECTION_RETRY_FIRST_NS;
         connection_sources_changed(connection);
         return 1;
 }
@@ -194,7 +207,7 @@ static void register_producer(Connection *connection) {
                                       0);
         if (r < 0) {
                 sources_forget_registration(connection->index);
-                retry_later(connection);
+                register_later(connection);
                 return;
         }
         connection->state = CONNECTION_REGISTERING;
@@ -256,7 +269,7 @@ static void set_owner(Connection *connection, const char *owner) {
         if (owner[0] == 0)
                 return;
         connection->owner = strdup(owner);
-        connection->retry_delay_ns = CONNECTION_RETRY_FIRST_NS;
+        connection->register_delay_ns = CONNECTION_RETRY_FIRST_NS;
         if (connection->owner)
                 register_producer(connection);
 }
@@ -274,8 +287,7 @@ static int on_owner(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
         Connection *connection = userdata;
         const char *owner;
 
-        connection->retry_delay_ns = CONNECTION_RETRY_FIRST_NS; /* there is a bus */
-        if (sd_bus_message_is_method_error(reply, NULL))        /* nobody: the usual case */
+        if (sd_bus_message_is_method_error(reply, NULL)) /* nobody: the usual case */
                 return 1;
         if (sd_bus_message_read(reply, "s", &owner) < 0)
                 return 1;
@@ -372,10 +384,11 @@ static void connect_now(Connection *connection) {
         if (r == -ENOMEDIUM || r == -ENOPKG) /* the environment names no such bus, and will not */
                 return;
         if (r < 0) {
-                retry_later(connection);
+                retry_after(connection, &connection->connect_delay_ns);
                 return;
         }
 
+        connection->connected_ns = library_now_ns();
         sd_bus_set_exit_on_disconnect(connection->bus, false);
         connection->state = CONNECTION_WATCHING;
         r = connection_serve(connection);
@@ -402,7 +415,8 @@ int connection_new(Connection **ret, ConnectionKind kind, unsigned index) {
         *connection = (Connection){
                 .kind = kind,
                 .index = index,
-                .retry_delay_ns = CONNECTION_RETRY_FIRST_NS,
+                .connect_delay_ns = CONNECTION_RETRY_FIRST_NS,
+                .register_delay_ns = CONNECTION_RETRY_FIRST_NS,
                 .fork_fd = -1,
         };
         list_init(&connection->instances);

@@ -6,8 +6,8 @@
  *
  * That is the system bus, the session bus, or the socket that $DESKTRACE_SOCKET names. Watches for the service and
  * never starts it; registers the sources when it is there, and ends all instances when it goes. A bus or socket
- * that is not there is tried again after 100 ms, then after twice as long each time, at last every 30 s; a session
- * bus that the environment does not name is not tried at all. Used only on the private thread; nothing
+ * that is not there, or is lost at once, is tried again after 100 ms, then after twice as long each time, at last every
+ * 30 s; a session bus that the environment does not name is not tried at all. Used only on the private thread; nothing
  * here blocks.
  */
 
@@ -19,6 +19,7 @@
 
 #define CONNECTION_RETRY_FIRST_NS UINT64_C(100000000)
 #define CONNECTION_RETRY_MAX_NS   UINT64_C(30000000000)
+#define CONNECTION_SETTLED_NS     UINT64_C(5000000000) /* what lasts longer was not lost at once */
 
 typedef enum ConnectionKind {
         CONNECTION_SYSTEM,
@@ -41,7 +42,8 @@ struct Connection {
         sd_bus_slot *registration; /* the pending call */
         char *owner;       /* unique name of the service; NULL when absent, and on the socket */
         uint64_t retry_ns; /* UINT64_MAX: never */
-        uint64_t retry_delay_ns;
+        uint64_t connected_ns;
+        uint64_t connect_delay_ns, register_delay_ns; /* the next ones */
         int fork_fd; /* of the bus, known to library_fork_close() */
         sd_bus *abandoned; /* the last one whose descriptor the program has closed: it would close what is there now */
         Memory *memory;

@@ -33,6 +33,7 @@ struct dt_source {
         bool no_flush;
         bool doomed;            /* the private thread shall let go of it */
         bool removed;           /* it has */
+        bool is_orphan;         /* nobody waits for that: it frees it, too */
         unsigned registered_on; /* a bit for each connection whose service knows it as it is */
 
         List instances; /* private thread: dt_instance.source_link */

@@ -194,8 +194,10 @@ DT_EXPORT void dt_source_unregister(dt_source *source) {
         library_lock();
         source->doomed = true;
         is_removed = wait_for_removal(source);
-        if (!is_removed) /* it sleeps, and will find this when it wakes up */
+        if (!is_removed) { /* it sleeps, and will find this when it wakes up */
                 source->ops = &nothing;
+                source->is_orphan = true;
+        }
         library_unlock();
         pthread_setcancelstate(cancel_state, NULL);
         if (is_removed)
@@ -220,6 +222,7 @@ void sources_remove_doomed(void) {
 
         while ((source = take_doomed())) {
                 dt_instance *instance;
+                bool is_orphan;
 
                 list_for_each (instance, &source->instances, source_link)
                         instance_end(instance);
@@ -228,8 +231,11 @@ void sources_remove_doomed(void) {
                                 connection_source_removed(library.connections[i], source->name);
                 library_lock();
                 source->removed = true;
+                is_orphan = source->is_orphan;
                 pthread_cond_broadcast(&library.removed);
                 library_unlock();
+                if (is_orphan)
+                        source_free(source);
         }
 }
 

@@ -44,8 +44,8 @@ size_t track_n_cmdline;
 static pthread_mutex_t track_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static dt_category *categories;
-static unsigned n_categories; /* ever registered: numbers are not used again */
-static dt_source *source;     /* NULL: not started */
+static unsigned n_numbers; /* that categories have had */
+static dt_source *source;  /* NULL: not started */
 
 static void lock(void) {
         library_lock_mutex(&track_lock);
@@ -303,12 +303,34 @@ static bool category_is_registered(const dt_category *category) {
         return false;
 }
 
+static bool number_is_free(unsigned number) {
+        for (const dt_category *at = categories; at; at = at->next)
+                if (at->number == number)
+                        return false;
+        return true;
+}
+
+/* A new one while there are any. Then that of one that has gone, as with plugins that come and go: whoever has been
+ * told its name has to hear the other. DT_CATEGORIES_MAX: there is none. */
+static unsigned choose_number(void) {
+        if (n_numbers < DT_CATEGORIES_MAX)
+                return n_numbers++;
+        for (unsigned number = 0; number < DT_CATEGORIES_MAX; number++) {
+                if (!number_is_free(number))
+                        continue;
+                for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
+                        atomic_fetch_add(&track_sessions[i].n_clears, 1);
+                return number;
+        }
+        return DT_CATEGORIES_MAX;
+}
+
 DT_EXPORT void dt_category_register(dt_category *category) {
         if (library_inert())
                 return;
         lock();
         if (!category_is_registered(category)) {
-                category->number = n_categories++;
+                category->number = choose_number();
                 category->next = categories;
                 categories = category;
                 for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)

@@ -3,8 +3,9 @@
 /*
  * A program that is hard on the library, and knows how many events it has emitted
  *
- * Usage: life-app COUNT-FILE [shared-memory-KiB]
+ * Usage: life-app COUNT-FILE [shared-memory-KiB [closed]]
  *   COUNT-FILE has, in binary, how many events have returned (a 64-bit number); for who kills it.
+ *   "closed" closes stdin, stdout and stderr before anything else, and emits now and then until it is killed.
  * Reads commands from stdin, one a line, and answers each with a line:
  *   on, off            waits until it is recorded, or is not
  *   go KIND N M        starts to emit; "steady": M threads with N events each. "churn": M times N threads one after the
@@ -14,11 +15,17 @@
  *   endless M          emits with M threads until it is killed
  *   init               calls dt_init() once more, and says what it returned
  *   daemonise          goes on in a child of a child that has closed all descriptors but 0 to 2, and says its pid
+ *   spawn              runs a child by posix_spawn() and one by vfork(), and says how many descriptors these had
+ *   chroot             goes into an empty directory for good; says "cannot" if it may not
+ *   plugin FILE N      loads it, has it emit its event, and unloads it, N times
+ * At the end of its stdin it ends, with an event by a function of atexit() and one by a destructor.
  */
 
 #include <assert.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,7 +169,58 @@ static void daemonise(void) {
         printf("%d\n", getpid());
 }
 
+/* In the child of vfork() the parent's memory is its own: events are the parent's. */
+static void spawn(void) {
+        static char shell[] = "sh", option[] = "-c", script[] = "exit $(ls /proc/self/fd | wc -l)";
+        static char *const arguments[] = { shell, option, script, NULL };
+        int status, other_status;
+        pid_t pid;
+
+        assert(posix_spawnp(&pid, shell, NULL, NULL, arguments, environ) == 0);
+        assert(waitpid(pid, &status, 0) == pid);
+        pid = vfork();
+        assert(pid >= 0);
+        if (pid == 0) {
+                emit();
+                execvp(shell, arguments);
+                _exit(127);
+        }
+        assert(waitpid(pid, &other_status, 0) == pid);
+        printf("%d %d\n", WEXITSTATUS(status), WEXITSTATUS(other_status));
+}
+
+static void load_plugin(const char *path, unsigned n) {
+        n_before = *n_emitted;
+        for (unsigned i = 0; i < n; i++) {
+                void *plugin = dlopen(path, RTLD_NOW);
+                void (*emit_event)(void);
+
+                assert(plugin);
+                *(void **)&emit_event = dlsym(plugin, "life_plugin_emit");
+                assert(emit_event);
+                emit_event();
+                atomic_fetch_add(n_emitted, 1);
+                dlclose(plugin);
+        }
+        printf("%llu\n", (unsigned long long)(*n_emitted - n_before));
+}
+
+static void at_exit(void) {
+        DT_INSTANT(life, "at exit");
+}
+
+/* Before that of the category, which was constructed before. */
+static __attribute__((__constructor__)) void construct(void) {
+        DT_INSTANT(life, "constructor");
+        atexit(at_exit);
+}
+
+static __attribute__((__destructor__)) void destruct(void) {
+        DT_INSTANT(life, "destructor");
+}
+
 static void obey(const char *command) {
+        char path[256];
         unsigned n;
 
         if (strcmp(command, "on") == 0 || strcmp(command, "off") == 0)
@@ -179,6 +237,12 @@ static void obey(const char *command) {
                 printf("%d\n", dt_init(NULL));
         else if (strcmp(command, "daemonise") == 0)
                 daemonise();
+        else if (strcmp(command, "spawn") == 0)
+                spawn();
+        else if (strcmp(command, "chroot") == 0)
+                puts(chroot("/proc/self/fdinfo") == 0 && chdir("/") == 0 ? "there" : "cannot");
+        else if (sscanf(command, "plugin %255s %u", path, &n) == 2)
+                load_plugin(path, n);
         else
                 puts("what?");
         fflush(stdout);
@@ -198,15 +262,22 @@ static void map_count(const char *path) {
 
 int main(int argc, char *argv[]) {
         dt_options options = { .name = "life-app" };
-        char command[128];
+        char command[300];
 
         if (argc < 2)
                 return 2;
         if (argc > 2)
                 options.shared_memory_bytes = strtoul(argv[2], NULL, 10) * 1024;
+        if (argc > 3)
+                for (int fd = 0; fd < 3; fd++)
+                        close(fd);
         map_count(argv[1]);
         if (dt_init(&options) < 0)
                 return 1;
+        while (argc > 3) {
+                emit();
+                usleep(1000);
+        }
         while (fgets(command, sizeof(command), stdin)) {
                 command[strcspn(command, "\n")] = 0;
                 obey(command);

@@ -9,19 +9,22 @@
 
 # app NAME ARGUMENTS...: a life-app that takes commands; its pid is in $app
 app() {
-        exec {commands}>&- {answers}<&-
         coproc APP { exec "$LIFE_APP" "$@" 2>>"$tmp/log"; }
         # shellcheck disable=SC2153 # bash sets it
         app=$APP_PID
         pids+=("$app")
-        exec {commands}>&"${APP[1]}" {answers}<&"${APP[0]}"
+        commands=${APP[1]} answers=${APP[0]}
 }
-exec {commands}>/dev/null {answers}</dev/null
+
+# app_ends: it reads the end of its stdin
+app_ends() {
+        exec {commands}>&-
+}
 
 # tell COMMAND...: its answer is in $answer
 tell() {
         echo "$*" >&"$commands"
-        read -r -t 60 answer <&"$answers"
+        read -r -t 20 answer <&"$answers"
 }
 
 # record POLICY: a session of the user's service that records it; the path is in $path

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Whatever happens to a program and the service: what was written is received, or counted as lost, exactly.
+# The checks call functions by name.
+# shellcheck disable=SC2317
 # shellcheck source=tests/integration/life-lib.sh
 . "$(dirname "$0")/life-lib.sh"
 
