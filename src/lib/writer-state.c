@@ -5,6 +5,8 @@
 #include "lib/pool.h"
 #include "lib/writer.h"
 
+#define KEY_ON_STACK 512
+
 void writers_clear_state(List *writers) {
         dt_writer *writer;
 
@@ -30,12 +32,31 @@ DT_EXPORT bool dt_writer_begins(dt_writer *writer) {
 }
 
 /* Of all kinds together, each behind the number of its own: what is the same text in two kinds has two numbers. */
+static int intern_of_kind(Intern *interned,
+                          uint32_t kind,
+                          const void *data,
+                          size_t n_bytes,
+                          uint32_t *ret_number) {
+        _cleanup_(pool_freep) uint8_t *allocated = NULL;
+        uint8_t on_stack[KEY_ON_STACK];
+        uint8_t *key = on_stack;
+
+        if (n_bytes > sizeof(on_stack) - sizeof(kind)) {
+                key = allocated = pool_take(sizeof(kind) + n_bytes);
+                if (!key)
+                        return INTERN_E_FULL;
+        }
+        memcpy(key, &kind, sizeof(kind));
+        if (n_bytes > 0)
+                memcpy(key + sizeof(kind), data, n_bytes);
+        return intern_number(interned, key, sizeof(kind) + n_bytes, ret_number);
+}
+
 DT_EXPORT int dt_writer_intern(dt_writer *writer,
                                uint32_t kind,
                                const void *data,
                                size_t n_bytes,
                                uint64_t *ret_number) {
-        _cleanup_(bytes_deinit) Bytes key = { 0 };
         uint32_t number;
         int r;
 
@@ -43,10 +64,9 @@ DT_EXPORT int dt_writer_intern(dt_writer *writer,
                 return -EINVAL;
         if (!writer->interned)
                 writer->interned = pool_new(sizeof(*writer->interned));
-        if (!writer->interned || bytes_append(&key, &kind, sizeof(kind)) < 0 ||
-            bytes_append(&key, data, n_bytes) < 0)
+        if (!writer->interned)
                 return -ENOBUFS;
-        r = intern_number(writer->interned, key.data, key.n, &number);
+        r = intern_of_kind(writer->interned, kind, data, n_bytes, &number);
         if (r == INTERN_E_FULL)
                 return -ENOBUFS;
         *ret_number = number;

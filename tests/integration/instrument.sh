@@ -3,32 +3,12 @@
 #
 # docs/INSTRUMENT.md to the letter: its files are saved, its commands run, and what they record is looked at.
 
-# shellcheck source=tests/integration/cli-lib.sh
-. "$(dirname "$0")/cli-lib.sh"
-
-# As if all were installed: public headers only.
-mkdir pkgconfig
-# shellcheck disable=SC2016 # pkg-config's variable
-sed 's|^Cflags:.*|Cflags: -I${srcdir}/src/lib/include|' "$UNINSTALLED/desktrace-uninstalled.pc" >pkgconfig/desktrace.pc
-PATH=$(dirname "$DESKTRACE"):$PATH
-export PATH PKG_CONFIG_PATH=$PWD/pkgconfig PYTHONPATH=$BINDINGS_PYTHON
-
-# Each "Save as `FILE`:" with the block behind it.
-awk '/Save as `/ { sub(/.*Save as `/, ""); sub(/`.*/, ""); file = $0; next }
-        /^```/ { inside = !inside && file != ""; if (!inside) file = ""; next }
-        inside { print > file }' "$PAGE"
-awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$PAGE" >commands
+# shellcheck source=tests/integration/page-lib.sh
+. "$(dirname "$0")/page-lib.sh"
 
 ok "the page has four programs" test -s app.c -a -s requests.c -a -s app.cpp -a -s app.py
 ok "and commands" test "$(wc -l <commands)" -gt 8
-gives "which all succeed" 'No losses' timeout 60 bash -eu -o pipefail commands
-
-# is_recorded FILE SLICE COUNT
-is_recorded() {
-        ok "$1 has $3 times \"$2\"" \
-                holds "$1" "any(s['name'] == '$2' and s['count'] == $3 for s in t['slices'])"
-        ok "and has lost nothing" holds "$1" 't["losses"]["verdict"] == "none"'
-}
+follow_page
 is_recorded app.pftrace frame 100
 is_recorded requests.pftrace request 20
 is_recorded cpp.pftrace read 100
