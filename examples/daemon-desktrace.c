@@ -40,12 +40,15 @@ typedef struct Message {
 } Message;
 
 static const dt_track in_work = DT_COUNTER_TRACK("requests in work", "requests");
+/* Requests overlap, so each has a row for as long as it lasts. */
+static dt_lanes requests = DT_LANES("request");
 static atomic_int n_in_work;
 static int pending[2]; /* a pipe of requests, from the loop to the worker */
 
 typedef struct Request {
         Message message;
         int fd; /* where the answer goes */
+        dt_track lane;
 } Request;
 
 static dt_arg arrow(uint64_t flow) {
@@ -82,6 +85,7 @@ static int run_client(double seconds) {
 
         dt_init(NULL);
         dt_thread_set_name("client");
+        dt_process_set_name("daemon example's client");
         for (uint64_t number = 1; number <= n; number++) {
                 if (!ask(number))
                         return EXIT_FAILURE;
@@ -120,16 +124,14 @@ static void count_in_work(int change) {
 }
 
 static void answer(const Request *request) {
-        /* A row for each request, from its arrival to its answer, whoever has it in hand. */
-        const dt_track track = DT_TRACK("request", request->message.flow);
-
         DT_SLICE(server, "answer", arrow(request->message.flow));
         {
                 DT_SLICE(server, "look up");
                 rest_us(500);
         }
         DT_SLICE(server, "send");
-        DT_SLICE_END_ON_WITH(server, &track, DT_INT("status", 200));
+        DT_SLICE_END_ON_WITH(server, &request->lane, DT_INT("status", 200));
+        dt_lane_return(&requests, &request->lane);
         if (send(request->fd, &request->message, sizeof(Message), MSG_NOSIGNAL) < 0)
                 DT_INSTANT(server, "client has gone", DT_LOG(DT_LOG_WARNING, "nobody to answer"));
 }
@@ -148,16 +150,13 @@ static void *work(void *userdata) {
 /* Returns false when the client has gone. */
 static bool take_request(int fd) {
         Request request = { .fd = fd };
-        dt_track track = DT_TRACK("request", 0);
+        const Message *message = &request.message;
 
         if (recv(fd, &request.message, sizeof(Message), 0) != sizeof(Message))
                 return false;
-        DT_SLICE(server,
-                 "take request",
-                 DT_UINT("number", request.message.number),
-                 arrow(request.message.flow));
-        track.id = request.message.flow;
-        DT_SLICE_BEGIN_ON(server, &track, "request", DT_UINT("number", request.message.number));
+        request.lane = dt_lane_take(&requests);
+        DT_SLICE(server, "take request", DT_UINT("number", message->number), arrow(message->flow));
+        DT_SLICE_BEGIN_ON(server, &request.lane, "request", DT_UINT("number", message->number));
         count_in_work(1);
         return write(pending[1], &request, sizeof(request)) == sizeof(request);
 }
@@ -188,6 +187,7 @@ int main(int argc, char **argv) {
                 clients[i] = (struct pollfd){ start_client(argv[0], seconds), POLLIN, 0 };
         dt_init(NULL);
         dt_thread_set_name("event loop");
+        dt_process_set_name("daemon example");
         if (pipe2(pending, O_CLOEXEC) < 0 || pthread_create(&worker, NULL, work, NULL) != 0)
                 return EXIT_FAILURE;
         run_loop(clients);

@@ -28,7 +28,7 @@ DT_CATEGORY(drawing, "drawing", "What is drawn in a frame");
 
 static const dt_track display = DT_TRACK("display", 0);
 static const dt_track frame_rate = DT_COUNTER_TRACK("frame rate", "Hz");
-static const dt_track frame_time = DT_COUNTER_TRACK("frame time", "us");
+static const dt_track frame_time = DT_COUNTER_TRACK("frame time", NULL);
 
 /* The frame that the compositor is to show next. */
 static struct {
@@ -102,7 +102,7 @@ static void run_clock(double seconds) {
                 sleep_until(tick_ns);
                 run_frame(++number);
                 took_ns = now_ns() - tick_ns;
-                DT_COUNTER_ON(frames, &frame_time, (int64_t)(took_ns / 1000));
+                DT_COUNTER_ON(frames, &frame_time, (int64_t)took_ns);
                 if (took_ns <= REFRESH_NS)
                         continue;
                 DT_INSTANT(frames, "missed", DT_UINT("frame", number));
@@ -150,12 +150,14 @@ static void *compose(void *userdata) {
 }
 
 int main(int argc, char **argv) {
+        const dt_track_details time = { .size = sizeof(time), .unit = DT_UNIT_TIME_NS };
         pthread_t compositor;
         double seconds = 5;
 
         if (argc == 3 && strcmp(argv[1], "--seconds") == 0)
                 seconds = atof(argv[2]);
         dt_init(NULL);
+        dt_track_describe(&frame_time, &time);
         dt_thread_set_name("frame clock");
         if (pthread_create(&compositor, NULL, compose, NULL) != 0)
                 return EXIT_FAILURE;

@@ -23,7 +23,6 @@ DT_CATEGORY(game, "game", "Frames, steps and what they count");
 DT_CATEGORY(jobs, "game.jobs", "Jobs, on the workers");
 DT_CATEGORY(gpu, "game.gpu", "What the GPU did, by its own times");
 DT_CATEGORY(assets, "game.assets", "Assets that are loaded meanwhile");
-DT_CATEGORY_TAGGED(cells, "game.cells", "Every cell of a job", "debug");
 
 #define N_WORKERS   2
 #define N_JOBS      6
@@ -36,7 +35,9 @@ DT_CATEGORY_TAGGED(cells, "game.cells", "Every cell of a job", "debug");
 #define ASSET_IDS (UINT64_C(1) << 40)
 
 static const dt_track gpu_queue = DT_TRACK("GPU queue", 0);
+static const dt_track gpu_frame_time = DT_COUNTER_TRACK("GPU frame time", NULL);
 static const dt_track frame_rate = DT_COUNTER_TRACK("frame rate", "Hz");
+static dt_lanes loading = DT_LANES("asset");
 
 static struct {
         pthread_barrier_t begin, end;
@@ -68,10 +69,7 @@ static void run_jobs(void) {
                          DT_UINT("job", i),
                          DT_FLOW_END(dt_flow_id(batch.first_id + i)),
                          DT_CORRELATION(dt_flow_id(batch.frame)));
-                for (unsigned cell = 0; cell < 4; cell++) {
-                        DT_SLICE(cells, "cell", DT_UINT("cell", cell));
-                        work_for_us(40 + 10 * i);
-                }
+                work_for_us(160 + 40 * i);
         }
 }
 
@@ -103,17 +101,23 @@ static void *work(void *name) {
  * Assets: begun here, ended there, and several at once; so each has a row of its own
  */
 
+typedef struct Asset {
+        uint64_t number;
+        dt_track lane;
+} Asset;
+
 static pthread_t loader;
 static bool is_loading;
 
-static void *load(void *number) {
-        const dt_track track = DT_TRACK("asset", (uintptr_t)number);
+static void *load(void *userdata) {
+        const Asset *asset = userdata;
         const struct timespec disk = { .tv_nsec = 30000000 };
 
         dt_thread_set_name("loader");
-        DT_SLICE(assets, "read", DT_FLOW(dt_flow_id(ASSET_IDS + (uintptr_t)number)));
+        DT_SLICE(assets, "read", DT_FLOW_END(dt_flow_id(ASSET_IDS + asset->number)));
         nanosleep(&disk, NULL);
-        DT_SLICE_END_ON_WITH(assets, &track, DT_INT("bytes", 1 << 20));
+        DT_SLICE_END_ON_WITH(assets, &asset->lane, DT_INT("bytes", 1 << 20));
+        dt_lane_return(&loading, &asset->lane);
         return NULL;
 }
 
@@ -123,16 +127,17 @@ static void end_load(void) {
         is_loading = false;
 }
 
-static void begin_load(uintptr_t number) {
-        const dt_track track = DT_TRACK("asset", number);
+static void begin_load(uint64_t number) {
+        static Asset asset;
 
         end_load();
+        asset = (Asset){ number, dt_lane_take(&loading) };
         DT_SLICE_BEGIN_ON(assets,
-                          &track,
+                          &asset.lane,
                           "load",
                           DT_STRING_INTERNED("kind", number % 2 ? "texture" : "mesh"),
                           DT_FLOW(dt_flow_id(ASSET_IDS + number)));
-        is_loading = pthread_create(&loader, NULL, load, (void *)number) == 0;
+        is_loading = pthread_create(&loader, NULL, load, &asset) == 0;
 }
 
 /*
@@ -165,6 +170,7 @@ static void submit(uint64_t frame) {
                           DT_FLOW_END(id),
                           DT_CORRELATION(id));
         DT_SLICE_END_ON_WITH(gpu, &gpu_queue, DT_AT(slot->end_ns));
+        DT_COUNTER_ON(gpu, &gpu_frame_time, (int64_t)(slot->end_ns - slot->begin_ns));
 }
 
 static uint64_t run_frame(uint64_t number, uint64_t behind_ns) {
@@ -200,12 +206,14 @@ static void play(double seconds) {
 
 int main(int argc, char **argv) {
         static char names[N_WORKERS][16] = { "job thread 1", "job thread 2" };
+        const dt_track_details time = { .size = sizeof(time), .unit = DT_UNIT_TIME_NS };
         pthread_t workers[N_WORKERS];
         double seconds = 5;
 
         if (argc == 3 && strcmp(argv[1], "--seconds") == 0)
                 seconds = atof(argv[2]);
         dt_init(NULL);
+        dt_track_describe(&gpu_frame_time, &time);
         dt_thread_set_name("game loop");
         pthread_barrier_init(&batch.begin, NULL, N_WORKERS + 1);
         pthread_barrier_init(&batch.end, NULL, N_WORKERS + 1);

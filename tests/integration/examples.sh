@@ -46,6 +46,7 @@ recorded daemon
 shows daemon "threads of two programs have names" 'set(threads) == {"event loop", "worker", "client"}'
 shows daemon "clients are processes of their own" \
         'len(threads["client"]) == 2 and not threads["client"] & threads["worker"]'
+shows daemon "which have names" 'sorted(processes.values()) == ["daemon example"] + 2 * ["daemon example\x27s client"]'
 shows_slices daemon 'client: request > wait for answer' 'event loop: dispatch > take request' \
         'worker: answer > look up' 'worker: answer > send' 'request: request'
 shows_arrows daemon 'client: request -> event loop: take request' 'event loop: take request -> worker: answer' \
@@ -67,7 +68,7 @@ shows_arrows game 'game loop: frame -> game loop: submit' 'game loop: submit -> 
         'asset: load -> loader: read'
 shows game "there are arrows to the jobs" \
         'sum(n for a, n in arrows.items() if a.startswith("game loop: queue -> ")) == instants["game loop: queue"]'
-shows game "counters have values" 'min(len(counters[c]) for c in ("frame rate", "entities")) > 2'
+shows game "counters have values" 'min(len(counters[c]) for c in ("frame rate", "entities", "GPU frame time")) > 2'
 shows game "all that begins ends" 'open == 0'
 
 recorded frame-clock
@@ -76,7 +77,7 @@ shows_slices frame-clock 'frame clock: frame > before-paint' 'frame clock: frame
         'frame clock: frame > layout' 'frame clock: frame > paint > draw' 'frame clock: frame > after-paint' \
         'compositor: compose'
 shows_arrows frame-clock 'frame clock: after-paint -> compositor: compose' 'compositor: compose -> display: presented'
-shows frame-clock "counters have values" 'len(counters["frame rate"]) > 2 and min(counters["frame time"]) > 2000'
+shows frame-clock "counters have values" 'len(counters["frame rate"]) > 2 and min(counters["frame time"]) > 2e6'
 shows frame-clock "all that begins ends" 'open == 0'
 
 recorded pool
@@ -104,6 +105,23 @@ if [ -x "$EXAMPLE_PROGRAMS/qt-desktrace" ]; then
         shows_arrows qt 'Qt: submit -> pool: run' 'pool: run -> Qt: result'
         shows qt "counters have values" 'min(len(counters[c]) for c in ("frame rate", "jobs done")) > 2'
 fi
+
+# Two that run already, each with its threads, in one trace of a service on the bus.
+session_bus
+service "$DESKTRACED" --user
+started "$EXAMPLE_PROGRAMS/game-desktrace" --seconds 60
+started "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 60
+for program in game-desktrace daemon-desktrace; do
+        eventually has_producer "$program"
+done
+ok "programs that run already are recorded" timeout 60 "$DESKTRACE" record --user -p apps -t 2s -o both.pftrace
+ok "both: nothing is lost" holds both.pftrace 't["losses"]["verdict"] == "none"'
+ok "both: readers find nothing wrong" python3 "$TRACE_RULES" both.pftrace
+shows both "all threads have names" \
+        '{"game loop", "job thread 1", "job thread 2", "event loop", "worker", "client"} <= set(threads)'
+shows_slices both 'game loop: frame > submit' 'event loop: dispatch > take request' 'worker: answer > look up'
+shows_arrows both 'game loop: submit -> GPU queue: draw' 'client: request -> event loop: take request'
+shows both "counters have values" 'min(len(counters[c]) for c in ("frame rate", "requests in work")) > 2'
 
 # A display that nobody looks at, where there is one to be had.
 display() {

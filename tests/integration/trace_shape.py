@@ -7,7 +7,7 @@ Usage: trace_shape.py FILE                 prints it
 
 In the expression, where WHERE is "THREAD" or the name of another track:
   threads    {name: process ids that have such a thread}
-  processes  {pid: command line}
+  processes  {pid: name}
   slices     {"WHERE: OUTER > INNER": how often}
   arrows     {"WHERE: SLICE -> WHERE: SLICE": how often}, an instant being a slice without length
   crossing   the same, of those from one process to another
@@ -87,7 +87,7 @@ class Shape:
         name, pid = text(track.get(2)), None
         for process in map(message, track.get(3, [])):
             pid = process[1][0]
-            self.processes[pid] = " ".join(word.decode(errors="replace") for word in process.get(2, []))
+            self.processes[pid] = text(process.get(6))
         for thread in map(message, track.get(4, [])):
             pid, name = thread[1][0], text(thread.get(5))
             self.threads[name].add(pid)
