@@ -102,6 +102,14 @@ static void on_accepted(void *userdata, ListenerKind kind, int fd) {
                        strerror(-r));
 }
 
+/* Until neither has anything to do that the other one's doing has led to. */
+static void loop_settle_transports(Loop *loop) {
+        do {
+                ports_settle(loop->ports);
+                bus_settle(loop->bus);
+        } while (!ports_is_settled(loop->ports));
+}
+
 /*
  * A request may come while we leave. The order is: tell systemd, which from then on queues start requests instead
  * of thinking that we run; release the name; see what came until then. If that is a session, take the name
@@ -114,7 +122,7 @@ static void loop_leave(Loop *loop, uint64_t now) {
         while (loop->bus->message_bus && sd_bus_process(loop->bus->message_bus, NULL) > 0)
                 ;
         listeners_accept_all(&loop->listeners);
-        bus_settle(loop->bus);
+        loop_settle_transports(loop);
         if (!loop_is_busy(loop)) {
                 sd_event_exit(loop->event, 0);
                 return;
@@ -136,6 +144,7 @@ static void loop_arm(Loop *loop) {
         const uint64_t deadlines[] = {
                 service_next_deadline(loop->service),
                 bus_next_deadline(loop->bus, bus_now(loop->bus)),
+                ports_next_deadline(loop->ports),
                 loop_idle_deadline(loop),
                 loop->stop_deadline,
                 loop->extend_deadline,
@@ -167,17 +176,20 @@ static void loop_tell_status(Loop *loop) {
                    n_producers == 1 ? "" : "s");
 }
 
+static bool loop_is_stopped(const Loop *loop) {
+        return bus_is_stopped(loop->bus) && ports_is_stopped(loop->ports);
+}
+
 static void loop_settle(Loop *loop) {
         const uint64_t now = bus_now(loop->bus);
 
         activator_settle(&loop->activator, now);
-        ports_settle(loop->ports);
-        bus_settle(loop->bus);
+        loop_settle_transports(loop);
         if (loop->stop_deadline == UINT64_MAX)
                 loop_tell_status(loop);
         loop_look_whether_idle(loop, now);
         if (loop->stop_deadline < UINT64_MAX) {
-                if (bus_is_stopped(loop->bus) || now >= loop->stop_deadline)
+                if (loop_is_stopped(loop) || now >= loop->stop_deadline)
                         sd_event_exit(loop->event, 0);
         } else if (loop_idle_deadline(loop) <= now) {
                 loop_leave(loop, now);
@@ -201,6 +213,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
                 bus_counters_changed(loop->bus);
         }
         bus_tick(loop->bus, now);
+        ports_tick(loop->ports, now);
         return 0;
 }
 
@@ -213,6 +226,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
         sd_notify(0, "STOPPING=1\nSTATUS=Stopping sessions.");
         loop->stop_deadline = bus_now(loop->bus) + LOOP_STOP_TIMEOUT_NS;
         bus_stop_sessions(loop->bus, "service-stopped");
+        ports_stop_sessions(loop->ports, "service-stopped");
         return 0;
 }
 
@@ -301,6 +315,8 @@ static int loop_add_ports(Loop *loop) {
                 .event = loop->event,
                 .service = loop->service,
                 .info = &loop->info,
+                .output_ops = &sink_output_ops,
+                .output_host = loop->event,
         };
 
         return ports_new(&loop->ports, &options);

@@ -46,7 +46,7 @@ ok "then its sockets are removed" missing "$tmp/consumer.sock"
 
 PERFETTO_CONSUMER_SOCK_NAME=$tmp/killed.sock started "$DESKTRACED" --standalone
 eventually binds "$tmp/killed.sock" ConsumerPort
-kill -KILL "$started"
+kill -KILL "$started"; wait "$started" 2>/dev/null
 PERFETTO_CONSUMER_SOCK_NAME=$tmp/killed.sock started "$DESKTRACED" --standalone
 ok "a socket that a killed service left is replaced" eventually binds "$tmp/killed.sock" ConsumerPort
 kill "$started"
@@ -55,3 +55,4 @@ PERFETTO_PRODUCER_SOCK_NAME=$tmp/unit.sock started \
         bash -c 'export SYSTEMD_EXEC_PID=$$; exec "$0" --standalone' "$DESKTRACED"
 ok "in a unit of systemd the variables are not for it" eventually gone "$started"
 ok "and nothing is listened at" missing "$tmp/unit.sock"
+finish

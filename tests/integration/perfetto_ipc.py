@@ -3,6 +3,7 @@
 """Perfetto's socket protocol, for tests: frames, messages as lists of fields, and a client.
 
 Usage: perfetto_ipc.py bind ADDRESS SERVICE      says the methods that the service offers there
+       perfetto_ipc.py trigger ADDRESS NAME      activates a trigger, as a producer
 """
 
 import array
@@ -160,12 +161,23 @@ class Client:
         self.socket.close()
 
 
-def main():
-    verb, address, service = sys.argv[1:]
-    assert verb == "bind", verb
+def bind(address, service):
     client = Client(address, service)
     print(" ".join(sorted(client.methods)))
     client.close()
+
+
+def trigger(address, name):
+    client = Client(address, "ProducerPort")
+    client.ask("InitializeConnection", message((3, "trigger"), (4, 1)))
+    client.call("ActivateTriggers", message((1, name)), drop_reply=True)
+    client.ask("Sync")
+    client.close()
+
+
+def main():
+    verb, *arguments = sys.argv[1:]
+    {"bind": bind, "trigger": trigger}[verb](*arguments)
     return os.EX_OK
 
 

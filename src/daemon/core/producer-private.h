@@ -16,6 +16,7 @@
 
 typedef struct ProducerSource {
         char *name;
+        Bytes descriptor;  /* empty: none */
         char **categories; /* NULL-terminated, or NULL */
         char *unavailable; /* why it cannot record, or NULL */
         bool no_flush;

@@ -40,6 +40,7 @@ static ProducerSource *source_free(ProducerSource *source) {
         if (!source)
                 return NULL;
         charge_deinit(&source->charge);
+        bytes_deinit(&source->descriptor);
         strings_free(source->categories);
         free(source->unavailable);
         free(source->name);
@@ -161,7 +162,8 @@ static int source_new(ProducerSource **ret,
         if (options->descriptor &&
             !source_read_descriptor(source, options->descriptor, options->n_descriptor))
                 return PRODUCER_E_INVALID;
-        if (source_copy_texts(source, options) < 0)
+        if (source_copy_texts(source, options) < 0 ||
+            bytes_append(&source->descriptor, options->descriptor, options->n_descriptor) < 0)
                 return -ENOMEM;
         *ret = TAKE(source);
         return 0;
@@ -538,6 +540,13 @@ size_t producer_n_sources(const Producer *producer) {
 
 const char *producer_source_name(const Producer *producer, size_t i) {
         return producer->sources[i]->name;
+}
+
+const void *producer_source_descriptor(const Producer *producer, size_t i, size_t *ret_n) {
+        const Bytes *descriptor = &producer->sources[i]->descriptor;
+
+        *ret_n = descriptor->n;
+        return descriptor->data;
 }
 
 const char *const *producer_source_categories(const Producer *producer, size_t i) {

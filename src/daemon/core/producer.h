@@ -126,5 +126,7 @@ const char *producer_version(const Producer *producer); /* or "" */
 size_t producer_memory_bytes(const Producer *producer);
 size_t producer_n_sources(const Producer *producer);
 const char *producer_source_name(const Producer *producer, size_t i);
+/* As it was registered; NULL without one. */
+const void *producer_source_descriptor(const Producer *producer, size_t i, size_t *ret_n);
 const char *const *producer_source_categories(const Producer *producer, size_t i); /* or NULL */
 const char *producer_source_unavailable(const Producer *producer, size_t i);       /* or NULL */

@@ -83,7 +83,7 @@ static int check_exists(const Check *check, const char *name) {
         _cleanup_(freep) const char **known = NULL;
         const char *nearest;
 
-        if (service_knows_source(check->service, name))
+        if (check->options->allows_missing || service_knows_source(check->service, name))
                 return 0;
         known = calloc(KNOWN_SOURCES_MAX, sizeof(*known));
         if (!known)
@@ -141,7 +141,7 @@ static int check_source(const Check *check, size_t i) {
 int check_sources(const Check *check) {
         int r;
 
-        if (check->config->n_data_sources == 0)
+        if (check->config->n_data_sources == 0 && !check->options->allows_missing)
                 return session_error(
                         check->error,
                         SESSION_E_CONFIG,

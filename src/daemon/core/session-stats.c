@@ -113,6 +113,14 @@ void session_totals(const Session *session, SessionTotals *ret) {
         }
 }
 
+int session_append_stats(Session *session, Bytes *out) {
+        WireWriter writer;
+
+        bytes_writer_init(&writer, out);
+        session_put_stats(session, &writer);
+        return bytes_writer_finish(&writer, out);
+}
+
 size_t session_n_buffers(const Session *session) {
         return session->n_buffers;
 }

@@ -33,6 +33,10 @@ const char *session_state_name(SessionState state) {
         return session_state_names[state];
 }
 
+const uint64_t *session_uuid(const Session *session) {
+        return session->uuid;
+}
+
 /* Asked to record, and not yet to stop. */
 bool session_is_running(const Session *session) {
         return session->state == SESSION_STARTING || session->state == SESSION_STARTED;

@@ -51,6 +51,7 @@ typedef struct SessionOptions {
         SessionScope scope;
         bool has_output; /* streams to a descriptor: output_due() is called, session_read() is for it alone */
         bool detached;
+        bool allows_missing; /* sources that nobody offers are no mistake, and no source at all */
         uint64_t
                 snapshot_before_ns; /* of the clones that triggers make, see CloneOptions; 0: keep all */
 } SessionOptions;
@@ -129,6 +130,8 @@ int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more,
 void session_output_full(Session *session, uint64_t now);
 
 uint64_t session_id(const Session *session);
+/* Which the trace has, its more significant half first. */
+const uint64_t *session_uuid(const Session *session);
 SessionState session_state(const Session *session);
 const char *session_state_name(SessionState state);
 const char *session_stop_reason(const Session *session); /* "" while running */
@@ -193,6 +196,8 @@ typedef struct SessionTotals {
 } SessionTotals;
 
 void session_totals(const Session *session, SessionTotals *ret);
+/* As perfetto.protos.TraceStats, without its writers. 0 or -ENOMEM. */
+int session_append_stats(Session *session, Bytes *out);
 size_t session_n_buffers(const Session *session);
 const char *session_buffer_name(const Session *session, size_t i);
 const TraceBufferStats *session_buffer_stats(const Session *session, size_t i);

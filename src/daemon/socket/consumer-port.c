@@ -3,42 +3,190 @@
 #include <errno.h>
 
 #include "consumer-port.h"
+#include "consumer-private.h"
+#include "ports-private.h"
 
-typedef struct ConsumerPort {
-        PortConnection *connection;
-} ConsumerPort;
+/* Fields of perfetto.protos.…Request, and of responses. */
+enum {
+        CHANGE_CONFIG = 1,
+        SAVED_SUCCESS = 1,
+        SAVED_MESSAGE = 2,
+};
+
+void consumer_call_reply(Consumer *consumer, ConsumerCall *call, const void *data, size_t n_data) {
+        call->is_open = false;
+        port_reply(consumer->connection, &call->request, false, data, n_data);
+}
+
+void consumer_call_open(Consumer *consumer, ConsumerCall *call, const PortRequest *request) {
+        if (call->is_open)
+                port_fail(consumer->connection, &call->request);
+        *call = (ConsumerCall){ .is_open = true, .request = *request };
+}
+
+int consumer_read_numbers(const void *data, size_t n_data, uint64_t *ret, size_t n_fields) {
+        WireReader reader;
+        WireField field;
+        int r;
+
+        wire_reader_init(&reader, data, n_data);
+        while ((r = wire_read(&reader, &field)) > 0)
+                if (field.type == WIRE_VARINT && field.number < n_fields)
+                        ret[field.number] = field.value;
+        return r;
+}
+
+int consumer_read_bytes(const void *data,
+                        size_t n_data,
+                        uint32_t number,
+                        const uint8_t **ret,
+                        size_t *ret_n) {
+        WireReader reader;
+        WireField field;
+        int r;
+
+        *ret = NULL;
+        *ret_n = 0;
+        wire_reader_init(&reader, data, n_data);
+        while ((r = wire_read(&reader, &field)) > 0)
+                if (field.type == WIRE_BYTES && field.number == number) {
+                        *ret = field.data;
+                        *ret_n = field.n_bytes;
+                }
+        return r;
+}
+
+static int reply_empty(Consumer *consumer, const PortRequest *request) {
+        port_reply(consumer->connection, request, false, NULL, 0);
+        return 0;
+}
+
+/* Whether there is anything to start or stop is not told: the end of the recording is. */
+static int start_tracing(void *port, const PortRequest *request, const void *data, size_t n) {
+        Consumer *consumer = port;
+
+        if (consumer->session)
+                session_start(consumer->session->session, consumers_now(consumer->consumers));
+        return reply_empty(consumer, request);
+}
+
+static int disable_tracing(void *port, const PortRequest *request, const void *data, size_t n) {
+        Consumer *consumer = port;
+
+        if (consumer->session) {
+                session_stop(
+                        consumer->session->session, "stopped", consumers_now(consumer->consumers));
+                consumer_session_mark(consumer->session);
+        }
+        return reply_empty(consumer, request);
+}
+
+/* Of the answers that wait, that of EnableTracing comes first: the recording is over. */
+static int free_buffers(void *port, const PortRequest *request, const void *data, size_t n) {
+        static const uint8_t disabled[] = { 1 << 3, true };
+        Consumer *consumer = port;
+
+        if (consumer->session) {
+                if (consumer->enable.is_open)
+                        consumer_call_reply(
+                                consumer, &consumer->enable, disabled, sizeof(disabled));
+                consumer_session_drop(consumer->session);
+        }
+        return reply_empty(consumer, request);
+}
+
+/* What the core would not change stays; the protocol has no word for it. */
+static int change_config(void *port, const PortRequest *request, const void *data, size_t n) {
+        _cleanup_(config_freep) Config *config = NULL;
+        Consumer *consumer = port;
+        const uint8_t *bytes;
+        SessionError why = {};
+        ConfigError error;
+        size_t n_bytes;
+        int r;
+
+        r = consumer_read_bytes(data, n, CHANGE_CONFIG, &bytes, &n_bytes);
+        if (r < 0)
+                return r;
+        if (consumer->session) {
+                r = config_new_from_bytes(&config, bytes, n_bytes, &error);
+                if (r == 0)
+                        r = session_change_config(consumer->session->session,
+                                                  config,
+                                                  &why,
+                                                  consumers_now(consumer->consumers));
+                if (r == 0)
+                        TAKE(config);
+                if (r < 0)
+                        return r;
+        }
+        return reply_empty(consumer, request);
+}
+
+/* Perfetto's own service has it only to say so. */
+static int save_for_bugreport(void *port, const PortRequest *request, const void *data, size_t n) {
+        Consumer *consumer = port;
+        uint8_t memory[64];
+        WireWriter writer;
+
+        wire_writer_init(&writer, memory, sizeof(memory));
+        wire_put_bool(&writer, SAVED_SUCCESS, false);
+        wire_put_string(&writer, SAVED_MESSAGE, "deprecated: call CloneSession");
+        port_reply(consumer->connection, request, false, memory, wire_writer_size(&writer));
+        return 0;
+}
 
 /* In the protocol's order. */
 static const PortMethod consumer_methods[] = {
-        { "EnableTracing", NULL },
-        { "DisableTracing", NULL },
-        { "ReadBuffers", NULL },
-        { "FreeBuffers", NULL },
-        { "Flush", NULL },
-        { "StartTracing", NULL },
-        { "ChangeTraceConfig", NULL },
-        { "Detach", NULL },
-        { "Attach", NULL },
-        { "GetTraceStats", NULL },
-        { "ObserveEvents", NULL },
-        { "QueryServiceState", NULL },
-        { "QueryCapabilities", NULL },
-        { "SaveTraceForBugreport", NULL },
-        { "CloneSession", NULL },
+        { "EnableTracing", consumer_enable_tracing },
+        { "DisableTracing", disable_tracing },
+        { "ReadBuffers", consumer_read_buffers },
+        { "FreeBuffers", free_buffers },
+        { "Flush", consumer_flush },
+        { "StartTracing", start_tracing },
+        { "ChangeTraceConfig", change_config },
+        { "Detach", consumer_detach },
+        { "Attach", consumer_attach },
+        { "GetTraceStats", consumer_get_trace_stats },
+        { "ObserveEvents", consumer_observe_events },
+        { "QueryServiceState", consumer_query_state },
+        { "QueryCapabilities", consumer_query_capabilities },
+        { "SaveTraceForBugreport", save_for_bugreport },
+        { "CloneSession", consumer_clone_session },
 };
 
 static int consumer_open(void **ret, PortConnection *connection) {
-        ConsumerPort *port = calloc(1, sizeof(*port));
+        Consumer *consumer = calloc(1, sizeof(*consumer));
 
-        if (!port)
+        if (!consumer)
                 return -ENOMEM;
-        port->connection = connection;
-        *ret = port;
+        consumer->connection = connection;
+        consumer->consumers = &port_connection_ports(connection)->consumers;
+        list_init(&consumer->flushes);
+        *ret = consumer;
         return 0;
 }
 
 static void consumer_close(void *port) {
-        free(port);
+        Consumer *consumer = port;
+        ConsumerFlush *flush;
+
+        consumer_start_free(consumer->start);
+        consumer_clone_free(consumer->clone);
+        consumer_detach_free(consumer->detach);
+        list_for_each (flush, &consumer->flushes, link)
+                consumer_flush_cancel(flush);
+        if (consumer->session)
+                consumer_session_drop(consumer->session);
+        free(consumer);
+}
+
+static void consumer_drained(void *port) {
+        consumer_read_on(port);
+}
+
+static void consumer_work(void *port) {
+        consumer_clone_work(port);
 }
 
 const PortService consumer_port = {
@@ -47,4 +195,6 @@ const PortService consumer_port = {
         .n_methods = ARRAY_SIZE(consumer_methods),
         .open = consumer_open,
         .close = consumer_close,
+        .drained = consumer_drained,
+        .work = consumer_work,
 };

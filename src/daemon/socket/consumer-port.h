@@ -3,6 +3,9 @@
 
 /*
  * ConsumerPort: Perfetto's protocol for programs that ask for recordings
+ *
+ * A connection has one session at a time: the one that it has begun, attached to or cloned. The session ends with its
+ * connection, unless it was detached under a key; then whoever of the same user knows the key may attach to it.
  */
 
 #include "port.h"

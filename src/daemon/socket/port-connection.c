@@ -69,8 +69,26 @@ void port_connection_break(PortConnection *connection, const char *why) {
         connection->source = sd_event_source_disable_unref(connection->source);
         list_unlink(&connection->marked_link);
         list_unlink(&connection->drained_link);
+        list_unlink(&connection->resumed_link);
         list_unlink(&connection->link);
         list_append(&connection->ports->gone, &connection->link);
+}
+
+void port_connection_await_drained(PortConnection *connection) {
+        connection->awaits_drained = true;
+        port_connection_watch(connection);
+}
+
+void port_connection_pause(PortConnection *connection) {
+        connection->is_paused = true;
+        port_connection_watch(connection);
+}
+
+void port_connection_resume(PortConnection *connection) {
+        connection->is_paused = false;
+        port_connection_watch(connection);
+        if (!connection->is_broken && !list_is_linked(&connection->resumed_link))
+                list_append(&connection->ports->resumed, &connection->resumed_link);
 }
 
 static void connection_send(PortConnection *connection, WireWriter *writer, int fd) {
@@ -248,7 +266,8 @@ static int dispatch_frames(PortConnection *connection, const uint8_t *data, size
         size_t n_frame;
         int r = 0;
 
-        while (!connection->is_broken && (r = ipc_frame_next(data, n, &n_frame)) > 0) {
+        while (!connection->is_broken && !connection->is_paused &&
+               (r = ipc_frame_next(data, n, &n_frame)) > 0) {
                 r = dispatch_frame(connection, data, n_frame);
                 if (r < 0)
                         return r;
@@ -342,6 +361,36 @@ static int dispatch_held(PortConnection *connection) {
         return dispatch_frame(connection, frame.data, n_frame);
 }
 
+static const char *read_error(int error) {
+        switch (-error) {
+        case ECONNRESET:
+        case EPIPE:
+                return NULL; /* it has gone by itself */
+        case EMSGSIZE:
+                return "its frame is longer than frames may be";
+        case EBADMSG:
+                return "what it sends is no frame";
+        case ENOBUFS:
+                return "too many half frames of its user are held";
+        default:
+                return strerror(-error);
+        }
+}
+
+/* Of what was held while it was paused, which may be many frames and a part of one. */
+void port_connection_dispatch_held(PortConnection *connection) {
+        _cleanup_(bytes_deinit) Bytes held = connection->held;
+        int r;
+
+        if (connection->is_broken || connection->is_paused)
+                return;
+        connection->held = (Bytes){};
+        port_user_release(connection, held.n);
+        r = dispatch_frames(connection, held.data, held.n);
+        if (r < 0)
+                port_connection_break(connection, read_error(r));
+}
+
 /* One read. 1: there may be more. */
 static int connection_read_once(PortConnection *connection) {
         Ports *ports = connection->ports;
@@ -362,22 +411,6 @@ static int connection_read_once(PortConnection *connection) {
         return n > 0;
 }
 
-static const char *read_error(int error) {
-        switch (-error) {
-        case ECONNRESET:
-        case EPIPE:
-                return NULL; /* it has gone by itself */
-        case EMSGSIZE:
-                return "its frame is longer than frames may be";
-        case EBADMSG:
-                return "what it sends is no frame";
-        case ENOBUFS:
-                return "too many half frames of its user are held";
-        default:
-                return strerror(-error);
-        }
-}
-
 void port_connection_read(PortConnection *connection) {
         unsigned n_reads = 0;
         int r;
@@ -385,12 +418,16 @@ void port_connection_read(PortConnection *connection) {
         do
                 r = connection_read_once(connection);
         while (r > 0 && connection->held.n > 0 && ++n_reads < PORTS_READS_PER_TURN &&
-               !connection->is_broken);
+               !connection->is_broken && !connection->is_paused);
         if (r < 0)
                 port_connection_break(connection, read_error(r));
 }
 
-void port_connection_watch(PortConnection *connection, uint32_t events) {
+void port_connection_watch(PortConnection *connection) {
+        uint32_t events = connection->is_paused ? 0 : EPOLLIN;
+
+        if (!list_is_empty(&connection->queue) || connection->awaits_drained)
+                events |= EPOLLOUT;
         if (connection->is_broken || connection->events == events)
                 return;
         connection->events = events;
@@ -407,6 +444,7 @@ PortConnection *port_connection_free(PortConnection *connection) {
         sd_event_source_disable_unref(connection->source);
         list_unlink(&connection->marked_link);
         list_unlink(&connection->drained_link);
+        list_unlink(&connection->resumed_link);
         list_unlink(&connection->link);
         port_queue_deinit(connection);
         connection_release(connection);

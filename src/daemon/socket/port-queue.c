@@ -6,7 +6,6 @@
  */
 
 #include <errno.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "ports-private.h"
@@ -39,6 +38,11 @@ static ssize_t socket_send(int fd, const uint8_t *data, size_t n, int passed_fd)
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
 }
 
+/* Who does not wait for an answer leaves in order. */
+static const char *send_error(int error) {
+        return error == -EPIPE || error == -ECONNRESET ? NULL : "it cannot be written to";
+}
+
 static PortMessage *message_free(PortMessage *message) {
         fd_close(message->fd);
         list_unlink(&message->link);
@@ -62,7 +66,7 @@ static int queue_append(PortConnection *connection, const uint8_t *data, size_t 
         memcpy(message->data, data, n);
         list_append(&connection->queue, &message->link);
         connection->n_queued += n;
-        port_connection_watch(connection, EPOLLIN | EPOLLOUT);
+        port_connection_watch(connection);
         return 0;
 }
 
@@ -76,7 +80,7 @@ void port_queue_send(PortConnection *connection, const void *data, size_t n, int
         if (list_is_empty(&connection->queue))
                 n_sent = socket_send(connection->fd, data, n, own_fd);
         if (n_sent < 0) {
-                port_connection_break(connection, "it cannot be written to");
+                port_connection_break(connection, send_error((int)n_sent));
                 return;
         }
         if (n_sent > 0)
@@ -98,7 +102,7 @@ static bool message_send(PortConnection *connection, PortMessage *message) {
                                            message->fd);
 
         if (n_sent < 0) {
-                port_connection_break(connection, "it cannot be written to");
+                port_connection_break(connection, send_error((int)n_sent));
                 return false;
         }
         if (n_sent > 0)
@@ -117,7 +121,8 @@ void port_queue_flush(PortConnection *connection) {
                         return;
                 message_free(message);
         }
-        port_connection_watch(connection, EPOLLIN);
+        connection->awaits_drained = false;
+        port_connection_watch(connection);
         if (connection->is_bound && connection->service->drained &&
             !list_is_linked(&connection->drained_link))
                 list_append(&connection->ports->drained, &connection->drained_link);

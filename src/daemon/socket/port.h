@@ -100,5 +100,12 @@ size_t port_connection_n_queued(const PortConnection *connection);
 /* work() is called soon, outside of the core. Any number of times. */
 void port_connection_mark(PortConnection *connection);
 
+/* drained() is called in another turn of the main loop, when the peer has read what it was sent: for who streams. */
+void port_connection_await_drained(PortConnection *connection);
+
+/* What the peer says is not heard for now, and not lost: for who waits for a permission. */
+void port_connection_pause(PortConnection *connection);
+void port_connection_resume(PortConnection *connection);
+
 /* The peer must go: what it says from now on is not heard. `why` is for the log; literal. */
 void port_connection_break(PortConnection *connection, const char *why);

@@ -9,6 +9,7 @@
  *      port-queue.c        bytes and descriptors out
  */
 
+#include "consumers.h"
 #include "port.h"
 #include "ports.h"
 #include "shared/bytes.h"
@@ -27,6 +28,7 @@ struct Ports {
         Service *service;
         const ServiceInfo *info;
         const PortService *services[_PORT_KIND_N];
+        Consumers consumers;
 
         List connections; /* PortConnection */
         List users;       /* PortUser */
@@ -37,6 +39,7 @@ struct Ports {
         List gone;    /* PortConnection, of their `link` */
         List marked;  /* PortConnection */
         List drained; /* PortConnection */
+        List resumed; /* PortConnection */
 
         /* Of whichever connection is served now: the frames that it reads, and the one that it writes. */
         uint8_t input[PORTS_READ_BYTES];
@@ -59,6 +62,8 @@ struct PortConnection {
         sd_event_source *source;
         uint32_t events; /* that the source waits for */
         bool is_broken;
+        bool is_paused;      /* nothing is read or dispatched */
+        bool awaits_drained; /* drained() is to be called though nothing was queued */
         char description[64];
 
         const PortService *service; /* the one that this socket serves */
@@ -73,7 +78,7 @@ struct PortConnection {
         size_t n_queued;
 
         List link; /* ports->connections or ports->gone */
-        List marked_link, drained_link;
+        List marked_link, drained_link, resumed_link;
 };
 
 #define PORT_SERVICE_ID 1 /* there is one service on a socket */
@@ -89,8 +94,10 @@ DEFINE_CLEANUP(PortConnection *, port_connection_free)
 
 /* The socket is ready: reads a turn's worth and dispatches it. */
 void port_connection_read(PortConnection *connection);
-/* What the event source waits for, from now on. */
-void port_connection_watch(PortConnection *connection, uint32_t events);
+/* What was read before it was paused. */
+void port_connection_dispatch_held(PortConnection *connection);
+/* Makes the event source wait for what there is to wait for. */
+void port_connection_watch(PortConnection *connection);
 
 /* Sends, or queues. `fd` is taken over. Breaks the connection if neither can be. */
 void port_queue_send(PortConnection *connection, const void *data, size_t n, int fd);

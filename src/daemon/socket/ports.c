@@ -15,7 +15,8 @@ int ports_new(Ports **ret, const PortsOptions *options) {
                 [PORT_PRODUCER] = &producer_port,
                 [PORT_CONSUMER] = &consumer_port,
         };
-        Ports *ports;
+        _cleanup_(ports_freep) Ports *ports = NULL;
+        int r;
 
         ports = calloc(1, sizeof(*ports));
         if (!ports)
@@ -30,7 +31,16 @@ int ports_new(Ports **ret, const PortsOptions *options) {
         list_init(&ports->gone);
         list_init(&ports->marked);
         list_init(&ports->drained);
-        *ret = ports;
+        list_init(&ports->resumed);
+        r = consumers_init(&ports->consumers,
+                           ports->event,
+                           ports->service,
+                           ports->info,
+                           options->output_ops,
+                           options->output_host);
+        if (r < 0)
+                return r;
+        *ret = TAKE(ports);
         return 0;
 }
 
@@ -44,6 +54,7 @@ Ports *ports_free(Ports *ports) {
                 return NULL;
         free_all_connections(&ports->gone);
         free_all_connections(&ports->connections);
+        consumers_deinit(&ports->consumers);
         sd_event_unref(ports->event);
         free(ports);
         return NULL;
@@ -106,8 +117,12 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
 
         if (events & EPOLLOUT)
                 port_queue_flush(connection);
-        /* Also what was said before the peer left. */
-        if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && !connection->is_broken)
+        if (connection->is_broken)
+                return 0;
+        /* Also what was said before the peer left; but who leaves instead of waiting for an answer is gone. */
+        if (events & (EPOLLHUP | EPOLLERR) && connection->is_paused)
+                port_connection_break(connection, NULL);
+        else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
                 port_connection_read(connection);
         return 0;
 }
@@ -146,6 +161,7 @@ static int connection_new(PortConnection **ret, Ports *ports, PortKind kind, int
         list_init(&connection->link);
         list_init(&connection->marked_link);
         list_init(&connection->drained_link);
+        list_init(&connection->resumed_link);
         *ret = connection;
         return 0;
 }
@@ -196,10 +212,26 @@ static void settle_marked(Ports *ports) {
         }
 }
 
+static void settle_resumed(Ports *ports) {
+        PortConnection *connection;
+
+        while ((connection = list_first(&ports->resumed, PortConnection, resumed_link))) {
+                list_unlink(&connection->resumed_link);
+                port_connection_dispatch_held(connection);
+        }
+}
+
+bool ports_is_settled(const Ports *ports) {
+        return list_is_empty(&ports->resumed) && list_is_empty(&ports->marked) &&
+               list_is_empty(&ports->gone) && consumers_are_settled(&ports->consumers);
+}
+
 /* What one does may break others, or mark them. */
 void ports_settle(Ports *ports) {
         settle_drained(ports);
-        while (!list_is_empty(&ports->marked) || !list_is_empty(&ports->gone)) {
+        while (!ports_is_settled(ports)) {
+                settle_resumed(ports);
+                consumers_settle(&ports->consumers);
                 settle_marked(ports);
                 while (!list_is_empty(&ports->gone))
                         port_connection_free(list_entry(ports->gone.next, PortConnection, link));
@@ -207,7 +239,28 @@ void ports_settle(Ports *ports) {
 }
 
 bool ports_is_busy(const Ports *ports) {
-        return ports->n_connections > 0;
+        return ports->n_connections > 0 || consumers_are_busy(&ports->consumers);
+}
+
+void ports_set_access(Ports *ports, const AccessOps *access, void *access_host) {
+        ports->consumers.access = access;
+        ports->consumers.access_host = access_host;
+}
+
+void ports_stop_sessions(Ports *ports, const char *reason) {
+        consumers_stop(&ports->consumers, reason);
+}
+
+bool ports_is_stopped(const Ports *ports) {
+        return consumers_are_stopped(&ports->consumers);
+}
+
+uint64_t ports_next_deadline(const Ports *ports) {
+        return consumers_next_deadline(&ports->consumers);
+}
+
+void ports_tick(Ports *ports, uint64_t now) {
+        consumers_tick(&ports->consumers, now);
 }
 
 uint64_t ports_n_calls(const Ports *ports) {

@@ -16,7 +16,9 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "core/access-ops.h"
 #include "core/service.h"
+#include "output/output-ops.h"
 #include "shared/list.h"
 #include "shared/macro.h"
 
@@ -43,6 +45,8 @@ typedef struct PortsOptions {
         sd_event *event;
         Service *service;
         const ServiceInfo *info;
+        const OutputOps *output_ops;
+        void *output_host;
         /* NULL: that of the kind. Tests have their own. */
         const PortService *services[_PORT_KIND_N];
 } PortsOptions;
@@ -55,11 +59,22 @@ DEFINE_CLEANUP(Ports *, ports_free)
 /* A connected socket; takes the descriptor over, always. -EUSERS: there are too many of them, or of this uid. */
 int ports_accept(Ports *ports, PortKind kind, int fd);
 
+/* Who can be asked for permissions. Without it, what needs one is denied. */
+void ports_set_access(Ports *ports, const AccessOps *access, void *access_host);
+
 /* Does what was queued, until nothing is; the main loop calls it outside of the core and of dispatch. */
 void ports_settle(Ports *ports);
+bool ports_is_settled(const Ports *ports);
 
 /* Whether anything is going on that ends if the process does. */
 bool ports_is_busy(const Ports *ports);
+
+/* Stops all sessions in order. ports_is_stopped() tells when all of them are, and their outputs are written. */
+void ports_stop_sessions(Ports *ports, const char *reason);
+bool ports_is_stopped(const Ports *ports);
+
+uint64_t ports_next_deadline(const Ports *ports);
+void ports_tick(Ports *ports, uint64_t now);
 
 /* Connections ever, and frames ever: whether anybody uses it. */
 uint64_t ports_n_calls(const Ports *ports);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Access: what a port asks of whoever can ask polkit
+ *
+ * A port knows its peer's process, and what a session needs beyond its owner's own rights (core/policy.h). It
+ * has no bus to ask on, so the host gives it this table.
+ */
+
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "shared/identity.h"
+
+typedef struct AccessQuestion AccessQuestion;
+
+#define ACCESS_WHY_MAX 512
+
+/* `why` is what to tell the peer when it is not granted. The question is over and freed when it returns. Never called
+ * from inside an op. */
+typedef void (*AccessDone)(void *userdata, bool is_granted, const char *why);
+
+enum {
+        _ACCESS_E_SUCCESS,
+        ACCESS_E_DENIED, /* at once; `why` is filled in */
+};
+
+typedef struct AccessOps {
+        /* About one of POLICY_NEEDS_…, with what the config is about for rules to look at. 0, ACCESS_E_DENIED or a
+         * negative errno. */
+        int (*ask)(AccessQuestion **ret,
+                   void *host,
+                   const Identity *peer,
+                   unsigned need,
+                   const Config *config,
+                   AccessDone done,
+                   void *userdata,
+                   char why[static ACCESS_WHY_MAX]);
+        /* Nobody wants to know any more. */
+        AccessQuestion *(*cancel)(AccessQuestion *question);
+} AccessOps;

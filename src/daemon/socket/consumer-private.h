@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What the parts of the consumer port know of each other
+ *
+ *      consumer-port.c      the methods, and a connection's coming and going
+ *      consumer-start.c     EnableTracing: what it needs, who is asked, and the session
+ *      consumer-session.c   a session from then on: its end, its output, who it belongs to
+ *      consumer-detach.c    Detach and Attach
+ *      consumer-read.c      ReadBuffers
+ *      consumer-flush.c     Flush
+ *      consumer-clone.c     CloneSession, and snapshots that triggers ask for
+ *      consumer-observe.c   ObserveEvents
+ *      consumer-query.c     QueryServiceState, QueryCapabilities, GetTraceStats
+ *      consumers.c          all sessions
+ */
+
+#include "consumers.h"
+#include "core/session.h"
+#include "port.h"
+#include "shared/bytes.h"
+#include "wire/wire-reader.h"
+#include "wire/wire-writer.h"
+
+#define CONSUMER_KEY_MAX     128 /* of Detach */
+#define CONSUMER_FLUSHES_MAX 16  /* of one connection, not answered yet */
+
+typedef struct Consumer Consumer;
+typedef struct ConsumerClone ConsumerClone;
+typedef struct ConsumerDetach ConsumerDetach;
+typedef struct ConsumerSession ConsumerSession;
+typedef struct ConsumerStart ConsumerStart;
+
+/* A call that is answered later, or again and again. */
+typedef struct ConsumerCall {
+        bool is_open;
+        PortRequest request;
+} ConsumerCall;
+
+/* A Flush that is not answered. */
+typedef struct ConsumerFlush {
+        Consumer *consumer;
+        Session *session;
+        PortRequest request;
+        List link; /* consumer->flushes */
+} ConsumerFlush;
+
+/* One connection. */
+struct Consumer {
+        PortConnection *connection;
+        Consumers *consumers;
+        ConsumerSession *session; /* NULL: it has none */
+        ConsumerStart *start;     /* it has asked for one, and polkit is asked */
+        ConsumerDetach *detach;   /* it wants to leave it, and polkit is asked */
+        ConsumerClone *clone;     /* it has asked for one, which is being made */
+        List flushes;             /* ConsumerFlush */
+        size_t n_flushes;
+
+        ConsumerCall enable;  /* EnableTracing: answered when the session has ended */
+        ConsumerCall read;    /* ReadBuffers */
+        ConsumerCall observe; /* ObserveEvents */
+        unsigned events;      /* that are observed */
+        bool has_told_all_started;
+};
+
+struct ConsumerSession {
+        Consumers *consumers;
+        Consumer *consumer; /* NULL: none has it */
+        Session *session;
+        SessionStream stream;
+        char *key;        /* under which it was detached; NULL: not */
+        bool is_snapshot; /* a trigger asked for it, and nobody has fetched it yet */
+        bool is_finished; /* has ended, and its output is written or has failed */
+        bool free_when_finished;
+        List link;       /* consumers->sessions */
+        List dirty_link; /* consumers->dirty */
+};
+
+/* Takes the answer's request out of the call, which is over then. */
+void consumer_call_reply(Consumer *consumer, ConsumerCall *call, const void *data, size_t n_data);
+/* Opens it for this request; one that was open is over without success. */
+void consumer_call_open(Consumer *consumer, ConsumerCall *call, const PortRequest *request);
+
+/* Of a request's few fields: varints by number, below n_fields; what has another type is passed over. -EBADMSG. */
+int consumer_read_numbers(const void *data, size_t n_data, uint64_t *ret, size_t n_fields);
+/* The last field of that number, of bytes; *ret is NULL when there is none. -EBADMSG. */
+int consumer_read_bytes(const void *data,
+                        size_t n_data,
+                        uint32_t number,
+                        const uint8_t **ret,
+                        size_t *ret_n);
+
+extern const SessionOps consumer_session_ops;
+
+int consumer_session_allocate(ConsumerSession **ret, Consumers *consumers);
+ConsumerSession *consumer_session_free(ConsumerSession *session);
+DEFINE_CLEANUP(ConsumerSession *, consumer_session_free)
+
+/* It has become a session of the core. */
+void consumer_session_publish(ConsumerSession *session);
+void consumer_session_set_consumer(ConsumerSession *session, Consumer *consumer);
+/* The connection wants it no more, or is gone: it ends, unless it was detached. */
+void consumer_session_drop(ConsumerSession *session);
+void consumer_session_mark(ConsumerSession *session);
+void consumer_session_work(ConsumerSession *session);
+uint64_t consumer_session_deadline(const ConsumerSession *session);
+
+ConsumerSession *consumers_find(Consumers *consumers, const Session *session);
+uint64_t consumers_now(const Consumers *consumers);
+
+ConsumerStart *consumer_start_free(ConsumerStart *start);
+ConsumerClone *consumer_clone_free(ConsumerClone *clone);
+ConsumerDetach *consumer_detach_free(ConsumerDetach *detach);
+void consumer_flush_cancel(ConsumerFlush *flush);
+
+/* The core has made it, or its output is written. */
+void consumer_clone_work(Consumer *consumer);
+
+/* The session's events for who observes it. */
+void consumer_tell_events(Consumer *consumer);
+void consumer_tell_snapshot(Consumer *consumer,
+                            const ConsumerSession *snapshot,
+                            const char *trigger);
+
+/* More of what ReadBuffers asks for. */
+void consumer_read_on(Consumer *consumer);
+
+void consumer_op_triggered(void *peer, const char *trigger, const char *producer, uid_t uid);
+void consumer_op_snapshot_taken(void *peer, Session *clone, const char *trigger);
+void consumer_op_snapshot_failed(void *peer, const char *trigger, int outcome, const char *why);
+
+/* The methods; their port is a Consumer. */
+int consumer_enable_tracing(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_detach(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_attach(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_read_buffers(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_flush(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_get_trace_stats(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_observe_events(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_query_state(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_query_capabilities(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_clone_session(void *port, const PortRequest *request, const void *data, size_t n);

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The state of the service, as Perfetto's clients show it. It comes in as many replies as it needs, each of which is
+ * a message of its own. Everybody may see who offers what; of sessions a user sees his own.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "consumer-private.h"
+#include "core/policy.h"
+#include "core/producer.h"
+#include "core/session-clone.h"
+
+/* Fields of requests and responses, of perfetto.protos.TracingServiceState and TracingServiceCapabilities. */
+enum {
+        QUERY_SESSIONS_ONLY = 1,
+        _QUERY_FIELD_N,
+
+        QUERIED_STATE = 1,
+        STATE_PRODUCERS = 1,
+        STATE_SOURCES = 2,
+        STATE_N_SESSIONS = 3,
+        STATE_N_STARTED = 4,
+        STATE_VERSION = 5,
+        STATE_SESSIONS = 6,
+        STATE_SUPPORTS_SESSIONS = 7,
+
+        PRODUCER_ID = 1,
+        PRODUCER_NAME = 2,
+        PRODUCER_UID = 3,
+        PRODUCER_SDK_VERSION = 4,
+        PRODUCER_PID = 5,
+
+        SOURCE_DESCRIPTOR = 1,
+        SOURCE_PRODUCER_ID = 2,
+        DESCRIPTOR_NAME = 1,
+
+        SESSION_ID = 1,
+        SESSION_CONSUMER_UID = 2,
+        SESSION_STATE = 3,
+        SESSION_UNIQUE_NAME = 4,
+        SESSION_BUFFER_SIZE_KB = 5,
+        SESSION_DURATION_MS = 6,
+        SESSION_N_SOURCES = 7,
+        SESSION_START_REALTIME_NS = 8,
+        SESSION_BUGREPORT_SCORE = 9,
+        SESSION_BUGREPORT_FILENAME = 10,
+        SESSION_IS_STARTED = 11,
+
+        CAPABILITIES = 1,
+        HAS_QUERY_CAPABILITIES = 1,
+        OBSERVABLE_EVENTS = 2,
+        HAS_CLONE_SESSION = 4,
+
+        STATS = 1,
+};
+
+#define REPLY_SLACK 64 /* that the writer wants to see, and does not use */
+
+/* One reply that is being filled, with whole entries. */
+typedef struct StateReply {
+        Consumer *consumer;
+        const PortRequest *request;
+        uint8_t *memory;
+        WireWriter writer;
+        size_t state;
+} StateReply;
+
+static void reply_begin(StateReply *reply) {
+        wire_writer_init(&reply->writer, reply->memory, port_message_max() + REPLY_SLACK);
+        reply->state = wire_begin(&reply->writer, QUERIED_STATE);
+}
+
+static void reply_send(StateReply *reply, bool has_more) {
+        wire_end(&reply->writer, reply->state);
+        port_reply(reply->consumer->connection,
+                   reply->request,
+                   has_more,
+                   reply->memory,
+                   wire_writer_size(&reply->writer));
+        reply_begin(reply);
+}
+
+/* Room for an entry of so many bytes, in this reply or the next. */
+static void reply_want(StateReply *reply, size_t n) {
+        if (wire_writer_size(&reply->writer) + n + REPLY_SLACK > port_message_max())
+                reply_send(reply, true);
+}
+
+static void put_producer(StateReply *reply, const Producer *producer) {
+        size_t begin;
+
+        reply_want(reply, 512);
+        begin = wire_begin(&reply->writer, STATE_PRODUCERS);
+        wire_put_uint(&reply->writer, PRODUCER_ID, producer_id(producer));
+        wire_put_string(&reply->writer, PRODUCER_NAME, producer_name(producer));
+        wire_put_int(&reply->writer, PRODUCER_PID, producer_identity(producer)->pid);
+        wire_put_int(&reply->writer, PRODUCER_UID, (int32_t)producer_identity(producer)->uid);
+        wire_put_string(&reply->writer, PRODUCER_SDK_VERSION, producer_version(producer));
+        wire_end(&reply->writer, begin);
+}
+
+/* A descriptor that no reply can hold is told by its name. */
+static void put_source(StateReply *reply, const Producer *producer, size_t i) {
+        size_t n_descriptor, begin, descriptor_begin;
+        const void *descriptor = producer_source_descriptor(producer, i, &n_descriptor);
+
+        if (n_descriptor + 2 * REPLY_SLACK > port_message_max())
+                n_descriptor = 0;
+        reply_want(reply, MAX(n_descriptor, (size_t)SOURCE_NAME_MAX) + REPLY_SLACK);
+        begin = wire_begin(&reply->writer, STATE_SOURCES);
+        descriptor_begin = wire_begin(&reply->writer, SOURCE_DESCRIPTOR);
+        if (n_descriptor > 0)
+                wire_put_raw(&reply->writer, descriptor, n_descriptor);
+        else
+                wire_put_string(&reply->writer, DESCRIPTOR_NAME, producer_source_name(producer, i));
+        wire_end(&reply->writer, descriptor_begin);
+        wire_put_uint(&reply->writer, SOURCE_PRODUCER_ID, producer_id(producer));
+        wire_end(&reply->writer, begin);
+}
+
+static void put_producers(StateReply *reply) {
+        Service *service = reply->consumer->consumers->service;
+        const Producer *producer = NULL;
+
+        while ((producer = service_next_producer(service, (Producer *)producer)))
+                put_producer(reply, producer);
+        while ((producer = service_next_producer(service, (Producer *)producer)))
+                for (size_t i = 0; i < producer_n_sources(producer); i++)
+                        put_source(reply, producer, i);
+}
+
+static const char *state_name(const Session *session) {
+        static const char *const names[_SESSION_STATE_N] = {
+                [SESSION_CONFIGURED] = "CONFIGURED",
+                [SESSION_STARTING] = "STARTED",
+                [SESSION_STARTED] = "STARTED",
+                [SESSION_FLUSHING] = "DISABLING_WAITING_STOP_ACKS",
+                [SESSION_STOPPING] = "DISABLING_WAITING_STOP_ACKS",
+                [SESSION_STOPPED] = "DISABLED",
+        };
+
+        return session_cloned_from(session) ? "CLONED_READ_ONLY" : names[session_state(session)];
+}
+
+static bool is_started(const Session *session) {
+        return session_state(session) == SESSION_STARTING ||
+               session_state(session) == SESSION_STARTED;
+}
+
+/* The time of day when it began, by the clock of now. 0: it has not. */
+static uint64_t started_realtime_ns(const Consumers *consumers, const Session *session) {
+        uint64_t usec;
+
+        if (session_started_at(session) == 0 ||
+            sd_event_now(consumers->event, CLOCK_REALTIME, &usec) < 0)
+                return 0;
+        return usec * 1000 - (consumers_now(consumers) - session_started_at(session));
+}
+
+static void put_session(StateReply *reply, const Session *session) {
+        const Perfetto__Protos__TraceConfig *config = session_config(session)->pb;
+        WireWriter *writer = &reply->writer;
+        size_t begin;
+
+        reply_want(reply, 1024 + SESSION_BUFFERS_MAX * 8);
+        begin = wire_begin(writer, STATE_SESSIONS);
+        wire_put_uint(writer, SESSION_ID, session_id(session));
+        wire_put_int(writer, SESSION_CONSUMER_UID, (int32_t)session_options(session)->owner.uid);
+        wire_put_string(writer, SESSION_STATE, state_name(session));
+        wire_put_string(writer, SESSION_UNIQUE_NAME, session_name(session));
+        for (size_t i = 0; i < config->n_buffers; i++)
+                wire_put_uint(writer, SESSION_BUFFER_SIZE_KB, config->buffers[i]->size_kb);
+        wire_put_uint(writer, SESSION_DURATION_MS, config->duration_ms);
+        wire_put_uint(writer, SESSION_N_SOURCES, config->n_data_sources);
+        wire_put_uint(writer,
+                      SESSION_START_REALTIME_NS,
+                      started_realtime_ns(reply->consumer->consumers, session));
+        if (config->bugreport_score > 0)
+                wire_put_int(writer, SESSION_BUGREPORT_SCORE, config->bugreport_score);
+        wire_put_bool(writer, SESSION_IS_STARTED, is_started(session));
+        wire_end(writer, begin);
+}
+
+static void put_sessions(StateReply *reply) {
+        const Consumers *consumers = reply->consumer->consumers;
+        const Identity *identity = port_connection_identity(reply->consumer->connection);
+        Session *session = NULL;
+        uint64_t n_started = 0;
+        char version[64];
+
+        while ((session = service_next_session(consumers->service, session)))
+                n_started += is_started(session);
+        reply_want(reply, 512);
+        wire_put_uint(&reply->writer, STATE_N_SESSIONS, service_n_sessions(consumers->service));
+        wire_put_uint(&reply->writer, STATE_N_STARTED, n_started);
+        snprintf(version, sizeof(version), "Desktrace %s", consumers->info->version);
+        wire_put_string(&reply->writer, STATE_VERSION, version);
+        while ((session = service_next_session(consumers->service, session)))
+                if (policy_owns_session(consumers->info, identity, session))
+                        put_session(reply, session);
+        wire_put_bool(&reply->writer, STATE_SUPPORTS_SESSIONS, true);
+}
+
+int consumer_query_state(void *port, const PortRequest *request, const void *data, size_t n) {
+        _cleanup_(freep) uint8_t *memory = malloc(port_message_max() + REPLY_SLACK);
+        StateReply reply = { .consumer = port, .request = request, .memory = memory };
+        uint64_t numbers[_QUERY_FIELD_N] = {};
+        int r;
+
+        if (!memory)
+                return -ENOMEM;
+        r = consumer_read_numbers(data, n, numbers, _QUERY_FIELD_N);
+        if (r < 0)
+                return r;
+        reply_begin(&reply);
+        if (!numbers[QUERY_SESSIONS_ONLY])
+                put_producers(&reply);
+        put_sessions(&reply);
+        reply_send(&reply, false);
+        return 0;
+}
+
+int consumer_query_capabilities(void *port,
+                                const PortRequest *request,
+                                const void *data,
+                                size_t n) {
+        const Consumer *consumer = port;
+        uint8_t memory[64];
+        WireWriter writer;
+        size_t begin;
+
+        wire_writer_init(&writer, memory, sizeof(memory));
+        begin = wire_begin(&writer, CAPABILITIES);
+        wire_put_bool(&writer, HAS_QUERY_CAPABILITIES, true);
+        for (unsigned event = 1; event <= 4; event *= 2)
+                wire_put_uint(&writer, OBSERVABLE_EVENTS, event);
+        wire_put_bool(&writer, HAS_CLONE_SESSION, true);
+        wire_end(&writer, begin);
+        port_reply(consumer->connection, request, false, memory, wire_writer_size(&writer));
+        return 0;
+}
+
+int consumer_get_trace_stats(void *port, const PortRequest *request, const void *data, size_t n) {
+        _cleanup_(bytes_deinit) Bytes stats = {}, reply = {};
+        const Consumer *consumer = port;
+        WireWriter writer;
+        int r;
+
+        if (!consumer->session)
+                return PORT_E_REFUSED;
+        r = session_append_stats(consumer->session->session, &stats);
+        if (r >= 0)
+                r = bytes_reserve(&reply, stats.n + 2 * WIRE_VARINT_MAX);
+        if (r < 0)
+                return r;
+        wire_writer_init(&writer, reply.data, reply.n_allocated);
+        wire_put_bytes(&writer, STATS, stats.data, stats.n);
+        port_reply(consumer->connection, request, false, reply.data, wire_writer_size(&writer));
+        return 0;
+}
