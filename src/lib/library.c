@@ -11,6 +11,7 @@
 
 #include "lib/connection.h"
 #include "lib/library.h"
+#include "lib/observer.h"
 #include "lib/source-private.h"
 #include "lib/track-clock.h"
 #include "lib/trigger.h"
@@ -195,6 +196,7 @@ static void *run(void *userdata) {
         for (;;) {
                 keep_wake_fd();
                 run_connections();
+                observers_greet();
                 sources_remove_doomed();
                 triggers_send(library_now_ns());
                 replies_send(); /* last: any callback above may have answered */

@@ -6,6 +6,7 @@
 
 #include "lib/category-rules.h"
 #include "lib/library.h"
+#include "lib/observer.h"
 #include "lib/source-private.h"
 #include "lib/track-wait.h"
 #include "lib/track.h"
@@ -149,12 +150,21 @@ void track_session_switch(TrackSession *session, bool on) {
 
 static void on_start(dt_instance *instance, dt_reply *reply, void *userdata) {
         track_session_switch(dt_instance_get_userdata(instance), true);
+        observers_tell(DT_RECORDING_STARTED);
         track_wait_end();
         dt_reply_done(reply, NULL);
 }
 
+/* Only this thread changes whether it has started. */
+static void session_end(TrackSession *session) {
+        if (!session->started)
+                return;
+        observers_tell(DT_RECORDING_ENDS);
+        track_session_switch(session, false);
+}
+
 static void on_stop(dt_instance *instance, dt_reply *reply, void *userdata) {
-        track_session_switch(dt_instance_get_userdata(instance), false);
+        session_end(dt_instance_get_userdata(instance));
         dt_reply_done(reply, NULL);
 }
 
@@ -167,7 +177,7 @@ static void on_clear(dt_instance *instance, void *userdata) {
 static void on_gone(dt_instance *instance, void *userdata) {
         TrackSession *session = dt_instance_get_userdata(instance);
 
-        track_session_switch(session, false);
+        session_end(session);
         lock();
         session->instance = NULL;
         bytes_deinit(&session->config);
