@@ -13,6 +13,7 @@
 #include "lib/library.h"
 #include "lib/observer.h"
 #include "lib/source-private.h"
+#include "lib/startup.h"
 #include "lib/track-clock.h"
 #include "lib/trigger.h"
 #include "lib/writer.h"
@@ -158,15 +159,16 @@ static void run_connections(void) {
 
 /* Our timers are in no hurry: let them go with others' wake-ups. Only here, since threads that a callback starts would
  * inherit the slack. */
-static void sleep_until_woken(struct pollfd fds[], const struct timespec *timeout) {
-        if (timeout)
+static void
+sleep_until_woken(struct pollfd fds[], const struct timespec *timeout, bool is_in_hurry) {
+        if (timeout && !is_in_hurry)
                 prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
         ppoll(fds, 1 + CONNECTION_FDS * library.n_connections, timeout, NULL);
-        if (timeout)
+        if (timeout && !is_in_hurry)
                 prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0);
 }
 
-static void wait_for_work(void) {
+static void wait_for_work(uint64_t at_most_ns) {
         struct pollfd fds[1 + CONNECTION_FDS * LIBRARY_CONNECTIONS_MAX];
         uint64_t until_ns = UINT64_MAX, now_ns = library_now_ns();
         struct timespec timeout;
@@ -179,13 +181,15 @@ static void wait_for_work(void) {
                 until_ns = MIN(until_ns, due_ns);
         }
 
+        if (at_most_ns != UINT64_MAX)
+                until_ns = MIN(until_ns, now_ns + at_most_ns);
         if (until_ns != UINT64_MAX) {
                 uint64_t ns = until_ns > now_ns ? until_ns - now_ns : 0;
 
                 timeout.tv_sec = (time_t)(ns / NS_PER_SEC);
                 timeout.tv_nsec = (long)(ns % NS_PER_SEC);
         }
-        sleep_until_woken(fds, until_ns != UINT64_MAX ? &timeout : NULL);
+        sleep_until_woken(fds, until_ns != UINT64_MAX ? &timeout : NULL, at_most_ns != UINT64_MAX);
         if (fds[0].revents && fd_is_marked(library.wake_fd))
                 take_wakeups();
 }
@@ -194,13 +198,16 @@ static void *run(void *userdata) {
         on_thread = true;
         make_connections();
         for (;;) {
+                uint64_t at_most_ns;
+
                 keep_wake_fd();
                 run_connections();
                 observers_greet();
+                at_most_ns = startup_run();
                 sources_remove_doomed();
                 triggers_send(library_now_ns());
                 replies_send(); /* last: any callback above may have answered */
-                wait_for_work();
+                wait_for_work(at_most_ns);
         }
         return NULL;
 }
@@ -255,6 +262,15 @@ static int read_environment(void) {
                 return 0;
         library.socket_path = strdup(path);
         return library.socket_path ? 0 : -ENOMEM;
+}
+
+bool library_has_started(void) {
+        bool r;
+
+        library_lock();
+        r = library.started;
+        library_unlock();
+        return r;
 }
 
 static int start(void) {

@@ -76,6 +76,15 @@ static inline void library_lock_mutex(pthread_mutex_t *mutex) {
         pthread_mutex_lock(mutex);
 }
 
+/* False: somebody has it. */
+static inline bool library_try_lock_mutex(pthread_mutex_t *mutex) {
+        library_n_locks++;
+        if (pthread_mutex_trylock(mutex) == 0)
+                return true;
+        library_n_locks--;
+        return false;
+}
+
 static inline void library_unlock_mutex(pthread_mutex_t *mutex) {
         pthread_mutex_unlock(mutex);
         library_n_locks--;
@@ -91,6 +100,9 @@ static inline void library_unlock(void) {
 
 /* Starts the thread if there is none. With the lock held. 0 or a negative errno. */
 int library_start(void);
+
+/* Whether the thread runs. Without the lock. */
+bool library_has_started(void);
 
 /* Makes the thread look at sources and answers. Any thread, with or without the lock. False: the program has closed its
  * descriptor, and the thread looks when something else wakes it. */

@@ -8,6 +8,7 @@
 #include "lib/library.h"
 #include "lib/observer.h"
 #include "lib/source-private.h"
+#include "lib/startup.h"
 #include "lib/track-wait.h"
 #include "lib/track.h"
 #include "shared/fd.h"
@@ -36,39 +37,34 @@ enum {
         CATEGORY_TAGS = 3,
 };
 
-TrackSession track_sessions[DT_SESSIONS_MAX];
+TrackSession track_sessions[TRACK_PLACES]; /* the last is nobody's */
 uint64_t track_process_uuid;
 char *track_cmdline;
 size_t track_n_cmdline;
 
-/* Guards what follows, and what track.h says. Taken before the library's lock, never while it is held. */
-static pthread_mutex_t track_lock = PTHREAD_MUTEX_INITIALIZER;
+dt_category *track_categories;
 
-static dt_category *categories;
+/* Guards what follows, too. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
 static unsigned n_numbers; /* that categories have had */
 static dt_source *source;  /* NULL: not started */
 
-static void lock(void) {
-        library_lock_mutex(&track_lock);
+void track_lock(void) {
+        library_lock_mutex(&mutex);
 }
 
-static void unlock(void) {
-        library_unlock_mutex(&track_lock);
+void track_unlock(void) {
+        library_unlock_mutex(&mutex);
+}
+
+bool track_try_lock(void) {
+        return library_try_lock_mutex(&mutex);
 }
 
 /*
  * Sessions: the data source's callbacks, on the library's thread
  */
-
-/* Sets or clears the session's bit in a category. */
-static void category_switch(dt_category *category, unsigned session, bool on) {
-        unsigned bit = 1u << session;
-
-        if (on)
-                __atomic_fetch_or(&category->enabled, bit, __ATOMIC_RELEASE);
-        else
-                __atomic_fetch_and(&category->enabled, ~bit, __ATOMIC_RELAXED);
-}
 
 static bool session_wants(const TrackSession *session, const dt_category *category) {
         return session->started && category->number < DT_CATEGORIES_MAX &&
@@ -76,9 +72,25 @@ static bool session_wants(const TrackSession *session, const dt_category *catego
                        session->config.data, session->config.n, category->name, category->tags);
 }
 
-static void session_apply(unsigned number) {
-        for (dt_category *category = categories; category; category = category->next)
-                category_switch(category, number, session_wants(&track_sessions[number], category));
+/* A bit for each session that records it; or it is kept for those that do not yet. */
+static unsigned category_bits(const dt_category *category) {
+        unsigned bits = 0;
+
+        if (startup_keeps(category))
+                return TRACK_STARTUP_BIT;
+        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
+                bits |= (unsigned)session_wants(&track_sessions[i], category) << i;
+        return bits;
+}
+
+/* release: who sees a session's bit finds its epoch. */
+static void category_apply(dt_category *category) {
+        __atomic_store_n(&category->enabled, category_bits(category), __ATOMIC_RELEASE);
+}
+
+void track_apply_categories(void) {
+        for (dt_category *category = track_categories; category; category = category->next)
+                category_apply(category);
 }
 
 static int copy_config(TrackSession *session, const void *config, size_t n_config) {
@@ -123,7 +135,7 @@ on_setup(dt_instance *instance, const void *config, size_t n_config, void *userd
         const char *error = NULL;
         TrackSession *session;
 
-        lock();
+        track_lock();
         session = find_free_session();
         if (!session)
                 error = "This program's track events are in 8 sessions already, which is the "
@@ -133,25 +145,28 @@ on_setup(dt_instance *instance, const void *config, size_t n_config, void *userd
         else {
                 session->stream = choose_stream(&session->config);
                 session->instance = instance;
-                session->started = false;
+                session->started = session->continues_startup = false;
                 atomic_fetch_add(&session->epoch, 1);
                 dt_instance_set_userdata(instance, session);
         }
-        unlock();
+        track_unlock();
         return error;
 }
 
-void track_session_switch(TrackSession *session, bool on) {
-        lock();
+static void session_switch(TrackSession *session, bool on) {
+        track_lock();
         session->started = on;
-        session_apply((unsigned)(session - track_sessions));
-        unlock();
+        track_apply_categories();
+        track_unlock();
 }
 
 static void on_start(dt_instance *instance, dt_reply *reply, void *userdata) {
-        track_session_switch(dt_instance_get_userdata(instance), true);
+        TrackSession *session = dt_instance_get_userdata(instance);
+
+        session_switch(session, true);
         observers_tell(DT_RECORDING_STARTED);
-        track_wait_end();
+        if (!startup_awaits(session)) /* else when it has that */
+                track_wait_end();
         dt_reply_done(reply, NULL);
 }
 
@@ -160,11 +175,14 @@ static void session_end(TrackSession *session) {
         if (!session->started)
                 return;
         observers_tell(DT_RECORDING_ENDS);
-        track_session_switch(session, false);
+        session_switch(session, false);
 }
 
 static void on_stop(dt_instance *instance, dt_reply *reply, void *userdata) {
-        session_end(dt_instance_get_userdata(instance));
+        TrackSession *session = dt_instance_get_userdata(instance);
+
+        startup_hand_over_to(session);
+        session_end(session);
         dt_reply_done(reply, NULL);
 }
 
@@ -178,33 +196,34 @@ static void on_gone(dt_instance *instance, void *userdata) {
         TrackSession *session = dt_instance_get_userdata(instance);
 
         session_end(session);
-        lock();
+        track_lock();
         session->instance = NULL;
         bytes_deinit(&session->config);
-        unlock();
+        track_unlock();
 }
 
 unsigned track_sessions_recording(void) {
         unsigned sessions = 0;
 
-        lock();
+        track_lock();
         for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
                 sessions |= (unsigned)track_sessions[i].started << i;
-        unlock();
+        track_unlock();
         return sessions;
 }
 
-int track_attach(TrackSequence *sequence, unsigned number) {
+int track_attach(TrackSequence *sequence, unsigned number, const TrackKept *kept) {
         TrackSession *session = &track_sessions[number];
         int r = -ESHUTDOWN;
 
-        lock();
+        track_lock();
         sequence->session = session;
         sequence->stream = session->stream;
         sequence->epoch = atomic_load(&session->epoch);
+        sequence->depth = startup_n_open(kept, session);
         if (session->instance)
                 r = dt_writer_new(&sequence->writer, session->instance, DT_FULL_DEFAULT);
-        unlock();
+        track_unlock();
         return r;
 }
 
@@ -268,7 +287,7 @@ static int describe(Offer *offer) {
         wire_put_bool(&writer, DESCRIPTOR_WILL_NOTIFY_ON_START, true);
         wire_put_bool(&writer, DESCRIPTOR_HANDLES_INCREMENTAL_STATE_CLEAR, true);
         begin = wire_begin(&writer, DESCRIPTOR_TRACK_EVENT);
-        for (const dt_category *at = categories; at; at = at->next)
+        for (const dt_category *at = track_categories; at; at = at->next)
                 put_category(&writer, at);
         wire_end(&writer, begin);
         offer->descriptor.n = wire_writer_size(&writer);
@@ -279,12 +298,12 @@ static int describe(Offer *offer) {
 static int offer_make(Offer *offer, dt_source_options *ret) {
         size_t n = 0;
 
-        for (const dt_category *at = categories; at; at = at->next)
+        for (const dt_category *at = track_categories; at; at = at->next)
                 n++;
         offer->names = calloc(n + 1, sizeof(*offer->names));
         if (!offer->names || describe(offer) < 0)
                 return -ENOMEM;
-        for (const dt_category *at = categories; at; at = at->next)
+        for (const dt_category *at = track_categories; at; at = at->next)
                 offer->names[--n] = at->name; /* the list has the newest first */
         *ret = (dt_source_options){
                 .descriptor = offer->descriptor.data,
@@ -307,14 +326,14 @@ static void update_source(void) {
 }
 
 static bool category_is_registered(const dt_category *category) {
-        for (const dt_category *at = categories; at; at = at->next)
+        for (const dt_category *at = track_categories; at; at = at->next)
                 if (at == category)
                         return true;
         return false;
 }
 
 static bool number_is_free(unsigned number) {
-        for (const dt_category *at = categories; at; at = at->next)
+        for (const dt_category *at = track_categories; at; at = at->next)
                 if (at->number == number)
                         return false;
         return true;
@@ -338,30 +357,29 @@ static unsigned choose_number(void) {
 DT_EXPORT void dt_category_register(dt_category *category) {
         if (library_inert())
                 return;
-        lock();
+        track_lock();
         if (!category_is_registered(category)) {
                 category->number = choose_number();
-                category->next = categories;
-                categories = category;
-                for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
-                        category_switch(category, i, session_wants(&track_sessions[i], category));
+                category->next = track_categories;
+                track_categories = category;
+                category_apply(category);
                 update_source();
         }
-        unlock();
+        track_unlock();
 }
 
 DT_EXPORT void dt_category_unregister(dt_category *category) {
         if (library_inert())
                 return;
-        lock();
-        for (dt_category **at = &categories; *at; at = &(*at)->next)
+        track_lock();
+        for (dt_category **at = &track_categories; *at; at = &(*at)->next)
                 if (*at == category) {
                         *at = category->next;
                         break;
                 }
         __atomic_store_n(&category->enabled, 0, __ATOMIC_RELAXED);
         /* The service is told with the next change: usually it is the whole program that ends. */
-        unlock();
+        track_unlock();
 }
 
 /*
@@ -376,7 +394,9 @@ static const dt_source_ops track_ops = {
         .gone = on_gone,
 };
 
-static int introduce_process(void) {
+int track_introduce_process(void) {
+        if (track_process_uuid != 0)
+                return 0;
         if (getrandom(&track_process_uuid, sizeof(track_process_uuid), 0) < 0)
                 return -errno;
         if (!track_cmdline)
@@ -386,6 +406,15 @@ static int introduce_process(void) {
                              "/proc/self/cmdline",
                              CMDLINE_BYTES_MAX);
         return 0;
+}
+
+bool track_is_offered(void) {
+        return source;
+}
+
+void track_forget_parent(void) {
+        track_process_uuid = 0;
+        track_thread_forget_parent();
 }
 
 static int start(const dt_options *options) {
@@ -399,7 +428,7 @@ static int start(const dt_options *options) {
                 if (r < 0 && r != -EBUSY) /* who has sources of its own may have said it already */
                         return r;
         }
-        r = introduce_process();
+        r = track_introduce_process();
         if (r < 0)
                 return r;
         r = offer_make(&offer, &source_options);
@@ -416,10 +445,10 @@ DT_EXPORT int dt_init(const dt_options *options) {
         if (library_inert())
                 return -ECANCELED;
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-        lock();
+        track_lock();
         is_first = !source;
         r = source ? 0 : start(options);
-        unlock();
+        track_unlock();
         /* The library's thread, in a callback of another source, would wait for itself. */
         if (r == 0 && is_first && !library_on_thread())
                 track_wait(track_wait_ms(secure_getenv(TRACING_ENV_WAIT)));

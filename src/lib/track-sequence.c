@@ -16,8 +16,6 @@
 #include "lib/writer.h"
 #include "shared/macro.h"
 
-#define TICK_BYTES_MAX 16
-
 TrackSequence *track_sequence_free(TrackSequence *sequence) {
         if (!sequence)
                 return NULL;
@@ -25,15 +23,19 @@ TrackSequence *track_sequence_free(TrackSequence *sequence) {
         return pool_free(sequence);
 }
 
-TrackStream *track_stream_free(TrackStream *stream) {
-        if (!stream)
-                return NULL;
+void track_stream_deinit(TrackStream *stream) {
         intern_deinit(&stream->names);
         intern_deinit(&stream->arg_names);
         intern_deinit(&stream->values);
         intern_deinit(&stream->locations);
         intern_deinit(&stream->tracks);
         pool_free(stream->counts);
+}
+
+TrackStream *track_stream_free(TrackStream *stream) {
+        if (!stream)
+                return NULL;
+        track_stream_deinit(stream);
         return pool_free(stream);
 }
 
@@ -271,7 +273,7 @@ static int depth_change(const TrackEvent *event) {
 
 /* Who is spared the event hears the time all the same, as the next one counts from here. */
 static int write_tick(TrackSequence *sequence, uint64_t since_ns) {
-        uint8_t bytes[TICK_BYTES_MAX];
+        uint8_t bytes[TRACK_TICK_BYTES_MAX];
         WireWriter tick;
 
         wire_writer_init(&tick, bytes, sizeof(bytes));

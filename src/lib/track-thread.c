@@ -8,6 +8,7 @@
 #include "lib/library.h"
 #include "lib/pool.h"
 #include "lib/source-private.h"
+#include "lib/startup.h"
 #include "lib/track.h"
 #include "lib/writer.h"
 #include "shared/macro.h"
@@ -38,6 +39,7 @@ static void thread_free(void *userdata) {
         for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
                 track_stream_free(thread->streams[i]);
         pool_free(thread->scratch);
+        pool_free(thread->kept);
         pool_free(thread);
 }
 
@@ -108,6 +110,16 @@ DT_EXPORT void dt_thread_set_rank(int32_t rank) {
         thread->name_epoch++;
 }
 
+void track_thread_forget_parent(void) {
+        TrackThread *thread = this_thread;
+
+        if (!thread)
+                return;
+        thread->tid = gettid();
+        thread->uuid = 0;
+        thread->kept = NULL; /* nothing but leaving it is safe in a child */
+}
+
 /*
  * Emitting
  */
@@ -116,9 +128,9 @@ DT_EXPORT void dt_thread_set_rank(int32_t rank) {
 static bool thread_equip(TrackThread *thread) {
         uint64_t number;
 
-        if (thread->scratch)
+        if (thread->uuid != 0)
                 return true;
-        thread->scratch = pool_take(sizeof(*thread->scratch));
+        thread->scratch = thread->scratch ?: pool_take(sizeof(*thread->scratch));
         if (!thread->scratch)
                 return false;
         /* A number rather than the tid, which is used again: two threads, two tracks. */
@@ -148,8 +160,7 @@ static TrackSequence *sequence_attach(TrackThread *thread, unsigned session) {
                 return NULL;
         dt_writer_free(TAKE(sequence->writer)); /* in this order for count_nested() */
         sequence->position = 0;
-        sequence->depth = 0;
-        track_attach(sequence, session);
+        track_attach(sequence, session, thread->kept);
         if (sequence->writer && !stream_equip(thread, sequence->stream))
                 dt_writer_free(TAKE(sequence->writer));
         return sequence->writer ? sequence : NULL;
@@ -218,9 +229,16 @@ emit_short(const TrackThread *thread, unsigned sessions, const TrackEvent *event
                 sequence, thread, thread->streams[sequence->stream], event, now_ns);
 }
 
+/* It was to be kept, but that is over. */
+static unsigned sessions_after_startup(const TrackEvent *event) {
+        return __atomic_load_n(&event->category->enabled, __ATOMIC_ACQUIRE) & ~TRACK_STARTUP_BIT;
+}
+
 /* An event that has come in the middle of another one of its thread, or of a function that has a lock: lost. */
-static __attribute__((__noinline__)) void count_nested(const TrackThread *thread,
-                                                       unsigned sessions) {
+static __attribute__((__noinline__)) void
+count_nested(const TrackThread *thread, const TrackEvent *event, unsigned sessions) {
+        if (sessions & TRACK_STARTUP_BIT && !startup_lose(thread, event))
+                sessions = sessions_after_startup(event);
         for (; sessions; sessions &= sessions - 1) {
                 const TrackSequence *sequence = thread->sequences[__builtin_ctz(sessions)];
 
@@ -235,10 +253,14 @@ emit_long(TrackThread *thread, unsigned sessions, TrackEvent *event, uint64_t no
         int saved_errno = errno;
 
         if (library_n_locks > 0)
-                count_nested(thread, sessions);
+                count_nested(thread, event, sessions);
         else if (thread_equip(thread)) {
                 event->uuid = event->track ? track_uuid(event->track, thread->uuid) : 0;
                 event->time_ns = time_of(event);
+                if (sessions & TRACK_STARTUP_BIT)
+                        sessions = startup_keep(thread, event, now_ns)
+                                           ? 0
+                                           : sessions_after_startup(event);
                 emit_to(thread, sessions, event, now_ns);
         }
         errno = saved_errno;
@@ -256,7 +278,7 @@ static inline void emit(TrackEvent *event) {
         if (UNLIKELY(!thread))
                 return;
         if (UNLIKELY(thread->busy)) {
-                count_nested(thread, sessions);
+                count_nested(thread, event, sessions);
                 return;
         }
         thread->busy = true;

@@ -10,6 +10,7 @@
  *                        has interned
  *      track-clock.c     the time
  *      track-wait.c      what dt_init() waits for
+ *      startup*.c        events from before a session is there; see startup.h
  *      track-encode.c    events into bytes; knows no state but the stream's tables
  *      track-args.c      the same for the arguments of events
  *      track-descriptor.c  the same for what tracks, threads and the program are
@@ -36,7 +37,13 @@
 #include "lib/track-clock.h"
 #include "wire/wire-writer.h"
 
+/* Behind the sessions' bits in dt_category.enabled, that of what is kept until there are some: see startup.h. No
+ * sequence is ever at its place. */
+#define TRACK_STARTUP_BIT (1u << DT_SESSIONS_MAX)
+#define TRACK_PLACES      (DT_SESSIONS_MAX + 1)
+
 #define TRACK_THREAD_NAME_MAX 64
+#define TRACK_TICK_BYTES_MAX  16
 #define TRACK_INTERNED_BYTES  8192 /* room for what one event interns; more is written out */
 
 typedef struct TrackSession {
@@ -48,6 +55,7 @@ typedef struct TrackSession {
         Bytes config;          /* TrackEventConfig */
         unsigned stream;       /* sessions with the same config have the same number */
         bool started;
+        bool continues_startup; /* has got what was kept before it came */
 } TrackSession;
 
 typedef enum TrackEventType {
@@ -153,6 +161,8 @@ typedef struct TrackScratch {
         uint8_t interned[TRACK_INTERNED_BYTES];
 } TrackScratch;
 
+typedef struct TrackKept TrackKept; /* startup.h */
+
 typedef struct TrackThread {
         uint64_t uuid; /* of its track */
         pid_t tid;
@@ -160,37 +170,59 @@ typedef struct TrackThread {
         uint32_t name_epoch; /* counts dt_thread_set_name() */
         char name[TRACK_THREAD_NAME_MAX]; /* "": the kernel's */
         int32_t rank;                     /* 0: none */
-        TrackSequence *sequences[DT_SESSIONS_MAX];
+        TrackSequence *sequences[TRACK_PLACES];
         TrackStream *streams[DT_SESSIONS_MAX];
         TrackClock clock;
         TrackScratch *scratch; /* with the first sequence */
+        TrackKept *kept;       /* from before a session was there; or NULL */
 } TrackThread;
 
 /*
  * track-event.c
  */
 
-extern TrackSession track_sessions[DT_SESSIONS_MAX];
+extern TrackSession track_sessions[TRACK_PLACES];
 
-/* A random number: unique in any trace. Set by the first dt_init(). */
+/* The registered ones, under the lock. */
+extern dt_category *track_categories;
+
+/* Guards what is said to be under it, in all of track-*.c and startup*.c. Taken before the library's lock, never while
+ * that is held. */
+void track_lock(void);
+void track_unlock(void);
+bool track_try_lock(void); /* false: somebody has it */
+
+/* A random number: unique in any trace. Set by track_introduce_process(). */
 extern uint64_t track_process_uuid;
 
 /* /proc/self/cmdline, with a NUL behind it. Read once, as every thread says it in every session. */
 extern char *track_cmdline;
 extern size_t track_n_cmdline;
 
-/* Switches the categories that the session wants on, or off. */
-void track_session_switch(TrackSession *session, bool on);
+/* Finds out what the program is, once. 0 or a negative errno. With the lock. */
+int track_introduce_process(void);
+
+/* Tells each category who records it. With the lock. */
+void track_apply_categories(void);
+
+/* Whether dt_init() was successful. With the lock. */
+bool track_is_offered(void);
+
+/* This is a forked child, a program by itself, and nothing of its parent's is there yet. With the lock. */
+void track_forget_parent(void);
 
 /* A bit for each session that has started and not ended. */
 unsigned track_sessions_recording(void);
 
 /* Gives the sequence a writer of the session that is in that place now. 0, or a negative errno. */
-int track_attach(TrackSequence *sequence, unsigned session);
+int track_attach(TrackSequence *sequence, unsigned session, const TrackKept *kept);
 
 /*
  * track-thread.c
  */
+
+/* The calling thread is the only one of a forked child. */
+void track_thread_forget_parent(void);
 
 /* Describes the program anew to all sessions that record, from the calling thread. */
 void track_say_process(void);
@@ -201,6 +233,7 @@ void track_say_process(void);
 
 TrackSequence *track_sequence_free(TrackSequence *sequence);
 TrackStream *track_stream_free(TrackStream *stream);
+void track_stream_deinit(TrackStream *stream);
 
 /* Writes an event that says nothing new, if there is nothing else to do about it either. False: nothing has happened,
  * and it is for track_members_write(). */

@@ -76,8 +76,7 @@ void writer_count_lost(const dt_writer *writer) {
 
         if (!atomic_load_explicit(&writer->over, memory_order_relaxed) &&
             !atomic_load_explicit(&producer->closed, memory_order_relaxed))
-                atomic_fetch_add_explicit(
-                        &producer->area.control->n_dropped, 1, memory_order_relaxed);
+                smb_producer_count_dropped(producer, 1);
 }
 
 /*

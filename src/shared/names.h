@@ -48,3 +48,9 @@
 
 /* Environment of a program that is run to be recorded: how many ms its dt_init() may wait for that. */
 #define TRACING_ENV_WAIT "DESKTRACE_WAIT"
+
+/* The same: the categories of which its events are kept until a session comes, how much memory that may take, and how
+ * long. */
+#define TRACING_ENV_STARTUP         "DESKTRACE_STARTUP"
+#define TRACING_ENV_STARTUP_KIB     "DESKTRACE_STARTUP_KIB"
+#define TRACING_ENV_STARTUP_SECONDS "DESKTRACE_STARTUP_SECONDS"

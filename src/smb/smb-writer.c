@@ -419,12 +419,15 @@ static void put_give_up(SmbWriter *writer) {
         commit_chunk(writer);
 }
 
+void smb_producer_count_dropped(SmbProducer *producer, uint64_t n) {
+        atomic_fetch_add_explicit(&producer->area.control->n_dropped, n, memory_order_relaxed);
+}
+
 int smb_writer_drop(SmbWriter *writer) {
         writer->lost = true;
         if (atomic_load_explicit(&writer->producer->closed, memory_order_relaxed))
                 return SMB_WRITER_E_CLOSED;
-        atomic_fetch_add_explicit(
-                &writer->producer->area.control->n_dropped, 1, memory_order_relaxed);
+        smb_producer_count_dropped(writer->producer, 1);
         return SMB_WRITER_E_FULL;
 }
 

@@ -153,6 +153,9 @@ static inline void smb_writer_put_placed(SmbWriter *writer, size_t n) {
 /* Counts and marks a packet that the caller has to drop itself. SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. */
 int smb_writer_drop(SmbWriter *writer);
 
+/* Counts packets that are lost elsewhere, and belong here. */
+void smb_producer_count_dropped(SmbProducer *producer, uint64_t n);
+
 static inline bool smb_writer_lost(const SmbWriter *writer) {
         return writer->lost;
 }

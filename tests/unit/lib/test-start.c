@@ -28,19 +28,24 @@ static void on_packet(Stream *stream, const uint8_t *packet, size_t n_bytes) {
         trace_packet(reading->trace, (unsigned)(stream - reading->fake.streams), packet, n_bytes);
 }
 
-static void run_program(int input_fd, int output_fd, const char *wait) {
+static void set_or_unset(const char *variable, const char *value) {
+        if (value)
+                setenv(variable, value, 1);
+        else
+                unsetenv(variable);
+}
+
+static void run_program(int input_fd, int output_fd, const char *wait, const char *startup) {
         dup2(input_fd, STDIN_FILENO);
         dup2(output_fd, STDOUT_FILENO);
-        if (wait)
-                setenv(TRACING_ENV_WAIT, wait, 1);
-        else
-                unsetenv(TRACING_ENV_WAIT);
+        set_or_unset(TRACING_ENV_WAIT, wait);
+        set_or_unset(TRACING_ENV_STARTUP, startup);
         execl(FIRST_EVENT, FIRST_EVENT, NULL);
         _exit(127);
 }
 
-/* Runs the program, with that in $DESKTRACE_WAIT, until it has registered. */
-static World *world_new(const char *wait) {
+/* Runs the program, with that in $DESKTRACE_WAIT and $DESKTRACE_STARTUP, until it has registered. */
+static World *world_new_startup(const char *wait, const char *startup) {
         World *world = calloc(1, sizeof(*world));
         int input[2], output[2];
 
@@ -51,7 +56,7 @@ static World *world_new(const char *wait) {
         world->program = fork();
         ck_assert_int_ge(world->program, 0);
         if (world->program == 0)
-                run_program(input[0], output[1], wait);
+                run_program(input[0], output[1], wait, startup);
         close(input[0]);
         close(output[1]);
         world->input_fd = input[1];
@@ -63,6 +68,10 @@ static World *world_new(const char *wait) {
                 world->fake.streams[i].on_packet = on_packet;
         world->trace = calloc(1, sizeof(*world->trace));
         return reading = world;
+}
+
+static World *world_new(const char *wait) {
+        return world_new_startup(wait, NULL);
 }
 
 static void world_free(World *world) {
@@ -120,7 +129,54 @@ START_TEST(test_a_program_that_is_not_told_to_wait_needs_no_session) {
 }
 END_TEST
 
+/* And nothing keeps the program from going on. */
+START_TEST(test_with_startup_recording_nothing_is_missed_from_before_main_on) {
+        World *world = world_new_startup(NULL, "*");
+
+        ck_assert(program_is_past(world, ANSWER_MS));
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "track_event", 5), 0);
+        ck_assert_int_eq(fake_start(&world->fake, 1), 0);
+        ck_assert_int_eq(fake_stop(&world->fake, 1), 0);
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(world->trace->n_events, 4);
+        ck_assert_str_eq(world->trace->events[0].name, "before main");
+        ck_assert_str_eq(world->trace->events[1].name, "before init");
+        ck_assert_str_eq(world->trace->events[2].name, "first");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_who_waits_has_handed_over_what_was_kept) {
+        World *world = world_new_startup("10000", "start");
+
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "track_event", 5), 0);
+        ck_assert(!program_is_past(world, 0));
+        ck_assert_int_eq(fake_start(&world->fake, 1), 0);
+        ck_assert(program_is_past(world, ANSWER_MS));
+        ck_assert_int_eq(fake_flush(&world->fake, 1), 0);
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(world->trace->n_events, 4);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_categories_that_are_not_named_are_not_kept) {
+        World *world = world_new_startup(NULL, "other");
+
+        ck_assert(program_is_past(world, ANSWER_MS));
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 1, "track_event", 5), 0);
+        ck_assert_int_eq(fake_start(&world->fake, 1), 0);
+        ck_assert_int_eq(fake_stop(&world->fake, 1), 0);
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(world->trace->n_events, 0);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN("start",
           test_a_program_that_is_told_to_wait_is_recorded_from_its_first_event,
           test_a_program_that_nobody_records_starts_all_the_same,
-          test_a_program_that_is_not_told_to_wait_needs_no_session)
+          test_a_program_that_is_not_told_to_wait_needs_no_session,
+          test_with_startup_recording_nothing_is_missed_from_before_main_on,
+          test_who_waits_has_handed_over_what_was_kept,
+          test_categories_that_are_not_named_are_not_kept)

@@ -2,13 +2,14 @@
 #pragma once
 
 /*
- * Recording, as the program sees it: who records its track events
+ * Recording, as the program sees it: who records its track events, and those from before anybody does
  *
  * <desktrace/track-event.h> includes this. Sessions are those that record this program's track events; data sources of
  * one's own hear of theirs by their callbacks, see <desktrace/source.h>.
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +50,44 @@ int dt_observer_add(dt_observer **ret, dt_observer_func callback, void *userdata
  * it waits for a call that runs, so hold no lock that the callback takes. In the callback itself, and in others on the
  * library's thread, it does not wait. Any thread. */
 dt_observer *dt_observer_remove(dt_observer *observer);
+
+/*
+ * Events from before a session is there
+ *
+ * A program that is to be seen from its first line on keeps its events in memory of its own until a session comes that
+ * wants some of them. Then they are written there, each once, as if the session had been there from the start:
+ * the same threads, tracks, names, arguments and times, and slices that are open go on. What the session does not want
+ * is left out. All sessions that start within 10 ms of the first one that wants something get theirs, and then
+ * it is over; who comes later hears of events from then on.
+ *
+ * Nothing waits for anybody. To keep an event takes a few hundred nanoseconds at most, and a copy of its texts and
+ * arguments. One that finds no room is counted, and the session hears how many it misses. What nobody fetches in time,
+ * or before the program ends, is forgotten. The memory is used as events come, and given back when it is over; then
+ * nothing costs more than if nothing had been kept. A child that is made by fork() keeps nothing of its parent's.
+ *
+ * Without a change in the program $DESKTRACE_STARTUP asks for the same, from when the library is loaded on: that is
+ * before the program's static constructors. `desktrace record -- PROGRAM` sets it.
+ */
+
+#define DT_STARTUP_BYTES          (4u << 20) /* what it takes if it is not told */
+#define DT_STARTUP_BYTES_MAX      (256u << 20)
+#define DT_STARTUP_TIMEOUT_MS     10000u /* the same */
+#define DT_STARTUP_TIMEOUT_MAX_MS 3600000u
+
+typedef struct dt_startup_options {
+        /* Which: names with commas between, such as "render,net*,-net.noisy,#debug": a `*` at the end stands for
+         * anything, `#` is before a tag, `-` before what is not wanted. What nothing matches is wanted if nothing else
+         * is named than what is not. The rules are those of perfetto.protos.TrackEventConfig. Copied. NULL: all but
+         * those with the tags "debug" and "slow". */
+        const char *categories;
+        size_t bytes;        /* of memory at most; 0: DT_STARTUP_BYTES */
+        unsigned timeout_ms; /* how long; 0: DT_STARTUP_TIMEOUT_MS */
+} dt_startup_options;
+
+/* Keeps events from now on; NULL: defaults. Before dt_init(), which is needed all the same, or behind it. Once in
+ * the life of a program. Any thread. 0, -EALREADY (asked before, or by the environment), -EBUSY (a session records
+ * already), -EINVAL (out of range), -ENOMEM, -ECANCELED (a forked child). */
+int dt_startup_record(const dt_startup_options *options);
 
 #ifdef __cplusplus
 }

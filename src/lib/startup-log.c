@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <sys/prctl.h>
+
+#include "lib/pool.h"
+#include "lib/startup.h"
+#include "lib/track-args.h"
+
+#define BLOCK_BYTES  4096u
+#define RECORD_ALIGN sizeof(uint64_t)
+
+/*
+ * Copies
+ */
+
+/* Room for one record. Goes on counting when there is none. */
+typedef struct Room {
+        uint8_t *at;
+        size_t n_bytes;
+        size_t n; /* needed so far */
+} Room;
+
+static void *take(Room *room, size_t n) {
+        size_t at = room->n;
+
+        room->n += ALIGN_UP(n, RECORD_ALIGN);
+        return room->n <= room->n_bytes ? room->at + at : NULL;
+}
+
+static const char *copy_text(Room *room, const char *text) {
+        size_t n = text ? track_text_bytes(text) : 0;
+        char *copy = text ? take(room, n + 1) : NULL;
+
+        if (!copy)
+                return NULL;
+        memcpy(copy, text, n);
+        copy[n] = '\0';
+        return copy;
+}
+
+static const void *copy_bytes(Room *room, const void *data, size_t n) {
+        void *copy = take(room, n);
+
+        return copy && n > 0 ? memcpy(copy, data, n) : NULL;
+}
+
+static const dt_track *copy_track(Room *room, const dt_track *track) {
+        const dt_track *parent;
+        const char *name, *unit;
+        dt_track *copy;
+
+        if (!track || track_is_given(track))
+                return track;
+        copy = take(room, sizeof(*copy));
+        name = copy_text(room, track->name);
+        unit = copy_text(room, track->unit);
+        parent = copy_track(room, track->parent);
+        if (copy)
+                *copy = (dt_track){ .name = name, .unit = unit, .id = track->id, .parent = parent };
+        return copy;
+}
+
+static const dt_category *copy_category(Room *room, const dt_category *category) {
+        dt_category *copy = take(room, sizeof(*copy));
+        const char *name = copy_text(room, category->name);
+
+        if (copy)
+                *copy = (dt_category){ .name = name, .number = category->number };
+        return copy;
+}
+
+/* What the name of an argument is, by its type. */
+static const void *copy_arg_name(Room *room, const dt_arg *arg) {
+        switch (arg->type) {
+        case DT_ARG_CATEGORY:
+                return copy_category(room, (const dt_category *)arg->name);
+        case DT_ARG_COUNTER:
+        case DT_ARG_COUNTER_DOUBLE:
+                return copy_track(room, (const dt_track *)arg->name);
+        case DT_ARG_RAW:
+                return copy_bytes(room, arg->name, arg->value.as_uint);
+        default:
+                return copy_text(room, arg->name);
+        }
+}
+
+static bool has_text(const dt_arg *arg) {
+        switch (arg->type) {
+        case DT_ARG_STRING:
+        case DT_ARG_STRING_INTERNED:
+        case DT_ARG_CORRELATION_TEXT:
+        case DT_ARG_LOCATION:
+        case DT_ARG_LOG:
+        case DT_ARG_CATEGORY_TEXT:
+        case DT_ARG_NAME:
+                return true;
+        default:
+                return false;
+        }
+}
+
+static const dt_arg *copy_args(Room *room, const dt_arg *args, size_t n_args) {
+        dt_arg *copies = take(room, n_args * sizeof(*copies));
+
+        for (size_t i = 0; i < n_args; i++) {
+                dt_arg copy = args[i];
+
+                copy.name = copy_arg_name(room, &args[i]);
+                if (has_text(&copy))
+                        copy.value.as_string = copy_text(room, args[i].value.as_string);
+                if (copies)
+                        copies[i] = copy;
+        }
+        return copies;
+}
+
+static void copy_event(Room *room, const TrackEvent *event, uint64_t now_ns) {
+        StartupEvent *copy = take(room, sizeof(*copy));
+        TrackEvent own = *event;
+
+        own.category = atomic_load_explicit(&startup.categories[event->category->number],
+                                            memory_order_acquire);
+        own.name = copy_text(room, event->name);
+        own.track = copy_track(room, event->track);
+        own.args = event->n_args > 0 ? copy_args(room, event->args, event->n_args) : NULL;
+        if (copy && room->n <= room->n_bytes)
+                *copy = (StartupEvent){
+                        .record = { (uint32_t)room->n, STARTUP_EVENT },
+                        .now_ns = now_ns,
+                        .event = own,
+                };
+}
+
+static void copy_name(Room *room, const TrackThread *thread) {
+        StartupName *copy = take(room, sizeof(*copy));
+
+        if (!copy)
+                return;
+        copy->record = (StartupRecord){ (uint32_t)room->n, STARTUP_NAME };
+        copy->rank = thread->rank;
+        memcpy(copy->name, thread->name, sizeof(copy->name));
+        if (!copy->name[0])
+                prctl(PR_GET_NAME, copy->name);
+}
+
+/*
+ * Memory
+ */
+
+/* Returns its place, or 0: there is no room. */
+static uint64_t take_block(size_t n_bytes) {
+        size_t n_used = atomic_load_explicit(&startup.n_used, memory_order_relaxed);
+
+        do
+                if (n_bytes > startup.n_bytes - n_used)
+                        return 0;
+        while (!atomic_compare_exchange_weak_explicit(&startup.n_used,
+                                                      &n_used,
+                                                      n_used + n_bytes,
+                                                      memory_order_relaxed,
+                                                      memory_order_relaxed));
+        return n_used;
+}
+
+static bool is_closed(void) {
+        /* acquire: pairs with startup_close(), which comes behind the change of the categories. */
+        return atomic_load_explicit(&startup.logs, memory_order_acquire) == &startup_closed;
+}
+
+/* False: nothing can be added. */
+static bool add_log(StartupLog *log) {
+        StartupLog *first = atomic_load_explicit(&startup.logs, memory_order_acquire);
+
+        do {
+                if (first == &startup_closed)
+                        return false;
+                log->next = first;
+        } while (!atomic_compare_exchange_weak_explicit(
+                &startup.logs, &first, log, memory_order_acq_rel, memory_order_acquire));
+        return true;
+}
+
+static StartupLog *log_new(const TrackThread *thread, uint64_t *ret_block_end) {
+        uint64_t block = take_block(BLOCK_BYTES);
+        StartupLog *log;
+
+        if (block == 0)
+                return NULL;
+        log = (StartupLog *)(startup.memory + block);
+        log->tid = thread->tid;
+        log->uuid = thread->uuid;
+        log->begin = block + ALIGN_UP(sizeof(*log), RECORD_ALIGN);
+        atomic_store_explicit(&log->end, log->begin, memory_order_relaxed);
+        *ret_block_end = block + BLOCK_BYTES;
+        return add_log(log) ? log : NULL;
+}
+
+static TrackKept *kept_new(const TrackThread *thread) {
+        TrackKept *kept;
+
+        if (is_closed())
+                return NULL;
+        kept = pool_new(sizeof(*kept));
+        if (!kept)
+                return NULL;
+        kept->log = log_new(thread, &kept->block_end);
+        if (kept->log)
+                return kept;
+        return pool_free(kept);
+}
+
+/* Makes what is behind the end up to `to` part of the log. 0, or -ESHUTDOWN: it is closed, and has not. */
+static int publish(StartupLog *log, uint64_t end, uint64_t to) {
+        return atomic_compare_exchange_strong_explicit(
+                       &log->end, &end, to, memory_order_release, memory_order_acquire)
+                       ? 0
+                       : -ESHUTDOWN;
+}
+
+/* Goes on in another block, with room for so many bytes and a jump. */
+static int grow(TrackKept *kept, uint64_t end, size_t n_bytes) {
+        size_t n_block = ALIGN_UP(n_bytes + sizeof(StartupJump), BLOCK_BYTES);
+        StartupJump *jump = (StartupJump *)(startup.memory + end);
+        uint64_t block = take_block(n_block);
+
+        if (block == 0)
+                return -ENOBUFS;
+        *jump = (StartupJump){ .record = { sizeof(*jump), STARTUP_JUMP }, .to = block };
+        kept->block_end = block + n_block;
+        return publish(kept->log, end, block);
+}
+
+/* The event; NULL: what the thread is called. 0, -ENOBUFS, -E2BIG, or -ESHUTDOWN when the log is closed. */
+static int append(const TrackThread *thread, const TrackEvent *event, uint64_t now_ns) {
+        TrackKept *kept = thread->kept;
+
+        for (;;) {
+                uint64_t end = atomic_load_explicit(&kept->log->end, memory_order_acquire);
+                Room room;
+                int r;
+
+                if (end == 0 || end & STARTUP_CLOSED)
+                        return -ESHUTDOWN;
+                room = (Room){
+                        .at = startup.memory + end,
+                        .n_bytes = kept->block_end - end - sizeof(StartupJump),
+                };
+                if (event)
+                        copy_event(&room, event, now_ns);
+                else
+                        copy_name(&room, thread);
+                if (room.n <= room.n_bytes)
+                        return publish(kept->log, end, end + room.n);
+                if (room.n > STARTUP_RECORD_BYTES_MAX)
+                        return -E2BIG;
+                r = grow(kept, end, room.n);
+                if (r < 0)
+                        return r;
+        }
+}
+
+/*
+ * Keeping
+ */
+
+static int append_event(TrackThread *thread, const TrackEvent *event, uint64_t now_ns) {
+        TrackKept *kept = thread->kept;
+        TrackEvent bare = *event;
+        int r;
+
+        if (kept->name_epoch != thread->name_epoch + 1) { /* which begins with 0 */
+                r = append(thread, NULL, now_ns);
+                if (r < 0)
+                        return r;
+                kept->name_epoch = thread->name_epoch + 1;
+        }
+        r = append(thread, event, now_ns);
+        if (r != -E2BIG)
+                return r;
+        bare.n_args = 0;
+        return append(thread, &bare, now_ns);
+}
+
+static void count_open(TrackKept *kept, const TrackEvent *event) {
+        uint16_t *n_open = &kept->open[event->category->number];
+
+        if (event->track)
+                return;
+        if (event->type == TRACK_EVENT_SLICE_BEGIN && *n_open < UINT16_MAX)
+                ++*n_open;
+        else if (event->type == TRACK_EVENT_SLICE_END && *n_open > 0)
+                --*n_open;
+}
+
+bool startup_lose(const TrackThread *thread, const TrackEvent *event) {
+        bool is_over;
+
+        /* seq_cst, as what comes next: either we see that it is closed, or who has closed it sees us and waits. */
+        atomic_fetch_add(&startup.n_losing, 1);
+        is_over = atomic_load(&startup.logs) == &startup_closed;
+        if (!is_over) {
+                atomic_fetch_add_explicit(
+                        &startup.n_lost[event->category->number], 1, memory_order_relaxed);
+                if (thread->kept)
+                        atomic_store_explicit(&thread->kept->log->lost, true, memory_order_relaxed);
+        }
+        atomic_fetch_sub(&startup.n_losing, 1);
+        return !is_over;
+}
+
+bool startup_keep(TrackThread *thread, const TrackEvent *event, uint64_t now_ns) {
+        int r = -ENOBUFS;
+
+        if (!thread->kept)
+                thread->kept = kept_new(thread);
+        if (thread->kept)
+                r = append_event(thread, event, now_ns);
+        if (r == -ESHUTDOWN)
+                return false;
+        if (r < 0) {
+                /* Where there is no thread of the library's to look at the clock. */
+                startup_expire(now_ns);
+                return startup_lose(thread, event);
+        }
+        count_open(thread->kept, event);
+        return true;
+}
+
+StartupLog *startup_close(void) {
+        StartupLog *first = atomic_exchange(&startup.logs, &startup_closed);
+
+        for (StartupLog *log = first; log; log = log->next)
+                atomic_fetch_or_explicit(&log->end, STARTUP_CLOSED, memory_order_acq_rel);
+        return first;
+}

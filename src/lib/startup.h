@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Startup: events from before a session is there
+ *
+ * See <desktrace/recording.h> for what it promises.
+ *
+ *      startup.c         when it begins and ends, what it keeps
+ *      startup-log.c     how a thread keeps an event
+ *      startup-replay.c  how what was kept comes into sessions
+ *
+ * Kept is not what would be written but the event itself, with a copy of all that it points to. At the hand-over
+ * each thread's events are emitted once more, by the library's thread, the way that all events go: so the
+ * session's categories hold, and nothing of what it does not want is in names, tracks or arguments.
+ *
+ * It has a bit of its own in dt_category.enabled, behind those of the sessions. As long as that is set no other is: a
+ * category is kept or recorded, never both. So at the hand-over one store for each category sends all events that come
+ * later to the sessions. Who has read the word before that finds the log of its thread closed, and reads
+ * it again: no event is lost there, none comes twice, and nobody waits.
+ *
+ * The memory is one mapping, of which pages are touched as they are needed. It stays mapped, without pages, when all is
+ * over, as a thread may be in the middle of an event that nobody waits for.
+ */
+
+#include <pthread.h>
+
+#include "desktrace/recording.h"
+#include "lib/track.h"
+
+#define STARTUP_BYTES_MIN 65536u
+
+/* How long the first session that wants something waits for others. */
+#define STARTUP_GATHER_NS UINT64_C(10000000)
+
+/* What one record may have; an event that is longer loses its arguments. */
+#define STARTUP_RECORD_BYTES_MAX 65536u
+
+typedef enum StartupKind {
+        STARTUP_EVENT,
+        STARTUP_NAME, /* what the thread is called, and where it stands, from here on */
+        STARTUP_JUMP, /* the log goes on elsewhere */
+} StartupKind;
+
+/* n_bytes is a multiple of 8. */
+typedef struct StartupRecord {
+        uint32_t n_bytes; /* with what it points to */
+        StartupKind kind;
+} StartupRecord;
+
+typedef struct StartupEvent {
+        StartupRecord record;
+        uint64_t now_ns;
+        TrackEvent event; /* points into the record, and to copies of categories */
+} StartupEvent;
+
+typedef struct StartupName {
+        StartupRecord record;
+        int32_t rank;
+        char name[TRACK_THREAD_NAME_MAX];
+} StartupName;
+
+typedef struct StartupJump {
+        StartupRecord record;
+        uint64_t to;
+} StartupJump;
+
+/* Set in StartupLog.end by who closes it. */
+#define STARTUP_CLOSED UINT64_C(1)
+
+/* What one thread keeps, at the beginning of its first block. */
+typedef struct StartupLog {
+        /* Where the next record goes, from the start of the memory; what is before it is published (release). Written
+         * by the thread, and once by who closes it. 0: the memory has been given back. */
+        _Atomic uint64_t end;
+        _Atomic bool lost; /* some found no room */
+        pid_t tid;
+        uint64_t uuid;
+        struct StartupLog *next;
+        uint64_t begin; /* the first record */
+} StartupLog;
+
+/* What the thread itself knows about it. */
+typedef struct TrackKept {
+        StartupLog *log;
+        uint64_t block_end;
+        uint32_t name_epoch;
+        uint16_t open[DT_CATEGORIES_MAX]; /* slices on the thread's own track, by category */
+} TrackKept;
+
+typedef struct Startup {
+        uint8_t *memory;
+        size_t n_bytes;
+        _Atomic size_t n_used;
+        _Atomic(StartupLog *) logs; /* &startup_closed: none can be added any more */
+        _Atomic uint64_t deadline_ns;
+
+        /* By their numbers. Copies, as the program may unload its own. */
+        _Atomic(dt_category *) categories[DT_CATEGORIES_MAX];
+        _Atomic uint32_t n_lost[DT_CATEGORIES_MAX];
+        _Atomic unsigned n_losing; /* threads that are counting one there */
+
+        /* Under track_lock(). */
+        Bytes rules;    /* TrackEventConfig */
+        bool was_asked; /* ever */
+        bool is_keeping;
+        uint64_t gather_ns; /* when the hand-over is due; 0: nobody has come */
+} Startup;
+
+extern Startup startup;
+extern StartupLog startup_closed;
+
+/*
+ * startup.c. With track_lock().
+ */
+
+/* Whether the category is kept. Remembers it if it is. */
+bool startup_keeps(const dt_category *category);
+
+/* Keeps nothing any more: categories go to the sessions. */
+void startup_end(void);
+
+/* Whether the session wants something that may have been kept. */
+bool startup_interests(const TrackSession *session);
+bool startup_interests_any(void);
+
+/* How many slices of what the session wants a thread had open. */
+uint32_t startup_n_open(const TrackKept *kept, const TrackSession *session);
+
+/* Without it. */
+
+/* If the time is over and nobody has come. */
+void startup_expire(uint64_t now_ns);
+
+/* Forgets what was kept, which must be over and closed. */
+void startup_forget(void);
+
+/*
+ * startup-log.c: any thread
+ */
+
+/* False: it is over, and the event is for the sessions. */
+bool startup_keep(TrackThread *thread, const TrackEvent *event, uint64_t now_ns);
+
+/* Counts one that cannot be kept. The same. */
+bool startup_lose(const TrackThread *thread, const TrackEvent *event);
+
+/* Nobody adds to what was kept any more. Returns the logs; with their ends it can be read. */
+StartupLog *startup_close(void);
+
+/*
+ * startup-replay.c: the library's thread
+ */
+
+/* Does what is due, and says in how many ns it wants to be called again; UINT64_MAX: never. */
+uint64_t startup_run(void);
+
+/* Does it now if the session gets something. */
+void startup_hand_over_to(const TrackSession *session);
+
+/* Whether the session will get something. */
+bool startup_awaits(const TrackSession *session);
