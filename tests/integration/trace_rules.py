@@ -386,6 +386,7 @@ class Rules:
         for _, kind, uuid in sorted(self.ends_of_slices, key=lambda end: end[0] or 0):
             self.depths[uuid] += 1 if kind == 1 else -1
             self.need(self.depths[uuid] >= 0, "a slice that ends has begun", uuid)
+            self.depths[uuid] = max(self.depths[uuid], 0)
 
     def check_tracks(self):
         for uuid, (parent, _, name) in self.described.items():
