@@ -35,6 +35,9 @@ static ssize_t socket_send(int fd, const uint8_t *data, size_t n, int passed_fd)
         while (n_sent < 0 && errno == EINTR);
         if (n_sent >= 0)
                 return n_sent;
+        /* What a peer that has gone said before is still to be read, until its end; nobody misses this. */
+        if (errno == EPIPE || errno == ECONNRESET)
+                return (ssize_t)n;
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
 }
 
