@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "build-config.h"
+#include "bus/bus-producer.h"
+#include "bus/bus-source.h"
 #include "descriptor-files.h"
 #include "host.h"
 #include "log-control.h"
@@ -310,6 +312,41 @@ static int loop_add_bus(Loop *loop) {
         return r;
 }
 
+/*
+ * Producers of Perfetto's sockets are shown on the bus like its own.
+ */
+
+static void *on_producer_came(void *userdata, Producer *producer) {
+        BusProducer *object;
+        Loop *loop = userdata;
+
+        return bus_producer_new_foreign(&object, loop->bus, producer) < 0 ? NULL : object;
+}
+
+static void on_source_came(void *object, const char *source) {
+        bus_source_offer(object, source);
+}
+
+static void on_source_went(void *object, const char *source) {
+        bus_source_withdraw(object, source);
+}
+
+static void on_sources_changed(void *object) {
+        bus_producer_sources_changed(object);
+}
+
+static void on_producer_goes(void *object) {
+        bus_producer_free(object);
+}
+
+static const PortsObserver ports_observer = {
+        .producer_came = on_producer_came,
+        .source_came = on_source_came,
+        .source_went = on_source_went,
+        .sources_changed = on_sources_changed,
+        .producer_goes = on_producer_goes,
+};
+
 static int loop_add_ports(Loop *loop) {
         const PortsOptions options = {
                 .event = loop->event,
@@ -317,6 +354,8 @@ static int loop_add_ports(Loop *loop) {
                 .info = &loop->info,
                 .output_ops = &sink_output_ops,
                 .output_host = loop->event,
+                .observer = &ports_observer,
+                .observer_userdata = loop,
         };
 
         return ports_new(&loop->ports, &options);

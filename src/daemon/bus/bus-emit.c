@@ -360,15 +360,15 @@ void bus_emit_session_snapshot(BusSession *session, const char *clone_path, cons
 }
 
 void bus_emit_producer_added(BusProducer *producer) {
-        emit_added(producer->client->bus, producer_emission(producer));
+        emit_added(producer->bus, producer_emission(producer));
 }
 
 void bus_emit_producer_removed(BusProducer *producer) {
-        emit_removed(producer->client->bus, producer_emission(producer));
+        emit_removed(producer->bus, producer_emission(producer));
 }
 
 void bus_emit_producer_changed(BusProducer *producer, const char *const properties[]) {
-        emit_changed(producer->client->bus, producer_emission(producer), properties);
+        emit_changed(producer->bus, producer_emission(producer), properties);
 }
 
 void bus_emit_source(BusSource *source) {

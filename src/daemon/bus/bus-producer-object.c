@@ -69,7 +69,8 @@ PROPERTY(get_sources) {
 PROPERTY(get_shared_memory) {
         BusProducer *producer = userdata;
 
-        return sd_bus_message_append(reply, "t", (uint64_t)producer->n_memory);
+        return sd_bus_message_append(
+                reply, "t", (uint64_t)producer_memory_bytes(producer->producer));
 }
 
 const sd_bus_vtable bus_producer_vtable[] = {
@@ -135,5 +136,10 @@ int bus_producer_enumerate(sd_bus *connection,
 }
 
 void bus_producer_sources_changed(BusProducer *producer) {
+        if (!producer->is_announced) {
+                producer->is_announced = true;
+                bus_emit_producer_added(producer);
+                return;
+        }
         bus_emit_producer_changed(producer, (const char *const[]){ "Sources", NULL });
 }

@@ -25,7 +25,7 @@ static void producer_broke(BusProducer *producer, int r) {
 
 static void on_doorbell(Doorbell *doorbell) {
         BusProducer *producer = container_of(doorbell, BusProducer, doorbell);
-        Bus *bus = producer->client->bus;
+        Bus *bus = producer->bus;
 
         producer_doorbell(producer->producer, bus_now(bus));
         producer_take_answers(producer);
@@ -63,7 +63,7 @@ static void op_release_memory(void *peer) {
 
         producer_request_release(producer);
         producer_unmap(producer);
-        producer->client->bus->has_released = true;
+        producer->bus->has_released = true;
 }
 
 /* Who has other numbers for its threads gets what tells it ours. */
@@ -99,7 +99,7 @@ static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
         r = producer_map(producer, &fd, smb_native_bytes(pages_bytes, page_bytes));
         if (r < 0)
                 return r;
-        r = doorbell_open(&producer->doorbell, &producer->client->bus->doorbells, on_doorbell);
+        r = doorbell_open(&producer->doorbell, &producer->bus->doorbells, on_doorbell);
         if (r < 0)
                 return r;
         producer->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -222,6 +222,26 @@ static const ProducerOps producer_ops = {
         .clear_incremental_state = op_clear_incremental_state,
 };
 
+static int producer_allocate(BusProducer **ret, Bus *bus) {
+        BusProducer *producer = calloc(1, sizeof(*producer));
+
+        if (!producer)
+                return -ENOMEM;
+        producer->bus = bus;
+        producer->doorbell.fd = producer->bell = -1;
+        list_init(&producer->calls);
+        list_append(&bus->producers, &producer->link);
+        bus->counts_changed = true;
+        *ret = producer;
+        return 0;
+}
+
+static int producer_name_path(BusProducer *producer) {
+        const uint64_t id = producer_id(producer->producer);
+
+        return asprintf(&producer->path, TRACING_PRODUCER_PATH "/%" PRIu64, id) < 0 ? -ENOMEM : 0;
+}
+
 int bus_producer_new(BusProducer **ret,
                      Client *client,
                      const Identity *identity,
@@ -230,14 +250,10 @@ int bus_producer_new(BusProducer **ret,
         _cleanup_(bus_producer_freep) BusProducer *producer = NULL;
         int r;
 
-        producer = calloc(1, sizeof(*producer));
-        if (!producer)
-                return -ENOMEM;
+        r = producer_allocate(&producer, client->bus);
+        if (r < 0)
+                return r;
         producer->client = client;
-        producer->doorbell.fd = producer->bell = -1;
-        list_init(&producer->calls);
-        list_append(&client->bus->producers, &producer->link);
-
         r = producer_new(&producer->producer,
                          client->bus->service,
                          identity,
@@ -245,13 +261,25 @@ int bus_producer_new(BusProducer **ret,
                          options,
                          &producer_ops,
                          producer);
+        if (r == 0)
+                r = producer_name_path(producer);
         if (r)
                 return r;
-        if (asprintf(&producer->path,
-                     TRACING_PRODUCER_PATH "/%" PRIu64,
-                     producer_id(producer->producer)) < 0)
-                return -ENOMEM;
-        client->bus->counts_changed = true;
+        *ret = TAKE(producer);
+        return 0;
+}
+
+int bus_producer_new_foreign(BusProducer **ret, Bus *bus, Producer *foreign) {
+        _cleanup_(bus_producer_freep) BusProducer *producer = NULL;
+        int r;
+
+        r = producer_allocate(&producer, bus);
+        if (r < 0)
+                return r;
+        producer->producer = foreign;
+        r = producer_name_path(producer);
+        if (r < 0)
+                return r;
         *ret = TAKE(producer);
         return 0;
 }
@@ -265,11 +293,12 @@ BusProducer *bus_producer_free(BusProducer *producer) {
                 bus_emit_producer_removed(producer);
         if (producer->producer)
                 bus_source_withdraw_all(producer);
-        producer->producer = producer_free(producer->producer); /* still reads the memory */
+        if (producer->client)
+                producer_free(producer->producer); /* still reads the memory */
         producer_calls_drop(producer);
         producer_unmap(producer);
         producer_home_deinit(&producer->home);
-        producer->client->bus->counts_changed = true;
+        producer->bus->counts_changed = true;
         free(producer->path);
         free(producer);
         return NULL;
@@ -283,5 +312,5 @@ bool bus_uid_is_visible(const Bus *bus, uid_t uid, const Client *client) {
 }
 
 bool bus_producer_is_visible(const BusProducer *producer, const Client *client) {
-        return bus_uid_is_visible(client->bus, producer->client->identity.uid, client);
+        return bus_uid_is_visible(client->bus, producer_identity(producer->producer)->uid, client);
 }

@@ -28,7 +28,8 @@ typedef enum ProducerCallKind {
 } ProducerCallKind;
 
 struct BusProducer {
-        Client *client;
+        Bus *bus;
+        Client *client; /* NULL: it came by another transport, whose the producer is */
         Producer *producer;
         char *path;
         bool is_announced;
@@ -56,6 +57,9 @@ int bus_producer_new(BusProducer **ret,
                      const Identity *identity,
                      const char *name,
                      const ProducerOptions *options);
+/* Only the object, for a producer of another transport, which is gone before the producer is. It is announced with its
+ * first sources: bus_producer_sources_changed(). */
+int bus_producer_new_foreign(BusProducer **ret, Bus *bus, Producer *foreign);
 BusProducer *bus_producer_free(BusProducer *producer);
 DEFINE_CLEANUP(BusProducer *, bus_producer_free)
 
@@ -78,5 +82,5 @@ int bus_producer_enumerate(sd_bus *connection,
                            char ***ret_nodes,
                            sd_bus_error *error);
 
-/* The sources are not what they were. */
+/* The sources are not what they were; tells of the producer itself if nobody knows it. */
 void bus_producer_sources_changed(BusProducer *producer);

@@ -129,7 +129,7 @@ void bus_sources_deinit(Bus *bus) {
 
 /* Out of memory makes somebody miss a signal. */
 static void source_mark(BusSource *source, const BusProducer *producer) {
-        uid_set_add(&source->changed, producer->client->identity.uid);
+        uid_set_add(&source->changed, producer_identity(producer->producer)->uid);
         if (!list_is_linked(&source->dirty_link))
                 list_append(&source->bus->dirty_sources, &source->dirty_link);
         bus_signals_due(source->bus);
@@ -146,7 +146,7 @@ int bus_source_offer(BusProducer *producer, const char *name) {
         BusSource *source;
         int r;
 
-        r = source_obtain(&source, producer->client->bus, name);
+        r = source_obtain(&source, producer->bus, name);
         if (r < 0)
                 return r;
         if (source_find_producer(source, producer) < 0) {
@@ -170,7 +170,7 @@ int bus_source_offer(BusProducer *producer, const char *name) {
 
 /* A source without producers goes when that was signalled. */
 void bus_source_withdraw(BusProducer *producer, const char *name) {
-        BusSource *source = bus_source_by_name(producer->client->bus, name);
+        BusSource *source = bus_source_by_name(producer->bus, name);
         ssize_t i = source ? source_find_producer(source, producer) : -1;
 
         if (i < 0)
@@ -343,7 +343,7 @@ static void source_note_told(BusSource *source) {
         uid_set_clear(&source->changed);
         uid_set_clear(&source->told);
         for (size_t i = 0; i < source->n_producers; i++)
-                uid_set_add(&source->told, source->producers[i]->client->identity.uid);
+                uid_set_add(&source->told, producer_identity(source->producers[i]->producer)->uid);
 }
 
 void bus_sources_signal(Bus *bus) {

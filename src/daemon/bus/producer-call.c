@@ -61,7 +61,7 @@ static void on_stop_failed(Producer *producer, uint64_t id, const char *why, uin
 }
 
 static Bus *call_bus(const ProducerCall *call) {
-        return call->producer->client->bus;
+        return call->producer->bus;
 }
 
 /* Only the message bus limits how many calls are out. */
@@ -293,7 +293,7 @@ void producer_call(BusProducer *producer,
         producer->n_calls++;
         producer->n_call_bytes += n_bytes;
         list_append(&producer->calls, &call->link);
-        list_append(&producer->client->bus->calls, &call->queue_link);
+        list_append(&producer->bus->calls, &call->queue_link);
 }
 
 bool producer_call_joins_setup(BusProducer *producer, uint64_t id) {
@@ -318,7 +318,7 @@ bool producer_call_is_pending(const BusProducer *producer, uint64_t id) {
 }
 
 void producer_call_done(BusProducer *producer, ProducerCallKind kind, uint64_t id) {
-        call_kinds[kind].done(producer->producer, id, bus_now(producer->client->bus));
+        call_kinds[kind].done(producer->producer, id, bus_now(producer->bus));
 }
 
 void producer_calls_drop(BusProducer *producer) {
@@ -327,5 +327,5 @@ void producer_calls_drop(BusProducer *producer) {
         list_for_each (call, &producer->calls, link) {
                 producer_call_free(call);
         }
-        bus_send_calls(producer->client->bus);
+        bus_send_calls(producer->bus);
 }

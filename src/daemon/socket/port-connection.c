@@ -43,6 +43,12 @@ uint64_t port_connection_now(const PortConnection *connection) {
         return usec * 1000;
 }
 
+const PortsObserver *port_connection_observer(const PortConnection *connection,
+                                              void **ret_userdata) {
+        *ret_userdata = connection->ports->observer_userdata;
+        return connection->ports->observer;
+}
+
 int port_connection_take_fd(PortConnection *connection) {
         return TAKE_FD(connection->received_fd);
 }

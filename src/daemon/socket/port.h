@@ -23,6 +23,7 @@
 
 typedef struct Ports Ports;
 typedef struct PortConnection PortConnection;
+typedef struct PortsObserver PortsObserver;
 
 /* What a reply needs to know of its request; to be copied by whoever replies later, more than once, or never. */
 typedef struct PortRequest {
@@ -69,6 +70,8 @@ const char *port_connection_describe(const PortConnection *connection);
 
 Ports *port_connection_ports(const PortConnection *connection);
 Service *port_connection_service(const PortConnection *connection);
+const PortsObserver *port_connection_observer(const PortConnection *connection,
+                                              void **ret_userdata); /* or NULL */
 /* BOOTTIME now, as of this turn of the main loop. */
 uint64_t port_connection_now(const PortConnection *connection);
 

@@ -27,6 +27,8 @@ struct Ports {
         sd_event *event;
         Service *service;
         const ServiceInfo *info;
+        const PortsObserver *observer;
+        void *observer_userdata;
         const PortService *services[_PORT_KIND_N];
         Consumers consumers;
 

@@ -24,6 +24,8 @@ int ports_new(Ports **ret, const PortsOptions *options) {
         ports->event = sd_event_ref(options->event);
         ports->service = options->service;
         ports->info = options->info;
+        ports->observer = options->observer;
+        ports->observer_userdata = options->observer_userdata;
         for (size_t i = 0; i < _PORT_KIND_N; i++)
                 ports->services[i] = options->services[i] ?: services[i];
         list_init(&ports->connections);

@@ -41,12 +41,24 @@ typedef enum PortKind {
 typedef struct PortService PortService;
 typedef struct Ports Ports;
 
+/* Who shows to people what is connected here. */
+typedef struct PortsObserver {
+        /* Returns what the others get; NULL: it is not shown. */
+        void *(*producer_came)(void *userdata, Producer *producer);
+        void (*source_came)(void *object, const char *source); /* or is not what it was */
+        void (*source_went)(void *object, const char *source);
+        void (*sources_changed)(void *object); /* after some of these */
+        void (*producer_goes)(void *object);   /* and is still there */
+} PortsObserver;
+
 typedef struct PortsOptions {
         sd_event *event;
         Service *service;
         const ServiceInfo *info;
         const OutputOps *output_ops;
         void *output_host;
+        const PortsObserver *observer; /* NULL: nobody */
+        void *observer_userdata;
         /* NULL: that of the kind. Tests have their own. */
         const PortService *services[_PORT_KIND_N];
 } PortsOptions;

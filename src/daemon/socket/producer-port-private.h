@@ -13,6 +13,7 @@
 
 #include "core/producer.h"
 #include "port.h"
+#include "ports.h"
 #include "shared/bytes.h"
 #include "shared/list.h"
 
@@ -36,6 +37,10 @@ typedef struct ProducerPort {
         void *memory;
         size_t n_memory;
 
+        const PortsObserver *observer; /* of this producer; NULL: nobody */
+        void *observed;
+        bool has_changed_sources; /* since it was told */
+
         List sources; /* PortSource: those that have a number */
         bool has_complained;
 } ProducerPort;
@@ -53,6 +58,10 @@ int producer_on_get_command(void *port, const PortRequest *request, const void *
 
 /* What a call without anything to say is answered with. */
 void producer_reply_done(const ProducerPort *port, const PortRequest *request);
+
+/* Tell whoever shows producers to people. */
+void producer_source_came(ProducerPort *port, const char *source);
+void producer_source_went(ProducerPort *port, const char *source);
 
 /* For the log, of which a connection gets one line: the protocol has no place for most of what can be wrong. */
 void producer_complain(ProducerPort *port, const char *about);

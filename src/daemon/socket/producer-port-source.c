@@ -206,9 +206,13 @@ static int port_offer(ProducerPort *port, const Descriptor *descriptor) {
                 .n_descriptor = descriptor->n,
                 .categories = (const char *const *)descriptor->categories,
         };
+        int r;
 
-        return producer_add_source(
+        r = producer_add_source(
                 port->producer, descriptor->name, &options, port_connection_now(port->connection));
+        if (r == 0)
+                producer_source_came(port, descriptor->name);
+        return r;
 }
 
 /* A refusal is a success that says why: clients believe that a failure is the end of the connection. */
@@ -295,7 +299,9 @@ int producer_on_unregister_source(void *userdata,
         if (r < 0)
                 return PORT_E_REFUSED;
         port_forget_source(port, name);
-        producer_remove_source(port->producer, name, port_connection_now(port->connection));
+        r = producer_remove_source(port->producer, name, port_connection_now(port->connection));
+        if (r == 0)
+                producer_source_went(port, name);
         producer_reply_done(port, request);
         return 0;
 }

@@ -133,6 +133,31 @@ static int initialize_producer(ProducerPort *port, const Initialize *initialize)
         return r < 0 ? r : PORT_E_REFUSED;
 }
 
+static void port_observe(ProducerPort *port) {
+        const PortsObserver *observer;
+        void *userdata;
+
+        observer = port_connection_observer(port->connection, &userdata);
+        port->observed = observer ? observer->producer_came(userdata, port->producer) : NULL;
+        port->observer = port->observed ? observer : NULL;
+}
+
+void producer_source_came(ProducerPort *port, const char *source) {
+        if (!port->observer)
+                return;
+        port->observer->source_came(port->observed, source);
+        port->has_changed_sources = true;
+        port_connection_mark(port->connection);
+}
+
+void producer_source_went(ProducerPort *port, const char *source) {
+        if (!port->observer)
+                return;
+        port->observer->source_went(port->observed, source);
+        port->has_changed_sources = true;
+        port_connection_mark(port->connection);
+}
+
 int producer_on_initialize(void *userdata, const PortRequest *request, const void *data, size_t n) {
         ProducerPort *port = userdata;
         _cleanup_(fd_closep) int fd = port_connection_take_fd(port->connection);
@@ -147,6 +172,7 @@ int producer_on_initialize(void *userdata, const PortRequest *request, const voi
         r = initialize_producer(port, &initialize);
         if (r)
                 return r;
+        port_observe(port);
         uses_its_memory = initialize.brings_memory && fd >= 0 &&
                           producer_bring_memory(port, fd, initialize.page_bytes);
         wire_writer_init(&writer, reply, sizeof(reply));
@@ -308,6 +334,8 @@ static int producer_open(void **ret, PortConnection *connection) {
 static void producer_close(void *userdata) {
         ProducerPort *port = userdata;
 
+        if (port->observer)
+                port->observer->producer_goes(port->observed);
         port->producer = producer_free(port->producer); /* still reads the memory */
         producer_commands_deinit(port);
         producer_sources_deinit(port);
@@ -316,7 +344,13 @@ static void producer_close(void *userdata) {
 }
 
 static void producer_work(void *userdata) {
-        producer_work_commands(userdata);
+        ProducerPort *port = userdata;
+
+        producer_work_commands(port);
+        if (!port->has_changed_sources)
+                return;
+        port->has_changed_sources = false;
+        port->observer->sources_changed(port->observed);
 }
 
 const PortService producer_port = {
