@@ -53,6 +53,7 @@ typedef struct ClientInstance {
         char name[64];
         uint16_t target_buffer;
         bool is_started, is_stopped;
+        bool is_over; /* for the caller to say */
         unsigned n_clears;
 } ClientInstance;
 
