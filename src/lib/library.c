@@ -31,7 +31,6 @@
 
 Library library = {
         .lock = PTHREAD_MUTEX_INITIALIZER,
-        .removed = PTHREAD_COND_INITIALIZER,
         .sources = LIST_INIT(library.sources),
         .answers = LIST_INIT(library.answers),
         .wake_fd = -1,
@@ -273,6 +272,15 @@ bool library_has_started(void) {
         return r;
 }
 
+static void init_removed(void) {
+        pthread_condattr_t attributes;
+
+        pthread_condattr_init(&attributes);
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        pthread_cond_init(&library.removed, &attributes);
+        pthread_condattr_destroy(&attributes);
+}
+
 static int start(void) {
         static bool fork_handled;
         int r;
@@ -289,6 +297,7 @@ static int start(void) {
                         return -r;
                 fork_handled = true;
         }
+        init_removed();
         writers_prepare();
         track_clock_prepare();
         return start_thread();

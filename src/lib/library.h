@@ -36,7 +36,8 @@ typedef struct Connection Connection;
 
 typedef struct Library {
         pthread_mutex_t lock;
-        pthread_cond_t removed; /* the private thread has let go of a source */
+        pthread_cond_t
+                removed; /* the private thread has let go of a source; waits by CLOCK_MONOTONIC */
 
         /* Under the lock. */
         List sources; /* dt_source.link */

@@ -178,8 +178,7 @@ static bool wait_for_removal(dt_source *source) {
         deadline.tv_sec += UNREGISTER_WAIT_S;
         while (!source->removed && r == 0)
                 r = is_woken ? pthread_cond_wait(&library.removed, &library.lock)
-                             : pthread_cond_clockwait(
-                                       &library.removed, &library.lock, CLOCK_MONOTONIC, &deadline);
+                             : pthread_cond_timedwait(&library.removed, &library.lock, &deadline);
         return source->removed;
 }
 

@@ -14,8 +14,20 @@
 
 /* A lock of their own: a program that waits must not keep the library's thread from starting the session. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t ended;
 static bool has_ended;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* pthread_cond_clockwait() is not everywhere. */
+static void init(void) {
+        pthread_condattr_t attributes;
+
+        pthread_condattr_init(&attributes);
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        pthread_cond_init(&ended, &attributes);
+        pthread_condattr_destroy(&attributes);
+}
 
 unsigned track_wait_ms(const char *text) {
         uint64_t ms;
@@ -47,14 +59,16 @@ void track_wait(unsigned ms) {
 
         if (ms == 0)
                 return;
+        pthread_once(&once, init);
         deadline = deadline_after(ms);
         pthread_mutex_lock(&lock);
         while (!has_ended && r == 0)
-                r = pthread_cond_clockwait(&ended, &lock, CLOCK_MONOTONIC, &deadline);
+                r = pthread_cond_timedwait(&ended, &lock, &deadline);
         pthread_mutex_unlock(&lock);
 }
 
 void track_wait_end(void) {
+        pthread_once(&once, init);
         pthread_mutex_lock(&lock);
         has_ended = true;
         pthread_cond_broadcast(&ended);
