@@ -14,7 +14,8 @@ trap 'rm -rf "$tmp"' EXIT
 headers='#include <systemd/sd-bus.h>
 #include <linux/futex.h>
 #include <asm/errno.h>'
-for directory in $(cc -E -x c - <<<"$headers" | grep -oE '"/[^"]*/(systemd|linux|asm|asm-generic)/' | tr -d '"' | sort -u); do
+directories=$(cc -E -x c - <<<"$headers" | grep -oE '"/[^"]*/(systemd|linux|asm|asm-generic)/' | tr -d '"' | sort -u)
+for directory in $directories; do
         ln -sfn "$directory" "$tmp/$(basename "$directory")"
 done
 
