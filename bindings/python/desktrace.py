@@ -157,6 +157,11 @@ def process_set_rank(rank):
         _library.dt_process_set_rank(ctypes.c_int32(rank))
 
 
+def trigger(name):
+    """Tells whoever records that something has happened; returns whether it will be sent."""
+    return _library is not None and _library.dt_trigger(name.encode()) == 0
+
+
 def _text(value):
     return None if value is None else value.encode()
 

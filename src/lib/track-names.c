@@ -57,7 +57,7 @@ DT_EXPORT void dt_process_set_labels(const char *const *texts, size_t n_texts) {
         if (library_inert())
                 return;
         library_lock_mutex(&lock);
-        n_labels = MIN(n_texts, (size_t)DT_PROCESS_LABELS_MAX);
+        n_labels = texts ? MIN(n_texts, (size_t)DT_PROCESS_LABELS_MAX) : 0;
         for (size_t i = 0; i < n_labels; i++)
                 label_set(labels[i], texts[i]);
         library_unlock_mutex(&lock);
