@@ -6,16 +6,26 @@
  *
  *      g_log_set_writer_func(dt_glib_log_writer, NULL, NULL);
  *
- * before anything is logged, as GLib wants it. From then on each message of g_message(), g_warning() and their kin is
- * an instant in the category "log" (viewers show it among other logs, too) with its priority, domain and
- * place in the source, and goes where it went before. While nobody records, a message costs a load and a branch more.
+ * before anything is logged, as GLib wants it. From then on each message of g_message(), g_log_structured() and their
+ * kin is an instant in the category "log" (viewers show it among other logs, too), named after its domain, with its
+ * priority, its place in the source and its other fields as arguments, and goes where it went before. While nobody
+ * records, a message costs a load and a branch more.
  *
- * All is inline, so libdesktrace does not need GLib: the program links with it anyway. Include it in one file.
+ * What is recorded is not what is printed: debug messages are, whatever $G_MESSAGES_DEBUG says, as they cost little
+ * here. A program with a writer function of its own calls dt_glib_log_trace() in it, for the messages that it wants.
+ *
+ * All is inline, so libdesktrace does not need GLib: the program links with it anyway. Include it in one file. Any thread.
+ * Nothing here logs with GLib itself, so a message is never the cause of another one.
  */
 
 #include <glib.h>
+#include <string.h>
 
 #include <desktrace/track-event.h>
+
+#define DT_GLIB_LOG_FIELDS_MAX 16 /* of one message; more are left out */
+#define DT_GLIB_LOG_COPIES_MAX \
+        512 /* bytes of values that do not end with a NUL; what does not fit is left out */
 
 DT_CATEGORY(dt_glib_log_category, "log", "Messages that the program logs");
 
@@ -54,8 +64,48 @@ static inline void dt_glib_log_field(char *ret,
         }
 }
 
-static inline void
-dt_glib_log_trace(GLogLevelFlags level, const GLogField *fields, gsize n_fields) {
+/* What the event says in its own way. */
+static inline gboolean dt_glib_log_is_said(const char *key) {
+        static const char *const keys[] = { "MESSAGE",   "PRIORITY",  "GLIB_DOMAIN",
+                                            "CODE_FILE", "CODE_LINE", "CODE_FUNC" };
+
+        for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)
+                if (strcmp(key, keys[i]) == 0)
+                        return TRUE;
+        return FALSE;
+}
+
+/* The other fields. Bytes that are no text are left out, as are pointers, which have the length 0. */
+static inline gsize dt_glib_log_args(dt_arg ret[DT_GLIB_LOG_FIELDS_MAX],
+                                     char copies[DT_GLIB_LOG_COPIES_MAX],
+                                     const GLogField *fields,
+                                     gsize n_fields) {
+        gsize n = 0, at = 0;
+
+        for (gsize i = 0; i < n_fields && n < DT_GLIB_LOG_FIELDS_MAX; i++) {
+                const char *text = (const char *)fields[i].value;
+
+                if (!fields[i].key || !text || dt_glib_log_is_said(fields[i].key))
+                        continue;
+                if (fields[i].length >= 0) {
+                        gsize length = (gsize)fields[i].length;
+
+                        if (length == 0 || length >= DT_GLIB_LOG_COPIES_MAX - at ||
+                            !g_utf8_validate(text, fields[i].length, NULL))
+                                continue;
+                        memcpy(copies + at, text, length);
+                        copies[at + length] = '\0';
+                        text = copies + at;
+                        at += length + 1;
+                }
+                ret[n++] = dt_arg_string(fields[i].key, text);
+        }
+        return n;
+}
+
+static inline void dt_glib_log_emit(GLogLevelFlags level, const GLogField *fields, gsize n_fields) {
+        dt_arg args[DT_GLIB_LOG_FIELDS_MAX + 3];
+        char copies[DT_GLIB_LOG_COPIES_MAX];
         char message[1024], domain[64], file[256], line[16], function[128], place[280];
 
         dt_glib_log_field(message, sizeof(message), fields, n_fields, "MESSAGE");
@@ -64,11 +114,21 @@ dt_glib_log_trace(GLogLevelFlags level, const GLogField *fields, gsize n_fields)
         dt_glib_log_field(line, sizeof(line), fields, n_fields, "CODE_LINE");
         dt_glib_log_field(function, sizeof(function), fields, n_fields, "CODE_FUNC");
         g_snprintf(place, sizeof(place), "%s:%s", file, line);
-        DT_INSTANT(dt_glib_log_category,
+        args[0] = DT_LOG(dt_glib_log_priority(level), message);
+        args[1] = DT_STRING("message", message);
+        args[2] = file[0] ? dt_arg_text(DT_ARG_LOCATION, place, function) : dt_arg_none();
+        dt_instant(&dt_glib_log_category,
+                   NULL,
                    domain[0] ? domain : "log",
-                   DT_LOG(dt_glib_log_priority(level), message),
-                   DT_STRING("message", message),
-                   file[0] ? dt_arg_text(DT_ARG_LOCATION, place, function) : dt_arg_none());
+                   args,
+                   3 + dt_glib_log_args(args + 3, copies, fields, n_fields));
+}
+
+/* Records a message, if anybody records: for writer functions. */
+static inline void
+dt_glib_log_trace(GLogLevelFlags level, const GLogField *fields, gsize n_fields) {
+        if (dt_category_enabled(&dt_glib_log_category))
+                dt_glib_log_emit(level, fields, n_fields);
 }
 
 /* A GLogWriterFunc; `userdata` is not used. */
@@ -76,7 +136,6 @@ static inline GLogWriterOutput dt_glib_log_writer(GLogLevelFlags level,
                                                   const GLogField *fields,
                                                   gsize n_fields,
                                                   gpointer userdata) {
-        if (dt_category_enabled(&dt_glib_log_category))
-                dt_glib_log_trace(level, fields, n_fields);
+        dt_glib_log_trace(level, fields, n_fields);
         return g_log_writer_default(level, fields, n_fields, userdata);
 }
