@@ -18,18 +18,24 @@ void host_task_offer(int link_fd) {
             (pid == getpid() && tid == gettid()))
                 return;
         fd = fcntl(link_fd, F_DUPFD_CLOEXEC, 3);
-        if (fd < 0)
-                return;
-        library_fork_close(fd);
-        atomic_store(&kept_link, fd);
+        if (fd >= 0) /* which a forked child may keep: no peer waits for its end */
+                atomic_store(&kept_link, fd);
 }
 
-void host_task_get(pid_t own_tid, pid_t *ret_pid, pid_t *ret_tid) {
+/* An application that closes all descriptors may have something else there by now: then it is no task. */
+bool host_task_get(pid_t own_tid, pid_t *ret_pid, pid_t *ret_tid) {
         int fd = atomic_load(&kept_link);
+        pid_t tid;
 
-        /* An application that closes all descriptors may have something else there by now: then it is no task. */
-        if (fd >= 0 && task_link_read(fd, ret_pid, ret_tid) == 0)
-                return;
         *ret_pid = getpid();
         *ret_tid = own_tid;
+        if (fd < 0 || task_link_read(fd, ret_pid, &tid) < 0)
+                return true;
+        if (own_tid == gettid())
+                *ret_tid = tid;
+        else if (own_tid == getpid())
+                *ret_tid = *ret_pid;
+        else
+                return false;
+        return true;
 }

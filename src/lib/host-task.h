@@ -9,10 +9,12 @@
  * first of which is kept as long as the process lives; anywhere else no descriptor is.
  */
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* What a service passed; stays the caller's. On the private thread. */
 void host_task_offer(int link_fd);
 
-/* Any thread. One system call in a namespace, none elsewhere. */
-void host_task_get(pid_t own_tid, pid_t *ret_pid, pid_t *ret_tid);
+/* Of a thread, by the tid that it knows itself. Any thread; false: of that one only itself could tell the tid (here it
+ * is neither the caller nor the first of the process). No lock, and no system call but where there is a link. */
+bool host_task_get(pid_t own_tid, pid_t *ret_pid, pid_t *ret_tid);

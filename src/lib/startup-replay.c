@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "lib/category-rules.h"
+#include "lib/host-task.h"
 #include "lib/startup.h"
 #include "lib/track-wait.h"
 #include "lib/writer.h"
@@ -117,11 +118,19 @@ static void mark_loss(Replay *replay) {
         writer_write(replay->sequence.writer, bytes, wire_writer_size(&tick));
 }
 
+/* In a container nobody but a thread itself can tell its tid outside, so what others replay of it is a track of the
+ * process: a thread's track has one tid. */
+static uint64_t uuid_of(const StartupLog *log) {
+        pid_t pid, tid;
+
+        return host_task_get(log->tid, &pid, &tid) ? log->uuid : log->uuid ^ 1;
+}
+
 static void replay_log(Replay *replay, const StartupLog *log, const Taker *taker) {
         TrackSequence *sequence = &replay->sequence;
 
         *sequence = (TrackSequence){ .session = taker->session };
-        replay->thread.uuid = replay->stream.thread_uuid = log->uuid;
+        replay->thread.uuid = replay->stream.thread_uuid = uuid_of(log);
         replay->thread.tid = log->tid;
         /* It waits for the service to make room: there may be more than fits. */
         dt_writer_new(&sequence->writer, taker->session->instance, DT_FULL_STALL);

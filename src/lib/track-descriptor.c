@@ -108,8 +108,14 @@ void track_encode_thread(WireWriter *packet, const TrackThread *thread) {
         size_t details;
 
         prctl(PR_GET_NAME, kernel_name);
-        host_task_get(thread->tid, &pid, &tid);
         wire_put_uint(packet, TRACK_PARENT_UUID, track_process_uuid);
+        if (!host_task_get(thread->tid,
+                           &pid,
+                           &tid)) { /* then it is not for this track, see startup-replay.c */
+                put_text(packet, TRACK_NAME, thread->name[0] ? thread->name : kernel_name);
+                wire_end(packet, descriptor);
+                return;
+        }
         details = wire_begin(packet, TRACK_THREAD);
         wire_put_int(packet, THREAD_PID, pid);
         wire_put_int(packet, THREAD_TID, tid);
@@ -129,7 +135,7 @@ void track_encode_process(WireWriter *packet) {
         size_t details = wire_begin(packet, TRACK_PROCESS);
         pid_t pid, tid;
 
-        host_task_get(0, &pid, &tid);
+        (void)host_task_get(0, &pid, &tid);
         wire_put_int(packet, PROCESS_PID, pid);
         put_cmdline(packet);
         track_names_put(packet);

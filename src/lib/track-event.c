@@ -7,6 +7,7 @@
 #include "lib/category-rules.h"
 #include "lib/library.h"
 #include "lib/observer.h"
+#include "lib/process-uuid.h"
 #include "lib/source-private.h"
 #include "lib/startup.h"
 #include "lib/track-wait.h"
@@ -38,7 +39,7 @@ enum {
 };
 
 TrackSession track_sessions[TRACK_PLACES]; /* the last is nobody's */
-uint64_t track_process_uuid;
+uint64_t track_process_uuid, track_program_seed;
 char *track_cmdline;
 size_t track_n_cmdline;
 
@@ -397,8 +398,9 @@ static const dt_source_ops track_ops = {
 int track_introduce_process(void) {
         if (track_process_uuid != 0)
                 return 0;
-        if (getrandom(&track_process_uuid, sizeof(track_process_uuid), 0) < 0)
+        if (getrandom(&track_program_seed, sizeof(track_program_seed), 0) < 0)
                 return -errno;
+        track_process_uuid = process_uuid_get() ?: track_program_seed;
         if (!track_cmdline)
                 fd_read_file(&track_cmdline,
                              &track_n_cmdline,

@@ -135,7 +135,7 @@ static bool thread_equip(TrackThread *thread) {
                 return false;
         /* A number rather than the tid, which is used again: two threads, two tracks. */
         number = atomic_fetch_add(&n_threads, 1);
-        thread->uuid = intern_hash(track_process_uuid, &number, sizeof(number)) ?: 1;
+        thread->uuid = intern_hash(track_program_seed, &number, sizeof(number)) ?: 1;
         return true;
 }
 
@@ -392,5 +392,5 @@ DT_EXPORT void dt_counter_double(const dt_category *category, const dt_track *tr
 }
 
 DT_EXPORT uint64_t dt_flow_id(uint64_t number) {
-        return intern_hash(track_process_uuid, &number, sizeof(number)) ?: 1;
+        return intern_hash(track_program_seed, &number, sizeof(number)) ?: 1;
 }

@@ -192,8 +192,10 @@ void track_lock(void);
 void track_unlock(void);
 bool track_try_lock(void); /* false: somebody has it */
 
-/* A random number: unique in any trace. Set by track_introduce_process(). */
-extern uint64_t track_process_uuid;
+/* Both are set by track_introduce_process(). */
+extern uint64_t track_process_uuid; /* see process-uuid.h */
+/* A random number, for what is no other program's even after exec(), when the process is the same: threads, flows. */
+extern uint64_t track_program_seed;
 
 /* /proc/self/cmdline, with a NUL behind it. Read once, as every thread says it in every session. */
 extern char *track_cmdline;

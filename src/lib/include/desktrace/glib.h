@@ -14,8 +14,8 @@
  * What is recorded is not what is printed: debug messages are, whatever $G_MESSAGES_DEBUG says, as they cost little
  * here. A program with a writer function of its own calls dt_glib_log_trace() in it, for the messages that it wants.
  *
- * All is inline, so libdesktrace does not need GLib: the program links with it anyway. Include it in one file. Any thread.
- * Nothing here logs with GLib itself, so a message is never the cause of another one.
+ * All is inline, so libdesktrace does not need GLib: the program links with it anyway. Include it in one file. Any
+ * thread. Nothing here logs with GLib itself, so a message is never the cause of another one.
  */
 
 #include <glib.h>
