@@ -12,6 +12,7 @@
 #include "lib/connection.h"
 #include "lib/library.h"
 #include "lib/observer.h"
+#include "lib/pool.h"
 #include "lib/source-private.h"
 #include "lib/startup.h"
 #include "lib/track-clock.h"
@@ -81,6 +82,7 @@ void library_fork_keep(int fd) {
 /* Only async-signal-safe calls: the parent may have other threads in the middle of anything. */
 static void on_forked_child(void) {
         atomic_store(&library_is_inert, true);
+        pool_after_fork();
         for (size_t i = 0; i < LIBRARY_FORK_FDS_MAX; i++)
                 fd_close_marked(atomic_exchange(&fork_fds[i], 0) - 1);
 }

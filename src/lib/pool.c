@@ -137,3 +137,10 @@ void *pool_free(void *memory) {
         errno = saved_errno;
         return NULL;
 }
+
+void pool_after_fork(void) {
+        memset(free_pieces, 0, sizeof(free_pieces));
+        n_block = 0;
+        is_inside = false;
+        atomic_flag_clear(&lock);
+}

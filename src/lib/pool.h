@@ -21,6 +21,9 @@ void *pool_new(size_t n_bytes);
 /* Returns NULL; accepts NULL. Keeps errno. */
 void *pool_free(void *memory);
 
+/* In a forked child, where the thread that is in here may not be: what is free is forgotten. Async-signal-safe. */
+void pool_after_fork(void);
+
 static inline void pool_freep(void *memory) {
         pool_free(*(void **)memory);
 }

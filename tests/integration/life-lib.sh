@@ -13,7 +13,9 @@ app() {
         # shellcheck disable=SC2153 # bash sets it
         app=$APP_PID
         pids+=("$app")
-        commands=${APP[1]} answers=${APP[0]}
+        # Of our own: bash closes its when the process ends, though a child of it may go on.
+        exec {commands}>&"${APP[1]}" {answers}<&"${APP[0]}"
+        eval "exec ${APP[1]}>&- ${APP[0]}<&-"
 }
 
 # app_ends: it reads the end of its stdin

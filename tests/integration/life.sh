@@ -34,6 +34,7 @@ standard_fds_are_free() { ! compgen -G "/proc/$1/fd/[012]"; }
 instants() { # NAME: of the last trace that was read
         json_holds "$tmp/summary" "any(s['name'] == '$1' and s['instants'] > 0 for s in t['slices'])"
 }
+only_standard_fds() { ! compgen -G "/proc/$1/fd/[3-9]*"; }
 serve() {
         service "$DESKTRACED" --user --idle-timeout=infinity
         eventually has_producer life-app
@@ -114,6 +115,21 @@ app "$tmp/count"
 eventually has_producer life-app
 tell chroot
 [ "$answer" = cannot ] || recorded_again "a program in a chroot of its own is recorded"
+app_ends
+eventually not_there
+
+app "$tmp/count"
+eventually has_producer life-app
+tell daemonise
+daemonised=$answer
+pids+=("$daemonised")
+ok "a program that has forked is not there any more" eventually not_there
+tell go steady 5000 2
+tell join
+ok "it goes on as a daemon without the library" test "$answer" = 10000
+ok "which has opened nothing" only_standard_fds "$daemonised"
+tell init
+ok "nor does when it is asked to" test "$answer" = -125
 
 # Other people's programs, with a malloc() that emits events.
 if [ -n "$LIFE_PRELOAD" ]; then

@@ -3,9 +3,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib/pool.h"
 #include "test.h"
@@ -101,8 +105,41 @@ START_TEST(test_threads_and_signal_handlers_share_it) {
 }
 END_TEST
 
+static atomic_bool is_over;
+
+static void *run_on(void *userdata) {
+        while (!is_over)
+                take_and_free();
+        return NULL;
+}
+
+START_TEST(test_a_forked_child_does_not_wait_for_its_parents_threads) {
+        pthread_t threads[3];
+
+        for (unsigned i = 0; i < 3; i++)
+                ck_assert_int_eq(pthread_create(&threads[i], NULL, run_on, NULL), 0);
+        for (unsigned i = 0; i < 200; i++) {
+                pid_t pid = fork();
+                int status;
+
+                ck_assert_int_ge(pid, 0);
+                if (pid == 0) {
+                        pool_after_fork();
+                        take_and_free();
+                        _exit(0);
+                }
+                ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+                ck_assert_int_eq(status, 0);
+        }
+        is_over = true;
+        for (unsigned i = 0; i < 3; i++)
+                pthread_join(threads[i], NULL);
+}
+END_TEST
+
 TEST_MAIN("pool",
           test_pieces_are_apart_aligned_and_zero_also_when_used_again,
           test_what_is_freed_is_used_again,
           test_too_much_is_refused_and_errno_stays,
-          test_threads_and_signal_handlers_share_it)
+          test_threads_and_signal_handlers_share_it,
+          test_a_forked_child_does_not_wait_for_its_parents_threads)
