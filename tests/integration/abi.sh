@@ -8,7 +8,7 @@
 . "$(dirname "$0")/cli-lib.sh"
 
 cat >old.pbtxt <<'CONFIG'
-buffers { size_kb: 4096 fill_policy: DISCARD }
+buffers { size_kb: 4096 fill_policy: RING_BUFFER }
 data_sources { config { name: "track_event" track_event_config { enabled_categories: "*" enabled_tags: "debug"
   enabled_tags: "slow" } } }
 data_sources { config { name: "org.example.old" } }
