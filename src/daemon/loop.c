@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "build-config.h"
+#include "bus/bus-ask.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-source.h"
 #include "descriptor-files.h"
@@ -357,8 +358,12 @@ static int loop_add_ports(Loop *loop) {
                 .observer = &ports_observer,
                 .observer_userdata = loop,
         };
+        int r;
 
-        return ports_new(&loop->ports, &options);
+        r = ports_new(&loop->ports, &options);
+        if (r >= 0 && bus_can_ask(loop->bus))
+                ports_set_access(loop->ports, &bus_access_ops, loop->bus);
+        return r;
 }
 
 static int loop_add_timer(Loop *loop) {

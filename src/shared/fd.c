@@ -173,3 +173,15 @@ int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid) {
         *ret_pid = credentials.pid;
         return 0;
 }
+
+/* Younger than the headers of some C libraries. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+int fd_peer_pidfd(int fd) {
+        socklen_t n = sizeof(int);
+        int pidfd;
+
+        return getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &n) < 0 ? -1 : pidfd;
+}

@@ -55,3 +55,7 @@ bool fd_ring_marked(int fd);
 
 /* The uid and pid of the peer of a connected AF_UNIX socket, as the kernel recorded them. */
 int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid);
+
+/* A pidfd of that process, which no other one can take the place of. -1: the kernel has none to give (before Linux
+ * 6.5), or the process is gone. */
+int fd_peer_pidfd(int fd);

@@ -104,14 +104,15 @@ static int sources_text(char **ret, const Config *config) {
         return 0;
 }
 
-int need_ask(PolkitQuery **ret,
-             Client *client,
-             unsigned need,
-             const Config *config,
-             bool interactive,
-             PolkitDone done,
-             void *userdata,
-             sd_bus_error *error) {
+int need_ask_subject(PolkitQuery **ret,
+                     Bus *bus,
+                     const PolkitSubject *subject,
+                     unsigned need,
+                     const Config *config,
+                     bool interactive,
+                     PolkitDone done,
+                     void *userdata,
+                     sd_bus_error *error) {
         const char *name = config->pb->unique_session_name;
         _cleanup_(freep) char *sources = NULL;
         char duration_ms[DURATION_TEXT_BYTES];
@@ -121,16 +122,17 @@ int need_ask(PolkitQuery **ret,
         if (r < 0)
                 return r;
         snprintf(duration_ms, sizeof(duration_ms), "%" PRIu32, config->pb->duration_ms);
-        r = polkit_ask(ret,
-                       client,
-                       needs[need_find(need)].action,
-                       (const PolkitDetail[]){ { "sources", sources },
-                                               { "duration-ms", duration_ms },
-                                               { "session", name ? name : "" } },
-                       3,
-                       interactive,
-                       done,
-                       userdata);
+        r = polkit_ask_subject(ret,
+                               bus,
+                               subject,
+                               needs[need_find(need)].action,
+                               (const PolkitDetail[]){ { "sources", sources },
+                                                       { "duration-ms", duration_ms },
+                                                       { "session", name ? name : "" } },
+                               3,
+                               interactive,
+                               done,
+                               userdata);
         if (r == POLKIT_E_UNAVAILABLE)
                 return need_refuse(need, POLKIT_UNAVAILABLE, error);
         if (r == POLKIT_E_LIMIT)
@@ -139,4 +141,20 @@ int need_ask(PolkitQuery **ret,
                                      "%d polkit checks of this user are pending; answer them first",
                                      POLKIT_PENDING_PER_UID_MAX);
         return error_fold(r);
+}
+
+int need_ask(PolkitQuery **ret,
+             Client *client,
+             unsigned need,
+             const Config *config,
+             bool interactive,
+             PolkitDone done,
+             void *userdata,
+             sd_bus_error *error) {
+        const PolkitSubject subject = { .uid = client->identity.uid, .name = client->name };
+
+        if (client_is_private(client))
+                return need_refuse(need, POLKIT_UNAVAILABLE, error);
+        return need_ask_subject(
+                ret, client->bus, &subject, need, config, interactive, done, userdata, error);
 }

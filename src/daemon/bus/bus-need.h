@@ -22,5 +22,16 @@ int need_ask(PolkitQuery **ret,
              void *userdata,
              sd_bus_error *error);
 
+/* The same about a peer that is no Client. */
+int need_ask_subject(PolkitQuery **ret,
+                     Bus *bus,
+                     const PolkitSubject *subject,
+                     unsigned need,
+                     const Config *config,
+                     bool interactive,
+                     PolkitDone done,
+                     void *userdata,
+                     sd_bus_error *error);
+
 /* Any answer but a grant. Fills *error and returns a negative errno. */
 int need_refuse(unsigned need, PolkitAnswer answer, sd_bus_error *error);

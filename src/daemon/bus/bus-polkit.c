@@ -36,19 +36,20 @@ static size_t bus_count_queries(Bus *bus, uid_t uid) {
         return n;
 }
 
-static int polkit_query_new(PolkitQuery **ret, Client *client, PolkitDone done, void *userdata) {
+static int
+polkit_query_new(PolkitQuery **ret, Bus *bus, uid_t uid, PolkitDone done, void *userdata) {
         static uint64_t last_id;
         PolkitQuery *query;
 
         query = calloc(1, sizeof(*query));
         if (!query)
                 return -ENOMEM;
-        query->bus = client->bus;
-        query->uid = client->identity.uid;
+        query->bus = bus;
+        query->uid = uid;
         query->done = done;
         query->userdata = userdata;
         snprintf(query->id, sizeof(query->id), "%" PRIu64, ++last_id);
-        list_append(&client->bus->queries, &query->link);
+        list_append(&bus->queries, &query->link);
         *ret = query;
         return 0;
 }
@@ -129,8 +130,27 @@ polkit_append_details(sd_bus_message *call, const PolkitDetail *details, size_t 
         return sd_bus_message_close_container(call);
 }
 
+static int polkit_append_subject(sd_bus_message *call, const PolkitSubject *subject) {
+        if (subject->name)
+                return sd_bus_message_append(
+                        call, "(sa{sv})", "system-bus-name", 1, "name", "s", subject->name);
+        return sd_bus_message_append(call,
+                                     "(sa{sv})",
+                                     "unix-process",
+                                     3,
+                                     "pid",
+                                     "u",
+                                     (uint32_t)subject->pid,
+                                     "start-time",
+                                     "t",
+                                     subject->start_time,
+                                     "uid",
+                                     "i",
+                                     (int32_t)subject->uid);
+}
+
 static int polkit_send(PolkitQuery *query,
-                       const char *subject,
+                       const PolkitSubject *subject,
                        const char *action,
                        const PolkitDetail *details,
                        size_t n_details) {
@@ -142,8 +162,9 @@ static int polkit_send(PolkitQuery *query,
                 bus, &call, POLKIT_NAME, POLKIT_PATH, POLKIT_INTERFACE, "CheckAuthorization");
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(
-                call, "(sa{sv})s", "system-bus-name", 1, "name", "s", subject, action);
+        r = polkit_append_subject(call, subject);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "s", action);
         if (r < 0)
                 return r;
         r = polkit_append_details(call, details, n_details);
@@ -157,6 +178,34 @@ static int polkit_send(PolkitQuery *query,
                 bus, &query->slot, call, on_polkit_answer, query, POLKIT_TIMEOUT_USEC);
 }
 
+int polkit_ask_subject(PolkitQuery **ret,
+                       Bus *bus,
+                       const PolkitSubject *subject,
+                       const char *action,
+                       const PolkitDetail *details,
+                       size_t n_details,
+                       bool interactive,
+                       PolkitDone done,
+                       void *userdata) {
+        _cleanup_(polkit_query_freep) PolkitQuery *query = NULL;
+        int r;
+
+        if (!bus->is_shared)
+                return POLKIT_E_UNAVAILABLE;
+        if (bus_count_queries(bus, subject->uid) >= POLKIT_PENDING_PER_UID_MAX)
+                return POLKIT_E_LIMIT;
+
+        r = polkit_query_new(&query, bus, subject->uid, done, userdata);
+        if (r < 0)
+                return r;
+        query->is_interactive = interactive;
+        r = polkit_send(query, subject, action, details, n_details);
+        if (r < 0)
+                return r;
+        *ret = TAKE(query);
+        return 0;
+}
+
 int polkit_ask(PolkitQuery **ret,
                Client *client,
                const char *action,
@@ -165,21 +214,17 @@ int polkit_ask(PolkitQuery **ret,
                bool interactive,
                PolkitDone done,
                void *userdata) {
-        _cleanup_(polkit_query_freep) PolkitQuery *query = NULL;
-        int r;
+        const PolkitSubject subject = { .uid = client->identity.uid, .name = client->name };
 
-        if (!client->bus->is_shared || client_is_private(client))
+        if (client_is_private(client))
                 return POLKIT_E_UNAVAILABLE;
-        if (bus_count_queries(client->bus, client->identity.uid) >= POLKIT_PENDING_PER_UID_MAX)
-                return POLKIT_E_LIMIT;
-
-        r = polkit_query_new(&query, client, done, userdata);
-        if (r < 0)
-                return r;
-        query->is_interactive = interactive;
-        r = polkit_send(query, client->name, action, details, n_details);
-        if (r < 0)
-                return r;
-        *ret = TAKE(query);
-        return 0;
+        return polkit_ask_subject(ret,
+                                  client->bus,
+                                  &subject,
+                                  action,
+                                  details,
+                                  n_details,
+                                  interactive,
+                                  done,
+                                  userdata);
 }

@@ -4,9 +4,9 @@
 /*
  * Polkit: may this peer do that?
  *
- * Asked asynchronously, with the peer's bus name as the subject, so that polkit knows its seat and session. The
- * user is prompted only if the message that asks allows it. No polkit means no; root is never asked about, and
- * a peer on a socket cannot be (polkit has no name for it).
+ * Asked asynchronously, with the peer's bus name as the subject, or its process if it has none, so that polkit knows
+ * its seat and session. The user is prompted only if the message that asks allows it. No polkit means no; root is
+ * never asked about, and a client on a native socket cannot be.
  */
 
 #include "bus/connection.h"
@@ -34,12 +34,28 @@ typedef struct PolkitDetail {
         const char *value;
 } PolkitDetail;
 
+typedef struct PolkitSubject {
+        uid_t uid;
+        const char *name; /* on the bus; NULL: */
+        pid_t pid;
+        uint64_t start_time; /* of the process, in the kernel's ticks */
+} PolkitSubject;
+
 enum {
         _POLKIT_E_SUCCESS,
         POLKIT_E_UNAVAILABLE, /* there is nobody to ask */
         POLKIT_E_LIMIT,       /* POLKIT_PENDING_PER_UID_MAX */
 };
 
+int polkit_ask_subject(PolkitQuery **ret,
+                       Bus *bus,
+                       const PolkitSubject *subject,
+                       const char *action,
+                       const PolkitDetail *details,
+                       size_t n_details,
+                       bool interactive,
+                       PolkitDone done,
+                       void *userdata);
 int polkit_ask(PolkitQuery **ret,
                Client *client,
                const char *action,

@@ -12,6 +12,7 @@
 #include "bus/bus-source.h"
 #include "bus/producer-call.h"
 #include "bus/producer-request.h"
+#include "core/policy.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/names.h"
@@ -305,10 +306,7 @@ BusProducer *bus_producer_free(BusProducer *producer) {
 }
 
 bool bus_uid_is_visible(const Bus *bus, uid_t uid, const Client *client) {
-        const ServiceInfo *info = bus->info;
-
-        return info->is_private || client->identity.uid == 0 || client->identity.uid == uid ||
-               uid == 0 || (info->probes_uid != (uid_t)-1 && uid == info->probes_uid);
+        return policy_may_see(bus->info, &client->identity, uid);
 }
 
 bool bus_producer_is_visible(const BusProducer *producer, const Client *client) {

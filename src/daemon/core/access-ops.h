@@ -9,6 +9,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "config/config.h"
 #include "shared/identity.h"
@@ -16,6 +17,13 @@
 typedef struct AccessQuestion AccessQuestion;
 
 #define ACCESS_WHY_MAX 512
+
+/* Whoever is asked about. */
+typedef struct AccessPeer {
+        Identity identity;
+        int pidfd; /* of its process, the caller's; -1: the kernel has none to give */
+        uint64_t connected_at_ns; /* BOOTTIME */
+} AccessPeer;
 
 /* `why` is what to tell the peer when it is not granted. The question is over and freed when it returns. Never called
  * from inside an op. */
@@ -31,7 +39,7 @@ typedef struct AccessOps {
          * negative errno. */
         int (*ask)(AccessQuestion **ret,
                    void *host,
-                   const Identity *peer,
+                   const AccessPeer *peer,
                    unsigned need,
                    const Config *config,
                    AccessDone done,

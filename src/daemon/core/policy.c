@@ -113,6 +113,11 @@ bool policy_may_skip_filter(const ServiceInfo *info, const Identity *identity) {
         return identity_is_privileged(info, identity);
 }
 
+bool policy_may_see(const ServiceInfo *info, const Identity *identity, uid_t uid) {
+        return identity_is_privileged(info, identity) || identity->uid == uid || uid == 0 ||
+               (info->probes_uid != (uid_t)-1 && uid == info->probes_uid);
+}
+
 bool policy_may_record(const ServiceInfo *info,
                        const SessionOptions *session,
                        const Identity *producer) {

@@ -82,6 +82,7 @@ static void on_answer(void *userdata, bool is_granted, const char *why) {
 /* What the peer says next waits for the answer, as it may be to leave. */
 static int detach_ask(Consumer *consumer, const PortRequest *request, const char *key) {
         _cleanup_(consumer_detach_freep) ConsumerDetach *detach = NULL;
+        _cleanup_(access_peer_deinit) AccessPeer peer = port_connection_peer(consumer->connection);
         const Consumers *consumers = consumer->consumers;
         char why[ACCESS_WHY_MAX];
         int r;
@@ -95,7 +96,7 @@ static int detach_ask(Consumer *consumer, const PortRequest *request, const char
         strcpy(detach->key, key);
         r = consumers->access->ask(&detach->question,
                                    consumers->access_host,
-                                   port_connection_identity(consumer->connection),
+                                   &peer,
                                    POLICY_NEEDS_DETACH,
                                    session_config(consumer->session->session),
                                    on_answer,

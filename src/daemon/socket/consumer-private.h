@@ -20,6 +20,7 @@
 #include "core/session.h"
 #include "port.h"
 #include "shared/bytes.h"
+#include "shared/fd.h"
 #include "wire/wire-reader.h"
 #include "wire/wire-writer.h"
 
@@ -81,6 +82,10 @@ struct ConsumerSession {
 void consumer_call_reply(Consumer *consumer, ConsumerCall *call, const void *data, size_t n_data);
 /* Opens it for this request; one that was open is over without success. */
 void consumer_call_open(Consumer *consumer, ConsumerCall *call, const PortRequest *request);
+
+static inline void access_peer_deinit(AccessPeer *peer) {
+        fd_close(peer->pidfd);
+}
 
 /* Of a request's few fields: varints by number, below n_fields; what has another type is passed over. -EBADMSG. */
 int consumer_read_numbers(const void *data, size_t n_data, uint64_t *ret, size_t n_fields);

@@ -2,7 +2,8 @@
 
 /*
  * The state of the service, as Perfetto's clients show it. It comes in as many replies as it needs, each of which is
- * a message of its own. Everybody may see who offers what; of sessions a user sees his own.
+ * a message of its own. Of programs and sessions a user sees
+ * his own, and what the system offers.
  */
 
 #include <errno.h>
@@ -122,13 +123,24 @@ static void put_source(StateReply *reply, const Producer *producer, size_t i) {
         wire_end(&reply->writer, begin);
 }
 
+/* As on the bus: the own ones and the system's. */
+static const Producer *next_visible(const StateReply *reply, const Producer *producer) {
+        const Consumers *consumers = reply->consumer->consumers;
+        const Identity *viewer = port_connection_identity(reply->consumer->connection);
+
+        do
+                producer = service_next_producer(consumers->service, (Producer *)producer);
+        while (producer &&
+               !policy_may_see(consumers->info, viewer, producer_identity(producer)->uid));
+        return producer;
+}
+
 static void put_producers(StateReply *reply) {
-        Service *service = reply->consumer->consumers->service;
         const Producer *producer = NULL;
 
-        while ((producer = service_next_producer(service, (Producer *)producer)))
+        while ((producer = next_visible(reply, producer)))
                 put_producer(reply, producer);
-        while ((producer = service_next_producer(service, (Producer *)producer)))
+        while ((producer = next_visible(reply, producer)))
                 for (size_t i = 0; i < producer_n_sources(producer); i++)
                         put_source(reply, producer, i);
 }

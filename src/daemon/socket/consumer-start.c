@@ -122,16 +122,18 @@ static void on_answer(void *userdata, bool is_granted, const char *why);
 /* The next question, or the session. 1: it waits for an answer. */
 static int start_proceed(ConsumerStart *start) {
         const Consumers *consumers = start->consumer->consumers;
+        _cleanup_(access_peer_deinit) AccessPeer peer = { .pidfd = -1 };
         char why[ACCESS_WHY_MAX] = "this needs polkit's permission, and there is nobody to ask";
         int r = ACCESS_E_DENIED;
 
         if (!start->needs)
                 return start_session(start);
         start->asked = start->needs & -start->needs;
+        peer = port_connection_peer(start->consumer->connection);
         if (consumers->access)
                 r = consumers->access->ask(&start->question,
                                            consumers->access_host,
-                                           &start->options.owner,
+                                           &peer,
                                            start->asked,
                                            start->config,
                                            on_answer,

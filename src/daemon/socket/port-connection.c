@@ -23,6 +23,14 @@ const Identity *port_connection_identity(const PortConnection *connection) {
         return &connection->identity;
 }
 
+AccessPeer port_connection_peer(const PortConnection *connection) {
+        return (AccessPeer){
+                .identity = connection->identity,
+                .pidfd = fd_peer_pidfd(connection->fd),
+                .connected_at_ns = connection->connected_at_ns,
+        };
+}
+
 const char *port_connection_describe(const PortConnection *connection) {
         return connection->description;
 }

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/access-ops.h"
 #include "core/service.h"
 #include "shared/identity.h"
 
@@ -65,6 +66,8 @@ typedef struct PortService {
 
 /* The peer, as the kernel recorded it when it connected. */
 const Identity *port_connection_identity(const PortConnection *connection);
+/* The same for questions about its process. The descriptor in it is the caller's, to be closed. */
+AccessPeer port_connection_peer(const PortConnection *connection);
 /* For log lines. */
 const char *port_connection_describe(const PortConnection *connection);
 

@@ -60,6 +60,7 @@ struct PortConnection {
         Ports *ports;
         PortUser *user;
         Identity identity;
+        uint64_t connected_at_ns; /* BOOTTIME, or soon after it */
         int fd;
         sd_event_source *source;
         uint32_t events; /* that the source waits for */

@@ -178,6 +178,7 @@ int ports_accept(Ports *ports, PortKind kind, int fd) {
         r = fd_peer_credentials(fd, &connection->identity.uid, &connection->identity.pid);
         if (r < 0)
                 return r;
+        connection->connected_at_ns = port_connection_now(connection);
         connection_describe(connection);
         if (ports->n_connections >= PORTS_CONNECTIONS_MAX)
                 return -EUSERS;

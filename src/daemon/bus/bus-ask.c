@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bus/bus-ask.h"
+#include "bus/bus-error.h"
+#include "bus/bus-need.h"
+#include "shared/fd.h"
+
+#define STAT_BYTES_MAX       4096
+#define STAT_FIELDS_TO_START 20 /* behind the name: proc(5) counts it as the 22nd field */
+#define NS_PER_S             UINT64_C(1000000000)
+
+struct AccessQuestion {
+        PolkitQuery *query;
+        unsigned need;
+        AccessDone done;
+        void *userdata;
+};
+
+bool bus_can_ask(const Bus *bus) {
+        return bus->is_shared;
+}
+
+/* proc(5): the fields stand behind the name, which is in parentheses and may have any bytes in it. */
+static int read_start_time(pid_t pid, uint64_t *ret_ticks) {
+        _cleanup_(freep) char *stat = NULL;
+        const char *at;
+        char path[64];
+        int r;
+
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        r = fd_read_file(&stat, NULL, AT_FDCWD, path, STAT_BYTES_MAX);
+        if (r < 0)
+                return r;
+        at = strrchr(stat, ')');
+        for (unsigned i = 0; at && i < STAT_FIELDS_TO_START; i++)
+                at = strchr(at + 1, ' ');
+        if (!at || sscanf(at, " %" SCNu64, ret_ticks) != 1)
+                return -EBADMSG;
+        return 0;
+}
+
+static bool has_ended(int pidfd) {
+        struct pollfd process = { .fd = pidfd, .events = POLLIN };
+
+        return poll(&process, 1, 0) != 0;
+}
+
+/* The number may be another process's by now. A pidfd tells, which older kernels do not give; there, a process that
+ * began after the connection cannot be the peer. */
+static int peer_start_time(const AccessPeer *peer, uint64_t *ret_ticks) {
+        const uint64_t ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
+        int r;
+
+        r = read_start_time(peer->identity.pid, ret_ticks);
+        if (r < 0)
+                return r;
+        if (peer->pidfd >= 0)
+                return has_ended(peer->pidfd) ? -ESRCH : 0;
+        return *ret_ticks > peer->connected_at_ns / NS_PER_S * ticks_per_s + ticks_per_s ? -ESRCH
+                                                                                         : 0;
+}
+
+static void on_answer(void *userdata, PolkitAnswer answer) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_(freep) AccessQuestion *question = userdata;
+
+        if (answer != POLKIT_GRANTED)
+                need_refuse(question->need, answer, &error);
+        question->done(question->userdata, answer == POLKIT_GRANTED, error.message ?: "");
+}
+
+/* Whoever connects wants an answer from a person if it takes one: his protocol has no word for it. */
+static int question_ask(AccessQuestion *question,
+                        Bus *bus,
+                        const AccessPeer *peer,
+                        const Config *config,
+                        sd_bus_error *error) {
+        PolkitSubject subject = { .uid = peer->identity.uid, .pid = peer->identity.pid };
+        int r;
+
+        r = peer_start_time(peer, &subject.start_time);
+        if (r < 0)
+                return bus_error_set(error,
+                                     BUS_ERROR_NOT_AUTHORIZED,
+                                     "polkit cannot be asked about process %d: %s",
+                                     (int)peer->identity.pid,
+                                     strerror(-r));
+        return need_ask_subject(&question->query,
+                                bus,
+                                &subject,
+                                question->need,
+                                config,
+                                true,
+                                on_answer,
+                                question,
+                                error);
+}
+
+static int access_ask(AccessQuestion **ret,
+                      void *host,
+                      const AccessPeer *peer,
+                      unsigned need,
+                      const Config *config,
+                      AccessDone done,
+                      void *userdata,
+                      char why[static ACCESS_WHY_MAX]) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_(freep) AccessQuestion *question = calloc(1, sizeof(*question));
+        int r;
+
+        if (!question)
+                return -ENOMEM;
+        *question = (AccessQuestion){ .need = need, .done = done, .userdata = userdata };
+        r = question_ask(question, host, peer, config, &error);
+        if (r < 0 && !sd_bus_error_is_set(&error))
+                return r;
+        if (r < 0) {
+                snprintf(why, ACCESS_WHY_MAX, "%s", error.message);
+                return ACCESS_E_DENIED;
+        }
+        *ret = TAKE(question);
+        return 0;
+}
+
+static AccessQuestion *access_cancel(AccessQuestion *question) {
+        polkit_query_free(question->query);
+        free(question);
+        return NULL;
+}
+
+const AccessOps bus_access_ops = {
+        .ask = access_ask,
+        .cancel = access_cancel,
+};

@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A consumer of Perfetto's protocol, for tests of who may do what.
+
+Usage: perfetto_consumer.py ADDRESS VERB ARGUMENTS…
+  record SOURCE [NAME]   records for a moment; says why it may not
+  hold SOURCE NAME       records until it is killed, and says "recording" when it does
+  leave SOURCE KEY       records, and detaches at once, without waiting for an answer in between
+  attach KEY             says whether there is such a session
+  clone NAME             says why it may not
+  sessions               the names of the sessions that it sees
+  producers              likewise
+"""
+
+import sys
+import time
+
+import perfetto_ipc as ipc
+from perfetto_ipc import fields, get, message
+
+
+def config(source, name=""):
+    return message(
+        (1, message((1, 256))), (2, message((1, message((1, source))))), (22, name)
+    )
+
+
+def enable(client, *arguments):
+    return client.call("EnableTracing", message((1, config(*arguments))))
+
+
+def error_of(reply):
+    return get(reply, 3, b"").decode()
+
+
+def record(client, *arguments):
+    request = enable(client, *arguments)
+    client.ask("DisableTracing")
+    _, _, reply = client.reply(request)
+    print(error_of(reply) or "recorded")
+
+
+def hold(client, *arguments):
+    request = enable(client, *arguments)
+    _, data = client.ask("QueryServiceState", message((1, 1)))
+    if get(get(data, 1), 3):
+        print("recording", flush=True)
+        time.sleep(60)
+    else:
+        print(error_of(client.reply(request)[2]))
+
+
+def leave(client, source, key):
+    enable(client, source)
+    success, _ = client.ask("Detach", message((1, key)))
+    print("left" if success else "not left")
+
+
+def attach(client, key):
+    success, _ = client.ask("Attach", message((1, key)))
+    print("attached" if success else "not attached")
+
+
+def clone(client, name):
+    _, data = client.ask("CloneSession", message((4, name)))
+    print("cloned" if get(data, 1) else get(data, 2).decode())
+
+
+def names(client, kind, field):
+    _, data = client.ask("QueryServiceState")
+    found = [value for number, value in fields(get(data, 1)) if number == kind]
+    print("names:", *(get(value, field).decode() for value in found))
+
+
+def main():
+    address, verb, *arguments = sys.argv[1:]
+    client = ipc.Client(address, "ConsumerPort")
+    if verb == "sessions":
+        names(client, 6, 4)
+    elif verb == "producers":
+        names(client, 1, 2)
+    else:
+        {"record": record, "hold": hold, "leave": leave, "attach": attach, "clone": clone}[verb](
+            client, *arguments
+        )
+    client.close()
+
+
+if __name__ == "__main__":
+    main()
