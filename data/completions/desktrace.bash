@@ -48,7 +48,7 @@ _desktrace_arguments() {
         case $verb in
         record) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} --no-start sources) cat:" "$current" ;;
         inspect) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
-        list) _desktrace_reply 'sources producers sessions presets' "$current" ;;
+        list) _desktrace_reply 'sources producers sessions presets probes' "$current" ;;
         snapshot | attach | stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
         help) _desktrace_reply 'record inspect status list snapshot trigger attach stop read flush' "$current" ;;
         esac

@@ -17,6 +17,7 @@
 #include "shared/names.h"
 #include "shared/text.h"
 
+#define LIST_TIMEOUT_MS     60000
 #define PROBES_TIMEOUT_USEC (10 * G_USEC_PER_SEC)
 #define PROBES_PAUSE_USEC   G_USEC_PER_SEC /* after one source: no other comes */
 #define PROBES_POLL_USEC    (20 * 1000)
@@ -234,6 +235,22 @@ standalone_start_probes(Standalone *standalone, const BusClient *client, char *c
 
         status = spawn_helper(&standalone->probes, path, standalone->socket, -1);
         return status ? status : wait_for_sources(standalone, client, sources);
+}
+
+ExitStatus standalone_list_static_probes(const char *path) {
+        g_autofree char *program = probes_path();
+        g_autofree char *option = g_strdup_printf("--list-static-probes=%s", path);
+        const char *const argv[] = { program, option, NULL };
+        const ProcessSpec spec = { .argv = argv, .listen_fd = -1, .is_helper = true };
+        pid_t pid;
+        int r;
+
+        r = process_spawn(&pid, &spec);
+        if (r < 0) {
+                say_error(_("cannot start %s: %s"), program, g_strerror(-r));
+                return STATUS_FAILED;
+        }
+        return process_wait(&pid, LIST_TIMEOUT_MS) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
 /* What killed probes leave in the kernel. A systemd unit has ExecStopPost= for it. */

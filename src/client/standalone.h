@@ -29,5 +29,8 @@ ExitStatus standalone_start(Standalone *standalone, BusClient *client);
 ExitStatus
 standalone_start_probes(Standalone *standalone, const BusClient *client, char *const *sources);
 
+/* Has the probes list the static probes of a program's file on stdout, and say what is wrong. */
+ExitStatus standalone_list_static_probes(const char *path);
+
 /* Ends both, and removes the directory. */
 void standalone_deinit(Standalone *standalone);

@@ -398,22 +398,39 @@ static ExitStatus print_list(const ListKind *kind, const Invocation *invocation)
 }
 
 static ExitStatus list_named(const char *name, const Invocation *invocation) {
-        const char *names[ARRAY_SIZE(kinds)];
+        const char *names[ARRAY_SIZE(kinds) + 1];
 
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
                 names[i] = kinds[i].name;
                 if (streq(kinds[i].name, name))
                         return print_list(&kinds[i], invocation);
         }
+        names[ARRAY_SIZE(kinds)] = "probes";
         return usage_unknown(_("list"), name, names, ARRAY_SIZE(names));
+}
+
+/* Not of a service: of a program's file, which the probes can read. They print it as text. */
+static ExitStatus list_probes(const Invocation *invocation) {
+        ExitStatus status = invocation_expect(invocation, 2, 2);
+
+        if (status)
+                return status;
+        if (invocation->json != JSON_OFF) {
+                say_error(_("the static probes of a program are not listed as JSON"));
+                return STATUS_USAGE;
+        }
+        return standalone_list_static_probes(invocation->arguments[1]);
 }
 
 ExitStatus verb_list(Invocation *invocation) {
         ExitStatus status;
 
         status = invocation_parse(invocation, entries);
-        if (!status)
-                status = invocation_expect(invocation, !arg_sources, !arg_sources);
+        if (status)
+                return status;
+        if (!arg_sources && invocation->arguments[0] && streq(invocation->arguments[0], "probes"))
+                return list_probes(invocation);
+        status = invocation_expect(invocation, !arg_sources, !arg_sources);
         if (status)
                 return status;
         return list_named(arg_sources ? "sources" : invocation->arguments[0], invocation);

@@ -78,4 +78,11 @@ refused_alike() {
 ok "a recording of a source is refused with the reason that the list has${lacking:+ ($lacking)}" refused_alike
 
 ok "the probes go again by themselves" eventually no_probes
+# Those of a program's file: no service is asked.
+marked=$(dirname "$TRACE_CHECK")/../fuzz/corpus/static-probes
+exits 0 "a program's static probes are listed with their arguments" '^app:frame arg1:s32 arg2:u64 arg3:\? arg4:u8$' \
+        "$DESKTRACE" list probes "$marked/one"
+exits 0 "one without any has an empty list" '^$' "$DESKTRACE" list probes "$marked/nameless"
+exits 1 "what is no program is told" 'is no program or library' "$DESKTRACE" list probes "$marked/text"
+exits 2 "a program is to be named" "'list' needs an argument" "$DESKTRACE" list probes
 finish

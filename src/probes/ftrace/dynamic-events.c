@@ -366,7 +366,7 @@ refuse_unknown_static(const UprobeConfig *config, const StaticProbes *list, char
                         ret_error, "uprobe_events: %s has no static probes", config->path);
         return probe_refuse(ret_error,
                             "uprobe_events: none of the %zu static probes of %s is \"%s\"; "
-                            "\"desktrace-probes --list-static-probes=%s\" lists them",
+                            "\"desktrace list probes %s\" lists them",
                             list->n_probes,
                             config->path,
                             config->usdt,

@@ -32,20 +32,11 @@ static int open_regular(int *ret, const char *path) {
 }
 
 int elf_file_open_program(int *ret, const char *path, char **ret_error) {
-        int r;
+        int r = open_regular(ret, path);
 
-        r = open_regular(ret, path);
         if (r == -ENOTSUP)
                 return probe_refuse(ret_error, "%s is no file of a program", path);
-        if (r < 0)
-                return probe_refuse(ret_error,
-                                    "cannot open %s: %s%s",
-                                    path,
-                                    strerror(-r),
-                                    r == -ENOENT ? "; what is in /home and /tmp, the system's "
-                                                   "service cannot see: use --standalone"
-                                                 : "");
-        return 0;
+        return r < 0 ? probe_refuse(ret_error, "cannot open %s: %s", path, strerror(-r)) : 0;
 }
 
 int elf_file_open(Elf **ret, int fd, const char *path, char **ret_error) {

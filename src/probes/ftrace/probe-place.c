@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/elf-file.h"
@@ -108,6 +109,17 @@ static int check_path(const UprobeConfig *config, char **ret_error) {
                             config->path ?: "");
 }
 
+static int refuse_program(const UprobeConfig *config, const char *error, char **ret_error) {
+        bool is_missing = access(config->path, F_OK) < 0 && errno == ENOENT;
+
+        return probe_refuse(ret_error,
+                            "uprobe_events: %s%s",
+                            error,
+                            is_missing ? "; what is in /home and /tmp, the system's service cannot "
+                                         "see: use --standalone"
+                                       : "");
+}
+
 static int find_offset(uint64_t *ret, const UprobeConfig *config, char **ret_error) {
         _cleanup_(fd_closep) int fd = -1;
         _cleanup_(freep) char *error = NULL;
@@ -118,7 +130,7 @@ static int find_offset(uint64_t *ret, const UprobeConfig *config, char **ret_err
                 *ret = config->offset;
         else if (r == 0)
                 r = elf_find_function(ret, fd, config->path, config->symbol, &error);
-        return r == PROBE_E_REFUSED ? probe_refuse(ret_error, "uprobe_events: %s", error) : r;
+        return r == PROBE_E_REFUSED ? refuse_program(config, error, ret_error) : r;
 }
 
 /*
@@ -152,7 +164,7 @@ int probe_place_read_static(StaticProbes *ret,
         if (r == 0)
                 r = static_probes_init(ret, fd, config->path, &error);
         if (r == PROBE_E_REFUSED)
-                return probe_refuse(ret_error, "uprobe_events: %s", error);
+                return refuse_program(config, error, ret_error);
         if (r == 0)
                 *ret_fd = TAKE_FD(fd);
         return r;
