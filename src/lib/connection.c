@@ -454,6 +454,7 @@ void connection_run(Connection *connection, uint64_t now_ns) {
         if (connection->bus)
                 process(connection);
         connection_take_requests(connection); /* behind the calls that came before them */
+        connection_return_idle_chunks(connection);
 }
 
 uint64_t connection_prepare(Connection *connection, struct pollfd ret[static CONNECTION_FDS]) {

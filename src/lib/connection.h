@@ -78,6 +78,10 @@ bool connection_trusts(const Connection *connection, sd_bus_message *message);
 /* requests.c: carries out what the service asks for in shared memory. */
 void connection_take_requests(Connection *connection);
 
+/* instance.c: if writers starve, the chunks that others have at hand go to the service. Most are of threads that have
+ * nothing to say any more, and whoever has can take another one. */
+void connection_return_idle_chunks(Connection *connection);
+
 /* The service is about to pass other memory, or none: nobody writes into this one any more. */
 void connection_drop_memory(Connection *connection);
 

@@ -98,6 +98,15 @@ static void flush_writers(dt_instance *instance) {
         library_unlock();
 }
 
+void connection_return_idle_chunks(Connection *connection) {
+        dt_instance *instance;
+
+        if (!connection->memory || !atomic_exchange(&connection->memory->is_starving, false))
+                return;
+        list_for_each (instance, &connection->instances, connection_link)
+                flush_writers(instance);
+}
+
 /* What an answer means for the instance, if there still is one. */
 static void reply_apply(dt_reply *reply) {
         dt_instance *instance = reply->instance;

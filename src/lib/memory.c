@@ -41,6 +41,14 @@ static void close_duplicate(int fd) {
         fd_close_marked(fd);
 }
 
+/* On a thread that is in the middle of an event. */
+static void on_starving(SmbProducer *producer) {
+        Memory *memory = container_of(producer, Memory, producer);
+
+        atomic_store(&memory->is_starving, true);
+        library_wake();
+}
+
 int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd) {
         _cleanup_(memory_unrefp) Memory *memory = pool_new(sizeof(*memory));
         SmbArea area;
@@ -62,6 +70,7 @@ int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd) {
         if (r < 0)
                 return r;
         smb_producer_init(&memory->producer, &area, memory->doorbell_fd);
+        memory->producer.starving = on_starving;
         *ret = TAKE(memory);
         return 0;
 }

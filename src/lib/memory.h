@@ -16,7 +16,9 @@ typedef struct Memory {
         void *address;
         size_t n_bytes;
         int doorbell_fd;
-        int bell_fd;        /* of the service's requests; -1: it sends none */
+        int bell_fd; /* of the service's requests; -1: it sends none */
+        _Atomic bool
+                is_starving; /* some writer finds no chunk, while others have some that are partly filled */
         bool release_asked; /* when no instance is left; of the private thread */
         SmbProducer producer;
 } Memory;

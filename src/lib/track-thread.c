@@ -303,7 +303,7 @@ void track_say_process(void) {
                 return;
         thread->busy = true;
         atomic_signal_fence(memory_order_seq_cst);
-        emit_long(thread, sessions, &event, track_now_ns());
+        emit_long(thread, sessions, &event, track_clock_now(&thread->clock));
         atomic_signal_fence(memory_order_seq_cst);
         thread->busy = false;
 }

@@ -15,7 +15,9 @@
 /* Less room than this is not worth a fragment: size, some bytes, and the bookkeeping of a packet in
  * two. */
 #define FRAGMENT_ROOM_MIN 12
-#define CROWDED_DIVISOR   8 /* more than this part of the pages is taken: see take_page() */
+#define CROWDED_DIVISOR   8 /* more than this part of the pages is taken: see search_start() */
+#define CHUNKS_PER_WRITER 4 /* one at hand, the others on their way */
+#define FULL_AT_KNOWN     (UINT64_C(1) << 32)
 #define NS_PER_SEC        UINT64_C(1000000000)
 
 void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_fd) {
@@ -23,6 +25,7 @@ void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_
         producer->doorbell_fd = doorbell_fd;
         fd_mark(doorbell_fd);
         atomic_init(&producer->rung_head, UINT32_MAX);
+        atomic_init(&producer->starved_at, UINT32_MAX);
 }
 
 static void wake_writers(SmbControl *control) {
@@ -92,11 +95,24 @@ static uint32_t n_outstanding(SmbProducer *producer) {
                atomic_load_explicit(&producer->area.control->n_freed, memory_order_relaxed);
 }
 
-/* Chunks that can be had now, as far as the counters know: they lag a little. */
-static uint32_t n_free(SmbProducer *producer) {
+/* How a page is partitioned that is free now. */
+static SmbLayout choose_layout(SmbProducer *producer) {
+        uint32_t n = CHUNKS_PER_WRITER *
+                     atomic_load_explicit(&producer->n_writers, memory_order_relaxed);
+        SmbLayout layout = SMB_LAYOUT_DIV1;
+
+        while (layout < SMB_LAYOUT_DIV14 && producer->area.n_pages * smb_layout_chunks(layout) < n)
+                layout++;
+        return layout;
+}
+
+/* Chunks of that layout that can be had now, as far as the counters know: they lag a little, and other layouts
+ * make it a guess. */
+static uint32_t n_free(SmbProducer *producer, SmbLayout layout) {
+        uint32_t n_all = producer->area.n_pages * smb_layout_chunks(layout);
         uint32_t n = n_outstanding(producer);
 
-        return n < producer->area.n_pages ? producer->area.n_pages - n : 0;
+        return n < n_all ? n_all - n : 0;
 }
 
 /* Rings when more waits for the service than a third of what is free: what is left then has to last until it gets
@@ -106,8 +122,9 @@ static void ring_if_filling(SmbProducer *producer) {
         SmbControl *control = producer->area.control;
         uint32_t head = atomic_load_explicit(&control->head, memory_order_relaxed);
         uint32_t tail = atomic_load_explicit(&control->tail, memory_order_relaxed);
+        uint32_t n = n_free(producer, choose_layout(producer));
 
-        if (SMB_RING_SHARE * (int32_t)(tail - head) <= (int32_t)n_free(producer))
+        if (SMB_RING_SHARE * (int32_t)(tail - head) <= (int32_t)MIN(n, producer->area.n_slots))
                 return;
         if (atomic_load_explicit(&producer->rung_head, memory_order_relaxed) == head)
                 return;
@@ -232,6 +249,7 @@ int smb_writer_init(SmbWriter *writer,
                 return SMB_WRITER_E_NO_ID;
         }
 
+        atomic_fetch_add_explicit(&producer->n_writers, 1, memory_order_relaxed);
         past = &producer->pasts[id];
         atomic_store_explicit(&past->target_buffer, target_buffer, memory_order_relaxed);
         *writer = (SmbWriter){
@@ -266,35 +284,106 @@ static void note_used_page(SmbProducer *producer, uint32_t page) {
                 ;
 }
 
-static bool take_page(SmbProducer *producer, uint32_t *ret_page) {
-        const uint32_t taken = (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_BEING_WRITTEN;
-        uint32_t n_pages = producer->area.n_pages;
-        uint32_t n_unused = n_free(producer);
-        uint32_t start = 0;
+/* A chunk of a page that nobody but its finder has. */
+typedef struct Place {
+        uint32_t page;
+        uint32_t chunk;
+        SmbLayout layout;
+} Place;
 
-        if (n_unused == 0)
-                return false;
-        /* While few are taken the first ones do: no memory is given to the others, and the service need not look at
-         * them. When many are it would take long to find a free one from there. */
-        if (n_pages - n_unused > n_pages / CROWDED_DIVISOR)
-                start = atomic_load_explicit(&producer->page_hint, memory_order_relaxed);
-        for (uint32_t i = 0; i < n_pages; i++) {
-                uint32_t page = (start + i) % n_pages;
-                _Atomic uint32_t *word = &smb_page(&producer->area, page)->state;
-                uint32_t state = atomic_load_explicit(word, memory_order_relaxed);
+/* While few are taken the first ones do: no memory is given to the others, and the service need not look at them. When
+ * many are it would take long to find a free one from there. */
+static uint32_t search_start(SmbProducer *producer) {
+        if (n_outstanding(producer) <= producer->area.n_pages / CROWDED_DIVISOR)
+                return 0;
+        return atomic_load_explicit(&producer->page_hint, memory_order_relaxed);
+}
 
+/* The state with one more chunk taken, or 0: there is none for that layout, or none at all with SMB_LAYOUT_NONE. */
+static uint32_t state_with_taken(uint32_t state, SmbLayout layout, Place *ret) {
+        SmbLayout here = smb_state_layout(state);
+
+        if (state == 0 && layout != SMB_LAYOUT_NONE) {
+                *ret = (Place){ .layout = layout };
+                return (uint32_t)layout << 28 | SMB_CHUNK_BEING_WRITTEN;
+        }
+        if (here == SMB_LAYOUT_DIV1 || (layout != SMB_LAYOUT_NONE && here != layout))
+                return 0;
+        for (uint32_t i = 0; i < smb_layout_chunks(here); i++)
+                if (smb_state_chunk(state, i) == SMB_CHUNK_FREE) {
+                        *ret = (Place){ .chunk = i, .layout = here };
+                        return state | (uint32_t)SMB_CHUNK_BEING_WRITTEN << (2 * i);
+                }
+        return 0;
+}
+
+static bool take_in_page(SmbProducer *producer, uint32_t page, SmbLayout layout, Place *ret) {
+        _Atomic uint32_t *word = &smb_page(&producer->area, page)->state;
+        uint32_t state = atomic_load_explicit(word, memory_order_relaxed), taken;
+
+        while ((taken = state_with_taken(state, layout, ret)) != 0)
                 /* acquire: the service has cleared the chunk's header. */
-                if (state == 0 &&
-                    atomic_compare_exchange_strong_explicit(
+                if (atomic_compare_exchange_weak_explicit(
                             word, &state, taken, memory_order_acquire, memory_order_relaxed)) {
-                        atomic_fetch_add_explicit(&producer->n_acquired, 1, memory_order_relaxed);
-                        atomic_store_explicit(&producer->page_hint, page + 1, memory_order_relaxed);
-                        note_used_page(producer, page);
-                        *ret_page = page;
+                        ret->page = page;
                         return true;
                 }
-        }
         return false;
+}
+
+/* With SMB_LAYOUT_NONE any free chunk of a page that has others. */
+static bool search_chunk(SmbProducer *producer, SmbLayout layout, Place *ret) {
+        uint32_t n_pages = producer->area.n_pages, start = search_start(producer);
+
+        for (uint32_t i = 0; i < n_pages; i++)
+                if (take_in_page(producer, (start + i) % n_pages, layout, ret))
+                        return true;
+        return false;
+}
+
+static void note_taken(SmbProducer *producer, const Place *place) {
+        /* The same page again if it has more chunks. */
+        uint32_t hint = place->page + (place->layout == SMB_LAYOUT_DIV1);
+
+        atomic_fetch_add_explicit(&producer->n_acquired, 1, memory_order_relaxed);
+        atomic_store_explicit(&producer->page_hint, hint, memory_order_relaxed);
+        if (place->layout != SMB_LAYOUT_DIV1)
+                atomic_store_explicit(&producer->is_divided, true, memory_order_relaxed);
+        note_used_page(producer, place->page);
+}
+
+/* Whoever has searched in vain spares others the search, until something is freed. */
+static bool take_chunk(SmbProducer *producer, Place *ret) {
+        /* acquire: what was freed before is seen by the search. */
+        uint32_t n_freed =
+                atomic_load_explicit(&producer->area.control->n_freed, memory_order_acquire);
+
+        if (atomic_load_explicit(&producer->full_at, memory_order_relaxed) ==
+            (FULL_AT_KNOWN | n_freed))
+                return false;
+        if (!search_chunk(producer, choose_layout(producer), ret) &&
+            !(atomic_load_explicit(&producer->is_divided, memory_order_relaxed) &&
+              search_chunk(producer, SMB_LAYOUT_NONE, ret))) {
+                atomic_store_explicit(
+                        &producer->full_at, FULL_AT_KNOWN | n_freed, memory_order_relaxed);
+                return false;
+        }
+        note_taken(producer, ret);
+        return true;
+}
+
+/* Once for each state of n_freed: if nothing was freed since, nothing more is at hand. */
+static void tell_starving(SmbProducer *producer) {
+        SmbControl *control = producer->area.control;
+        uint32_t n_freed = atomic_load_explicit(&control->n_freed, memory_order_relaxed);
+        uint32_t n_waiting = atomic_load_explicit(&control->tail, memory_order_relaxed) -
+                             atomic_load_explicit(&control->head, memory_order_relaxed);
+
+        if (!producer->starving || n_waiting >= n_outstanding(producer) / 2)
+                return;
+        if (atomic_exchange_explicit(&producer->starved_at, n_freed, memory_order_relaxed) !=
+            n_freed)
+                producer->starving(producer);
 }
 
 static uint64_t now_ns(void) {
@@ -326,7 +415,7 @@ static void wait_for_chunk(SmbProducer *producer, uint32_t n_freed, uint64_t dea
         errno = saved_errno;
 }
 
-static bool take_page_or_wait(SmbWriter *writer, uint32_t *ret_page) {
+static bool take_chunk_or_wait(SmbWriter *writer, Place *ret) {
         SmbProducer *producer = writer->producer;
         uint64_t deadline_ns = 0;
 
@@ -334,7 +423,7 @@ static bool take_page_or_wait(SmbWriter *writer, uint32_t *ret_page) {
                 uint32_t n_freed = atomic_load(&producer->area.control->n_freed);
                 uint64_t ns;
 
-                if (take_page(producer, ret_page))
+                if (take_chunk(producer, ret))
                         return true;
                 /* Who has waited in vain does not wait again until it gets something: a service that hangs costs a
                  * thread one wait, not one for each packet. */
@@ -346,20 +435,24 @@ static bool take_page_or_wait(SmbWriter *writer, uint32_t *ret_page) {
                         deadline_ns = ns + writer->stall_ns;
                 if (ns >= deadline_ns)
                         return false;
+                tell_starving(producer);
                 wait_for_chunk(producer, n_freed, deadline_ns);
         }
 }
 
-/* Makes `page` the chunk at hand. */
-static void open_chunk(SmbWriter *writer, uint32_t page, unsigned flags) {
+/* Makes it the chunk at hand. */
+static void open_chunk(SmbWriter *writer, const Place *place, unsigned flags) {
         SmbArea *area = &writer->producer->area;
-        uint8_t *start = (uint8_t *)smb_page(area, page) + SMB_PAGE_HEADER_BYTES;
+        uint32_t n_chunk = smb_chunk_bytes(area->page_bytes, place->layout);
+        uint8_t *start = (uint8_t *)smb_page(area, place->page) + SMB_PAGE_HEADER_BYTES +
+                         place->chunk * n_chunk;
 
-        writer->page = page;
-        writer->chunk = 0;
+        writer->page = place->page;
+        writer->chunk = place->chunk;
+        writer->layout = (uint8_t)place->layout;
         writer->header = (SmbChunkHeader *)start;
         writer->at = start + SMB_CHUNK_HEADER_BYTES;
-        writer->end = start + smb_chunk_bytes(area->page_bytes, SMB_LAYOUT_DIV1);
+        writer->end = start + n_chunk;
         atomic_store_explicit(&writer->header->writer_id, writer->writer_id, memory_order_relaxed);
         atomic_store_explicit(
                 &writer->header->chunk_id, writer->next_chunk_id++, memory_order_relaxed);
@@ -370,9 +463,15 @@ static void commit_chunk(SmbWriter *writer) {
         SmbProducer *producer = writer->producer;
         _Atomic uint32_t *word = &smb_page(&producer->area, writer->page)->state;
 
-        /* The page is this one chunk. release: everything in it. */
-        atomic_store_explicit(
-                word, (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_COMPLETE, memory_order_release);
+        /* release: everything in it. */
+        if (LIKELY(writer->layout == SMB_LAYOUT_DIV1)) /* nobody else's word */
+                atomic_store_explicit(word,
+                                      (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_COMPLETE,
+                                      memory_order_release);
+        else
+                atomic_fetch_or_explicit(word,
+                                         (uint32_t)SMB_CHUNK_COMPLETE << (2 * writer->chunk),
+                                         memory_order_release);
         writer->header = NULL;
         if (!ring_put(producer, 0, writer->page, writer->chunk))
                 atomic_store(&producer->area.control->rescan, 1);
@@ -428,43 +527,48 @@ int smb_writer_drop(SmbWriter *writer) {
         if (atomic_load_explicit(&writer->producer->closed, memory_order_relaxed))
                 return SMB_WRITER_E_CLOSED;
         smb_producer_count_dropped(writer->producer, 1);
+        tell_starving(writer->producer);
         return SMB_WRITER_E_FULL;
 }
 
 static bool could_fit(const SmbWriter *writer, size_t n) {
-        const SmbArea *area = &writer->producer->area;
+        SmbProducer *producer = writer->producer;
+        /* Where pages are divided, more than there is, rather than less. */
+        SmbLayout layout = atomic_load_explicit(&producer->is_divided, memory_order_relaxed)
+                                   ? SMB_LAYOUT_DIV14
+                                   : SMB_LAYOUT_DIV1;
         size_t n_payload =
-                smb_chunk_bytes(area->page_bytes, SMB_LAYOUT_DIV1) - SMB_CHUNK_HEADER_BYTES;
+                smb_chunk_bytes(producer->area.page_bytes, layout) - SMB_CHUNK_HEADER_BYTES;
 
         if (n >= SMB_PACKET_DROPPED)
                 return false;
         /* One that waits can get more than there is at once. */
         return writer->full_policy == SMB_FULL_STALL ||
-               n <= room(writer) + n_payload * n_free(writer->producer);
+               n <= room(writer) + n_payload * n_free(producer, layout);
 }
 
 /* Writes as much as fits into the chunk at hand, which is not enough, and goes on to the next. */
 static int put_some(SmbWriter *writer, const uint8_t **data, size_t *n) {
         size_t n_size = varint_bytes(room(writer));
         size_t n_now = MIN(*n, room(writer) - n_size);
-        uint32_t page;
+        Place next;
 
         /* Not counted yet: if there is no next chunk, it has not happened. */
-        if (!take_page_or_wait(writer, &page))
+        if (!take_chunk_or_wait(writer, &next))
                 return -ENOBUFS;
         put_fragment(writer, *data, n_now);
         set_packets(
                 writer,
                 (uint16_t)((writer->packets + 1) | SMB_CHUNK_TO_BE_CONTINUED << SMB_FLAGS_SHIFT));
         commit_chunk(writer);
-        open_chunk(writer, page, SMB_CHUNK_CONTINUES);
+        open_chunk(writer, &next, SMB_CHUNK_CONTINUES);
         *data += n_now;
         *n -= n_now;
         return 0;
 }
 
 static int write_in_pieces(SmbWriter *writer, const uint8_t *data, size_t n) {
-        uint32_t page;
+        Place place;
         bool begun = false;
 
         /* First of all: a full chunk at hand is what others, or this writer, may be short of. */
@@ -473,9 +577,9 @@ static int write_in_pieces(SmbWriter *writer, const uint8_t *data, size_t n) {
         if (!could_fit(writer, n))
                 return smb_writer_drop(writer);
         if (!writer->header) {
-                if (!take_page_or_wait(writer, &page))
+                if (!take_chunk_or_wait(writer, &place))
                         return smb_writer_drop(writer);
-                open_chunk(writer, page, 0);
+                open_chunk(writer, &place, 0);
         }
 
         while (varint_bytes(n) + n > room(writer)) {
@@ -522,6 +626,7 @@ void smb_writer_deinit(SmbWriter *writer) {
                 return;
         smb_writer_flush(writer);
         writer->producer = NULL;
+        atomic_fetch_sub_explicit(&producer->n_writers, 1, memory_order_relaxed);
         if (atomic_load_explicit(&producer->closed, memory_order_relaxed))
                 return;
         atomic_store_explicit(&producer->pasts[writer->writer_id].next_chunk_id,

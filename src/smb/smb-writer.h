@@ -15,7 +15,10 @@
  * is the packet's last, when the chunk for the next one is at hand: a packet that finds no room
  * leaves no trace, or, if earlier chunks of it are on their way, is ended by SMB_PACKET_DROPPED.
  *
- * Native writers partition each page as one chunk (SMB_LAYOUT_DIV1).
+ * Few writers partition each page as one chunk, which spares commits. With more of them pages are partitioned so that
+ * there are CHUNKS_PER_WRITER for each. Whoever finds no free chunk while more of them are at hand, partly filled, than
+ * wait for the service, asks with `starving` for the former to be returned: most will be those of threads that
+ * have nothing to say.
  */
 
 #include <string.h>
@@ -35,21 +38,28 @@ typedef struct SmbWriterPast {
         _Atomic uint16_t target_buffer; /* 0: never used */
 } SmbWriterPast;
 
-typedef struct SmbProducer {
+typedef struct SmbProducer SmbProducer;
+
+struct SmbProducer {
         SmbArea area;
         int doorbell_fd;              /* not owned */
         _Atomic uint32_t n_acquired;  /* chunks ever taken; minus n_freed: outstanding */
         _Atomic uint32_t page_hint;   /* where the next search starts */
         _Atomic uint32_t next_writer; /* where the next search for a writer id starts */
-        _Atomic uint32_t rung_head;   /* the ring's head when it was last rung for filling */
-        _Atomic bool closed;          /* the connection is gone: writers drop everything */
+        _Atomic uint32_t n_writers;   /* living ones */
+        _Atomic uint64_t full_at;     /* n_freed when a search found nothing, plus FULL_AT_KNOWN */
+        _Atomic uint32_t starved_at;  /* n_freed when starving() was last called */
+        _Atomic bool is_divided;      /* some page has or had several chunks */
+        void (*starving)(SmbProducer *producer); /* NULL: nobody can help. Any writer's thread */
+        _Atomic uint32_t rung_head; /* the ring's head when it was last rung for filling */
+        _Atomic bool closed;        /* the connection is gone: writers drop everything */
 
         /* By writer id, for the next writer that takes it. Written only by who has the id. */
         SmbWriterPast pasts[SMB_NATIVE_WRITERS_MAX];
 
         /* A bit for each id whose retirement found the ring full; tried again when ids run out. */
         _Atomic uint64_t unretired[SMB_NATIVE_WRITERS_MAX / 64];
-} SmbProducer;
+};
 
 typedef struct SmbWriter {
         SmbProducer *producer;
@@ -62,6 +72,7 @@ typedef struct SmbWriter {
         SmbChunkHeader *header;
         uint8_t *at, *end;
         uint16_t packets; /* what header->packets has */
+        uint8_t layout;   /* SmbLayout of the page of the chunk at hand */
         bool lost;        /* packets were dropped since the last one written */
 } SmbWriter;
 

@@ -9,8 +9,8 @@
 static uint32_t slots_for(uint32_t n_pages) {
         uint32_t n_slots = SMB_SLOTS_MIN;
 
-        /* A page is one native chunk, and a chunk has at most one commit under way: half of the
-         * ring stays for retirements and patches. */
+        /* Few writers make one chunk of a page, and a chunk has at most one commit under way: half of the
+         * ring stays for retirements and patches. Many writers may fill it: then there are rescans. */
         while (n_slots < 2 * n_pages)
                 n_slots *= 2;
         return n_slots;

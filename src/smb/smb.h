@@ -193,7 +193,8 @@ static_assert(sizeof(SmbRequest) == 64, "request is ABI");
  *               at n_waiting. (A producer whose connection is gone adds one itself, to wake its writers.)
  * head          next ring position for the service. A hint: producers compare it with tail to see how many
  *               entries wait, and ring, even if the service is awake, when those are more than a third of the
- *               free chunks. Without partly filled chunks that is: when a quarter of the memory waits.
+ *               free chunks, or of the ring's slots if those are less. Where a page is one chunk, and none is partly
+ *               filled, that is: when a quarter of the memory waits.
  * tail          next ring position for producer threads; the service does not read it.
  * rescan        a producer thread found the ring full: the service looks at all pages.
  * n_dropped     packets that found no free chunk, counted by the producer.

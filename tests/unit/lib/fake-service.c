@@ -452,16 +452,15 @@ int fake_clear(Fake *fake, uint64_t id) {
 }
 
 void fake_drain(Fake *fake) {
-        SmbCommit commit;
-        SmbChunk chunk;
+        SmbChunk *chunks;
+        size_t n = take_all_chunks(&fake->area, &chunks, fake->streams);
 
-        while (smb_next_commit(&fake->area, &commit) == 0) {
-                if (smb_take_chunk(&fake->area, commit.page, commit.chunk, &chunk) != 0)
-                        continue;
-                fake->streams[chunk.writer_id].user =
-                        smb_writer_buffer(&fake->area, chunk.writer_id);
-                stream_chunk(&fake->streams[chunk.writer_id], &chunk);
-                smb_release_chunk(&fake->area, &chunk);
+        for (size_t i = 0; i < n; i++) {
+                Stream *stream = &fake->streams[chunks[i].writer_id];
+
+                stream->user = stream->target;
+                stream_chunk(stream, &chunks[i]);
+                smb_release_chunk(&fake->area, &chunks[i]);
         }
 }
 

@@ -139,6 +139,37 @@ START_TEST(test_flush_in_memory_returns_chunks_before_it_is_answered) {
 }
 END_TEST
 
+/* More than there are chunks, however the pages are divided. */
+#define N_IDLE_WRITERS 300
+
+START_TEST(test_writers_that_have_nothing_more_to_say_give_their_chunks_back) {
+        static dt_writer *writers[N_IDLE_WRITERS];
+        World *world = world_new();
+        unsigned n_failed = 0;
+
+        ck_assert_uint_gt(N_IDLE_WRITERS, SMB_CHUNKS_MAX * world->fake.area.n_pages);
+        for (unsigned i = 0; i < N_IDLE_WRITERS; i++) {
+                ck_assert_int_eq(dt_writer_new(&writers[i], world->seen.instance, DT_FULL_DROP), 0);
+                for (unsigned j = 0; dt_writer_write(writers[i], PACKET, N_PACKET) != 0; j++) {
+                        ck_assert_uint_lt(j, 10000);
+                        n_failed++;
+                        usleep(1000);
+                        fake_drain(&world->fake);
+                }
+        }
+        ck_assert_uint_gt(n_failed, 0);
+        for (unsigned i = 0; i < N_IDLE_WRITERS; i++) {
+                dt_writer_free(writers[i]);
+                if (i % 20 == 0) /* so that each has a place for its retirement */
+                        fake_drain(&world->fake);
+        }
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(fake_n_packets(&world->fake), N_IDLE_WRITERS);
+        ck_assert_uint_eq(smb_n_dropped(&world->fake.area), n_failed);
+        world_free(world);
+}
+END_TEST
+
 START_TEST(test_setup_may_be_a_start_at_once) {
         World *world = world_new();
 
@@ -256,6 +287,7 @@ END_TEST
 
 TEST_MAIN("requests",
           test_flush_in_memory_returns_chunks_before_it_is_answered,
+          test_writers_that_have_nothing_more_to_say_give_their_chunks_back,
           test_setup_may_be_a_start_at_once,
           test_unknown_instances_and_kinds_are_answered,
           test_stop_in_memory_ends_the_instance,

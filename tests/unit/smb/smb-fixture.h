@@ -59,11 +59,14 @@ static inline uint64_t fixture_rings(Fixture *fixture) {
                         ck_abort_msg("%s", #condition); \
         } while (0)
 
+#define FIXTURE_CHUNKS_MAX 8192
+
 /* What one writer's stream amounts to. */
 typedef struct Stream {
         Bytes packet; /* the one that is not finished */
         uint32_t next_chunk_id;
         bool open;
+        uint16_t target; /* buffer */
         unsigned n_packets, n_chunks, n_given_up, n_gaps;
         void (*on_packet)(struct Stream *stream, const uint8_t *packet, size_t n_bytes);
         uint64_t user; /* of the test */
@@ -130,18 +133,51 @@ static inline bool fixture_take(Fixture *fixture, uint32_t page, uint32_t at, St
         return true;
 }
 
+static inline int chunk_compare(const void *a, const void *b) {
+        const SmbChunk *x = a, *y = b;
+
+        if (x->writer_id != y->writer_id)
+                return x->writer_id < y->writer_id ? -1 : 1;
+        return (int32_t)(x->chunk_id - y->chunk_id) < 0 ? -1 : x->chunk_id != y->chunk_id;
+}
+
+static inline bool
+take_one_chunk(SmbArea *area, uint32_t page, uint32_t at, SmbChunk *ret, Stream streams[]) {
+        if (smb_take_chunk(area, page, at, ret) != 0)
+                return false;
+        /* Before its retirement. */
+        streams[ret->writer_id].target = smb_writer_buffer(area, ret->writer_id);
+        return true;
+}
+
+/* All that is complete, each writer's in its order: what found the ring full comes by its place in memory. */
+static inline size_t take_all_chunks(SmbArea *area, SmbChunk **ret, Stream streams[]) {
+        static _Thread_local SmbChunk chunks[FIXTURE_CHUNKS_MAX];
+        SmbCommit commit;
+        size_t n = 0;
+
+        while (smb_next_commit(area, &commit) == 0)
+                if (!commit.is_patch)
+                        n += take_one_chunk(area, commit.page, commit.chunk, &chunks[n], streams);
+        if (smb_take_rescan(area))
+                for (uint32_t page = 0; page < area->n_pages; page++)
+                        for (uint32_t i = 0; i < SMB_CHUNKS_MAX; i++)
+                                n += take_one_chunk(area, page, i, &chunks[n], streams);
+        stream_assert(n < FIXTURE_CHUNKS_MAX);
+        qsort(chunks, n, sizeof(chunks[0]), chunk_compare);
+        *ret = chunks;
+        return n;
+}
+
 /* What the service does when it is awake. Returns how many chunks there were. streams[] is by
  * writer id. */
 static inline unsigned fixture_drain(Fixture *fixture, Stream streams[]) {
-        SmbCommit commit;
-        unsigned n = 0;
+        SmbChunk *chunks;
+        size_t n = take_all_chunks(&fixture->service, &chunks, streams);
 
-        while (smb_next_commit(&fixture->service, &commit) == 0)
-                if (!commit.is_patch)
-                        n += fixture_take(fixture, commit.page, commit.chunk, streams);
-        if (!smb_take_rescan(&fixture->service))
-                return n;
-        for (uint32_t page = 0; page < fixture->service.n_pages; page++)
-                n += fixture_take(fixture, page, 0, streams);
-        return n;
+        for (size_t i = 0; i < n; i++) {
+                stream_chunk(&streams[chunks[i].writer_id], &chunks[i]);
+                smb_release_chunk(&fixture->service, &chunks[i]);
+        }
+        return (unsigned)n;
 }

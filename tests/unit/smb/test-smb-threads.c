@@ -9,6 +9,7 @@
 #include "smb-fixture.h"
 
 #define N_THREADS 4
+#define N_MANY    40 /* threads */
 #define N_PACKETS 4000
 #define N_LIVES   40
 #define STALL_NS  UINT64_C(20000000000)
@@ -16,7 +17,9 @@
 typedef struct Load {
         Fixture fixture;
         SmbFullPolicy policy;
-        unsigned n_lives; /* writers that each thread uses, one after the other */
+        unsigned n_threads;
+        unsigned n_packets; /* of each thread */
+        unsigned n_lives;   /* writers that each thread uses, one after the other */
         _Atomic unsigned n_running;
         _Atomic unsigned n_full;
 } Load;
@@ -51,7 +54,7 @@ static void *run_writer(void *userdata) {
         Load *load = userdata;
 
         for (unsigned i = 0; i < load->n_lives; i++)
-                write_packets(load, N_PACKETS / load->n_lives, i);
+                write_packets(load, load->n_packets / load->n_lives, i);
         load->n_running--;
         return NULL;
 }
@@ -90,17 +93,17 @@ static void serve(Load *load, Stream streams[]) {
 
 static void run_load(Load *load, size_t pages_bytes, unsigned *ret_packets) {
         static Stream streams[SMB_NATIVE_WRITERS_MAX];
-        pthread_t threads[N_THREADS];
+        pthread_t threads[N_MANY];
 
         memset(streams, 0, sizeof(streams));
         for (size_t i = 0; i < SMB_NATIVE_WRITERS_MAX; i++)
                 streams[i].on_packet = check_packet;
         fixture_init(&load->fixture, pages_bytes, SMB_PAGE_BYTES_MIN);
-        load->n_running = N_THREADS;
-        for (unsigned i = 0; i < N_THREADS; i++)
+        load->n_running = load->n_threads;
+        for (unsigned i = 0; i < load->n_threads; i++)
                 ck_assert_int_eq(pthread_create(&threads[i], NULL, run_writer, load), 0);
         serve(load, streams);
-        for (unsigned i = 0; i < N_THREADS; i++)
+        for (unsigned i = 0; i < load->n_threads; i++)
                 pthread_join(threads[i], NULL);
 
         *ret_packets = 0;
@@ -116,7 +119,10 @@ static void run_load(Load *load, size_t pages_bytes, unsigned *ret_packets) {
 }
 
 START_TEST(test_stalling_threads_lose_nothing) {
-        Load load = { .policy = SMB_FULL_STALL, .n_lives = 1 };
+        Load load = { .policy = SMB_FULL_STALL,
+                      .n_threads = N_THREADS,
+                      .n_packets = N_PACKETS,
+                      .n_lives = 1 };
         unsigned n_packets;
 
         run_load(&load, 8 * SMB_PAGE_BYTES_MIN, &n_packets);
@@ -126,7 +132,10 @@ START_TEST(test_stalling_threads_lose_nothing) {
 END_TEST
 
 START_TEST(test_dropping_threads_lose_exactly_what_is_counted) {
-        Load load = { .policy = SMB_FULL_DROP, .n_lives = 1 };
+        Load load = { .policy = SMB_FULL_DROP,
+                      .n_threads = N_THREADS,
+                      .n_packets = N_PACKETS,
+                      .n_lives = 1 };
         unsigned n_packets;
 
         run_load(&load, 8 * SMB_PAGE_BYTES_MIN, &n_packets);
@@ -135,7 +144,10 @@ START_TEST(test_dropping_threads_lose_exactly_what_is_counted) {
 END_TEST
 
 START_TEST(test_threads_that_come_and_go_lose_nothing) {
-        Load load = { .policy = SMB_FULL_STALL, .n_lives = N_LIVES };
+        Load load = { .policy = SMB_FULL_STALL,
+                      .n_threads = N_THREADS,
+                      .n_packets = N_PACKETS,
+                      .n_lives = N_LIVES };
         unsigned n_packets;
 
         run_load(&load, 16 * SMB_PAGE_BYTES_MIN, &n_packets);
@@ -143,7 +155,32 @@ START_TEST(test_threads_that_come_and_go_lose_nothing) {
 }
 END_TEST
 
+/* Pages of 1, 2, 4, 7 and 14 chunks side by side: the number of writers goes up and down. */
+START_TEST(test_many_threads_share_pages_and_lose_exactly_what_is_counted) {
+        Load load = {
+                .policy = SMB_FULL_DROP, .n_threads = N_MANY, .n_packets = 1000, .n_lives = 4
+        };
+        unsigned n_packets;
+
+        run_load(&load, 12 * SMB_PAGE_BYTES_MIN, &n_packets);
+        ck_assert_uint_eq(n_packets + load.n_full, N_MANY * load.n_packets);
+}
+END_TEST
+
+START_TEST(test_many_threads_that_stall_lose_nothing) {
+        Load load = {
+                .policy = SMB_FULL_STALL, .n_threads = N_MANY, .n_packets = 1000, .n_lives = 4
+        };
+        unsigned n_packets;
+
+        run_load(&load, 12 * SMB_PAGE_BYTES_MIN, &n_packets);
+        ck_assert_uint_eq(n_packets, N_MANY * load.n_packets);
+}
+END_TEST
+
 TEST_MAIN("smb-threads",
           test_stalling_threads_lose_nothing,
           test_dropping_threads_lose_exactly_what_is_counted,
-          test_threads_that_come_and_go_lose_nothing)
+          test_threads_that_come_and_go_lose_nothing,
+          test_many_threads_share_pages_and_lose_exactly_what_is_counted,
+          test_many_threads_that_stall_lose_nothing)

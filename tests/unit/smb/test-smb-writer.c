@@ -147,11 +147,12 @@ START_TEST(test_a_packet_that_finds_no_next_chunk_leaves_no_trace) {
         SmbWriter writer, other;
         Fixture fixture;
 
-        fixture_init(&fixture, 2 * PAGE, PAGE);
+        fixture_init(&fixture, 8 * PAGE, PAGE);
         ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
         ck_assert_int_eq(smb_writer_init(&other, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
         ck_assert_int_eq(smb_writer_write(&writer, packet, 100), 0);
-        ck_assert_int_eq(smb_writer_write(&other, packet, 100), 0);
+        for (unsigned i = 0; i < 7; i++)
+                ck_assert_int_eq(smb_writer_write(&other, packet, PAYLOAD - 2), 0);
         ck_assert_int_eq(smb_writer_write(&writer, packet, PAGE), SMB_WRITER_E_FULL);
         ck_assert_int_eq(smb_writer_write(&writer, packet, 200), 0); /* still has its chunk */
         smb_writer_deinit(&writer);
@@ -194,10 +195,11 @@ START_TEST(test_a_stalled_writer_gives_up_at_its_deadline) {
         SmbWriter writer;
         Fixture fixture;
 
-        fixture_init(&fixture, PAGE, PAGE);
+        fixture_init(&fixture, 4 * PAGE, PAGE);
         ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_STALL, STALL_NS),
                          0);
-        ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
+        for (unsigned i = 0; i < 4; i++)
+                ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
         clock_gettime(CLOCK_MONOTONIC, &before);
         errno = 77;
         ck_assert_int_eq(smb_writer_write(&writer, packet, 10), SMB_WRITER_E_FULL);
@@ -232,9 +234,10 @@ START_TEST(test_a_stalled_writer_wakes_when_a_chunk_is_released) {
         SmbWriter writer;
         Fixture fixture;
 
-        fixture_init(&fixture, PAGE, PAGE);
+        fixture_init(&fixture, 4 * PAGE, PAGE);
         ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_STALL, LONG_NS), 0);
-        ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
+        for (unsigned i = 0; i < 4; i++)
+                ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
         ck_assert_int_eq(pthread_create(&thread, NULL, drain_when_someone_waits, &fixture), 0);
         ck_assert_int_eq(smb_writer_write(&writer, packet, 10), 0);
         pthread_join(thread, NULL);
@@ -258,9 +261,10 @@ START_TEST(test_closing_wakes_stalled_writers_and_makes_all_drop) {
         SmbWriter writer;
         Fixture fixture;
 
-        fixture_init(&fixture, PAGE, PAGE);
+        fixture_init(&fixture, 4 * PAGE, PAGE);
         ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_STALL, LONG_NS), 0);
-        ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
+        for (unsigned i = 0; i < 4; i++)
+                ck_assert_int_eq(smb_writer_write(&writer, packet, sizeof(packet)), 0);
         ck_assert_int_eq(pthread_create(&thread, NULL, close_when_someone_waits, &fixture), 0);
         ck_assert_int_eq(smb_writer_write(&writer, packet, 10), SMB_WRITER_E_CLOSED);
         pthread_join(thread, NULL);
@@ -427,6 +431,115 @@ START_TEST(test_a_retirement_that_found_the_ring_full_is_tried_again) {
 }
 END_TEST
 
+/* All of them have said something, and none has returned its chunk. */
+static void check_that_all_find_a_chunk(unsigned n_pages, unsigned n_writers, bool in_one_page) {
+        static SmbWriter writers[SMB_NATIVE_WRITERS_MAX];
+        static Stream streams[SMB_NATIVE_WRITERS_MAX];
+        Fixture fixture;
+
+        memset(streams, 0, sizeof(streams));
+        fixture_init(&fixture, n_pages * PAGE, PAGE);
+        for (unsigned i = 0; i < n_writers; i++)
+                ck_assert_int_eq(
+                        smb_writer_init(&writers[i], fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        for (unsigned i = 0; i < n_writers; i++)
+                ck_assert_int_eq(smb_writer_write(&writers[i], "a packet", 8), 0);
+        ck_assert_uint_eq(smb_n_used_pages(&fixture.service) == 1, in_one_page);
+        /* More than one chunk holds, and they have neighbours. */
+        for (unsigned round = 0; round < 100; round++) {
+                for (unsigned i = 0; i < n_writers; i++) {
+                        ck_assert_int_eq(smb_writer_write(&writers[i], "one more packet", 15), 0);
+                        if (i % 16 == 0)
+                                fixture_drain(&fixture, streams);
+                }
+        }
+        for (unsigned i = 0; i < n_writers; i++)
+                smb_writer_deinit(&writers[i]);
+        while (fixture_drain(&fixture, streams) > 0)
+                ;
+        for (unsigned i = 1; i <= n_writers; i++) {
+                ck_assert_uint_eq(streams[i].n_packets, 101);
+                ck_assert_uint_eq(streams[i].n_gaps, 0);
+                bytes_deinit(&streams[i].packet);
+        }
+        ck_assert_uint_eq(smb_n_dropped(&fixture.service), 0);
+        for (uint32_t page = 0; page < n_pages; page++)
+                ck_assert_uint_eq(smb_page_chunks(&fixture.service, page), 0);
+        fixture_deinit(&fixture);
+}
+
+START_TEST(test_each_of_many_writers_finds_a_chunk) {
+        check_that_all_find_a_chunk(256, 1000, false);
+        check_that_all_find_a_chunk(256, 3500, false);
+        check_that_all_find_a_chunk(16, 200, false);
+        check_that_all_find_a_chunk(4, 14, true);
+}
+END_TEST
+
+START_TEST(test_few_writers_have_whole_pages) {
+        SmbWriter writers[64];
+        Fixture fixture;
+
+        fixture_init(&fixture, 256 * PAGE, PAGE);
+        for (unsigned i = 0; i < ARRAY_SIZE(writers); i++) {
+                ck_assert_int_eq(
+                        smb_writer_init(&writers[i], fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+                ck_assert_int_eq(smb_writer_write(&writers[i], "a packet", 8), 0);
+                ck_assert_uint_eq(smb_page_chunks(&fixture.service, i), 1);
+        }
+        for (unsigned i = 0; i < ARRAY_SIZE(writers); i++)
+                smb_writer_deinit(&writers[i]);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
+static unsigned n_starved;
+
+static void note_starving(SmbProducer *producer) {
+        n_starved++;
+}
+
+START_TEST(test_starving_is_told_once_and_only_when_chunks_are_at_hand) {
+        static uint8_t packet[PAYLOAD - 2];
+        Stream streams[SMB_NATIVE_WRITERS_MAX] = { 0 };
+        SmbWriter writers[15];
+        Fixture fixture;
+
+        fixture_init(&fixture, 1 * PAGE, PAGE);
+        fixture.producer->starving = note_starving;
+        for (unsigned i = 0; i < 15; i++)
+                ck_assert_int_eq(
+                        smb_writer_init(&writers[i], fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        for (unsigned i = 0; i < 14; i++)
+                ck_assert_int_eq(smb_writer_write(&writers[i], "a packet", 8), 0);
+        ck_assert_uint_eq(n_starved, 0);
+        for (unsigned i = 0; i < 3; i++)
+                ck_assert_int_eq(smb_writer_write(&writers[14], "a packet", 8), SMB_WRITER_E_FULL);
+        ck_assert_uint_eq(n_starved, 1);
+
+        /* What a friend does then. */
+        for (unsigned i = 0; i < 14; i++)
+                smb_writer_flush(&writers[i]);
+        ck_assert_int_eq(smb_writer_write(&writers[14], "a packet", 8), SMB_WRITER_E_FULL);
+        fixture_drain(&fixture, streams);
+        for (unsigned i = 0; i < 15; i++)
+                ck_assert_int_eq(smb_writer_write(&writers[(i + 14) % 15], "a packet", 8),
+                                 i < 14 ? 0 : SMB_WRITER_E_FULL);
+        ck_assert_uint_eq(n_starved, 2);
+        for (unsigned i = 0; i < 15; i++)
+                smb_writer_deinit(&writers[i]);
+        ck_assert_int_eq(smb_writer_init(&writers[0], fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        /* All chunks wait for the service now: nobody else can help. */
+        ck_assert_int_eq(smb_writer_write(&writers[0], packet, 8), SMB_WRITER_E_FULL);
+        ck_assert_uint_eq(n_starved, 2);
+        fixture_drain(&fixture, streams);
+        smb_writer_deinit(&writers[0]);
+        for (unsigned i = 0; i < SMB_NATIVE_WRITERS_MAX; i++)
+                bytes_deinit(&streams[i].packet);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
 START_TEST(test_deinit_is_harmless_on_zeros_and_twice) {
         SmbWriter writer = { 0 };
         Fixture fixture;
@@ -457,4 +570,7 @@ TEST_MAIN("smb-writer",
           test_patches_arrive_as_posted,
           test_writer_ids_run_out_and_come_back_behind_their_chunks,
           test_a_retirement_that_found_the_ring_full_is_tried_again,
+          test_each_of_many_writers_finds_a_chunk,
+          test_few_writers_have_whole_pages,
+          test_starving_is_told_once_and_only_when_chunks_are_at_hand,
           test_deinit_is_harmless_on_zeros_and_twice)
