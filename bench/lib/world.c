@@ -102,7 +102,10 @@ static int start_session(void) {
         r = instance_new(world.connection, number, "track_event", config, sizeof(config), &error);
         if (r < 0)
                 return r;
-        track_session_switch(&track_sessions[number - 1], true);
+        track_lock();
+        track_sessions[number - 1].started = true;
+        track_apply_categories();
+        track_unlock();
         return 0;
 }
 
