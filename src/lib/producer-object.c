@@ -90,6 +90,8 @@ static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *
         connection_take_requests(connection);
         connection_drop_memory(connection);
         connection->memory = TAKE(memory);
+        /* However short it lasts: a service that comes and goes is found again as fast as the first time. */
+        connection->connect_delay_ns = CONNECTION_RETRY_FIRST_NS;
         if (options.task_link_fd >= 0)
                 host_task_offer(options.task_link_fd);
         return sd_bus_reply_method_return(call, NULL);
