@@ -162,9 +162,14 @@ static void run_connections(void) {
  * inherit the slack. */
 static void
 sleep_until_woken(struct pollfd fds[], const struct timespec *timeout, bool is_in_hurry) {
+        static const struct timespec pause = { .tv_sec = 1 };
+
         if (timeout && !is_in_hurry)
                 prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
-        ppoll(fds, 1 + CONNECTION_FDS * library.n_connections, timeout, NULL);
+        /* Denied by a sandbox, or no memory: not to be asked again and again. */
+        if (ppoll(fds, 1 + CONNECTION_FDS * library.n_connections, timeout, NULL) < 0 &&
+            errno != EINTR)
+                nanosleep(&pause, NULL);
         if (timeout && !is_in_hurry)
                 prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0);
 }

@@ -26,6 +26,7 @@ app_ends() {
 # tell COMMAND...: its answer is in $answer
 tell() {
         echo "$*" >&"$commands"
+        # shellcheck disable=SC2034 # for the tests
         read -r -t 20 answer <&"$answers"
 }
 

@@ -5,11 +5,18 @@
  */
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #include "desktrace/source.h"
 #include "desktrace/trigger.h"
@@ -338,6 +345,83 @@ START_TEST(test_signal_handlers_may_come_while_threads_begin_and_sessions_change
 }
 END_TEST
 
+/*
+ * Sandboxes
+ */
+
+/* -1: all of them. */
+static void deny(const int calls[], size_t n_calls, int only) {
+        struct sock_filter filter[64] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        };
+        struct sock_fprog program = { .len = 1, .filter = filter };
+
+        for (size_t i = 0; i < n_calls; i++) {
+                if (only >= 0 && (size_t)only != i)
+                        continue;
+                filter[program.len++] = (struct sock_filter)BPF_JUMP(
+                        BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1);
+                filter[program.len++] =
+                        (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+        }
+        filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+                _exit(77);
+}
+
+/* What comes of it is the library's business; the program goes on. */
+static void live_in_sandbox(void) {
+        static dt_category late = { .name = "late" };
+
+        for (unsigned i = 0; i < 2; i++) {
+                dt_init(NULL);
+                dt_category_register(&late);
+                dt_thread_set_name("sandbox");
+                DT_INSTANT(render, "event");
+                dt_trigger("trigger");
+                dt_category_unregister(&late);
+        }
+        _exit(0);
+}
+
+START_TEST(test_whatever_a_sandbox_denies_the_program_goes_on) {
+        static const int calls[] = {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+                SYS_mmap, /* which sanitizers cannot do without */
+#endif
+                SYS_eventfd2,
+                SYS_socket,
+                SYS_connect,
+                SYS_membarrier,
+                SYS_getrandom,
+                SYS_fcntl,
+                SYS_openat,
+                SYS_ppoll,
+                SYS_clone3,
+                SYS_clone,
+                SYS_prctl,
+        };
+        const int n_calls = sizeof(calls) / sizeof(calls[0]);
+        Fake fake;
+
+        fake_init(&fake); /* nobody listens there */
+        for (int only = -1; only < n_calls; only++) {
+                pid_t pid = fork();
+                int status;
+
+                ck_assert_int_ge(pid, 0);
+                if (pid == 0) {
+                        deny(calls, (size_t)n_calls, only);
+                        live_in_sandbox();
+                }
+                ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+                if (status != 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 77))
+                        ck_abort_msg("call %d: %d", only, status);
+        }
+}
+END_TEST
+
 TEST_MAIN("life",
           test_descriptors_that_the_program_has_taken_over_are_left_alone,
           test_a_source_can_go_although_its_thread_cannot_be_woken,
@@ -345,4 +429,5 @@ TEST_MAIN("life",
           test_no_function_is_a_cancellation_point,
           test_the_thread_takes_no_signals_but_its_own,
           test_events_of_signal_handlers_are_recorded_or_counted_as_lost,
-          test_signal_handlers_may_come_while_threads_begin_and_sessions_change)
+          test_signal_handlers_may_come_while_threads_begin_and_sessions_change,
+          test_whatever_a_sandbox_denies_the_program_goes_on)
