@@ -13,7 +13,6 @@
 
 #include "client/process.h"
 #include "shared/fd.h"
-#include "shared/names.h"
 
 #define LISTEN_FD 3 /* sd_listen_fds(3) */
 
@@ -40,14 +39,16 @@ static int child_pass_socket(int listen_fd) {
         return 0;
 }
 
-static int child_set_wait(unsigned wait_ms) {
-        char text[16];
-
-        snprintf(text, sizeof(text), "%u", wait_ms);
-        return setenv(TRACING_ENV_WAIT, text, false) < 0 ? -errno : 0;
+static int child_set_variables(const ProcessVariable *variables) {
+        for (const ProcessVariable *at = variables; at && at->name; at++)
+                if (at->value && setenv(at->name, at->value, !at->is_default) < 0)
+                        return -errno;
+        return 0;
 }
 
 static int child_prepare(const ProcessSpec *spec, pid_t parent) {
+        int r;
+
         child_reset_signals();
         if (spec->is_helper) {
                 if (!spec->is_on_terminal && setpgid(0, 0) < 0)
@@ -57,14 +58,9 @@ static int child_prepare(const ProcessSpec *spec, pid_t parent) {
                 if (getppid() != parent)
                         return -ESRCH; /* died before the request was in effect */
         }
-        if (spec->socket && setenv(TRACING_ENV_SOCKET, spec->socket, 1) < 0)
-                return -errno;
-        if (spec->wait_ms > 0) {
-                int r = child_set_wait(spec->wait_ms);
-
-                if (r < 0)
-                        return r;
-        }
+        r = child_set_variables(spec->variables);
+        if (r < 0)
+                return r;
         return spec->listen_fd >= 0 ? child_pass_socket(spec->listen_fd) : 0;
 }
 

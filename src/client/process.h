@@ -10,11 +10,17 @@
 
 #include "shared/macro.h"
 
+/* What it finds in its environment, beside ours. */
+typedef struct ProcessVariable {
+        const char *name;
+        const char *value; /* NULL: nothing is set */
+        bool is_default;   /* unless the user has set it */
+} ProcessVariable;
+
 typedef struct ProcessSpec {
         const char *const *argv; /* argv[0] is looked for in $PATH, unless it has a slash */
-        const char *socket;      /* for $DESKTRACE_SOCKET, or NULL */
-        unsigned wait_ms;        /* for $DESKTRACE_WAIT, unless the user has set it; or 0 */
-        int listen_fd;           /* passed as systemd passes one (LISTEN_FDS), or -1 */
+        const ProcessVariable *variables; /* up to one without a name; or NULL */
+        int listen_fd;                    /* passed as systemd passes one (LISTEN_FDS), or -1 */
         bool is_helper;      /* of ours: out of reach of the terminal's Ctrl-C, and ends with us */
         bool is_on_terminal; /* a helper that reads from the terminal, so it is not out of reach */
 } ProcessSpec;

@@ -17,6 +17,7 @@
 
 #define CATEGORY_PREFIX      "cat:"
 #define TRACK_EVENT_SOURCE   "track_event"
+#define STARTUP_ALL          "*,#*" /* with all tags */
 #define AVAILABLE_EVENTS     "/sys/kernel/tracing/available_events"
 #define AVAILABLE_EVENTS_MAX (4u << 20)
 
@@ -351,18 +352,91 @@ uint32_t record_request_buffer_kb(const RecordRequest *request) {
  * What it comes to
  */
 
-bool record_request_wants_track_events(const RecordRequest *request) {
-        bool wanted = request->categories->len > 0;
-
-        for (size_t i = 0; request->config && i < request->config->pb->n_data_sources; i++) {
+/* The n-th data source of the config with that name, or NULL. */
+static const Perfetto__Protos__DataSourceConfig *
+find_source(const Config *config, const char *name, size_t n) {
+        for (size_t i = 0; config && i < config->pb->n_data_sources; i++) {
                 const Perfetto__Protos__DataSourceConfig *source =
-                        request->config->pb->data_sources[i]->config;
+                        config->pb->data_sources[i]->config;
 
-                wanted |= source && source->name && streq(source->name, TRACK_EVENT_SOURCE);
+                if (source && source->name && streq(source->name, name) && n-- == 0)
+                        return source;
         }
+        return NULL;
+}
+
+static bool names_source(const RecordRequest *request, const char *name) {
         for (guint i = 0; i < request->sources->len; i++)
-                wanted |= streq(g_ptr_array_index(request->sources, i), TRACK_EVENT_SOURCE);
-        return wanted;
+                if (streq(g_ptr_array_index(request->sources, i), name))
+                        return true;
+        return false;
+}
+
+bool record_request_wants_track_events(const RecordRequest *request) {
+        return request->categories->len > 0 ||
+               find_source(request->config, TRACK_EVENT_SOURCE, 0) ||
+               names_source(request, TRACK_EVENT_SOURCE);
+}
+
+/* False: it cannot be said. */
+static bool add_startup_names(GString *text, const char *sign, char *const *names, size_t n_names) {
+        for (size_t i = 0; i < n_names; i++) {
+                if (!names[i][0] || strchr("-#", names[i][0]) || strchr(names[i], ','))
+                        return false;
+                g_string_append_printf(text, "%s%s%s", text->len > 0 ? "," : "", sign, names[i]);
+        }
+        return true;
+}
+
+static bool has_name(char *const *names, size_t n_names, const char *name) {
+        for (size_t i = 0; i < n_names; i++)
+                if (streq(names[i], name))
+                        return true;
+        return false;
+}
+
+static bool add_startup_config(GString *text, const Perfetto__Protos__TrackEventConfig *config) {
+        if (!add_startup_names(
+                    text, "", config->enabled_categories, config->n_enabled_categories) ||
+            !add_startup_names(
+                    text, "-", config->disabled_categories, config->n_disabled_categories) ||
+            !add_startup_names(text, "#", config->enabled_tags, config->n_enabled_tags) ||
+            !add_startup_names(text, "-#", config->disabled_tags, config->n_disabled_tags) ||
+            has_name(config->disabled_tags, config->n_disabled_tags, "*"))
+                return false;
+        /* What a config does not mention is on. */
+        if (!has_name(config->disabled_categories, config->n_disabled_categories, "*"))
+                g_string_append(text, text->len > 0 ? ",*" : "*");
+        return true;
+}
+
+static bool add_startup_categories(GString *text, const RecordRequest *request) {
+        const Perfetto__Protos__DataSourceConfig *source =
+                find_source(request->config, TRACK_EVENT_SOURCE, 0);
+
+        if (request->categories->len > 0)
+                return !source && !names_source(request, TRACK_EVENT_SOURCE) &&
+                       add_startup_names(text,
+                                         "",
+                                         (char **)request->categories->pdata,
+                                         request->categories->len);
+        if (source && (find_source(request->config, TRACK_EVENT_SOURCE, 1) ||
+                       names_source(request, TRACK_EVENT_SOURCE)))
+                return false;
+        if (source && source->track_event_config)
+                return add_startup_config(text, source->track_event_config);
+        g_string_append(text, "*");
+        return true;
+}
+
+char *record_request_startup_categories(const RecordRequest *request) {
+        g_autoptr(GString) text = g_string_new(NULL);
+
+        if (!record_request_wants_track_events(request))
+                return NULL;
+        if (!add_startup_categories(text, request))
+                g_string_assign(text, STARTUP_ALL);
+        return g_strdup(text->str);
 }
 
 static void add_probe_source(GStrvBuilder *builder, const char *name) {

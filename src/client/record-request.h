@@ -63,6 +63,10 @@ RecordTriggers record_request_triggers(const RecordRequest *request, const char 
 /* Whether events of programs are wanted, those of track-event.h. */
 bool record_request_wants_track_events(const RecordRequest *request);
 
+/* Their categories, as a program that is about to start is told them ($DESKTRACE_STARTUP): no fewer than are wanted.
+ * NULL: none. Free with g_free(). */
+char *record_request_startup_categories(const RecordRequest *request);
+
 /* The data sources of desktrace-probes that are wanted, and all of them; free with g_strfreev(). */
 char **record_request_probe_sources(const RecordRequest *request);
 char **record_request_known_probe_sources(void);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "client/bus-client.h"
+#include "client/process.h"
 #include "client/session-info.h"
 #include "client/snapshot-writer.h"
 
@@ -19,11 +20,11 @@ typedef struct RecordingResult RecordingResult;
 
 struct RecordingOptions {
         const BusClient *client;
-        sd_bus_message *start;      /* the StartSession() call; or: */
-        const char *attach_path;    /* a session that runs, to take over */
-        const char *const *command; /* or NULL */
-        const char *socket;         /* the command's $DESKTRACE_SOCKET, or NULL */
-        unsigned command_wait_ms;   /* how long its start may wait to be recorded; 0: not at all */
+        sd_bus_message *start;                    /* the StartSession() call; or: */
+        const char *attach_path;                  /* a session that runs, to take over */
+        const char *const *command;               /* or NULL */
+        const ProcessVariable *command_variables; /* what it is told */
+        const char *socket;                       /* of a private service, or NULL */
         int ring_fd; /* read the buffers into it at the end; -1: the service streams by itself */
         bool is_quiet;
         bool is_detached; /* end when it runs, and leave it running */

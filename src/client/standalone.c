@@ -41,9 +41,10 @@ static char *program_path(const char *variable, const char *in_build, const char
 
 static ExitStatus spawn_helper(pid_t *ret, const char *path, const char *socket, int listen_fd) {
         const char *const argv[] = { path, "--standalone", NULL };
+        const ProcessVariable variables[] = { { TRACING_ENV_SOCKET, socket, false }, { 0 } };
         const ProcessSpec spec = {
                 .argv = argv,
-                .socket = socket,
+                .variables = variables,
                 .listen_fd = listen_fd,
                 .is_helper = true,
         };

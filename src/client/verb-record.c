@@ -19,10 +19,11 @@
 #include "client/trace-report.h"
 #include "client/trigger.h"
 #include "client/verbs.h"
+#include "shared/names.h"
 #include "shared/text.h"
 
 /* For the command to register and be started: long on a busy machine, short for a user when nothing comes. */
-#define COMMAND_WAIT_MS 1000
+#define COMMAND_WAIT_MS "1000"
 
 static char *arg_config, *arg_preset, *arg_time, *arg_buffer, *arg_output, *arg_name;
 static char *arg_before, *arg_after, **arg_triggers;
@@ -281,6 +282,14 @@ static void say_waiting(const RecordingOptions *options, const RecordingResult *
 }
 
 static ExitStatus record(Run *run) {
+        g_autofree char *startup = record_request_startup_categories(&run->request);
+        /* What the command's runtimes understand, each of what is meant for it. */
+        const ProcessVariable variables[] = {
+                { TRACING_ENV_SOCKET, run->standalone.socket, false },
+                { TRACING_ENV_STARTUP, startup, true },
+                { TRACING_ENV_WAIT, startup ? COMMAND_WAIT_MS : NULL, true },
+                { 0 },
+        };
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *start = NULL;
         const SnapshotWriterOptions snapshots = {
                 .invocation = run->invocation,
@@ -291,9 +300,8 @@ static ExitStatus record(Run *run) {
         RecordingOptions options = {
                 .client = &run->client,
                 .command = (const char *const *)run->invocation->command,
+                .command_variables = variables,
                 .socket = run->standalone.socket,
-                .command_wait_ms =
-                        record_request_wants_track_events(&run->request) ? COMMAND_WAIT_MS : 0,
                 .ring_fd = run->request.is_ring ? run->output.fd : -1,
                 .is_quiet = run->invocation->is_quiet,
                 .is_detached = run->request.is_detached,

@@ -72,20 +72,27 @@ exits 0 "inspect shows the config" 'name: "track_event"' "$DESKTRACE" inspect --
 head -c "$(($(stat -c %s app.pftrace) - 3))" app.pftrace >half.pftrace
 exits 6 "a file that is cut short is shown up to the cut" 'ends inside a packet' "$DESKTRACE" inspect half.pftrace
 
+# first_are N: the file has each event of so many runs, and once
+first_are() {
+        local all='("before main", "before init", "first")'
+
+        holds first.pftrace "{s['name']: s['count'] + s['instants'] for s in t['slices']} == dict.fromkeys($all, $1)"
+}
 first_event_is_recorded() {
         exits 0 "a program is recorded from its start ($*)" 'No losses' record "$@" -f -o first.pftrace -- \
                 "$FIRST_EVENT"
-        ok "its very first slice is in the file" holds first.pftrace \
-                '[(s["name"], s["count"]) for s in t["slices"]] == [("first", 1)]'
+        ok "its very first slice is in the file, and what comes before dt_init() and main()" first_are 1
 }
 first_event_is_recorded -p apps
 first_event_is_recorded cat:start
 first_event_is_recorded -p apps --ring
 exits 0 "so is what a command of the command does" 'No losses' record -p apps -f -o first.pftrace -- \
         sh -c '"$0" && "$0"' "$FIRST_EVENT"
-ok "each time" holds first.pftrace '[(s["name"], s["count"]) for s in t["slices"]] == [("first", 2)]'
-exits 0 "a program does not wait when its events are not wanted" '^0$' \
-        record -q org.example.nobody -f -o first.pftrace -- sh -c 'echo "${DESKTRACE_WAIT-0}"'
+ok "each time" first_are 2
+exits 0 "a program does not wait when its events are not wanted, and keeps none" '^0none$' \
+        record -q org.example.nobody -f -o first.pftrace -- sh -c 'echo "${DESKTRACE_WAIT-0}${DESKTRACE_STARTUP-none}"'
+exits 0 "it keeps what is wanted of it" '^a\*,b$' \
+        record -q 'cat:a*' cat:b -f -o first.pftrace -- sh -c 'echo "$DESKTRACE_STARTUP"'
 
 exits 0 "a time ends a recording" 'Recorded' record -p apps -t 300ms -o time.pftrace
 exits 0 "an existing file is replaced when asked to" 'Recorded' record -p apps -t 300ms -f -o time.pftrace

@@ -228,7 +228,8 @@ START_TEST(test_a_helper_gets_its_socket_as_from_systemd) {
                                      "[ -z \"$DESKTRACE_WAIT\" ] && "
                                      "echo yes >&3; exec sleep 100",
                                      NULL };
-        ProcessSpec spec = { .argv = argv, .socket = "/s", .is_helper = true };
+        const ProcessVariable variables[] = { { "DESKTRACE_SOCKET", "/s", false }, { 0 } };
+        ProcessSpec spec = { .argv = argv, .variables = variables, .is_helper = true };
         char text[8] = "";
         pid_t pid, helper;
         int fds[2];
@@ -259,7 +260,10 @@ static int status_of(const ProcessSpec *spec) {
 
 START_TEST(test_a_command_is_told_to_wait_unless_the_user_says_otherwise) {
         const char *const argv[] = { "/bin/sh", "-c", "exit $((DESKTRACE_WAIT))", NULL };
-        const ProcessSpec spec = { .argv = argv, .wait_ms = 120, .listen_fd = -1 };
+        const ProcessVariable variables[] = { { "DESKTRACE_SOCKET", NULL, false },
+                                              { "DESKTRACE_WAIT", "120", true },
+                                              { 0 } };
+        const ProcessSpec spec = { .argv = argv, .variables = variables, .listen_fd = -1 };
 
         unsetenv("DESKTRACE_WAIT");
         ck_assert_int_eq(status_of(&spec), 120);
@@ -280,6 +284,44 @@ static bool request_wants(const char *event, const char *text) {
                 ck_assert_int_eq(config_new_from_text(&request.config, text, &error), 0);
         return record_request_wants_track_events(&request);
 }
+
+START_TEST(test_a_command_keeps_from_its_start_what_is_recorded_of_it) {
+#define SOURCE(rules)                                                          \
+        "buffers { size_kb: 64 } data_sources { config { name: 'track_event' " \
+        "track_event_config { " rules " } } }"
+        static const struct {
+                const char *event, *text, *categories;
+        } cases[] = {
+                { "cat:render", NULL, "render" },
+                { "track_event", NULL, "*" },
+                { NULL, SOURCE(""), "*" },
+                { NULL, SOURCE("enabled_categories: 'a*' disabled_categories: '*'"), "a*,-*" },
+                { NULL, SOURCE("disabled_categories: 'a' enabled_tags: 'debug'"), "-a,#debug,*" },
+                { NULL, SOURCE("disabled_tags: 'x'"), "-#x,*" },
+                { NULL, SOURCE("disabled_tags: '*'"), "*,#*" },
+                { NULL, SOURCE("enabled_categories: 'a,b' disabled_categories: '*'"), "*,#*" },
+                { "cat:b", SOURCE("disabled_categories: '*'"), "*,#*" },
+                { "linux.sys_stats", NULL, NULL },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                _cleanup_(record_request_deinit) RecordRequest request;
+                g_autofree char *categories = NULL;
+                ConfigError error = { 0 };
+
+                record_request_init(&request);
+                if (cases[i].event)
+                        ck_assert_int_eq(record_request_add_event(&request, cases[i].event),
+                                         STATUS_OK);
+                if (cases[i].text)
+                        ck_assert_int_eq(
+                                config_new_from_text(&request.config, cases[i].text, &error), 0);
+                categories = record_request_startup_categories(&request);
+                ck_assert_pstr_eq(categories, cases[i].categories);
+        }
+#undef SOURCE
+}
+END_TEST
 
 START_TEST(test_a_command_waits_only_for_what_it_can_offer) {
         ck_assert(request_wants("cat:render", NULL));
@@ -326,5 +368,6 @@ TEST_MAIN("client",
           test_a_program_that_is_not_there_is_told,
           test_a_helper_gets_its_socket_as_from_systemd,
           test_a_command_is_told_to_wait_unless_the_user_says_otherwise,
+          test_a_command_keeps_from_its_start_what_is_recorded_of_it,
           test_a_command_waits_only_for_what_it_can_offer,
           test_a_helper_that_ignores_the_term_signal_is_killed)
