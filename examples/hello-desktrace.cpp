@@ -27,7 +27,13 @@ static void step(int number) {
         slice.add({ { "done", true } });
 }
 
+static void tell(dt_recording what, unsigned) {
+        if (what == DT_RECORDING_STARTED)
+                desktrace::instant(work, "recorded from now on");
+}
+
 int main(int argc, char **argv) {
+        const desktrace::Observer observer(tell);
         double seconds = 1;
 
         if (argc == 3 && std::strcmp(argv[1], "--seconds") == 0)

@@ -24,12 +24,16 @@ def step(number):
 
 def main():
     seconds = float(sys.argv[2]) if sys.argv[1:2] == ["--seconds"] else 1.0
+    desktrace.startup_record()
+    work.instant("before init")
+    observer = desktrace.Observer(lambda starts, n: work.instant("recorded" if starts else "left"))
     desktrace.init()
     end = time.monotonic() + seconds
     number = 0
     while time.monotonic() < end:
         number += 1
         step(number)
+    observer.remove()
 
 
 main()

@@ -21,6 +21,7 @@ An event of a category that nobody records costs one attribute look-up. Values a
 dicts of them; what is something else is shown as its str(). Without the library everything does nothing.
 """
 
+import atexit
 import contextlib
 import ctypes
 import ctypes.util
@@ -99,6 +100,13 @@ class _Lanes(ctypes.Structure):
     ]
 
 
+class _StartupOptions(ctypes.Structure):
+    _fields_ = [("categories", ctypes.c_char_p), ("bytes", ctypes.c_size_t), ("timeout_ms", ctypes.c_uint)]
+
+
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_uint, ctypes.c_void_p)
+
+
 def _load():
     names = [os.environ.get("LIBDESKTRACE"), "libdesktrace.so.0", ctypes.util.find_library("desktrace")]
     for name in filter(None, names):
@@ -114,6 +122,9 @@ def _load():
         library.dt_category_find_or_add.argtypes = [ctypes.c_char_p] * 3
         library.dt_category_find_or_add.restype = ctypes.POINTER(_Category)
         library.dt_lane_take.restype = _Track
+        library.dt_is_recording.restype = ctypes.c_bool
+        library.dt_observer_add.argtypes = [ctypes.c_void_p, _CALLBACK, ctypes.c_void_p]
+        library.dt_observer_remove.argtypes = [ctypes.c_void_p]
         return library
     return None
 
@@ -124,6 +135,36 @@ _library = _load()
 def init():
     """Lets sessions record this program; returns whether they can."""
     return _library is not None and _library.dt_init(None) == 0
+
+
+def startup_record(categories=None, size=0, timeout=0):
+    """Keeps events (of `categories`, as in $DESKTRACE_STARTUP) from now on, in at most `size` bytes, until a session
+    comes that wants them, for at most `timeout` seconds; 0: as the library does. Returns whether it does."""
+    options = _StartupOptions(categories.encode() if categories else None, size, int(timeout * 1000))
+    return _library is not None and _library.dt_startup_record(ctypes.byref(options)) == 0
+
+
+def is_recording():
+    """Whether any session records this program."""
+    return _library is not None and _library.dt_is_recording()
+
+
+class Observer:
+    """Calls callback(starts, n_sessions), on a thread of the library's, when a session starts to record, and, with
+    False, before it ends. What it emits is recorded. Until remove() is called, or the program ends."""
+
+    def __init__(self, callback):
+        self._call = _CALLBACK(lambda what, n_sessions, _: callback(what == 0, n_sessions))
+        self._pointer = ctypes.c_void_p()
+        if _library and _library.dt_observer_add(ctypes.byref(self._pointer), self._call, None) == 0:
+            atexit.register(self.remove)
+
+    def remove(self):
+        """Waits for a call that runs."""
+        pointer, self._pointer = self._pointer, None
+        if pointer:
+            atexit.unregister(self.remove)
+            _library.dt_observer_remove(pointer)
 
 
 def thread_set_name(name):

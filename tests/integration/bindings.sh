@@ -24,6 +24,7 @@ if [ -n "${EXAMPLE_CPP-}" ]; then # built where there is a compiler for it
         ok "a C++ program is recorded" records cpp.pftrace "$EXAMPLE_CPP" --seconds 0.3
         has_the_example "C++" cpp.pftrace
         ok "C++: arguments are in it, those of the end too" grep -qa 'done' cpp.pftrace
+        ok "C++: it is told that it is recorded" grep -qa 'recorded from now on' cpp.pftrace
 fi
 
 ok "a GLib program is recorded" records glib.pftrace "$EXAMPLE_GLIB" --seconds 0.3
@@ -37,6 +38,8 @@ if [ -n "${BINDINGS_PYTHON-}" ]; then
         ok "a Python program is recorded" records python.pftrace python3 "$EXAMPLES/hello-desktrace.py" --seconds 0.3
         has_the_example "Python" python.pftrace
         ok "Python: arguments are in it, nested ones too" grep -qaE 'heights' python.pftrace
+        ok "Python: so is what came first, and that it is recorded" \
+                eval "grep -qa 'before init' python.pftrace && grep -qa 'recorded' python.pftrace"
         ok "without the library a Python program runs all the same" \
                 env LIBDESKTRACE=/nowhere LD_LIBRARY_PATH=/nowhere python3 "$EXAMPLES/hello-desktrace.py" --seconds 0.01
 fi

@@ -71,7 +71,8 @@ typedef struct dt_options {
  *
  * It returns at once, but in a program that is run in order to be recorded: `desktrace record -- PROGRAM` sets
  * $DESKTRACE_WAIT, and the first call then waits until the session has started here, so many milliseconds (and 10 s)
- * at most. No event after it is missed. */
+ * at most. No event after it is missed, even if the program crashes at once. Those before it are kept if it is asked
+ * for: see dt_startup_record(). */
 int dt_init(const dt_options *options);
 
 /*

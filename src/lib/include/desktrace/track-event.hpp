@@ -24,6 +24,7 @@
  * work as well, and cost less where arguments are expensive to compute: these here are computed always.
  */
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -241,5 +242,30 @@ inline void count(const dt_category &category, const char *name, int value) {
 inline void count(const dt_category &category, const char *name, double value) {
         DT_COUNTER_DOUBLE(category, name, value);
 }
+
+/* Calls a function when a session starts to record, and before it ends, on the library's thread: see
+ * <desktrace/recording.h>. Not after its own end, which waits for a call that runs. An exception in there ends the
+ * program. */
+class Observer {
+public:
+        typedef std::function<void(dt_recording what, unsigned n_sessions)> Callback;
+
+        explicit Observer(Callback callback) : callback_(std::move(callback)), observer_(nullptr) {
+                dt_observer_add(&observer_, call, this);
+        }
+        ~Observer() {
+                dt_observer_remove(observer_);
+        }
+        Observer(const Observer &) = delete;
+        Observer &operator=(const Observer &) = delete;
+
+private:
+        static void call(dt_recording what, unsigned n_sessions, void *userdata) noexcept {
+                static_cast<Observer *>(userdata)->callback_(what, n_sessions);
+        }
+
+        Callback callback_;
+        dt_observer *observer_;
+};
 
 } // namespace desktrace
