@@ -28,6 +28,7 @@ typedef struct Replay {
         TrackSequence sequence;
         TrackScratch scratch;
         uint64_t n_lost; /* here */
+        dt_full_policy policy;
 } Replay;
 
 /*
@@ -132,9 +133,10 @@ static void replay_log(Replay *replay, const StartupLog *log, const Taker *taker
         *sequence = (TrackSequence){ .session = taker->session };
         replay->thread.uuid = replay->stream.thread_uuid = uuid_of(log);
         replay->thread.tid = log->tid;
-        /* It waits for the service to make room: there may be more than fits. */
-        dt_writer_new(&sequence->writer, taker->session->instance, DT_FULL_STALL);
+        dt_writer_new(&sequence->writer, taker->session->instance, replay->policy);
         replay_records(replay, log, taker);
+        if (sequence->writer && dt_writer_lost(sequence->writer))
+                replay->policy = DT_FULL_DROP;
         if (atomic_load_explicit(&log->lost, memory_order_relaxed) && sequence->position > 0)
                 mark_loss(replay);
         dt_writer_free(sequence->writer);
@@ -158,6 +160,8 @@ static void replay(const StartupLog *logs, const Taker *takers, unsigned n_taker
                 return;
         replay->thread.scratch = &replay->scratch;
         for (unsigned i = 0; i < n_takers; i++) {
+                /* It waits for the service to make room, as there may be more than fits; but only once in vain. */
+                replay->policy = DT_FULL_STALL;
                 for (const StartupLog *log = logs; log; log = log->next)
                         replay_log(replay, log, &takers[i]);
                 count_losses(replay, &takers[i]);

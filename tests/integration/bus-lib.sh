@@ -15,7 +15,7 @@ SESSION=$BUS.Session
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/desktrace-test.XXXXXX")
 chmod 755 "$tmp"
 n_checks=0 n_failed=0 pids=() daemon=
-unset DESKTRACE_SOCKET DESKTRACE_WAIT DBUS_SESSION_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS
+unset DESKTRACE_SOCKET DESKTRACE_WAIT DESKTRACE_STARTUP DBUS_SESSION_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS
 unset NOTIFY_SOCKET LISTEN_FDS LISTEN_PID PERFETTO_PRODUCER_SOCK_NAME PERFETTO_CONSUMER_SOCK_NAME
 # Neither bus of this machine: a library that finds no bus where it looks waits for one.
 export DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/session.sock DBUS_SYSTEM_BUS_ADDRESS=unix:path=$tmp/system.sock

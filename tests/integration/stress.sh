@@ -52,6 +52,23 @@ stress "a thousand threads that come and go and wait for room" STALL_THEN_DROP c
 stress "a thousand threads at once" DROP crowd 20 1000
 stress "children that are forked meanwhile" DROP forks 30000 2
 
+# What it keeps from before anybody records it. The session starts while it emits.
+# keeping KIB POLICY PROMISE KIND N M
+keeping() {
+        app_ends
+        wait "$app"
+        DESKTRACE_STARTUP='*' DESKTRACE_STARTUP_KIB=$1 app "$tmp/count" 128
+        eventually has_producer life-app
+        tell go "${@:4}"
+        record "$2"
+        tell join
+        ok "$3" ends_even "$answer"
+}
+keeping 65536 STALL_THEN_DROP "kept, with room for nearly all" steady 100000 3
+keeping 64 DROP "kept, and soon full" steady 100000 3
+keeping 65536 DROP "kept, of a thousand threads" churn 125 8
+keeping 65536 DROP "kept, of children's parents" forks 100000 2
+
 # Two sessions have one count of what was lost: neither is the program's favourite.
 record DROP
 first=$path
