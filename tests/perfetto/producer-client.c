@@ -363,7 +363,8 @@ static void on_reply(ProducerClient *client, const IpcFrame *from) {
         ClientReply *reply = &client->replies[client->n_replies++ % CLIENT_REPLIES_MAX];
 
         *reply = (ClientReply){ from->request_id, from->success, from->has_more, from->n_data };
-        memcpy(reply->data, from->data, MIN(from->n_data, sizeof(reply->data)));
+        if (from->n_data > 0)
+                memcpy(reply->data, from->data, MIN(from->n_data, sizeof(reply->data)));
 }
 
 const ClientReply *client_reply(const ProducerClient *client, uint64_t request) {
