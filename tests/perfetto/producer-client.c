@@ -326,6 +326,15 @@ static void on_instance(ProducerClient *client, ClientCommand command, uint64_t 
                       id);
 }
 
+static void note_command(ProducerClient *client, const WireField *command) {
+        const size_t at = client->n_commands_ever++ % CLIENT_COMMANDS_MAX;
+        const uint32_t number = command->number == CLIENT_FLUSH ? 2 : 1;
+
+        client->n_commands[command->number]++;
+        client->commands[at].command = command->number;
+        client->commands[at].number = message_number(command->data, command->n_bytes, number);
+}
+
 static void on_command(ProducerClient *client, const IpcFrame *reply) {
         WireReader reader;
         WireField field;
@@ -333,8 +342,7 @@ static void on_command(ProducerClient *client, const IpcFrame *reply) {
         wire_reader_init(&reader, reply->data, reply->n_data);
         if (wire_read(&reader, &field) <= 0 || field.number >= _CLIENT_COMMAND_N)
                 return;
-        client->last_command = field.number;
-        client->n_commands[field.number]++;
+        note_command(client, &field);
         if (field.number == CLIENT_SETUP)
                 on_setup(client, &field);
         else if (field.number == CLIENT_SETUP_TRACING)

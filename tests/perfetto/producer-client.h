@@ -47,6 +47,7 @@ typedef enum ClientCommand {
 
 #define CLIENT_INSTANCES_MAX 32
 #define CLIENT_REPLIES_MAX   256
+#define CLIENT_COMMANDS_MAX  64
 
 typedef struct ClientInstance {
         uint64_t id;
@@ -82,7 +83,11 @@ typedef struct ProducerClient {
         ClientReply replies[CLIENT_REPLIES_MAX]; /* but those that are commands */
         size_t n_replies;
         unsigned n_commands[_CLIENT_COMMAND_N];
-        ClientCommand last_command;
+        struct {
+                ClientCommand command;
+                uint64_t number;         /* of the instance, or of the flush */
+        } commands[CLIENT_COMMANDS_MAX]; /* in order, round and round */
+        size_t n_commands_ever;
         uint64_t last_flush, last_flush_flags;
         ClientInstance instances[CLIENT_INSTANCES_MAX];
         size_t n_instances;
