@@ -32,7 +32,7 @@ def rows(text):
 
 def runs(source, test):
     """Whether the program defines the test and lists it."""
-    defined = re.search(rf"\b(START|SCRIPT)_(TEST|CASE)\(\s*{test}\b", source)
+    defined = re.search(rf"\b[A-Z_]+_(TEST|CASE)\(\s*{test}\b", source)
     return bool(defined) and len(re.findall(rf"\b{test}\b", source)) > 1
 
 
