@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/prctl.h>
 
+#include "lib/library.h"
 #include "lib/pool.h"
 #include "lib/startup.h"
 #include "lib/track-args.h"
@@ -320,7 +321,8 @@ bool startup_keep(TrackThread *thread, const TrackEvent *event, uint64_t now_ns)
                 return false;
         if (r < 0) {
                 /* Where there is no thread of the library's to look at the clock. */
-                startup_expire(now_ns);
+                if (library_n_locks == 0)
+                        startup_expire(now_ns);
                 return startup_lose(thread, event);
         }
         count_open(thread->kept, event);

@@ -247,21 +247,27 @@ count_nested(const TrackThread *thread, const TrackEvent *event, unsigned sessio
         }
 }
 
+/* Returns the sessions that it is for after all. Takes no lock. */
+static unsigned
+keep(TrackThread *thread, const TrackEvent *event, unsigned sessions, uint64_t now_ns) {
+        if (!(sessions & TRACK_STARTUP_BIT))
+                return sessions;
+        return startup_keep(thread, event, now_ns) ? 0 : sessions_after_startup(event);
+}
+
 /* The rest of the event is filled in here. Not inlined: it would make the way of short events longer. */
 static __attribute__((__noinline__)) void
 emit_long(TrackThread *thread, unsigned sessions, TrackEvent *event, uint64_t now_ns) {
         int saved_errno = errno;
 
-        if (library_n_locks > 0)
-                count_nested(thread, event, sessions);
-        else if (thread_equip(thread)) {
+        if (thread_equip(thread)) {
                 event->uuid = event->track ? track_uuid(event->track, thread->uuid) : 0;
                 event->time_ns = time_of(event);
-                if (sessions & TRACK_STARTUP_BIT)
-                        sessions = startup_keep(thread, event, now_ns)
-                                           ? 0
-                                           : sessions_after_startup(event);
-                emit_to(thread, sessions, event, now_ns);
+                sessions = keep(thread, event, sessions, now_ns);
+                if (library_n_locks > 0)
+                        count_nested(thread, event, sessions);
+                else
+                        emit_to(thread, sessions, event, now_ns);
         }
         errno = saved_errno;
 }
