@@ -20,7 +20,8 @@
 #include "shared/error.h"
 #include "smb/smb-reader.h"
 
-#define QUIET_LOOKS 2
+#define QUIET_LOOKS          2
+#define RESCANS_IN_A_ROW_MAX 8
 
 typedef struct MemorySize {
         uint64_t bytes;
@@ -321,19 +322,22 @@ static size_t producer_drain_ring(Producer *producer, uint64_t until) {
         return n;
 }
 
+/* A chunk that found the ring full may be behind the page that is looked at, and its writer's next one before it: taken
+ * together they are in order, as long as a producer does not keep at it. */
 static size_t producer_drain_memory(Producer *producer, uint64_t until) {
         size_t n = producer->is_rescanning;
 
-        if (producer->is_rescanning && !producer_rescan(producer, until))
-                return n;
-        n += producer_drain_ring(producer, until);
-        if (producer->n_bytes_taken >= until || !smb_take_rescan(&producer->area))
-                return n;
-        producer->is_rescanning = true;
-        producer->rescan_page = 0;
-        if (producer_rescan(producer, until))
+        for (unsigned i = 0; i < RESCANS_IN_A_ROW_MAX; i++) {
+                if (producer->is_rescanning && !producer_rescan(producer, until))
+                        return n;
                 n += producer_drain_ring(producer, until);
-        return n + 1;
+                if (producer->n_bytes_taken >= until || !smb_take_rescan(&producer->area))
+                        return n;
+                producer->is_rescanning = true;
+                producer->rescan_page = 0;
+                n++;
+        }
+        return n;
 }
 
 static size_t producer_drain_until(Producer *producer, uint64_t until) {

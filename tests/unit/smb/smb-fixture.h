@@ -159,7 +159,8 @@ static inline size_t take_all_chunks(SmbArea *area, SmbChunk **ret, Stream strea
         while (smb_next_commit(area, &commit) == 0)
                 if (!commit.is_patch)
                         n += take_one_chunk(area, commit.page, commit.chunk, &chunks[n], streams);
-        if (smb_take_rescan(area))
+        /* Again if it was set meanwhile: a chunk may be behind the page that is looked at, and the next before it. */
+        while (smb_take_rescan(area))
                 for (uint32_t page = 0; page < area->n_pages; page++)
                         for (uint32_t i = 0; i < SMB_CHUNKS_MAX; i++)
                                 n += take_one_chunk(area, page, i, &chunks[n], streams);
