@@ -266,6 +266,15 @@ void ports_tick(Ports *ports, uint64_t now) {
         consumers_tick(&ports->consumers, now);
 }
 
+size_t ports_n_bytes_held(const Ports *ports) {
+        const PortUser *user;
+        size_t n = 0;
+
+        list_for_each (user, &ports->users, link)
+                n += user->n_bytes;
+        return n;
+}
+
 uint64_t ports_n_calls(const Ports *ports) {
         return ports->n_calls;
 }

@@ -88,5 +88,8 @@ bool ports_is_stopped(const Ports *ports);
 uint64_t ports_next_deadline(const Ports *ports);
 void ports_tick(Ports *ports, uint64_t now);
 
+/* Held for all connections: half frames, and what was sent and not read. */
+size_t ports_n_bytes_held(const Ports *ports);
+
 /* Connections ever, and frames ever: whether anybody uses it. */
 uint64_t ports_n_calls(const Ports *ports);

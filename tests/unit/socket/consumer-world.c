@@ -42,7 +42,7 @@ void world_deinit(void) {
         fixture_deinit(&f);
 }
 
-static void serve(void) {
+void world_serve(void) {
         while (sd_event_run(event, 0) > 0)
                 ports_settle(ports);
         ports_settle(ports);
@@ -52,7 +52,7 @@ static void serve(void) {
 
 void world_run(ConsumerClient *client) {
         do
-                serve();
+                world_serve();
         while (consumer_client_pump(client));
 }
 

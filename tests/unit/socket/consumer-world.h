@@ -20,6 +20,8 @@ void world_deinit(void);
 void world_connect(ConsumerClient *client);
 /* Lets the service, the producers and the client do what there is to do. */
 void world_run(ConsumerClient *client);
+/* The service and the producers alone. */
+void world_serve(void);
 /* The same, until the call has its first reply. */
 const ConsumerReply *world_reply(ConsumerClient *client, uint64_t request);
 /* That one, which is a success without more. */

@@ -492,6 +492,60 @@ CONSUMER_WORLD_TEST(test_a_triggered_snapshot_is_fetched_by_its_number) {
         consumer_client_deinit(&other);
 }
 
+/* Of each method's message every beginning, and a field that does not end. What is no message costs the connection, and
+ * nobody else anything. */
+CONSUMER_WORLD_TEST(test_every_truncation_of_every_message_is_answered_or_costs_the_connection) {
+        static const uint8_t message[] = { 0x0a, 0x03, 0x0a, 0x01, 'x',  0x10, 0x01, 0x22, 0x02,
+                                           'a',  'b',  0x18, 0x80, 0x01, 0x08, 0x82, 0x80, 0x04 };
+        ConsumerClient other;
+
+        world_enable(&consumer, CONFIG_ONE("com.example"), -1);
+        for (unsigned method = 0; method < _CONSUMER_METHOD_N; method++)
+                for (size_t n = 0; n <= sizeof(message); n++) {
+                        uint64_t request;
+
+                        world_connect(&other);
+                        wire_put_raw(consumer_message(&other), message, n);
+                        request = consumer_call(&other, method);
+                        world_run(&other);
+                        ck_assert(other.is_closed || method == CONSUMER_ENABLE ||
+                                  method == CONSUMER_OBSERVE || /* both may wait */
+                                  consumer_reply(&other, request, 0));
+                        consumer_client_deinit(&other);
+                }
+        world_run(&consumer);
+        ck_assert(!consumer.is_closed);
+        ck_assert_uint_eq(service_n_sessions(f.service), 1);
+}
+
+/* Who asks for a trace and does not read it has at most a batch of it waiting, and may go on later. */
+CONSUMER_WORLD_TEST(test_a_trace_waits_for_a_slow_reader) {
+        static char text[60000];
+        uint64_t request;
+        SmbWriter *writer;
+        Bytes trace = {};
+
+        memset(text, 'a', sizeof(text) - 1);
+        world_enable(&consumer,
+                     "buffers { size_kb: 8192 } data_sources { config { name: \"com.example\" } }",
+                     -1);
+        world_run(&consumer);
+        writer = fake_writer_new(app, fake_instance(app, "com.example"));
+        for (unsigned i = 0; i < 40; i++) {
+                fake_write(writer, text);
+                fake_ring(app);
+        }
+        free(writer);
+        world_success(&consumer, consumer_call(&consumer, CONSUMER_FLUSH));
+        request = consumer_call(&consumer, CONSUMER_READ);
+        world_serve();
+        ck_assert_uint_lt(ports_n_bytes_held(ports), 1 << 20);
+        world_run(&consumer);
+        consumer_read_trace(&consumer, request, &trace);
+        ck_assert_uint_eq(trace_count_text(&trace, text), 40);
+        bytes_deinit(&trace);
+}
+
 CONSUMER_WORLD_TEST(test_a_packet_that_no_frame_holds_comes_in_slices) {
         static char text[200000];
         Bytes trace;
@@ -533,4 +587,6 @@ TEST_MAIN("consumer-port",
           test_a_file_is_written_to_its_end_when_the_connection_has_gone,
           test_the_clone_of_a_session_that_writes_is_written_as_well,
           test_a_triggered_snapshot_is_fetched_by_its_number,
+          test_every_truncation_of_every_message_is_answered_or_costs_the_connection,
+          test_a_trace_waits_for_a_slow_reader,
           test_a_packet_that_no_frame_holds_comes_in_slices)
