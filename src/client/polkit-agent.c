@@ -35,9 +35,7 @@ pid_t polkit_agent_start(const Invocation *invocation) {
         _cleanup_(fd_closep) int read_fd = -1, write_fd = -1;
         char notify[16];
         const char *const argv[] = { "pkttyagent", "--fallback", "--notify-fd", notify, NULL };
-        const ProcessSpec spec = {
-                .argv = argv, .listen_fd = -1, .is_helper = true, .is_on_terminal = true
-        };
+        const ProcessSpec spec = { .argv = argv, .is_helper = true, .is_on_terminal = true };
         int fds[2];
         pid_t pid;
 

@@ -25,18 +25,44 @@ static void child_reset_signals(void) {
         signal(SIGPIPE, SIG_DFL);
 }
 
-static int child_pass_socket(int listen_fd) {
-        char pid[16];
+/* Out of the way of all that are passed. */
+static int fd_move_up(int fd) {
+        const int high = fcntl(fd, F_DUPFD_CLOEXEC, LISTEN_FD + PROCESS_SOCKETS_MAX);
 
-        if (listen_fd == LISTEN_FD) {
-                if (fcntl(listen_fd, F_SETFD, 0) < 0)
-                        return -errno;
-        } else if (dup2(listen_fd, LISTEN_FD) < 0)
-                return -errno;
+        return high < 0 ? -errno : high;
+}
+
+static int child_name_sockets(const ProcessSpec *spec) {
+        char pid[16], count[16], names[128] = "";
+        size_t n = 0;
+
+        for (size_t i = 0; i < spec->n_listen; i++)
+                n += (size_t)snprintf(names + n,
+                                      sizeof(names) - n,
+                                      "%s%s",
+                                      i > 0 ? ":" : "",
+                                      spec->listen[i].name);
         snprintf(pid, sizeof(pid), "%d", (int)getpid());
-        if (setenv("LISTEN_PID", pid, 1) < 0 || setenv("LISTEN_FDS", "1", 1) < 0)
+        snprintf(count, sizeof(count), "%zu", spec->n_listen);
+        if (setenv("LISTEN_PID", pid, 1) < 0 || setenv("LISTEN_FDS", count, 1) < 0 ||
+            setenv("LISTEN_FDNAMES", names, 1) < 0)
                 return -errno;
         return 0;
+}
+
+/* Any of them may have the number that another one is to get. */
+static int child_pass_sockets(const ProcessSpec *spec) {
+        int moved[PROCESS_SOCKETS_MAX];
+
+        for (size_t i = 0; i < spec->n_listen; i++) {
+                moved[i] = fd_move_up(spec->listen[i].fd);
+                if (moved[i] < 0)
+                        return moved[i];
+        }
+        for (size_t i = 0; i < spec->n_listen; i++)
+                if (dup2(moved[i], LISTEN_FD + (int)i) < 0)
+                        return -errno;
+        return child_name_sockets(spec);
 }
 
 static int child_set_variables(const ProcessVariable *variables) {
@@ -61,7 +87,7 @@ static int child_prepare(const ProcessSpec *spec, pid_t parent) {
         r = child_set_variables(spec->variables);
         if (r < 0)
                 return r;
-        return spec->listen_fd >= 0 ? child_pass_socket(spec->listen_fd) : 0;
+        return spec->n_listen > 0 ? child_pass_sockets(spec) : 0;
 }
 
 /* Never returns. What goes wrong is told through the pipe, which closes by itself when all went well. */
@@ -94,13 +120,12 @@ int process_spawn(pid_t *ret, const ProcessSpec *spec) {
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return -errno;
         read_fd = fds[0];
-        /* Out of the way of LISTEN_FD. */
-        if (fds[1] <= LISTEN_FD) {
-                int high = fcntl(fds[1], F_DUPFD_CLOEXEC, LISTEN_FD + 1);
+        if (fds[1] < LISTEN_FD + PROCESS_SOCKETS_MAX) {
+                int high = fd_move_up(fds[1]);
 
                 close(fds[1]);
                 if (high < 0)
-                        return -errno;
+                        return high;
                 fds[1] = high;
         }
         pid = fork();

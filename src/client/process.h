@@ -6,6 +6,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "shared/macro.h"
@@ -17,10 +18,19 @@ typedef struct ProcessVariable {
         bool is_default;   /* unless the user has set it */
 } ProcessVariable;
 
+#define PROCESS_SOCKETS_MAX 3
+
+/* A listening socket for a child, and what its protocol is called. */
+typedef struct ProcessSocket {
+        int fd;
+        const char *name;
+} ProcessSocket;
+
 typedef struct ProcessSpec {
         const char *const *argv; /* argv[0] is looked for in $PATH, unless it has a slash */
         const ProcessVariable *variables; /* up to one without a name; or NULL */
-        int listen_fd;                    /* passed as systemd passes one (LISTEN_FDS), or -1 */
+        const ProcessSocket *listen;      /* passed as systemd passes them (LISTEN_FDS), or NULL */
+        size_t n_listen;                  /* PROCESS_SOCKETS_MAX at most */
         bool is_helper;      /* of ours: out of reach of the terminal's Ctrl-C, and ends with us */
         bool is_on_terminal; /* a helper that reads from the terminal, so it is not out of reach */
 } ProcessSpec;

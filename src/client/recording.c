@@ -321,8 +321,7 @@ static int on_progress_due(sd_event_source *source, uint64_t usec, void *userdat
 static int recording_start_command(Recording *recording) {
         const RecordingOptions *options = recording->options;
         const ProcessSpec spec = { .argv = options->command,
-                                   .variables = options->command_variables,
-                                   .listen_fd = -1 };
+                                   .variables = options->command_variables };
         int r;
 
         if (!options->command)

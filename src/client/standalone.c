@@ -39,13 +39,18 @@ static char *program_path(const char *variable, const char *in_build, const char
         return g_strdup(installed);
 }
 
-static ExitStatus spawn_helper(pid_t *ret, const char *path, const char *socket, int listen_fd) {
+static ExitStatus spawn_helper(pid_t *ret,
+                               const char *path,
+                               const char *socket,
+                               const ProcessSocket *listen,
+                               size_t n_listen) {
         const char *const argv[] = { path, "--standalone", NULL };
         const ProcessVariable variables[] = { { TRACING_ENV_SOCKET, socket, false }, { 0 } };
         const ProcessSpec spec = {
                 .argv = argv,
                 .variables = variables,
-                .listen_fd = listen_fd,
+                .listen = listen,
+                .n_listen = n_listen,
                 .is_helper = true,
         };
         int r = process_spawn(ret, &spec);
@@ -81,6 +86,10 @@ static int make_directory(Standalone *standalone) {
                 return r;
         }
         standalone->socket = g_build_filename(standalone->directory, SOCKET_NAME, NULL);
+        standalone->producer_socket =
+                g_build_filename(standalone->directory, TRACING_PERFETTO_PRODUCER_NAME, NULL);
+        standalone->consumer_socket =
+                g_build_filename(standalone->directory, TRACING_PERFETTO_CONSUMER_NAME, NULL);
         return 0;
 }
 
@@ -121,26 +130,52 @@ static ExitStatus connect_to_service(Standalone *standalone, BusClient *client) 
         return sd_bus_error_is_set(&error) ? bus_client_say_error(&error) : bus_client_say_errno(r);
 }
 
-ExitStatus standalone_start(Standalone *standalone, BusClient *client) {
+static void close_listeners(ProcessSocket sockets[static PROCESS_SOCKETS_MAX]) {
+        for (size_t i = 0; i < PROCESS_SOCKETS_MAX; i++)
+                sockets[i].fd = fd_close(sockets[i].fd);
+}
+
+static int make_listeners(const Standalone *standalone,
+                          ProcessSocket sockets[static PROCESS_SOCKETS_MAX]) {
+        const char *const paths[PROCESS_SOCKETS_MAX] = {
+                standalone->socket,
+                standalone->producer_socket,
+                standalone->consumer_socket,
+        };
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < PROCESS_SOCKETS_MAX; i++)
+                r = make_listener(&sockets[i].fd, paths[i]);
+        return r;
+}
+
+static ExitStatus start_service(Standalone *standalone,
+                                ProcessSocket sockets[static PROCESS_SOCKETS_MAX]) {
         g_autofree char *path =
                 program_path("DESKTRACE_DAEMON", "daemon/desktraced", DESKTRACED_PATH);
-        _cleanup_(fd_closep) int listen_fd = -1;
-        ExitStatus status;
         int r;
 
         r = make_directory(standalone);
         if (r == 0)
-                r = make_listener(&listen_fd, standalone->socket);
+                r = make_listeners(standalone, sockets);
         if (r < 0) {
                 say_error(_("cannot make a socket in %s: %s"), g_get_tmp_dir(), g_strerror(-r));
                 return STATUS_FAILED;
         }
-        status = spawn_helper(&standalone->service, path, NULL, listen_fd);
-        if (status)
-                return status;
-        listen_fd = fd_close(
-                listen_fd); /* if the service dies, connections must fail instead of waiting */
-        return connect_to_service(standalone, client);
+        return spawn_helper(&standalone->service, path, NULL, sockets, PROCESS_SOCKETS_MAX);
+}
+
+ExitStatus standalone_start(Standalone *standalone, BusClient *client) {
+        ProcessSocket sockets[PROCESS_SOCKETS_MAX] = {
+                { -1, "native" },
+                { -1, TRACING_PRODUCER_SOCKET },
+                { -1, TRACING_CONSUMER_SOCKET },
+        };
+        ExitStatus status = start_service(standalone, sockets);
+
+        close_listeners(
+                sockets); /* if the service dies, connections must fail instead of waiting */
+        return status ? status : connect_to_service(standalone, client);
 }
 
 /* The names of all data sources, as ListSources() answers. */
@@ -234,7 +269,7 @@ standalone_start_probes(Standalone *standalone, const BusClient *client, char *c
         g_autofree char *path = probes_path();
         ExitStatus status;
 
-        status = spawn_helper(&standalone->probes, path, standalone->socket, -1);
+        status = spawn_helper(&standalone->probes, path, standalone->socket, NULL, 0);
         return status ? status : wait_for_sources(standalone, client, sources);
 }
 
@@ -242,7 +277,7 @@ ExitStatus standalone_list_static_probes(const char *path) {
         g_autofree char *program = probes_path();
         g_autofree char *option = g_strdup_printf("--list-static-probes=%s", path);
         const char *const argv[] = { program, option, NULL };
-        const ProcessSpec spec = { .argv = argv, .listen_fd = -1, .is_helper = true };
+        const ProcessSpec spec = { .argv = argv, .is_helper = true };
         pid_t pid;
         int r;
 
@@ -258,21 +293,27 @@ ExitStatus standalone_list_static_probes(const char *path) {
 static void clean_up_after_probes(void) {
         g_autofree char *path = probes_path();
         const char *const argv[] = { path, "--cleanup", NULL };
-        const ProcessSpec spec = { .argv = argv, .listen_fd = -1, .is_helper = true };
+        const ProcessSpec spec = { .argv = argv, .is_helper = true };
         pid_t pid;
 
         if (process_spawn(&pid, &spec) == 0)
                 process_wait(&pid, END_GRACE_MS);
 }
 
+static void remove_socket(char **path) {
+        if (*path)
+                unlink(*path);
+        g_clear_pointer(path, g_free);
+}
+
 void standalone_deinit(Standalone *standalone) {
         if (process_end(&standalone->probes, END_GRACE_MS) != 0)
                 clean_up_after_probes();
         process_end(&standalone->service, END_GRACE_MS);
-        if (standalone->socket)
-                unlink(standalone->socket);
+        remove_socket(&standalone->socket);
+        remove_socket(&standalone->producer_socket);
+        remove_socket(&standalone->consumer_socket);
         if (standalone->directory)
                 rmdir(standalone->directory);
-        g_clear_pointer(&standalone->socket, g_free);
         g_clear_pointer(&standalone->directory, g_free);
 }

@@ -4,7 +4,7 @@
 /*
  * Standalone: a service of our own, for one recording
  *
- * Makes a directory that only we can enter, listens on a socket in it, and starts desktraced with that socket as
+ * Makes a directory that only we can enter, listens on sockets in it, and starts desktraced with these as
  * systemd would, and desktrace-probes when kernel data is wanted. No bus and no systemd are needed. Both end with
  * us, however we end.
  */
@@ -18,6 +18,8 @@
 typedef struct Standalone {
         char *directory;
         char *socket;
+        char *producer_socket,
+                *consumer_socket; /* for programs with Perfetto's SDK, and for its own */
         pid_t service;
         pid_t probes; /* 0: not started */
 } Standalone;

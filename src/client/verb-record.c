@@ -281,11 +281,27 @@ static void say_waiting(const RecordingOptions *options, const RecordingResult *
                 run->trigger, run->invocation, options->socket, run->snapshot_output);
 }
 
+/* Where the service listens for Perfetto's SDK, if a program would not find it by itself: the system's service is where
+ * it looks, and the user's may be where it listens or not. */
+static char *find_producer_socket(const Run *run) {
+        g_autofree char *path = NULL;
+
+        if (is_standalone(run))
+                return g_strdup(run->standalone.producer_socket);
+        if (run->invocation->bus != BUS_CHOICE_USER)
+                return NULL;
+        path = g_build_filename(
+                g_get_user_runtime_dir(), "perfetto", TRACING_PERFETTO_PRODUCER_NAME, NULL);
+        return g_file_test(path, G_FILE_TEST_EXISTS) ? g_steal_pointer(&path) : NULL;
+}
+
 static ExitStatus record(Run *run) {
         g_autofree char *startup = record_request_startup_categories(&run->request);
+        g_autofree char *producer_socket = find_producer_socket(run);
         /* What the command's runtimes understand, each of what is meant for it. */
         const ProcessVariable variables[] = {
                 { TRACING_ENV_SOCKET, run->standalone.socket, false },
+                { TRACING_ENV_PERFETTO_PRODUCER, producer_socket, true },
                 { TRACING_ENV_STARTUP, startup, true },
                 { TRACING_ENV_WAIT, startup ? COMMAND_WAIT_MS : NULL, true },
                 { 0 },

@@ -42,6 +42,13 @@
 #define TRACING_PRODUCER_SOCKET "perfetto-producer"
 #define TRACING_CONSUMER_SOCKET "perfetto-consumer"
 
+/* What they are called in a directory of sockets: Perfetto's own names. */
+#define TRACING_PERFETTO_PRODUCER_NAME "traced-producer.sock"
+#define TRACING_PERFETTO_CONSUMER_NAME "traced-consumer.sock"
+
+/* Environment of programs with Perfetto's SDK: where they look for the service. */
+#define TRACING_ENV_PERFETTO_PRODUCER "PERFETTO_PRODUCER_SOCK_NAME"
+
 /* Environment: where a private (--standalone) service listens. Makes the library and the client
  * use only that service. */
 #define TRACING_ENV_SOCKET "DESKTRACE_SOCKET"

@@ -213,6 +213,19 @@ if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] && [ -r /sys/kernel/tracing/
         ok "each preset records what this machine has" presets_record
 fi
 
+# shellcheck disable=SC2016 # expanded by the command's shell
+bind_producer='/usr/bin/python3 "$0" bind "$PERFETTO_PRODUCER_SOCK_NAME" ProducerPort'
+# shellcheck disable=SC2016
+bind_consumer='/usr/bin/python3 "$0" bind "${PERFETTO_PRODUCER_SOCK_NAME%/*}/traced-consumer.sock" ConsumerPort'
+ipc=$(realpath "$(dirname "$0")/perfetto_ipc.py")
+exits 0 "a program with Perfetto's SDK is told where the private service is" 'CommitData' \
+        record -p apps -o sdk.pftrace -- sh -c "$bind_producer" "$ipc"
+exits 0 "which serves Perfetto's own programs as well" 'EnableTracing' \
+        record -p apps -o more.pftrace -- sh -c "$bind_consumer" "$ipc"
+# shellcheck disable=SC2016
+exits 0 "unless the user has said where it is" 'here: /mine' env PERFETTO_PRODUCER_SOCK_NAME=/mine \
+        "$DESKTRACE" record --standalone -p apps -o other.pftrace -- sh -c 'echo "here: $PERFETTO_PRODUCER_SOCK_NAME"'
+
 rm -rf "$tmp/work"/*
 ok "nothing of ours is left in the temporary directory" nothing_is_left_in "$TMPDIR"
 finish

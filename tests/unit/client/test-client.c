@@ -211,7 +211,7 @@ START_TEST(test_a_program_that_is_not_there_is_told) {
         const char *const missing[] = { "/nowhere/program", NULL }, *const forbidden[] = {
                 "/etc/passwd", NULL
         };
-        ProcessSpec spec = { .argv = missing, .listen_fd = -1 };
+        ProcessSpec spec = { .argv = missing };
         pid_t pid;
 
         ck_assert_int_eq(process_spawn(&pid, &spec), -ENOENT);
@@ -220,22 +220,29 @@ START_TEST(test_a_program_that_is_not_there_is_told) {
 }
 END_TEST
 
-START_TEST(test_a_helper_gets_its_socket_as_from_systemd) {
+START_TEST(test_a_helper_gets_its_sockets_as_from_systemd) {
         const char *const argv[] = { "/bin/sh",
                                      "-c",
-                                     "[ \"$LISTEN_FDS\" = 1 ] && [ \"$LISTEN_PID\" = $$ ] && [ "
-                                     "\"$DESKTRACE_SOCKET\" = /s ] && "
+                                     "[ \"$LISTEN_FDS\" = 2 ] && [ \"$LISTEN_PID\" = $$ ] && "
+                                     "[ \"$LISTEN_FDNAMES\" = one:two ] && "
+                                     "[ \"$DESKTRACE_SOCKET\" = /s ] && "
                                      "[ -z \"$DESKTRACE_WAIT\" ] && "
-                                     "echo yes >&3; exec sleep 100",
+                                     "echo yes >&4; exec sleep 100",
                                      NULL };
         const ProcessVariable variables[] = { { "DESKTRACE_SOCKET", "/s", false }, { 0 } };
-        ProcessSpec spec = { .argv = argv, .variables = variables, .is_helper = true };
+        ProcessSocket sockets[] = { { -1, "one" }, { -1, "two" } };
+        const ProcessSpec spec = { .argv = argv,
+                                   .variables = variables,
+                                   .listen = sockets,
+                                   .n_listen = 2,
+                                   .is_helper = true };
         char text[8] = "";
         pid_t pid, helper;
         int fds[2];
 
         ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
-        spec.listen_fd = fds[1];
+        sockets[0].fd = fds[0];
+        sockets[1].fd = fds[1];
         ck_assert_int_eq(process_spawn(&pid, &spec), 0);
         ck_assert_int_eq(read(fds[0], text, sizeof(text) - 1), 4);
         ck_assert_str_eq(text, "yes\n");
@@ -263,7 +270,7 @@ START_TEST(test_a_command_is_told_to_wait_unless_the_user_says_otherwise) {
         const ProcessVariable variables[] = { { "DESKTRACE_SOCKET", NULL, false },
                                               { "DESKTRACE_WAIT", "120", true },
                                               { 0 } };
-        const ProcessSpec spec = { .argv = argv, .variables = variables, .listen_fd = -1 };
+        const ProcessSpec spec = { .argv = argv, .variables = variables };
 
         unsetenv("DESKTRACE_WAIT");
         ck_assert_int_eq(status_of(&spec), 120);
@@ -339,13 +346,16 @@ START_TEST(test_a_helper_that_ignores_the_term_signal_is_killed) {
         const char *const argv[] = {
                 "/bin/sh", "-c", "trap '' TERM; echo >&3; while :; do sleep 1; done", NULL
         };
-        ProcessSpec spec = { .argv = argv, .is_helper = true };
+        ProcessSocket written = { -1, "written" };
+        const ProcessSpec spec = {
+                .argv = argv, .listen = &written, .n_listen = 1, .is_helper = true
+        };
         char newline;
         int fds[2];
         pid_t pid;
 
         ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
-        spec.listen_fd = fds[1];
+        written.fd = fds[1];
         ck_assert_int_eq(process_spawn(&pid, &spec), 0);
         ck_assert_int_eq(read(fds[0], &newline, 1), 1); /* now it ignores it */
         ck_assert_int_eq(process_end(&pid, 100), 128 + SIGKILL);
@@ -366,7 +376,7 @@ TEST_MAIN("client",
           test_a_discarded_file_is_gone_and_a_kept_one_is_not,
           test_devices_are_written_to_and_never_removed,
           test_a_program_that_is_not_there_is_told,
-          test_a_helper_gets_its_socket_as_from_systemd,
+          test_a_helper_gets_its_sockets_as_from_systemd,
           test_a_command_is_told_to_wait_unless_the_user_says_otherwise,
           test_a_command_keeps_from_its_start_what_is_recorded_of_it,
           test_a_command_waits_only_for_what_it_can_offer,
