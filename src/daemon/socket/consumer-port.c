@@ -163,6 +163,7 @@ static int consumer_open(void **ret, PortConnection *connection) {
         consumer->connection = connection;
         consumer->consumers = &port_connection_ports(connection)->consumers;
         list_init(&consumer->flushes);
+        list_init(&consumer->query_link);
         *ret = consumer;
         return 0;
 }
@@ -176,6 +177,7 @@ static void consumer_close(void *port) {
         consumer_detach_free(consumer->detach);
         list_for_each (flush, &consumer->flushes, link)
                 consumer_flush_cancel(flush);
+        list_unlink(&consumer->query_link);
         if (consumer->session)
                 consumer_session_drop(consumer->session);
         free(consumer);

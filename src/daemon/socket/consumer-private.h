@@ -61,6 +61,8 @@ struct Consumer {
         ConsumerCall enable;  /* EnableTracing: answered when the session has ended */
         ConsumerCall read;    /* ReadBuffers */
         ConsumerCall observe; /* ObserveEvents */
+        ConsumerCall query;   /* QueryServiceState, for as long as producers are awaited */
+        List query_link;      /* consumers->queries */
         unsigned events;      /* that are observed */
         bool has_told_all_started;
 };
@@ -127,6 +129,9 @@ void consumer_tell_events(Consumer *consumer);
 void consumer_tell_snapshot(Consumer *consumer,
                             const ConsumerSession *snapshot,
                             const char *trigger);
+
+/* The query waits no longer. */
+void consumer_answer_query(Consumer *consumer);
 
 /* More of what ReadBuffers asks for. */
 void consumer_read_on(Consumer *consumer);

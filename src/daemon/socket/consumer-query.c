@@ -217,22 +217,47 @@ static void put_sessions(StateReply *reply) {
         wire_put_bool(&reply->writer, STATE_SUPPORTS_SESSIONS, true);
 }
 
-int consumer_query_state(void *port, const PortRequest *request, const void *data, size_t n) {
+static int reply_state(Consumer *consumer, const PortRequest *request, bool sessions_only) {
         _cleanup_(freep) uint8_t *memory = malloc(port_message_max() + REPLY_SLACK);
-        StateReply reply = { .consumer = port, .request = request, .memory = memory };
-        uint64_t numbers[_QUERY_FIELD_N] = {};
-        int r;
+        StateReply reply = { .consumer = consumer, .request = request, .memory = memory };
 
         if (!memory)
                 return -ENOMEM;
-        r = consumer_read_numbers(data, n, numbers, _QUERY_FIELD_N);
-        if (r < 0)
-                return r;
         reply_begin(&reply);
-        if (!numbers[QUERY_SESSIONS_ONLY])
+        if (!sessions_only)
                 put_producers(&reply);
         put_sessions(&reply);
         reply_send(&reply, false);
+        return 0;
+}
+
+void consumer_answer_query(Consumer *consumer) {
+        int r;
+
+        list_unlink(&consumer->query_link);
+        consumer->query.is_open = false;
+        r = reply_state(consumer, &consumer->query.request, false);
+        if (r < 0)
+                port_connection_break(consumer->connection, strerror(-r));
+}
+
+/* Who asks what can be recorded is told of those as well that run only when they are asked: they are started, and a
+ * bounded time awaited. */
+int consumer_query_state(void *port, const PortRequest *request, const void *data, size_t n) {
+        uint64_t numbers[_QUERY_FIELD_N] = {};
+        Consumer *consumer = port;
+        int r;
+
+        r = consumer_read_numbers(data, n, numbers, _QUERY_FIELD_N);
+        if (r < 0)
+                return r;
+        if (numbers[QUERY_SESSIONS_ONLY])
+                return reply_state(consumer, request, true);
+        if (consumer->query.is_open)
+                consumer_answer_query(consumer);
+        consumer_call_open(consumer, &consumer->query, request);
+        list_append(&consumer->consumers->queries, &consumer->query_link);
+        service_activate_all(consumer->consumers->service, consumers_now(consumer->consumers));
         return 0;
 }
 

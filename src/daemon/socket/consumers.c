@@ -11,6 +11,7 @@ int consumers_init(Consumers *consumers,
         *consumers = (Consumers){ .event = event, .service = service, .info = info };
         list_init(&consumers->sessions);
         list_init(&consumers->dirty);
+        list_init(&consumers->queries);
         return output_pump_init(&consumers->pump, event, output_ops, output_host);
 }
 
@@ -33,8 +34,12 @@ uint64_t consumers_now(const Consumers *consumers) {
         return usec * 1000;
 }
 
+static bool has_answers(const Consumers *consumers) {
+        return !list_is_empty(&consumers->queries) && !service_awaits_producers(consumers->service);
+}
+
 bool consumers_are_settled(const Consumers *consumers) {
-        return list_is_empty(&consumers->dirty);
+        return list_is_empty(&consumers->dirty) && !has_answers(consumers);
 }
 
 void consumers_settle(Consumers *consumers) {
@@ -44,6 +49,8 @@ void consumers_settle(Consumers *consumers) {
                 list_unlink(&session->dirty_link);
                 consumer_session_work(session);
         }
+        while (has_answers(consumers))
+                consumer_answer_query(list_first(&consumers->queries, Consumer, query_link));
 }
 
 uint64_t consumers_next_deadline(const Consumers *consumers) {

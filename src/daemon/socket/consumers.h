@@ -25,6 +25,7 @@ typedef struct Consumers {
 
         List sessions; /* ConsumerSession */
         List dirty;    /* ConsumerSession; work for consumers_settle() */
+        List queries;  /* Consumer that waits for producers that were started to be listed */
 } Consumers;
 
 int consumers_init(Consumers *consumers,

@@ -287,6 +287,23 @@ CONSUMER_WORLD_TEST(test_the_state_has_producers_and_sessions) {
         ck_assert_uint_eq(field.value, 1);
 }
 
+/* Who can be started is started, and awaited: in vain here, for the longest time there is. */
+CONSUMER_WORLD_TEST(test_the_state_waits_for_who_is_started_to_be_listed) {
+        static const char *const sources[] = { "com.example.late", NULL };
+        uint64_t request;
+
+        ck_assert_int_eq(service_add_activatable(f.service, "late", sources), 0);
+        request = consumer_call(&consumer, CONSUMER_QUERY_STATE);
+        world_run(&consumer);
+        ck_assert_uint_eq(f.n_activations[0], 1);
+        ck_assert_ptr_null(consumer_reply(&consumer, request, 0));
+        fixture_advance(&f, SERVICE_COMING_NS + 2 * S);
+        world_success(&consumer, request);
+
+        request = consumer_call(&consumer, CONSUMER_QUERY_STATE); /* soon after: not again */
+        world_success(&consumer, request);
+}
+
 CONSUMER_WORLD_TEST(test_a_state_that_no_frame_holds_comes_in_several) {
         static uint8_t padding[60000];
         static uint8_t descriptor[61000];
@@ -579,6 +596,7 @@ TEST_MAIN("consumer-port",
           test_stats_are_those_of_the_session,
           test_events_are_told_to_who_observes_them,
           test_the_state_has_producers_and_sessions,
+          test_the_state_waits_for_who_is_started_to_be_listed,
           test_a_state_that_no_frame_holds_comes_in_several,
           test_capabilities_are_told,
           test_saving_for_a_bug_report_is_refused_in_words,
