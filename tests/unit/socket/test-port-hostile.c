@@ -174,6 +174,27 @@ PORT_TEST(test_more_descriptors_than_calls_cost_the_connection) {
         close(second);
 }
 
+static size_t n_open_fds(void) {
+        size_t n = 0;
+
+        for (int fd = 0; fd < 1024; fd++)
+                n += is_open(fd);
+        return n;
+}
+
+PORT_TEST(test_no_number_of_descriptors_is_kept) {
+        for (size_t n = 2; n <= 4; n++) {
+                const int client = bound_client();
+                const size_t n_before = n_open_fds();
+                int fds[4] = { client, client, client, client };
+
+                call_with_fds(client, METHOD_ECHO, fds, n);
+                ck_assert(is_disconnected(client));
+                ck_assert_uint_eq(n_open_fds(), n_before - 1); /* the service's end */
+                close(client);
+        }
+}
+
 static void ask_for_flood(int client, size_t n) {
         static uint8_t zeros[256];
 
@@ -244,6 +265,7 @@ TEST_MAIN("port-hostile",
           test_a_descriptor_that_no_method_takes_is_dropped,
           test_a_descriptor_belongs_to_a_frame_whose_end_comes_later,
           test_more_descriptors_than_calls_cost_the_connection,
+          test_no_number_of_descriptors_is_kept,
           test_a_slow_reader_gets_everything_in_order,
           test_who_reads_too_little_costs_itself_and_no_other,
           test_a_flood_of_requests_costs_itself_and_no_other)
