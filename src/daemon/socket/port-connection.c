@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "ports-private.h"
 #include "shared/fd.h"
@@ -84,6 +85,7 @@ void port_connection_break(PortConnection *connection, const char *why) {
         list_unlink(&connection->marked_link);
         list_unlink(&connection->drained_link);
         list_unlink(&connection->resumed_link);
+        list_unlink(&connection->resting_link);
         list_unlink(&connection->link);
         list_append(&connection->ports->gone, &connection->link);
 }
@@ -275,18 +277,41 @@ static void connection_release(PortConnection *connection) {
         connection->held = (Bytes){};
 }
 
-/* All whole frames at the front; what is left is kept. */
+static uint64_t monotonic_ns(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void connection_rest(PortConnection *connection) {
+        Ports *ports = connection->ports;
+
+        connection->is_resting = true;
+        list_append(&ports->resting, &connection->resting_link);
+        port_connection_watch(connection);
+        if (sd_event_source_set_enabled(ports->rest_source, SD_EVENT_ON) < 0)
+                port_connection_break(connection, "it cannot be watched");
+}
+
+static bool connection_may_go_on(const PortConnection *connection) {
+        return !connection->is_broken && !connection->is_paused && !connection->is_resting;
+}
+
+/* All whole frames at the front, for as long as its turn takes; what is left is kept. */
 static int dispatch_frames(PortConnection *connection, const uint8_t *data, size_t n) {
         size_t n_frame;
         int r = 0;
 
-        while (!connection->is_broken && !connection->is_paused &&
-               (r = ipc_frame_next(data, n, &n_frame)) > 0) {
+        while (connection_may_go_on(connection) && (r = ipc_frame_next(data, n, &n_frame)) > 0) {
                 r = dispatch_frame(connection, data, n_frame);
                 if (r < 0)
                         return r;
                 data += n_frame;
                 n -= n_frame;
+                if (n > 0 && connection_may_go_on(connection) &&
+                    monotonic_ns() - connection->turn_began > PORTS_TURN_NS)
+                        connection_rest(connection);
         }
         if (r < 0 || connection->is_broken)
                 return r;
@@ -408,18 +433,22 @@ static const char *read_error(int error) {
         }
 }
 
-/* Of what was held while it was paused, which may be many frames and a part of one. */
+/* Of what was held while it was paused or rested, which may be many frames and a part of one. */
 void port_connection_dispatch_held(PortConnection *connection) {
-        _cleanup_(bytes_deinit) Bytes held = connection->held;
+        _cleanup_(bytes_deinit) Bytes held = {};
         int r;
 
-        if (connection->is_broken || connection->is_paused)
+        if (!connection_may_go_on(connection))
                 return;
+        held = connection->held;
         connection->held = (Bytes){};
+        connection->turn_began = monotonic_ns();
         port_user_release(connection, held.n);
         r = dispatch_frames(connection, held.data, held.n);
         if (r < 0)
                 port_connection_break(connection, read_error(r));
+        else if (connection->held.n == 0)
+                connection->received_fd = fd_close(connection->received_fd);
 }
 
 /* One read. 1: there may be more. */
@@ -446,16 +475,17 @@ void port_connection_read(PortConnection *connection) {
         unsigned n_reads = 0;
         int r;
 
+        connection->turn_began = monotonic_ns();
         do
                 r = connection_read_once(connection);
         while (r > 0 && connection->held.n > 0 && ++n_reads < PORTS_READS_PER_TURN &&
-               !connection->is_broken && !connection->is_paused);
+               connection_may_go_on(connection));
         if (r < 0)
                 port_connection_break(connection, read_error(r));
 }
 
 void port_connection_watch(PortConnection *connection) {
-        uint32_t events = connection->is_paused ? 0 : EPOLLIN;
+        uint32_t events = connection->is_paused || connection->is_resting ? 0 : EPOLLIN;
 
         if (!list_is_empty(&connection->queue) || connection->awaits_drained)
                 events |= EPOLLOUT;
@@ -476,6 +506,7 @@ PortConnection *port_connection_free(PortConnection *connection) {
         list_unlink(&connection->marked_link);
         list_unlink(&connection->drained_link);
         list_unlink(&connection->resumed_link);
+        list_unlink(&connection->resting_link);
         list_unlink(&connection->link);
         port_queue_deinit(connection);
         connection_release(connection);

@@ -43,6 +43,12 @@ struct Ports {
         List drained; /* PortConnection */
         List resumed; /* PortConnection */
 
+        /* In order, those whose turn was over before all that was read was done. A descriptor that is always ready
+         * gives each its next one among all other event sources, as in session-stream.c. */
+        List resting; /* PortConnection */
+        int rest_fd;
+        sd_event_source *rest_source; /* enabled while there are some */
+
         /* Of whichever connection is served now: the frames that it reads, and the one that it writes. */
         uint8_t input[PORTS_READ_BYTES];
         uint8_t output[IPC_FRAME_BYTES_MAX + IPC_REPLY_OVERHEAD_MAX];
@@ -66,6 +72,8 @@ struct PortConnection {
         uint32_t events; /* that the source waits for */
         bool is_broken;
         bool is_paused;      /* nothing is read or dispatched */
+        bool is_resting;     /* the same, until its next turn */
+        uint64_t turn_began; /* MONOTONIC */
         bool awaits_drained; /* drained() is to be called though nothing was queued */
         char description[64];
 
@@ -81,7 +89,7 @@ struct PortConnection {
         size_t n_queued;
 
         List link; /* ports->connections or ports->gone */
-        List marked_link, drained_link, resumed_link;
+        List marked_link, drained_link, resumed_link, resting_link;
 };
 
 #define PORT_SERVICE_ID 1 /* there is one service on a socket */
@@ -97,7 +105,7 @@ DEFINE_CLEANUP(PortConnection *, port_connection_free)
 
 /* The socket is ready: reads a turn's worth and dispatches it. */
 void port_connection_read(PortConnection *connection);
-/* What was read before it was paused. */
+/* What was read before it was paused, or its turn was over. */
 void port_connection_dispatch_held(PortConnection *connection);
 /* Makes the event source wait for what there is to wait for. */
 void port_connection_watch(PortConnection *connection);

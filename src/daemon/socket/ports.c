@@ -3,12 +3,41 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include "consumer-port.h"
 #include "ports-private.h"
 #include "producer-port.h"
 #include "shared/fd.h"
 #include "shared/log.h"
+
+/* One of those that rest goes on. */
+static int on_rest(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Ports *ports = userdata;
+        PortConnection *connection = list_first(&ports->resting, PortConnection, resting_link);
+
+        if (connection) {
+                list_unlink(&connection->resting_link);
+                connection->is_resting = false;
+                port_connection_dispatch_held(connection);
+                port_connection_watch(connection);
+        }
+        if (list_is_empty(&ports->resting))
+                sd_event_source_set_enabled(source, SD_EVENT_OFF);
+        return 0;
+}
+
+static int ports_init_rest(Ports *ports) {
+        int r;
+
+        list_init(&ports->resting);
+        ports->rest_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (ports->rest_fd < 0)
+                return -errno;
+        r = sd_event_add_io(
+                ports->event, &ports->rest_source, ports->rest_fd, EPOLLIN, on_rest, ports);
+        return r < 0 ? r : sd_event_source_set_enabled(ports->rest_source, SD_EVENT_OFF);
+}
 
 int ports_new(Ports **ret, const PortsOptions *options) {
         static const PortService *const services[_PORT_KIND_N] = {
@@ -34,6 +63,9 @@ int ports_new(Ports **ret, const PortsOptions *options) {
         list_init(&ports->marked);
         list_init(&ports->drained);
         list_init(&ports->resumed);
+        r = ports_init_rest(ports);
+        if (r < 0)
+                return r;
         r = consumers_init(&ports->consumers,
                            ports->event,
                            ports->service,
@@ -57,6 +89,8 @@ Ports *ports_free(Ports *ports) {
         free_all_connections(&ports->gone);
         free_all_connections(&ports->connections);
         consumers_deinit(&ports->consumers);
+        sd_event_source_disable_unref(ports->rest_source);
+        fd_close(ports->rest_fd);
         sd_event_unref(ports->event);
         free(ports);
         return NULL;
@@ -119,7 +153,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
 
         if (events & EPOLLOUT)
                 port_queue_flush(connection);
-        if (connection->is_broken)
+        if (connection->is_broken || connection->is_resting)
                 return 0;
         /* Also what was said before the peer left; but who leaves instead of waiting for an answer is gone. */
         if (events & (EPOLLHUP | EPOLLERR) && connection->is_paused)
@@ -164,6 +198,7 @@ static int connection_new(PortConnection **ret, Ports *ports, PortKind kind, int
         list_init(&connection->marked_link);
         list_init(&connection->drained_link);
         list_init(&connection->resumed_link);
+        list_init(&connection->resting_link);
         *ret = connection;
         return 0;
 }

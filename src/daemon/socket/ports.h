@@ -31,6 +31,8 @@
 /* Read of one connection before others have their turn: so much, and the rest of a frame that has begun. */
 #define PORTS_READ_BYTES     (32u << 10)
 #define PORTS_READS_PER_TURN 8
+/* Some calls take long, and many fit into one read: after so much time the others come first. */
+#define PORTS_TURN_NS UINT64_C(5000000)
 
 typedef enum PortKind {
         PORT_PRODUCER, /* serves ProducerPort */

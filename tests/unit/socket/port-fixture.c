@@ -13,12 +13,14 @@
 Ports *ports;
 static sd_event *event;
 PortConnection *connection;
-size_t n_open, n_calls, n_drained, n_works;
+size_t n_open, n_calls, n_drained, n_works, n_slow, n_slow_before;
 int taken_fd;
 int open_answer;
 
 static int echo(void *port, const PortRequest *request, const void *data, size_t n_data) {
         n_calls++;
+        if (n_data > 0 && data && *(const char *)data == '?')
+                n_slow_before = n_slow;
         port_reply(port, request, false, data, n_data);
         return 0;
 }
@@ -48,9 +50,16 @@ static int break_it(void *port, const PortRequest *request, const void *data, si
         return -EBADMSG;
 }
 
+/* For longer than a turn. */
+static int slow(void *port, const PortRequest *request, const void *data, size_t n_data) {
+        n_slow++;
+        usleep(2 * PORTS_TURN_NS / 1000);
+        return echo(port, request, data, n_data);
+}
+
 static const PortMethod methods[] = {
         { "Echo", echo },   { "TakeFd", take_fd }, { "Missing", NULL },
-        { "Flood", flood }, { "Break", break_it },
+        { "Flood", flood }, { "Break", break_it }, { "Slow", slow },
 };
 
 static int fake_open(void **ret, PortConnection *opened) {
@@ -88,7 +97,7 @@ void port_setup(void) {
         };
         PortsOptions with_event = options;
 
-        n_open = n_calls = n_drained = n_works = 0;
+        n_open = n_calls = n_drained = n_works = n_slow = 0;
         taken_fd = -1;
         open_answer = 0;
         ck_assert_int_ge(sd_event_new(&event), 0);

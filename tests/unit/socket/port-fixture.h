@@ -18,11 +18,14 @@ enum {
         METHOD_MISSING,
         METHOD_FLOOD,
         METHOD_BREAK,
+        METHOD_SLOW,
 };
 
 extern Ports *ports;
 extern PortConnection *connection; /* the last that was opened */
 extern size_t n_open, n_calls, n_drained, n_works;
+extern size_t n_slow,
+        n_slow_before;  /* the latter when an echo that begins with "?" was called for */
 extern int taken_fd;    /* by METHOD_TAKE_FD */
 extern int open_answer; /* of PortService.open() */
 

@@ -256,7 +256,54 @@ PORT_TEST(test_a_flood_of_requests_costs_itself_and_no_other) {
         close(other);
 }
 
+PORT_TEST(test_who_makes_slow_calls_waits_for_others_in_between) {
+        const int client = bound_client(), other = bound_client();
+        size_t n, n_replies = 0;
+        IpcFrame frame;
+        uint8_t last;
+
+        begin();
+        for (unsigned i = 0; i < 4; i++)
+                ipc_put_invoke(&writer, 2 + i, 1, METHOD_SLOW, false, "abc", 3);
+        n = wire_writer_size(&writer) - 1;
+        last = frame_memory[n];
+        send_bytes(client, frame_memory, n);
+        call(other, METHOD_ECHO, "?");
+        run();
+        ck_assert_uint_le(n_slow_before, 1);
+        ck_assert_uint_eq(n_slow, 3);
+
+        /* What was left began in the middle of a read, and ends in another. */
+        send_bytes(client, &last, 1);
+        receive_all(client);
+        while (next_frame(&frame))
+                n_replies += frame.success;
+        ck_assert_uint_eq(n_replies, 4);
+        assert_is_served(client);
+        close(client);
+        close(other);
+}
+
+PORT_TEST(test_a_peer_may_go_while_its_calls_wait) {
+        const int client = bound_client(), other = bound_client();
+
+        begin();
+        for (unsigned i = 0; i < 3; i++)
+                ipc_put_invoke(&writer, 2 + i, 1, METHOD_SLOW, true, NULL, 0);
+        ipc_put_invoke(&writer, 5, 1, METHOD_BREAK, true, NULL, 0);
+        ipc_put_invoke(&writer, 6, 1, METHOD_SLOW, true, NULL, 0);
+        send_frame(client);
+        close(client);
+        run();
+        ck_assert_uint_eq(n_slow, 3);
+        ck_assert_uint_eq(n_open, 1);
+        assert_is_served(other);
+        close(other);
+}
+
 TEST_MAIN("port-hostile",
+          test_who_makes_slow_calls_waits_for_others_in_between,
+          test_a_peer_may_go_while_its_calls_wait,
           test_what_is_no_frame_costs_the_connection_and_no_other,
           test_a_method_may_break_the_connection_with_more_calls_behind_it,
           test_a_peer_may_go_within_a_frame,

@@ -9,7 +9,9 @@ PORT_TEST(test_binding_lists_the_methods_that_are_there) {
         static const struct {
                 uint32_t id;
                 const char *name;
-        } expected[] = { { 1, "Echo" }, { 2, "TakeFd" }, { 4, "Flood" }, { 5, "Break" } };
+        } expected[] = {
+                { 1, "Echo" }, { 2, "TakeFd" }, { 4, "Flood" }, { 5, "Break" }, { 6, "Slow" }
+        };
         WireReader reader;
         IpcMethod method;
         IpcFrame frame;
@@ -79,7 +81,7 @@ PORT_TEST(test_a_call_is_answered_with_its_number) {
 PORT_TEST(test_what_is_not_there_fails_even_if_no_reply_is_wanted) {
         static const struct {
                 uint32_t service, method;
-        } calls[] = { { 1, 0 }, { 1, METHOD_MISSING }, { 1, 6 }, { 1, UINT32_MAX }, { 0, 1 },
+        } calls[] = { { 1, 0 }, { 1, METHOD_MISSING }, { 1, 99 }, { 1, UINT32_MAX }, { 0, 1 },
                       { 2, 1 } };
         const int client = bound_client();
         IpcFrame frame;
