@@ -53,22 +53,34 @@ static PortMessage *message_free(PortMessage *message) {
         return NULL;
 }
 
+/* All that it takes up: most replies are smaller than what they wait in. */
+static bool queue_hold(PortConnection *connection, size_t n) {
+        if (connection->n_queued + n > PORTS_QUEUE_BYTES_MAX || !port_user_hold(connection, n))
+                return false;
+        connection->n_queued += n;
+        return true;
+}
+
+static void queue_release(PortConnection *connection, size_t n) {
+        connection->n_queued -= n;
+        port_user_release(connection, n);
+}
+
 /* `fd` is taken over. */
 static int queue_append(PortConnection *connection, const uint8_t *data, size_t n, int fd) {
         _cleanup_(fd_closep) int own_fd = fd;
         PortMessage *message;
 
-        if (connection->n_queued + n > PORTS_QUEUE_BYTES_MAX || !port_user_hold(connection, n))
+        if (!queue_hold(connection, sizeof(*message) + n))
                 return -ENOBUFS;
         message = malloc(sizeof(*message) + n);
         if (!message) {
-                port_user_release(connection, n);
+                queue_release(connection, sizeof(*message) + n);
                 return -ENOMEM;
         }
         *message = (PortMessage){ .fd = TAKE_FD(own_fd), .n = n };
         memcpy(message->data, data, n);
         list_append(&connection->queue, &message->link);
-        connection->n_queued += n;
         port_connection_watch(connection);
         return 0;
 }
@@ -111,8 +123,7 @@ static bool message_send(PortConnection *connection, PortMessage *message) {
         if (n_sent > 0)
                 message->fd = fd_close(message->fd);
         message->n_sent += (size_t)n_sent;
-        connection->n_queued -= (size_t)n_sent;
-        port_user_release(connection, (size_t)n_sent);
+        queue_release(connection, (size_t)n_sent);
         return message->n_sent == message->n;
 }
 
@@ -123,6 +134,7 @@ void port_queue_flush(PortConnection *connection) {
                 if (connection->is_broken || !message_send(connection, message))
                         return;
                 message_free(message);
+                queue_release(connection, sizeof(*message));
         }
         connection->awaits_drained = false;
         port_connection_watch(connection);

@@ -25,8 +25,9 @@
 /* Limits. Those of a user do not hold for root. */
 #define PORTS_CONNECTIONS_MAX         8192
 #define PORTS_CONNECTIONS_PER_UID_MAX 2048
-#define PORTS_BYTES_PER_UID_MAX       (64u << 20) /* half frames, and what was sent and not read */
-#define PORTS_QUEUE_BYTES_MAX         (4u << 20)  /* the same, sent to one connection */
+#define PORTS_BYTES_PER_UID_MAX \
+        (64u << 20) /* half frames, and what was sent and not read, with what it waits in */
+#define PORTS_QUEUE_BYTES_MAX (4u << 20) /* the same, sent to one connection */
 
 /* Read of one connection before others have their turn: so much, and the rest of a frame that has begun. */
 #define PORTS_READ_BYTES     (32u << 10)

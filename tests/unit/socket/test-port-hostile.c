@@ -301,7 +301,29 @@ PORT_TEST(test_a_peer_may_go_while_its_calls_wait) {
         close(other);
 }
 
+/* What waits costs more than its bytes, which is counted too. */
+PORT_TEST(test_small_replies_cost_what_they_take_up) {
+        enum { N = 2000, REPLY_BYTES_MAX = 16 };
+        const int client = bound_client();
+        IpcFrame frame;
+        size_t n_replies = 0;
+
+        for (unsigned i = 0; i < N; i++) {
+                call(client, METHOD_ECHO, "");
+                if (i % 100 == 99)
+                        run();
+        }
+        ck_assert_uint_gt(port_connection_n_queued(connection), N * REPLY_BYTES_MAX);
+        receive_all(client);
+        while (next_frame(&frame))
+                n_replies++;
+        ck_assert_uint_eq(n_replies, N);
+        ck_assert_uint_eq(port_connection_n_queued(connection), 0);
+        close(client);
+}
+
 TEST_MAIN("port-hostile",
+          test_small_replies_cost_what_they_take_up,
           test_who_makes_slow_calls_waits_for_others_in_between,
           test_a_peer_may_go_while_its_calls_wait,
           test_what_is_no_frame_costs_the_connection_and_no_other,
