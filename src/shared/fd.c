@@ -163,6 +163,26 @@ bool fd_ring_marked(int fd) {
         return true;
 }
 
+int fd_take_received(struct msghdr *message, size_t *ret_n) {
+        struct cmsghdr *header;
+        int fd = -1;
+
+        *ret_n = 0;
+        if (message->msg_controllen == 0)
+                return -1;
+        for (header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+                if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+                        continue;
+                for (size_t at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len;
+                     at += sizeof(int)) {
+                        fd_close(fd);
+                        memcpy(&fd, (const uint8_t *)header + at, sizeof(int));
+                        ++*ret_n;
+                }
+        }
+        return fd;
+}
+
 int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid) {
         struct ucred credentials;
         socklen_t n = sizeof(credentials);

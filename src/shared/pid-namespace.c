@@ -57,7 +57,7 @@ int pid_proof_take(Identity *ret, int fd, const char *words) {
         union {
                 struct cmsghdr align;
                 char bytes[CMSG_SPACE(sizeof(struct ucred))];
-        } control = {}; /* no room for descriptors, which the kernel then keeps away */
+        } control = {};
         char said[PID_PROOF_BYTES_MAX + 1];
         struct iovec part = { .iov_base = said, .iov_len = sizeof(said) };
         struct msghdr message = {
@@ -67,10 +67,13 @@ int pid_proof_take(Identity *ret, int fd, const char *words) {
                 .msg_controllen = sizeof(control),
         };
         const struct ucred *credentials;
+        size_t n_fds;
         ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
         if (n < 0)
                 return errno == EAGAIN || errno == ENOTSOCK ? -EBADMSG : -errno;
+        /* There is room for some if no credentials came. */
+        fd_close(fd_take_received(&message, &n_fds));
         credentials = find_credentials(&message);
         if ((size_t)n != strlen(words) || memcmp(said, words, (size_t)n) != 0 || !credentials ||
             credentials->pid <= 0)

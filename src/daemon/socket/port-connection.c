@@ -318,32 +318,10 @@ static int dispatch_frames(PortConnection *connection, const uint8_t *data, size
         return connection_hold(connection, data, n);
 }
 
-/* Returns the last of them, or -1, and closes those before it: the place for one has room for two, because of how it
- * is aligned. */
-static int message_take_fds(struct msghdr *message, size_t *ret_n) {
-        struct cmsghdr *header;
-        int fd = -1;
-
-        *ret_n = 0;
-        if (message->msg_controllen == 0)
-                return -1;
-        for (header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
-                if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
-                        continue;
-                for (size_t at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len;
-                     at += sizeof(int)) {
-                        fd_close(fd);
-                        memcpy(&fd, (const uint8_t *)header + at, sizeof(int));
-                        ++*ret_n;
-                }
-        }
-        return fd;
-}
-
 /* A second descriptor, before any method wanted the first, is nothing that a client does. */
 static int take_descriptors(PortConnection *connection, struct msghdr *message) {
         size_t n;
-        int fd = message_take_fds(message, &n);
+        int fd = fd_take_received(message, &n);
 
         if (message->msg_flags & MSG_CTRUNC || n > 1 || (n > 0 && connection->received_fd >= 0)) {
                 fd_close(fd);

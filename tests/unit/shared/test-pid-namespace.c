@@ -118,17 +118,26 @@ static void send_with_descriptor(int fd, int passed) {
         ck_assert_int_gt(sendmsg(fd, &message, 0), 0);
 }
 
-START_TEST(test_descriptors_in_a_proof_are_not_taken) {
-        int fds[2], next = dup(0);
+static size_t n_open_descriptors(void) {
+        size_t n = 0;
 
-        close(next);
-        make_pair(fds, true);
-        send_with_descriptor(fds[1], fds[1]);
-        ck_assert_int_eq(proves(fds[0]), 0);
-        fd_close(fds[0]);
-        fd_close(fds[1]);
-        ck_assert_int_eq(dup(0), next);
-        close(next);
+        for (int fd = 0; fd < 1024; fd++)
+                n += fcntl(fd, F_GETFD) >= 0;
+        return n;
+}
+
+START_TEST(test_descriptors_in_a_proof_are_not_taken) {
+        const size_t n_before = n_open_descriptors();
+        int fds[2];
+
+        for (unsigned passes = 0; passes < 2; passes++) {
+                make_pair(fds, passes);
+                send_with_descriptor(fds[1], fds[1]);
+                ck_assert_int_eq(proves(fds[0]), passes ? 0 : -EBADMSG);
+                fd_close(fds[0]);
+                fd_close(fds[1]);
+                ck_assert_uint_eq(n_open_descriptors(), n_before);
+        }
 }
 END_TEST
 
