@@ -120,6 +120,14 @@ static void connection_writer(PortConnection *connection, WireWriter *ret) {
         wire_writer_init(ret, connection->ports->output, sizeof(connection->ports->output));
 }
 
+static void connection_fail(PortConnection *connection, uint64_t request_id) {
+        WireWriter writer;
+
+        connection_writer(connection, &writer);
+        ipc_put_failure(&writer, request_id);
+        connection_send(connection, &writer, -1);
+}
+
 void port_reply_with_fd(PortConnection *connection,
                         const PortRequest *request,
                         bool has_more,
@@ -134,7 +142,13 @@ void port_reply_with_fd(PortConnection *connection,
         }
         connection_writer(connection, &writer);
         ipc_put_reply(&writer, request->id, has_more, data, n_data);
-        connection_send(connection, &writer, fd);
+        if (!wire_writer_failed(&writer)) {
+                connection_send(connection, &writer, fd);
+                return;
+        }
+        log_debug("%s: a reply to it is too long", connection->description);
+        fd_close(fd);
+        connection_fail(connection, request->id);
 }
 
 void port_reply(PortConnection *connection,
@@ -143,14 +157,6 @@ void port_reply(PortConnection *connection,
                 const void *data,
                 size_t n_data) {
         port_reply_with_fd(connection, request, has_more, data, n_data, -1);
-}
-
-static void connection_fail(PortConnection *connection, uint64_t request_id) {
-        WireWriter writer;
-
-        connection_writer(connection, &writer);
-        ipc_put_failure(&writer, request_id);
-        connection_send(connection, &writer, -1);
 }
 
 void port_fail(PortConnection *connection, const PortRequest *request) {

@@ -57,9 +57,17 @@ static int slow(void *port, const PortRequest *request, const void *data, size_t
         return echo(port, request, data, n_data);
 }
 
+/* A reply that no frame can hold. */
+static int reply_long(void *port, const PortRequest *request, const void *data, size_t n_data) {
+        static const uint8_t piece[IPC_FRAME_BYTES_MAX];
+
+        port_reply(port, request, false, piece, sizeof(piece));
+        return 0;
+}
+
 static const PortMethod methods[] = {
-        { "Echo", echo },   { "TakeFd", take_fd }, { "Missing", NULL },
-        { "Flood", flood }, { "Break", break_it }, { "Slow", slow },
+        { "Echo", echo },      { "TakeFd", take_fd }, { "Missing", NULL },    { "Flood", flood },
+        { "Break", break_it }, { "Slow", slow },      { "Long", reply_long },
 };
 
 static int fake_open(void **ret, PortConnection *opened) {

@@ -19,6 +19,7 @@ enum {
         METHOD_FLOOD,
         METHOD_BREAK,
         METHOD_SLOW,
+        METHOD_LONG,
 };
 
 extern Ports *ports;

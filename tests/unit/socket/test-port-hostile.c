@@ -322,7 +322,17 @@ PORT_TEST(test_small_replies_cost_what_they_take_up) {
         close(client);
 }
 
+PORT_TEST(test_a_reply_that_no_frame_can_hold_is_a_failure) {
+        const int client = bound_client();
+
+        call(client, METHOD_LONG, "");
+        ck_assert(!receive_frame(client).success);
+        assert_is_served(client);
+        close(client);
+}
+
 TEST_MAIN("port-hostile",
+          test_a_reply_that_no_frame_can_hold_is_a_failure,
           test_small_replies_cost_what_they_take_up,
           test_who_makes_slow_calls_waits_for_others_in_between,
           test_a_peer_may_go_while_its_calls_wait,

@@ -9,9 +9,8 @@ PORT_TEST(test_binding_lists_the_methods_that_are_there) {
         static const struct {
                 uint32_t id;
                 const char *name;
-        } expected[] = {
-                { 1, "Echo" }, { 2, "TakeFd" }, { 4, "Flood" }, { 5, "Break" }, { 6, "Slow" }
-        };
+        } expected[] = { { 1, "Echo" },  { 2, "TakeFd" }, { 4, "Flood" },
+                         { 5, "Break" }, { 6, "Slow" },   { 7, "Long" } };
         WireReader reader;
         IpcMethod method;
         IpcFrame frame;
