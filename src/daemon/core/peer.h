@@ -47,6 +47,10 @@ typedef struct ProducerOps {
         /* Gives the memory back, here and in the producer, of which no instance is left. */
         void (*release_memory)(void *peer);
 
+        /* Which bytes of the memory, from that one on, somebody has written to: the others are not looked at, as that
+         * would give memory to them. Both are its size when there are none. NULL: any may have been. */
+        void (*next_used)(void *peer, size_t from, size_t *ret_begin, size_t *ret_end);
+
         /* Answer to start_source: producer_source_started(), or producer_source_failed() for either. */
         void (*setup_source)(void *peer,
                              uint64_t instance,

@@ -391,26 +391,44 @@ static bool producer_has_writers(const Producer *producer) {
         return producer->writer_buffers && !producer->options.is_not_scanned;
 }
 
+/* The first page from this one on that somebody used; those that follow up to *until are, too. */
+static uint32_t producer_next_page(const Producer *producer, uint32_t page, uint32_t *until) {
+        const uint32_t page_bytes = producer->area.page_bytes;
+        size_t begin, end;
+
+        if (page < *until)
+                return page;
+        *until = UINT32_MAX;
+        if (!producer->ops->next_used || producer->area.control)
+                return page;
+        producer->ops->next_used(producer->peer, (size_t)page * page_bytes, &begin, &end);
+        *until = (uint32_t)((end + page_bytes - 1) / page_bytes);
+        return MAX(page, (uint32_t)(begin / page_bytes));
+}
+
+static void producer_scan_page(Producer *producer, const Session *session, uint32_t page) {
+        uint32_t n_chunks = smb_page_chunks(&producer->area, page);
+
+        for (uint32_t chunk = 0; chunk < n_chunks; chunk++) {
+                SmbChunk seen;
+
+                if (producer->area.control)
+                        producer_take_chunk(producer, page, chunk, PRODUCER_BUFFER_OF_WRITER);
+                if (smb_peek_chunk(&producer->area, page, chunk, &seen) == 0)
+                        producer_put_unfinished(producer, session, &seen);
+        }
+}
+
 /* Pages that nobody used are left alone: looking at one would give memory to it, and idle producers are many. */
 void producer_scan(Producer *producer, const Session *session) {
-        uint32_t n_pages;
+        uint32_t n_pages, page, until = 0;
 
         if (!producer->has_memory || !producer_has_writers(producer))
                 return;
         n_pages = smb_n_used_pages(&producer->area);
-        for (uint32_t page = 0; page < n_pages; page++) {
-                uint32_t n_chunks = smb_page_chunks(&producer->area, page);
-
-                for (uint32_t chunk = 0; chunk < n_chunks; chunk++) {
-                        SmbChunk seen;
-
-                        if (producer->area.control)
-                                producer_take_chunk(
-                                        producer, page, chunk, PRODUCER_BUFFER_OF_WRITER);
-                        if (smb_peek_chunk(&producer->area, page, chunk, &seen) == 0)
-                                producer_put_unfinished(producer, session, &seen);
-                }
-        }
+        for (page = producer_next_page(producer, 0, &until); page < n_pages;
+             page = producer_next_page(producer, page + 1, &until))
+                producer_scan_page(producer, session, page);
 }
 
 static void producer_awaken(Producer *producer, uint64_t now) {

@@ -148,6 +148,10 @@ static void op_release_memory(void *peer) {
         producer_drop_memory(peer);
 }
 
+static void op_next_used(void *peer, size_t from, size_t *ret_begin, size_t *ret_end) {
+        producer_next_used(peer, from, ret_begin, ret_end);
+}
+
 /* Told when the core has returned. Without memory even for that the instance is given up on like one that is silent. */
 static void setup_is_too_long(ProducerPort *port, uint64_t instance) {
         UnsentSetup *setup = calloc(1, sizeof(*setup));
@@ -256,6 +260,7 @@ static void op_clear_incremental_state(void *peer, const uint64_t *instances, si
 const ProducerOps producer_port_ops = {
         .setup_memory = op_setup_memory,
         .release_memory = op_release_memory,
+        .next_used = op_next_used,
         .setup_source = op_setup_source,
         .start_source = op_start_source,
         .stop_source = op_stop_source,

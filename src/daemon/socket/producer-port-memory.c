@@ -5,10 +5,12 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "producer-port-private.h"
 #include "shared/fd.h"
@@ -20,7 +22,8 @@ static int port_map(ProducerPort *port, int fd, size_t n_bytes) {
                 return -errno;
         port->memory = memory;
         port->n_memory = n_bytes;
-        return 0;
+        port->memory_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        return port->memory_fd < 0 ? -errno : 0;
 }
 
 void producer_drop_memory(ProducerPort *port) {
@@ -28,6 +31,25 @@ void producer_drop_memory(ProducerPort *port) {
                 munmap(port->memory, port->n_memory);
         port->memory = NULL;
         port->n_memory = 0;
+        port->memory_fd = fd_close(port->memory_fd);
+}
+
+/* By the holes of the file. Where they cannot be told all of it is used. */
+void producer_next_used(const ProducerPort *port, size_t from, size_t *ret_begin, size_t *ret_end) {
+        off_t begin, end;
+
+        *ret_begin = from;
+        *ret_end = port->n_memory;
+        begin = lseek(port->memory_fd, (off_t)from, SEEK_DATA);
+        if (begin < 0) {
+                if (errno == ENXIO) /* only holes */
+                        *ret_begin = port->n_memory;
+                return;
+        }
+        end = lseek(port->memory_fd, begin, SEEK_HOLE);
+        *ret_begin = (size_t)begin;
+        if (end > begin)
+                *ret_end = (size_t)end;
 }
 
 int producer_make_memory(ProducerPort *port,

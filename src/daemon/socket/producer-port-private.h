@@ -36,6 +36,7 @@ typedef struct ProducerPort {
 
         void *memory;
         size_t n_memory;
+        int memory_fd;
 
         const PortsObserver *observer; /* of this producer; NULL: nobody */
         void *observed;
@@ -84,3 +85,5 @@ int producer_make_memory(ProducerPort *port, size_t pages_bytes, uint32_t page_b
 /* Takes what the producer has brought, if it is fit to be used; the descriptor is the caller's. */
 bool producer_bring_memory(ProducerPort *port, int fd, uint64_t page_bytes);
 void producer_drop_memory(ProducerPort *port);
+/* See ProducerOps. */
+void producer_next_used(const ProducerPort *port, size_t from, size_t *ret_begin, size_t *ret_end);

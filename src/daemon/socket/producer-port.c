@@ -324,6 +324,7 @@ static int producer_open(void **ret, PortConnection *connection) {
         if (!port)
                 return -ENOMEM;
         port->connection = connection;
+        port->memory_fd = -1;
         list_init(&port->held);
         list_init(&port->unsent);
         list_init(&port->sources);

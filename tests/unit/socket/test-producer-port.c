@@ -379,6 +379,34 @@ PORT_WORLD_TEST(test_killed_producer_leaves_all_but_its_last_packet) {
         bytes_deinit(&trace);
 }
 
+/* An idle program's memory is none: whoever looks at a page makes it one. */
+PORT_WORLD_TEST(test_unused_pages_are_not_looked_at) {
+        static uint8_t packet[9000];
+        unsigned char is_there[16];
+        FakeConsumer *consumer;
+        ClientWriter writer;
+        size_t n = 0;
+        Bytes trace;
+
+        world_connect_app(&app, "sdk", "track_event");
+        consumer = record(CONFIG_ONE("track_event"));
+        writer = start_writer(1);
+        app.next_page = 9;
+        writer_put(&writer, packet, make_packet(packet, sizeof(packet), 'x', 8000));
+        put_text(&writer, 'a', 3);
+        world_serve();
+        ck_assert_int_eq(session_flush(consumer->session, 0, 0, NULL, NULL, f.now), 0);
+        world_run_one(&app);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(count(&trace), 2);
+        ck_assert_int_eq(mincore(app.memory, sizeof(is_there) * 4096, is_there), 0);
+        for (size_t i = 0; i < sizeof(is_there); i++)
+                n += is_there[i] & 1;
+        ck_assert_uint_eq(n, 2);
+        bytes_deinit(&trace);
+        client_deinit(&app);
+}
+
 PORT_WORLD_TEST(test_same_source_for_two_sessions_goes_to_both) {
         FakeConsumer *one, *two;
         ClientWriter first, second;
@@ -633,6 +661,7 @@ TEST_MAIN("producer-port",
           test_setup_start_and_stop_come_in_order,
           test_silent_producer_is_not_waited_for_for_ever,
           test_killed_producer_leaves_all_but_its_last_packet,
+          test_unused_pages_are_not_looked_at,
           test_same_source_for_two_sessions_goes_to_both,
           test_chunks_come_in_messages_too,
           test_triggers_are_heard_from_who_goes_at_once,
