@@ -222,6 +222,7 @@ int track_attach(TrackSequence *sequence, unsigned number, const TrackKept *kept
         sequence->stream = session->stream;
         sequence->epoch = atomic_load(&session->epoch);
         sequence->depth = startup_n_open(kept, session);
+        sequence->n_missing = 0;
         if (session->instance)
                 r = dt_writer_new(&sequence->writer, session->instance, DT_FULL_DEFAULT);
         track_unlock();

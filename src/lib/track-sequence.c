@@ -254,6 +254,43 @@ static bool is_thread_end(const TrackEvent *event) {
         return event->type == TRACK_EVENT_SLICE_END && !event->track;
 }
 
+/* Of open slices on the thread's track. */
+static int depth_change(const TrackEvent *event) {
+        if (event->track)
+                return 0;
+        return (event->type == TRACK_EVENT_SLICE_BEGIN) - (event->type == TRACK_EVENT_SLICE_END);
+}
+
+/* The session has not heard of the slice, so its end is not mentioned either: else another would end in its place. */
+static void miss_begin(TrackSequence *sequence) {
+        if (sequence->depth == 0 && sequence->n_missing > 0)
+                sequence->missing[sequence->n_missing - 1].n_slices++;
+        else if (sequence->n_missing < TRACK_MISSING_MAX)
+                sequence->missing[sequence->n_missing++] = (TrackMissing){ 1, sequence->depth };
+        else
+                return;
+        sequence->depth = 0;
+}
+
+static void skip_end(TrackSequence *sequence) {
+        TrackMissing *missing;
+
+        if (sequence->n_missing == 0)
+                return;
+        missing = &sequence->missing[sequence->n_missing - 1];
+        if (--missing->n_slices > 0)
+                return;
+        sequence->depth = missing->outer;
+        sequence->n_missing--;
+}
+
+static void miss(TrackSequence *sequence, const TrackEvent *event) {
+        if (depth_change(event) > 0)
+                miss_begin(sequence);
+        else if (is_thread_end(event) && sequence->depth == 0)
+                skip_end(sequence);
+}
+
 /* An end of what began before the session did, or whose begin was dropped, is not mentioned. */
 static bool concerns_nobody(const TrackMembers *members, const TrackEvent *event) {
         if (LIKELY(!is_thread_end(event)))
@@ -261,14 +298,9 @@ static bool concerns_nobody(const TrackMembers *members, const TrackEvent *event
         for (unsigned i = 0; i < members->n; i++)
                 if (members->sequences[i]->depth > 0)
                         return false;
+        for (unsigned i = 0; i < members->n; i++)
+                skip_end(members->sequences[i]);
         return true;
-}
-
-/* Of open slices on the thread's track. */
-static int depth_change(const TrackEvent *event) {
-        if (event->track)
-                return 0;
-        return (event->type == TRACK_EVENT_SLICE_BEGIN) - (event->type == TRACK_EVENT_SLICE_END);
 }
 
 /* Who is spared the event hears the time all the same, as the next one counts from here. */
@@ -298,7 +330,9 @@ static void put_event(TrackMembers *members,
                                         : writer_write(sequence->writer, packet->start, n_bytes);
                 if (UNLIKELY(r != 0))
                         members_drop(members, i);
-                else if (!is_spared)
+                else if (UNLIKELY(is_spared))
+                        skip_end(sequence);
+                else
                         sequence->depth += (uint32_t)change;
         }
 }
@@ -353,14 +387,12 @@ bool track_sequence_write_short(TrackSequence *sequence,
         return true;
 }
 
-void track_members_write(TrackMembers *members,
-                         TrackThread *thread,
-                         const TrackEvent *event,
-                         uint64_t now_ns) {
+static void members_write(TrackMembers *members,
+                          TrackThread *thread,
+                          const TrackEvent *event,
+                          uint64_t now_ns) {
         TrackStream *stream = members->stream;
 
-        if (concerns_nobody(members, event))
-                return;
         if (UNLIKELY(!all_keep_step(members)) && !members_join(members, thread, now_ns))
                 return;
         /* From here on who is no member is out of step. */
@@ -373,4 +405,18 @@ void track_members_write(TrackMembers *members,
                 describe_process(members, thread);
         else if (describe_event_tracks(members, thread, event))
                 write_event(members, thread, event, now_ns);
+}
+
+void track_members_write(TrackMembers *members,
+                         TrackThread *thread,
+                         const TrackEvent *event,
+                         uint64_t now_ns) {
+        const TrackMembers all = *members;
+
+        if (concerns_nobody(members, event))
+                return;
+        members_write(members, thread, event, now_ns);
+        for (unsigned i = 0; i < all.n; i++)
+                if (UNLIKELY(all.sequences[i]->position == 0)) /* who has lost it has to begin */
+                        miss(all.sequences[i], event);
 }

@@ -45,6 +45,7 @@
 #define TRACK_THREAD_NAME_MAX 64
 #define TRACK_TICK_BYTES_MAX  16
 #define TRACK_INTERNED_BYTES  8192 /* room for what one event interns; more is written out */
+#define TRACK_MISSING_MAX     16   /* times that begins are lost between others that are open */
 
 typedef struct TrackSession {
         _Atomic uint32_t epoch;    /* changes when the session does */
@@ -137,6 +138,12 @@ typedef struct TrackStream {
         unsigned n_counts;
 } TrackStream;
 
+/* Open slices directly inside each other that the session has not heard of. */
+typedef struct TrackMissing {
+        uint32_t n_slices;
+        uint32_t outer; /* the depth around them */
+} TrackMissing;
+
 /* One thread in one session. Only its thread touches it. */
 typedef struct TrackSequence {
         const TrackSession *session;
@@ -146,7 +153,10 @@ typedef struct TrackSequence {
         unsigned stream;   /* the number of its own */
         uint64_t
                 position; /* the stream's: it has all that was written since it began. 0: it has to begin */
-        uint32_t depth; /* open slices on the thread's track */
+        uint32_t
+                depth; /* open slices on the thread's track, inside the last one whose begin is lost */
+        TrackMissing missing[TRACK_MISSING_MAX];
+        unsigned n_missing;
 } TrackSequence;
 
 /* The sequences that an event goes to, of those that have one stream in common. */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * What goes wrong around events, and must not show in others.
+ */
+
+#include <sys/wait.h>
+
+#include "test.h"
+#include "track-world.h"
+
+/*
+ * Lost begins
+ */
+
+/* Until there is no room for an event of this size. */
+static void fill(World *world, const char *text) {
+        while (smb_n_dropped(&world->fake.area) == 0)
+                DT_INSTANT(render, "filler", DT_STRING("text", text));
+}
+
+/* Of the events on the thread's track, as B, E and - for an instant that is no filler. */
+static void shape(const Trace *trace, char *ret, size_t n) {
+        for (size_t i = 0; i < trace->n_events && n > 1; i++) {
+                const TraceEvent *event = &trace->events[i];
+
+                if (streq(event->name, "filler"))
+                        continue;
+                *ret++ = event->type == BEGIN ? 'B' : event->type == END ? 'E' : '-';
+                n--;
+        }
+        *ret = '\0';
+}
+
+START_TEST(test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other) {
+        World *world = world_new();
+        static char text[3000];
+        char shape_of[64];
+
+        memset(text, 'x', sizeof(text) - 1);
+        world_record(world, NULL, NULL);
+        DT_SLICE_BEGIN(render, "outer");
+        fill(world, text);
+        DT_SLICE_BEGIN(render, "lost", DT_STRING("text", text));
+        DT_SLICE_BEGIN(render, "lost", DT_STRING("text", text));
+        fake_drain(&world->fake);
+        DT_SLICE_BEGIN(render, "inner");
+        DT_SLICE_END(render);
+        DT_SLICE_END(render); /* both of what is lost */
+        DT_SLICE_END(render);
+        DT_INSTANT(render, "in outer");
+        DT_SLICE_END(render);
+        DT_SLICE_END(render); /* of nothing */
+        DT_INSTANT(render, "in nothing");
+        world_read(world);
+        shape(world->trace, shape_of, sizeof(shape_of));
+        ck_assert_str_eq(shape_of, "BBE-E-");
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_no_matter_how_many_are_lost_inside_each_other) {
+        World *world = world_new();
+        static char text[3000];
+        char shape_of[64];
+
+        memset(text, 'x', sizeof(text) - 1);
+        world_record(world, NULL, NULL);
+        DT_SLICE_BEGIN(render, "outer");
+        fill(world, text);
+        for (unsigned i = 0; i < 100; i++)
+                DT_SLICE_BEGIN(render, "lost", DT_STRING("text", text));
+        fake_drain(&world->fake);
+        for (unsigned i = 0; i < 100; i++)
+                DT_SLICE_END(render);
+        DT_INSTANT(render, "in outer");
+        DT_SLICE_END(render);
+        world_read(world);
+        shape(world->trace, shape_of, sizeof(shape_of));
+        ck_assert_str_eq(shape_of, "B-E");
+        world_free(world);
+}
+END_TEST
+
+TEST_MAIN_FORKED("track-edges",
+                 test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
+                 test_no_matter_how_many_are_lost_inside_each_other)
