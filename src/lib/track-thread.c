@@ -60,7 +60,6 @@ static TrackThread *make_thread(void) {
                 pool_free(thread);
                 return NULL;
         }
-        thread->tid = gettid();
         this_thread = thread;
         return thread;
 }
@@ -115,7 +114,6 @@ void track_thread_forget_parent(void) {
 
         if (!thread)
                 return;
-        thread->tid = gettid();
         thread->uuid = 0;
         thread->kept = NULL; /* nothing but leaving it is safe in a child */
 }
@@ -136,6 +134,7 @@ static bool thread_equip(TrackThread *thread) {
         /* A number rather than the tid, which is used again: two threads, two tracks. */
         number = atomic_fetch_add(&n_threads, 1);
         thread->uuid = intern_hash(track_program_seed, &number, sizeof(number)) ?: 1;
+        thread->tid = gettid(); /* now: a program may have named it, and forked to become a daemon */
         return true;
 }
 

@@ -82,6 +82,33 @@ START_TEST(test_no_matter_how_many_are_lost_inside_each_other) {
 }
 END_TEST
 
+/*
+ * Threads
+ */
+
+START_TEST(test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs) {
+        const TraceTrack *thread;
+        World *world;
+        int status;
+        pid_t pid;
+
+        dt_thread_set_name("main");
+        pid = fork();
+        if (pid > 0) {
+                ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+                ck_assert_int_eq(status, 0);
+                return;
+        }
+        world = world_new();
+        world_record(world, NULL, NULL);
+        DT_INSTANT(render, "of the child");
+        world_read(world);
+        thread = trace_track(world->trace, world->trace->events[0].uuid);
+        _exit(!streq(thread->thread_name, "main") || thread->tid != getpid());
+}
+END_TEST
+
 TEST_MAIN_FORKED("track-edges",
                  test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
-                 test_no_matter_how_many_are_lost_inside_each_other)
+                 test_no_matter_how_many_are_lost_inside_each_other,
+                 test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs)
