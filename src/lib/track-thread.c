@@ -2,13 +2,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "lib/library.h"
 #include "lib/pool.h"
 #include "lib/source-private.h"
 #include "lib/startup.h"
+#include "lib/track-args.h"
 #include "lib/track.h"
 #include "lib/writer.h"
 #include "shared/macro.h"
@@ -86,12 +86,15 @@ static __attribute__((__noinline__)) TrackThread *thread_make(void) {
 DT_EXPORT void dt_thread_set_name(const char *name) {
         int saved_errno = errno;
         TrackThread *thread;
+        size_t n_bytes;
 
         if (library_inert() || !name)
                 return;
         thread = this_thread ?: thread_new();
         if (thread) {
-                snprintf(thread->name, sizeof(thread->name), "%s", name);
+                n_bytes = track_text_cut(name, sizeof(thread->name) - 1);
+                memcpy(thread->name, name, n_bytes);
+                thread->name[n_bytes] = '\0';
                 thread->name_epoch++;
         }
         errno = saved_errno;
@@ -134,7 +137,8 @@ static bool thread_equip(TrackThread *thread) {
         /* A number rather than the tid, which is used again: two threads, two tracks. */
         number = atomic_fetch_add(&n_threads, 1);
         thread->uuid = intern_hash(track_program_seed, &number, sizeof(number)) ?: 1;
-        thread->tid = gettid(); /* now: a program may have named it, and forked to become a daemon */
+        thread->tid =
+                gettid(); /* now: a program may have named it, and forked to become a daemon */
         return true;
 }
 

@@ -108,7 +108,25 @@ START_TEST(test_a_thread_that_was_named_before_its_program_became_a_daemon_is_th
 }
 END_TEST
 
+START_TEST(test_the_name_of_a_thread_is_cut_at_the_end_of_a_character) {
+        World *world = world_new();
+        char name[80];
+
+        memset(name, 'n', sizeof(name));
+        memcpy(name + 62, "\xe2\x82\xac", 4);
+        world_record(world, NULL, NULL);
+        dt_thread_set_name(name);
+        DT_INSTANT(render, "event");
+        world_read(world);
+        name[62] = '\0';
+        ck_assert_str_eq(trace_track(world->trace, world->trace->events[0].uuid)->thread_name,
+                         name);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN_FORKED("track-edges",
                  test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
                  test_no_matter_how_many_are_lost_inside_each_other,
-                 test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs)
+                 test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs,
+                 test_the_name_of_a_thread_is_cut_at_the_end_of_a_character)
