@@ -29,7 +29,7 @@ static unsigned n_found; /* under the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Has no number and is in no list: never on. */
-static const dt_category nobody = { .name = "" };
+static const dt_category nobody = { .name = "", .number = DT_CATEGORIES_MAX };
 
 typedef struct Key {
         const char *name;

@@ -312,6 +312,12 @@ static void
 put_category(WireWriter *packet, WireWriter *interned, TrackStream *stream, const dt_arg *arg) {
         const dt_category *category = (const dt_category *)arg->name;
 
+        /* Only an event's own is always one of those that can be recorded. */
+        if (category->number >= DT_CATEGORIES_MAX) {
+                if (category->name[0])
+                        put_text(packet, EVENT_CATEGORIES, category->name);
+                return;
+        }
         wire_put_uint(
                 packet, EVENT_CATEGORY_IIDS, track_category_number(interned, stream, category));
 }

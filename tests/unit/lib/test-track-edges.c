@@ -125,8 +125,37 @@ START_TEST(test_the_name_of_a_thread_is_cut_at_the_end_of_a_character) {
 }
 END_TEST
 
-TEST_MAIN_FORKED("track-edges",
-                 test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
-                 test_no_matter_how_many_are_lost_inside_each_other,
-                 test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs,
-                 test_the_name_of_a_thread_is_cut_at_the_end_of_a_character)
+/*
+ * Categories
+ */
+
+START_TEST(test_categories_beyond_the_limit_are_named_all_the_same_when_an_event_is_also_of_them) {
+        static dt_category many[DT_CATEGORIES_MAX];
+        World *world = world_new();
+        const TraceEvent *event;
+
+        for (unsigned i = 0; i < DT_CATEGORIES_MAX; i++) {
+                many[i].name = "too many";
+                dt_category_register(&many[i]);
+        }
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 2; i++)
+                DT_INSTANT(render, "event", DT_ALSO_CATEGORY(many[DT_CATEGORIES_MAX - 1]));
+        world_read(world);
+        event = &world->trace->events[1];
+        ck_assert_str_eq(event->category, "render");
+        ck_assert_msg(strstr(event->args, "too many"), "%s", event->args);
+        ck_assert_uint_eq(world->trace->events[0].uuid, event->uuid);
+        for (unsigned i = 0; i < DT_CATEGORIES_MAX; i++)
+                dt_category_unregister(&many[i]);
+        world_free(world);
+}
+END_TEST
+
+TEST_MAIN_FORKED(
+        "track-edges",
+        test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
+        test_no_matter_how_many_are_lost_inside_each_other,
+        test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs,
+        test_the_name_of_a_thread_is_cut_at_the_end_of_a_character,
+        test_categories_beyond_the_limit_are_named_all_the_same_when_an_event_is_also_of_them)
