@@ -6,6 +6,8 @@
  * said.
  */
 
+#include <math.h>
+
 #include "lib/pool.h"
 #include "lib/track.h"
 
@@ -35,6 +37,9 @@ void track_counts_make_relative(TrackStream *stream, uint64_t uuid, TrackValue *
         if (!count)
                 return;
         change = (value->is_double ? value->as_double : (double)value->as_int) - count->last;
+        /* What is no number is no change: nothing that is added to it would ever be one again. */
+        if (!isfinite(change))
+                change = 0;
         count->last += change; /* as the reader has it */
         value->is_double =
                 !(change > -EXACT_MAX && change < EXACT_MAX) || (double)(int64_t)change != change;

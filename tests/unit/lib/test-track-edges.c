@@ -152,10 +152,36 @@ START_TEST(test_categories_beyond_the_limit_are_named_all_the_same_when_an_event
 }
 END_TEST
 
+/*
+ * Counters
+ */
+
+START_TEST(test_a_counter_of_differences_survives_values_that_are_no_numbers) {
+        static const dt_track counter = DT_COUNTER_TRACK_UNDER(&dt_thread_track, "load", NULL);
+        const dt_track_details details = { .size = sizeof(details), .is_incremental = true };
+        World *world = world_new();
+        const TraceEvent *events = world->trace->events;
+
+        ck_assert_int_eq(dt_track_describe(&counter, &details), 0);
+        world_record(world, NULL, NULL);
+        DT_COUNTER_DOUBLE_ON(render, &counter, 5);
+        DT_COUNTER_DOUBLE_ON(render, &counter, __builtin_nan(""));
+        DT_COUNTER_DOUBLE_ON(render, &counter, -__builtin_inf());
+        DT_COUNTER_DOUBLE_ON(render, &counter, 1e308);
+        DT_COUNTER_DOUBLE_ON(render, &counter, -1e308);
+        DT_COUNTER_DOUBLE_ON(render, &counter, 7);
+        world_read(world);
+        ck_assert(events[1].double_value == 5 && events[2].double_value == 5);
+        ck_assert(events[5].double_value > -1e300 && events[5].double_value < 1e300);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN_FORKED(
         "track-edges",
         test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
         test_no_matter_how_many_are_lost_inside_each_other,
         test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs,
         test_the_name_of_a_thread_is_cut_at_the_end_of_a_character,
-        test_categories_beyond_the_limit_are_named_all_the_same_when_an_event_is_also_of_them)
+        test_categories_beyond_the_limit_are_named_all_the_same_when_an_event_is_also_of_them,
+        test_a_counter_of_differences_survives_values_that_are_no_numbers)
