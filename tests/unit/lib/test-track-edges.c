@@ -177,6 +177,33 @@ START_TEST(test_a_counter_of_differences_survives_values_that_are_no_numbers) {
 }
 END_TEST
 
+START_TEST(test_a_counter_stays_one_of_differences_among_any_number_of_tracks) {
+        static const dt_track counter = DT_COUNTER_TRACK_UNDER(&dt_thread_track, "load", NULL);
+        const dt_track_details details = { .size = sizeof(details), .is_incremental = true };
+        World *world = world_new();
+        dt_track track = DT_TRACK("one of many", 0);
+
+        ck_assert_int_eq(dt_track_describe(&counter, &details), 0);
+        world_record(world, NULL, NULL);
+        world->trace->only_last = true;
+        for (; track.id < 1100; track.id++) { /* more than are remembered */
+                DT_INSTANT_ON(render, &track, "event");
+                if (track.id % 100 == 0)
+                        fake_drain(&world->fake);
+        }
+        for (unsigned i = 0; i < 100; i++) {
+                DT_COUNTER_ON(render, &counter, i);
+                for (track.id = 0; track.id < 64; track.id++)
+                        DT_INSTANT_ON(render, &track, "event");
+                fake_drain(&world->fake);
+        }
+        world_read(world);
+        ck_assert(trace_track_named(world->trace, "load")->is_incremental);
+        ck_assert(trace_track_named(world->trace, "load")->sum == 99);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN_FORKED(
         "track-edges",
         test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
@@ -184,4 +211,5 @@ TEST_MAIN_FORKED(
         test_a_thread_that_was_named_before_its_program_became_a_daemon_is_the_childs,
         test_the_name_of_a_thread_is_cut_at_the_end_of_a_character,
         test_categories_beyond_the_limit_are_named_all_the_same_when_an_event_is_also_of_them,
-        test_a_counter_of_differences_survives_values_that_are_no_numbers)
+        test_a_counter_of_differences_survives_values_that_are_no_numbers,
+        test_a_counter_stays_one_of_differences_among_any_number_of_tracks)

@@ -465,8 +465,12 @@ static void read_track(Trace *trace, unsigned sequence, const WireField *descrip
         track->n_described++;
         track->n_cmdline = 0;
         track->details[0] = '\0';
+        track->is_incremental = false;
         track->sequence = sequence;
-        track->sum = 0;
+        /* Not when it is said again. */
+        if (track->n_starts != trace->sequences[sequence].n_starts)
+                track->sum = 0;
+        track->n_starts = trace->sequences[sequence].n_starts;
         while (next(&reader, &field))
                 read_track_field(track, &field);
 }

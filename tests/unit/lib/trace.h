@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define TRACE_EVENTS_MAX    4096
-#define TRACE_TRACKS_MAX    512
+#define TRACE_TRACKS_MAX    2048
 #define TRACE_NAMES_MAX     2048
 #define TRACE_SEQUENCES_MAX 512
 
@@ -49,7 +49,7 @@ typedef struct TraceTrack {
                 [512]; /* "field=value" of all other fields, with blanks between; inner ones with a dot */
         bool is_counter, is_states;
         bool is_incremental; /* values are told as differences, from one sequence */
-        unsigned sequence;
+        unsigned sequence, n_starts;
         double sum;
         unsigned n_described;
 } TraceTrack;
