@@ -25,7 +25,8 @@ typedef struct Room {
 static void *take(Room *room, size_t n) {
         size_t at = room->n;
 
-        room->n += ALIGN_UP(n, RECORD_ALIGN);
+        /* What is longer than a record may be is not copied, whatever its size: no sum of such is small again. */
+        room->n += ALIGN_UP(MIN(n, (size_t)STARTUP_RECORD_BYTES_MAX + 1), RECORD_ALIGN);
         return room->n <= room->n_bytes ? room->at + at : NULL;
 }
 

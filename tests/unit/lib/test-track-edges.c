@@ -204,6 +204,27 @@ START_TEST(test_a_counter_stays_one_of_differences_among_any_number_of_tracks) {
 }
 END_TEST
 
+/*
+ * Before a session
+ */
+
+START_TEST(test_bytes_without_end_are_not_copied) {
+        static const char byte = 0;
+        World *world;
+
+        ck_assert_int_eq(dt_startup_record(NULL), 0);
+        DT_INSTANT(render, "huge", DT_RAW(&byte, SIZE_MAX), DT_RAW(&byte, SIZE_MAX / 2 + 1));
+        DT_INSTANT(render, "next");
+        world = world_new();
+        world_record(world, NULL, NULL);
+        ck_assert_int_eq(fake_stop(&world->fake, world->n_sessions), 0);
+        fake_drain(&world->fake);
+        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "huge"), 1);
+        ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "next"), 1);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN_FORKED(
         "track-edges",
         test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
@@ -212,4 +233,5 @@ TEST_MAIN_FORKED(
         test_the_name_of_a_thread_is_cut_at_the_end_of_a_character,
         test_categories_beyond_the_limit_are_named_all_the_same_when_an_event_is_also_of_them,
         test_a_counter_of_differences_survives_values_that_are_no_numbers,
-        test_a_counter_stays_one_of_differences_among_any_number_of_tracks)
+        test_a_counter_stays_one_of_differences_among_any_number_of_tracks,
+        test_bytes_without_end_are_not_copied)
