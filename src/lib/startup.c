@@ -6,6 +6,7 @@
 
 #include "lib/category-rules.h"
 #include "lib/library.h"
+#include "lib/pool.h"
 #include "lib/source-private.h"
 #include "lib/startup.h"
 #include "lib/track-clock.h"
@@ -179,6 +180,7 @@ static void in_child(void) {
                 atomic_store(&library_is_inert, true);
                 return;
         }
+        pool_after_fork();
         if (startup.is_keeping)
                 startup_end();
         atomic_store(&startup.logs, &startup_closed);
