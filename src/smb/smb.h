@@ -137,7 +137,8 @@ static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
 #define SMB_SLOT_MORE_PATCHES (1u << 15)
 #define SMB_SLOT_RETIRE       UINT32_MAX
 #define SMB_RING_SHARE        3 /* rung for when so many times what waits is more than what is free */
-#define SMB_SLOTS_MIN         64 /* else the power of two that is at least twice the number of pages */
+#define SMB_SLOTS_MIN         64 /* else the power of two that has these for each page: */
+#define SMB_SLOTS_PER_PAGE    16 /* more than there are chunks */
 
 #define SMB_CONTROL_MAGIC      UINT32_C(0x31435444) /* "DTC1" */
 #define SMB_CONTROL_VERSION    2

@@ -417,10 +417,10 @@ START_TEST(test_a_retirement_that_found_the_ring_full_is_tried_again) {
         for (unsigned i = 1; i < SMB_NATIVE_WRITERS_MAX; i++)
                 ck_assert_int_eq(
                         smb_writer_init(&writers[i], fixture.producer, 5, SMB_FULL_DROP, 0), 0);
-        for (unsigned i = 1; i <= 2 * SMB_SLOTS_MIN; i++)
+        for (unsigned i = 1; i <= 2 * fixture.service.n_slots; i++)
                 smb_writer_deinit(&writers[i]);
         fixture_drain(&fixture, streams);
-        for (unsigned i = 1; i <= SMB_SLOTS_MIN; i++)
+        for (unsigned i = 1; i <= fixture.service.n_slots; i++)
                 ck_assert_int_eq(
                         smb_writer_init(&writers[i], fixture.producer, 5, SMB_FULL_DROP, 0), 0);
         ck_assert_int_eq(smb_writer_init(&one_more, fixture.producer, 5, SMB_FULL_DROP, 0),
