@@ -29,6 +29,7 @@ import os
 
 NONE, INT, UINT, DOUBLE, BOOL, STRING = range(6)
 DICT, ARRAY, CLOSE = 10, 11, 12
+DEPTH_MAX = 8  # DT_ARGS_DEPTH_MAX
 
 ORDER_BY_NAME, ORDER_BY_TIME, ORDER_BY_RANK = 1, 2, 3
 MERGE_BY_NAME, MERGE_NONE, MERGE_BY_KEY = 1, 2, 3
@@ -140,7 +141,7 @@ def init():
 def startup_record(categories=None, size=0, timeout=0):
     """Keeps events (of `categories`, as in $DESKTRACE_STARTUP) from now on, in at most `size` bytes, until a session
     comes that wants them, for at most `timeout` seconds; 0: as the library does. Returns whether it does."""
-    options = _StartupOptions(categories.encode() if categories else None, size, int(timeout * 1000))
+    options = _StartupOptions(_text(categories or None), size, int(timeout * 1000))
     return _library is not None and _library.dt_startup_record(ctypes.byref(options)) == 0
 
 
@@ -170,7 +171,7 @@ class Observer:
 def thread_set_name(name):
     """Names the calling thread in traces."""
     if _library:
-        _library.dt_thread_set_name(name.encode())
+        _library.dt_thread_set_name(_text(name))
 
 
 def thread_set_rank(rank):
@@ -182,13 +183,13 @@ def thread_set_rank(rank):
 def process_set_name(name):
     """Names the program in traces; "": its short name."""
     if _library:
-        _library.dt_process_set_name(name.encode())
+        _library.dt_process_set_name(_text(name))
 
 
 def process_set_labels(*labels):
     """What the program is busy with, such as the names of its documents."""
     if _library:
-        texts = (ctypes.c_char_p * len(labels))(*(label.encode() for label in labels))
+        texts = (ctypes.c_char_p * len(labels))(*(_text(label) for label in labels))
         _library.dt_process_set_labels(texts, ctypes.c_size_t(len(labels)))
 
 
@@ -200,21 +201,24 @@ def process_set_rank(rank):
 
 def trigger(name):
     """Tells whoever records that something has happened; returns whether it will be sent."""
-    return _library is not None and _library.dt_trigger(name.encode()) == 0
+    return _library is not None and _library.dt_trigger(_text(name)) == 0
 
 
 def _text(value):
-    return None if value is None else value.encode()
+    """What cannot be said in UTF-8, as names of files may, is shown as `?`: tracing must not fail."""
+    return None if value is None else str(value).encode(errors="replace")
 
 
-def _add(args, name, value):
-    """Appends an argument; a list or a dict is opened, filled and closed."""
-    name = None if name is None else str(name).encode()
+def _add(args, name, value, depth=0):
+    """Appends an argument; a list or a dict is opened, filled and closed. What is deeper than the library says, or in
+    itself, is left out."""
+    name = _text(name)
     if isinstance(value, (dict, list, tuple)):
         is_dict = isinstance(value, dict)
         args.append(_Arg(DICT if is_dict else ARRAY, name))
-        for key, item in value.items() if is_dict else ((None, item) for item in value):
-            _add(args, key, item)
+        items = value.items() if is_dict else ((None, item) for item in value)
+        for key, item in items if depth < DEPTH_MAX else ():
+            _add(args, key, item, depth + 1)
         args.append(_Arg(CLOSE))
     elif isinstance(value, bool):
         args.append(_Arg(BOOL, name, _Value(as_uint=value)))
@@ -225,7 +229,7 @@ def _add(args, name, value):
     elif isinstance(value, float):
         args.append(_Arg(DOUBLE, name, _Value(as_double=value)))
     else:
-        args.append(_Arg(STRING, name, _Value(as_string=str(value).encode(errors="replace"))))
+        args.append(_Arg(STRING, name, _Value(as_string=_text(value))))
 
 
 def _args(values):
@@ -244,7 +248,7 @@ class Track:
         self._parent = parent  # which the library keeps a pointer to
         if isinstance(unit, int):
             details["unit"], unit = unit, None
-        self._c = _Track(name.encode(), _text(unit), id, parent and ctypes.pointer(parent._c))
+        self._c = _Track(_text(name), _text(unit), id, parent and ctypes.pointer(parent._c))
         if details and _library:
             values = {name: _text(value) if isinstance(value, str) else value for name, value in details.items()}
             values["size"] = ctypes.sizeof(_Details)
@@ -269,7 +273,7 @@ class Lanes:
 
     def __init__(self, name, id=0, parent=None):
         self._parent = parent
-        self._c = _Lanes(name.encode(), id, parent and ctypes.pointer(parent._c))
+        self._c = _Lanes(_text(name), id, parent and ctypes.pointer(parent._c))
 
 
 def _given_lane(lanes):
@@ -299,8 +303,7 @@ class Category:
     _all = []  # the library keeps pointers into them
 
     def __init__(self, name, description=None, tags=None):
-        texts = [text.encode() if text is not None else None for text in (name, description, tags)]
-        self._c = _Category(*texts)
+        self._c = _Category(*map(_text, (name, description, tags)))
         self._pointer = ctypes.addressof(self._c)
         Category._all.append(self._c)
         if _library:
@@ -314,7 +317,7 @@ class Category:
             found = _library.dt_category_find_or_add(*map(_text, (name, description, tags)))
             self._c = found.contents
         else:
-            self._c = _Category(name.encode())
+            self._c = _Category(_text(name))
         self._pointer = ctypes.addressof(self._c)
         return self
 
@@ -331,7 +334,7 @@ class Category:
             return
         args, n_args = _args(values)
         row = track and ctypes.byref(track._c)
-        _library.dt_slice_begin(self._pointer, row, name.encode(), args, n_args)
+        _library.dt_slice_begin(self._pointer, row, _text(name), args, n_args)
         more = {}
         try:
             yield more
@@ -345,7 +348,7 @@ class Category:
             return AsyncSlice()
         track = _given_lane(lanes)
         args, n_args = _args(values)
-        _library.dt_slice_begin(self._pointer, ctypes.byref(track._c), name.encode(), args, n_args)
+        _library.dt_slice_begin(self._pointer, ctypes.byref(track._c), _text(name), args, n_args)
         return AsyncSlice(self._pointer, lanes, track)
 
     def instant(self, name, track=None, /, **values):
@@ -358,7 +361,7 @@ class Category:
     def _event(self, function, name, track, values):
         if self._c.enabled:
             args, n_args = _args(values)
-            getattr(_library, function)(self._pointer, track and ctypes.byref(track._c), name.encode(), args, n_args)
+            getattr(_library, function)(self._pointer, track and ctypes.byref(track._c), _text(name), args, n_args)
 
     def counter(self, name, value, unit=None):
         """Sets a counter, by its name or its track."""

@@ -40,6 +40,17 @@ if [ -n "${BINDINGS_PYTHON-}" ]; then
         ok "Python: arguments are in it, nested ones too" grep -qaE 'heights' python.pftrace
         ok "Python: so is what came first, and that it is recorded" \
                 eval "grep -qa 'before init' python.pftrace && grep -qa 'recorded' python.pftrace"
+        cat >"$tmp/odd.py" <<'END'
+import desktrace
+desktrace.init()
+odd = desktrace.Category("odd\udcff")
+loop = [1]
+loop.append(loop)
+with odd.slice("file\udcff", None, **{"of\udcff": loop}):
+    odd.instant("went on")
+END
+        ok "Python: texts and lists that cannot be said do no harm" records odd.pftrace python3 "$tmp/odd.py"
+        ok "Python: and are in the trace as far as they can" grep -qa 'went on' odd.pftrace
         ok "without the library a Python program runs all the same" \
                 env LIBDESKTRACE=/nowhere LD_LIBRARY_PATH=/nowhere python3 "$EXAMPLES/hello-desktrace.py" --seconds 0.01
 fi
