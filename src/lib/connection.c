@@ -175,7 +175,7 @@ static int build_registration(Connection *connection, sd_bus_message **ret) {
         r = connection_new_call(connection, &call, "RegisterProducer");
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(call, "s", library.name ?: program_invocation_short_name);
+        r = sd_bus_message_append(call, "s", library.name);
         if (r < 0)
                 return r;
         r = sources_append(call, connection->index);

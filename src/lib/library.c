@@ -27,6 +27,8 @@
 /* Enough for sd-bus and for decent callbacks. A program that locks its memory (mlockall()) pays for all of it. */
 #define STACK_BYTES (512u * 1024)
 
+#define NAME_BYTES_MAX 128 /* what the service takes */
+
 /* Where a program expects its own: one that has closed them must not find ours there. */
 #define FD_MIN 3
 
@@ -288,10 +290,36 @@ static void init_removed(void) {
         pthread_condattr_destroy(&attributes);
 }
 
+char *library_plain_name(const char *name) {
+        char *copy = malloc(NAME_BYTES_MAX + 1);
+        size_t n = 0;
+
+        if (!copy)
+                return NULL;
+        for (; *name && n < NAME_BYTES_MAX; name++)
+                if (*name >= ' ' && *name <= '~')
+                        copy[n++] = *name;
+                else if (((uint8_t)*name & 0xc0) != 0x80) /* once for each character of UTF-8 */
+                        copy[n++] = '?';
+        if (n == 0)
+                copy[n++] = '?';
+        copy[n] = '\0';
+        return copy;
+}
+
+/* A program may be called anything, and its user would never see it if it were refused. */
+static int choose_name(void) {
+        library.name = library.name ?: library_plain_name(program_invocation_short_name);
+        return library.name ? 0 : -ENOMEM;
+}
+
 static int start(void) {
         static bool fork_handled;
         int r;
 
+        r = choose_name();
+        if (r < 0)
+                return r;
         r = read_environment();
         if (r < 0)
                 return r;

@@ -45,7 +45,7 @@ typedef struct Library {
         bool sources_changed;
         bool has_notes; /* some instance has some that are not sent */
         bool started;
-        char *name; /* NULL: the program's */
+        char *name; /* what the service calls the program; set when it has started */
         size_t shared_memory_bytes, page_bytes;
 
         /* Of the private thread. */
@@ -98,6 +98,10 @@ static inline void library_lock(void) {
 static inline void library_unlock(void) {
         library_unlock_mutex(&library.lock);
 }
+
+/* A name as the service takes it, for lists and logs: other characters than those of ASCII become `?`, the rest is cut
+ * off. NULL: no memory. */
+char *library_plain_name(const char *name);
 
 /* Starts the thread if there is none. With the lock held. 0 or a negative errno. */
 int library_start(void);

@@ -8,6 +8,8 @@
 #include "shared/utf8.h"
 
 #define UNAVAILABLE_BYTES_MAX 1024
+#define CATEGORY_BYTES_MAX    1024
+#define NAME_BYTES_MAX        128 /* what the service takes */
 
 /* For a thread that cannot be woken up, because the program has closed the descriptor for that. */
 #define UNREGISTER_WAIT_S 1
@@ -36,7 +38,7 @@ static int categories_copy(char ***ret, const char *const *categories) {
         if (!copy)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
-                copy[i] = strdup(categories[i]);
+                copy[i] = utf8_copy_line(categories[i], CATEGORY_BYTES_MAX);
                 if (!copy[i]) {
                         categories_free(copy);
                         return -ENOMEM;
@@ -128,6 +130,16 @@ static int source_new(dt_source **ret,
         return 0;
 }
 
+/* As the service wants it: who offers one that it refuses would not be recorded at all. */
+static bool name_is_valid(const char *name) {
+        size_t n = name ? strnlen(name, NAME_BYTES_MAX + 1) : 0;
+
+        for (size_t i = 0; i < n; i++)
+                if (name[i] < ' ' || name[i] > '~')
+                        return false;
+        return n > 0 && n <= NAME_BYTES_MAX;
+}
+
 DT_EXPORT int dt_source_register(dt_source **ret,
                                  const char *name,
                                  const dt_source_options *options,
@@ -136,7 +148,7 @@ DT_EXPORT int dt_source_register(dt_source **ret,
         _cleanup_(source_freep) dt_source *source = NULL;
         int r;
 
-        if (!name || !name[0] || !ops || !ops->setup)
+        if (!name_is_valid(name) || !ops || !ops->setup)
                 return -EINVAL;
         if (library_inert())
                 return -ECANCELED;
@@ -250,7 +262,7 @@ DT_EXPORT int dt_set_producer(const char *name, size_t shared_memory_bytes, size
                 return -EINVAL;
         if (library_inert())
                 return -EBUSY;
-        if (name && !(copy = strdup(name)))
+        if (name && !(copy = library_plain_name(name)))
                 return -ENOMEM;
         library_lock();
         if (library.started) {

@@ -124,12 +124,7 @@ static int queue_put(sd_bus_message *call, unsigned connection) {
         if (r >= 0)
                 r = sd_bus_message_close_container(call);
         if (r >= 0)
-                r = sd_bus_message_append(call,
-                                          "a{sv}",
-                                          1,
-                                          "producer",
-                                          "s",
-                                          library.name ?: program_invocation_short_name);
+                r = sd_bus_message_append(call, "a{sv}", 1, "producer", "s", library.name);
         return r;
 }
 

@@ -39,7 +39,7 @@ typedef struct Fake {
         unsigned n_notes;
         uint64_t noted_instance; /* of the last one */
         char note[600];
-        char producer[64];
+        char producer[256];
         uint32_t memory_kib, page_kib;
         FakeSource sources[FAKE_SOURCES_MAX];
         size_t n_sources;

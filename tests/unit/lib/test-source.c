@@ -251,11 +251,15 @@ START_TEST(test_a_service_that_comes_late_is_found) {
 END_TEST
 
 START_TEST(test_bad_registrations_are_refused) {
+        static const char long_name[130] = { [0 ... 128] = 'n' };
         const dt_source_ops no_setup = { .start = on_start };
         dt_source *source;
 
         ck_assert_int_eq(dt_source_register(&source, "", NULL, &ops, NULL), -EINVAL);
         ck_assert_int_eq(dt_source_register(&source, NULL, NULL, &ops, NULL), -EINVAL);
+        ck_assert_int_eq(dt_source_register(&source, "", NULL, &ops, NULL), -EINVAL);
+        ck_assert_int_eq(dt_source_register(&source, "\xff", NULL, &ops, NULL), -EINVAL);
+        ck_assert_int_eq(dt_source_register(&source, long_name, NULL, &ops, NULL), -EINVAL);
         ck_assert_int_eq(dt_source_register(&source, "x", NULL, NULL, NULL), -EINVAL);
         ck_assert_int_eq(dt_source_register(&source, "x", NULL, &no_setup, NULL), -EINVAL);
         ck_assert_int_eq(dt_set_producer("", 0, 0), -EINVAL);

@@ -4,6 +4,7 @@
  * What goes wrong around events, and must not show in others.
  */
 
+#include <errno.h>
 #include <sys/wait.h>
 
 #include "test.h"
@@ -205,6 +206,38 @@ START_TEST(test_a_counter_stays_one_of_differences_among_any_number_of_tracks) {
 END_TEST
 
 /*
+ * Names
+ */
+
+START_TEST(test_a_program_may_be_called_anything) {
+        static dt_category category = { .name = "caf\xe9" };
+        char name[300] = "b\xc3\xbcro \xff\n";
+        World *world;
+
+        memset(name + 8, 'x', sizeof(name) - 9);
+        program_invocation_short_name = name;
+        dt_category_register(&category);
+        world = world_new();
+        ck_assert_uint_eq(strlen(world->fake.producer), 128);
+        ck_assert_ptr_eq(strstr(world->fake.producer, "b?ro ??xxx"), world->fake.producer);
+        ck_assert_ptr_nonnull(strstr(fake_source(&world->fake, "track_event")->categories, "caf?"));
+        dt_category_unregister(&category);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_program_may_be_called_nothing) {
+        char name[] = "";
+        World *world;
+
+        program_invocation_short_name = name;
+        world = world_new();
+        ck_assert_str_eq(world->fake.producer, "?");
+        world_free(world);
+}
+END_TEST
+
+/*
  * Before a session
  */
 
@@ -234,4 +267,6 @@ TEST_MAIN_FORKED(
         test_categories_beyond_the_limit_are_named_all_the_same_when_an_event_is_also_of_them,
         test_a_counter_of_differences_survives_values_that_are_no_numbers,
         test_a_counter_stays_one_of_differences_among_any_number_of_tracks,
+        test_a_program_may_be_called_anything,
+        test_a_program_may_be_called_nothing,
         test_bytes_without_end_are_not_copied)

@@ -80,12 +80,14 @@ typedef struct dt_source_options {
         const char *unavailable;
 } dt_source_options;
 
-/* What the service calls this program; default: its short name. Shared memory sizes are hints for the service,
+/* What the service calls this program; default: its short name. For lists and logs, so other characters than those of
+ * ASCII become `?` there, and what is longer than 128 is cut off. Shared memory sizes are hints for the service,
  * 0 for its default. Only before the first dt_source_register(). Returns 0 or -EBUSY, -EINVAL. */
 int dt_set_producer(const char *name, size_t shared_memory_bytes, size_t page_bytes);
 
 /* Offers a data source from now on. Thread-safe. `name` and options are copied, ops are not.
- * 0, -EEXIST, -EINVAL (no name, or no setup), -ENOMEM, -ECANCELED, or an errno of starting the thread. */
+ * 0, -EEXIST, -EINVAL (no setup, or a name that is not of printable ASCII, of at most 128 characters), -ENOMEM,
+ * -ECANCELED, or an errno of starting the thread. */
 int dt_source_register(dt_source **ret,
                        const char *name,
                        const dt_source_options *options,
