@@ -37,6 +37,10 @@
 
 #include <desktrace/recording.h>
 
+/* What follows uses what gcc and clang add to the language: programs that are compiled with -Wpedantic hear nothing of
+ * that, wherever this is installed. */
+#pragma GCC system_header
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -32,6 +32,8 @@
 
 #include <desktrace/track-event.h>
 
+#pragma GCC system_header /* see there */
+
 namespace desktrace {
 
 /* A dt_arg by the type of its value. Texts and names must live as long as the call that they are given to. */
