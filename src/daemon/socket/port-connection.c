@@ -62,6 +62,14 @@ int port_connection_take_fd(PortConnection *connection) {
         return TAKE_FD(connection->received_fd);
 }
 
+bool port_connection_hold(PortConnection *connection, size_t n) {
+        return port_user_hold(connection, n);
+}
+
+void port_connection_release(PortConnection *connection, size_t n) {
+        port_user_release(connection, n);
+}
+
 size_t port_connection_n_queued(const PortConnection *connection) {
         return connection->n_queued;
 }

@@ -100,6 +100,10 @@ void port_fail(PortConnection *connection, const PortRequest *request);
 
 size_t port_message_max(void);
 
+/* Bytes that a port keeps for its peer, within what the peer's user may have kept. false: that would be too many. */
+bool port_connection_hold(PortConnection *connection, size_t n);
+void port_connection_release(PortConnection *connection, size_t n);
+
 /* Bytes that wait for the peer to read. Who streams sends no more than it must while there are some. */
 size_t port_connection_n_queued(const PortConnection *connection);
 

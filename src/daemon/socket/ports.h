@@ -26,7 +26,7 @@
 #define PORTS_CONNECTIONS_MAX         8192
 #define PORTS_CONNECTIONS_PER_UID_MAX 2048
 #define PORTS_BYTES_PER_UID_MAX \
-        (64u << 20) /* half frames, and what was sent and not read, with what it waits in */
+        (64u << 20) /* half frames; what waits to be asked for or read, with what it waits in */
 #define PORTS_QUEUE_BYTES_MAX (4u << 20) /* the same, sent to one connection */
 
 /* Read of one connection before others have their turn: so much, and the rest of a frame that has begun. */

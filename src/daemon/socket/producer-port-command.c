@@ -47,16 +47,22 @@ static void command_free(ProducerPort *port, HeldCommand *command) {
         list_unlink(&command->link);
         port->n_held--;
         port->n_held_bytes -= command->n;
+        port_connection_release(port->connection, sizeof(*command) + command->n);
         fd_close(command->fd);
         free(command);
 }
 
 static void command_hold(ProducerPort *port, const Bytes *bytes, int fd) {
+        const size_t n = sizeof(HeldCommand) + bytes->n;
         HeldCommand *command = NULL;
 
         if (port->n_held < PRODUCER_HELD_COMMANDS_MAX &&
-            port->n_held_bytes + bytes->n <= PRODUCER_HELD_BYTES_MAX)
-                command = malloc(sizeof(*command) + bytes->n);
+            port->n_held_bytes + bytes->n <= PRODUCER_HELD_BYTES_MAX &&
+            port_connection_hold(port->connection, n)) {
+                command = malloc(n);
+                if (!command)
+                        port_connection_release(port->connection, n);
+        }
         if (!command) {
                 fd_close(fd);
                 port_connection_break(port->connection, "it does not ask for its commands");

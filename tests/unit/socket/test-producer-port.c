@@ -12,6 +12,7 @@
 #include "core/producer-private.h"
 #include "producer-world.h"
 #include "shared/fd.h"
+#include "socket/ports-private.h"
 
 static ProducerClient app;
 
@@ -308,6 +309,21 @@ PORT_WORLD_TEST(test_commands_wait_until_they_are_asked_for) {
         world_run_one(&app);
         ck_assert_ptr_nonnull(app.memory);
         ck_assert_int_eq(session_state(consumer->session), SESSION_STARTED);
+        client_deinit(&app);
+}
+
+/* A user may have many such producers. */
+PORT_WORLD_TEST(test_commands_that_wait_count_for_their_user) {
+        const PortUser *user;
+
+        connect_without_commands();
+        user = list_first(&ports->users, PortUser, link);
+        ck_assert_uint_eq(user->n_bytes, 0);
+        record(CONFIG_ONE("track_event"));
+        ck_assert_uint_gt(user->n_bytes, 0);
+        app.commands_request = client_call(&app, CLIENT_GET_COMMAND, true, NULL, 0);
+        world_run_one(&app);
+        ck_assert_uint_eq(user->n_bytes, 0);
         client_deinit(&app);
 }
 
@@ -657,6 +673,7 @@ TEST_MAIN("producer-port",
           test_flush_is_done_with_the_commit_that_answers_it,
           test_incremental_state_is_cleared_by_command,
           test_commands_wait_until_they_are_asked_for,
+          test_commands_that_wait_count_for_their_user,
           test_who_never_asks_for_commands_is_disconnected_in_the_end,
           test_setup_start_and_stop_come_in_order,
           test_silent_producer_is_not_waited_for_for_ever,
