@@ -147,6 +147,30 @@ static Session *find_for_bugreport(const Consumer *consumer) {
         return best;
 }
 
+/* Others may have given theirs the same name, and must not stand before it. */
+static Session *find_stopped(const Consumer *consumer, const char *name) {
+        const uid_t uid = port_connection_identity(consumer->connection)->uid;
+        Session *session = NULL, *youngest = NULL;
+
+        while ((session = service_next_session(consumer->consumers->service, session)))
+                if (session_options(session)->owner.uid == uid &&
+                    streq(session_name(session), name))
+                        youngest = session;
+        return youngest;
+}
+
+/* One that runs has its name alone, but is of no use to who may not have it. */
+static Session *find_named(const Consumer *consumer, const char *name) {
+        const Consumers *consumers = consumer->consumers;
+        const Identity *identity = port_connection_identity(consumer->connection);
+        Session *session = service_find_session_by_name(consumers->service, name);
+
+        if (session && session_state(session) != SESSION_STOPPED &&
+            policy_owns_session(consumers->info, identity, session))
+                return session;
+        return find_stopped(consumer, name) ?: session;
+}
+
 static int find_by_name(Session **ret, const Consumer *consumer, const void *data, size_t n) {
         char name[SESSION_NAME_MAX + 1];
         const uint8_t *bytes;
@@ -159,7 +183,7 @@ static int find_by_name(Session **ret, const Consumer *consumer, const void *dat
                 return r;
         memcpy(name, bytes, n_bytes);
         name[n_bytes] = 0;
-        *ret = service_find_session_by_name(consumer->consumers->service, name);
+        *ret = find_named(consumer, name);
         return 0;
 }
 

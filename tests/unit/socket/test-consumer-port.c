@@ -363,6 +363,25 @@ static uint64_t clone_by_name(ConsumerClient *client, const char *name, int fd) 
         return consumer_call_with_fd(client, CONSUMER_CLONE, fd);
 }
 
+CONSUMER_WORLD_TEST(test_the_own_session_of_a_name_is_cloned_whatever_others_call_theirs) {
+        const char *config = CONFIG_ONE("com.example") "unique_session_name: \"mine\"";
+        ConsumerClient other;
+        Bytes trace;
+
+        world_enable(&consumer, config, -1);
+        world_run(&consumer);
+        write_text("hello");
+        world_success(&consumer, consumer_call(&consumer, CONSUMER_DISABLE));
+        fixture_stop_session(&f, fixture_start_session(&f, getuid() + 1, config));
+        world_connect(&other);
+        ck_assert_uint_eq(field_uint(world_success(&other, clone_by_name(&other, "mine", -1)), 1),
+                          1);
+        trace = world_read(&other);
+        ck_assert_uint_eq(trace_count_text(&trace, "hello"), 1);
+        bytes_deinit(&trace);
+        consumer_client_deinit(&other);
+}
+
 CONSUMER_WORLD_TEST(test_a_clone_is_read_by_who_asked_for_it) {
         const ConsumerReply *reply;
         ConsumerClient other;
@@ -600,6 +619,7 @@ TEST_MAIN("consumer-port",
           test_a_state_that_no_frame_holds_comes_in_several,
           test_capabilities_are_told,
           test_saving_for_a_bug_report_is_refused_in_words,
+          test_the_own_session_of_a_name_is_cloned_whatever_others_call_theirs,
           test_a_clone_is_read_by_who_asked_for_it,
           test_a_session_writes_into_the_descriptor_that_came_with_it,
           test_a_file_is_written_to_its_end_when_the_connection_has_gone,
