@@ -9,6 +9,7 @@
  * cannot change under the check.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,8 +34,18 @@ int fragment_parse_size(const uint8_t *at,
                         uint64_t *ret_n_bytes,
                         size_t *ret_n_size);
 
+/* What Perfetto's library writes, as it knows sizes only afterwards: four bytes, however small the size is. */
+static inline bool fragment_has_padded_size(const uint8_t *at, size_t n_left) {
+        return n_left >= 4 && (at[0] & at[1] & at[2] & 0x80) != 0 && (at[3] & 0x80) == 0;
+}
+
+static inline uint64_t fragment_padded_size(const uint8_t *at) {
+        return (at[0] & 0x7fu) | (at[1] & 0x7fu) << 7 | (at[2] & 0x7fu) << 14 |
+               (uint32_t)at[3] << 21;
+}
+
 /* The fragment at the front of `n_left` bytes, which are not 0. Inline, with the one- and two-byte
- * sizes that most fragments have: every packet comes through here twice. */
+ * sizes that most fragments have, and Perfetto's: every packet comes through here twice. */
 static inline int fragment_parse(const uint8_t *at, size_t n_left, Fragment *ret) {
         uint64_t n_bytes = at[0];
         size_t n_size = 1;
@@ -44,6 +55,11 @@ static inline int fragment_parse(const uint8_t *at, size_t n_left, Fragment *ret
                 if (LIKELY(n_left > 1 && at[1] < 0x80)) {
                         n_bytes = (n_bytes & 0x7f) | (uint64_t)at[1] << 7;
                         n_size = 2;
+                } else if (LIKELY(fragment_has_padded_size(at, n_left))) {
+                        n_bytes = fragment_padded_size(at);
+                        n_size = 4;
+                        if (n_bytes == SMB_PACKET_DROPPED)
+                                return FRAGMENT_E_ABORTED;
                 } else {
                         r = fragment_parse_size(at, n_left, &n_bytes, &n_size);
                         if (r != 0)
