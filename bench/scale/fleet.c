@@ -69,18 +69,31 @@ static void await_producers(World *world, size_t n) {
         die("not all producers came or went", 0);
 }
 
-void fleet_start(Fleet *fleet, World *world, size_t n, unsigned memory_kib) {
-        char path[4096];
-
+static void
+start_members(Fleet *fleet, World *world, const char *path, size_t n, unsigned memory_kib) {
         *fleet = (Fleet){ .world = world, .n = n, .members = calloc(n, sizeof(*fleet->members)) };
         if (!fleet->members)
                 die("cannot start producers", -ENOMEM);
-        world_program_path(path, "BENCH_SCALE_PRODUCER", "bench-scale-producer");
         for (size_t i = 0; i < n; i++)
                 member_start(&fleet->members[i], world, path, memory_kib);
-        await_producers(world, n);
+        world->n_producers += n;
+        await_producers(world, world->n_producers);
         /* The first order finds each of them in its loop. */
         fleet_do(fleet, &(Order){ .kind = ORDER_PING });
+}
+
+void fleet_start(Fleet *fleet, World *world, size_t n, unsigned memory_kib) {
+        char path[4096];
+
+        world_program_path(path, "BENCH_SCALE_PRODUCER", "bench-scale-producer");
+        start_members(fleet, world, path, n, memory_kib);
+}
+
+void fleet_start_foreign(Fleet *fleet, World *world, size_t n, unsigned memory_kib) {
+        char path[4096];
+
+        world_program_path(path, "BENCH_SCALE_FOREIGN", "bench-scale-foreign");
+        start_members(fleet, world, path, n, memory_kib);
 }
 
 void fleet_end(Fleet *fleet) {
@@ -90,9 +103,10 @@ void fleet_end(Fleet *fleet) {
                 while (waitpid(fleet->members[i].pid, NULL, 0) < 0 && errno == EINTR)
                         ;
         free(TAKE(fleet->members));
+        fleet->world->n_producers -= fleet->n;
         fleet->n = 0;
         if (fleet->world->service > 0)
-                await_producers(fleet->world, 0);
+                await_producers(fleet->world, fleet->world->n_producers);
 }
 
 void fleet_order(Fleet *fleet, const Order *order) {

@@ -30,6 +30,7 @@ static const struct {
 } subjects[] = {
         { "start", "StartSession() until every producer records", rows_start },
         { "flush", "Flush() of producers with new events", rows_flush },
+        { "foreign", "producers of Perfetto's protocol, beside native ones", rows_foreign },
         { "stalled", "one producer of many is SIGSTOPped", rows_stalled },
         { "memory", "of the service, for each producer", rows_memory },
         { "idle", "wake-ups of the service that has nothing to do", rows_idle },

@@ -16,6 +16,7 @@
 
 typedef enum OrderKind {
         ORDER_PING,   /* nothing: the floor of anything that asks every producer */
+        ORDER_CALL,   /* asks the service something that needs no work; only of foreign ones */
         ORDER_EMIT,   /* n_events at once, by the main thread */
         ORDER_SLICES, /* n_events slices that have nothing but a name, by the main thread */
         ORDER_RUN,    /* n_threads that emit for duration_ns, `rate` events a second in all */

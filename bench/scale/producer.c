@@ -207,6 +207,7 @@ static void carry_out(const Order *order, Answer *answer) {
         begin_ns = now_ns();
         switch (order->kind) {
         case ORDER_PING:
+        case ORDER_CALL:
                 break;
         case ORDER_EMIT:
                 main_index = emit(main_index, order->n_events, order->n_text > 0);

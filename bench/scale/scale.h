@@ -6,7 +6,8 @@
  *
  *      main.c          options, the table of subjects
  *      world.c         a private service, in the way that `desktrace record --standalone` or the session bus has it
- *      fleet.c         producers: processes with libdesktrace that do as they are told (producer.c, order.h)
+ *      fleet.c         producers: processes with libdesktrace that do as they are told (producer.c, order.h), or such
+ *                      as speak Perfetto's protocol (producer-foreign.c)
  *      recording.c     a session of the service, as a client has it
  *      measure.c       clocks, CPU, memory, floors
  *      trace-count.c   which events are in a trace, by the index that each has
@@ -34,7 +35,9 @@ typedef struct World {
         bool on_bus; /* a D-Bus session bus and desktraced --user, else a socket and --standalone */
         char directory[64]; /* on tmpfs */
         char socket[96];
-        char address[128]; /* of the bus */
+        char foreign_socket[96]; /* Perfetto's, for producers */
+        char address[128];       /* of the bus */
+        size_t n_producers;      /* of all fleets */
         pid_t service;
         pid_t broker;
         sd_bus *bus; /* ours, as a client */
@@ -79,6 +82,8 @@ typedef struct Fleet {
 
 /* Starts n producers and waits until the service knows them; 0 KiB is the service's default. */
 void fleet_start(Fleet *fleet, World *world, size_t n, unsigned memory_kib);
+/* The same with producers of Perfetto's protocol, which know ORDER_PING, ORDER_CALL and ORDER_EMIT. */
+void fleet_start_foreign(Fleet *fleet, World *world, size_t n, unsigned memory_kib);
 void fleet_end(Fleet *fleet);
 
 void fleet_order(Fleet *fleet, const Order *order);
@@ -234,6 +239,7 @@ void report_note(const char *format, ...) _printf_(1, 2);
 
 void rows_start(World *world);
 void rows_flush(World *world);
+void rows_foreign(World *world);
 void rows_stalled(World *world);
 void rows_memory(World *world);
 void rows_idle(World *world);

@@ -16,6 +16,7 @@
 #include "shared/names.h"
 
 #define LISTEN_FD         3 /* sd_listen_fds(3) */
+#define FOREIGN_ENV       "PERFETTO_PRODUCER_SOCK_NAME"
 #define CALL_TIMEOUT_USEC (120 * UINT64_C(1000000))
 #define CONNECT_TRIES     500
 #define CONNECT_PAUSE_MS  10
@@ -37,6 +38,10 @@ static void make_directory(World *world) {
 void world_init(World *world) {
         make_directory(world);
         snprintf(world->socket, sizeof(world->socket), "%s/socket", world->directory);
+        snprintf(world->foreign_socket,
+                 sizeof(world->foreign_socket),
+                 "%s/foreign",
+                 world->directory);
         snprintf(world->address, sizeof(world->address), "unix:path=%s", world->socket);
 }
 
@@ -50,11 +55,13 @@ static void remove_file(const World *world, const char *name) {
 void world_deinit(World *world) {
         world_end_service(world);
         remove_file(world, "socket");
+        remove_file(world, "foreign");
         remove_file(world, "bus.conf");
         rmdir(world->directory);
 }
 
 void world_set_environment(const World *world) {
+        setenv(FOREIGN_ENV, world->foreign_socket, 1);
         if (!world->on_bus) {
                 setenv(TRACING_ENV_SOCKET, world->socket, 1);
                 return;
@@ -84,29 +91,30 @@ void world_program_path(char ret[static 4096], const char *variable, const char 
  * The two ways to be a service
  */
 
-static int make_listener(const World *world) {
+static int make_listener(const char path[static 96]) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-        unlink(world->socket);
-        memcpy(address.sun_path, world->socket, sizeof(world->socket));
+        unlink(path);
+        memcpy(address.sun_path, path, 96);
         if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
             listen(fd, SOMAXCONN) < 0)
                 die("cannot make a socket", -errno);
         return fd;
 }
 
-/* As systemd passes it. */
-static void pass_listener(int fd) {
+/* As systemd passes them. The copies lie above where they go. */
+static void pass_listeners(int fd, int foreign_fd) {
+        const int high_fd = fcntl(fd, F_DUPFD_CLOEXEC, LISTEN_FD + 2);
+        const int high_foreign_fd = fcntl(foreign_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 2);
         char pid[16];
 
-        if (fd == LISTEN_FD)
-                fcntl(fd, F_SETFD, 0);
-        else
-                dup2(fd, LISTEN_FD);
+        dup2(high_fd, LISTEN_FD);
+        dup2(high_foreign_fd, LISTEN_FD + 1);
         snprintf(pid, sizeof(pid), "%d", (int)getpid());
         setenv("LISTEN_PID", pid, 1);
-        setenv("LISTEN_FDS", "1", 1);
+        setenv("LISTEN_FDS", "2", 1);
+        setenv("LISTEN_FDNAMES", "native:" TRACING_PRODUCER_SOCKET, 1);
 }
 
 /* In the child: never outlives us. */
@@ -123,7 +131,7 @@ static pid_t fork_child(void) {
         return pid;
 }
 
-static void start_daemon(World *world, int listen_fd) {
+static void start_daemon(World *world, int listen_fd, int foreign_fd) {
         char path[4096];
 
         world_program_path(path, "DESKTRACE_DAEMON", "../../src/daemon/desktraced");
@@ -132,7 +140,7 @@ static void start_daemon(World *world, int listen_fd) {
                 return;
         world_set_environment(world);
         if (listen_fd >= 0)
-                pass_listener(listen_fd);
+                pass_listeners(listen_fd, foreign_fd);
         execl(path,
               path,
               world->on_bus ? "--user" : "--standalone",
@@ -233,18 +241,20 @@ void world_connect(const World *world, sd_bus **ret) {
 }
 
 void world_start_service(World *world) {
-        _cleanup_(fd_closep) int listen_fd = -1;
+        _cleanup_(fd_closep) int listen_fd = -1, foreign_fd = -1;
 
-        if (world->on_bus)
+        if (world->on_bus) {
                 start_broker(world);
-        else
-                listen_fd = make_listener(world);
+        } else {
+                listen_fd = make_listener(world->socket);
+                foreign_fd = make_listener(world->foreign_socket);
+        }
         for (unsigned i = 0; world->on_bus && access(world->socket, F_OK) < 0; i++) {
                 if (i == CONNECT_TRIES)
                         die("dbus-daemon does not start", 0);
                 sleep_ms(CONNECT_PAUSE_MS);
         }
-        start_daemon(world, listen_fd);
+        start_daemon(world, listen_fd, foreign_fd);
         world_connect(world, &world->bus);
 }
 
