@@ -134,7 +134,7 @@ closed_pipe() {
 }
 exits 1 "a closed pipe ends the recording" 'Broken pipe' closed_pipe
 
-if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=384k tmpfs full 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=128k tmpfs full 2>/dev/null; then
         exits 1 "a full disk ends the recording in order" 'No space left' \
                 record -p apps -o full/x.pftrace -- "$EXAMPLE" --seconds 5 --quiet
         ok "what was written is valid" holds full/x.pftrace 't["end"] != "garbage" and t["track_events_total"] > 10'
