@@ -377,6 +377,26 @@ put_other(WireWriter *packet, WireWriter *interned, TrackStream *stream, const d
         }
 }
 
+/* Of what is in an argument: no room is left for it, or it says something about the event itself. */
+static bool is_left_out(const Nest *nest, dt_arg_type type) {
+        switch (type) {
+        case DT_ARG_DICT:
+        case DT_ARG_ARRAY:
+        case DT_ARG_CLOSE:
+                return false;
+        case DT_ARG_INT:
+        case DT_ARG_UINT:
+        case DT_ARG_DOUBLE:
+        case DT_ARG_BOOL:
+        case DT_ARG_STRING:
+        case DT_ARG_POINTER:
+        case DT_ARG_STRING_INTERNED:
+                return nest->n_too_deep > 0;
+        default:
+                return true;
+        }
+}
+
 void track_put_args(WireWriter *packet,
                     WireWriter *interned,
                     TrackStream *stream,
@@ -388,8 +408,7 @@ void track_put_args(WireWriter *packet,
         for (size_t i = 0; i < n_args; i++) {
                 const dt_arg *arg = &args[i];
 
-                if (UNLIKELY(nest.n_too_deep > 0) && arg->type != DT_ARG_DICT &&
-                    arg->type != DT_ARG_ARRAY && arg->type != DT_ARG_CLOSE)
+                if (UNLIKELY(nest.depth > 0) && is_left_out(&nest, arg->type))
                         continue;
                 switch (arg->type) {
                 case DT_ARG_NONE:

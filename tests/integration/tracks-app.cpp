@@ -56,7 +56,7 @@ int main() {
         dt_process_set_name("Tracks");
         desktrace::set_process_labels({ "one", "two" });
         std::thread(work).join();
-        desktrace::count(calls, memory, 5);
+        desktrace::count(calls, memory, 5u);
         desktrace::instant(calls, &bus, "on the bus");
         overlap();
         desktrace::instant(desktrace::category("calls.found", "At run time"), "found");

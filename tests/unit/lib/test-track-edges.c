@@ -258,6 +258,37 @@ START_TEST(test_bytes_without_end_are_not_copied) {
 }
 END_TEST
 
+/*
+ * Arguments
+ */
+
+/* Its fields would be fields of the argument, where they mean something else, or nothing. Times take more bytes or less,
+ * but not as many as these. */
+START_TEST(test_what_an_event_has_beside_its_arguments_is_left_out_of_a_dictionary) {
+        World *world = world_new();
+        const TraceEvent *events = world->trace->events;
+
+        world_record(world, NULL, NULL);
+        for (unsigned i = 0; i < 2; i++) {
+                DT_INSTANT(render, "even", DT_DICT("size", DT_INT("width", 1)));
+                DT_INSTANT(render,
+                           "odd_",
+                           DT_DICT("size",
+                                   DT_INT("width", 1),
+                                   DT_FLOW(1),
+                                   DT_FLOW_END(2),
+                                   DT_CORRELATION(3),
+                                   DT_NAME("name")));
+        }
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events, 4);
+        ck_assert_str_eq(events[3].name, "odd_");
+        ck_assert_str_eq(events[3].args, events[2].args);
+        ck_assert_uint_lt(events[3].n_packet, events[2].n_packet + 8);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN_FORKED(
         "track-edges",
         test_the_end_of_a_slice_whose_begin_is_lost_ends_no_other,
@@ -269,4 +300,5 @@ TEST_MAIN_FORKED(
         test_a_counter_stays_one_of_differences_among_any_number_of_tracks,
         test_a_program_may_be_called_anything,
         test_a_program_may_be_called_nothing,
-        test_bytes_without_end_are_not_copied)
+        test_bytes_without_end_are_not_copied,
+        test_what_an_event_has_beside_its_arguments_is_left_out_of_a_dictionary)

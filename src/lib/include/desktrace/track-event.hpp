@@ -27,6 +27,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -221,24 +222,20 @@ instant(const dt_category &category, const dt_track *track, const char *name, Ar
                 dt_instant(&category, track, name, args.begin(), args.size());
 }
 
-inline void count(const dt_category &category, const dt_track &track, int64_t value) {
-        DT_COUNTER_ON(category, &track, value);
-}
-
-inline void count(const dt_category &category, const dt_track &track, int value) {
-        DT_COUNTER_ON(category, &track, value);
+template <typename Integer>
+inline typename std::enable_if<std::is_integral<Integer>::value>::type
+count(const dt_category &category, const dt_track &track, Integer value) {
+        DT_COUNTER_ON(category, &track, static_cast<int64_t>(value));
 }
 
 inline void count(const dt_category &category, const dt_track &track, double value) {
         DT_COUNTER_DOUBLE_ON(category, &track, value);
 }
 
-inline void count(const dt_category &category, const char *name, int64_t value) {
-        DT_COUNTER(category, name, value);
-}
-
-inline void count(const dt_category &category, const char *name, int value) {
-        DT_COUNTER(category, name, value);
+template <typename Integer>
+inline typename std::enable_if<std::is_integral<Integer>::value>::type
+count(const dt_category &category, const char *name, Integer value) {
+        DT_COUNTER(category, name, static_cast<int64_t>(value));
 }
 
 inline void count(const dt_category &category, const char *name, double value) {
