@@ -391,6 +391,7 @@ static bool is_left_out(const Nest *nest, dt_arg_type type) {
         case DT_ARG_STRING:
         case DT_ARG_POINTER:
         case DT_ARG_STRING_INTERNED:
+        case DT_ARG_RAW: /* there its fields are the argument's */
                 return nest->n_too_deep > 0;
         default:
                 return true;

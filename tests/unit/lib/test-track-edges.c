@@ -262,8 +262,8 @@ END_TEST
  * Arguments
  */
 
-/* Its fields would be fields of the argument, where they mean something else, or nothing. Times take more bytes or less,
- * but not as many as these. */
+/* Its fields would be fields of the argument, where they mean something else, or nothing. Times take more bytes or
+ * less, but not as many as these. */
 START_TEST(test_what_an_event_has_beside_its_arguments_is_left_out_of_a_dictionary) {
         World *world = world_new();
         const TraceEvent *events = world->trace->events;

@@ -257,8 +257,8 @@ static inline dt_arg dt_arg_count_double(const void *track, double value) {
 #define DT_ARRAY(name, ...) dt_arg_text(DT_ARG_ARRAY, name, NULL), __VA_ARGS__, DT_CLOSE
 #define DT_CLOSE            dt_arg_text(DT_ARG_CLOSE, NULL, NULL)
 
-/* What an event has beside its arguments. Each at most once in an event, unless it says "also"; none in a dictionary or
- * an array. */
+/* What an event has beside its arguments. Each at most once in an event, unless it says "also"; none but DT_RAW() in a
+ * dictionary or an array. */
 
 /* When it happened, in ns of CLOCK_BOOTTIME, for what is known only afterwards. Events of one track must still begin
  * and end in the order of time. */
