@@ -20,6 +20,11 @@ static SmbSlot *slot_at(const SmbArea *area, uint32_t position) {
         return &area->control->slots[position & (area->n_slots - 1)];
 }
 
+/* Where the lap of the next position began. */
+static uint32_t lap(const SmbArea *area) {
+        return area->head & ~(area->n_slots - 1);
+}
+
 static void read_slot(SmbSlot *slot, uint32_t *ret_what, uint32_t *ret_a, uint32_t *ret_b) {
         *ret_what = atomic_load_explicit(&slot->what, memory_order_relaxed);
         *ret_a = atomic_load_explicit(&slot->a, memory_order_relaxed);
@@ -27,7 +32,7 @@ static void read_slot(SmbSlot *slot, uint32_t *ret_what, uint32_t *ret_a, uint32
 }
 
 static void pass_slot(SmbArea *area, SmbSlot *slot) {
-        atomic_store_explicit(&slot->turn, area->head + area->n_slots, memory_order_release);
+        atomic_store_explicit(&slot->turn, lap(area) + area->n_slots, memory_order_release);
         area->head++;
         area->n_in_row++;
         atomic_store_explicit(&area->control->head, area->head, memory_order_relaxed);
@@ -61,7 +66,7 @@ int smb_next_commit(SmbArea *area, SmbCommit *ret) {
                 bool is_retirement;
 
                 /* Pairs with the publishing store in ring_put(). */
-                if (atomic_load_explicit(&slot->turn, memory_order_acquire) != area->head + 1)
+                if (atomic_load_explicit(&slot->turn, memory_order_acquire) != lap(area) + 1)
                         break;
                 read_slot(slot, &what, &a, &b);
                 is_retirement = what == 0 && a == SMB_SLOT_RETIRE;
@@ -265,7 +270,7 @@ bool smb_prepare_sleep(SmbArea *area) {
         if (!control)
                 return true;
         atomic_store(&control->sleeping, 1);
-        if (atomic_load(&slot_at(area, area->head)->turn) != area->head + 1 &&
+        if (atomic_load(&slot_at(area, area->head)->turn) != lap(area) + 1 &&
             !atomic_load(&control->rescan))
                 return true;
         smb_wake(area);

@@ -65,10 +65,11 @@ static bool ring_put(SmbProducer *producer, uint32_t what, uint32_t a, uint32_t 
         uint32_t position = atomic_load_explicit(&control->tail, memory_order_relaxed);
 
         for (;;) {
-                SmbSlot *slot = &control->slots[position & (producer->area.n_slots - 1)];
+                uint32_t place = position & (producer->area.n_slots - 1), lap = position - place;
+                SmbSlot *slot = &control->slots[place];
                 /* Pairs with pass_slot(): the reader is done with the slot. */
                 uint32_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
-                int32_t ahead = (int32_t)(turn - position);
+                int32_t ahead = (int32_t)(turn - lap);
 
                 if (ahead < 0)
                         return false;
@@ -85,7 +86,7 @@ static bool ring_put(SmbProducer *producer, uint32_t what, uint32_t a, uint32_t 
                 atomic_store_explicit(&slot->what, what, memory_order_relaxed);
                 atomic_store_explicit(&slot->a, a, memory_order_relaxed);
                 atomic_store_explicit(&slot->b, b, memory_order_relaxed);
-                atomic_store(&slot->turn, position + 1);
+                atomic_store(&slot->turn, lap + 1);
                 return true;
         }
 }

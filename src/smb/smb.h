@@ -114,9 +114,10 @@ static_assert(sizeof(SmbPageHeader) == SMB_PAGE_HEADER_BYTES, "page header is AB
 static_assert(sizeof(SmbChunkHeader) == SMB_CHUNK_HEADER_BYTES, "chunk header is ABI");
 
 /*
- * One slot of the commit ring: many producer threads, one reader. `turn` says whose turn the slot is:
- * for position p, turn == p means free to fill; turn == p + 1 means filled. The reader frees it for the
- * next lap with turn = p + n_slots. (Vyukov's bounded queue.) All numbers wrap.
+ * One slot of the commit ring: many producer threads, one reader. `turn` says whose turn the slot is. With l for the
+ * position at which the lap began, which is a multiple of n_slots: turn == l means free to fill; turn == l + 1 means
+ * filled. The reader frees it for the next lap with turn = l + n_slots. (Vyukov's bounded queue, but that fresh memory
+ * is an empty ring, of which nothing is touched before it is used.) All numbers wrap.
  *
  * what == 0, a is a page's number: commit the chunk {page a, chunk b}.
  * what == 0, a is SMB_SLOT_RETIRE: writer b is gone for good. Behind all its commits, so when the service
@@ -141,7 +142,7 @@ static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
 #define SMB_SLOTS_PER_PAGE    16 /* more than there are chunks */
 
 #define SMB_CONTROL_MAGIC      UINT32_C(0x31435444) /* "DTC1" */
-#define SMB_CONTROL_VERSION    2
+#define SMB_CONTROL_VERSION    3
 #define SMB_NATIVE_WRITERS_MAX 4096 /* writer ids 1 … 4095; sizes writer_buffer */
 
 /*
