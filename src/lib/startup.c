@@ -53,6 +53,13 @@ static dt_category *category_copy(const dt_category *category) {
         return copy;
 }
 
+static bool is_recorded(const dt_category *category) {
+        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
+                if (track_sessions[i].started && wants(&track_sessions[i].config, category))
+                        return true;
+        return false;
+}
+
 bool startup_keeps(const dt_category *category) {
         _Atomic(dt_category *) *place;
         const dt_category *copy;
@@ -61,8 +68,12 @@ bool startup_keeps(const dt_category *category) {
             !wants(&startup.rules, category))
                 return false;
         place = &startup.categories[category->number];
-        if (!atomic_load_explicit(place, memory_order_relaxed))
+        if (!atomic_load_explicit(place, memory_order_relaxed)) {
+                /* A new one, when there is a session: a program that ends soon would take along what is kept. */
+                if (is_recorded(category))
+                        return false;
                 atomic_store_explicit(place, category_copy(category), memory_order_release);
+        }
         copy = atomic_load_explicit(place, memory_order_relaxed);
         /* Else it has the number of one that has gone, whose events are there. */
         return copy && streq(copy->name, category->name);
