@@ -91,6 +91,8 @@ for signal in TERM KILL; do
         kill -$signal "$daemon"
         tell join
         tell off
+        # The name is free once the bus has seen it go.
+        eventually eval '! busctl --user status org.desktrace.Tracing1 >/dev/null 2>&1'
         service "$DESKTRACED" --user --idle-timeout=infinity
         eventually has_producer life-app
         stress "after a service that was ended by SIG$signal" DROP steady 20000 3
