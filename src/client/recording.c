@@ -4,6 +4,7 @@
  * The session is driven by asynchronous calls, one at a time; each reply takes the recording to its next state.
  *
  *      STARTING ─▶ RUNNING ─▶ STOPPING ─▶ READING ─▶ LOOKING ─▶ FREEING ─▶ DONE
+ *             ╰──▶ LEAVING ─────────────────────────────────────────────▶ DONE
  *
  * A session that ended by itself is stopped, too: the reply says who was silent.
  */
@@ -33,6 +34,7 @@ typedef enum RecordingState {
         RECORDING_STARTING, /* StartSession() or Attach() is under way, perhaps with a question for a
                                password */
         RECORDING_RUNNING,
+        RECORDING_LEAVING,  /* a detached session runs; the last look at what it does not record */
         RECORDING_STOPPING, /* Stop() is under way */
         RECORDING_READING,  /* the buffers are read into our file, or snapshots into theirs */
         RECORDING_LOOKING,  /* the last look at the session's properties */
@@ -181,6 +183,22 @@ static int on_last_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret
         return recording_call(recording, "Free", on_freed, SESSION_STOP_TIMEOUT_USEC);
 }
 
+/* Before the loop ends, as the connection ends with it. */
+static int on_left_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+
+        on_first_info(reply, recording, ret_error);
+        return recording_done(recording, STATUS_OK);
+}
+
+static int recording_leave(Recording *recording) {
+        int r;
+
+        recording->state = RECORDING_LEAVING;
+        r = recording_get_info(recording, &recording->call, on_left_info);
+        return r < 0 ? recording_fail_errno(recording, r) : 0;
+}
+
 static int recording_look(Recording *recording) {
         int r;
 
@@ -273,6 +291,8 @@ static int
 on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
         Recording *recording = userdata;
 
+        if (recording->state == RECORDING_LEAVING) /* it runs already: its number must be told */
+                return 0;
         if (recording->state == RECORDING_RUNNING) {
                 progress_clear(&recording->progress);
                 if (!recording->options->is_quiet)
@@ -349,7 +369,7 @@ static int recording_is_running(Recording *recording) {
         recording->result->is_started = true;
         recording->state = RECORDING_RUNNING;
         if (options->is_detached)
-                return recording_done(recording, STATUS_OK);
+                return recording_leave(recording);
         recording_get_info(recording, &recording->notes_call, on_first_info);
         if (options->snapshots)
                 snapshot_writer_set_session(&recording->snapshots, recording->result->session_path);

@@ -343,10 +343,6 @@ static ExitStatus record(Run *run) {
 static ExitStatus report_detached(Run *run) {
         const char *number = session_path_number(run->result.session_path);
 
-        if (!run->invocation->is_quiet &&
-            !session_info_get(&run->result.info, &run->client, run->result.session_path))
-                session_info_say_notes(&run->result.info, 0);
-
         if (arg_flight_recorder) {
                 flight_recorder_say_left(&run->flight_recorder,
                                          &run->request,
@@ -409,7 +405,7 @@ static ExitStatus finish(Run *run, ExitStatus status) {
                 return status;
         }
         if (run->request.is_detached)
-                return report_detached(run);
+                return status ? status : report_detached(run);
         if (ring_is_lost(run, status)) {
                 say_hint(_("What was recorded was in its memory only; no file is written."));
                 return status;

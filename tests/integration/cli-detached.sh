@@ -77,6 +77,26 @@ exits 0 "a file is replaced when asked to" '"verdict":"none"' \
         desktrace stop --user three -fq -o two.pftrace --json=short
 exits 0 "a session is discarded" '^$' desktrace stop --user --discard flight-recorder
 
+# What it says is what it is, and nothing went wrong.
+says_only() { # PATTERN OPTIONS...
+        record "${@:2}" >"$tmp/output" 2>&1 && grep -qE "$1" "$tmp/output" && ! grep -q '^desktrace:' "$tmp/output"
+}
+ok "a session that is left says its number and no more" says_only '^[0-9]+$' --detach -t 1m -n left org.example.demo
+exits 0 "and is discarded" '^$' desktrace stop --user --discard left
+ok "so does a flight recorder" says_only 'desktrace snapshot --user' --flight-recorder org.example.demo
+exits 0 "and is discarded, too" '^$' desktrace stop --user --discard flight-recorder
+producer noting org.example.noting note
+exits 0 "what a session that is left does not record is told" '^desktrace: note: org.example.noting: the left channel' \
+        record --detach -t 1m -n noted org.example.noting
+exits 0 "unless nobody wants to know" '^[0-9]+$' record --detach -q -t 1m -n quiet org.example.noting
+ok "by a line" test "$(record --detach -q -t 1m -n quieter org.example.noting 2>&1 | wc -l)" = 1
+for name in noted quiet quieter; do
+        desktrace stop --user --discard $name
+done
+exits 0 "a flight recorder tells it as well" '^desktrace: note: org.example.noting: the left channel' \
+        record --flight-recorder org.example.noting
+exits 0 "and is discarded as well" '^$' desktrace stop --user --discard flight-recorder
+
 # ------------------------------------------------------------------------------------------------------------------
 # Snapshots
 
