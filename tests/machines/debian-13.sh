@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# A clean Debian 13, as root, without sudo.
+# Time limit: 20 min
+
+# shellcheck source=tests/machines/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+machine trixie
+project
+ok 'scripts/try records, from nothing' as_root scripts/try
+finish

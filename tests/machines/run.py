@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the machine cases one after another, and writes a test log as meson does, for tests/report.py.
+
+A case is an executable file in this folder. Its stdout is TAP, and a line "# Time limit: N min" in its head says how
+long it may take. What it prints is kept in DIRECTORY/NAME.log.
+
+Usage: run.py DIRECTORY [NAME...]       without names: every case
+       run.py --self-test
+"""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+HEAD_LINES = 20
+TERM_SEC = 10
+LIMIT = re.compile(r"^# Time limit: (\d+) min$", re.M)
+SKIPPED = re.compile(r"^1\.\.0\s*#\s*SKIP", re.I | re.M)
+RUNNER = os.path.basename(__file__)
+
+
+def find_cases(folder):
+    paths = (os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name != RUNNER)
+    return {
+        os.path.splitext(os.path.basename(path))[0]: path
+        for path in paths
+        if os.path.isfile(path) and os.access(path, os.X_OK)
+    }
+
+
+def time_limit(path):
+    with open(path, encoding="utf-8") as file:
+        found = LIMIT.search("".join(file.readlines()[:HEAD_LINES]))
+    return int(found.group(1)) * 60 if found else None
+
+
+def end(process):
+    """The case and what it has started; its namespaces end with it."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(TERM_SEC)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            return
+
+
+def run(path, log, limit):
+    """Returns meson's word for how it ended."""
+    process = subprocess.Popen(
+        [path], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    try:
+        status = process.wait(limit)
+    except subprocess.TimeoutExpired:
+        end(process)
+        return "TIMEOUT"
+    except BaseException:
+        end(process)
+        raise
+    return "OK" if status == 0 else "FAIL"
+
+
+def run_case(name, path, directory, limit):
+    if limit is None:
+        return {"name": name, "result": "ERROR", "stdout": "", "stderr": "it names no time limit", "duration": 0.0}
+    print(f"== {name}", flush=True)
+    start = time.monotonic()
+    output = os.path.join(directory, name + ".log")
+    with open(output, "w", encoding="utf-8") as log:
+        result = run(path, log, limit)
+    duration = time.monotonic() - start
+    with open(output, encoding="utf-8", errors="replace") as log:
+        stdout = log.read()
+    if result == "OK" and SKIPPED.search(stdout):
+        result = "SKIP"
+    print(f"   {result}, {duration:.0f} s of at most {limit} s", flush=True)
+    return {"name": name, "result": result, "stdout": stdout, "stderr": "", "duration": duration}
+
+
+PLANTED = {
+    "good": ("echo ok 1; echo 1..1", "OK"),
+    "bad": ("echo not ok 1; echo 1..1; exit 1", "FAIL"),
+    "none": ("echo 1..0 '#' SKIP no network", "SKIP"),
+    "late": ("echo ok 1; sleep 60 & wait", "TIMEOUT"),
+}
+
+
+def self_test():
+    n_bad = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (text, _) in PLANTED.items():
+            path = os.path.join(folder, name + ".sh")
+            with open(path, "w", encoding="utf-8") as file:
+                print(f"#!/bin/sh\n# Time limit: 3 min\n{text}", file=file)
+            os.chmod(path, 0o755)
+        with open(os.path.join(folder, "lib.sh"), "w", encoding="utf-8") as file:
+            print("exit 1", file=file)
+        for number, (name, path) in enumerate(find_cases(folder).items(), 1):
+            limit = 0.5 if name == "late" else time_limit(path)
+            with contextlib.redirect_stdout(sys.stderr):
+                got = run_case(name, path, folder, limit)["result"]
+            good = name in PLANTED and got == PLANTED[name][1] and limit in (0.5, 180)
+            n_bad += not good
+            print(f"{'ok' if good else 'not ok'} {number} - the case {name} ends in {got}")
+    print(f"1..{len(PLANTED)}")
+    return 1 if n_bad else 0
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(self_test())
+    directory, names = sys.argv[1], sys.argv[2:]
+    cases = find_cases(HERE)
+    unknown = [name for name in names if name not in cases]
+    if unknown:
+        sys.exit(f"no machine case is called {', '.join(unknown)}; there are: {', '.join(cases)}")
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "testlog.json"), "w", encoding="utf-8") as log:
+        for name in names or cases:
+            print(json.dumps(run_case(name, cases[name], directory, time_limit(cases[name]))), file=log, flush=True)
+
+
+main()
