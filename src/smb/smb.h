@@ -147,10 +147,10 @@ static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
 
 /*
  * A request of the service, which spares both sides a D-Bus call and its reply where there is nothing to say but
- * numbers. `state` says whose turn it is. The service fills in a FREE one, makes it ASKED (release) and writes to the
- * bell, an eventfd that the producer polls; the producer makes it TAKEN, copies it, and when it has done what was asked
- * makes it DONE (release) and rings the doorbell. Then the service makes it FREE. Which ones are out, and what they
- * mean, the service remembers by itself.
+ * numbers. `state` says whose turn it is. The service fills in a FREE one, makes it ASKED (release) and rings the bell,
+ * a descriptor that the producer polls and empties; the producer makes it TAKEN, copies it, and when it has done what
+ * was asked makes it DONE (release) and rings the doorbell. Then the service makes it FREE. Which ones are out, and
+ * what they mean, the service remembers by itself.
  */
 typedef enum SmbRequestKind {
         SMB_REQUEST_FLUSH = 1, /* everything older, of these instances, is to be in this memory */

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bus/bell.h"
 #include "bus/bus-emit.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-source.h"
@@ -76,15 +76,17 @@ static int append_task_link(const BusProducer *producer, sd_bus_message *call) {
         return sd_bus_message_append(call, "{sv}", "task-link", "h", fd);
 }
 
-static int
-append_setup_options(const BusProducer *producer, sd_bus_message *call, uint32_t page_bytes) {
+static int append_setup_options(const BusProducer *producer,
+                                sd_bus_message *call,
+                                uint32_t page_bytes,
+                                int bell) {
         int r;
 
         r = sd_bus_message_open_container(call, 'a', "{sv}");
         if (r >= 0)
                 r = sd_bus_message_append(call, "{sv}", "page-size", "u", page_bytes);
         if (r >= 0)
-                r = sd_bus_message_append(call, "{sv}", "bell", "h", producer->bell);
+                r = sd_bus_message_append(call, "{sv}", "bell", "h", bell);
         if (r >= 0)
                 r = append_task_link(producer, call);
         return r < 0 ? r : sd_bus_message_close_container(call);
@@ -92,7 +94,7 @@ append_setup_options(const BusProducer *producer, sd_bus_message *call, uint32_t
 
 static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        _cleanup_(fd_closep) int fd = -1;
+        _cleanup_(fd_closep) int fd = -1, bell = -1;
         BusProducer *producer = peer;
         int r;
 
@@ -103,9 +105,9 @@ static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
         r = doorbell_open(&producer->doorbell, &producer->bus->doorbells, on_doorbell);
         if (r < 0)
                 return r;
-        producer->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (producer->bell < 0)
-                return -errno;
+        r = bell_open(&producer->bell, &bell);
+        if (r < 0)
+                return r;
         smb_area_create(ret, producer->memory, pages_bytes, page_bytes);
 
         r = producer_call_message(&call, producer, PRODUCER_CALL_SETUP_TRACING);
@@ -113,7 +115,7 @@ static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
                 return r;
         r = sd_bus_message_append(call, "hh", fd, producer->doorbell.fd);
         if (r >= 0)
-                r = append_setup_options(producer, call, page_bytes);
+                r = append_setup_options(producer, call, page_bytes, bell);
         if (r < 0)
                 return r;
         producer_call(producer, PRODUCER_CALL_SETUP_TRACING, 0, 0, TAKE(call));

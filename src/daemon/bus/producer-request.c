@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <errno.h>
-#include <unistd.h>
-
-#include "bus/producer-call.h"
 #include "bus/producer-request.h"
+#include "bus/bell.h"
+#include "bus/producer-call.h"
 
 static const SmbRequestKind request_kinds[_PRODUCER_CALL_N] = {
         [PRODUCER_CALL_STOP_SOURCE] = SMB_REQUEST_STOP,
         [PRODUCER_CALL_FLUSH] = SMB_REQUEST_FLUSH,
         [PRODUCER_CALL_CLEAR_STATE] = SMB_REQUEST_CLEAR,
 };
-
-/* The peer has the eventfd, too, and may have filled it: then it is awake enough. */
-static void ring_bell(const BusProducer *producer) {
-        const uint64_t one = 1;
-
-        while (write(producer->bell, &one, sizeof(one)) < 0 && errno == EINTR)
-                ;
-}
 
 /* A call and a request may pass each other on their ways. */
 static bool instances_are_known(const BusProducer *producer, const uint64_t *instances, size_t n) {
@@ -41,7 +31,7 @@ int producer_request(BusProducer *producer,
                 return PRODUCER_REQUEST_E_CALL;
         producer->asked[place].kind = kind;
         producer->asked[place].id = id;
-        ring_bell(producer);
+        bell_ring(producer->bell);
         return 0;
 }
 
@@ -51,7 +41,7 @@ void producer_request_release(BusProducer *producer) {
         /* Without room it has not answered for long, and lets go when it is given other memory. */
         if (producer->bell >= 0 &&
             producer_ask(producer->producer, SMB_REQUEST_RELEASE, NULL, 0, &place) == 0)
-                ring_bell(producer);
+                bell_ring(producer->bell);
 }
 
 void producer_take_answers(BusProducer *producer) {
