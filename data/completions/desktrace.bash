@@ -39,6 +39,7 @@ _desktrace_options() {
         stop) echo "$both $bus $data --output= --force --discard" ;;
         read) echo "$both $bus --output= --force" ;;
         flush) echo "$both $bus --timeout=" ;;
+        help) echo "$both" ;;
         *) echo '--help --version' ;;
         esac
 }

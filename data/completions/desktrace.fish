@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# fish completion of desktrace(1)
+
+set -l verbs record inspect status list snapshot trigger attach stop read flush help
+set -l with_bus record status list snapshot trigger attach stop read flush
+set -l with_json record inspect status list snapshot trigger attach stop
+set -l with_output record snapshot attach stop read
+
+# Words of the first column of a list, or nothing when the service is not there.
+function __desktrace_list
+    set -l user
+    contains -- --user (commandline -opc); and set user --user
+    desktrace list --no-legend $user $argv 2>/dev/null </dev/null | string match -r '^\S+'
+end
+
+# What comes behind "--" is the command that is recorded.
+function __desktrace_in
+    not contains -- -- (commandline -opc); and __fish_seen_subcommand_from $argv
+end
+
+function __desktrace_in_command
+    contains -- -- (commandline -opc)
+end
+
+function __desktrace_command
+    set -l words (commandline -opc) (commandline -ct)
+    set -l at (contains -i -- -- $words)
+    set -e words[1..$at]
+    complete -C "$words"
+end
+
+complete -c desktrace -f
+complete -c desktrace -n __desktrace_in_command -a '(__desktrace_command)'
+
+set -l none "not __fish_seen_subcommand_from $verbs"
+complete -c desktrace -n "$none" -l version -d 'Show the version'
+complete -c desktrace -n "$none" -a record -d 'Record into a trace file'
+complete -c desktrace -n "$none" -a inspect -d 'Show what is in a trace file'
+complete -c desktrace -n "$none" -a status -d 'Show whether the service is there, and what records'
+complete -c desktrace -n "$none" -a list -d 'List what there is'
+complete -c desktrace -n "$none" -a snapshot -d 'Write what a running session has just recorded'
+complete -c desktrace -n "$none" -a trigger -d 'Set off what sessions wait for'
+complete -c desktrace -n "$none" -a attach -d 'Take over a session that was left running'
+complete -c desktrace -n "$none" -a stop -d 'Stop a session'
+complete -c desktrace -n "$none" -a read -d 'Write what a session has in memory into a file'
+complete -c desktrace -n "$none" -a flush -d 'Ask programs for what they still hold'
+complete -c desktrace -n "$none" -a help -d 'Show an overview or the options of a verb'
+
+complete -c desktrace -n 'not __desktrace_in_command' -s h -l help -d 'Show help'
+complete -c desktrace -n "__desktrace_in $verbs" -s q -l quiet -d 'Print only errors and data'
+complete -c desktrace -n "__desktrace_in $with_bus" -l system -d "Use the machine's service"
+complete -c desktrace -n "__desktrace_in $with_bus" -l user -d "Use the user's own service"
+complete -c desktrace -n "__desktrace_in $with_bus" -l no-ask-password -d 'Do not let polkit ask for a password'
+complete -c desktrace -n "__desktrace_in $with_json" -l json -xa 'pretty short off' -d 'Print JSON'
+complete -c desktrace -n "__desktrace_in $with_json" -l no-legend -d 'Print tables without headers'
+complete -c desktrace -n "__desktrace_in $with_output" -s o -l output -rF -d 'Where to write'
+complete -c desktrace -n "__desktrace_in $with_output" -s f -l force -d 'Replace the output file'
+complete -c desktrace -n '__desktrace_in record list' -l standalone -d 'Run a private service'
+
+complete -c desktrace -n '__desktrace_in record' -s c -l config -rF -d 'Record as this file says'
+complete -c desktrace -n '__desktrace_in record' -s p -l preset -xa '(__desktrace_list presets)' -d 'Record as a ready config says'
+complete -c desktrace -n '__desktrace_in record' -s t -l time -x -d 'Stop after this time, such as 5s'
+complete -c desktrace -n '__desktrace_in record' -s b -l buffer-size -x -d 'Size of the buffer, such as 64M'
+complete -c desktrace -n '__desktrace_in record' -l ring -d 'Keep only the newest data'
+complete -c desktrace -n '__desktrace_in record' -s n -l name -x -d 'Name of the session'
+complete -c desktrace -n '__desktrace_in record' -l detach -d 'Leave the session running'
+complete -c desktrace -n '__desktrace_in record' -l flight-recorder -d 'Leave a ring running'
+complete -c desktrace -n '__desktrace_in record' -l trigger -x -d 'Write a snapshot at each of these triggers'
+complete -c desktrace -n '__desktrace_in record snapshot' -l before -x -d 'How far back to go'
+complete -c desktrace -n '__desktrace_in record snapshot' -l after -x -d 'How long to go on'
+complete -c desktrace -n '__desktrace_in record' -a '(__desktrace_list --no-start sources) cat:'
+
+complete -c desktrace -n '__desktrace_in inspect' -F
+complete -c desktrace -n '__desktrace_in inspect' -l top -x -d 'Rows in each table'
+complete -c desktrace -n '__desktrace_in inspect' -l config -d 'Show only the config'
+
+complete -c desktrace -n '__desktrace_in list' -a 'sources producers sessions presets probes'
+complete -c desktrace -n '__desktrace_in list' -l sources -d "The same as the argument 'sources'"
+complete -c desktrace -n '__desktrace_in list' -l no-start -d 'Start no program to ask'
+
+complete -c desktrace -n '__desktrace_in snapshot attach stop read flush' -a '(__desktrace_list sessions)'
+complete -c desktrace -n '__desktrace_in stop' -l discard -d 'Free its data without writing it'
+complete -c desktrace -n '__desktrace_in flush' -l timeout -x -d 'How long to wait for programs'
+complete -c desktrace -n '__desktrace_in help' -a "$verbs"
