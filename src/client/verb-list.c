@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/event-view.h"
 #include "client/record-request.h"
 #include "client/say.h"
 #include "client/service-view.h"
@@ -23,6 +24,7 @@ typedef struct ListKind {
         size_t n_columns;
         ExitStatus (*get)(GArray **ret, const BusClient *client); /* NULL: needs no service */
         size_t n_item;
+        size_t name_offset; /* of a char * in it, which is what a GLOB is compared with; or NULL */
         void (*add_row)(Table *table, const void *item);
         void (*write)(JsonWriter *writer, const void *item);
 } ListKind;
@@ -279,6 +281,60 @@ static ExitStatus get_presets(GArray **ret, const BusClient *client) {
         return STATUS_OK;
 }
 
+/*
+ * Events: known to the probes, and to a service that they have told
+ */
+
+static gboolean arg_sources, arg_no_start;
+
+static const TableColumn event_columns[] = { { N_("EVENT") } };
+
+static void add_event(Table *table, const void *item) {
+        table_add(table, *(char *const *)item);
+}
+
+static void write_event(JsonWriter *writer, const void *item) {
+        write_string(writer, "name", *(char *const *)item);
+}
+
+static void event_clear(gpointer item) {
+        g_free(*(char **)item);
+}
+
+/* Nothing is wrong when nobody knows: lists are for looking. */
+static void say_how_current(const ViewEvents *events) {
+        g_autofree char *why = events->why ? say_clean(events->why, strlen(events->why)) : NULL;
+
+        if (events->is_current)
+                return;
+        if (events->names->len > 0)
+                say_error(_("this is what the kernel had when it was recorded last: %s"),
+                          why ? why : "");
+        else
+                say_error(_("the kernel's events are not known: %s"),
+                          why ? why : _("the service is too old to list them"));
+        if (events->names->len == 0)
+                say_hint(_(
+                        "\"sudo desktrace list events\" asks; everybody sees them from then on."));
+}
+
+static ExitStatus get_events(GArray **ret, const BusClient *client) {
+        _cleanup_(view_events_deinit) ViewEvents events = { 0 };
+        g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(char *));
+        ExitStatus status;
+
+        status = view_list_events(&events, client, !arg_no_start);
+        if (status)
+                return status;
+        if (!arg_no_start)
+                say_how_current(&events);
+        g_array_set_clear_func(list, event_clear);
+        g_array_append_vals(list, events.names->pdata, events.names->len);
+        g_ptr_array_set_free_func(events.names, NULL); /* the array's now */
+        *ret = g_steal_pointer(&list);
+        return STATUS_OK;
+}
+
 #define COLUMNS(columns) (columns), ARRAY_SIZE(columns)
 
 static const ListKind kinds[] = {
@@ -286,21 +342,31 @@ static const ListKind kinds[] = {
           COLUMNS(source_columns),
           view_list_sources,
           sizeof(ViewSource),
+          offsetof(ViewSource, name),
           add_source,
           write_source },
         { "producers",
           COLUMNS(producer_columns),
           view_list_producers,
           sizeof(ViewProducer),
+          offsetof(ViewProducer, name),
           add_producer,
           write_producer },
         { "sessions",
           COLUMNS(session_columns),
           view_list_sessions,
           sizeof(SessionInfo),
+          offsetof(SessionInfo, name),
           add_session,
           write_session },
-        { "presets", COLUMNS(preset_columns), NULL, sizeof(Preset), add_preset, write_preset },
+        { "presets",
+          COLUMNS(preset_columns),
+          NULL,
+          sizeof(Preset),
+          offsetof(Preset, name),
+          add_preset,
+          write_preset },
+        { "events", COLUMNS(event_columns), get_events, sizeof(char *), 0, add_event, write_event },
 };
 
 static const void *list_item(const ListKind *kind, const GArray *list, guint i) {
@@ -334,8 +400,6 @@ static void print_json(const ListKind *kind, const GArray *list, JsonMode mode) 
  * Whom to ask
  */
 
-static gboolean arg_sources, arg_no_start;
-
 static const GOptionEntry entries[] = {
         { "sources",
           0,
@@ -358,6 +422,11 @@ static bool asks_producers(const ListKind *kind) {
         return kind->get == view_list_sources && !arg_no_start;
 }
 
+/* Of the events of a private service, nobody has told before. */
+static bool needs_own_probes(const ListKind *kind) {
+        return asks_producers(kind) || kind->get == get_events;
+}
+
 static ExitStatus get_list_standalone(GArray **ret, const ListKind *kind) {
         _cleanup_(standalone_deinit) Standalone standalone = { 0 };
         _cleanup_(bus_client_deinit) BusClient client = { 0 };
@@ -365,7 +434,7 @@ static ExitStatus get_list_standalone(GArray **ret, const ListKind *kind) {
         ExitStatus status;
 
         status = standalone_start(&standalone, &client);
-        if (!status && asks_producers(kind))
+        if (!status && needs_own_probes(kind))
                 status = standalone_start_probes(&standalone, &client, sources);
         return status ? status : kind->get(ret, &client);
 }
@@ -384,26 +453,55 @@ static ExitStatus get_list(GArray **ret, const ListKind *kind, const Invocation 
         return status ? status : kind->get(ret, &client);
 }
 
-static ExitStatus print_list(const ListKind *kind, const Invocation *invocation) {
+/*
+ * GLOB: a pattern with "*" and "?". Without a "/" it may also be that of an event's name in any group.
+ */
+
+static bool name_matches(const char *name, GPatternSpec *pattern, bool has_slash) {
+        const char *slash = strchr(name, '/');
+
+        if (g_pattern_spec_match_string(pattern, name))
+                return true;
+        return slash && !has_slash && g_pattern_spec_match_string(pattern, slash + 1);
+}
+
+static void list_choose(GArray *list, const ListKind *kind, const char *glob) {
+        g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(glob);
+
+        for (guint i = list->len; i > 0; i--) {
+                const char *item = list_item(kind, list, i - 1);
+                const char *name = *(char *const *)(item + kind->name_offset);
+
+                if (!name || !name_matches(name, pattern, strchr(glob, '/') != NULL))
+                        g_array_remove_index(list, i - 1);
+        }
+}
+
+static ExitStatus print_list(const ListKind *kind, const char *glob, const Invocation *invocation) {
         g_autoptr(GArray) list = NULL;
         ExitStatus status = get_list(&list, kind, invocation);
 
         if (status)
                 return status;
+        if (glob)
+                list_choose(list, kind, glob);
         if (invocation->json == JSON_OFF)
                 print_table(kind, list, invocation);
         else
                 print_json(kind, list, invocation->json);
-        return STATUS_OK;
+        if (list->len > 0 || !glob || invocation->json != JSON_OFF)
+                return STATUS_OK;
+        say_error(_("nothing in the list of %s matches \"%s\""), kind->name, glob);
+        return STATUS_NOT_FOUND;
 }
 
-static ExitStatus list_named(const char *name, const Invocation *invocation) {
+static ExitStatus list_named(const char *name, const char *glob, const Invocation *invocation) {
         const char *names[ARRAY_SIZE(kinds) + 1];
 
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
                 names[i] = kinds[i].name;
                 if (streq(kinds[i].name, name))
-                        return print_list(&kinds[i], invocation);
+                        return print_list(&kinds[i], glob, invocation);
         }
         names[ARRAY_SIZE(kinds)] = "probes";
         return usage_unknown(_("list"), name, names, ARRAY_SIZE(names));
@@ -430,8 +528,10 @@ ExitStatus verb_list(Invocation *invocation) {
                 return status;
         if (!arg_sources && invocation->arguments[0] && streq(invocation->arguments[0], "probes"))
                 return list_probes(invocation);
-        status = invocation_expect(invocation, !arg_sources, !arg_sources);
+        status = invocation_expect(invocation, !arg_sources, 2 - (size_t)arg_sources);
         if (status)
                 return status;
-        return list_named(arg_sources ? "sources" : invocation->arguments[0], invocation);
+        return arg_sources
+                       ? list_named("sources", invocation->arguments[0], invocation)
+                       : list_named(invocation->arguments[0], invocation->arguments[1], invocation);
 }

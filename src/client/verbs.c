@@ -14,7 +14,7 @@ static const Verb verbs[] = {
         { "inspect", N_("FILE"), N_("Show what is in a trace file"), VERB_SHOWS_DATA, verb_inspect },
         { "status", "", N_("Show whether the service is there, and what records"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },
-        { "list", N_("sources|producers|sessions|presets|probes FILE"), N_("List what there is"),
+        { "list", N_("WHAT [GLOB]"), N_("List sources, events, producers, sessions, presets, or probes FILE"),
           VERB_USES_BUS | VERB_STANDALONE | VERB_SHOWS_DATA, verb_list },
         { "snapshot", N_("[SESSION]"), N_("Write what a running session has just recorded, and let it go on"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_snapshot },

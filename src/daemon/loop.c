@@ -12,6 +12,7 @@
 #include "bus/bus-source.h"
 #include "descriptor-files.h"
 #include "host.h"
+#include "kept-events.h"
 #include "log-control.h"
 #include "loop.h"
 #include "shared/fd.h"
@@ -188,6 +189,7 @@ static void loop_settle(Loop *loop) {
 
         activator_settle(&loop->activator, now);
         loop_settle_transports(loop);
+        kept_events_save(&loop->bus->events);
         if (loop->stop_deadline == UINT64_MAX)
                 loop_tell_status(loop);
         loop_look_whether_idle(loop, now);
@@ -297,6 +299,7 @@ static int loop_add_bus(Loop *loop) {
         r = bus_new(&loop->bus, &options);
         if (r < 0)
                 return r;
+        kept_events_load(&loop->bus->events);
         if (loop->mode != LOOP_STANDALONE) {
                 r = loop->mode == LOOP_SYSTEM ? sd_bus_open_system(&message_bus)
                                               : sd_bus_open_user(&message_bus);

@@ -50,6 +50,7 @@ typedef struct HostSource {
         const ProbeOps *ops;
         dt_source *dt;
         char *unavailable; /* as the service was told; NULL: it can record */
+        char **names;      /* likewise; NULL: it has none */
 } HostSource;
 
 /* One callback of the library, in the order of ProbeOps. */
@@ -177,6 +178,7 @@ static void source_options(const HostSource *source, uint8_t *memory, dt_source_
                 .descriptor = memory,
                 .packet_fields = fields,
                 .unavailable = source->unavailable,
+                .categories = (const char *const *)source->names,
         };
         wire_writer_init(&wire, memory, DESCRIPTOR_BYTES);
         wire_put_string(&wire, DESCRIPTOR_NAME, source->ops->name);
@@ -488,6 +490,8 @@ static int source_register(HostSource *source) {
         dt_source_options options;
 
         source->unavailable = source_why_unavailable(source);
+        if (source->ops->names && !source->unavailable && source->ops->names(&source->names) < 0)
+                log_debug("%s cannot list what it can record", source->ops->name);
         source_options(source, memory, &options);
         return dt_source_register(
                 &source->dt, source->ops->name, &options, &host_source_ops, source);
@@ -552,6 +556,7 @@ Host *host_free(Host *host) {
         for (size_t i = 0; host->sources && i < n_probes; i++) {
                 dt_source_unregister(host->sources[i].dt);
                 free(host->sources[i].unavailable);
+                probe_names_free(host->sources[i].names);
         }
         free(host->sources);
         sd_event_source_disable_unref(host->wake);

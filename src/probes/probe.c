@@ -55,6 +55,12 @@ void probe_notes_deinit(ProbeNotes *notes) {
         *notes = (ProbeNotes){};
 }
 
+void probe_names_free(char **names) {
+        for (char **name = names; name && *name; name++)
+                free(*name);
+        free(names);
+}
+
 uint64_t probe_now_ns(void) {
         struct timespec now;
 

@@ -61,6 +61,10 @@ typedef struct ProbeOps {
          * when the source is registered, with the configs unknown, so it opens a few files at most. May be NULL. */
         int (*check)(char **ret_error);
 
+        /* The names that a config of it can choose from, which the service lists: NULL-terminated, for
+         * probe_names_free(). Asked when the source is registered. 0 or a negative errno. May be NULL. */
+        int (*names)(char ***ret);
+
         /* Checks the config and prepares everything that can fail. 0, PROBE_E_REFUSED, negative errno. */
         int (*setup)(void **ret, const ProbeSetup *setup, char **ret_error);
 
@@ -93,6 +97,8 @@ int probe_refuse(char **ret_error, const char *format, ...) _printf_(2, 3);
 /* Adds a note, and logs it. `notes` may be NULL. */
 void probe_note(ProbeNotes *notes, const char *format, ...) _printf_(2, 3);
 void probe_notes_deinit(ProbeNotes *notes);
+
+void probe_names_free(char **names);
 
 uint64_t probe_now_ns(void);
 

@@ -25,6 +25,9 @@
 /* The data source that shows the service itself. */
 #define TRACING_SELF_SOURCE "desktrace.self"
 
+/* The one that records the kernel's events: the names that its producer tells are theirs. */
+#define TRACING_EVENTS_SOURCE "linux.ftrace"
+
 /* Where a trace has what producers say of their own recording: the track's name, and its events' category. */
 #define TRACING_NOTES_TRACK    "Desktrace notes"
 #define TRACING_NOTES_CATEGORY "desktrace.notes"

@@ -5,6 +5,7 @@
 #include "bus/bus-access.h"
 #include "bus/bus-activate.h"
 #include "bus/bus-error.h"
+#include "bus/bus-events.h"
 #include "bus/bus-manager.h"
 #include "bus/bus-property.h"
 #include "bus/bus-register.h"
@@ -157,6 +158,13 @@ const sd_bus_vtable bus_manager_vtable[] = {
                                  bus_method_list_sources,
                                  GATED),
         SD_BUS_METHOD("ActivateProducers", "", "", bus_method_activate_producers, GATED),
+        SD_BUS_METHOD_WITH_NAMES("ListEvents",
+                                 "a{sv}",
+                                 SD_BUS_PARAM(options),
+                                 "asa{sv}",
+                                 SD_BUS_PARAM(events) SD_BUS_PARAM(details),
+                                 bus_method_list_events,
+                                 GATED),
         SD_BUS_METHOD_WITH_NAMES("ListPresets",
                                  "",
                                  ,

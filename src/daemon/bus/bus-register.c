@@ -9,6 +9,7 @@
 
 #include "bus/bus-emit.h"
 #include "bus/bus-error.h"
+#include "bus/bus-events.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-register.h"
 #include "bus/bus-source.h"
@@ -208,7 +209,10 @@ static int read_source(BusProducer *producer, sd_bus_message *message, sd_bus_er
         arguments.options.categories = (const char *const *)arguments.categories;
         r = producer_add_source(
                 producer->producer, name, &arguments.options, bus_now(producer->client->bus));
-        return r ? bus_error_set_producer(error, name, r) : bus_source_offer(producer, name);
+        if (r)
+                return bus_error_set_producer(error, name, r);
+        bus_events_note(producer->bus, name, arguments.options.categories);
+        return bus_source_offer(producer, name);
 }
 
 static int read_sources(BusProducer *producer, sd_bus_message *message, sd_bus_error *error) {

@@ -11,6 +11,7 @@
 #include "bus/bus-emit.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-source.h"
+#include "shared/names.h"
 
 static int source_compare(const void *a, const void *b) {
         return strcmp(((const BusSource *)a)->name, ((const BusSource *)b)->name);
@@ -275,6 +276,21 @@ const char *bus_source_unavailable(const BusSource *source, const Client *viewer
         return n_seen > 0 ? why : service_activation_error(source->bus->service, source->name);
 }
 
+static bool has_events(const BusSource *source) {
+        return streq(source->name, TRACING_EVENTS_SOURCE);
+}
+
+bool bus_source_has_names(const BusSource *source) {
+        for (size_t i = 0; i < source->n_producers; i++) {
+                const char *const *names =
+                        producer_categories(source->producers[i]->producer, source->name);
+
+                if (names && names[0])
+                        return true;
+        }
+        return false;
+}
+
 typedef struct NameList {
         const char **names;
         size_t n, n_allocated;
@@ -315,7 +331,8 @@ int bus_source_categories(const char ***ret,
                           const Client *viewer) {
         NameList list = {};
 
-        for (size_t i = 0; i < source->n_producers; i++) {
+        /* Thousands: ListEvents() has them. */
+        for (size_t i = 0; i < source->n_producers && !has_events(source); i++) {
                 const BusProducer *producer = source->producers[i];
                 const char *const *at;
 

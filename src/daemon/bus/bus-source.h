@@ -55,11 +55,15 @@ int bus_source_append_producers(sd_bus_message *reply,
                                 const BusSource *source,
                                 const Client *viewer);
 
-/* The categories that its producers know, each once and sorted: malloc'ed, of names that are theirs. NULL: none. */
+/* The categories that its producers know, each once and sorted: malloc'ed, of names that are theirs. NULL: none, as
+ * for the source of the kernel's events. */
 int bus_source_categories(const char ***ret,
                           size_t *ret_n,
                           const BusSource *source,
                           const Client *viewer);
+
+/* Whether a running producer has said what a config of it can choose from. */
+bool bus_source_has_names(const BusSource *source);
 
 /* Why it cannot be recorded, when each of its producers says so or none of them could be started; NULL: it can, as far
  * as is known. */

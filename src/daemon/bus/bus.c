@@ -8,6 +8,7 @@
 #include "bus/bus-activate.h"
 #include "bus/bus-emit.h"
 #include "bus/bus-error.h"
+#include "bus/bus-events.h"
 #include "bus/bus-manager.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-session.h"
@@ -41,6 +42,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->calls);
         list_init(&bus->parked);
         list_init(&bus->activate_requests);
+        list_init(&bus->events_requests);
         r = doorbells_init(&bus->doorbells, bus->event);
         if (r >= 0)
                 r = output_pump_init(
@@ -69,6 +71,7 @@ Bus *bus_free(Bus *bus) {
                 sd_bus_detach_event(bus->message_bus);
         sd_bus_flush_close_unref(bus->message_bus);
         bus_sources_deinit(bus);
+        event_names_deinit(&bus->events);
         hub_deinit(&bus->hub);
         doorbells_deinit(&bus->doorbells);
         output_pump_deinit(&bus->pump);
@@ -220,8 +223,8 @@ int bus_release_name(Bus *bus) {
 /* A lockdown would end with the process. */
 bool bus_is_busy(const Bus *bus) {
         return !list_is_empty(&bus->sessions) || !list_is_empty(&bus->queries) ||
-               !list_is_empty(&bus->activate_requests) || bus->n_private_clients > 0 ||
-               service_is_locked_down(bus->service);
+               !list_is_empty(&bus->activate_requests) || !list_is_empty(&bus->events_requests) ||
+               bus->n_private_clients > 0 || service_is_locked_down(bus->service);
 }
 
 void bus_stop_sessions(Bus *bus, const char *reason) {
@@ -307,6 +310,7 @@ void bus_settle(Bus *bus) {
                 bus_session_work(session);
         }
         bus_answer_activations(bus);
+        bus_answer_event_lists(bus);
         bus_send_calls(bus); /* what the steps above asked for */
         if (bus->has_released) {
                 bus->has_released = false;

@@ -20,6 +20,7 @@
 #include <systemd/sd-event.h>
 
 #include "bus/doorbells.h"
+#include "bus/event-names.h"
 #include "bus/hub.h"
 #include "core/service.h"
 #include "output/session-stream.h"
@@ -70,6 +71,8 @@ struct Bus {
         List producers;         /* BusProducer */
         List queries;           /* PolkitQuery */
         List activate_requests; /* ActivateRequest */
+        List events_requests;   /* EventsRequest that wait for the probes */
+        EventNames events;
 
         /* Work for bus_settle(). */
         List gone;           /* Client */

@@ -118,6 +118,10 @@ bool policy_may_see(const ServiceInfo *info, const Identity *identity, uid_t uid
                (info->probes_uid != (uid_t)-1 && uid == info->probes_uid);
 }
 
+bool policy_may_start_producers(const ServiceInfo *info, const Identity *identity) {
+        return identity_is_privileged(info, identity) || identity->uid == info->uid;
+}
+
 bool policy_may_record(const ServiceInfo *info,
                        const SessionOptions *session,
                        const Identity *producer) {

@@ -66,6 +66,9 @@ bool policy_passes_lockdown(const ServiceInfo *info, const Identity *producer);
 /* Whether `identity` may see what programs of that user offer: the system's are everybody's to see. */
 bool policy_may_see(const ServiceInfo *info, const Identity *identity, uid_t uid);
 
+/* Whether `identity` may have producers started without polkit's word: root, and whose instance it is. */
+bool policy_may_start_producers(const ServiceInfo *info, const Identity *identity);
+
 /* Whether packets of this producer may get into a session of that owner and scope. */
 bool policy_may_record(const ServiceInfo *info,
                        const SessionOptions *session,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "probes/ftrace/event-list.h"
 #include "probes/ftrace/ftrace-check.h"
 #include "probes/ftrace/ftrace-probe.h"
 #include "probes/ftrace/ring.h"
@@ -164,6 +165,7 @@ const ProbeOps ftrace_probe_ops = {
                    "down: /sys/kernel/security/lockdown says how far; none of the events exists: "
                    "the nearest names are told",
         .check = ftrace_check,
+        .names = event_list_read,
         .setup = ftrace_setup,
         .start = ftrace_start,
         .poll = ftrace_poll,

@@ -41,6 +41,17 @@ START_TEST(test_reserved_are_names_under_linux_and_desktrace) {
 }
 END_TEST
 
+START_TEST(test_only_root_and_the_owner_start_producers_unasked) {
+        const Identity root = { .uid = 0 }, user = { .uid = 1000 }, other = { .uid = 1001 };
+
+        ck_assert(policy_may_start_producers(&system_instance, &root));
+        ck_assert(!policy_may_start_producers(&system_instance, &user));
+        ck_assert(policy_may_start_producers(&no_probes, &user)); /* his own instance */
+        ck_assert(!policy_may_start_producers(&no_probes, &other));
+        ck_assert(policy_may_start_producers(&private_instance, &other));
+}
+END_TEST
+
 START_TEST(test_only_root_and_probes_register_reserved_names) {
         static const struct {
                 const ServiceInfo *info;
@@ -261,6 +272,7 @@ END_TEST
 
 TEST_MAIN("policy",
           test_reserved_are_names_under_linux_and_desktrace,
+          test_only_root_and_the_owner_start_producers_unasked,
           test_only_root_and_probes_register_reserved_names,
           test_what_a_session_needs,
           test_who_may_lock_down_and_who_passes,

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Event list: the names of the kernel's events, "group/name"
+ *
+ * For people to choose from, whether or not they may record. Only those of the kernel's own source: what programs and
+ * administrators have defined (kprobes, uprobes, user events, synthetic events) is left out, for its names tell what
+ * they look at.
+ */
+
+#define EVENT_LIST_BYTES_MAX \
+        (192u << 10) /* of the names with their pointers; the rest is left out */
+#define EVENT_NAME_MAX 128
+
+/* *ret is NULL-terminated, for probe_names_free(); NULL: none. `root` is the machine's "/", or a tree of fixtures. 0 or
+ * a negative errno. */
+int event_list_read_at(int root, char ***ret);
+int event_list_read(char ***ret);
