@@ -70,6 +70,8 @@ static void reply_cloned(Consumer *consumer,
         uint8_t memory[CLONED_BYTES_MAX];
         WireWriter writer;
 
+        if (!session)
+                port_connection_log(consumer->connection, "CloneSession is refused: %s", error);
         wire_writer_init(&writer, memory, sizeof(memory));
         wire_put_bool(&writer, CLONED_SUCCESS, session);
         wire_put_string(&writer, CLONED_ERROR, error);

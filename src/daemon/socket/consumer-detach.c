@@ -9,7 +9,6 @@
 
 #include "consumer-private.h"
 #include "core/policy.h"
-#include "shared/log.h"
 
 /* Fields of perfetto.protos.DetachRequest and AttachRequest, and of the latter's response. */
 enum {
@@ -67,14 +66,16 @@ static void on_answer(void *userdata, bool is_granted, const char *why) {
         int r = PORT_E_REFUSED;
 
         detach->question = NULL;
-        if (!is_granted)
-                log_notice("%s may not detach its session: %s",
-                           port_connection_describe(connection),
-                           why);
-        else if (consumer->session && !consumer_find_key(consumer, detach->key))
+        if (is_granted && consumer->session && !consumer_find_key(consumer, detach->key)) {
                 r = detach_session(consumer, &detach->request, detach->key);
-        if (r)
+                why = "there is no memory for it";
+        } else if (is_granted) {
+                why = "the session has ended, or another has its key now";
+        }
+        if (r) {
+                port_connection_log(connection, "Detach is refused: %s", why);
                 port_fail(connection, &detach->request);
+        }
         consumer->detach = consumer_detach_free(detach);
         port_connection_resume(connection);
 }
@@ -88,7 +89,9 @@ static int detach_ask(Consumer *consumer, const PortRequest *request, const char
         int r;
 
         if (!consumers->access)
-                return PORT_E_REFUSED;
+                return port_refuse(consumer->connection,
+                                   "a session without a deadline needs polkit's permission, and "
+                                   "there is nobody to ask");
         detach = calloc(1, sizeof(*detach));
         if (!detach)
                 return -ENOMEM;
@@ -103,14 +106,16 @@ static int detach_ask(Consumer *consumer, const PortRequest *request, const char
                                    detach,
                                    why);
         if (r)
-                return r < 0 ? r : PORT_E_REFUSED;
+                return r < 0 ? r : port_refuse(consumer->connection, "%s", why);
         port_connection_pause(consumer->connection);
         consumer->detach = TAKE(detach);
         return 0;
 }
 
-/* Of one line, so that it can be in a log. */
-static int read_key(char ret[static CONSUMER_KEY_MAX + 1], const void *data, size_t n_data) {
+static int read_key(const Consumer *consumer,
+                    char ret[static CONSUMER_KEY_MAX + 1],
+                    const void *data,
+                    size_t n_data) {
         const uint8_t *key;
         size_t n;
         int r;
@@ -119,7 +124,9 @@ static int read_key(char ret[static CONSUMER_KEY_MAX + 1], const void *data, siz
         if (r < 0)
                 return r;
         if (n == 0 || n > CONSUMER_KEY_MAX || memchr(key, 0, n))
-                return PORT_E_REFUSED;
+                return port_refuse(consumer->connection,
+                                   "a key has 1 to %d bytes: CONSUMER_KEY_MAX",
+                                   CONSUMER_KEY_MAX);
         memcpy(ret, key, n);
         ret[n] = 0;
         return 0;
@@ -131,11 +138,14 @@ int consumer_detach(void *port, const PortRequest *request, const void *data, si
         char key[CONSUMER_KEY_MAX + 1];
         int r;
 
-        r = read_key(key, data, n);
+        r = read_key(consumer, key, data, n);
         if (r)
                 return r;
-        if (!consumer->session || consumer_find_key(consumer, key))
-                return PORT_E_REFUSED;
+        if (!consumer->session)
+                return consumer_has_no_session(consumer);
+        if (consumer_find_key(consumer, key))
+                return port_refuse(consumer->connection,
+                                   "another session is detached under this key");
         if (policy_detach_needs(consumer->consumers->info,
                                 port_connection_identity(consumer->connection),
                                 consumer->session->session))
@@ -155,18 +165,22 @@ static int reply_config(Consumer *consumer, const PortRequest *request, const Co
         return 0;
 }
 
+/* Clients also ask whether there is one: that there is none is nothing for the log. */
 int consumer_attach(void *port, const PortRequest *request, const void *data, size_t n) {
         Consumer *consumer = port;
         char key[CONSUMER_KEY_MAX + 1];
         ConsumerSession *session;
         int r;
 
-        r = read_key(key, data, n);
+        r = read_key(consumer, key, data, n);
         if (r)
                 return r;
         session = consumer_find_key(consumer, key);
-        if (!session || consumer->session || consumer->clone)
-                return PORT_E_REFUSED;
+        if (!session)
+                return port_refuse_quietly(consumer->connection, "no session has this key");
+        if (consumer->session || consumer->clone)
+                return port_refuse(consumer->connection,
+                                   "this connection has a session already; call FreeBuffers first");
         free(TAKE(session->key));
         session_set_detached(session->session, false);
         consumer_session_set_consumer(session, consumer);

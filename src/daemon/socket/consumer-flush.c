@@ -48,8 +48,10 @@ int consumer_flush(void *port, const PortRequest *request, const void *data, siz
         r = consumer_read_numbers(data, n, numbers, _FLUSH_FIELD_N);
         if (r < 0)
                 return r;
-        if (!consumer->session || consumer->n_flushes >= CONSUMER_FLUSHES_MAX)
-                return PORT_E_REFUSED;
+        if (!consumer->session)
+                return consumer_has_no_session(consumer);
+        if (consumer->n_flushes >= CONSUMER_FLUSHES_MAX)
+                return port_refuse(consumer->connection, "too many wait: CONSUMER_FLUSHES_MAX");
         flush = calloc(1, sizeof(*flush));
         if (!flush)
                 return -ENOMEM;
@@ -66,7 +68,11 @@ int consumer_flush(void *port, const PortRequest *request, const void *data, siz
                           on_flushed,
                           flush,
                           consumers_now(consumer->consumers));
-        if (r)
-                flush_free(flush); /* it has not been answered */
-        return r;
+        if (r == 0)
+                return 0;
+        flush_free(flush); /* it has not been answered */
+        return r < 0 ? r
+                     : port_refuse(consumer->connection,
+                                   r == SESSION_E_LIMIT ? "too many wait: SESSION_FLUSHES_MAX"
+                                                        : "the session does not record");
 }

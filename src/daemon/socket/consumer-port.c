@@ -61,15 +61,30 @@ static int reply_empty(Consumer *consumer, const PortRequest *request) {
         return 0;
 }
 
-/* Whether there is anything to start or stop is not told: the end of the recording is. */
+int consumer_has_no_session(const Consumer *consumer) {
+        return port_refuse(consumer->connection, "this connection has no session");
+}
+
+/* One that runs already has what is asked for. */
 static int start_tracing(void *port, const PortRequest *request, const void *data, size_t n) {
         Consumer *consumer = port;
+        Session *session;
+        int r;
 
-        if (consumer->session)
-                session_start(consumer->session->session, consumers_now(consumer->consumers));
+        if (!consumer->session)
+                return consumer_has_no_session(consumer);
+        session = consumer->session->session;
+        r = session_start(session, consumers_now(consumer->consumers));
+        if (r < 0)
+                return r;
+        if (r > 0 && session_state(session) > SESSION_STARTED)
+                return port_refuse(consumer->connection,
+                                   "the session is %s",
+                                   session_state_name(session_state(session)));
         return reply_empty(consumer, request);
 }
 
+/* Where nothing runs, nothing is left to be done. */
 static int disable_tracing(void *port, const PortRequest *request, const void *data, size_t n) {
         Consumer *consumer = port;
 
@@ -95,31 +110,34 @@ static int free_buffers(void *port, const PortRequest *request, const void *data
         return reply_empty(consumer, request);
 }
 
-/* What the core would not change stays; the protocol has no word for it. */
+/* The response has no words: why it is refused is in the log. */
 static int change_config(void *port, const PortRequest *request, const void *data, size_t n) {
         _cleanup_(config_freep) Config *config = NULL;
         Consumer *consumer = port;
         const uint8_t *bytes;
         SessionError why = {};
-        ConfigError error;
+        ConfigError error = {};
         size_t n_bytes;
         int r;
 
         r = consumer_read_bytes(data, n, CHANGE_CONFIG, &bytes, &n_bytes);
         if (r < 0)
                 return r;
-        if (consumer->session) {
-                r = config_new_from_bytes(&config, bytes, n_bytes, &error);
-                if (r == 0)
-                        r = session_change_config(consumer->session->session,
-                                                  config,
-                                                  &why,
-                                                  consumers_now(consumer->consumers));
-                if (r == 0)
-                        TAKE(config);
-                if (r < 0)
-                        return r;
-        }
+        if (!consumer->session)
+                return consumer_has_no_session(consumer);
+        r = config_new_from_bytes(&config, bytes, n_bytes, &error);
+        if (r > 0)
+                return port_refuse(consumer->connection, "%s", error.message);
+        if (r == 0)
+                r = session_change_config(consumer->session->session,
+                                          config,
+                                          &why,
+                                          consumers_now(consumer->consumers));
+        if (r > 0)
+                return port_refuse(consumer->connection, "%s", why.message);
+        if (r < 0)
+                return r;
+        TAKE(config);
         return reply_empty(consumer, request);
 }
 

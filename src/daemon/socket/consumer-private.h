@@ -98,6 +98,9 @@ int consumer_read_bytes(const void *data,
                         const uint8_t **ret,
                         size_t *ret_n);
 
+/* Refuses a call that is about the connection's session. PORT_E_REFUSED. */
+int consumer_has_no_session(const Consumer *consumer);
+
 extern const SessionOps consumer_session_ops;
 
 int consumer_session_allocate(ConsumerSession **ret, Consumers *consumers);

@@ -288,7 +288,7 @@ int consumer_get_trace_stats(void *port, const PortRequest *request, const void 
         int r;
 
         if (!consumer->session)
-                return PORT_E_REFUSED;
+                return consumer_has_no_session(consumer);
         r = session_append_stats(consumer->session->session, &stats);
         if (r >= 0)
                 r = bytes_reserve(&reply, stats.n + 2 * WIRE_VARINT_MAX);

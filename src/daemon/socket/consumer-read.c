@@ -122,6 +122,10 @@ void consumer_read_on(Consumer *consumer) {
         if (!consumer->read.is_open)
                 return;
         if (!consumer_can_read(consumer)) {
+                if (consumer->session)
+                        port_connection_log(consumer->connection,
+                                            "ReadBuffers gives nothing: the session writes into a "
+                                            "file");
                 consumer_call_reply(consumer, &consumer->read, NULL, 0);
                 return;
         }

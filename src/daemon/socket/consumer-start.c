@@ -13,7 +13,6 @@
 #include "core/trigger.h"
 #include "shared/error.h"
 #include "shared/fd.h"
-#include "shared/log.h"
 
 /* Fields of perfetto.protos.EnableTracingRequest, and of the response. */
 enum {
@@ -54,7 +53,7 @@ static void start_refuse(Consumer *consumer, const char *why) {
         uint8_t memory[ENABLED_BYTES_MAX];
         WireWriter writer;
 
-        log_debug("%s: no session: %s", port_connection_describe(consumer->connection), why);
+        port_connection_log(consumer->connection, "EnableTracing is refused: %s", why);
         wire_writer_init(&writer, memory, sizeof(memory));
         wire_put_bool(&writer, ENABLED_DISABLED, true);
         wire_put_string(&writer, ENABLED_ERROR, why);

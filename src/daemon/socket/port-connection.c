@@ -87,7 +87,7 @@ void port_connection_break(PortConnection *connection, const char *why) {
         if (connection->is_broken)
                 return;
         if (why)
-                log_notice("disconnected %s: %s", connection->description, why);
+                port_connection_log(connection, "disconnected: %s", why);
         connection->is_broken = true;
         connection->source = sd_event_source_disable_unref(connection->source);
         list_unlink(&connection->marked_link);
@@ -183,7 +183,7 @@ static int connection_open(PortConnection *connection) {
         if (connection->is_bound)
                 return 0;
         if (connection->is_refused)
-                return PORT_E_REFUSED;
+                return port_refuse(connection, "it was refused before");
         r = connection->service->open(&connection->port, connection);
         connection->is_bound = r == 0;
         connection->is_refused = r > 0;
@@ -194,12 +194,17 @@ static int on_bind(PortConnection *connection, const IpcFrame *frame) {
         const PortService *service = connection->service;
         IpcBindReply reply;
         WireWriter writer;
-        int r = PORT_E_REFUSED;
+        int r;
 
+        port_begin_call(connection);
         if (is_text(frame->data, frame->n_data, service->name))
                 r = connection_open(connection);
+        else
+                r = port_refuse(connection, "this socket serves %s", service->name);
         if (r < 0)
                 return r;
+        if (r > 0)
+                port_log_refusal(connection, "BindService");
         connection_writer(connection, &writer);
         reply = ipc_begin_bind_reply(&writer, frame->request_id, r == 0, PORT_SERVICE_ID);
         for (size_t i = 0; r == 0 && i < service->n_methods; i++)
@@ -226,14 +231,19 @@ static int on_invoke(PortConnection *connection, const IpcFrame *frame) {
         const PortRequest request = { .id = frame->request_id, .drops_reply = frame->drops_reply };
         int r;
 
+        port_begin_call(connection);
         if (!method) {
+                port_connection_log(
+                        connection, "there is no method %u", (unsigned)frame->method_id);
                 connection_fail(connection, frame->request_id);
                 return 0;
         }
         r = method->handle(connection->port, &request, frame->data, frame->n_data);
-        if (r > 0)
-                port_fail(connection, &request);
-        return r < 0 ? r : 0;
+        if (r <= 0)
+                return r;
+        port_log_refusal(connection, method->name);
+        port_fail(connection, &request);
+        return 0;
 }
 
 static int on_unknown(PortConnection *connection, const IpcFrame *frame) {

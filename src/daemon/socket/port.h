@@ -34,7 +34,7 @@ typedef struct PortRequest {
 
 enum {
         _PORT_E_SUCCESS,
-        PORT_E_REFUSED, /* no success is all that the protocol can say; the caller replies it */
+        PORT_E_REFUSED, /* no success is all that the protocol can say; the caller replies and logs it */
 };
 
 /* `data` is the request's message, empty or any bytes at all, and stays valid during the call. 0: it has been
@@ -68,7 +68,10 @@ typedef struct PortService {
 const Identity *port_connection_identity(const PortConnection *connection);
 /* The same for questions about its process. The descriptor in it is the caller's, to be closed. */
 AccessPeer port_connection_peer(const PortConnection *connection);
-/* For log lines. */
+/* A line in the log about the peer. What its strings hold cannot break the line, and there is a limit to how many lines
+ * a user gets. */
+void port_connection_log(const PortConnection *connection, const char *format, ...) _printf_(2, 3);
+/* For other log lines. */
 const char *port_connection_describe(const PortConnection *connection);
 
 Ports *port_connection_ports(const PortConnection *connection);
@@ -95,7 +98,11 @@ void port_reply_with_fd(PortConnection *connection,
                         const void *data,
                         size_t n_data,
                         int fd);
-/* Replies without success. */
+/* For a handler to return: the reason is logged with the call. PORT_E_REFUSED. */
+int port_refuse(PortConnection *connection, const char *format, ...) _printf_(2, 3);
+/* The same, of what clients try without knowing whether it is there: it is logged for debugging only. */
+int port_refuse_quietly(PortConnection *connection, const char *why);
+/* Replies without success, later than the handler returned. */
 void port_fail(PortConnection *connection, const PortRequest *request);
 
 size_t port_message_max(void);

@@ -7,6 +7,7 @@
  *      ports.c             connections come and go; users and their limits
  *      port-connection.c   frames in, dispatch, replies
  *      port-queue.c        bytes and descriptors out
+ *      port-log.c          what is logged about peers
  */
 
 #include "consumers.h"
@@ -22,6 +23,16 @@ typedef struct PortUser {
         size_t n_bytes; /* held for all of them */
         List link;      /* ports->users */
 } PortUser;
+
+#define PORTS_LOG_BUDGETS 64
+
+/* Lines in the log since the interval began that ends then. */
+typedef struct PortLogBudget {
+        uint64_t until_ns; /* BOOTTIME */
+        unsigned n_lines;
+} PortLogBudget;
+
+#define PORT_REFUSAL_BYTES 384
 
 struct Ports {
         sd_event *event;
@@ -49,7 +60,12 @@ struct Ports {
         int rest_fd;
         sd_event_source *rest_source; /* enabled while there are some */
 
-        /* Of whichever connection is served now: the frames that it reads, and the one that it writes. */
+        PortLogBudget log_budgets[PORTS_LOG_BUDGETS]; /* by uid, modulo their number */
+
+        /* Of whichever connection is served now: why its call is refused, the frames that it reads, and the one that
+         * it writes. */
+        char refusal[PORT_REFUSAL_BYTES];
+        bool refuses_quietly;
         uint8_t input[PORTS_READ_BYTES];
         uint8_t output[IPC_FRAME_BYTES_MAX + IPC_REPLY_OVERHEAD_MAX];
 };
@@ -99,6 +115,10 @@ bool port_user_hold(PortConnection *connection, size_t n);
 void port_user_release(PortConnection *connection, size_t n);
 /* The connection is its user's no longer. */
 void port_user_leave(PortConnection *connection);
+
+/* A call is given to its handler; and if that refuses it: logs what port_refuse() was told. */
+void port_begin_call(const PortConnection *connection);
+void port_log_refusal(const PortConnection *connection, const char *method);
 
 PortConnection *port_connection_free(PortConnection *connection);
 DEFINE_CLEANUP(PortConnection *, port_connection_free)

@@ -35,6 +35,10 @@
 /* Some calls take long, and many fit into one read: after so much time the others come first. */
 #define PORTS_TURN_NS UINT64_C(5000000)
 
+/* Lines in the log about the peers of one user, root as well, in each interval; more are left out. */
+#define PORTS_LOG_LINES_PER_UID_MAX 32
+#define PORTS_LOG_INTERVAL_NS       (UINT64_C(60) * 1000000000)
+
 typedef enum PortKind {
         PORT_PRODUCER, /* serves ProducerPort */
         PORT_CONSUMER, /* serves ConsumerPort */

@@ -103,7 +103,7 @@ int producer_on_get_command(void *userdata,
         HeldCommand *command;
 
         if (!port->producer)
-                return PORT_E_REFUSED;
+                return producer_not_initialized(port);
         port->commands = *request;
         port->takes_commands = true;
         list_for_each (command, &port->held, link) {

@@ -130,9 +130,11 @@ static void for_each_part(Producer *producer,
 int producer_on_commit(void *userdata, const PortRequest *request, const void *data, size_t n) {
         uint64_t numbers[COMMIT_FLUSH_ID + 1] = {};
         const ProducerPort *port = userdata;
+        int r;
 
-        if (!port->producer || !producer_read_numbers(data, n, numbers, ARRAY_SIZE(numbers)))
-                return PORT_E_REFUSED;
+        r = producer_read_call(port, data, n, numbers, ARRAY_SIZE(numbers));
+        if (r)
+                return r;
         for_each_part(port->producer, data, n, COMMIT_MOVE, move_chunk);
         for_each_part(port->producer, data, n, COMMIT_PATCH, patch_chunk);
         if (numbers[COMMIT_FLUSH_ID])

@@ -109,7 +109,7 @@ bool producer_bring_memory(ProducerPort *port, int fd, uint64_t page_bytes) {
                 producer_send_memory(port, -1, (uint32_t)page_bytes);
                 return true;
         }
-        producer_complain(port, refusal(r));
+        port_connection_log(port->connection, "%s", refusal(r));
         producer_drop_memory(port);
         return false;
 }

@@ -21,7 +21,7 @@
 #define PRODUCER_HELD_COMMANDS_MAX 1024
 #define PRODUCER_HELD_BYTES_MAX    (4u << 20)
 
-#define PRODUCER_TRIGGERS_MAX 64 /* of one call; the rest is not heard */
+#define PRODUCER_TRIGGERS_MAX 64 /* of one call; more are refused */
 
 typedef struct ProducerPort {
         PortConnection *connection;
@@ -43,7 +43,6 @@ typedef struct ProducerPort {
         bool has_changed_sources; /* since it was told */
 
         List sources; /* PortSource: those that have a number */
-        bool has_complained;
 } ProducerPort;
 
 /* Handlers; see PortHandler. */
@@ -64,8 +63,14 @@ void producer_reply_done(const ProducerPort *port, const PortRequest *request);
 void producer_source_came(ProducerPort *port, const char *source);
 void producer_source_went(ProducerPort *port, const char *source);
 
-/* For the log, of which a connection gets one line: the protocol has no place for most of what can be wrong. */
-void producer_complain(ProducerPort *port, const char *about);
+/* Refuse a call: there is no producer yet. PORT_E_REFUSED. */
+int producer_not_initialized(const ProducerPort *port);
+/* Reads the numbers of a call, as producer_read_numbers(). 0, or PORT_E_REFUSED: that is not valid. */
+int producer_read_call(const ProducerPort *port,
+                       const void *data,
+                       size_t n,
+                       uint64_t *ret,
+                       size_t n_fields);
 
 /* The numbers of a message: ret[i] is field i, the last one of it, or stays as it is. false: it is no message. */
 bool producer_read_numbers(const void *data, size_t n, uint64_t *ret, size_t n_fields);

@@ -6,7 +6,7 @@
  */
 
 #include <errno.h>
-#include <stdio.h>
+#include <inttypes.h>
 
 #include "producer-port-private.h"
 #include "wire/wire-reader.h"
@@ -127,7 +127,7 @@ static int descriptor_read_fields(Descriptor *ret, const WireField *descriptor) 
         return r;
 }
 
-/* 0, PORT_E_REFUSED or -ENOMEM. */
+/* 0, PORT_E_REFUSED or -ENOMEM. The descriptor may have no valid name. */
 static int
 port_read_descriptor(const ProducerPort *port, Descriptor *ret, const void *data, size_t n) {
         WireField field, descriptor = {};
@@ -135,15 +135,18 @@ port_read_descriptor(const ProducerPort *port, Descriptor *ret, const void *data
         int r;
 
         if (!port->producer)
-                return PORT_E_REFUSED;
+                return producer_not_initialized(port);
         wire_reader_init(&reader, data, n);
         while ((r = wire_read(&reader, &field)) > 0)
                 if (field.number == REQUEST_DESCRIPTOR && field.type == WIRE_BYTES)
                         descriptor = field;
         if (r < 0 || !descriptor.data)
-                return PORT_E_REFUSED;
+                return port_refuse(port->connection, "it has no descriptor that can be decoded");
         r = descriptor_read_fields(ret, &descriptor);
-        return r == -EBADMSG ? PORT_E_REFUSED : r;
+        if (r == -EBADMSG)
+                return port_refuse(
+                        port->connection, "the descriptor of \"%s\" cannot be decoded", ret->name);
+        return r;
 }
 
 static PortSource *port_find_source(const ProducerPort *port, const char *name) {
@@ -196,7 +199,7 @@ static const char *refusal(int outcome) {
                 return "it is one too many, or too large: PRODUCER_SOURCES_MAX, "
                        "SOURCE_DESCRIPTOR_BYTES_MAX, SERVICE_DESCRIPTOR_BYTES_PER_UID_MAX";
         default:
-                return "its name or its descriptor is none";
+                return "its name or its descriptor is not valid";
         }
 }
 
@@ -220,16 +223,11 @@ static void reply_refusal(ProducerPort *port,
                           const PortRequest *request,
                           const Descriptor *descriptor,
                           int outcome) {
-        char about[SOURCE_NAME_MAX + 256];
         uint8_t reply[256];
         WireWriter writer;
 
-        snprintf(about,
-                 sizeof(about),
-                 "it cannot offer \"%s\": %s",
-                 descriptor->name,
-                 refusal(outcome));
-        producer_complain(port, about);
+        port_connection_log(
+                port->connection, "it cannot offer \"%s\": %s", descriptor->name, refusal(outcome));
         wire_writer_init(&writer, reply, sizeof(reply));
         wire_put_string(&writer, RESPONSE_ERROR, refusal(outcome));
         port_reply(port->connection, request, false, reply, wire_writer_size(&writer));
@@ -258,7 +256,7 @@ int producer_on_register_source(void *userdata,
         return 0;
 }
 
-/* Only of what was registered with this number and name; anything else changes nothing, and nobody is told. */
+/* Only of what was registered with this number and name. */
 int producer_on_update_source(void *userdata,
                               const PortRequest *request,
                               const void *data,
@@ -272,8 +270,17 @@ int producer_on_update_source(void *userdata,
         if (r)
                 return r;
         source = port_find_source(port, descriptor.name);
-        if (source && source->id == descriptor.id)
-                r = port_offer(port, &descriptor);
+        if (!source || source->id != descriptor.id)
+                return port_refuse(port->connection,
+                                   "it has not registered \"%s\" as number %" PRIu64,
+                                   descriptor.name,
+                                   descriptor.id);
+        r = port_offer(port, &descriptor);
+        if (r > 0)
+                return port_refuse(port->connection,
+                                   "\"%s\" stays as it was: %s",
+                                   descriptor.name,
+                                   refusal(r));
         if (r < 0)
                 return r;
         producer_reply_done(port, request);
@@ -291,17 +298,18 @@ int producer_on_unregister_source(void *userdata,
         int r;
 
         if (!port->producer)
-                return PORT_E_REFUSED;
+                return producer_not_initialized(port);
         wire_reader_init(&reader, data, n);
         while ((r = wire_read(&reader, &field)) > 0)
                 if (field.number == REQUEST_NAME && field.type == WIRE_BYTES)
                         read_name(name, &field);
         if (r < 0)
-                return PORT_E_REFUSED;
+                return port_refuse(port->connection, "it cannot be decoded");
         port_forget_source(port, name);
         r = producer_remove_source(port->producer, name, port_connection_now(port->connection));
-        if (r == 0)
-                producer_source_went(port, name);
+        if (r)
+                return port_refuse(port->connection, "it does not offer \"%s\"", name);
+        producer_source_went(port, name);
         producer_reply_done(port, request);
         return 0;
 }

@@ -43,14 +43,6 @@ void producer_reply_done(const ProducerPort *port, const PortRequest *request) {
         port_reply(port->connection, request, false, NULL, 0);
 }
 
-void producer_complain(ProducerPort *port, const char *about) {
-        log_at(port->has_complained ? LOG_DEBUG : LOG_NOTICE,
-               "%s: %s",
-               port_connection_describe(port->connection),
-               about);
-        port->has_complained = true;
-}
-
 bool producer_read_numbers(const void *data, size_t n, uint64_t *ret, size_t n_fields) {
         WireReader reader;
         WireField field;
@@ -61,6 +53,22 @@ bool producer_read_numbers(const void *data, size_t n, uint64_t *ret, size_t n_f
                 if (field.type == WIRE_VARINT && field.number < n_fields)
                         ret[field.number] = field.value;
         return r == 0;
+}
+
+int producer_not_initialized(const ProducerPort *port) {
+        return port_refuse(port->connection, "InitializeConnection comes first");
+}
+
+int producer_read_call(const ProducerPort *port,
+                       const void *data,
+                       size_t n,
+                       uint64_t *ret,
+                       size_t n_fields) {
+        if (!port->producer)
+                return producer_not_initialized(port);
+        if (!producer_read_numbers(data, n, ret, n_fields))
+                return port_refuse(port->connection, "it cannot be decoded");
+        return 0;
 }
 
 /* What it is called is mostly a program's name, which may be anything; producers' names are short lines of ASCII. */
@@ -105,7 +113,7 @@ static const char *refusal(int outcome) {
         case PRODUCER_E_LOCKDOWN:
                 return "only the system's own producers may come now: lockdown_mode";
         default:
-                return outcome < 0 ? strerror(-outcome) : "its name is none";
+                return "its name is not valid";
         }
 }
 
@@ -127,10 +135,7 @@ static int initialize_producer(ProducerPort *port, const Initialize *initialize)
                          port);
         if (r == 0)
                 return 0;
-        log_notice("%s cannot be a producer: %s",
-                   port_connection_describe(port->connection),
-                   refusal(r));
-        return r < 0 ? r : PORT_E_REFUSED;
+        return r < 0 ? r : port_refuse(port->connection, "%s", refusal(r));
 }
 
 static void port_observe(ProducerPort *port) {
@@ -167,8 +172,10 @@ int producer_on_initialize(void *userdata, const PortRequest *request, const voi
         WireWriter writer;
         int r;
 
-        if (port->producer || initialize_read(&initialize, data, n) < 0)
-                return PORT_E_REFUSED;
+        if (port->producer)
+                return port_refuse(port->connection, "the connection is initialized already");
+        if (initialize_read(&initialize, data, n) < 0)
+                return port_refuse(port->connection, "it cannot be decoded");
         r = initialize_producer(port, &initialize);
         if (r)
                 return r;
@@ -191,9 +198,11 @@ static int
 on_register_writer(void *userdata, const PortRequest *request, const void *data, size_t n) {
         const ProducerPort *port = userdata;
         uint64_t numbers[] = { 0, /* writer_id */ 0, /* target_buffer */ 0 };
+        int r;
 
-        if (!port->producer || !producer_read_numbers(data, n, numbers, ARRAY_SIZE(numbers)))
-                return PORT_E_REFUSED;
+        r = producer_read_call(port, data, n, numbers, ARRAY_SIZE(numbers));
+        if (r)
+                return r;
         producer_register_writer(port->producer, (uint32_t)numbers[1], (uint32_t)numbers[2]);
         producer_reply_done(port, request);
         return 0;
@@ -203,9 +212,11 @@ static int
 on_unregister_writer(void *userdata, const PortRequest *request, const void *data, size_t n) {
         const ProducerPort *port = userdata;
         uint64_t numbers[] = { 0, /* writer_id */ 0 };
+        int r;
 
-        if (!port->producer || !producer_read_numbers(data, n, numbers, ARRAY_SIZE(numbers)))
-                return PORT_E_REFUSED;
+        r = producer_read_call(port, data, n, numbers, ARRAY_SIZE(numbers));
+        if (r)
+                return r;
         producer_register_writer(port->producer, (uint32_t)numbers[1], 0);
         producer_reply_done(port, request);
         return 0;
@@ -218,9 +229,11 @@ static int answer_instance(ProducerPort *port,
                            size_t n,
                            void (*answer)(Producer *, uint64_t, uint64_t)) {
         uint64_t numbers[] = { 0, /* data_source_id */ 0 };
+        int r;
 
-        if (!port->producer || !producer_read_numbers(data, n, numbers, ARRAY_SIZE(numbers)))
-                return PORT_E_REFUSED;
+        r = producer_read_call(port, data, n, numbers, ARRAY_SIZE(numbers));
+        if (r)
+                return r;
         answer(port->producer, numbers[1], port_connection_now(port->connection));
         producer_reply_done(port, request);
         return 0;
@@ -243,53 +256,72 @@ static bool trigger_copy(char **ret, const WireField *field) {
         return *ret;
 }
 
-static int read_triggers(char **ret, size_t *ret_n, const void *data, size_t n) {
+typedef struct TriggerNames {
+        char *names[PRODUCER_TRIGGERS_MAX];
+        size_t n;
+        bool is_incomplete; /* some are not valid, or too many */
+} TriggerNames;
+
+static int read_triggers(TriggerNames *ret, const void *data, size_t n) {
         WireReader reader;
         WireField field;
-        size_t n_names = 0;
         int r;
 
         wire_reader_init(&reader, data, n);
-        while ((r = wire_read(&reader, &field)) > 0)
-                if (field.number == 1 && field.type == WIRE_BYTES &&
-                    n_names < PRODUCER_TRIGGERS_MAX && trigger_copy(&ret[n_names], &field))
-                        n_names++;
-        *ret_n = n_names;
+        while ((r = wire_read(&reader, &field)) > 0) {
+                if (field.number != 1 || field.type != WIRE_BYTES)
+                        continue;
+                if (ret->n < PRODUCER_TRIGGERS_MAX && trigger_copy(&ret->names[ret->n], &field))
+                        ret->n++;
+                else
+                        ret->is_incomplete = true;
+        }
         return r;
 }
 
-/* Who sends more than it may is not heard; the protocol has no way to say so. */
-static int
-on_activate_triggers(void *userdata, const PortRequest *request, const void *data, size_t n) {
-        ProducerPort *port = userdata;
-        char *names[PRODUCER_TRIGGERS_MAX];
-        size_t n_names = 0, n_sessions;
-        TriggerSender sender;
-        int r;
-
-        if (!port->producer)
-                return PORT_E_REFUSED;
-        sender = (TriggerSender){
+/* 0, TRIGGER_E_LIMIT, -errno. */
+static int send_triggers(const ProducerPort *port, const TriggerNames *triggers) {
+        const TriggerSender sender = {
                 .identity = *port_connection_identity(port->connection),
                 .producer = producer_name(port->producer),
         };
-        r = read_triggers(names, &n_names, data, n);
-        if (r == 0)
-                r = service_activate_triggers(port_connection_service(port->connection),
-                                              &sender,
-                                              (const char *const *)names,
-                                              n_names,
-                                              &n_sessions,
-                                              port_connection_now(port->connection));
-        else
-                r = PORT_E_REFUSED;
-        for (size_t i = 0; i < n_names; i++)
-                free(names[i]);
+        size_t n_sessions;
+
+        return service_activate_triggers(port_connection_service(port->connection),
+                                         &sender,
+                                         (const char *const *)triggers->names,
+                                         triggers->n,
+                                         &n_sessions,
+                                         port_connection_now(port->connection));
+}
+
+/* What is valid is sent, whatever is wrong with the rest. */
+static int
+on_activate_triggers(void *userdata, const PortRequest *request, const void *data, size_t n) {
+        ProducerPort *port = userdata;
+        TriggerNames triggers = {};
+        bool is_readable;
+        int r = 0;
+
+        if (!port->producer)
+                return producer_not_initialized(port);
+        is_readable = read_triggers(&triggers, data, n) == 0;
+        if (is_readable)
+                r = send_triggers(port, &triggers);
+        for (size_t i = 0; i < triggers.n; i++)
+                free(triggers.names[i]);
+        if (!is_readable)
+                return port_refuse(port->connection, "it cannot be decoded");
         if (r == TRIGGER_E_LIMIT)
-                producer_complain(port, "it sends too many triggers");
+                return port_refuse(port->connection,
+                                   "its user sends too many triggers: TRIGGER_SENDS_RATE");
+        if (r == 0 && triggers.is_incomplete)
+                return port_refuse(port->connection,
+                                   "some of the names are not valid, or too many: "
+                                   "TRIGGER_NAME_MAX, PRODUCER_TRIGGERS_MAX");
         if (r == 0)
                 producer_reply_done(port, request);
-        return r < 0 ? r : r ? PORT_E_REFUSED : 0;
+        return r;
 }
 
 /* What was said before is done by now, and what the service asked for because of it is on its way. */
@@ -297,7 +329,7 @@ static int on_sync(void *userdata, const PortRequest *request, const void *data,
         const ProducerPort *port = userdata;
 
         if (!port->producer)
-                return PORT_E_REFUSED;
+                return producer_not_initialized(port);
         producer_reply_done(port, request);
         return 0;
 }
