@@ -36,6 +36,9 @@ fails "a change is a whole config" 'ChangeConfig\(\) needs "config" or "config-t
         session "$path" ChangeConfig 'a{sv}' 0
 fails "and no other option" 'preset' session "$path" ChangeConfig 'a{sv}' 1 preset s default
 gives "nobody was stopped by that" '2 .*"started".*"started"' property "$path" Sources
+ok "without any filter all producers are in" change "$(config)"
+producer three org.example.app
+ok "also those that come later" eventually says "$path" Sources '"three" [0-9]+ [0-9]+ "started"'
 sleep 0.3
 ok "the session stops" session "$path" Stop
 session "$path" Read u 16777216 | bytes >"$tmp/trace.pftrace"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Changing the config of a session that is not over: producer names may be added to filters, nothing else. All is
- * checked before anything happens.
+ * Changing the config of a session that is not over: producer names may be added to filters, and all of a data source's
+ * filters may go, which lets all producers in. Nothing else can be changed. All is checked before anything happens.
  */
 
 #include <errno.h>
@@ -45,27 +45,33 @@ strings_removed(char *const before[], size_t n_before, char *const after[], size
         return NULL;
 }
 
-/* A producer that records cannot be told that it does not: filters get wider only. */
+static size_t n_filters(const DataSource *source) {
+        return source->n_producer_name_filter + source->n_producer_name_regex_filter;
+}
+
+/* A producer that records cannot be told that it does not: filters get wider only. None is the widest. */
 static int
 check_wider(const Check *check, size_t i, const DataSource *before, const DataSource *after) {
-        const char *removed = strings_removed(before->producer_name_filter,
-                                              before->n_producer_name_filter,
-                                              after->producer_name_filter,
-                                              after->n_producer_name_filter)
-                                      ?: strings_removed(before->producer_name_regex_filter,
-                                                         before->n_producer_name_regex_filter,
-                                                         after->producer_name_regex_filter,
-                                                         after->n_producer_name_regex_filter);
+        const char *removed;
 
+        if (n_filters(after) == 0)
+                return 0;
+        removed = strings_removed(before->producer_name_filter,
+                                  before->n_producer_name_filter,
+                                  after->producer_name_filter,
+                                  after->n_producer_name_filter)
+                          ?: strings_removed(before->producer_name_regex_filter,
+                                             before->n_producer_name_regex_filter,
+                                             after->producer_name_regex_filter,
+                                             after->n_producer_name_regex_filter);
         if (removed)
                 return check_refuse(check,
                                     SESSION_E_CONFIG,
                                     "data_sources[%zu]: the filter \"%.64s\" is gone: filters can "
-                                    "only be added",
+                                    "only be added, or all of them left out",
                                     i,
                                     removed);
-        if (before->n_producer_name_filter + before->n_producer_name_regex_filter == 0 &&
-            after->n_producer_name_filter + after->n_producer_name_regex_filter > 0)
+        if (n_filters(before) == 0)
                 return check_refuse(check,
                                     SESSION_E_CONFIG,
                                     "data_sources[%zu]: without a filter so far, all producers are "

@@ -94,9 +94,10 @@ int session_new(Session **ret,
 Session *session_free(Session *session);
 DEFINE_CLEANUP(Session *, session_free)
 
-/* Adds to the filters of producers' names, as the new config says: it must be the same as the one before in
- * everything else. Takes the config over on success only; nothing happened otherwise. SESSION_E_CONFIG names the first
- * field that cannot be changed, SESSION_E_LIMIT the limit; SESSION_E_STATE once it ends. */
+/* Adds to the filters of producers' names, or leaves out all those of a data source, as the new config says: it must be
+ * the same as the one before in everything else. Takes the config over on success only; nothing happened otherwise.
+ * SESSION_E_CONFIG names the first field that cannot be changed, SESSION_E_LIMIT the limit; SESSION_E_STATE once it
+ * ends. */
 int session_change_config(Session *session, Config *config, SessionError *error, uint64_t now);
 
 /* From CONFIGURED; 0 or SESSION_E_STATE. STARTED (or later) is told by SessionOps.changed. */

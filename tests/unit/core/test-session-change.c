@@ -94,6 +94,26 @@ START_TEST(test_who_comes_after_a_change_is_measured_by_it) {
 }
 END_TEST
 
+START_TEST(test_without_filters_all_producers_are_in) {
+        FakeProducer *one, *two, *late, *other;
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        one = connect("one");
+        two = connect("two");
+        other = fixture_connect_producer(&f, 1001, "two", SOURCE);
+        consumer = fixture_start_session(&f, 1000, FILTERED(NAME("one") REGEX("on.*")));
+        change(consumer, FILTERED(""));
+        late = connect("late");
+        fixture_settle(&f);
+        ck_assert_uint_eq(one->n_instances, 1); /* not twice */
+        ck_assert(two->instances[0].start_asked);
+        ck_assert(late->instances[0].start_asked);
+        ck_assert_uint_eq(other->n_instances, 0); /* another user's */
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_each_data_source_has_its_own_filters) {
         static const char before[] = BUFFER "data_sources { config { name: \"a\" } " NAME(
                 "p") "} "
@@ -153,7 +173,6 @@ static const struct Refusal {
         { FILTERED(NAME("one") "machine_name_filter: \"host\""),
           SESSION_E_CONFIG,
           "data_sources[0].machine_name_filter cannot" },
-        { FILTERED(""), SESSION_E_CONFIG, "\"one\" is gone" },
         { FILTERED(NAME("two")), SESSION_E_CONFIG, "\"one\" is gone" },
         { FILTERED(REGEX("one")), SESSION_E_CONFIG, "\"one\" is gone" },
         { FILTERED(NAME("one") REGEX("(")), SESSION_E_CONFIG, "producer_name_regex_filter" },
@@ -290,6 +309,7 @@ END_TEST
 TEST_MAIN("session-change",
           test_producers_join_as_filters_are_added,
           test_who_comes_after_a_change_is_measured_by_it,
+          test_without_filters_all_producers_are_in,
           test_each_data_source_has_its_own_filters,
           test_a_deferred_session_can_be_changed_before_it_starts,
           test_each_other_difference_is_refused_and_changes_nothing,
