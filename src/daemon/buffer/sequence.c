@@ -169,6 +169,23 @@ void sequence_replace(Sequence *sequence, Record *record) {
         *sequence_slot(sequence, sequence_position(sequence, record->chunk_id)) = record;
 }
 
+/* Of chunks in a row up to the one that leaves now. Behind one that left incomplete the row begins
+ * again, as nobody knows what else was in it. */
+static uint32_t sequence_count_unbroken(const Sequence *sequence, uint32_t chunk_id) {
+        const SequenceLast *last = &sequence->last;
+
+        if (last->is_set && chunk_id == last->chunk_id)
+                return last->n_unbroken;
+        if (!last->is_set || chunk_id != last->chunk_id + 1 || last->was_incomplete)
+                return 1;
+        return last->n_unbroken < INT32_MAX ? last->n_unbroken + 1 : INT32_MAX;
+}
+
+bool sequence_had(const Sequence *sequence, uint32_t chunk_id) {
+        return sequence->last.is_set &&
+               sequence->last.chunk_id - chunk_id < sequence->last.n_unbroken;
+}
+
 void sequence_pop(Sequence *sequence) {
         const Record *record = sequence_at(sequence, 0);
 
@@ -178,6 +195,7 @@ void sequence_pop(Sequence *sequence) {
                 .is_awaited = record->flags & RECORD_INCOMPLETE,
                 .n_payload = record->n_payload,
                 .chunk_id = record->chunk_id,
+                .n_unbroken = sequence_count_unbroken(sequence, record->chunk_id),
         };
         sequence->first = (sequence->first + 1) & (sequence->n_allocated - 1);
         if (--sequence->n_records > 0)

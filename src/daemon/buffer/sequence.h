@@ -56,6 +56,8 @@ typedef struct SequenceLast {
         bool is_awaited;     /* and others wait for it: it was read, not overwritten */
         uint16_t n_payload;
         uint32_t chunk_id;
+        uint32_t
+                n_unbroken; /* so many chunks, this one included, left whole and one after the other */
 } SequenceLast;
 
 struct Sequence {
@@ -119,6 +121,9 @@ bool sequence_insert(Sequence *sequence, Record *record);
 
 /* Puts a record in the place of the one of the same chunk, which must be there. */
 void sequence_replace(Sequence *sequence, Record *record);
+
+/* Whether all of a chunk that comes late was here already. */
+bool sequence_had(const Sequence *sequence, uint32_t chunk_id);
 
 /* Takes the first record out and remembers it as the last. */
 void sequence_pop(Sequence *sequence);

@@ -205,6 +205,7 @@ static int trace_buffer_refuse_violation(TraceBuffer *buffer) {
 enum {
         _PUT_E_SUCCESS,                             /* nothing left to do */
         PUT_E_STORE = TRACE_BUFFER_E_NOT_FOUND + 1, /* needs a record */
+        PUT_E_REPEATED,                             /* all of it was here before */
 };
 
 /* Puts the rest of a chunk where room was kept for it. If a clone may read what is there, rather
@@ -238,7 +239,7 @@ static int trace_buffer_put_again(TraceBuffer *buffer, Record *record, const Pay
         if (payload->n_used < record->n_payload || (kept & ~payload->flags))
                 return trace_buffer_refuse_violation(buffer);
         if (!(record->flags & RECORD_INCOMPLETE))
-                return payload->n_used == record->n_payload ? 0
+                return payload->n_used == record->n_payload ? PUT_E_REPEATED
                                                             : trace_buffer_refuse_violation(buffer);
         if (payload->n_used > record->n_room)
                 return PUT_E_STORE;
@@ -252,6 +253,16 @@ static int trace_buffer_put_again(TraceBuffer *buffer, Record *record, const Pay
         record->n_payload = payload->n_used;
         record->flags = payload->flags | grew;
         return 0;
+}
+
+/* A chunk that is older than the last one that left. A flush looks into shared memory and takes
+ * chunks whose commits are still on their way; when those arrive, nothing of them is missing. */
+static int
+trace_buffer_admit_late(TraceBuffer *buffer, const Sequence *sequence, uint32_t chunk_id) {
+        if (!sequence_had(sequence, chunk_id))
+                return trace_buffer_refuse(buffer);
+        buffer->stats.chunks_committed_out_of_order++;
+        return PUT_E_REPEATED;
 }
 
 /* A chunk that has no record: is it new, or the rest of one that was read (or evicted) while it was
@@ -270,9 +281,13 @@ static int trace_buffer_admit(TraceBuffer *buffer,
                 return trace_buffer_refuse_violation(buffer);
         if (order > 0)
                 return PUT_E_STORE;
-        if (order < 0 || payload->n_used < last->n_payload)
+        if (order < 0)
+                return trace_buffer_admit_late(buffer, sequence, chunk_id);
+        if (payload->n_used < last->n_payload)
                 return trace_buffer_refuse(buffer);
         if (payload->n_used == last->n_payload) {
+                if (!last->was_incomplete)
+                        return PUT_E_REPEATED;
                 if (!(payload->flags & RECORD_INCOMPLETE))
                         last->was_incomplete = last->is_awaited = false;
                 return 0;
@@ -422,7 +437,7 @@ int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const Chunk
         r = trace_buffer_store(buffer, sequence, chunk->chunk_id, &payload);
         if (r == 0 && chunk->complete)
                 sequence_count_chunk(sequence, payload.n_used);
-        return r;
+        return r == PUT_E_REPEATED ? 0 : r;
 }
 
 int trace_buffer_patch(TraceBuffer *buffer,

@@ -95,7 +95,7 @@ typedef struct TraceBufferStats {
         uint64_t chunks_discarded; /* for want of room, or too late; not those against the rules */
         uint64_t chunks_rewritten; /* the rest of an incomplete chunk, put where it was */
         uint64_t chunks_relocated; /* likewise, stored anew: no room there, or it is gone */
-        uint64_t chunks_committed_out_of_order;
+        uint64_t chunks_committed_out_of_order; /* also those that a flush had taken before */
         uint64_t write_wrap_count;
         uint64_t patches_succeeded, patches_failed;
         uint64_t abi_violations; /* chunks refused, or cut short, for what they are */
