@@ -289,9 +289,6 @@ static void print_notes(const TraceSummary *summary) {
         if (summary->n_unmatched_ends)
                 printf(_("%" PRIu64 " slices began before what is in this file.\n"),
                        summary->n_unmatched_ends);
-        if (summary->n_undecodable)
-                printf(_("%" PRIu64 " events use names or clocks that are not in this file.\n"),
-                       summary->n_undecodable);
         if (summary->n_omitted)
                 printf(_("%" PRIu64 " names or things were too many to be counted.\n"),
                        summary->n_omitted);
@@ -338,6 +335,12 @@ void inspect_print_losses(const TraceSummary *summary, FILE *stream) {
                 fprintf(stream,
                         _("The ring overwrote its oldest %" PRIu64 " chunks, as a ring does.\n"),
                         summary->n_overwritten);
+        if (summary->n_forgotten)
+                fprintf(stream,
+                        ngettext("%" PRIu64 " event builds on older ones that were not kept.\n",
+                                 "%" PRIu64 " events build on older ones that were not kept.\n",
+                                 summary->n_forgotten),
+                        summary->n_forgotten);
 }
 
 void inspect_print(const TraceSummary *summary, const char *name, const InspectOptions *options) {

@@ -81,8 +81,9 @@ cpu_switch(TraceSummary *summary, CpuState *cpu, uint64_t at_ns, int32_t next, c
                 trace_thread_set_name(thread, comm, NAME_RANK_SCHED);
 }
 
+/* Bundles count by the boot clock, whatever trace time is. */
 static void kernel_saw_time(TraceSummary *summary, uint64_t ns) {
-        trace_state_saw_time(summary, ns);
+        trace_state_saw_time(summary, trace_summary_of_boottime(summary, ns));
         summary->state->last_kernel_ns = MAX(summary->state->last_kernel_ns, ns);
 }
 

@@ -158,6 +158,14 @@ static void losses_of_file(TraceSummary *summary) {
                  N_("packets that cannot be understood"),
                  summary->n_malformed);
         add_loss(summary,
+                 "events_without_clock",
+                 N_("events with times of a clock that the file does not relate to the others"),
+                 summary->n_unknown_clock);
+        add_loss(summary,
+                 "events_without_names",
+                 N_("events that refer to names or times that are not in the file"),
+                 summary->n_unknown_names);
+        add_loss(summary,
                  "packets_after_loss",
                  N_("places where packets of a writer are missing"),
                  summary->n_packets_after_loss +
@@ -218,8 +226,12 @@ static void losses_of_service(TraceSummary *summary) {
                 summary->n_overwritten = sum.n_chunks_overwritten;
         add_loss(summary,
                  "chunks_discarded",
-                 N_("chunks refused because a buffer was full or they were unusable"),
-                 sum.n_chunks_discarded + stats->n_chunks_discarded);
+                 N_("chunks that came when a buffer was full, or too late"),
+                 sum.n_chunks_discarded);
+        add_loss(summary,
+                 "chunks_misdirected",
+                 N_("chunks for a buffer that their program may not write to"),
+                 stats->n_chunks_discarded);
         add_loss(summary,
                  "writer_losses",
                  N_("times that a program had no room for packets"),

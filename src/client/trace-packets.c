@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Packets that describe: processes, tracks, clocks, counters of the machine, and what the service
- * says of itself.
+ * Packets that describe: processes, tracks, counters of the machine, and what the service says of
+ * itself.
  */
 
 #include <string.h>
@@ -10,10 +10,6 @@
 #include "client/trace-names.h"
 #include "client/trace-state.h"
 #include "sys_stats_counters.pb-c.h"
-
-#define CLOCK_BOOTTIME_ID       6
-#define CLOCK_SEQUENCE_FIRST_ID 64
-#define CLOCK_SEQUENCE_LAST_ID  127
 
 /*
  * Processes and threads
@@ -264,120 +260,6 @@ void packet_track_descriptor(Packet *packet, const WireField *payload) {
 }
 
 /*
- * Clocks
- */
-
-typedef struct SnapshotClock {
-        uint64_t id, timestamp, is_incremental, unit_ns;
-} SnapshotClock;
-
-static void
-sequence_set_clock(Sequence *sequence, const SnapshotClock *from, uint64_t boottime_ns) {
-        SequenceClock *clock = NULL;
-        uint64_t unit_ns = from->unit_ns ? from->unit_ns : 1;
-
-        for (size_t i = 0; i < sequence->n_clocks; i++)
-                if (sequence->clocks[i].id == from->id)
-                        clock = &sequence->clocks[i];
-        if (!clock) {
-                if (sequence->n_clocks == TRACE_SEQUENCE_CLOCKS_MAX)
-                        return;
-                clock = &sequence->clocks[sequence->n_clocks++];
-        }
-        *clock = (SequenceClock){
-                .id = (uint32_t)from->id,
-                .is_incremental = from->is_incremental,
-                .unit_ns = unit_ns,
-                .now_ns = boottime_ns,
-                .base_ns = boottime_ns - from->timestamp * unit_ns,
-        };
-}
-
-static void
-summary_set_clock(TraceSummary *summary, const SnapshotClock *from, uint64_t boottime_ns) {
-        size_t i = 0;
-
-        while (i < summary->n_clocks && summary->clocks[i].id != from->id)
-                i++;
-        if (i == TRACE_CLOCKS_MAX)
-                return;
-        if (i == summary->n_clocks) {
-                summary->n_clocks++;
-                summary->clocks[i].id = (uint32_t)from->id;
-                summary->clocks[i].first_ns = from->timestamp;
-        }
-        summary->clocks[i].n_snapshots++;
-        summary->clocks[i].last_ns = from->timestamp;
-        summary->state->clock_offsets[i] = (int64_t)(boottime_ns - from->timestamp);
-}
-
-static size_t snapshot_read(SnapshotClock *clocks,
-                            size_t n_max,
-                            const WireField *payload,
-                            uint64_t *ret_boottime_ns) {
-        uint64_t numbers[5];
-        WireReader reader;
-        WireField field;
-        size_t n = 0;
-
-        *ret_boottime_ns = 0;
-        wire_reader_init_field(&reader, payload);
-        while (n < n_max && wire_read(&reader, &field) > 0) {
-                if (field.number != 1 || field.type != WIRE_BYTES)
-                        continue;
-                trace_read_numbers(&field, numbers, ARRAY_SIZE(numbers));
-                clocks[n++] = (SnapshotClock){ numbers[1], numbers[2], numbers[3], numbers[4] };
-                if (numbers[1] == CLOCK_BOOTTIME_ID)
-                        *ret_boottime_ns = numbers[2];
-        }
-        return n;
-}
-
-void packet_clock_snapshot(Packet *packet, const WireField *payload) {
-        SnapshotClock clocks[TRACE_CLOCKS_MAX];
-        uint64_t boottime_ns;
-        size_t n = snapshot_read(clocks, ARRAY_SIZE(clocks), payload, &boottime_ns);
-
-        if (boottime_ns == 0)
-                return;
-        for (size_t i = 0; i < n; i++) {
-                if (clocks[i].id >= CLOCK_SEQUENCE_FIRST_ID &&
-                    clocks[i].id <= CLOCK_SEQUENCE_LAST_ID)
-                        sequence_set_clock(packet->sequence, &clocks[i], boottime_ns);
-                else
-                        summary_set_clock(packet->summary, &clocks[i], boottime_ns);
-        }
-}
-
-static uint64_t
-sequence_clock_to_boottime(Sequence *sequence, uint32_t clock_id, uint64_t timestamp) {
-        for (size_t i = 0; i < sequence->n_clocks; i++) {
-                SequenceClock *clock = &sequence->clocks[i];
-
-                if (clock->id != clock_id)
-                        continue;
-                if (!clock->is_incremental)
-                        return clock->base_ns + timestamp * clock->unit_ns;
-                clock->now_ns += timestamp * clock->unit_ns;
-                return clock->now_ns;
-        }
-        return 0;
-}
-
-uint64_t trace_clock_to_boottime(Packet *packet, uint32_t clock_id, uint64_t timestamp) {
-        TraceSummary *summary = packet->summary;
-
-        if (clock_id == CLOCK_BOOTTIME_ID)
-                return timestamp;
-        if (clock_id >= CLOCK_SEQUENCE_FIRST_ID && clock_id <= CLOCK_SEQUENCE_LAST_ID)
-                return sequence_clock_to_boottime(packet->sequence, clock_id, timestamp);
-        for (size_t i = 0; i < summary->n_clocks; i++)
-                if (summary->clocks[i].id == clock_id)
-                        return timestamp + (uint64_t)summary->state->clock_offsets[i];
-        return 0;
-}
-
-/*
  * Counters of the machine
  */
 
@@ -501,23 +383,11 @@ void packet_service_event(Packet *packet, const WireField *payload) {
                         summary->started_ns = packet->at_ns;
                 else if (field.number == 5) /* tracing_disabled */
                         summary->stopped_ns = packet->at_ns;
+                else if (field.number == 10) /* clone_started */
+                        summary->is_clone = true;
         }
 }
 
 void packet_compressed(Packet *packet, const WireField *payload) {
         packet->summary->n_compressed++;
-}
-
-uint64_t trace_summary_start_realtime_ns(const TraceSummary *summary) {
-        const TraceClock *boottime = NULL, *realtime = NULL;
-
-        for (size_t i = 0; i < summary->n_clocks; i++) {
-                if (summary->clocks[i].id == CLOCK_BOOTTIME_ID)
-                        boottime = &summary->clocks[i];
-                else if (summary->clocks[i].id == 1)
-                        realtime = &summary->clocks[i];
-        }
-        if (!boottime || !realtime || summary->first_ns == 0)
-                return 0;
-        return realtime->first_ns - boottime->first_ns + summary->first_ns;
 }

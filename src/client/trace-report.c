@@ -103,9 +103,11 @@ static ExitStatus report_silent(const TraceReport *report) {
 
 /* How long before its taking the first event of a snapshot was. */
 static uint64_t reach_ns(const TraceReport *report, const TraceSummary *summary) {
-        if (summary->first_data_ns == 0 || summary->first_data_ns >= report->taken_ns)
+        uint64_t taken_ns = trace_summary_of_boottime(summary, report->taken_ns);
+
+        if (summary->first_data_ns == 0 || summary->first_data_ns >= taken_ns)
                 return 0;
-        return report->taken_ns - summary->first_data_ns;
+        return taken_ns - summary->first_data_ns;
 }
 
 static void print_counts(const TraceReport *report, const TraceSummary *summary) {

@@ -8,33 +8,24 @@
  * Lives as long as its summary, because it owns the names.
  */
 
+#include "client/trace-clock.h"
 #include "client/trace-summary.h"
 #include "wire/wire-reader.h"
 
-#define TRACE_SEQUENCE_CLOCKS_MAX 4
-#define TRACE_SLICE_DEPTH_MAX     512
-#define TRACE_EVENT_WINDOW        (1u << 18) /* track events that are put in order at a time */
-
-/* A clock that is known on one packet sequence only (ids 64 to 127). */
-typedef struct SequenceClock {
-        uint32_t id;
-        bool is_incremental;
-        uint64_t unit_ns;
-        uint64_t now_ns;  /* BOOTTIME of the latest timestamp, when incremental */
-        uint64_t base_ns; /* BOOTTIME of its zero, when not */
-} SequenceClock;
+#define TRACE_SLICE_DEPTH_MAX 512
+#define TRACE_EVENT_WINDOW    (1u << 18) /* track events that are put in order at a time */
 
 /* One writer's stream of packets. */
 typedef struct Sequence {
         uint32_t id;
         TraceProducer *producer;
-        bool has_state;         /* what packets refer to is there, since it was last begun anew */
-        uint32_t default_clock; /* 0: BOOTTIME */
+        bool has_state;    /* what packets refer to is there, since the sequence last began again */
+        bool lost_state;   /* or else it was lost, */
+        bool forgot_state; /* or overwritten by a ring */
+        uint32_t default_clock; /* 0: trace time */
         uint64_t default_track;
         GHashTable *names;      /* iid → name; made when needed */
         GHashTable *categories; /* likewise */
-        SequenceClock clocks[TRACE_SEQUENCE_CLOCKS_MAX];
-        size_t n_clocks;
 } Sequence;
 
 typedef struct OpenSlice {
@@ -79,16 +70,34 @@ struct TraceState {
                 *generic_events; /* field number → name, of events with a description in the file */
         CpuState cpus[TRACE_CPUS_MAX];
         uint64_t last_kernel_ns;
-        int64_t clock_offsets[TRACE_CLOCKS_MAX]; /* BOOTTIME minus summary->clocks[i] */
+        TraceClocks *clocks;
         TraceSource *last_source;
         bool in_service_packet; /* the packet being read is the service's own */
 };
 
+/* Whether a packet has a time, or why it has none. */
+typedef enum PacketTime {
+        PACKET_TIME_NONE, /* it says none */
+        PACKET_TIME_KNOWN,
+        PACKET_TIME_UNKNOWN,   /* by a clock that no snapshot relates to trace time */
+        PACKET_TIME_LOST,      /* it counts from one that was lost */
+        PACKET_TIME_FORGOTTEN, /* likewise, but that is as old as what a ring has overwritten */
+} PacketTime;
+
 typedef struct Packet {
         TraceSummary *summary;
         Sequence *sequence;
-        uint64_t at_ns; /* BOOTTIME; 0: none, or not known */
+        uint64_t at_ns; /* trace time; 0: none, or not known */
+        PacketTime time;
 } Packet;
+
+/* Whether what the packet refers to is not there because a ring was to forget it, or a snapshot to leave it out. */
+static inline bool packet_is_behind_forgotten(const Packet *packet) {
+        const Sequence *sequence = packet->sequence;
+
+        return !sequence->has_state && !sequence->lost_state &&
+               (sequence->forgot_state || packet->summary->is_clone);
+}
 
 /* Whether one more entry may be made; counts it, or what is left out. */
 bool trace_state_may_grow(TraceSummary *summary);
@@ -144,8 +153,8 @@ void sequence_take_defaults(Sequence *sequence, const WireField *defaults);
 void sequence_take_interned(Packet *packet, const WireField *interned);
 Sequence *sequence_free(Sequence *sequence);
 
-/* BOOTTIME of a timestamp; 0 when it cannot be known. */
-uint64_t trace_clock_to_boottime(Packet *packet, uint32_t clock_id, uint64_t timestamp);
+/* Whether the trace time of *ns, which is a time of another clock, is known; then it is in *ns. */
+bool trace_state_time(Packet *packet, uint64_t *ns, uint32_t clock_id);
 
 Track *trace_state_track(TraceSummary *summary, uint64_t uuid);
 Track *track_free(Track *track);

@@ -30,7 +30,6 @@ enum {
 #define SEQUENCE_FLAG_NEEDS_STATE 2
 #define LOSS_IS_ONLY_A_RINGS \
         (1 | 64) /* previous_packet_dropped: something, namely what was overwritten */
-#define CLOCK_BOOTTIME_ID 6
 
 typedef struct PacketKind {
         uint32_t number;
@@ -118,6 +117,7 @@ static struct TraceState *trace_state_new(void) {
         state->tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, track_destroy);
         state->events = g_array_new(FALSE, FALSE, sizeof(TrackEvent));
         state->generic_events = g_hash_table_new(g_direct_hash, g_direct_equal);
+        state->clocks = trace_clocks_new();
         return state;
 }
 
@@ -125,6 +125,7 @@ static struct TraceState *trace_state_free(struct TraceState *state) {
         if (!state)
                 return NULL;
 
+        trace_clocks_free(state->clocks);
         g_hash_table_unref(state->generic_events);
         g_array_unref(state->events);
         g_hash_table_unref(state->tracks);
@@ -286,10 +287,13 @@ static void sequence_take_envelope(Packet *packet, const Envelope *envelope) {
                 }
                 sequence_clear(sequence); /* the names that follow may have been in what is lost */
                 sequence->has_state = false;
+                sequence->lost_state |= envelope->loss != LOSS_IS_ONLY_A_RINGS;
+                sequence->forgot_state |= envelope->loss == LOSS_IS_ONLY_A_RINGS;
         }
         if (envelope->is_cleared) {
                 sequence_clear(sequence);
                 sequence->has_state = true;
+                sequence->lost_state = sequence->forgot_state = false;
         }
         if (envelope->defaults.type == WIRE_BYTES)
                 sequence_take_defaults(sequence, &envelope->defaults);
@@ -297,18 +301,39 @@ static void sequence_take_envelope(Packet *packet, const Envelope *envelope) {
                 sequence_take_interned(packet, &envelope->interned);
 }
 
-static uint64_t packet_time(Packet *packet, const Envelope *envelope) {
+static void packet_set_time(Packet *packet, const Envelope *envelope) {
         uint32_t clock_id = envelope->clock_id;
 
         if (!envelope->has_timestamp)
-                return 0;
-        if (envelope->needs_state && !packet->sequence->has_state)
-                return 0; /* counts from a time that is not in the file: a ring has forgotten it */
+                return;
+        if (envelope->needs_state && !packet->sequence->has_state) {
+                packet->time = packet_is_behind_forgotten(packet) ? PACKET_TIME_FORGOTTEN
+                                                                  : PACKET_TIME_LOST;
+                return;
+        }
         if (clock_id == 0)
                 clock_id = packet->sequence->default_clock;
-        if (clock_id == 0)
-                clock_id = CLOCK_BOOTTIME_ID;
-        return trace_clock_to_boottime(packet, clock_id, envelope->timestamp);
+        packet->time = PACKET_TIME_KNOWN;
+        packet->at_ns = envelope->timestamp;
+        if (clock_id != 0 && !trace_state_time(packet, &packet->at_ns, clock_id))
+                packet->time = PACKET_TIME_UNKNOWN;
+}
+
+static void summary_count_time(TraceSummary *summary, const Packet *packet) {
+        switch (packet->time) {
+        case PACKET_TIME_UNKNOWN:
+                summary->n_unknown_clock++;
+                break;
+        case PACKET_TIME_LOST:
+                summary->n_unknown_names++;
+                break;
+        case PACKET_TIME_FORGOTTEN:
+                summary->n_forgotten++;
+                break;
+        case PACKET_TIME_NONE:
+        case PACKET_TIME_KNOWN:
+                break;
+        }
 }
 
 static void packet_read_payload(Packet *packet, const Envelope *envelope) {
@@ -341,7 +366,9 @@ void trace_summary_add(TraceSummary *summary, const uint8_t *data, size_t n_data
         packet.sequence->producer->n_packets++;
         packet.sequence->producer->n_bytes += n_data;
         sequence_take_envelope(&packet, &envelope);
-        packet.at_ns = packet_time(&packet, &envelope);
+        packet_set_time(&packet, &envelope);
+        if (*packet_kinds[envelope.kind].data_source)
+                summary_count_time(summary, &packet);
         trace_state_saw_time(summary, packet.at_ns);
         packet_read_payload(&packet, &envelope);
 }
@@ -411,6 +438,10 @@ GPtrArray *trace_summary_sorted(GHashTable *table, GCompareFunc compare) {
 
 uint64_t trace_summary_n_kernel_events(const TraceSummary *summary) {
         return summary->sources[0].n_events;
+}
+
+uint64_t trace_summary_n_undecodable(const TraceSummary *summary) {
+        return summary->n_unknown_clock + summary->n_unknown_names;
 }
 
 uint64_t trace_summary_duration_ns(const TraceSummary *summary) {

@@ -10,8 +10,8 @@
  * counted in n_omitted.
  *
  * It says that nothing was lost only when the file proves it: it is whole, the service's last
- * statistics are in it, and none of them, of the loss marks in the packets and of the kernel's
- * counters tells of a loss.
+ * statistics are in it, none of them, of the loss marks in the packets and of the kernel's
+ * counters tells of a loss, and each event could be decoded.
  */
 
 #include <glib.h>
@@ -148,14 +148,19 @@ typedef struct TraceSummary {
         TraceEnd end;
         uint64_t end_offset;
 
-        uint64_t first_ns, last_ns;      /* BOOTTIME, of events; equal and 0 when there are none */
+        /* Trace time, which is BOOTTIME unless the file says otherwise (trace-clock.h), of events;
+         * equal and 0 when there are none. */
+        uint64_t first_ns, last_ns;
         uint64_t first_data_ns;          /* likewise, but only of what producers wrote */
         uint64_t started_ns, stopped_ns; /* as the service says; 0: it does not */
         uint64_t trace_uuid[2];
         TraceSystem system;
         TraceClock clocks[TRACE_CLOCKS_MAX];
         size_t n_clocks;
-        GByteArray *config; /* serialized TraceConfig, or NULL */
+        bool has_realtime;
+        uint64_t realtime_ahead_ns; /* of trace time */
+        bool is_clone;              /* of a session that went on */
+        GByteArray *config;         /* serialized TraceConfig, or NULL */
 
         TraceSource *sources;  /* by trace_source_count() */
         GHashTable *producers; /* → TraceProducer; likewise below */
@@ -168,7 +173,11 @@ typedef struct TraceSummary {
         GPtrArray *notes;          /* of char *: "data source: what it did not record" */
         uint64_t n_track_events;   /* of programs: without those on tracks that belong to none */
         uint64_t n_unmatched_ends; /* slice ends without a begin */
-        uint64_t n_undecodable;    /* events whose names or clocks are not in the file any more */
+        /* Events, and other packets with a time, that cannot be used: */
+        uint64_t n_unknown_clock; /* no clock snapshot says what their time is */
+        uint64_t n_unknown_names; /* they refer to what the file does not have */
+        uint64_t
+                n_forgotten; /* likewise, but a ring had to forget that, or a snapshot left it out */
 
         TraceServiceStats stats;
         TraceKernelStats *kernel_stats[TRACE_CPUS_MAX];
@@ -209,6 +218,10 @@ uint64_t trace_summary_n_kernel_events(const TraceSummary *summary);
 uint64_t trace_summary_duration_ns(const TraceSummary *summary);
 /* Of REALTIME, when the recording began; 0: unknown. */
 uint64_t trace_summary_start_realtime_ns(const TraceSummary *summary);
+/* All that could not be decoded. */
+uint64_t trace_summary_n_undecodable(const TraceSummary *summary);
+/* Trace time of a time of the boot clock; 0: the file does not relate them. */
+uint64_t trace_summary_of_boottime(const TraceSummary *summary, uint64_t boottime_ns);
 /* The name of a process or thread, or NULL. */
 const char *trace_summary_process_name(const TraceSummary *summary, int32_t pid);
 const char *trace_verdict_name(TraceVerdict verdict);

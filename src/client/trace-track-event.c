@@ -16,6 +16,7 @@
 /* perfetto.protos.TrackEvent. */
 enum {
         TRACK_EVENT_CATEGORY_IIDS = 3,
+        TRACK_EVENT_LEGACY = 6,
         TRACK_EVENT_TYPE = 9,
         TRACK_EVENT_NAME_IID = 10,
         TRACK_EVENT_TRACK_UUID = 11,
@@ -39,6 +40,12 @@ enum {
         ANNOTATION_NAME = 10,
         INTERNED_CATEGORIES = 1,
         INTERNED_EVENT_NAMES = 2,
+};
+
+/* Phases of TrackEvent.LegacyEvent, for which there is no type. */
+static const uint8_t legacy_types[] = {
+        ['B'] = TYPE_SLICE_BEGIN, ['E'] = TYPE_SLICE_END, ['I'] = TYPE_INSTANT,
+        ['i'] = TYPE_INSTANT,     ['R'] = TYPE_INSTANT,
 };
 
 typedef struct Event {
@@ -147,12 +154,23 @@ static double double_from_bits(uint64_t bits) {
         return value;
 }
 
+static uint64_t legacy_type(const WireField *legacy) {
+        uint64_t numbers[3];
+
+        trace_read_numbers(legacy, numbers, ARRAY_SIZE(numbers));
+        return numbers[2] < ARRAY_SIZE(legacy_types) ? legacy_types[numbers[2]] : 0;
+}
+
 static void event_take(Event *event, Packet *packet, const WireField *field) {
         Sequence *sequence = packet->sequence;
 
         switch (field->number) {
         case TRACK_EVENT_TYPE:
                 event->type = field->value;
+                break;
+        case TRACK_EVENT_LEGACY:
+                if (field->type == WIRE_BYTES && event->type == 0)
+                        event->type = legacy_type(field);
                 break;
         case TRACK_EVENT_TRACK_UUID:
                 event->track_uuid = field->value;
@@ -309,7 +327,7 @@ static void event_counter(Packet *packet, const Event *event, Track *track) {
         if (track->counter)
                 trace_counter_add(track->counter, event->value);
         else
-                packet->summary->n_undecodable++;
+                packet->summary->n_unknown_names++;
 }
 
 /* The string of the annotation "data source"; ret is left alone for any other. */
@@ -377,8 +395,15 @@ void packet_track_event(Packet *packet, const WireField *payload) {
         track = trace_state_track(packet->summary,
                                   event.track_uuid ? event.track_uuid : packet->sequence->id);
         packet->summary->n_track_events += !track || !track->is_of_machine;
-        if (event.is_undecodable || packet->at_ns == 0) {
-                packet->summary->n_undecodable++;
+        if (packet->time != PACKET_TIME_KNOWN) {
+                packet->summary->n_unknown_clock += packet->time == PACKET_TIME_NONE;
+                return;
+        }
+        if (event.is_undecodable) {
+                if (packet_is_behind_forgotten(packet))
+                        packet->summary->n_forgotten++;
+                else
+                        packet->summary->n_unknown_names++;
                 return;
         }
         if (track && event.type < ARRAY_SIZE(apply) && apply[event.type])

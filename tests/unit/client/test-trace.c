@@ -64,7 +64,7 @@ START_TEST(test_slices_are_matched_and_named) {
         ck_assert_int_eq(find_thread(summary, 78)->pid, 77);
         ck_assert_uint_eq(find_thread(summary, 78)->n_slices, 2);
         ck_assert_uint_eq(summary->n_track_events, 5);
-        ck_assert_uint_eq(summary->n_undecodable, 0);
+        ck_assert_uint_eq(trace_summary_n_undecodable(summary), 0);
         ck_assert_uint_eq(trace_summary_start_realtime_ns(summary), 5000001000);
 }
 END_TEST
@@ -157,8 +157,205 @@ START_TEST(test_times_that_build_on_what_is_not_in_the_file_are_not_believed) {
         summary = trace_summary_of(builder, SIZE_MAX);
         ck_assert_uint_eq(summary->first_ns, 5000);
         ck_assert_uint_eq(summary->last_ns, 6000);
-        ck_assert_uint_eq(summary->n_undecodable, 1);
+        ck_assert_uint_eq(trace_summary_n_undecodable(summary), 1);
         ck_assert_uint_eq(find_slice(summary, "draw")->total_ns, 1000);
+}
+END_TEST
+
+/* The first packet of each of Chromium's writers: no boot clock, and a clock of its own that counts on from a time of
+ * the monotonic clock. The packet itself has a time by that clock, too. */
+static void chromium_sequence(TraceBuilder *builder, uint32_t sequence, uint64_t monotonic_ns) {
+        WireWriter *w = trace_packet(builder, 0);
+        size_t defaults, snapshot, clock, event;
+
+        wire_put_uint(w, 8, 0);
+        wire_put_uint(w, 13, 1);
+        defaults = wire_begin(w, 59);
+        wire_put_uint(w, 58, 64);
+        event = wire_begin(w, 11);
+        wire_put_uint(w, 11, 900);
+        wire_end(w, event);
+        wire_end(w, defaults);
+        snapshot = wire_begin(w, 6);
+        clock = wire_begin(w, 1);
+        wire_put_uint(w, 1, 3);
+        wire_put_uint(w, 2, monotonic_ns);
+        wire_end(w, clock);
+        clock = wire_begin(w, 1);
+        wire_put_uint(w, 1, 64);
+        wire_put_uint(w, 2, monotonic_ns);
+        wire_put_bool(w, 3, true);
+        wire_put_uint(w, 4, 1);
+        wire_end(w, clock);
+        wire_end(w, snapshot);
+        trace_packet_end(builder, sequence, 77, 0);
+}
+
+/* An event, with its name in it; clock 0 is the sequence's own. */
+static void chromium_event(TraceBuilder *builder,
+                           uint32_t sequence,
+                           uint32_t clock,
+                           uint64_t timestamp,
+                           uint32_t type) {
+        WireWriter *w = trace_packet(builder, timestamp);
+        size_t event;
+
+        wire_put_uint(w, 13, 2);
+        if (clock)
+                wire_put_uint(w, 58, clock);
+        event = wire_begin(w, 11);
+        wire_put_uint(w, 9, type);
+        if (type != 2)
+                wire_put_string(w, 23, "paint");
+        wire_end(w, event);
+        trace_packet_end(builder, sequence, 77, 0);
+}
+
+static TraceBuilder *chromium_recording(void) {
+        TraceBuilder *builder = trace_builder_new();
+
+        trace_clock(builder); /* MONOTONIC is 600 ns behind BOOTTIME */
+        chromium_sequence(builder, 3, 5000);
+        chromium_event(builder, 3, 0, 10, 1); /* 5010 */
+        chromium_event(builder, 3, 0, 90, 2); /* 5100 */
+        chromium_event(builder, 3, 3, 5200, 1);
+        chromium_event(builder, 3, 0, 200, 2); /* 5300 */
+        chromium_sequence(builder, 3, 7000);
+        chromium_event(builder, 3, 0, 1, 3); /* 7001 */
+        trace_stats(builder, 0, 0);
+        return builder;
+}
+
+START_TEST(test_slices_of_chromium_have_times_by_its_own_clock) {
+        _cleanup_(freep) TraceBuilder *builder = chromium_recording();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = trace_summary_of(builder, SIZE_MAX);
+        const TraceSlice *slice = find_slice(summary, "paint");
+
+        ck_assert_ptr_nonnull(slice);
+        ck_assert_uint_eq(slice->n_slices, 2);
+        ck_assert_uint_eq(slice->n_instants, 1);
+        ck_assert_uint_eq(slice->total_ns, 190);
+        ck_assert_uint_eq(summary->first_data_ns, 5610);
+        ck_assert_uint_eq(summary->last_ns, 9000); /* of the statistics */
+        ck_assert_int_eq(summary->verdict, TRACE_VERDICT_NONE);
+        ck_assert_uint_eq(trace_summary_start_realtime_ns(summary), 5000001000);
+}
+END_TEST
+
+START_TEST(test_events_of_an_unknown_clock_are_no_good_recording) {
+        _cleanup_(freep) TraceBuilder *builder = chromium_recording();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        chromium_event(builder, 3, 65, 10, 1);
+        chromium_event(builder, 4, 64, 10, 2); /* it is of another sequence */
+        chromium_event(builder, 3, 0, 1, 3);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_int_eq(summary->verdict, TRACE_VERDICT_LOST);
+        ck_assert(has_loss(summary, "events_without_clock", 1));
+        ck_assert(has_loss(summary, "events_without_names", 1)); /* its sequence never began */
+        ck_assert_uint_eq(find_slice(summary, "paint")->n_instants, 2);
+}
+END_TEST
+
+START_TEST(test_events_without_their_names_are_no_good_recording) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        trace_clock(builder);
+        trace_track_event(builder, 3, 2000, 1, 0);
+        trace_stats(builder, 0, 0);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_int_eq(summary->verdict, TRACE_VERDICT_LOST);
+        ck_assert(has_loss(summary, "events_without_names", 1));
+}
+END_TEST
+
+static void clone_event(TraceBuilder *builder) {
+        WireWriter *w = trace_packet(builder, 1000);
+        size_t event = wire_begin(w, 69);
+
+        wire_put_bool(w, 10, true);
+        wire_end(w, event);
+        trace_packet_end(builder, 1, 0, 0);
+}
+
+START_TEST(test_what_a_snapshot_left_out_is_not_missed) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        trace_clock(builder);
+        clone_event(builder);
+        chromium_event(builder, 3, 0, 5, 2);
+        chromium_sequence(builder, 3, 5000);
+        chromium_event(builder, 3, 0, 5, 3);
+        trace_stats(builder, 0, 0);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_int_eq(summary->verdict, TRACE_VERDICT_NONE);
+        ck_assert_uint_eq(summary->n_forgotten, 1);
+        ck_assert_uint_eq(find_slice(summary, "paint")->n_instants, 1);
+}
+END_TEST
+
+/* It may have been anything that came between. */
+START_TEST(test_what_was_lost_is_missed_in_a_snapshot_too) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        trace_clock(builder);
+        clone_event(builder);
+        trace_sequence_start(builder, 3, 77, 900);
+        trace_track_event(builder, 3, 2000, 1, PACKET_LOSS_PRESENT | 256);
+        trace_stats(builder, 0, 0);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert(has_loss(summary, "events_without_names", 1));
+        ck_assert(has_loss(summary, "packets_after_loss", 1));
+}
+END_TEST
+
+START_TEST(test_trace_time_may_be_another_clock) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+        WireWriter *w = trace_packet(builder, 0);
+        size_t snapshot = wire_begin(w, 6);
+
+        wire_put_uint(w, 2, 3); /* primary_trace_clock */
+        wire_end(w, snapshot);
+        trace_packet_end(builder, 1, 0, 0);
+        trace_clock(builder); /* at 1000, now of that clock */
+        trace_compact_sched(builder, 0, 2600, 42, "worker", 500, false);
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_uint_eq(summary->first_data_ns, 2000);
+        ck_assert_uint_eq(summary->last_ns, 2500);
+        ck_assert_uint_eq(find_thread(summary, 42)->cpu_ns, 500);
+        ck_assert_uint_eq(trace_summary_of_boottime(summary, 2600), 2000);
+}
+END_TEST
+
+static void legacy_event(TraceBuilder *builder, uint64_t at_ns, char phase) {
+        WireWriter *w = trace_packet(builder, at_ns);
+        size_t event = wire_begin(w, 11), legacy = wire_begin(w, 6);
+
+        wire_put_uint(w, 2, (uint8_t)phase);
+        wire_end(w, legacy);
+        wire_put_uint(w, 11, 900);
+        wire_put_string(w, 23, "old");
+        wire_end(w, event);
+        trace_packet_end(builder, 3, 77, 0);
+}
+
+START_TEST(test_events_with_a_phase_in_place_of_a_type_are_counted) {
+        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
+        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+
+        legacy_event(builder, 1000, 'B');
+        legacy_event(builder, 1100, 'R');
+        legacy_event(builder, 1200, 'I');
+        legacy_event(builder, 1300, '?');
+        legacy_event(builder, 1500, 'E');
+        summary = trace_summary_of(builder, SIZE_MAX);
+        ck_assert_uint_eq(find_slice(summary, "old")->total_ns, 500);
+        ck_assert_uint_eq(find_slice(summary, "old")->n_slices, 1);
+        ck_assert_uint_eq(find_slice(summary, "old")->n_instants, 2);
 }
 END_TEST
 
@@ -273,7 +470,8 @@ START_TEST(test_marks_in_packets_and_bundles_are_losses) {
         ck_assert(has_loss(summary, "packets_after_loss", 1));
         ck_assert(has_loss(summary, "kernel_bundles_lost", 1));
         ck_assert(has_loss(summary, "kernel_events_overrun", 4));
-        ck_assert_uint_eq(summary->n_undecodable, 1); /* its names were in what may be lost */
+        ck_assert_uint_eq(trace_summary_n_undecodable(summary),
+                          1); /* its names were in what may be lost */
 }
 END_TEST
 
@@ -434,6 +632,13 @@ TEST_MAIN("trace",
           test_slices_of_one_track_from_two_threads_are_put_in_order,
           test_counters_of_one_name_are_told_apart_by_their_groups,
           test_times_that_build_on_what_is_not_in_the_file_are_not_believed,
+          test_slices_of_chromium_have_times_by_its_own_clock,
+          test_events_of_an_unknown_clock_are_no_good_recording,
+          test_events_without_their_names_are_no_good_recording,
+          test_what_a_snapshot_left_out_is_not_missed,
+          test_what_was_lost_is_missed_in_a_snapshot_too,
+          test_trace_time_may_be_another_clock,
+          test_events_with_a_phase_in_place_of_a_type_are_counted,
           test_cpu_time_comes_from_switches,
           test_processes_have_the_unit_that_was_said_last,
           test_no_losses_is_said_only_when_proven,

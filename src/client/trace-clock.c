@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Each clock knows the first step of its shortest way to trace time: a group, and a clock in it that is
+ * one step nearer. A new group can only shorten ways, so the steps are kept up to date from there
+ * outwards, and no conversion searches. They are found from the beginning only when trace time
+ * is another clock, or when a clock that others go through ran backwards.
+ */
+
+#include "client/trace-clock.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define STEPS_NONE UINT_MAX
+
+typedef struct Clock Clock;
+
+/* Snapshots of one set of clocks. */
+typedef struct Group {
+        size_t n_clocks;
+        Clock *clocks[TRACE_CLOCK_SNAPSHOT_MAX]; /* ordered by key */
+        GArray *readings; /* of uint64_t, in ns: n_clocks for each snapshot */
+} Group;
+
+struct Clock {
+        uint64_t key;
+        uint64_t unit_ns;
+        bool is_incremental;
+        bool ran_backwards;
+        uint64_t now_ns;   /* of an incremental clock */
+        GPtrArray *groups; /* that it is in */
+        unsigned n_steps;  /* to trace time; STEPS_NONE: there is no way */
+        Group *group;      /* of the first step, */
+        size_t from, to;   /* and the places in it of this clock and the next one */
+};
+
+struct TraceClocks {
+        GHashTable *clocks; /* key → Clock */
+        GHashTable *groups; /* a set */
+        uint64_t n_readings;
+        unsigned n_rebuilt;
+        uint32_t trace_time;
+        bool is_settled; /* something was converted: trace time stays what it is */
+};
+
+#define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+
+/* GLib's takes the lower half only, in which the clocks of all sequences are alike. */
+static guint key_hash(gconstpointer key) {
+        return (guint)(*(const uint64_t *)key * HASH_FACTOR >> 32);
+}
+
+static guint group_hash(gconstpointer data) {
+        const Group *group = data;
+        uint64_t hash = group->n_clocks;
+
+        for (size_t i = 0; i < group->n_clocks; i++)
+                hash = (hash ^ group->clocks[i]->key) * HASH_FACTOR;
+        return (guint)(hash >> 32);
+}
+
+static gboolean group_equal(gconstpointer a, gconstpointer b) {
+        const Group *x = a, *y = b;
+
+        return x->n_clocks == y->n_clocks &&
+               memcmp(x->clocks, y->clocks, x->n_clocks * sizeof(*x->clocks)) == 0;
+}
+
+static void group_free(gpointer data) {
+        Group *group = data;
+
+        g_array_unref(group->readings);
+        g_free(group);
+}
+
+static void clock_free(gpointer data) {
+        Clock *clock = data;
+
+        g_ptr_array_unref(clock->groups);
+        g_free(clock);
+}
+
+TraceClocks *trace_clocks_new(void) {
+        TraceClocks *clocks = g_new0(TraceClocks, 1);
+
+        clocks->clocks = g_hash_table_new_full(key_hash, g_int64_equal, NULL, clock_free);
+        clocks->groups = g_hash_table_new_full(group_hash, group_equal, group_free, NULL);
+        clocks->trace_time = TRACE_CLOCK_BOOTTIME;
+        return clocks;
+}
+
+TraceClocks *trace_clocks_free(TraceClocks *clocks) {
+        if (!clocks)
+                return NULL;
+
+        g_hash_table_unref(clocks->groups);
+        g_hash_table_unref(clocks->clocks);
+        g_free(clocks);
+        return NULL;
+}
+
+static uint64_t clock_key(uint32_t sequence_id, uint32_t id) {
+        return (trace_clock_is_of_sequence(id) ? (uint64_t)sequence_id << 32 : 0) | id;
+}
+
+static Clock *clocks_find(const TraceClocks *clocks, uint64_t key) {
+        return g_hash_table_lookup(clocks->clocks, &key);
+}
+
+/* NULL when there are too many. */
+static Clock *clocks_obtain(TraceClocks *clocks, uint64_t key, const TraceClockReading *reading) {
+        Clock *clock = clocks_find(clocks, key);
+
+        if (clock || g_hash_table_size(clocks->clocks) == TRACE_CLOCK_CLOCKS_MAX)
+                return clock;
+        clock = g_new0(Clock, 1);
+        clock->key = key;
+        clock->unit_ns = reading->unit_ns ? reading->unit_ns : 1;
+        clock->is_incremental = reading->is_incremental;
+        clock->groups = g_ptr_array_new();
+        clock->n_steps = key == clocks->trace_time ? 0 : STEPS_NONE;
+        g_hash_table_insert(clocks->clocks, &clock->key, clock);
+        return clock;
+}
+
+/*
+ * Ways to trace time
+ */
+
+static void clock_try_step(Clock *clock, Group *group, size_t from, size_t to, GQueue *changed) {
+        unsigned n_steps = group->clocks[to]->n_steps + 1;
+
+        if (clock->ran_backwards || n_steps > TRACE_CLOCK_STEPS_MAX || n_steps >= clock->n_steps)
+                return;
+        clock->n_steps = n_steps;
+        clock->group = group;
+        clock->from = from;
+        clock->to = to;
+        g_queue_push_tail(changed, clock);
+}
+
+/* The clocks of a group that are one step away from the one at `to`. */
+static void group_spread(Group *group, size_t to, GQueue *changed) {
+        if (group->clocks[to]->n_steps >= TRACE_CLOCK_STEPS_MAX)
+                return;
+        for (size_t from = 0; from < group->n_clocks; from++)
+                if (from != to)
+                        clock_try_step(group->clocks[from], group, from, to, changed);
+}
+
+static size_t group_place(const Group *group, const Clock *clock) {
+        size_t i = 0;
+
+        while (group->clocks[i] != clock)
+                i++;
+        return i;
+}
+
+static void clocks_spread(GQueue *changed) {
+        Clock *clock;
+
+        while ((clock = g_queue_pop_head(changed)))
+                for (guint i = 0; i < clock->groups->len; i++) {
+                        Group *group = g_ptr_array_index(clock->groups, i);
+
+                        group_spread(group, group_place(group, clock), changed);
+                }
+}
+
+static void clocks_add_ways(Group *group) {
+        GQueue changed = G_QUEUE_INIT;
+
+        for (size_t to = 0; to < group->n_clocks; to++)
+                group_spread(group, to, &changed);
+        clocks_spread(&changed);
+}
+
+static void clocks_find_ways(TraceClocks *clocks) {
+        GQueue changed = G_QUEUE_INIT;
+        GHashTableIter iter;
+        gpointer value;
+
+        g_hash_table_iter_init(&iter, clocks->clocks);
+        while (g_hash_table_iter_next(&iter, NULL, &value)) {
+                Clock *clock = value;
+
+                clock->n_steps = clock->key == clocks->trace_time ? 0 : STEPS_NONE;
+                if (clock->n_steps == 0)
+                        g_queue_push_tail(&changed, clock);
+        }
+        clocks_spread(&changed);
+}
+
+/* A file may not make this cost the square of its size: past the limit, the times of clocks that went
+ * through this one are unknown. */
+static void clocks_lose_way(TraceClocks *clocks, Clock *clock) {
+        if (clock->ran_backwards)
+                return;
+        clock->ran_backwards = true;
+        clock->n_steps = STEPS_NONE;
+        if (clock->groups->len > 1 && clocks->n_rebuilt++ < TRACE_CLOCK_ROUTES_REBUILT_MAX)
+                clocks_find_ways(clocks);
+}
+
+uint32_t trace_clocks_trace_time(const TraceClocks *clocks) {
+        return clocks->trace_time;
+}
+
+void trace_clocks_set_trace_time(TraceClocks *clocks, uint32_t id) {
+        if (clocks->is_settled || id == clocks->trace_time || id == 0 ||
+            trace_clock_is_of_sequence(id) || clocks->n_rebuilt++ >= TRACE_CLOCK_ROUTES_REBUILT_MAX)
+                return;
+        clocks->trace_time = id;
+        clocks_find_ways(clocks);
+}
+
+/*
+ * Snapshots
+ */
+
+static size_t group_n_snapshots(const Group *group) {
+        return group->readings->len / group->n_clocks;
+}
+
+static uint64_t group_reading(const Group *group, size_t snapshot, size_t place) {
+        return g_array_index(group->readings, uint64_t, snapshot * group->n_clocks + place);
+}
+
+/* Clocks in order of their keys, and what they show. */
+typedef struct Snapshot {
+        Group group; /* without readings */
+        uint64_t ns[TRACE_CLOCK_SNAPSHOT_MAX];
+} Snapshot;
+
+static int snapshot_insert(Snapshot *snapshot, Clock *clock, uint64_t ns) {
+        Group *group = &snapshot->group;
+        size_t i = group->n_clocks;
+
+        for (; i > 0 && group->clocks[i - 1]->key >= clock->key; i--) {
+                if (group->clocks[i - 1] == clock)
+                        return TRACE_CLOCK_E_INVALID;
+                group->clocks[i] = group->clocks[i - 1];
+                snapshot->ns[i] = snapshot->ns[i - 1];
+        }
+        group->clocks[i] = clock;
+        snapshot->ns[i] = ns;
+        group->n_clocks++;
+        return 0;
+}
+
+static int snapshot_take(Snapshot *snapshot,
+                         TraceClocks *clocks,
+                         uint32_t sequence_id,
+                         const TraceClockReading *reading) {
+        Clock *clock = clocks_obtain(clocks, clock_key(sequence_id, reading->id), reading);
+        uint64_t ns;
+
+        if (!clock)
+                return TRACE_CLOCK_E_TOO_MANY;
+        if (clock->unit_ns != (reading->unit_ns ? reading->unit_ns : 1) ||
+            clock->is_incremental != reading->is_incremental ||
+            __builtin_mul_overflow(reading->timestamp, clock->unit_ns, &ns) || ns > INT64_MAX)
+                return TRACE_CLOCK_E_INVALID;
+        return snapshot_insert(snapshot, clock, ns);
+}
+
+/* NULL when there are too many. */
+static Group *clocks_obtain_group(TraceClocks *clocks, const Snapshot *snapshot) {
+        Group *group = g_hash_table_lookup(clocks->groups, &snapshot->group);
+
+        if (group || g_hash_table_size(clocks->groups) == TRACE_CLOCK_GROUPS_MAX)
+                return group;
+        group = g_memdup2(&snapshot->group, sizeof(snapshot->group));
+        group->readings = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+        g_hash_table_add(clocks->groups, group);
+        for (size_t i = 0; i < group->n_clocks; i++)
+                g_ptr_array_add(group->clocks[i]->groups, group);
+        clocks_add_ways(group);
+        return group;
+}
+
+static bool group_runs_backwards(const Group *group, const Snapshot *snapshot, size_t place) {
+        size_t n = group_n_snapshots(group);
+
+        return n > 0 && snapshot->ns[place] < group_reading(group, n - 1, place);
+}
+
+static int clocks_append(TraceClocks *clocks, Group *group, const Snapshot *snapshot) {
+        for (size_t i = 0; i < group->n_clocks; i++)
+                if (group->clocks[i]->key == clocks->trace_time &&
+                    group_runs_backwards(group, snapshot, i))
+                        return TRACE_CLOCK_E_INVALID;
+        for (size_t i = 0; i < group->n_clocks; i++)
+                if (group_runs_backwards(group, snapshot, i))
+                        clocks_lose_way(clocks, group->clocks[i]);
+        g_array_append_vals(group->readings, snapshot->ns, (guint)group->n_clocks);
+        clocks->n_readings += group->n_clocks;
+        for (size_t i = 0; i < group->n_clocks; i++)
+                group->clocks[i]->now_ns = snapshot->ns[i];
+        return 0;
+}
+
+int trace_clocks_add_snapshot(TraceClocks *clocks,
+                              uint32_t sequence_id,
+                              const TraceClockReading *readings,
+                              size_t n_readings) {
+        Snapshot snapshot = { 0 };
+        Group *group;
+
+        if (n_readings == 0)
+                return 0;
+        if (n_readings > TRACE_CLOCK_SNAPSHOT_MAX ||
+            clocks->n_readings + n_readings > TRACE_CLOCK_READINGS_MAX)
+                return TRACE_CLOCK_E_TOO_MANY;
+        for (size_t i = 0; i < n_readings; i++) {
+                int r = snapshot_take(&snapshot, clocks, sequence_id, &readings[i]);
+
+                if (r)
+                        return r;
+        }
+        group = clocks_obtain_group(clocks, &snapshot);
+        return group ? clocks_append(clocks, group, &snapshot) : TRACE_CLOCK_E_TOO_MANY;
+}
+
+/*
+ * Conversion
+ */
+
+/* The newest snapshot in which the clock shows no more than this, or else the first. */
+static size_t group_find(const Group *group, size_t place, uint64_t ns) {
+        size_t low = 0, high = group_n_snapshots(group) - 1;
+
+        if (ns >= group_reading(group, high, place))
+                return high;
+        while (low < high) {
+                size_t middle = (low + high) / 2;
+
+                if (group_reading(group, middle, place) <= ns)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low ? low - 1 : 0;
+}
+
+/* What the next clock on the way shows. */
+static int clock_step(const Clock *clock, uint64_t ns, uint64_t *ret_ns) {
+        const Group *group = clock->group;
+        size_t snapshot;
+        int64_t delta;
+
+        /* It was made for a snapshot that was refused. */
+        if (group_n_snapshots(group) == 0)
+                return TRACE_CLOCK_E_UNKNOWN;
+        snapshot = group_find(group, clock->from, ns);
+        /* Readings and times are at most INT64_MAX. */
+        delta = (int64_t)group_reading(group, snapshot, clock->to) -
+                (int64_t)group_reading(group, snapshot, clock->from);
+        if (__builtin_add_overflow(ns, delta, ret_ns) || *ret_ns > INT64_MAX)
+                return TRACE_CLOCK_E_INVALID;
+        return 0;
+}
+
+/* The clock's time in ns, and counts it on. */
+static int clock_to_ns(Clock *clock, uint64_t timestamp, uint64_t *ret_ns) {
+        uint64_t ns;
+
+        if (__builtin_mul_overflow(timestamp, clock->unit_ns, &ns) ||
+            (clock->is_incremental && __builtin_add_overflow(ns, clock->now_ns, &ns)) ||
+            ns > INT64_MAX)
+                return TRACE_CLOCK_E_INVALID;
+        if (clock->is_incremental)
+                clock->now_ns = ns;
+        *ret_ns = ns;
+        return 0;
+}
+
+int trace_clocks_convert(TraceClocks *clocks,
+                         uint64_t *ret_ns,
+                         uint32_t sequence_id,
+                         uint32_t clock_id,
+                         uint64_t timestamp) {
+        Clock *clock;
+        uint64_t ns;
+        int r;
+
+        if (clock_id == clocks->trace_time) {
+                *ret_ns = timestamp;
+                return 0;
+        }
+        clocks->is_settled = true;
+        clock = clocks_find(clocks, clock_key(sequence_id, clock_id));
+        if (!clock)
+                return TRACE_CLOCK_E_UNKNOWN;
+        r = clock_to_ns(clock, timestamp, &ns);
+        for (; r == 0 && clock->n_steps > 0; clock = clock->group->clocks[clock->to]) {
+                if (clock->n_steps == STEPS_NONE)
+                        return TRACE_CLOCK_E_UNKNOWN;
+                r = clock_step(clock, ns, &ns);
+        }
+        *ret_ns = r == 0 ? ns : 0;
+        return r;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace clocks: times of any clock as times of one
+ *
+ * A clock snapshot says what several clocks showed at one moment, so a time of one of them is converted
+ * into a time of any other by adding a difference. Snapshots of the same set of clocks form a
+ * group, and of a group the newest snapshot that is not later than the time is used, or else the
+ * first, as Perfetto's trace processor does. Clocks that no snapshot has together are reached over
+ * others that they share: Chromium's packets count in a clock of their own, of which a snapshot says
+ * what it was in CLOCK_MONOTONIC, and the service's snapshots have CLOCK_MONOTONIC and CLOCK_BOOTTIME.
+ *
+ * Trace time is the clock that all times are converted to: CLOCK_BOOTTIME, unless a snapshot
+ * names another before the first conversion. Ids from 64 to 127 are clocks of one packet sequence
+ * each.
+ *
+ * Nothing in a snapshot is believed: what is kept is bounded by the limits below, sums that
+ * overflow are no times, and a clock that ran backwards is converted to but not from.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/macro.h"
+
+#define TRACE_CLOCK_REALTIME           1
+#define TRACE_CLOCK_MONOTONIC          3
+#define TRACE_CLOCK_BOOTTIME           6
+#define TRACE_CLOCK_SEQUENCE_FIRST     64
+#define TRACE_CLOCK_SEQUENCE_LAST      127
+#define TRACE_CLOCK_SNAPSHOT_MAX       16         /* clocks in one snapshot */
+#define TRACE_CLOCK_CLOCKS_MAX         (1u << 17) /* of a file, those of each sequence counted */
+#define TRACE_CLOCK_GROUPS_MAX         (1u << 17)
+#define TRACE_CLOCK_READINGS_MAX       (1u << 20) /* of all snapshots together */
+#define TRACE_CLOCK_STEPS_MAX          4          /* from one group to another, to trace time */
+#define TRACE_CLOCK_ROUTES_REBUILT_MAX 64         /* because a clock ran backwards */
+
+typedef struct TraceClocks TraceClocks;
+
+/* What a snapshot says of one clock. */
+typedef struct TraceClockReading {
+        uint32_t id;
+        uint64_t timestamp;  /* in units */
+        uint64_t unit_ns;    /* 0: 1 */
+        bool is_incremental; /* timestamps are differences to the one before them */
+} TraceClockReading;
+
+enum {
+        _TRACE_CLOCK_E_SUCCESS,
+        TRACE_CLOCK_E_UNKNOWN, /* no snapshot relates this clock to trace time */
+        TRACE_CLOCK_E_INVALID, /* a snapshot or a time that contradicts itself or what was before */
+        TRACE_CLOCK_E_TOO_MANY, /* for the limits above */
+};
+
+TraceClocks *trace_clocks_new(void);
+TraceClocks *trace_clocks_free(TraceClocks *clocks);
+DEFINE_CLEANUP(TraceClocks *, trace_clocks_free)
+
+static inline bool trace_clock_is_of_sequence(uint32_t id) {
+        return id >= TRACE_CLOCK_SEQUENCE_FIRST && id <= TRACE_CLOCK_SEQUENCE_LAST;
+}
+
+/* The clock of trace time. Once a time has been converted, another one is ignored. */
+uint32_t trace_clocks_trace_time(const TraceClocks *clocks);
+void trace_clocks_set_trace_time(TraceClocks *clocks, uint32_t id);
+
+/* A snapshot that this sequence wrote: 0, TRACE_CLOCK_E_INVALID or TRACE_CLOCK_E_TOO_MANY, and then
+ * nothing of it is used. */
+int trace_clocks_add_snapshot(TraceClocks *clocks,
+                              uint32_t sequence_id,
+                              const TraceClockReading *readings,
+                              size_t n_readings);
+
+/* Trace time in *ret_ns. Each call counts an incremental clock on. 0, TRACE_CLOCK_E_UNKNOWN or
+ * TRACE_CLOCK_E_INVALID. */
+int trace_clocks_convert(TraceClocks *clocks,
+                         uint64_t *ret_ns,
+                         uint32_t sequence_id,
+                         uint32_t clock_id,
+                         uint64_t timestamp);
