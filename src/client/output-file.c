@@ -27,13 +27,13 @@ static int open_stdout(OutputFile *output) {
         if (isatty(STDOUT_FILENO))
                 return -ENOTTY;
         output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-        return output->fd < 0 ? -errno : 0;
+        return output->fd < 0 ? -errno : output_relay_start(&output->relay, &output->fd);
 }
 
 /* A pipe or a device takes bytes as they are. */
 static int open_special(OutputFile *output) {
         output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        return output->fd < 0 ? -errno : 0;
+        return output->fd < 0 ? -errno : output_relay_start(&output->relay, &output->fd);
 }
 
 static int open_beside(OutputFile *output) {
@@ -80,6 +80,10 @@ bool output_file_is_empty(const OutputFile *output) {
 }
 
 int output_file_commit(OutputFile *output) {
+        int r = output_relay_finish(&output->relay, &output->fd);
+
+        if (r < 0)
+                return r;
         if (output->new_path && rename(output->new_path, output->path) < 0)
                 return -errno;
         output->is_ours = false;
@@ -103,11 +107,15 @@ ExitStatus output_file_keep(OutputFile *output) {
 
         if (r == 0)
                 return STATUS_OK;
-        say_error(_("cannot name the recording %s: %s"), output->path, g_strerror(-r));
+        if (output->new_path)
+                say_error(_("cannot name the recording %s: %s"), output->path, g_strerror(-r));
+        else
+                say_error(_("cannot write %s: %s"), output->path, g_strerror(-r));
         return STATUS_FAILED;
 }
 
 void output_file_deinit(OutputFile *output) {
+        output_relay_cancel(&output->relay);
         output->fd = fd_close(output->fd);
         if (output->is_ours)
                 unlink(output->new_path ? output->new_path : output->path);

@@ -6,12 +6,13 @@
  *
  * A new file is made under its name, so that it can be watched as it grows and survives a crash of ours. A file
  * that exists is never touched, unless it is to be replaced: then the new one is written beside it, and takes its
- * name at the end. Pipes, devices and "-" (stdout) are written to as they are.
+ * name at the end. Pipes, devices, sockets and "-" (stdout) are written to as they are.
  */
 
 #include <stdbool.h>
 
 #include "client/exit-status.h"
+#include "client/output-relay.h"
 #include "shared/macro.h"
 
 typedef struct OutputFile {
@@ -19,10 +20,11 @@ typedef struct OutputFile {
         char *path;     /* display name; "-": stdout */
         char *new_path; /* beside the one to replace, or NULL */
         bool is_ours;   /* made here: discarding removes it */
+        OutputRelay relay;
 } OutputFile;
 
 #define OUTPUT_FILE_INIT \
-        { .fd = -1 }
+        { .fd = -1, .relay = OUTPUT_RELAY_INIT }
 
 /* desktrace-DATE-TIME.pftrace; malloc'ed. */
 char *output_file_default_path(void);
@@ -37,7 +39,7 @@ bool output_file_is_empty(const OutputFile *output);
 /* Says what was wrong with opening. */
 ExitStatus output_file_say_error(const OutputFile *output, int r);
 
-/* Keeps what was written. 0 or an errno. */
+/* Keeps what was written, once the service has closed it. 0 or an errno. */
 int output_file_commit(OutputFile *output);
 
 /* Likewise, and says what is wrong. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The descriptor belongs to somebody else, too, so O_NONBLOCK is not ours to set. A pipe or socket is polled
+ * The descriptor belongs to somebody else, too, so O_NONBLOCK is not ours to set. A pipe is polled
  * first, together with the eventfd that abandons the thread, and is given at most PIPE_BUF bytes at a time, which
  * then do not block.
  */
@@ -16,6 +16,7 @@
 
 #include "shared/fd.h"
 #include "shared/log.h"
+#include "sink-descriptor.h"
 #include "sink-file.h"
 #include "wire/wire-reader.h"
 
@@ -50,7 +51,7 @@ void sink_file_deinit(SinkFile *file) {
         bytes_deinit(&file->packed);
 }
 
-/* Waits until a pipe or socket takes something. */
+/* Waits until a pipe takes something. */
 static int sink_file_wait(SinkFile *file) {
         struct pollfd fds[] = {
                 { .fd = file->fd, .events = POLLOUT },
@@ -195,11 +196,26 @@ static uint64_t sink_file_room(const SinkFile *file, bool is_end) {
         return limit > file->n_written ? limit - file->n_written : 0;
 }
 
+/* Once. */
+static int sink_file_check(SinkFile *file) {
+        int r;
+
+        if (!file->is_regular || file->is_checked)
+                return 0;
+        r = sink_check_file_system(file->fd);
+        file->is_checked = r == 0;
+        return r;
+}
+
 int sink_file_put(SinkFile *file, const Bytes *batch, bool is_end) {
         const uint64_t room = sink_file_room(file, is_end);
+        int r;
 
         if (file->is_full && !is_end)
                 return 0;
+        r = sink_file_check(file);
+        if (r < 0)
+                return r;
         return file->compressor ? sink_file_put_packed(file, batch->data, batch->n, room)
                                 : sink_file_put_plain(file, batch->data, batch->n, room);
 }

@@ -20,8 +20,9 @@
 
 typedef struct SinkFile {
         int fd;
-        int abandon; /* eventfd: ends a wait for a pipe or socket */
+        int abandon; /* eventfd: ends a wait for a pipe */
         bool is_regular;
+        bool is_checked; /* sink_check_file_system() */
         bool syncs;
         uint64_t max_bytes; /* UINT64_MAX: as it comes */
         Compressor *compressor;

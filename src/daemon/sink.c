@@ -9,20 +9,19 @@
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
 #include "shared/fd.h"
 #include "shared/list.h"
 #include "shared/log.h"
+#include "sink-descriptor.h"
 #include "sink-file.h"
 #include "sink.h"
 
@@ -190,28 +189,6 @@ static void *sink_run(void *userdata) {
         return NULL;
 }
 
-static const char *sink_why_unusable(int fd, struct stat *ret_stat) {
-        const int flags = fcntl(fd, F_GETFL);
-
-        if (flags < 0)
-                return "it is not an open descriptor";
-        if (flags & O_PATH)
-                return "it was opened with O_PATH; open it for writing";
-        if ((flags & O_ACCMODE) == O_RDONLY)
-                return "it is open for reading only; open it for writing";
-        if (fstat(fd, ret_stat) < 0)
-                return "it cannot be examined";
-        switch (ret_stat->st_mode & S_IFMT) {
-        case S_IFREG:
-        case S_IFIFO:
-        case S_IFSOCK:
-        case S_IFCHR:
-                return NULL;
-        default:
-                return "it is neither a file, a pipe, a socket nor a character device";
-        }
-}
-
 static int sink_worker_new(SinkWorker **ret, const OutputOptions *options, bool is_regular) {
         SinkWorker *worker;
         int r;
@@ -311,13 +288,13 @@ static int sink_open(Output **ret,
                      const char **ret_why) {
         SinkWorker *worker;
         Output *output;
-        struct stat st;
+        bool is_regular;
         int r;
 
-        *ret_why = sink_why_unusable(fd, &st);
+        *ret_why = sink_why_unusable(fd, &is_regular);
         if (*ret_why)
                 return OUTPUT_E_UNUSABLE;
-        r = sink_worker_new(&worker, options, S_ISREG(st.st_mode));
+        r = sink_worker_new(&worker, options, is_regular);
         if (r)
                 return r;
         output = calloc(1, sizeof(*output));

@@ -127,6 +127,22 @@ exits 2 "a terminal gets no trace" 'a trace is no text' "$CLI_PTY" "$DESKTRACE" 
 
 exits 1 "a full device ends the recording in order" 'No space left' record -p apps -t 1s -o /dev/full
 
+# The service writes to files and pipes only; the program copies for it.
+to_socket() {
+        python3 -c '
+import socket, subprocess, sys
+ours, theirs = socket.socketpair()
+program = subprocess.Popen(sys.argv[2:], stdout=theirs.fileno())
+theirs.close()
+with open(sys.argv[1], "wb") as file:
+        while piece := ours.recv(65536):
+                file.write(piece)
+sys.exit(program.wait())' socket.pftrace "$DESKTRACE" record --standalone -p apps -o - -- "$EXAMPLE" --seconds 1 --quiet
+}
+exits 0 "stdout may be a socket" '' to_socket
+ok "which gets all of the recording" holds socket.pftrace 't["end"] == "complete" and t["losses"]["verdict"] == "none"'
+exits 0 "and the output a device" '' record -p apps -t 1s -o /dev/null
+
 closed_pipe() {
         # shellcheck disable=SC2016 # for the inner shell
         timeout 20 bash -c '"$0" record --standalone -p apps -o - -- "$1" --seconds 15 --quiet | head -c 10 >/dev/null

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Output relay: copies a recording to where the service does not write itself
+ *
+ * The service writes to files and pipes only. For a socket or a device it is given a pipe, and a thread here copies
+ * from that. Belongs to the OutputFile; all calls from one thread.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef struct OutputRelay {
+        pthread_t thread;
+        bool is_running;
+        int from, to;
+        int error; /* the thread's, until it has ended */
+} OutputRelay;
+
+#define OUTPUT_RELAY_INIT \
+        { .from = -1, .to = -1 }
+
+/* If the service does not write to *fd, starts to copy to it and makes *fd the pipe. 0 or a negative errno. */
+int output_relay_start(OutputRelay *relay, int *fd);
+
+/* Once every other writer has closed the pipe: closes *fd, waits until all is copied. 0 or a negative errno of the
+ * copying. Does nothing, and leaves *fd alone, where nothing is copied. */
+int output_relay_finish(OutputRelay *relay, int *fd);
+
+/* Gives up what is not copied yet. */
+void output_relay_cancel(OutputRelay *relay);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Which descriptors of a caller the service writes to
+ *
+ * The bytes of a trace are chosen by its user, and what is written is written with the service's credentials. So it
+ * goes only where credentials mean nothing: into regular files (memfds are such) and pipes. A socket would carry them,
+ * to systemd's or the journal's, for one; a device or a file of the kernel may act on them.
+ */
+
+#include <stdbool.h>
+
+/* For the main thread: looks at the descriptor without asking its file system. NULL: it may be written to; else why
+ * not, and what to do. */
+const char *sink_why_unusable(int fd, bool *ret_is_regular);
+
+/* For the sink's thread, before the first write: asks the file system, which may take as long as it likes. 0, or -EPERM
+ * for the kernel's own file systems, whose files are switches rather than files. */
+int sink_check_file_system(int fd);
