@@ -59,8 +59,9 @@ ExitStatus bus_client_open(BusClient *client, const Invocation *invocation) {
 
         say_set_bus_option(invocation_bus_option(invocation));
         if (r < 0) {
-                say_error(invocation->bus == BUS_CHOICE_USER ? _("there is no user bus here: %s")
-                                                             : _("there is no system bus here: %s"),
+                say_error(invocation->bus == BUS_CHOICE_USER
+                                  ? _("cannot connect to the user bus: %s")
+                                  : _("cannot connect to the system bus: %s"),
                           g_strerror(-r));
                 say_hint(_("Without a bus, record with --standalone."));
                 return STATUS_NO_SERVICE;
@@ -82,9 +83,8 @@ ExitStatus bus_client_say_errno(int r) {
 
         /* A connection that ends has no error message of its own. */
         if (r == -ECONNRESET || r == -ENOTCONN || r == -EPIPE || r == -ECONNREFUSED)
-                sd_bus_error_set(&error,
-                                 SD_BUS_ERROR_DISCONNECTED,
-                                 _("the service has closed the connection"));
+                sd_bus_error_set(
+                        &error, SD_BUS_ERROR_DISCONNECTED, _("the service closed the connection"));
         else
                 sd_bus_error_set_errno(&error, r);
         return bus_client_say_error(&error);
@@ -132,7 +132,7 @@ ExitStatus bus_client_find_session(const BusClient *client, char **ret_path, con
         int r;
 
         if (!g_utf8_validate(name, -1, NULL)) {
-                say_error(_("a session's name is UTF-8 text"));
+                say_error(_("a session name must be UTF-8 text"));
                 return STATUS_USAGE;
         }
         status = bus_client_call(

@@ -14,29 +14,29 @@ typedef struct BusErrorRow {
         const char *hint; /* or NULL */
 } BusErrorRow;
 
-#define HINT_START                                                             \
-        N_("Is Desktrace installed for this bus? \"desktrace status\" tells. " \
+#define HINT_START                                                                  \
+        N_("Is Desktrace installed for this bus? Check with \"desktrace status\". " \
            "Without a bus, record with --standalone.")
-#define HINT_GONE N_("The service went away. \"journalctl -u desktraced\" may tell why.")
+#define HINT_GONE N_("The service stopped unexpectedly. \"journalctl -u desktraced\" may show why.")
 
 static const BusErrorRow bus_errors[] = {
         { TRACING_ERROR_PREFIX "BadConfig", STATUS_USAGE, NULL },
         { TRACING_ERROR_PREFIX "NotAuthorized",
           STATUS_NOT_AUTHORIZED,
-          N_("Your own programs can be recorded without it: use the preset \"apps\".") },
+          N_("You can record your own programs without authorisation: use the preset \"apps\".") },
         { TRACING_ERROR_PREFIX "AuthorizationNeeded",
           STATUS_NEEDS_AUTHENTICATION,
-          N_("Run it where polkit can ask you, or without --no-ask-password.") },
+          N_("Run it where polkit can prompt you, or without --no-ask-password.") },
         { TRACING_ERROR_PREFIX "LimitExceeded", STATUS_LIMIT, NULL },
         { TRACING_ERROR_PREFIX "NoSuchSource",
           STATUS_NOT_FOUND,
-          N_("\"desktrace list sources{bus}\" shows what there is.") },
+          N_("\"desktrace list sources{bus}\" shows the available data sources.") },
         { TRACING_ERROR_PREFIX "NoSuchSession",
           STATUS_NOT_FOUND,
-          N_("\"desktrace list sessions{bus}\" shows yours.") },
+          N_("\"desktrace list sessions{bus}\" shows your sessions.") },
         { TRACING_ERROR_PREFIX "NameInUse",
           STATUS_FAILED,
-          N_("\"desktrace list sessions{bus}\" shows yours; --name chooses another name.") },
+          N_("\"desktrace list sessions{bus}\" shows your sessions; --name sets another name.") },
         { TRACING_ERROR_PREFIX "Busy", STATUS_FAILED, NULL },
         { TRACING_ERROR_PREFIX "WrongState", STATUS_FAILED, NULL },
         { TRACING_ERROR_PREFIX "Timeout", STATUS_TIMED_OUT, NULL },
@@ -51,8 +51,7 @@ static const BusErrorRow bus_errors[] = {
         { "org.freedesktop.systemd1.NoSuchUnit", STATUS_NO_SERVICE, HINT_START },
         { "org.freedesktop.systemd1.UnitMasked",
           STATUS_NO_SERVICE,
-          N_("Somebody has forbidden it to start; \"systemctl unmask desktraced\" allows it "
-             "again.") },
+          N_("The service is masked; \"systemctl unmask desktraced\" allows it to start again.") },
         { SD_BUS_ERROR_NO_SERVER, STATUS_NO_SERVICE, HINT_START },
         { SD_BUS_ERROR_FILE_NOT_FOUND, STATUS_NO_SERVICE, HINT_START },
         { SD_BUS_ERROR_DISCONNECTED, STATUS_NO_SERVICE, HINT_GONE },
@@ -64,16 +63,17 @@ static const BusErrorRow bus_errors[] = {
 };
 
 static const char *const status_texts[] = {
-        [STATUS_OK] = N_("done"),
-        [STATUS_FAILED] = N_("failed"),
-        [STATUS_USAGE] = N_("wrong option, preset, event or config"),
+        [STATUS_OK] = N_("success"),
+        [STATUS_FAILED] = N_("failure"),
+        [STATUS_USAGE] = N_("invalid option, preset, event or config"),
         [STATUS_NOT_AUTHORIZED] = N_("not authorised"),
-        [STATUS_NEEDS_AUTHENTICATION] = N_("authentication is needed, and nobody could be asked"),
+        [STATUS_NEEDS_AUTHENTICATION] =
+                N_("authentication is required, but no one could be prompted"),
         [STATUS_NOT_FOUND] = N_("no such data source, session or trigger"),
         [STATUS_DATA_LOST] = N_("recorded, but data was lost or may be missing"),
-        [STATUS_LIMIT] = N_("a limit or quota is exceeded"),
+        [STATUS_LIMIT] = N_("a limit or quota was exceeded"),
         [STATUS_NO_SERVICE] = N_("the service cannot be reached"),
-        [STATUS_TIMED_OUT] = N_("an answer did not come in time"),
+        [STATUS_TIMED_OUT] = N_("timed out"),
 };
 
 const char *exit_status_text(ExitStatus status) {

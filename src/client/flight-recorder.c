@@ -117,10 +117,9 @@ static void say_commands(const FlightRecorder *recorder,
         if (recorder->before_ms)
                 time_option_format(before, recorder->before_ms);
         fprintf(stderr,
-                _("  desktrace snapshot%s%s%s%s%s\n"
-                  "      writes what was just now into a file, and leaves it running\n"
-                  "  desktrace stop%s %s\n"
-                  "      ends it; with -o FILE it writes what there is\n"),
+                _("  desktrace snapshot%s%s%s%s%s\n      saves the most recent data to a file; "
+                  "recording continues\n  desktrace stop%s %s\n      stops it; with -o FILE, saves "
+                  "its data first\n"),
                 bus,
                 *before ? " --before " : "",
                 before,
@@ -145,8 +144,8 @@ void flight_recorder_say_left(const FlightRecorder *recorder,
                 return;
         format_end(end, sizeof(end), duration_ms(request));
         fprintf(stderr,
-                _("The flight recorder runs, as session %s, \"%s\". It keeps the newest %s in "
-                  "memory, and ends by itself at %s.\n"),
+                _("The flight recorder is running as session %s, \"%s\". It keeps the newest %s in "
+                  "memory and stops automatically at %s.\n"),
                 number,
                 request->name,
                 text_format_size(size, (uint64_t)record_request_buffer_kb(request) << 10),
@@ -172,8 +171,8 @@ void flight_recorder_say_waiting(const char *trigger,
                 command = g_strdup_printf(
                         "desktrace trigger%s %s", invocation_bus_option(invocation), word);
         fprintf(stderr,
-                _("The flight recorder runs. Each trigger writes a file, %s and so on; Ctrl-C ends "
-                  "it.\n  %s\n"),
+                _("The flight recorder is running. Each trigger writes a file: %s and so on. "
+                  "Ctrl-C stops it.\n  %s\n"),
                 first,
                 command);
 }

@@ -259,11 +259,11 @@ static void print_head(const TraceSummary *summary, const char *name) {
         print_start(summary);
         if (summary->end == TRACE_END_TRUNCATED)
                 printf(_("The file ends inside a packet, at byte %" PRIu64
-                         "; what is before it is shown.\n"),
+                         "; everything before it is shown.\n"),
                        summary->end_offset);
         else if (summary->end == TRACE_END_GARBAGE)
-                printf(_("What is at byte %" PRIu64
-                         " is no trace packet; what is before it is shown.\n"),
+                printf(_("The data at byte %" PRIu64
+                         " is not a trace packet; everything before it is shown.\n"),
                        summary->end_offset);
 }
 
@@ -287,10 +287,11 @@ static void print_notes(const TraceSummary *summary) {
         for (guint i = 0; i < summary->notes->len; i++)
                 printf(_("Not recorded: %s\n"), (const char *)g_ptr_array_index(summary->notes, i));
         if (summary->n_unmatched_ends)
-                printf(_("%" PRIu64 " slices began before what is in this file.\n"),
+                printf(_("%" PRIu64 " slices began before the start of this file.\n"),
                        summary->n_unmatched_ends);
         if (summary->n_omitted)
-                printf(_("%" PRIu64 " names or things were too many to be counted.\n"),
+                printf(_("%" PRIu64 " names or objects exceeded limits of inspect and were not "
+                         "counted.\n"),
                        summary->n_omitted);
 }
 
@@ -310,7 +311,7 @@ static void print_found_losses(const TraceSummary *summary, FILE *stream) {
 static void print_doubts(const TraceSummary *summary, FILE *stream) {
         fprintf(stream,
                 "%s\n",
-                _("No loss is known, but the file does not prove that there was none:"));
+                _("No loss is known, but the file does not prove that nothing was lost:"));
         for (guint i = 0; i < summary->doubts->len; i++)
                 fprintf(stream, "  %s\n", _((const char *)g_ptr_array_index(summary->doubts, i)));
 }
@@ -333,7 +334,8 @@ void inspect_print_losses(const TraceSummary *summary, FILE *stream) {
         }
         if (summary->n_overwritten)
                 fprintf(stream,
-                        _("The ring overwrote its oldest %" PRIu64 " chunks, as a ring does.\n"),
+                        _("The ring buffer overwrote its oldest %" PRIu64
+                          " chunks, as intended.\n"),
                         summary->n_overwritten);
         if (summary->n_forgotten)
                 fprintf(stream,

@@ -91,9 +91,11 @@ static ExitStatus usage_bad_options(const Invocation *invocation,
 
         if (is_unknown && has_option(invocation, "--standalone") &&
             !(invocation->verb->flags & VERB_STANDALONE)) {
-                say_error(_("'%s' has no --standalone: such a service ends with its recording"),
+                say_error(_("'%s' does not take --standalone: a private service ends with its "
+                            "recording"),
                           invocation->verb->name);
-                say_hint(_("To reach one, set DESKTRACE_SOCKET as its recording tells."));
+                say_hint(_("To reach a private service, set DESKTRACE_SOCKET as its recording "
+                           "shows."));
                 return STATUS_USAGE;
         }
         if (!is_unknown || !strstr(error->message, "--"))
@@ -115,7 +117,7 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
                     0,
                     G_OPTION_ARG_NONE,
                     &options->system,
-                    N_("Use the machine's service (default)"),
+                    N_("use the system service (default)"),
                     NULL } },
                 { VERB_USES_BUS,
                   { "user",
@@ -123,7 +125,7 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
                     0,
                     G_OPTION_ARG_NONE,
                     &options->user,
-                    N_("Use the user's own service"),
+                    N_("use the user service"),
                     NULL } },
                 { VERB_STANDALONE,
                   { "standalone",
@@ -131,7 +133,7 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
                     0,
                     G_OPTION_ARG_NONE,
                     &options->standalone,
-                    N_("Run a private service for this: no bus, no systemd"),
+                    N_("run a private service; needs no bus and no systemd"),
                     NULL } },
                 { VERB_USES_BUS,
                   { "no-ask-password",
@@ -139,7 +141,7 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
                     0,
                     G_OPTION_ARG_NONE,
                     &options->no_ask,
-                    N_("Do not let polkit ask for a password"),
+                    N_("do not prompt for a password"),
                     NULL } },
                 { VERB_SHOWS_DATA,
                   { "json",
@@ -147,7 +149,7 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
                     0,
                     G_OPTION_ARG_STRING,
                     &options->json,
-                    N_("Print JSON: pretty, short or off"),
+                    N_("print JSON: pretty, short or off"),
                     N_("MODE") } },
                 { VERB_SHOWS_DATA,
                   { "no-legend",
@@ -155,7 +157,7 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
                     0,
                     G_OPTION_ARG_NONE,
                     &options->no_legend,
-                    N_("Print tables without headers"),
+                    N_("print tables without headers"),
                     NULL } },
                 { 0,
                   { "quiet",
@@ -163,7 +165,7 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
                     0,
                     G_OPTION_ARG_NONE,
                     &options->quiet,
-                    N_("Print only errors and data"),
+                    N_("print only errors and data"),
                     NULL } },
         };
         size_t n = 0;
@@ -177,7 +179,7 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
 
 static ExitStatus invocation_take_bus(Invocation *invocation, const CommonOptions *options) {
         if (options->system + options->user + options->standalone > 1) {
-                say_error(_("--system, --user and --standalone exclude each other"));
+                say_error(_("--system, --user and --standalone are mutually exclusive"));
                 return STATUS_USAGE;
         }
         if (options->system)
@@ -210,7 +212,7 @@ option_context_new(const Verb *verb, const GOptionEntry *common, const GOptionEn
         g_set_prgname(program); /* what --help begins with */
         g_option_context_set_summary(context, _(verb->summary));
         g_option_context_set_description(
-                context, _("See desktrace(1) for more, and for the exit statuses."));
+                context, _("For more details and the exit statuses, see desktrace(1)."));
         g_option_context_set_translation_domain(context, GETTEXT_PACKAGE);
         if (entries)
                 g_option_context_add_main_entries(context, entries, GETTEXT_PACKAGE);
@@ -229,7 +231,7 @@ ExitStatus invocation_parse(Invocation *invocation, const GOptionEntry *entries)
         common_entries(common, &options, invocation->verb->flags);
         context = option_context_new(invocation->verb, common, entries);
         if (invocation->command && !(invocation->verb->flags & VERB_RUNS_COMMAND)) {
-                say_error(_("'%s' takes no command behind --"), invocation->verb->name);
+                say_error(_("'%s' takes no command after --"), invocation->verb->name);
                 return STATUS_USAGE;
         }
         if (!g_option_context_parse_strv(context, &left, &error))
@@ -250,12 +252,12 @@ ExitStatus invocation_expect(const Invocation *invocation, size_t n_min, size_t 
         if (n >= n_min && n <= n_max)
                 return STATUS_OK;
         if (n < n_min)
-                say_error(_("'%s' needs an argument: desktrace %s %s"),
+                say_error(_("'%s' requires an argument: desktrace %s %s"),
                           invocation->verb->name,
                           invocation->verb->name,
                           invocation->verb->arguments);
         else
-                say_error(_("'%s' has no use for the argument '%s'"),
+                say_error(_("'%s' does not take the argument '%s'"),
                           invocation->verb->name,
                           invocation->arguments[n_max]);
         return STATUS_USAGE;

@@ -31,7 +31,7 @@ static ExitStatus run_without_verb(const Invocation *invocation) {
                 verbs_print_help(stdout);
                 return STATUS_OK;
         }
-        say_error(_("what shall I do? A verb is missing."));
+        say_error(_("no verb given"));
         fputs("\n", stderr);
         verbs_print_help(stderr);
         return STATUS_USAGE;

@@ -92,13 +92,14 @@ int output_file_commit(OutputFile *output) {
 
 ExitStatus output_file_say_error(const OutputFile *output, int r) {
         if (r == -ENOTTY) {
-                say_error(_("a trace is no text: send stdout to a file or a program"));
+                say_error(_("will not write a trace to a terminal: redirect stdout to a file or a "
+                            "program"));
                 return STATUS_USAGE;
         }
         say_error(_("cannot write %s: %s"), output->path, g_strerror(-r));
         if (r != -EEXIST)
                 return STATUS_FAILED;
-        say_hint(_("-f replaces it."));
+        say_hint(_("Use -f to replace it."));
         return STATUS_USAGE;
 }
 

@@ -66,8 +66,9 @@ ExitStatus record_request_load_file(RecordRequest *request, const char *path) {
 
         r = read_file(&text, &n_text, path);
         if (r == -EFBIG) {
-                say_error(
-                        _("%s is larger than a config may be (%u bytes)"), name, CONFIG_BYTES_MAX);
+                say_error(_("%s is too large for a config (at most %u bytes)"),
+                          name,
+                          CONFIG_BYTES_MAX);
                 return STATUS_USAGE;
         }
         if (r < 0) {
@@ -75,7 +76,7 @@ ExitStatus record_request_load_file(RecordRequest *request, const char *path) {
                 return STATUS_USAGE;
         }
         if (strlen(text) != n_text) {
-                say_error(_("%s is no text: configs are in protobuf's text format"), name);
+                say_error(_("%s is not text: configs use protobuf's text format"), name);
                 return STATUS_USAGE;
         }
         r = config_new_from_text(&request->config, text, &error);
@@ -95,7 +96,7 @@ ExitStatus record_request_load_preset(RecordRequest *request, const char *name) 
         }
         if (r == PRESET_E_UNKNOWN) {
                 say_error("%s", error.message);
-                say_hint(_("\"desktrace list presets\" shows what there is."));
+                say_hint(_("\"desktrace list presets\" shows the available presets."));
                 return STATUS_USAGE;
         }
         return r > 0 ? say_config_error(name, &error) : STATUS_OK;
@@ -179,8 +180,7 @@ static ExitStatus add_kernel_event(RecordRequest *request, const char *event) {
         ExitStatus status;
 
         if (slash == event || !slash[1] || strchr(slash + 1, '/')) {
-                say_error(_("'%s' is no kernel event: those are written group/name or group/*"),
-                          event);
+                say_error(_("'%s' is not a kernel event: write group/name or group/*"), event);
                 return STATUS_USAGE;
         }
         status = check_kernel_event(event);
@@ -251,7 +251,7 @@ static ExitStatus add_source(RecordRequest *request, const char *name) {
 
 ExitStatus record_request_add_event(RecordRequest *request, const char *event) {
         if (!g_utf8_validate(event, -1, NULL) || !*event) {
-                say_error(_("an event's name is not empty, and UTF-8 text"));
+                say_error(_("an event name must be non-empty UTF-8 text"));
                 return STATUS_USAGE;
         }
         if (g_str_has_prefix(event, CATEGORY_PREFIX)) {
@@ -295,11 +295,11 @@ ExitStatus record_request_set_buffer(RecordRequest *request, const char *text) {
         int r = text_parse_size(&n_bytes, text);
 
         if (r == -ERANGE || (r == 0 && n_bytes / 1024 > UINT32_MAX)) {
-                say_error(_("a buffer of %s is larger than any can be: try 64M"), text);
+                say_error(_("a buffer of %s exceeds the maximum: try 64M"), text);
                 return STATUS_USAGE;
         }
         if (r < 0 || n_bytes < 4096) {
-                say_error(_("'%s' is no size of a buffer: try 64M"), text);
+                say_error(_("'%s' is not a buffer size: try 64M"), text);
                 return STATUS_USAGE;
         }
         request->buffer_kb = (uint32_t)(n_bytes / 1024);

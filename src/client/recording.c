@@ -296,9 +296,10 @@ on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void 
         if (recording->state == RECORDING_RUNNING) {
                 progress_clear(&recording->progress);
                 if (!recording->options->is_quiet)
-                        fputs(recording->options->snapshots
-                                      ? _("Stopping; once more gives up what is not written.\n")
-                                      : _("Stopping; once more discards the recording.\n"),
+                        fputs(recording->options->snapshots ? _("Stopping; press Ctrl-C again to "
+                                                                "abandon unwritten data.\n")
+                                                            : _("Stopping; press Ctrl-C again to "
+                                                                "discard the recording.\n"),
                               stderr);
                 return recording_stop(recording);
         }

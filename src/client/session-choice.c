@@ -40,15 +40,14 @@ static size_t find_choice(const GArray *sessions, const SessionInfo **ret) {
 }
 
 static ExitStatus say_no_session(void) {
-        say_error(_("no session of yours runs"));
-        say_hint(_(
-                "\"desktrace record{bus} --flight-recorder\" starts one that can be asked for what "
-                "was just now."));
+        say_error(_("you have no running session"));
+        say_hint(_("\"desktrace record{bus} --flight-recorder\" starts one that keeps the most "
+                   "recent events."));
         return STATUS_NOT_FOUND;
 }
 
 static ExitStatus say_choices(const GArray *sessions) {
-        say_error(_("several sessions of yours run; name one of them:"));
+        say_error(_("you have several running sessions; name one of them:"));
         for (guint i = 0; i < sessions->len; i++) {
                 const SessionInfo *session = &g_array_index(sessions, SessionInfo, i);
                 g_autofree char *name = NULL;

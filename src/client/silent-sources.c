@@ -66,7 +66,7 @@ void silent_sources_print(const GPtrArray *silent) {
                 const SilentSource *source = g_ptr_array_index(silent, i);
 
                 say_error(_("%s (pid %" PRIu32
-                            ") did not answer in time: what it still held of %s is missing"),
+                            ") did not answer in time: its last %s data is missing"),
                           source->producer,
                           source->pid,
                           source->source);

@@ -100,7 +100,7 @@ static bool helper_is_dead(pid_t *pid, const char *name) {
         if (*pid <= 0 || waitpid(*pid, &status, WNOHANG) != *pid)
                 return false;
         *pid = 0;
-        say_error(_("%s ended at once, with status %d"), name, process_exit_status(status));
+        say_error(_("%s exited immediately with status %d"), name, process_exit_status(status));
         return true;
 }
 

@@ -39,7 +39,7 @@ ExitStatus time_option_parse(uint32_t *ret_ms, const char *text, uint32_t min_ms
         int r = text_parse_duration(&ns, text);
 
         if (r == -EINVAL || (r == 0 && ns / 1000000 < min_ms)) {
-                say_error(_("'%s' is no duration: try 5s, 500ms or 1h30m"), text);
+                say_error(_("'%s' is not a duration: try 5s, 500ms or 1h30m"), text);
                 return STATUS_USAGE;
         }
         if (r < 0 || ns / 1000000 > max_ms) {

@@ -155,7 +155,7 @@ static void losses_of_file(TraceSummary *summary) {
                  summary->end != TRACE_END_COMPLETE);
         add_loss(summary,
                  "malformed_packets",
-                 N_("packets that cannot be understood"),
+                 N_("packets that cannot be decoded"),
                  summary->n_malformed);
         add_loss(summary,
                  "events_without_clock",
@@ -167,7 +167,7 @@ static void losses_of_file(TraceSummary *summary) {
                  summary->n_unknown_names);
         add_loss(summary,
                  "packets_after_loss",
-                 N_("places where packets of a writer are missing"),
+                 N_("gaps where packets of a writer are missing"),
                  summary->n_packets_after_loss +
                          (summary->streams_to_file ? summary->n_packets_after_overwrite : 0));
 }
@@ -234,7 +234,7 @@ static void losses_of_service(TraceSummary *summary) {
                  stats->n_chunks_discarded);
         add_loss(summary,
                  "writer_losses",
-                 N_("times that a program had no room for packets"),
+                 N_("times a program had no room for its packets"),
                  sum.n_writer_losses);
         add_loss(summary,
                  "patches_failed",
@@ -246,7 +246,7 @@ static void losses_of_service(TraceSummary *summary) {
                  stats->n_invalid_packets);
         add_loss(summary,
                  "abi_violations",
-                 N_("violations of the shared memory's rules"),
+                 N_("violations of the shared-memory protocol"),
                  sum.n_abi_violations);
 }
 

@@ -37,15 +37,15 @@ static ExitStatus report_stop_reason(const TraceReport *report) {
         const char *reason = report->info ? report->info->stop_reason : NULL;
 
         if (reason && streq(reason, "exclusive")) {
-                say_error(
-                        _("an exclusive session has ended this one early. What was recorded until "
-                          "then is kept."));
+                say_error(_("an exclusive session ended this one early. What was recorded until "
+                            "then is kept."));
                 return STATUS_FAILED;
         }
         if (reason && streq(reason, "max-file-size"))
                 fprintf(stderr,
                         "%s\n",
-                        _("It ended when the file was as large as its config allows."));
+                        _("The recording ended because the file reached the size limit of its "
+                          "config."));
         if (!reason || !g_str_has_prefix(reason, failed))
                 return STATUS_OK;
         say_error(_("the output could not be written: %s. What was written is kept."),
@@ -135,8 +135,8 @@ static void print_shortfall(const TraceReport *report, const TraceSummary *summa
         if (summary->n_overwritten == 0 || reach_ns(report, summary) >= report->before_ns)
                 return;
         fprintf(stderr,
-                _("The first event is %s old and not %s: the ring was too small. Record with a "
-                  "larger one (-b), or fewer events.\n"),
+                _("The first event is only %s old instead of %s: the ring buffer was too small. "
+                  "Use a larger one (-b) or record fewer events.\n"),
                 text_format_duration(reach, reach_ns(report, summary)),
                 text_format_duration(before, report->before_ns));
 }
@@ -146,14 +146,14 @@ static void print_summary(const TraceReport *report, const TraceSummary *summary
         report_missing(report);
         print_shortfall(report, summary);
         if (report->taken_ns && summary->streams_to_file)
-                fputs(_("The session writes a file of its own; this has what is not in that "
-                        "yet.\n"),
+                fputs(_("The session writes its own file; this one has only the data not written "
+                        "there yet.\n"),
                       stderr);
         inspect_print_losses(summary, stderr);
         if (report->is_one_of_many)
                 return;
         fprintf(stderr,
-                _("Look at it: desktrace inspect %s, or open it in https://ui.perfetto.dev (it "
+                _("To view it: desktrace inspect %s, or open it in https://ui.perfetto.dev (it "
                   "stays on this machine)\n"),
                 report->output->path);
 }
@@ -213,8 +213,8 @@ static ExitStatus report_stream(const TraceReport *report) {
 }
 
 ExitStatus trace_report_nothing(void) {
-        say_error(_("there is nothing to write: the session has waited for a trigger in vain, or "
-                    "only its snapshots can be read"));
+        say_error(_("there is nothing to write: no trigger arrived, or only snapshots of this "
+                    "session can be read"));
         return STATUS_FAILED;
 }
 

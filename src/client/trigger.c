@@ -14,7 +14,7 @@ ExitStatus triggers_check(char *const *names) {
         for (; *names; names++) {
                 if (**names && g_utf8_validate(*names, -1, NULL))
                         continue;
-                say_error(_("a trigger's name is not empty, and UTF-8 text"));
+                say_error(_("a trigger name must be non-empty UTF-8 text"));
                 return STATUS_USAGE;
         }
         return STATUS_OK;
@@ -91,8 +91,8 @@ ExitStatus triggers_send(const Invocation *invocation, char *const *names) {
         print_reached(invocation, n_sessions);
         if (n_sessions > 0)
                 return STATUS_OK;
-        say_error(_("no session waits for it"));
+        say_error(_("no session is waiting for it"));
         if (invocation->bus == BUS_CHOICE_DEFAULT)
-                say_hint(_("The machine's service was asked; --user asks your own."));
+                say_hint(_("This reached the system service; --user reaches your own."));
         return STATUS_NOT_FOUND;
 }

@@ -14,7 +14,7 @@ static char *arg_timeout;
 /* clang-format off */
 static const GOptionEntry entries[] = {
         { "timeout", 0, 0, G_OPTION_ARG_STRING, &arg_timeout,
-          N_("How long to wait for programs (default 5s)"), N_("TIME") },
+          N_("wait at most TIME for programs (default: 5s)"), N_("TIME") },
         { 0 },
 };
 /* clang-format on */
@@ -24,7 +24,7 @@ static ExitStatus parse_timeout(uint32_t *ret_ms) {
 
         if (arg_timeout && (text_parse_duration(&ns, arg_timeout) < 0 || ns < 1000000 ||
                             ns / 1000 > BUS_CALL_TIMEOUT_USEC - 1000000)) {
-                say_error(_("'%s' is no time to wait: at least 1ms, at most 29s"), arg_timeout);
+                say_error(_("'%s' is not a valid timeout: at least 1ms, at most 29s"), arg_timeout);
                 return STATUS_USAGE;
         }
         *ret_ms = (uint32_t)(ns / 1000000);

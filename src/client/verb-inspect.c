@@ -17,8 +17,9 @@ static gboolean arg_config;
 
 /* clang-format off */
 static const GOptionEntry entries[] = {
-        { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("Rows in each table, 0 for all (default 15)"), N_("N") },
-        { "config", 0, 0, G_OPTION_ARG_NONE, &arg_config, N_("Show only the config it was recorded with"), NULL },
+        { "top", 0, 0, G_OPTION_ARG_INT, &arg_top,
+          N_("show at most N rows of each table, 0 for all (default: 15)"), N_("N") },
+        { "config", 0, 0, G_OPTION_ARG_NONE, &arg_config, N_("show only the config of the recording"), NULL },
         { 0 },
 };
 /* clang-format on */
@@ -38,7 +39,7 @@ static ExitStatus print_config(const TraceSummary *summary, const char *name) {
         _cleanup_(freep) char *text = inspect_config_text(summary);
 
         if (!text) {
-                say_error(_("%s does not say how it was recorded"), name);
+                say_error(_("%s does not contain the config of the recording"), name);
                 return STATUS_FAILED;
         }
         fputs(text, stdout);

@@ -406,14 +406,14 @@ static const GOptionEntry entries[] = {
           0,
           G_OPTION_ARG_NONE,
           &arg_sources,
-          N_("The same as the argument 'sources'"),
+          N_("same as the argument 'sources'"),
           NULL },
         { "no-start",
           0,
           0,
           G_OPTION_ARG_NONE,
           &arg_no_start,
-          N_("Start no program to ask whether its data sources can record here"),
+          N_("do not start producers just to query them"),
           NULL },
         { 0 },
 };
@@ -514,7 +514,7 @@ static ExitStatus list_probes(const Invocation *invocation) {
         if (status)
                 return status;
         if (invocation->json != JSON_OFF) {
-                say_error(_("the static probes of a program are not listed as JSON"));
+                say_error(_("static probes cannot be listed as JSON"));
                 return STATUS_USAGE;
         }
         return standalone_list_static_probes(invocation->arguments[1]);

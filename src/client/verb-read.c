@@ -13,8 +13,8 @@ static gboolean arg_force;
 /* clang-format off */
 static const GOptionEntry entries[] = {
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
-          N_("Where to write; - is stdout (default: desktrace-DATE-TIME.pftrace)"), N_("FILE") },
-        { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("Replace the output file if it exists"), NULL },
+          N_("write to FILE; - is stdout (default: desktrace-DATE-TIME.pftrace)"), N_("FILE") },
+        { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the output file if it exists"), NULL },
         { 0 },
 };
 /* clang-format on */

@@ -32,26 +32,27 @@ static gboolean arg_ring, arg_force, arg_detach, arg_flight_recorder;
 /* clang-format off */
 static const GOptionEntry entries[] = {
         { "config", 'c', 0, G_OPTION_ARG_FILENAME, &arg_config,
-          N_("Record as this file says (text format; - for stdin)"), N_("FILE") },
-        { "preset", 'p', 0, G_OPTION_ARG_STRING, &arg_preset, N_("Record as a ready config says"), N_("PRESET") },
-        { "time", 't', 0, G_OPTION_ARG_STRING, &arg_time, N_("Stop after so long, such as 5s"), N_("TIME") },
-        { "buffer-size", 'b', 0, G_OPTION_ARG_STRING, &arg_buffer, N_("Size of the buffer, such as 64M"), N_("SIZE") },
+          N_("use the config in FILE (text format; - is stdin)"), N_("FILE") },
+        { "preset", 'p', 0, G_OPTION_ARG_STRING, &arg_preset, N_("use a predefined configuration"), N_("PRESET") },
+        { "time", 't', 0, G_OPTION_ARG_STRING, &arg_time, N_("stop after TIME, for example 5s"), N_("TIME") },
+        { "buffer-size", 'b', 0, G_OPTION_ARG_STRING, &arg_buffer,
+          N_("set the buffer size, for example 64M"), N_("SIZE") },
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
-          N_("Where to write; - is stdout (default: desktrace-DATE-TIME.pftrace)"), N_("FILE") },
-        { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("Replace the output file if it exists"), NULL },
+          N_("write to FILE; - is stdout (default: desktrace-DATE-TIME.pftrace)"), N_("FILE") },
+        { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the output file if it exists"), NULL },
         { "ring", 0, 0, G_OPTION_ARG_NONE, &arg_ring,
-          N_("Keep only the newest data, in memory, and write it at the end"), NULL },
-        { "name", 'n', 0, G_OPTION_ARG_STRING, &arg_name, N_("A unique name for the session"), N_("NAME") },
+          N_("keep only the newest data in memory, and write it at the end"), NULL },
+        { "name", 'n', 0, G_OPTION_ARG_STRING, &arg_name, N_("give the session a unique name"), N_("NAME") },
         { "detach", 0, 0, G_OPTION_ARG_NONE, &arg_detach,
-          N_("Leave the session running; \"desktrace stop -o\" gets its data"), NULL },
+          N_("leave the session running; \"desktrace stop -o\" saves its data"), NULL },
         { "flight-recorder", 0, 0, G_OPTION_ARG_NONE, &arg_flight_recorder,
-          N_("Leave a ring running; \"desktrace snapshot\" takes from it"), NULL },
+          N_("leave a ring buffer running; \"desktrace snapshot\" saves its data"), NULL },
         { "before", 0, 0, G_OPTION_ARG_STRING, &arg_before,
-          N_("How far back a flight recorder is to reach (default 10s)"), N_("TIME") },
+          N_("make the flight recorder reach back TIME (default: 10s)"), N_("TIME") },
         { "trigger", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_triggers,
-          N_("Stay, and write a snapshot each time this is triggered; may be repeated"), N_("NAME") },
+          N_("stay and write a snapshot each time NAME is triggered; may be repeated"), N_("NAME") },
         { "after", 0, 0, G_OPTION_ARG_STRING, &arg_after,
-          N_("Go on for so long after a trigger"), N_("TIME") },
+          N_("continue for TIME after a trigger"), N_("TIME") },
         { 0 },
 };
 /* clang-format on */
@@ -92,13 +93,13 @@ static ExitStatus load_default_preset(Run *run) {
         if (run->invocation->bus != BUS_CHOICE_USER && !is_plain_standalone)
                 return record_request_load_preset(&run->request, RECORD_PRESET_DEFAULT);
         if (is_plain_standalone && !run->invocation->is_quiet)
-                say_hint(_("Not root: recording the events of programs, without the kernel's."));
+                say_hint(_("Not root: recording program events, but no kernel events."));
         return record_request_load_preset(&run->request, RECORD_PRESET_APPS);
 }
 
 static ExitStatus load_config(Run *run) {
         if (arg_config && arg_preset) {
-                say_error(_("-c and -p exclude each other"));
+                say_error(_("-c and -p are mutually exclusive"));
                 return STATUS_USAGE;
         }
         if (arg_config)
@@ -116,32 +117,35 @@ static const char *find_trouble(const Run *run) {
                 const char *text;
         } troubles[] = {
                 { (arg_before || arg_triggers || arg_after) && !arg_flight_recorder,
-                  N_("--before, --trigger and --after are for --flight-recorder") },
+                  N_("--before, --trigger and --after require --flight-recorder") },
                 { arg_after && !arg_triggers,
-                  N_("--after is for --trigger; without one, \"desktrace snapshot --after\" "
-                     "waits") },
+                  N_("--after requires --trigger; without a trigger, use \"desktrace snapshot "
+                     "--after\"") },
                 { arg_detach && arg_triggers,
-                  N_("--trigger stays to write files, so it excludes --detach") },
+                  N_("--trigger and --detach are mutually exclusive: --trigger stays to write "
+                     "files") },
                 { arg_triggers && arg_force,
-                  N_("-f has no use with --trigger: its files get numbers that are free") },
+                  N_("-f cannot be used with --trigger: its files get unused numbers") },
                 { arg_triggers && arg_output && streq(arg_output, "-"),
-                  N_("--trigger writes several files, which stdout cannot be") },
+                  N_("--trigger writes several files and cannot write to stdout") },
                 { arg_flight_recorder && !arg_triggers && is_standalone(run),
-                  N_("--flight-recorder leaves nothing behind with --standalone: add --trigger") },
+                  N_("--flight-recorder with --standalone requires --trigger: nothing keeps "
+                     "running afterwards") },
                 { arg_flight_recorder && !arg_triggers && command,
-                  N_("--flight-recorder with a command needs --trigger; \"--ring\" writes at the "
-                     "end") },
+                  N_("--flight-recorder with a command requires --trigger; \"--ring\" writes at "
+                     "the end") },
                 { arg_flight_recorder && !arg_triggers && (arg_output || arg_force),
                   N_("--flight-recorder keeps the data in memory: use \"desktrace snapshot -o\"") },
                 { arg_detach && is_standalone(run),
-                  N_("--detach leaves nothing behind with --standalone") },
-                { arg_detach && command, N_("--detach and a command exclude each other") },
+                  N_("--detach cannot be used with --standalone: nothing keeps running "
+                     "afterwards") },
+                { arg_detach && command, N_("--detach cannot be used with a command") },
                 { arg_detach && arg_output,
                   N_("--detach keeps the data in memory: use \"desktrace stop -o\" instead of "
                      "-o") },
-                { command && !command[0], N_("no command behind --") },
+                { command && !command[0], N_("no command after --") },
                 { arg_name && (!*arg_name || !g_utf8_validate(arg_name, -1, NULL)),
-                  N_("a session's name is not empty, and UTF-8 text") },
+                  N_("a session name must be non-empty UTF-8 text") },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(troubles); i++)
@@ -199,9 +203,9 @@ static ExitStatus build_triggers(Run *run) {
 
         run->triggers = record_request_triggers(&run->request, &run->trigger);
         if (run->triggers && arg_flight_recorder)
-                trouble = _("the config has triggers of its own, without --flight-recorder");
+                trouble = _("the config has its own triggers: leave out --flight-recorder");
         else if (run->triggers == RECORD_TRIGGERS_CLONE && (arg_detach || arg_force))
-                trouble = _("the config's triggers write files as they come, so they exclude "
+                trouble = _("the config's triggers write files when they arrive: leave out "
                             "--detach and -f");
         if (trouble) {
                 say_error("%s", trouble);
@@ -235,8 +239,8 @@ static bool makes_snapshots(const Run *run) {
 static ExitStatus check_may_probe(char *const *sources) {
         if (!sources[0] || geteuid() == 0)
                 return STATUS_OK;
-        say_error(_("%s with --standalone needs root: there is no service to ask"), sources[0]);
-        say_hint(_("Run it with sudo, leave out --standalone, or record programs alone: -p apps."));
+        say_error(_("%s with --standalone requires root: there is no service to ask"), sources[0]);
+        say_hint(_("Use sudo, leave out --standalone, or record only programs: -p apps."));
         return STATUS_NOT_AUTHORIZED;
 }
 
@@ -352,8 +356,8 @@ static ExitStatus report_detached(Run *run) {
         }
         if (!run->invocation->is_quiet)
                 fprintf(stderr,
-                        _("Session %s runs. \"desktrace stop%s -o FILE %s\" ends it and gets its "
-                          "data.\n"),
+                        _("Session %s is running. \"desktrace stop%s -o FILE %s\" stops it and "
+                          "saves its data.\n"),
                         number,
                         invocation_bus_option(run->invocation),
                         number);
@@ -373,7 +377,7 @@ static ExitStatus report_snapshots(const Run *run) {
         unsigned n = run->result.n_snapshots;
 
         if (!run->invocation->is_quiet && n == 0 && !run->result.snapshot_status)
-                fputs(_("No trigger came; nothing is written.\n"), stderr);
+                fputs(_("No trigger arrived; nothing was written.\n"), stderr);
         silent_sources_print(run->result.silent);
         return run->result.snapshot_status;
 }
@@ -407,11 +411,11 @@ static ExitStatus finish(Run *run, ExitStatus status) {
         if (run->request.is_detached)
                 return status ? status : report_detached(run);
         if (ring_is_lost(run, status)) {
-                say_hint(_("What was recorded was in its memory only; no file is written."));
+                say_hint(_("The recording was only in the service's memory; no file was written."));
                 return status;
         }
         if (no_trigger_came(run)) {
-                fputs(_("No trigger came; nothing is written.\n"), stderr);
+                fputs(_("No trigger arrived; nothing was written.\n"), stderr);
                 return status;
         }
         report_status = makes_snapshots(run) ? report_snapshots(run) : report_recording(run);
@@ -440,7 +444,8 @@ static ExitStatus send_triggers(const Run *run) {
         g_auto(GStrv) names = NULL;
 
         if (is_standalone(run)) {
-                say_error(_("the config sends triggers, and with --standalone nobody listens"));
+                say_error(_("the config sends triggers, but with --standalone no session can "
+                            "receive them"));
                 return STATUS_USAGE;
         }
         for (size_t i = 0; i < run->request.config->pb->n_activate_triggers; i++)

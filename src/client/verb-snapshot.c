@@ -18,11 +18,11 @@ static gboolean arg_force;
 /* clang-format off */
 static const GOptionEntry entries[] = {
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
-          N_("Where to write; - is stdout (default: desktrace-DATE-TIME.pftrace)"), N_("FILE") },
-        { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("Replace the output file if it exists"), NULL },
+          N_("write to FILE; - is stdout (default: desktrace-DATE-TIME.pftrace)"), N_("FILE") },
+        { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the output file if it exists"), NULL },
         { "before", 0, 0, G_OPTION_ARG_STRING, &arg_before,
-          N_("How far back to go (default: as far as there is data)"), N_("TIME") },
-        { "after", 0, 0, G_OPTION_ARG_STRING, &arg_after, N_("Wait for so long, and take that in, too"), N_("TIME") },
+          N_("go back at most TIME (default: as far as there is data)"), N_("TIME") },
+        { "after", 0, 0, G_OPTION_ARG_STRING, &arg_after, N_("wait for TIME and include it"), N_("TIME") },
         { 0 },
 };
 /* clang-format on */
@@ -82,7 +82,7 @@ static ExitStatus wait_after(Run *run) {
                 return STATUS_OK;
         if (!run->invocation->is_quiet)
                 fprintf(stderr,
-                        _("Waiting for %s; Ctrl-C gives up.\n"),
+                        _("Waiting for %s; press Ctrl-C to cancel.\n"),
                         time_option_format(after, run->after_ms));
         return waiting_sleep(&run->waiting, (uint64_t)run->after_ms * 1000);
 }

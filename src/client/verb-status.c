@@ -106,12 +106,12 @@ static const char *source_reason(const ViewSource *source) {
         if (source->unavailable)
                 return source->unavailable;
         if (source->producers[0])
-                return N_("no session of yours records it");
+                return N_("none of your sessions records it");
         if (streq(source->name, TRACING_SELF_SOURCE))
-                return N_("the service's own; no session of yours records it");
+                return N_("part of the service; none of your sessions records it");
         if (source->is_activatable)
-                return N_("its program starts when a session wants it");
-        return N_("no program offers it now");
+                return N_("its program starts when a session needs it");
+        return N_("no running program offers it");
 }
 
 static void add_source(Table *table, const InstanceStatus *instance, const ViewSource *source) {
@@ -150,9 +150,9 @@ static void print_running(const InstanceStatus *instance, const Invocation *invo
 
 static void print_instance(const InstanceStatus *instance, const Invocation *invocation) {
         static const char *const states[] = {
-                [INSTANCE_NO_BUS] = N_("there is no bus to ask"),
+                [INSTANCE_NO_BUS] = N_("no bus available"),
                 [INSTANCE_ABSENT] = N_("not installed for this bus"),
-                [INSTANCE_ACTIVATABLE] = N_("not running; starts when it is needed"),
+                [INSTANCE_ACTIVATABLE] = N_("not running; starts when needed"),
         };
 
         printf("%s%s:%s ",

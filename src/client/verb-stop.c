@@ -15,9 +15,9 @@ static gboolean arg_force, arg_discard;
 /* clang-format off */
 static const GOptionEntry entries[] = {
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
-          N_("Write its data into this file (- is stdout), and free it"), N_("FILE") },
-        { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("Replace the output file if it exists"), NULL },
-        { "discard", 0, 0, G_OPTION_ARG_NONE, &arg_discard, N_("Free its data without writing it"), NULL },
+          N_("write its data to FILE (- is stdout) and free it"), N_("FILE") },
+        { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the output file if it exists"), NULL },
+        { "discard", 0, 0, G_OPTION_ARG_NONE, &arg_discard, N_("free its data without writing it"), NULL },
         { 0 },
 };
 /* clang-format on */
@@ -26,9 +26,9 @@ static ExitStatus check_combination(void) {
         const char *trouble = NULL;
 
         if (arg_output && arg_discard)
-                trouble = _("-o and --discard exclude each other");
+                trouble = _("-o and --discard are mutually exclusive");
         else if (arg_force && !arg_output)
-                trouble = _("-f is for -o");
+                trouble = _("-f requires -o");
         if (!trouble)
                 return STATUS_OK;
         say_error("%s", trouble);
@@ -79,9 +79,9 @@ static ExitStatus check_is_left_alone(const SessionCalls *calls, const char *pat
         status = session_info_get(&info, calls->client, path);
         if (status || info.is_detached)
                 return status;
-        say_error(_("a program follows session %s and will get its data"),
+        say_error(_("another program is attached to session %s and will get its data"),
                   session_path_number(path));
-        say_hint(_("Stop it without -o, or take it over: desktrace attach."));
+        say_hint(_("Stop it without -o, or take it over with \"desktrace attach\"."));
         return STATUS_USAGE;
 }
 

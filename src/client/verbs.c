@@ -9,22 +9,22 @@
 
 /* clang-format off */
 static const Verb verbs[] = {
-        { "record", N_("[EVENT…] [-- COMMAND…]"), N_("Record into a trace file"),
+        { "record", N_("[EVENT…] [-- COMMAND…]"), N_("Record to a trace file"),
           VERB_USES_BUS | VERB_STANDALONE | VERB_SHOWS_DATA | VERB_RUNS_COMMAND, verb_record },
-        { "inspect", N_("FILE"), N_("Show what is in a trace file"), VERB_SHOWS_DATA, verb_inspect },
-        { "status", "", N_("Show whether the service is there, and what records"),
+        { "inspect", N_("FILE"), N_("Show the contents of a trace file"), VERB_SHOWS_DATA, verb_inspect },
+        { "status", "", N_("Show whether the service is running and what is being recorded"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },
         { "list", N_("WHAT [GLOB]"), N_("List sources, events, producers, sessions, presets, or probes FILE"),
           VERB_USES_BUS | VERB_STANDALONE | VERB_SHOWS_DATA, verb_list },
-        { "snapshot", N_("[SESSION]"), N_("Write what a running session has just recorded, and let it go on"),
+        { "snapshot", N_("[SESSION]"), N_("Save what a running session has recorded; recording continues"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_snapshot },
-        { "trigger", N_("NAME…"), N_("Set off what sessions wait for"), VERB_USES_BUS | VERB_SHOWS_DATA, verb_trigger },
-        { "attach", N_("SESSION"), N_("Take over a session that was left running"),
+        { "trigger", N_("NAME…"), N_("Fire a trigger"), VERB_USES_BUS | VERB_SHOWS_DATA, verb_trigger },
+        { "attach", N_("SESSION"), N_("Take over a detached session"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_attach },
-        { "stop", N_("SESSION"), N_("Stop a session; -o gets its data"), VERB_USES_BUS | VERB_SHOWS_DATA, verb_stop },
-        { "read", N_("SESSION"), N_("Write what a session has in memory into a file"), VERB_USES_BUS, verb_read },
-        { "flush", N_("SESSION"), N_("Ask programs for what they still hold"), VERB_USES_BUS, verb_flush },
-        { "help", N_("[VERB]"), N_("Show this overview, or a verb's options"), 0, verb_help },
+        { "stop", N_("SESSION"), N_("Stop a session; -o saves its data"), VERB_USES_BUS | VERB_SHOWS_DATA, verb_stop },
+        { "read", N_("SESSION"), N_("Write the buffered data of a session to a file"), VERB_USES_BUS, verb_read },
+        { "flush", N_("SESSION"), N_("Make programs hand over buffered data"), VERB_USES_BUS, verb_flush },
+        { "help", N_("[VERB]"), N_("Show this help, or the options of a verb"), 0, verb_help },
 };
 /* clang-format on */
 
@@ -68,7 +68,7 @@ static void print_statuses(FILE *stream) {
 void verbs_print_help(FILE *stream) {
         fprintf(stream,
                 "%s\n\n%s\n",
-                _("Usage: desktrace VERB [OPTION…] [ARGUMENT…]"),
+                _("Usage:\n  desktrace VERB [OPTION…] [ARGUMENT…]"),
                 _("Record what this machine and its programs do."));
         fprintf(stream, "\n%s\n", _("Verbs:"));
         print_verbs(stream);
@@ -76,7 +76,8 @@ void verbs_print_help(FILE *stream) {
         print_statuses(stream);
         fprintf(stream,
                 "\n%s\n",
-                _("\"desktrace VERB --help\" shows a verb's options; desktrace(1) has all of it."));
+                _("For the options of a verb, see \"desktrace VERB --help\". For more details, see "
+                  "desktrace(1)."));
 }
 
 ExitStatus verb_help(Invocation *invocation) {

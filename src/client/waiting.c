@@ -87,7 +87,7 @@ static ExitStatus waiting_run(Waiting *waiting, int *outcome) {
                 return bus_client_say_errno(r);
         if (*outcome == WAITING_DONE)
                 return STATUS_OK;
-        say_error(_("given up"));
+        say_error(_("cancelled"));
         return STATUS_FAILED;
 }
 

@@ -16,26 +16,27 @@ record() {
 # ------------------------------------------------------------------------------------------------------------------
 # Options that say nothing together
 
-exits 2 "a time before belongs to a flight recorder" 'are for --flight-recorder' record --before 10s
-exits 2 "so does a trigger" 'are for --flight-recorder' record --trigger x
+exits 2 "a time before belongs to a flight recorder" 'require --flight-recorder' record --before 10s
+exits 2 "so does a trigger" 'require --flight-recorder' record --trigger x
 exits 2 "a time after belongs to a trigger" '"desktrace snapshot --after"' record --flight-recorder --after 5s
-exits 2 "a trigger needs a name" "trigger's name" record --flight-recorder --trigger ''
-exits 2 "a time before must be one" "'soon' is no duration" record --flight-recorder --before soon
+exits 2 "a trigger needs a name" "trigger name" record --flight-recorder --trigger ''
+exits 2 "a time before must be one" "'soon' is not a duration" record --flight-recorder --before soon
 exits 2 "and has a bound" 'at most 1h' record --flight-recorder --before 2h
 exits 2 "a flight recorder writes no file by itself" '"desktrace snapshot -o"' record --flight-recorder -o x
 exits 2 "nor for a command" '"--ring" writes at the end' record --flight-recorder -- true
-exits 2 "nor does it outlive a service of its own" 'add --trigger' "$DESKTRACE" record --standalone --flight-recorder
+exits 2 "nor does it outlive a service of its own" 'requires --trigger' \
+        "$DESKTRACE" record --standalone --flight-recorder
 exits 2 "triggers write more than stdout can be" 'stdout' record --flight-recorder --trigger x -o -
-exits 2 "and replace no files" 'numbers that are free' record --flight-recorder --trigger x -f
-exits 2 "and need us" 'excludes --detach' record --flight-recorder --trigger x --detach
+exits 2 "and replace no files" 'unused numbers' record --flight-recorder --trigger x -f
+exits 2 "and need us" 'mutually exclusive' record --flight-recorder --trigger x --detach
 exits 2 "a private service is its recording's" 'set DESKTRACE_SOCKET' desktrace snapshot --standalone
 exits 1 "files that cannot be made are told before anything is started" 'cannot write /nowhere/x-1.pftrace' \
         record --flight-recorder --trigger x -o /nowhere/x
-exits 2 "a trigger has a name" 'needs an argument' desktrace trigger
-exits 2 "to stop into a file and to discard exclude each other" 'exclude each other' desktrace stop -o x --discard y
-exits 2 "to replace is for a file" 'for -o' desktrace stop -f y
-exits 2 "a snapshot is of one session" "no use for the argument 'b'" desktrace snapshot a b
-exits 2 "its time before must be one" "'x' is no duration" desktrace snapshot --before x
+exits 2 "a trigger has a name" 'requires an argument' desktrace trigger
+exits 2 "to stop into a file and to discard exclude each other" 'mutually exclusive' desktrace stop -o x --discard y
+exits 2 "to replace is for a file" 'requires -o' desktrace stop -f y
+exits 2 "a snapshot is of one session" "does not take the argument 'b'" desktrace snapshot a b
+exits 2 "its time before must be one" "'x' is not a duration" desktrace snapshot --before x
 for verb in snapshot trigger attach stop; do
         exits 0 "$verb has help" '--json' desktrace "$verb" --help
 done
@@ -44,7 +45,7 @@ ok "nothing is recorded" nothing_is_there '*'
 # ------------------------------------------------------------------------------------------------------------------
 # A flight recorder, and nobody to ask
 
-exits 8 "no bus is told" 'no user bus' desktrace snapshot --user
+exits 8 "no bus is told" 'the user bus' desktrace snapshot --user
 session_bus
 exits 8 "no service is told" 'desktrace status' desktrace snapshot --user
 service "$DESKTRACED" --user
@@ -59,7 +60,7 @@ exits 0 "a flight recorder is left running, with a name" 'session 1, "flight-rec
         record --flight-recorder org.example.demo
 exits 0 "it is listed as detached, with its end" ' flight-recorder .* started +yes .* in 23h59m' \
         desktrace list sessions --user
-exits 1 "a second one of that name is told how" '--name chooses another' record --flight-recorder org.example.demo
+exits 1 "a second one of that name is told how" '--name sets another' record --flight-recorder org.example.demo
 exits 0 "the next commands are told, as they are to be written" 'desktrace snapshot --user --before 20s .two words.' \
         record --flight-recorder --before 20s -n 'two words' -t 2h org.example.demo
 exits 0 "the time is what was asked for" ' two words .* in 1h59m' desktrace list sessions --user
@@ -111,7 +112,7 @@ ok "and nothing else is left" test "$(desktrace list sessions --user --no-legend
 exits 2 "a snapshot clobbers no file" 'File exists' desktrace snapshot --user -o now.pftrace
 exits 0 "it replaces one when asked to, and goes to stdout as JSON" '"reaches_back_ns":[1-9].*"silent":\[\]' \
         desktrace snapshot --user -qfo now.pftrace --json=short flight-recorder
-exits 2 "a terminal is no file" 'send stdout to a file' "$CLI_PTY" "$DESKTRACE" snapshot --user -o -
+exits 2 "a terminal is no file" 'redirect stdout to a file' "$CLI_PTY" "$DESKTRACE" snapshot --user -o -
 piped_snapshot() {
         desktrace snapshot --user -q -o - | cat >piped.pftrace
 }
@@ -129,7 +130,7 @@ after_is_in() {
         [ "$(last_packet after.pftrace)" -gt $((first + 20)) ]
 }
 ok "what comes after is waited for" after_is_in
-exits 1 "Ctrl-C gives up the waiting" 'given up' "$CLI_PTY" --interrupt 'Ctrl-C' \
+exits 1 "Ctrl-C gives up the waiting" 'cancelled' "$CLI_PTY" --interrupt 'Ctrl-C' \
         "$DESKTRACE" snapshot --user --after 1m -o given-up.pftrace
 ok "and leaves no file" test ! -e given-up.pftrace
 if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=4k tmpfs full 2>/dev/null; then
@@ -154,7 +155,7 @@ exits 0 "and the other" '^$' desktrace stop --user --discard other
 client=$!
 pids+=("$client")
 eventually test -s writer.pftrace
-exits 0 "a snapshot of a recording that is being written is no copy of its file" 'not in that yet' \
+exits 0 "a snapshot of a recording that is being written is no copy of its file" 'not written there yet' \
         desktrace snapshot --user -o rest.pftrace
 number=$(desktrace list sessions --user --no-legend | awk '{ print $1 }')
 exits 0 "a session is meant by its number, too" 'back:' desktrace snapshot --user -fo rest.pftrace "$number"
@@ -166,7 +167,7 @@ ok "the recording has everything" holds writer.pftrace 't["losses"]["verdict"] =
 started "$EXAMPLE" --seconds 60 --quiet
 exits 0 "a small ring is started" '^[0-9]+$' record --flight-recorder -q -b 64K 'cat:*'
 sleep 3
-exits 0 "what it has forgotten is no loss, but told" 'the ring was too small' \
+exits 0 "what it has forgotten is no loss, but told" 'the ring buffer was too small' \
         desktrace snapshot --user --before 30s -o small.pftrace
 exits 0 "and ends" '^$' desktrace stop --user --discard flight-recorder
 
@@ -198,7 +199,7 @@ recorder() {
         "$DESKTRACE" record --user --flight-recorder "$@" 2>"$tmp/recorder" &
         client=$!
         pids+=("$client")
-        eventually grep -q 'Ctrl-C ends it' "$tmp/recorder"
+        eventually grep -q 'Ctrl-C stops it' "$tmp/recorder"
 }
 recorder_ends() {
         local status=0
@@ -208,9 +209,9 @@ recorder_ends() {
         return $status
 }
 
-exits 5 "a trigger that nobody waits for is told" 'no session waits for it' desktrace trigger --user nobody
+exits 5 "a trigger that nobody waits for is told" 'no session is waiting' desktrace trigger --user nobody
 exits 5 "also as JSON" '\{"sessions":0\}' desktrace trigger --user nobody -q --json=short
-exits 2 "a trigger without a name is none" "trigger's name" desktrace trigger --user ''
+exits 2 "a trigger without a name is none" "trigger name" desktrace trigger --user ''
 echo mine >slow-2.pftrace
 recorder --trigger slow --trigger fast --after 300ms -o slow.pftrace org.example.demo
 ok "how to trigger is said" grep -q 'desktrace trigger --user slow' "$tmp/recorder"
@@ -234,7 +235,7 @@ recorder --trigger never -t 1s -o never org.example.demo
 wait "$client"
 status=$?
 ok "a recorder without a trigger ends with its time" test $status = 0
-ok "and says so" grep -q 'No trigger came' "$tmp/recorder"
+ok "and says so" grep -q 'No trigger arrived' "$tmp/recorder"
 ok "without a file" nothing_is_there 'never*'
 
 started "$EXAMPLE" --seconds 60 --quiet
@@ -295,9 +296,9 @@ printf 'activate_triggers: "go" activate_triggers: "halt" activate_triggers: "lo
 exits 5 "a config of triggers sends them instead of recording" 'no session waits' \
         record -c activate.pbtxt -o none.pftrace
 ok "without a file" test ! -e none.pftrace
-exits 2 "which is in vain with a service of one's own" 'nobody listens' \
+exits 2 "which is in vain with a service of one's own" 'no session can receive' \
         "$DESKTRACE" record --standalone -c activate.pbtxt
-exits 2 "a config with triggers has no use for others" 'triggers of its own' \
+exits 2 "a config with triggers has no use for others" 'its own triggers' \
         record -c start.pbtxt --flight-recorder --trigger x
 triggered() { # TRIGGERS OPTIONS...: soon after the recording began
         (sleep 1; "$DESKTRACE" $1 >/dev/null 2>&1) &
@@ -318,9 +319,9 @@ exits 1 "only the snapshots of such a session can be read" 'only its snapshots' 
         timeout --foreground --preserve-status -s INT 1 "$DESKTRACE" attach --user clones -o empty.pftrace
 ok "and no empty file is left" test ! -e empty.pftrace
 sed -i 's/trigger_timeout_ms: 20000/trigger_timeout_ms: 500/' start.pbtxt stop.pbtxt
-exits 0 "without its trigger nothing is recorded" 'No trigger came' record -c start.pbtxt -o none.pftrace
+exits 0 "without its trigger nothing is recorded" 'No trigger arrived' record -c start.pbtxt -o none.pftrace
 ok "and no file is left" test ! -e none.pftrace
-exits 0 "nor is it when none stops" 'No trigger came' record -c stop.pbtxt -o none.pftrace
+exits 0 "nor is it when none stops" 'No trigger arrived' record -c stop.pbtxt -o none.pftrace
 ok "and no file is left there either" test ! -e none.pftrace
 
 # ------------------------------------------------------------------------------------------------------------------
@@ -336,7 +337,7 @@ exits 0 "it is taken over until it is stopped" 'Recorded' attached box -o box.pf
 ok "and its data is there" counts 'demo-[0-9]+\.' box.pftrace 10
 ok "the session is gone" test -z "$(desktrace list sessions --user --no-legend)"
 exits 0 "another one is left running" '^[0-9]+$' record -q --detach -t 1m -n box org.example.demo
-exits 0 "Ctrl-C stops one that was taken over" 'once more discards' "$CLI_PTY" --interrupt 'Recording:' \
+exits 0 "Ctrl-C stops one that was taken over" 'again to discard' "$CLI_PTY" --interrupt 'Recording:' \
         "$DESKTRACE" attach --user box -o box2.pftrace
 ok "and keeps its data" holds box2.pftrace 't["losses"]["verdict"] == "none"'
 exits 0 "a short one is left running" '^[0-9]+$' record -q --detach -t 300ms -n box org.example.demo

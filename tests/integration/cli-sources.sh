@@ -129,5 +129,5 @@ exits 0 "a program's static probes are listed with their arguments" '^app:frame 
         "$DESKTRACE" list probes "$marked/one"
 exits 0 "one without any has an empty list" '^$' "$DESKTRACE" list probes "$marked/nameless"
 exits 1 "what is no program is told" 'is no program or library' "$DESKTRACE" list probes "$marked/text"
-exits 2 "a program is to be named" "'list' needs an argument" "$DESKTRACE" list probes
+exits 2 "a program is to be named" "'list' requires an argument" "$DESKTRACE" list probes
 finish

@@ -17,7 +17,7 @@ echo old >existing
 head -c 100000 /dev/urandom >garbage
 printf 'buffers {\n  size_kb: 64\n  fil_policy: RING_BUFFER\n}\n' >bad.pbtxt
 
-exits 2 "no verb is a usage error" 'verb is missing' "$DESKTRACE"
+exits 2 "no verb is a usage error" 'no verb given' "$DESKTRACE"
 exits 2 "a misspelt verb is named with the nearest one" "unknown verb 'recordd'.*'record'" "$DESKTRACE" recordd
 exits 2 "so is an option" "unknown option '--outptu'.*'--output'" "$DESKTRACE" record --outptu=x
 exits 2 "so is a preset" "preset 'schedulng'.*scheduling" record -p schedulng
@@ -26,26 +26,26 @@ exits 2 "so is a JSON mode" "'prety'.*'pretty'" "$DESKTRACE" list presets --json
 exits 2 "so is a verb to help with" "unknown verb 'recordd'" "$DESKTRACE" help recordd
 exits 2 "a preset as an event is told" 'use -p scheduling' record scheduling
 exits 2 "so is an event as others write it" "'sched:sched_switch'.*'sched/sched_switch'" record sched:sched_switch
-exits 2 "a duration must be one" "'5parsecs' is no duration" record -t 5parsecs
-exits 2 "a size must be one" "'1' is no size" record -b 1
-exits 2 "one that no buffer can have is told" '64T is larger' record -b 64T
+exits 2 "a duration must be one" "'5parsecs' is not a duration" record -t 5parsecs
+exits 2 "a size must be one" "'1' is not a buffer size" record -b 1
+exits 2 "one that no buffer can have is told" '64T exceeds' record -b 64T
 exits 2 "a misspelt data source is named with the nearest one" "unknown data source 'linx.ftrace'.*'linux.ftrace'" \
         record linx.ftrace
 exits 2 "so is one without its prefix" "unknown data source 'sys_stats'.*'linux.sys_stats'" record sys_stats
 printf 'buffers { size_kb: 64 } data_sources { config { name: "track_evnt" } }\n' >misspelt.pbtxt
 exits 2 "so is one in a config" "unknown data source 'track_evnt'.*'track_event'" record -c misspelt.pbtxt
 ok "and nothing is recorded" nothing_is_there '*.pftrace'
-exits 2 "a config and a preset exclude each other" 'exclude each other' record -c a -p b
-exits 2 "buses exclude each other" 'exclude each other' "$DESKTRACE" record --user --standalone
+exits 2 "a config and a preset exclude each other" 'mutually exclusive' record -c a -p b
+exits 2 "buses exclude each other" 'mutually exclusive' "$DESKTRACE" record --user --standalone
 exits 2 "two dashes need a command" 'no command' record -p apps --
 exits 2 "other verbs take no command" 'takes no command' "$DESKTRACE" status -- true
-exits 2 "a missing argument is told" 'needs an argument' "$DESKTRACE" inspect
-exits 2 "so is one too many" "no use for the argument 'b'" "$DESKTRACE" inspect a b
+exits 2 "a missing argument is told" 'requires an argument' "$DESKTRACE" inspect
+exits 2 "so is one too many" "does not take the argument 'b'" "$DESKTRACE" inspect a b
 exits 2 "an error in a config has file, line and column" '^desktrace: bad.pbtxt:3:3: .*fil_policy.*fill_policy' \
         record -c bad.pbtxt
 exits 2 "also from stdin" 'stdin:3:3:' bash -c "\"$DESKTRACE\" record --standalone -c - <bad.pbtxt"
 exits 2 "a config that is not there is told" 'cannot read /nowhere: No such file' record -c /nowhere
-exits 2 "a config that is no text is told" 'no text|:1:' record -c garbage
+exits 2 "a config that is no text is told" 'not text|:1:' record -c garbage
 exits 2 "an existing file is not clobbered" 'File exists' record -p apps -o existing
 gives "it is as it was" '^old$' cat existing
 exits 1 "a directory is no file" 'Is a directory' record -p apps -o .
@@ -123,7 +123,7 @@ ok "and is whole" json_holds pipe.json 't["end"] == "complete" and t["track_even
 exits 0 "on a terminal there is a progress line, and Ctrl-C keeps the data" 'Recording:.*Ctrl-C' \
         "$CLI_PTY" --interrupt 'Recording:' "$DESKTRACE" record --standalone -p apps -o ctrl-c.pftrace
 ok "the file is whole" holds ctrl-c.pftrace 't["end"] == "complete" and t["losses"]["verdict"] == "none"'
-exits 2 "a terminal gets no trace" 'a trace is no text' "$CLI_PTY" "$DESKTRACE" record --standalone -p apps -o -
+exits 2 "a terminal gets no trace" 'a trace to a terminal' "$CLI_PTY" "$DESKTRACE" record --standalone -p apps -o -
 
 exits 1 "a full device ends the recording in order" 'No space left' record -p apps -t 1s -o /dev/full
 
@@ -187,7 +187,8 @@ ok "a client that is killed leaves no service behind" crashed_client
 if [ "$(id -u)" = 0 ]; then
         chmod 755 "$tmp"
         cd "$tmp/work" || exit 1
-        exits 3 "kernel events need root" 'needs root' as 65534 "$DESKTRACE" record --standalone sched/sched_switch -o x
+        exits 3 "kernel events need root" 'requires root' \
+                as 65534 "$DESKTRACE" record --standalone sched/sched_switch -o x
         exits 0 "without root programs are recorded" 'Not root' as 65534 "$DESKTRACE" record --standalone -t 300ms \
                 -o user.pftrace
         [ -e /sys/kernel/tracing/available_events ] || mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null

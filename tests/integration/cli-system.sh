@@ -44,7 +44,7 @@ exits 3 "for the kernel somebody would be asked, and the way without it is shown
 sleep 0.5
 exits 0 "the user takes a snapshot" 'No losses' alice snapshot -o alice.pftrace
 ok "which has the data" counts 'demo-[0-9]+\.' alice.pftrace 10
-exits 5 "another user sees no session" 'no session of yours' bob snapshot -o bob.pftrace
+exits 5 "another user sees no session" 'no running session' bob snapshot -o bob.pftrace
 exits 5 "not even by its name" '"flight-recorder"' bob snapshot -o bob.pftrace flight-recorder
 exits 5 "or number" '"1"' bob attach -o bob.pftrace 1
 exits 5 "and stops none" '"1"' bob stop -o bob.pftrace 1
@@ -54,7 +54,7 @@ exits 0 "in which the other's programs are not" '"track_events_total":0' \
         bob stop bobs -q -o bob.pftrace --json=short
 ok "nor their packets" test "$(grep -ac 'demo-[0-9]' bob.pftrace)" = 0
 exits 0 "root sees whose they are" "flight-recorder +$ALICE +started" root list sessions
-exits 5 "but does not take another's for the own" 'no session of yours' root snapshot -o root.pftrace
+exits 5 "but does not take another's for the own" 'no running session' root snapshot -o root.pftrace
 exits 0 "unless it is named" 'No losses' root snapshot -o root.pftrace flight-recorder
 exits 0 "and stops it into a file" 'No losses' root stop -fo root.pftrace flight-recorder
 

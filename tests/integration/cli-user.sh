@@ -10,7 +10,7 @@ desktrace() {
         "$DESKTRACE" "$@"
 }
 
-exits 8 "no bus is told" 'no bus to ask' desktrace status
+exits 8 "no bus is told" 'no bus available' desktrace status
 exits 8 "what to do without one is told" 'record with --standalone' desktrace list sources --user
 session_bus
 exits 8 "a bus without the service is told" 'user: not installed' desktrace status --user
@@ -18,8 +18,8 @@ exits 8 "and so when it is called" 'desktrace status' desktrace list sources --u
 
 service "$DESKTRACED" --user
 producer demo org.example.demo
-exits 0 "a running service is told with its sources" 'org.example.demo +off +1 +no session' desktrace status --user
-exits 0 "the service's own source is told as such" 'desktrace.self +off +0 +the service' desktrace status --user
+exits 0 "a running service is told with its sources" 'org.example.demo +off +1 +none of your' desktrace status --user
+exits 0 "the service's own source is told as such" 'desktrace.self +off +0 +part of the service' desktrace status --user
 demo=$started
 started "$TEST_PRODUCER" lacking org.example.lacking lack
 eventually has_producer lacking
@@ -93,7 +93,7 @@ exits 9 "a flush that is not answered is told" 'in time|flush' bash -c '
         "$0" record -q --user --detach -t 1m -n mute org.example.mute >/dev/null
         "$0" flush --user --timeout 200ms mute' "$DESKTRACE"
 exits 0 "a session with it ends all the same" '^$' desktrace stop --user --discard mute
-exits 1 "a second Ctrl-C gives up" 'Discarded' "$CLI_PTY" --interrupt 'Recording:' --interrupt 'once more' \
+exits 1 "a second Ctrl-C gives up" 'Discarded' "$CLI_PTY" --interrupt 'Recording:' --interrupt 'press Ctrl-C again' \
         "$DESKTRACE" record --user org.example.mute -o given-up.pftrace
 ok "and discards" test ! -e given-up.pftrace
 
@@ -115,7 +115,7 @@ killed_service() {
 session_runs() {
         "$DESKTRACE" list sessions --user --no-legend | grep -q ' started '
 }
-exits 8 "a service that dies under a ring is told, and that nothing is left" 'no file is written' \
+exits 8 "a service that dies under a ring is told, and that nothing is left" 'no file was written' \
         killed_service --ring -o dead-ring.pftrace
 service "$DESKTRACED" --user
 eventually has_producer demo
