@@ -18,8 +18,8 @@
 
 /* In front of what the caller gets. */
 typedef struct Piece {
-        size_t n_bytes;     /* with this */
-        struct Piece *next; /* while it is free */
+        _Alignas(POOL_HEAD_BYTES) size_t n_bytes; /* with this */
+        struct Piece *next;                       /* while it is free */
 } Piece;
 
 static_assert(sizeof(Piece) == POOL_HEAD_BYTES, "what is behind it is aligned for anything");
@@ -102,6 +102,8 @@ void *pool_take(size_t n_bytes) {
         int saved_errno = errno;
         Piece *piece;
 
+        if (n_bytes > SIZE_MAX - sizeof(Piece))
+                return NULL;
         piece = class < CLASSES ? take_piece(class) : map(n);
         errno = saved_errno;
         if (!piece)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/time_types.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -396,8 +397,9 @@ static uint64_t now_ns(void) {
 
 static void wait_for_chunk(SmbProducer *producer, uint32_t n_freed, uint64_t deadline_ns) {
         SmbControl *control = producer->area.control;
-        struct timespec until = {
-                .tv_sec = (time_t)(deadline_ns / NS_PER_SEC),
+        /* What this system call takes: where `long` is narrow, its time_t is narrow, too, unlike libc's. */
+        struct __kernel_old_timespec until = {
+                .tv_sec = (__kernel_long_t)(deadline_ns / NS_PER_SEC),
                 .tv_nsec = (long)(deadline_ns % NS_PER_SEC),
         };
         int saved_errno = errno;

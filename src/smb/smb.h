@@ -174,14 +174,14 @@ typedef struct SmbRequest {
         _Atomic uint32_t kind;
         _Atomic uint32_t n_instances;
         uint32_t reserved;
-        _Atomic uint64_t instances[SMB_REQUEST_INSTANCES_MAX];
+        _Alignas(8) _Atomic uint64_t instances[SMB_REQUEST_INSTANCES_MAX];
 } SmbRequest;
 
 static_assert(sizeof(SmbRequest) == 64, "request is ABI");
 
 /*
  * The control area. Words that different sides write are 64 bytes apart, so that they do not share a
- * cache line.
+ * cache line. The layout is the same for 32-bit producers, which would otherwise align 64 bits to 4 bytes.
  *
  * geometry      written by the service before it passes the memory, read once by the producer.
  * sleeping      the service stores 1 before it waits for the doorbell, then looks at the ring and at rescan
@@ -221,7 +221,7 @@ typedef struct SmbControl {
         _Alignas(64) _Atomic uint32_t n_waiting;
         _Alignas(64) _Atomic uint32_t tail;
         _Alignas(64) _Atomic uint32_t rescan;
-        _Atomic uint64_t n_dropped;
+        _Alignas(8) _Atomic uint64_t n_dropped;
         _Atomic uint32_t n_used_pages;
         _Alignas(64) SmbRequest requests[SMB_REQUESTS];
         _Alignas(64) _Atomic uint16_t writer_buffer[SMB_NATIVE_WRITERS_MAX];
@@ -233,6 +233,8 @@ static_assert(offsetof(SmbControl, n_freed) == 128, "control area is ABI");
 static_assert(offsetof(SmbControl, n_waiting) == 192, "control area is ABI");
 static_assert(offsetof(SmbControl, tail) == 256, "control area is ABI");
 static_assert(offsetof(SmbControl, rescan) == 320, "control area is ABI");
+static_assert(offsetof(SmbControl, n_dropped) == 328, "control area is ABI");
+static_assert(offsetof(SmbControl, n_used_pages) == 336, "control area is ABI");
 static_assert(offsetof(SmbControl, requests) == 384, "control area is ABI");
 static_assert(offsetof(SmbControl, writer_buffer) == 896, "control area is ABI");
 static_assert(offsetof(SmbControl, slots) == 896 + 2 * SMB_NATIVE_WRITERS_MAX,

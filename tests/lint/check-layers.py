@@ -95,6 +95,7 @@ MESON_DEPENDENCIES = {
     "zstd": {"compression"},
     "zlib": {"compression"},
     "threads": {"libc"},
+    "atomic": {"libc"},
     "math": {"libc"},
     "rt": {"libc"},
     "dl": {"libc"},

@@ -221,11 +221,18 @@ int drm_fdinfo_parse(DrmFdinfo *ret, const char *text, size_t n) {
         return *ret->driver && ret->has_client_id ? 0 : DRM_FDINFO_E_OTHER;
 }
 
-/* a * b / c, at most UINT64_MAX. */
+/* a * b / c, at most UINT64_MAX. Not every machine has a type of 128 bits, so where a product is too large for 64 the
+ * lowest bits of a and c are left out. */
 static uint64_t scale(uint64_t a, uint64_t b, uint64_t c) {
-        unsigned __int128 result = (unsigned __int128)a * b / c;
+        uint64_t rest = a % c, whole, part;
 
-        return result > UINT64_MAX ? UINT64_MAX : (uint64_t)result;
+        if (__builtin_mul_overflow(a / c, b, &whole))
+                return UINT64_MAX;
+        while (__builtin_mul_overflow(rest, b, &part)) {
+                rest >>= 1; /* is at least 2, and c is more */
+                c >>= 1;
+        }
+        return __builtin_add_overflow(whole, part / c, &whole) ? UINT64_MAX : whole;
 }
 
 uint64_t drm_engine_busy_ns(const DrmEngine *before, const DrmEngine *now, uint64_t passed_ns) {

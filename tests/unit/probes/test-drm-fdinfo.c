@@ -121,6 +121,10 @@ START_TEST(test_counters_that_go_backwards_or_stand_are_no_work) {
         now.cycles = UINT64_MAX;
         now.total_cycles = 10;
         ck_assert_uint_eq(drm_engine_busy_ns(&cycles, &now, UINT64_MAX), UINT64_MAX);
+        /* A third of the cycles, in more than 64 bits. */
+        now.cycles = 5 + (UINT64_C(1) << 60);
+        now.total_cycles = 9 + (UINT64_C(3) << 60);
+        ck_assert_uint_eq(drm_engine_busy_ns(&cycles, &now, 3 * SEC), SEC);
         now.has_total = false; /* and no frequency */
         ck_assert_uint_eq(drm_engine_busy_ns(&cycles, &now, SEC), 0);
 }

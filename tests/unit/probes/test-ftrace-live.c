@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -99,8 +100,8 @@ static uint64_t own_switches(void) {
 
         ck_assert_ptr_nonnull(status);
         while (fgets(line, sizeof(line), status))
-                if (sscanf(line, "voluntary_ctxt_switches: %lu", &value) == 1 ||
-                    sscanf(line, "nonvoluntary_ctxt_switches: %lu", &value) == 1)
+                if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &value) == 1 ||
+                    sscanf(line, "nonvoluntary_ctxt_switches: %" SCNu64, &value) == 1)
                         total += value;
         fclose(status);
         return total;
@@ -209,7 +210,7 @@ START_TEST(test_every_switch_of_a_known_load_is_in_the_trace) {
         n_found = count_switches_to(&world.list, load.pid, &n_losses);
         ck_assert_uint_ge(load.n_switches, N_ROUND_TRIPS / 2);
         ck_assert_msg(n_found + 2 >= load.n_switches && n_found <= load.n_switches + 16,
-                      "%zu switches to the load, the kernel counted %lu",
+                      "%zu switches to the load, the kernel counted %" PRIu64,
                       n_found,
                       load.n_switches);
         ck_assert_uint_eq(n_losses, 0);

@@ -4,6 +4,8 @@
  * The texts of /proc and /sys that linux.sys_stats reads, as they are and as they should not be.
  */
 
+#include <inttypes.h>
+
 #include "test.h"
 
 #include "fixture.h"
@@ -113,12 +115,12 @@ START_TEST(test_meminfo_and_vmstat_are_written_by_number) {
         setup();
         ck_assert_int_eq(counters_init(&counters, COUNTER_MEMINFO, NULL, 0), 0);
         stats = encode_counters(&counters, meminfo);
-        ck_assert_int_eq(sscanf(meminfo, "MemTotal: %lu", &expected), 1);
+        ck_assert_int_eq(sscanf(meminfo, "MemTotal: %" SCNu64, &expected), 1);
         ck_assert_uint_eq(
                 counter_value(stats, 1, PERFETTO__PROTOS__MEMINFO_COUNTERS__MEMINFO_MEM_TOTAL),
                 expected);
         line = strstr(meminfo, "\nInactive(anon)");
-        ck_assert(line && sscanf(line, " Inactive(anon): %lu", &expected) == 1);
+        ck_assert(line && sscanf(line, " Inactive(anon): %" SCNu64, &expected) == 1);
         ck_assert_uint_eq(
                 counter_value(stats, 1, PERFETTO__PROTOS__MEMINFO_COUNTERS__MEMINFO_INACTIVE_ANON),
                 expected);
@@ -128,7 +130,7 @@ START_TEST(test_meminfo_and_vmstat_are_written_by_number) {
         ck_assert_int_eq(counters_init(&counters, COUNTER_VMSTAT, NULL, 0), 0);
         stats = encode_counters(&counters, vmstat);
         line = strstr(vmstat, "\npgfault ");
-        ck_assert(line && sscanf(line, " pgfault %lu", &expected) == 1);
+        ck_assert(line && sscanf(line, " pgfault %" SCNu64, &expected) == 1);
         ck_assert_uint_eq(
                 counter_value(stats, 2, PERFETTO__PROTOS__VMSTAT_COUNTERS__VMSTAT_PGFAULT),
                 expected);
