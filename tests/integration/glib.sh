@@ -3,37 +3,8 @@
 #
 # libdesktrace-glib from C, GJS, PyGObject and Vala: what a private service records of each is counted.
 
-# shellcheck source=tests/integration/cli-lib.sh
-. "$(dirname "$0")/cli-lib.sh"
-
-# records FILE COMMAND...
-records() {
-        local file=$1
-        shift
-        if ! G_DEBUG=fatal-warnings timeout 60 "$DESKTRACE" record --standalone -p apps -o "$file" -- "$@" \
-                >"$tmp/output" 2>&1; then
-                cat "$tmp/output"
-                return 1
-        fi
-        "$DESKTRACE" inspect --json=short "$file" >"$file.json"
-}
-
-# has TABLE FIELD FILE NAME EXPRESSION: of how many slices, instants or values of this name, n, this is true
-has() {
-        json_holds "$3.json" "(lambda n: $5)(sum(s['$2'] for s in t['$1'] if s['name'] == '$4'))"
-}
-slices() { has slices count "$@"; }
-instants() { has slices instants "$@"; }
-counters() { has counters count "$@"; }
-
-lossless() {
-        json_holds "$1.json" 't["losses"]["verdict"] == "none"'
-}
-
-skip() {
-        n_checks=$((n_checks + 1))
-        echo "ok $n_checks - $1 # SKIP $2"
-}
+# shellcheck source=tests/integration/recorded-lib.sh
+. "$(dirname "$0")/recorded-lib.sh"
 
 #
 # C
