@@ -22,7 +22,7 @@
         (128u << 10) /* with its length; who sends more is not understood by anybody */
 
 /* What a reply adds to its message at most. */
-#define IPC_REPLY_OVERHEAD_MAX 64
+#define IPC_REPLY_OVERHEAD_MAX 32
 
 typedef enum IpcKind {
         IPC_UNKNOWN, /* no message of ours: a newer peer's, or none at all */

@@ -59,7 +59,9 @@ enum {
         STATS = 1,
 };
 
-#define REPLY_SLACK 64 /* that the writer wants to see, and does not use */
+#define REPLY_SLACK         64 /* that the writer wants to see, and does not use */
+#define STATE_LENGTH_BYTES  3  /* at most, of which one is there from the beginning */
+#define SOURCE_NUMBER_BYTES (1 + WIRE_VARINT_MAX)
 
 /* One reply that is being filled, with whole entries. */
 typedef struct StateReply {
@@ -87,7 +89,7 @@ static void reply_send(StateReply *reply, bool has_more) {
 
 /* Room for an entry of so many bytes, in this reply or the next. */
 static void reply_want(StateReply *reply, size_t n) {
-        if (wire_writer_size(&reply->writer) + n + REPLY_SLACK > port_message_max())
+        if (wire_writer_size(&reply->writer) + n + STATE_LENGTH_BYTES - 1 > port_message_max())
                 reply_send(reply, true);
 }
 
@@ -104,20 +106,61 @@ static void put_producer(StateReply *reply, const Producer *producer) {
         wire_end(&reply->writer, begin);
 }
 
-/* A descriptor that no reply can hold is told by its name. */
-static void put_source(StateReply *reply, const Producer *producer, size_t i) {
-        size_t n_descriptor, begin, descriptor_begin;
+static size_t field_bytes(size_t n) {
+        return 1 + wire_varint_size(n) + n; /* the numbers here are below 16 */
+}
+
+/* What an entry takes with a descriptor of so many bytes. */
+static size_t source_bytes(const Producer *producer, size_t n_descriptor) {
+        return field_bytes(field_bytes(n_descriptor) + 1 + wire_varint_size(producer_id(producer)));
+}
+
+static size_t descriptor_bytes_max(void) {
+        const size_t n_around = 1 + STATE_LENGTH_BYTES + 2 * (1 + STATE_LENGTH_BYTES);
+
+        return port_message_max() - n_around - SOURCE_NUMBER_BYTES;
+}
+
+/* The fields that fit, from the first: long ones, such as categories, are left out. */
+static void put_shortened(WireWriter *writer, const uint8_t *descriptor, size_t n) {
+        const size_t begin = wire_writer_size(writer);
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init(&reader, descriptor, n);
+        for (;;) {
+                const uint8_t *const at = reader.at;
+
+                if (wire_read(&reader, &field) <= 0)
+                        return;
+                if (wire_writer_size(writer) - begin + (size_t)(reader.at - at) <=
+                    descriptor_bytes_max())
+                        wire_put_raw(writer, at, (size_t)(reader.at - at));
+        }
+}
+
+/* Without a descriptor a source has a name alone. */
+static void put_descriptor(WireWriter *writer, const Producer *producer, size_t i) {
+        size_t n_descriptor;
         const void *descriptor = producer_source_descriptor(producer, i, &n_descriptor);
 
-        if (n_descriptor + 2 * REPLY_SLACK > port_message_max())
-                n_descriptor = 0;
-        reply_want(reply, MAX(n_descriptor, (size_t)SOURCE_NAME_MAX) + REPLY_SLACK);
+        if (n_descriptor == 0)
+                wire_put_string(writer, DESCRIPTOR_NAME, producer_source_name(producer, i));
+        else if (n_descriptor <= descriptor_bytes_max())
+                wire_put_raw(writer, descriptor, n_descriptor);
+        else
+                put_shortened(writer, descriptor, n_descriptor);
+}
+
+static void put_source(StateReply *reply, const Producer *producer, size_t i) {
+        size_t n_descriptor, begin, descriptor_begin;
+
+        producer_source_descriptor(producer, i, &n_descriptor);
+        n_descriptor = MIN(n_descriptor ?: field_bytes(SOURCE_NAME_MAX), descriptor_bytes_max());
+        reply_want(reply, source_bytes(producer, n_descriptor));
         begin = wire_begin(&reply->writer, STATE_SOURCES);
         descriptor_begin = wire_begin(&reply->writer, SOURCE_DESCRIPTOR);
-        if (n_descriptor > 0)
-                wire_put_raw(&reply->writer, descriptor, n_descriptor);
-        else
-                wire_put_string(&reply->writer, DESCRIPTOR_NAME, producer_source_name(producer, i));
+        put_descriptor(&reply->writer, producer, i);
         wire_end(&reply->writer, descriptor_begin);
         wire_put_uint(&reply->writer, SOURCE_PRODUCER_ID, producer_id(producer));
         wire_end(&reply->writer, begin);
@@ -145,22 +188,39 @@ static void put_producers(StateReply *reply) {
                         put_source(reply, producer, i);
 }
 
+/* In Perfetto's words, where what is flushed at the end runs still. */
 static const char *state_name(const Session *session) {
         static const char *const names[_SESSION_STATE_N] = {
-                [SESSION_CONFIGURED] = "CONFIGURED",
-                [SESSION_STARTING] = "STARTED",
-                [SESSION_STARTED] = "STARTED",
-                [SESSION_FLUSHING] = "DISABLING_WAITING_STOP_ACKS",
-                [SESSION_STOPPING] = "DISABLING_WAITING_STOP_ACKS",
-                [SESSION_STOPPED] = "DISABLED",
+                [SESSION_CONFIGURED] = "CONFIGURED", [SESSION_STARTING] = "STARTED",
+                [SESSION_STARTED] = "STARTED",       [SESSION_FLUSHING] = "STARTED",
+                [SESSION_STOPPING] = "STOP_WAIT",    [SESSION_STOPPED] = "DISABLED",
         };
 
         return session_cloned_from(session) ? "CLONED_READ_ONLY" : names[session_state(session)];
 }
 
 static bool is_started(const Session *session) {
-        return session_state(session) == SESSION_STARTING ||
-               session_state(session) == SESSION_STARTED;
+        const SessionState state = session_state(session);
+
+        return state > SESSION_CONFIGURED && state < SESSION_STOPPING;
+}
+
+/* Of all that were ever set up, those that are still known. */
+static uint64_t n_instances(const Session *session) {
+        InstanceCursor cursor = {};
+        InstanceInfo info;
+        uint64_t n = 0;
+
+        while (session_next_instance(session, &cursor, &info))
+                n += info.state != INSTANCE_MISSING;
+        return n;
+}
+
+/* A clone has the name of its original, unless it was given one. */
+static const char *shown_name(const Session *session) {
+        const char *name = session_name(session);
+
+        return name[0] ? name : session_config(session)->pb->unique_session_name ?: "";
 }
 
 /* The time of day when it began, by the clock of now. 0: it has not. */
@@ -175,6 +235,7 @@ static uint64_t started_realtime_ns(const Consumers *consumers, const Session *s
 
 static void put_session(StateReply *reply, const Session *session) {
         const Perfetto__Protos__TraceConfig *config = session_config(session)->pb;
+        const uint64_t started_ns = started_realtime_ns(reply->consumer->consumers, session);
         WireWriter *writer = &reply->writer;
         size_t begin;
 
@@ -183,16 +244,17 @@ static void put_session(StateReply *reply, const Session *session) {
         wire_put_uint(writer, SESSION_ID, session_id(session));
         wire_put_int(writer, SESSION_CONSUMER_UID, (int32_t)session_options(session)->owner.uid);
         wire_put_string(writer, SESSION_STATE, state_name(session));
-        wire_put_string(writer, SESSION_UNIQUE_NAME, session_name(session));
+        wire_put_string(writer, SESSION_UNIQUE_NAME, shown_name(session));
         for (size_t i = 0; i < config->n_buffers; i++)
                 wire_put_uint(writer, SESSION_BUFFER_SIZE_KB, config->buffers[i]->size_kb);
         wire_put_uint(writer, SESSION_DURATION_MS, config->duration_ms);
-        wire_put_uint(writer, SESSION_N_SOURCES, config->n_data_sources);
-        wire_put_uint(writer,
-                      SESSION_START_REALTIME_NS,
-                      started_realtime_ns(reply->consumer->consumers, session));
-        if (config->bugreport_score > 0)
+        wire_put_uint(writer, SESSION_N_SOURCES, n_instances(session));
+        if (started_ns > 0)
+                wire_put_uint(writer, SESSION_START_REALTIME_NS, started_ns);
+        if (config->has_bugreport_score)
                 wire_put_int(writer, SESSION_BUGREPORT_SCORE, config->bugreport_score);
+        if (config->bugreport_filename)
+                wire_put_string(writer, SESSION_BUGREPORT_FILENAME, config->bugreport_filename);
         wire_put_bool(writer, SESSION_IS_STARTED, is_started(session));
         wire_end(writer, begin);
 }

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* QueryServiceState: each field of a session, and data sources whatever their descriptors are. */
+
+#include <stdio.h>
+
+#include "consumer-world.h"
+
+/* Of perfetto.protos.TracingServiceState.TracingSession, and around it. */
+enum {
+        STATE_SOURCES = 2,
+        STATE_SESSIONS = 6,
+        SESSION_STATE = 3,
+        SESSION_NAME = 4,
+        SESSION_BUFFER_KB = 5,
+        SESSION_DURATION_MS = 6,
+        SESSION_N_SOURCES = 7,
+        SESSION_BEGAN = 8,
+        SESSION_SCORE = 9,
+        SESSION_FILENAME = 10,
+        SESSION_IS_STARTED = 11,
+        SOURCE_DESCRIPTOR = 1,
+        DESCRIPTOR_NAME = 1,
+        DESCRIPTOR_BULK = 900,
+};
+
+static bool find(const uint8_t *data, size_t n, uint32_t number, WireField *ret) {
+        WireReader reader;
+        WireField field;
+        bool is_found = false;
+
+        wire_reader_init(&reader, data, n);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number != number)
+                        continue;
+                *ret = field;
+                is_found = true;
+        }
+        return is_found;
+}
+
+static bool find_in(const WireField *message, uint32_t number, WireField *ret) {
+        return find(message->data, message->n_bytes, number, ret);
+}
+
+static bool field_is(const WireField *field, const char *text) {
+        return field->n_bytes == strlen(text) && memcmp(field->data, text, field->n_bytes) == 0;
+}
+
+/* The last session that the service tells of. */
+static bool query_session(WireField *ret) {
+        const ConsumerReply *reply;
+        WireField state;
+
+        wire_put_bool(consumer_message(&consumer), 1, true); /* sessions_only */
+        reply = world_success(&consumer, consumer_call(&consumer, CONSUMER_QUERY_STATE));
+        ck_assert(consumer_reply_field(reply, 1, &state));
+        return find_in(&state, STATE_SESSIONS, ret);
+}
+
+static uint64_t number_of(const WireField *session, uint32_t number) {
+        WireField field;
+
+        return find_in(session, number, &field) ? field.value : 0;
+}
+
+static void assert_text(const WireField *session, uint32_t number, const char *text) {
+        WireField field;
+
+        ck_assert_msg(find_in(session, number, &field), "field %u is not there", (unsigned)number);
+        ck_assert_msg(field_is(&field, text),
+                      "%.*s is not %s",
+                      (int)field.n_bytes,
+                      (const char *)field.data,
+                      text);
+}
+
+CONSUMER_WORLD_TEST(test_a_session_is_shown_with_all_fields) {
+        WireField session, field;
+
+        world_enable(&consumer,
+                     CONFIG_ONE("com.example") "data_sources { config { name: \"missing\" } } "
+                                               "unique_session_name: \"mine\" "
+                                               "bugreport_score: 7 bugreport_filename: \"a.pft\" "
+                                               "duration_ms: 60000",
+                     -1);
+        world_run(&consumer);
+        ck_assert(query_session(&session));
+        assert_text(&session, SESSION_STATE, "STARTED");
+        assert_text(&session, SESSION_NAME, "mine");
+        assert_text(&session, SESSION_FILENAME, "a.pft");
+        ck_assert_uint_eq(number_of(&session, SESSION_SCORE), 7);
+        ck_assert_uint_eq(number_of(&session, SESSION_DURATION_MS), 60000);
+        ck_assert_uint_eq(number_of(&session, SESSION_IS_STARTED), 1);
+        ck_assert_uint_eq(number_of(&session, SESSION_N_SOURCES), 1); /* that take part */
+        ck_assert_uint_gt(number_of(&session, SESSION_BEGAN), 0);
+        ck_assert(find_in(&session, SESSION_BUFFER_KB, &field));
+}
+
+CONSUMER_WORLD_TEST(test_what_a_config_does_not_say_is_not_shown) {
+        WireField session, field;
+
+        world_enable(&consumer, CONFIG_ONE("com.example") "deferred_start: true", -1);
+        world_run(&consumer);
+        ck_assert(query_session(&session));
+        assert_text(&session, SESSION_STATE, "CONFIGURED");
+        ck_assert(!find_in(&session, SESSION_SCORE, &field));
+        ck_assert(!find_in(&session, SESSION_FILENAME, &field));
+        ck_assert(!find_in(&session, SESSION_BEGAN, &field));
+        ck_assert_uint_eq(number_of(&session, SESSION_IS_STARTED), 0);
+}
+
+CONSUMER_WORLD_TEST(test_a_session_that_stops_is_shown_in_perfettos_words) {
+        WireField session;
+
+        app->acks_flush = app->acks_stop = false;
+        world_enable(&consumer, CONFIG_ONE("com.example"), -1);
+        world_run(&consumer);
+        world_success(&consumer, consumer_call(&consumer, CONSUMER_DISABLE));
+        ck_assert(query_session(&session));
+        assert_text(&session, SESSION_STATE, "STARTED"); /* flushes */
+        fixture_advance(&f, SESSION_FLUSH_TIMEOUT_NS + 1 * S);
+        ck_assert(query_session(&session));
+        assert_text(&session, SESSION_STATE, "STOP_WAIT");
+        fixture_advance(&f, SESSION_STOP_TIMEOUT_NS + 1 * S);
+        ck_assert(query_session(&session));
+        assert_text(&session, SESSION_STATE, "DISABLED");
+}
+
+CONSUMER_WORLD_TEST(test_a_clone_is_shown_with_its_originals_name) {
+        const ConsumerReply *reply;
+        ConsumerClient other;
+        WireField session;
+
+        world_enable(&consumer, CONFIG_ONE("com.example") "unique_session_name: \"mine\"", -1);
+        world_run(&consumer);
+        world_connect(&other);
+        wire_put_string(consumer_message(&other), 4, "mine");
+        reply = world_success(&other, consumer_call(&other, CONSUMER_CLONE));
+        ck_assert_uint_gt(reply->data.n, 0);
+        ck_assert(query_session(&session));
+        assert_text(&session, SESSION_STATE, "CLONED_READ_ONLY");
+        assert_text(&session, SESSION_NAME, "mine");
+        consumer_client_deinit(&other);
+}
+
+/*
+ * Descriptors
+ */
+
+/* A source whose descriptor has so many bytes. */
+static void add_source(const char *name, size_t n_bytes) {
+        static uint8_t memory[SOURCE_DESCRIPTOR_BYTES_MAX], bulk[SOURCE_DESCRIPTOR_BYTES_MAX];
+        SourceOptions options = { .descriptor = memory };
+        WireWriter writer;
+        size_t n_around;
+
+        wire_writer_init(&writer, memory, sizeof(memory));
+        wire_put_string(&writer, DESCRIPTOR_NAME, name);
+        n_around = wire_writer_size(&writer) + 2 + wire_varint_size(n_bytes);
+        wire_put_bytes(&writer, DESCRIPTOR_BULK, bulk, n_bytes - n_around);
+        options.n_descriptor = wire_writer_size(&writer);
+        ck_assert_uint_eq(options.n_descriptor, n_bytes);
+        fixture_add_source(app, name, &options);
+}
+
+/* The descriptor of that name in all replies, each of which is a frame that clients can read; its bytes, or 0. */
+static size_t listed_bytes(const char *name) {
+        const uint64_t request = consumer_call(&consumer, CONSUMER_QUERY_STATE);
+        WireField state, source, descriptor, field;
+        WireReader reader;
+        size_t n = 0;
+
+        world_run(&consumer);
+        ck_assert(!consumer.is_closed);
+        for (size_t i = 0; i < consumer_n_replies(&consumer, request); i++) {
+                const ConsumerReply *reply = consumer_reply(&consumer, request, i);
+
+                ck_assert(reply->success);
+                ck_assert(consumer_reply_field(reply, 1, &state));
+                wire_reader_init_field(&reader, &state);
+                while (wire_read(&reader, &source) > 0)
+                        if (source.number == STATE_SOURCES &&
+                            find_in(&source, SOURCE_DESCRIPTOR, &descriptor) &&
+                            find_in(&descriptor, DESCRIPTOR_NAME, &field) && field_is(&field, name))
+                                n += descriptor.n_bytes;
+        }
+        return n;
+}
+
+/* What a reply holds around a descriptor: less than so much. */
+#define AROUND_DESCRIPTOR 64
+
+CONSUMER_WORLD_TEST(test_a_descriptor_that_almost_fills_a_message_is_listed_whole) {
+        char name[32];
+
+        for (size_t n = IPC_FRAME_BYTES_MAX - 600; n < IPC_FRAME_BYTES_MAX - AROUND_DESCRIPTOR;
+             n += 67) {
+                snprintf(name, sizeof(name), "com.example.%zu", n);
+                add_source(name, n);
+                ck_assert_uint_eq(listed_bytes(name), n);
+        }
+}
+
+/* Native programs may say more of a source than Perfetto's can. */
+CONSUMER_WORLD_TEST(test_a_descriptor_that_no_message_holds_is_listed_by_what_fits) {
+        for (size_t n = IPC_FRAME_BYTES_MAX - AROUND_DESCRIPTOR; n < IPC_FRAME_BYTES_MAX + 64;
+             n++) {
+                char name[32];
+                size_t n_listed;
+
+                snprintf(name, sizeof(name), "com.example.%zu", n);
+                add_source(name, n);
+                n_listed = listed_bytes(name);
+                ck_assert(n_listed == n || n_listed == 2 + strlen(name));
+                ck_assert_int_eq(producer_remove_source(app->producer, name, f.now), 0);
+        }
+        add_source("com.example.huge", SOURCE_DESCRIPTOR_BYTES_MAX / 2 + 1000);
+        ck_assert_uint_eq(listed_bytes("com.example.huge"), 2 + strlen("com.example.huge"));
+}
+
+TEST_MAIN("consumer-state",
+          test_a_session_is_shown_with_all_fields,
+          test_what_a_config_does_not_say_is_not_shown,
+          test_a_session_that_stops_is_shown_in_perfettos_words,
+          test_a_clone_is_shown_with_its_originals_name,
+          test_a_descriptor_that_almost_fills_a_message_is_listed_whole,
+          test_a_descriptor_that_no_message_holds_is_listed_by_what_fits)
