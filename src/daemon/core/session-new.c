@@ -255,6 +255,7 @@ int session_new(Session **ret,
         session->config = config;
         /* Nothing can fail any more. */
         session_take_over(session, now);
+        session_note_periods(session, now);
         concurrent_added(session);
         self_session_added(session);
         session_match_all(session);

@@ -2,8 +2,10 @@
 
 /*
  * Notes are kept by the session, not by the instance: they are about what the trace lacks, whatever became of who said
- * them. Each is charged to its producer's user.
+ * them. Each is charged to its producer's user. A few are the service's own.
  */
+
+#include <stdio.h>
 
 #include "core/session-private.h"
 #include "shared/utf8.h"
@@ -70,6 +72,46 @@ void session_add_note(SourceInstance *instance, const char *text, uint64_t now) 
         instance->n_notes++;
         session_take_note(instance->session, now, &info);
         session_changed(instance->session);
+}
+
+static void session_note_period(Session *session, const char *field, uint32_t ms, uint64_t now) {
+        const ServiceInfo *service = &session->service->info;
+        char text[160];
+        const NoteInfo info = {
+                .source = field,
+                .producer = "desktraced",
+                .text = text,
+                .identity = { .uid = service->uid, .pid = service->pid },
+        };
+
+        if (ms == 0 || ms * NS_PER_MS >= SESSION_PERIOD_MIN_NS)
+                return;
+        snprintf(text,
+                 sizeof(text),
+                 "%s %u is shorter than a period may be (SESSION_PERIOD_MIN_NS): it is every %u ms",
+                 field,
+                 ms,
+                 (unsigned)(SESSION_PERIOD_MIN_NS / NS_PER_MS));
+        session_take_note(session, now, &info);
+}
+
+void session_note_periods(Session *session, uint64_t now) {
+        const Perfetto__Protos__TraceConfig *config = session->config->pb;
+
+        session_note_period(session, "flush_period_ms", config->flush_period_ms, now);
+        if (config->write_into_file)
+                session_note_period(
+                        session, "file_write_period_ms", config->file_write_period_ms, now);
+        if (config->incremental_state_config)
+                session_note_period(session,
+                                    "clear_period_ms",
+                                    config->incremental_state_config->clear_period_ms,
+                                    now);
+        if (config->builtin_data_sources)
+                session_note_period(session,
+                                    "snapshot_interval_ms",
+                                    config->builtin_data_sources->snapshot_interval_ms,
+                                    now);
 }
 
 static void note_info(const SourceNote *note, NoteInfo *ret) {

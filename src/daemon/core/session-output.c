@@ -6,6 +6,8 @@
 
 #include "core/session-private.h"
 
+#define CONFIG_FLUSH_PERIOD_MS 13 /* of perfetto.protos.TraceConfig */
+
 uint64_t session_write_period_ns(const Session *session) {
         return config_period_ns(session->config->pb->file_write_period_ms, SESSION_WRITE_PERIOD_NS);
 }
@@ -17,7 +19,7 @@ bool session_streams(const Session *session) {
 /* The automatic mode is the default: who writes often flushes every SESSION_WRITE_PERIOD_NS beside it, who writes
  * seldom does it before each write. */
 static bool session_flushes_by_itself(const Session *session) {
-        return session_streams(session) &&
+        return session->config->pb->write_into_file &&
                session->config->pb->write_flush_mode !=
                        PERFETTO__PROTOS__TRACE_CONFIG__WRITE_FLUSH_MODE__WRITE_FLUSH_DISABLED;
 }
@@ -36,6 +38,32 @@ uint64_t session_flush_period_ns(const Session *session) {
         if (session_flushes_by_itself(session) && !session_flushes_before_output(session))
                 return SESSION_WRITE_PERIOD_NS;
         return UINT64_MAX;
+}
+
+/* 0: nobody is flushed before the end. */
+static uint64_t session_told_flush_ms(const Session *session) {
+        uint64_t period_ns = session_flush_period_ns(session);
+
+        if (session->config->pb->write_into_file && session_flushes_before_output(session))
+                period_ns = MIN(period_ns, session_write_period_ns(session));
+        return period_ns == UINT64_MAX ? 0 : period_ns / NS_PER_MS;
+}
+
+/* A file seems to lack data to readers unless its config has a flush period. The last value of a field counts. */
+int session_put_config(const Session *session, const Config *config, Bytes *out) {
+        _cleanup_(bytes_deinit) Bytes told = {};
+        const uint64_t flush_ms = session_told_flush_ms(session);
+        WireWriter writer;
+        int r;
+
+        bytes_writer_init(&writer, &told);
+        wire_put_raw(&writer, config->bytes, config->n_bytes);
+        if (flush_ms != config->pb->flush_period_ms)
+                wire_put_uint(&writer, CONFIG_FLUSH_PERIOD_MS, flush_ms);
+        r = bytes_writer_finish(&writer, &told);
+        if (r < 0)
+                return r;
+        return packet_put_config(out, &session->service->info, told.data, told.n);
 }
 
 void session_output_due(Session *session) {

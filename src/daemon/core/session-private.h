@@ -216,6 +216,8 @@ bool session_streams(
 uint64_t session_write_period_ns(const Session *session);
 uint64_t session_flush_period_ns(const Session *session); /* UINT64_MAX: none */
 bool session_flushes_before_output(const Session *session);
+/* The config for the trace: as it was sent, but with the flush period that is used. */
+int session_put_config(const Session *session, const Config *config, Bytes *out);
 void session_output_due(Session *session);
 /* Something was put into it: if it is getting full, the output is due. */
 void session_note_pressure(const SessionBuffer *buffer);
@@ -266,6 +268,8 @@ void session_put_stats(Session *session, WireWriter *writer);
 
 /* session-notes.c. Without memory, beyond a limit or its user's quota a note is left out. */
 void session_add_note(SourceInstance *instance, const char *text, uint64_t now);
+/* Of each period in the config that is not as short as it says. */
+void session_note_periods(Session *session, uint64_t now);
 void session_copy_notes(Session *session, const Session *source);
 void session_free_notes(Session *session);
 int session_put_notes(Session *session, Bytes *out);

@@ -90,7 +90,7 @@ static int put_preamble(Session *session, Bytes *out) {
                 return 0;
         session->reader.said_preamble = true;
         if (!builtin->disable_trace_config)
-                r = packet_put_config(out, info, session->config->bytes, session->config->n_bytes);
+                r = session_put_config(session, session->config, out);
         if (r == 0)
                 r = packet_put_uuid(out, info, session->uuid);
         if (r == 0)
@@ -108,8 +108,7 @@ static int put_change(Session *session, Bytes *out) {
             session_builtin(session)->disable_trace_config)
                 return 0;
         session->reader.said_change = true;
-        return packet_put_config(
-                out, &session->service->info, session->change->bytes, session->change->n_bytes);
+        return session_put_config(session, session->change, out);
 }
 
 static int put_events(Session *session, Bytes *out) {

@@ -140,9 +140,55 @@ START_TEST(test_notes_of_no_instance_and_without_words_are_ignored) {
 }
 END_TEST
 
+START_TEST(test_a_period_that_is_too_short_is_told) {
+        const SessionOptions options = { .owner = { .uid = 1000 }, .has_output = true };
+        static const char *const fields[] = {
+                "flush_period_ms", "file_write_period_ms", "clear_period_ms", "snapshot_interval_ms"
+        };
+        FakeConsumer *consumer;
+        FakeProducer *app;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session_with(
+                &f,
+                &options,
+                PLAIN "flush_period_ms: 99 write_into_file: true file_write_period_ms: 1 "
+                      "incremental_state_config { clear_period_ms: 10 } "
+                      "builtin_data_sources { snapshot_interval_ms: 50 }");
+        ck_assert_uint_eq(session_n_notes(consumer->session), ARRAY_SIZE(fields));
+        for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+                const NoteInfo note = nth_note(consumer->session, i);
+
+                ck_assert_str_eq(note.source, fields[i]);
+                ck_assert_str_eq(note.producer, "desktraced");
+                ck_assert_msg(strstr(note.text, "every 100 ms"), "%s", note.text);
+        }
+        fixture_advance(&f, 1 * S);
+        ck_assert_uint_eq(app->instances[0].n_clears, 1 * S / SESSION_PERIOD_MIN_NS);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_a_period_that_is_long_enough_is_not) {
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(
+                &f,
+                1000,
+                PLAIN "flush_period_ms: 100 incremental_state_config { clear_period_ms: 100 }");
+        ck_assert_uint_eq(session_n_notes(consumer->session), 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("session-notes",
           test_a_note_is_told_with_who_said_it_and_when_he_is_gone,
           test_a_note_is_in_the_trace_once_as_an_event_that_readers_show,
           test_a_clone_has_the_notes_of_its_original,
           test_notes_are_limited_in_number_and_length_and_charged,
-          test_notes_of_no_instance_and_without_words_are_ignored)
+          test_notes_of_no_instance_and_without_words_are_ignored,
+          test_a_period_that_is_too_short_is_told,
+          test_a_period_that_is_long_enough_is_not)

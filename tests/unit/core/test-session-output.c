@@ -485,6 +485,62 @@ START_TEST(test_clone_of_a_stream_before_its_first_write_tells_its_life) {
 }
 END_TEST
 
+/* What the config in the trace says, as readers take it: the last one counts. */
+static uint64_t told_flush_period(const Bytes *trace) {
+        const TestPacket packet = trace_packet(trace, 33, 0);
+        uint64_t period = 0;
+        WireReader reader;
+        WireField config;
+
+        ck_assert(packet_field(&packet, 33, &config));
+        wire_reader_init_field(&reader, &config);
+        while (wire_read(&reader, &config) > 0)
+                if (config.number == 13)
+                        period = config.value;
+        return period;
+}
+
+/* Readers say that a file lacks data when its config has no flush period and the service is not Perfetto's. */
+START_TEST(test_the_trace_says_the_flush_period_that_was_used) {
+        static const struct {
+                const char *config;
+                uint64_t period_ms;
+        } cases[] = {
+                { "write_into_file: true file_write_period_ms: 1000", 5000 },
+                { "write_into_file: true file_write_period_ms: 8000", 8000 },
+                { "write_into_file: true", 5000 },
+                { "write_into_file: true flush_period_ms: 2000", 2000 },
+                { "write_into_file: true file_write_period_ms: 1000 "
+                  "write_flush_mode: WRITE_FLUSH_ENABLED",
+                  1000 },
+                { "write_into_file: true write_flush_mode: WRITE_FLUSH_DISABLED", 0 },
+                { "flush_period_ms: 20", 100 },
+                { "", 0 },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char config[256];
+                FakeConsumer *consumer;
+                FakeProducer *app;
+                SmbWriter *writer;
+                Bytes trace;
+
+                snprintf(config,
+                         sizeof(config),
+                         "%s %s",
+                         CONFIG_ONE("track_event"),
+                         cases[i].config);
+                consumer = start_streaming(config, &app, &writer);
+                fixture_advance(&f, 1 * S);
+                trace = fixture_read(&f, consumer);
+                ck_assert_uint_eq(told_flush_period(&trace), cases[i].period_ms);
+                bytes_deinit(&trace);
+                free(writer);
+                fixture_deinit(&f);
+        }
+}
+END_TEST
+
 TEST_MAIN("session-output",
           test_output_is_due_each_period_and_at_the_end,
           test_seldom_output_flushes_first,
@@ -502,4 +558,5 @@ TEST_MAIN("session-output",
           test_half_full_buffer_is_written_before_its_period,
           test_full_buffer_that_does_not_stream_waits_for_its_reader,
           test_clone_of_a_stream_has_what_was_not_written_yet,
-          test_clone_of_a_stream_before_its_first_write_tells_its_life)
+          test_clone_of_a_stream_before_its_first_write_tells_its_life,
+          test_the_trace_says_the_flush_period_that_was_used)
