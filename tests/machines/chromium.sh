@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# A stock Chromium of Debian 12 with Perfetto's protocol: its recording is whole, and inspect shows all of its slices.
+# Time limit: 30 min
+# shellcheck disable=SC2119,SC2317 # project() without an owner; functions that ok() calls
+
+# shellcheck source=tests/machines/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SECONDS_RECORDED=6
+
+machine bookworm build +chromium +zstd
+project
+
+build() {
+        as_root meson setup build -Dprefix=/usr -Dprobes=disabled -Dtests=disabled &&
+                as_root ninja -C build src/client/desktrace src/daemon/desktraced
+}
+
+cat >"$root$PROJECT/chromium.cfg" <<'END'
+buffers { size_kb: 65536 }
+data_sources { config { name: "track_event" track_event_config {
+        disabled_categories: "*"
+        enabled_categories: "toplevel" enabled_categories: "blink" enabled_categories: "v8" enabled_categories: "benchmark"
+} } }
+END
+
+# Whoever ends the browser from outside gets its status; the recording's own is what counts here.
+cat >"$root$PROJECT/browse" <<END
+#!/bin/sh
+timeout $SECONDS_RECORDED chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+        --disable-background-networking --disable-component-update --disable-sync --user-data-dir=/tmp/chromium \
+        --enable-features=EnablePerfettoSystemTracing "file://$PROJECT/tests/machines/chromium.page.html"
+exit 0
+END
+chmod 755 "$root$PROJECT/browse"
+
+inspect() {
+        as_root sh -c 'build/src/client/desktrace inspect --json=short page.pftrace >page.json'
+}
+
+ok 'the client and the service build' build
+ok 'Chromium is recorded' as_root build/src/client/desktrace record --standalone -c chromium.cfg -o page.pftrace -- ./browse
+said 'without losses' '^No losses\.$'
+ok 'inspect has nothing to complain of' inspect
+ok 'its slices are those that are in the file' as_root python3 tests/machines/count-slices.py page.pftrace page.json
+finish
