@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "client/charset.h"
 #include "client/json-writer.h"
 
 int json_mode_parse(JsonMode *ret, const char *text) {
@@ -40,11 +41,26 @@ static void json_newline(JsonWriter *writer) {
                 g_string_append(writer->text, "  ");
 }
 
-/* RFC 8259, section 7. */
+static void json_escape(JsonWriter *writer, gunichar c) {
+        if (c < 0x10000)
+                g_string_append_printf(writer->text, "\\u%04x", c);
+        else
+                g_string_append_printf(writer->text,
+                                       "\\u%04x\\u%04x",
+                                       0xd800 + ((c - 0x10000) >> 10),
+                                       0xdc00 + ((c - 0x10000) & 0x3ff));
+}
+
+/* RFC 8259, section 7. Where the locale is not one of UTF-8, JSON is ASCII and as exact. */
 static void json_quote(JsonWriter *writer, const char *value) {
+        const bool is_ascii = !charset_is_utf8();
+
         g_string_append_c(writer->text, '"');
         for (; *value; value++) {
-                if (*value == '"' || *value == '\\')
+                if (is_ascii && (unsigned char)*value >= 0x80) {
+                        json_escape(writer, g_utf8_get_char(value));
+                        value = g_utf8_next_char(value) - 1;
+                } else if (*value == '"' || *value == '\\')
                         g_string_append_printf(writer->text, "\\%c", *value);
                 else if ((unsigned char)*value < 0x20)
                         g_string_append_printf(writer->text, "\\u%04x", (unsigned char)*value);

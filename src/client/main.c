@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "build-config.h"
+#include "client/charset.h"
 #include "client/say.h"
 #include "client/verbs.h"
 
@@ -18,6 +19,7 @@ static void locale_init(void) {
         bindtextdomain(GETTEXT_PACKAGE, LOCALE_DIR);
         bind_textdomain_codeset(GETTEXT_PACKAGE, "UTF-8");
         textdomain(GETTEXT_PACKAGE);
+        charset_init();
 }
 
 static ExitStatus run_without_verb(const Invocation *invocation) {

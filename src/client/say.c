@@ -13,7 +13,9 @@ static const char *bus_option = "";
 bool is_smart_terminal(FILE *stream) {
         const char *term = getenv("TERM");
 
-        return term && !streq(term, "dumb") && isatty(fileno(stream));
+        /* These two may have been replaced, and have no descriptor then. */
+        return term && !streq(term, "dumb") &&
+               isatty(stream == stdout ? STDOUT_FILENO : STDERR_FILENO);
 }
 
 const char *style(FILE *stream, Style which) {
@@ -56,11 +58,17 @@ void say_hint(const char *hint) {
         fprintf(stderr, "%s\n", text);
 }
 
+/* Drives the terminal, or turns the text behind it around. */
+static bool is_unsafe(gunichar c) {
+        return g_unichar_iscntrl(c) || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+               (c >= 0x2066 && c <= 0x2069);
+}
+
 char *say_clean(const void *text, size_t n_text) {
         char *clean = g_utf8_make_valid(text, (gssize)n_text);
 
         for (char *at = clean; *at; at = g_utf8_next_char(at))
-                if (g_unichar_iscntrl(g_utf8_get_char(at)))
+                if (is_unsafe(g_utf8_get_char(at)))
                         memset(at, '?', (size_t)(g_utf8_next_char(at) - at));
         return clean;
 }

@@ -34,6 +34,6 @@ bool is_smart_terminal(FILE *stream);
 /* The escape sequence; "" when the stream is no terminal, with NO_COLOR, or on a dumb terminal. */
 const char *style(FILE *stream, Style style);
 
-/* What others wrote, as it may be shown: valid UTF-8, and without the control characters that drive
- * a terminal. Malloc'ed. */
+/* What others wrote, as it may be shown: valid UTF-8, and without the characters that drive a
+ * terminal or reverse the text behind them. Malloc'ed. */
 char *say_clean(const void *text, size_t n_text);

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "client/charset.h"
 #include "client/say.h"
 #include "client/table.h"
 
@@ -30,14 +31,15 @@ void table_deinit(Table *table) {
 
 void table_add(Table *table, const char *cell) {
         g_ptr_array_add(table->cells,
-                        cell && *cell ? say_clean(cell, strlen(cell)) : g_strdup(NOTHING));
+                        cell && *cell ? charset_reduce(say_clean(cell, strlen(cell)))
+                                      : g_strdup(NOTHING));
 }
 
 void table_add_format(Table *table, const char *format, ...) {
         va_list arguments;
 
         va_start(arguments, format);
-        g_ptr_array_add(table->cells, g_strdup_vprintf(format, arguments));
+        g_ptr_array_add(table->cells, charset_reduce(g_strdup_vprintf(format, arguments)));
         va_end(arguments);
 }
 
@@ -49,22 +51,11 @@ static const char *table_cell(const Table *table, size_t row, size_t column) {
         return g_ptr_array_index(table->cells, row * table->n_columns + column);
 }
 
-static size_t text_width(const char *text) {
-        size_t width = 0;
-
-        for (; *text; text = g_utf8_next_char(text)) {
-                gunichar c = g_utf8_get_char(text);
-
-                width += g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
-        }
-        return width;
-}
-
-static size_t table_width(const Table *table, size_t column, bool has_legend) {
-        size_t width = has_legend ? text_width(_(table->columns[column].title)) : 0;
+static size_t table_width(const Table *table, size_t column, const char *title) {
+        size_t width = title ? charset_width(title) : 0;
 
         for (size_t row = 0; row < table_n_rows(table); row++)
-                width = MAX(width, text_width(table_cell(table, row, column)));
+                width = MAX(width, charset_width(table_cell(table, row, column)));
         return width;
 }
 
@@ -82,7 +73,7 @@ static void print_wrapped(const char *text, size_t indentation, size_t width) {
         size_t n_used = 0;
 
         for (char **word = words; *word; word++) {
-                size_t n_word = text_width(*word);
+                size_t n_word = charset_width(*word);
 
                 if (n_used > 0 && n_used + 1 + n_word > width) {
                         printf("\n%*s", (int)indentation, "");
@@ -98,7 +89,7 @@ static void print_wrapped(const char *text, size_t indentation, size_t width) {
 static void print_last_cell(const char *text, size_t column_at, bool says_something) {
         size_t terminal = terminal_width();
 
-        if (terminal <= TABLE_INDENTATION || column_at + text_width(text) <= terminal) {
+        if (terminal <= TABLE_INDENTATION || column_at + charset_width(text) <= terminal) {
                 fputs(text, stdout);
         } else if (column_at + TABLE_LAST_WIDTH_MIN <= terminal) {
                 print_wrapped(text, column_at, terminal - column_at);
@@ -110,7 +101,7 @@ static void print_last_cell(const char *text, size_t column_at, bool says_someth
 }
 
 static void print_cell(const TableColumn *column, const char *text, size_t width) {
-        size_t n_padding = width - text_width(text);
+        size_t n_padding = width - charset_width(text);
 
         if (column->is_number)
                 printf("%*s%s  ", (int)n_padding, "", text);
@@ -128,21 +119,21 @@ print_row(const Table *table, const size_t *widths, const char *const *cells, bo
                 column_at += widths[i] + 2;
         }
         if (table->columns[n_first].is_number)
-                printf("%*s", (int)(widths[n_first] - text_width(cells[n_first])), "");
+                printf("%*s", (int)(widths[n_first] - charset_width(cells[n_first])), "");
         print_last_cell(cells[n_first], column_at, !is_legend && !streq(cells[n_first], NOTHING));
 }
 
 void table_print(const Table *table, bool has_legend) {
-        const char *titles[TABLE_COLUMNS_MAX];
+        char *titles[TABLE_COLUMNS_MAX];
         size_t widths[TABLE_COLUMNS_MAX];
 
         for (size_t i = 0; i < table->n_columns; i++) {
-                titles[i] = _(table->columns[i].title);
-                widths[i] = table_width(table, i, has_legend);
+                titles[i] = charset_reduce(g_strdup(_(table->columns[i].title)));
+                widths[i] = table_width(table, i, has_legend ? titles[i] : NULL);
         }
         if (has_legend) {
                 fputs(style(stdout, STYLE_BOLD), stdout);
-                print_row(table, widths, titles, true);
+                print_row(table, widths, (const char *const *)titles, true);
                 fputs(style(stdout, STYLE_NORMAL), stdout);
         }
         for (size_t row = 0; row < table_n_rows(table); row++)
@@ -150,4 +141,6 @@ void table_print(const Table *table, bool has_legend) {
                           widths,
                           (const char *const *)&table->cells->pdata[row * table->n_columns],
                           false);
+        for (size_t i = 0; i < table->n_columns; i++)
+                g_free(titles[i]);
 }

@@ -3,6 +3,7 @@
 #include <glib/gi18n.h>
 #include <stdio.h>
 
+#include "client/charset.h"
 #include "client/verbs.h"
 
 #define ARGUMENTS_WIDTH 35
@@ -45,14 +46,15 @@ ExitStatus verb_unknown(const char *name) {
 
 static void print_verbs(FILE *stream) {
         for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-                const char *arguments = *verbs[i].arguments ? _(verbs[i].arguments) : "";
-                glong n_padding = ARGUMENTS_WIDTH - g_utf8_strlen(arguments, -1);
+                g_autofree char *arguments =
+                        charset_reduce(g_strdup(*verbs[i].arguments ? _(verbs[i].arguments) : ""));
+                int n_padding = ARGUMENTS_WIDTH - (int)charset_width(arguments);
 
                 fprintf(stream,
                         "  %-8s  %s%*s  %s\n",
                         verbs[i].name,
                         arguments,
-                        (int)MAX(n_padding, 0),
+                        MAX(n_padding, 0),
                         "",
                         _(verbs[i].summary));
         }

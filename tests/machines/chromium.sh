@@ -22,7 +22,8 @@ cat >"$root$PROJECT/chromium.cfg" <<'END'
 buffers { size_kb: 65536 }
 data_sources { config { name: "track_event" track_event_config {
         disabled_categories: "*"
-        enabled_categories: "toplevel" enabled_categories: "blink" enabled_categories: "v8" enabled_categories: "benchmark"
+        enabled_categories: "toplevel" enabled_categories: "blink"
+        enabled_categories: "v8" enabled_categories: "benchmark"
 } } }
 END
 
@@ -41,7 +42,8 @@ inspect() {
 }
 
 ok 'the client and the service build' build
-ok 'Chromium is recorded' as_root build/src/client/desktrace record --standalone -c chromium.cfg -o page.pftrace -- ./browse
+ok 'Chromium is recorded' \
+        as_root build/src/client/desktrace record --standalone -c chromium.cfg -o page.pftrace -- ./browse
 said 'without losses' '^No losses\.$'
 ok 'inspect has nothing to complain of' inspect
 ok 'its slices are those that are in the file' as_root python3 tests/machines/count-slices.py page.pftrace page.json
