@@ -16,7 +16,7 @@ _desktrace_verb() {
         local i
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                record | inspect | status | list | snapshot | trigger | attach | stop | read | flush | help)
+                record | inspect | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
                         echo "$i"
                         return
                         ;;
@@ -31,7 +31,7 @@ _desktrace_options() {
         record) echo "$both $bus $data --standalone --config= --preset= --time= --buffer-size= --output= \
 --force --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
-        status) echo "$both $bus $data" ;;
+        status | doctor) echo "$both $bus $data" ;;
         list) echo "$both $bus $data --standalone --sources --no-start" ;;
         snapshot) echo "$both $bus $data --output= --force --before= --after=" ;;
         trigger) echo "$both $bus $data" ;;
@@ -49,9 +49,10 @@ _desktrace_arguments() {
         case $verb in
         record) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} --no-start sources) cat:" "$current" ;;
         inspect) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
-        list) _desktrace_reply 'sources producers sessions presets probes' "$current" ;;
+        list) _desktrace_reply 'sources events producers sessions presets probes' "$current" ;;
+        doctor) _desktrace_reply "$(compgen -c -- "$current")" "$current" ;;
         snapshot | attach | stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
-        help) _desktrace_reply 'record inspect status list snapshot trigger attach stop read flush' "$current" ;;
+        help) _desktrace_reply 'record inspect status list doctor snapshot trigger attach stop read flush' "$current" ;;
         esac
 }
 
@@ -86,7 +87,7 @@ _desktrace() {
                         _desktrace_reply "$(_desktrace_options "$verb")" "$current"
                         [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace
                 elif [ -z "$verb" ]; then
-                        _desktrace_reply 'record inspect status list snapshot trigger attach stop read flush help' "$current"
+                        _desktrace_reply 'record inspect status list doctor snapshot trigger attach stop read flush help' "$current"
                 else
                         _desktrace_arguments "$verb" "$current" "$bus"
                 fi

@@ -2,9 +2,9 @@
 #
 # fish completion of desktrace(1)
 
-set -l verbs record inspect status list snapshot trigger attach stop read flush help
-set -l with_bus record status list snapshot trigger attach stop read flush
-set -l with_json record inspect status list snapshot trigger attach stop
+set -l verbs record inspect status list doctor snapshot trigger attach stop read flush help
+set -l with_bus record status list doctor snapshot trigger attach stop read flush
+set -l with_json record inspect status list doctor snapshot trigger attach stop
 set -l with_output record snapshot attach stop read
 
 # Words of the first column of a list, or nothing when the service is not there.
@@ -39,6 +39,7 @@ complete -c desktrace -n "$none" -a record -d 'Record into a trace file'
 complete -c desktrace -n "$none" -a inspect -d 'Show what is in a trace file'
 complete -c desktrace -n "$none" -a status -d 'Show whether the service is there, and what records'
 complete -c desktrace -n "$none" -a list -d 'List what there is'
+complete -c desktrace -n "$none" -a doctor -d 'Find out why something cannot be recorded'
 complete -c desktrace -n "$none" -a snapshot -d 'Write what a running session has just recorded'
 complete -c desktrace -n "$none" -a trigger -d 'Set off what sessions wait for'
 complete -c desktrace -n "$none" -a attach -d 'Take over a session that was left running'
@@ -75,9 +76,11 @@ complete -c desktrace -n '__desktrace_in inspect' -F
 complete -c desktrace -n '__desktrace_in inspect' -l top -x -d 'Rows in each table'
 complete -c desktrace -n '__desktrace_in inspect' -l config -d 'Show only the config'
 
-complete -c desktrace -n '__desktrace_in list' -a 'sources producers sessions presets probes'
+complete -c desktrace -n '__desktrace_in list' -a 'sources events producers sessions presets probes'
 complete -c desktrace -n '__desktrace_in list' -l sources -d "The same as the argument 'sources'"
 complete -c desktrace -n '__desktrace_in list' -l no-start -d 'Start no program to ask'
+
+complete -c desktrace -n '__desktrace_in doctor' -a '(__fish_complete_pids; __desktrace_list --no-start sources)'
 
 complete -c desktrace -n '__desktrace_in snapshot attach stop read flush' -a '(__desktrace_list sessions)'
 complete -c desktrace -n '__desktrace_in stop' -l discard -d 'Free its data without writing it'

@@ -74,6 +74,7 @@ static const char *const status_texts[] = {
         [STATUS_LIMIT] = N_("a limit or quota was exceeded"),
         [STATUS_NO_SERVICE] = N_("the service cannot be reached"),
         [STATUS_TIMED_OUT] = N_("timed out"),
+        [STATUS_PROBLEM] = N_("doctor found a problem"),
 };
 
 const char *exit_status_text(ExitStatus status) {

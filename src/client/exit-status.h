@@ -20,6 +20,7 @@ typedef enum ExitStatus {
         STATUS_LIMIT = 7,
         STATUS_NO_SERVICE = 8, /* not reachable */
         STATUS_TIMED_OUT = 9,
+        STATUS_PROBLEM = 10, /* doctor has found one */
         _STATUS_N,
         /* As shells say it, of the command behind "--". */
         STATUS_CANNOT_RUN = 126,

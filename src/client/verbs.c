@@ -17,6 +17,8 @@ static const Verb verbs[] = {
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },
         { "list", N_("WHAT [GLOB]"), N_("List sources, events, producers, sessions, presets, or probes FILE"),
           VERB_USES_BUS | VERB_STANDALONE | VERB_SHOWS_DATA, verb_list },
+        { "doctor", N_("[PROGRAM|PID|SOURCE|EVENT]"), N_("Find out why something cannot be recorded"),
+          VERB_USES_BUS | VERB_SHOWS_DATA, verb_doctor },
         { "snapshot", N_("[SESSION]"), N_("Save what a running session has recorded; recording continues"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_snapshot },
         { "trigger", N_("NAME…"), N_("Fire a trigger"), VERB_USES_BUS | VERB_SHOWS_DATA, verb_trigger },

@@ -13,6 +13,7 @@ ExitStatus verb_record(Invocation *invocation);
 ExitStatus verb_inspect(Invocation *invocation);
 ExitStatus verb_status(Invocation *invocation);
 ExitStatus verb_list(Invocation *invocation);
+ExitStatus verb_doctor(Invocation *invocation);
 ExitStatus verb_snapshot(Invocation *invocation);
 ExitStatus verb_trigger(Invocation *invocation);
 ExitStatus verb_attach(Invocation *invocation);

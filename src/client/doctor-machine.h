@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Doctor, machine: what the kernel, the installation and the place where we run allow
+ *
+ * `root` is the machine's "/", or a tree of fixtures.
+ */
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "client/doctor.h"
+
+#define MACHINE_UNKNOWN INT_MIN
+
+typedef struct MachineFacts {
+        uint32_t uid;
+        bool is_user_service;  /* the user's own is asked about: the system's need not be here */
+        uint64_t capabilities; /* of this process, in effect */
+        char *container;       /* whose, or NULL */
+        bool is_flatpak;       /* this program is in a Flatpak's sandbox */
+
+        bool has_tracing_folder, has_tracefs, tracefs_is_read_only;
+        char *lockdown; /* the word in brackets, or NULL */
+        int perf_event_paranoid, kptr_restrict, ptrace_scope;
+        bool hides_processes, has_partial_proc;
+        bool has_journal;
+
+        bool has_native_socket, has_producer_socket;
+        bool has_bus_file, has_probes_bus_file, has_bus_policy, has_polkit_action;
+        bool has_probes;
+} MachineFacts;
+
+MachineFacts *machine_facts_new(int root, uint32_t uid);
+MachineFacts *machine_facts_free(MachineFacts *facts);
+DEFINE_CLEANUP(MachineFacts *, machine_facts_free)
+
+/* Pure. */
+void machine_check(DoctorReport *report, const MachineFacts *facts);
+
+/* Where recordings go by default. */
+typedef struct OutputFacts {
+        char *path;
+        int error; /* of looking at it, or of writing to it */
+        uint64_t n_bytes_free;
+} OutputFacts;
+
+#define OUTPUT_BYTES_MIN (UINT64_C(256) << 20) /* less is worth a note */
+
+OutputFacts *output_facts_new(const char *path);
+OutputFacts *output_facts_free(OutputFacts *facts);
+DEFINE_CLEANUP(OutputFacts *, output_facts_free)
+
+/* Pure. NULL: it did not answer. */
+void output_check(DoctorReport *report, const OutputFacts *facts);

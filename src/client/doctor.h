@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Doctor: why a program, an event or a data source is not in a recording
+ *
+ * Facts are gathered first, each group with a deadline, then looked at by pure functions, each of which adds findings
+ * to a report. Nothing is started but, when something is asked for by name, the service itself.
+ */
+
+#include <glib.h>
+#include <stdbool.h>
+
+#include "client/json-writer.h"
+#include "shared/macro.h"
+
+#define DOCTOR_DEADLINE_S     10  /* of a group of facts */
+#define DOCTOR_TEXT_BYTES_MAX 600 /* of a finding; names in it are anybody's choice */
+
+typedef enum DoctorLevel {
+        DOCTOR_OK,
+        DOCTOR_NOTE,    /* worth knowing; may be the reason */
+        DOCTOR_PROBLEM, /* something cannot be recorded because of it */
+} DoctorLevel;
+
+typedef struct DoctorFinding {
+        DoctorLevel level;
+        const char *topic; /* untranslated, for programs, too */
+        char *text;
+        char *remedy; /* one line, usually a command; or NULL */
+} DoctorFinding;
+
+typedef struct DoctorReport {
+        GArray *findings; /* DoctorFinding */
+        unsigned n_notes, n_problems;
+} DoctorReport;
+
+void doctor_report_init(DoctorReport *report);
+void doctor_report_deinit(DoctorReport *report);
+
+/* The texts are made safe to print, and cut. `remedy` may be NULL; it is copied. */
+void doctor_add(DoctorReport *report,
+                DoctorLevel level,
+                const char *topic,
+                const char *remedy,
+                const char *format,
+                ...) _printf_(5, 6);
+
+void doctor_print_text(const DoctorReport *report, bool is_quiet);
+void doctor_print_json(const DoctorReport *report, JsonMode mode);
+
+/* Calls gather(argument) on a thread, for a file system, a bus or a process may never answer. Returns what it
+ * returns, or NULL when it is late; then it keeps the argument for ever. */
+void *doctor_within(unsigned seconds, void *(*gather)(void *argument), void *argument);
