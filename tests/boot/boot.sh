@@ -7,6 +7,7 @@
 # for as long as it runs.
 #
 # Usage: boot.sh BUILD-DIRECTORY CASE.sh [FILE...]      FILEs, and lib.sh, are put next to the case
+#        boot.sh --root=DIRECTORY CASE.sh [FILE...]     the root of another system, into which nothing is installed
 #        KEEP=DIRECTORY keeps the case's output, the journal and the console there
 #
 # Without root, or where the needed namespaces and mounts are not allowed, the case is skipped.
@@ -40,7 +41,7 @@ mount_root() {
 
         mount -t tmpfs -o mode=755 boot "$work/m"
         mkdir "$work/m/upper" "$work/m/work" "$root"
-        mount -t overlay -o "lowerdir=/,upperdir=$work/m/upper,workdir=$work/m/work" boot "$root"
+        mount -t overlay -o "lowerdir=$lower,upperdir=$work/m/upper,workdir=$work/m/work" boot "$root"
         mount -t proc -o $safe proc "$root/proc"
         mount --bind "$root/proc/sys" "$root/proc/sys"
         mount -o remount,bind,ro "$root/proc/sys" # the machine's sysctls are not ours
@@ -92,7 +93,7 @@ quiet_the_machine() {
 install_build() {
         local file
 
-        DESTDIR=$root "$meson" install -C "$build" --no-rebuild --quiet
+        [ -z "$build" ] || DESTDIR=$root "$meson" install -C "$build" --no-rebuild --quiet
         mkdir -p "$root$TESTS"
         for file in "$here/lib.sh" "$case" "${files[@]}"; do
                 install -m 755 "$file" "$root$TESTS/"
@@ -156,14 +157,18 @@ check_requirements() {
         local program
 
         [ "$(id -u)" = 0 ] || skip 'needs root'
-        [ "$(meson_option prefix)" = /usr ] ||
+        [ -z "$build" ] || [ "$(meson_option prefix)" = /usr ] ||
                 skip 'units and policies are only found when the build is configured with -Dprefix=/usr'
         for program in unshare setpriv pivot_root systemd-sysusers busctl runuser findmnt; do
                 command -v $program >/dev/null || skip "$program is not installed"
         done
-        [ -x $SYSTEMD ] || skip 'systemd is not installed'
-        [ -e /usr/lib/systemd/system/dbus.service ] || skip 'the system bus is not installed'
-        [ -e /usr/lib/systemd/system/polkit.service ] || skip 'polkitd is not installed'
+        [ -x "$lower$SYSTEMD" ] || skip 'systemd is not installed'
+        find_unit dbus || skip 'the system bus is not installed'
+        find_unit polkit || skip 'polkitd is not installed'
+}
+
+find_unit() {
+        [ -e "$lower/usr/lib/systemd/system/$1.service" ] || [ -e "$lower/lib/systemd/system/$1.service" ]
 }
 
 meson_option() {
@@ -211,8 +216,12 @@ cleanup() {
 }
 
 main() {
-        [ $# -ge 2 ] || { sed -n '4,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-        build=$(realpath "$1")
+        [ $# -ge 2 ] || { sed -n '4,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+        build='' lower=/
+        case $1 in
+        --root=*) lower=$(realpath "${1#--root=}") ;;
+        *) build=$(realpath "$1") ;;
+        esac
         case=$(realpath "$2")
         shift 2
         files=()
@@ -229,7 +238,7 @@ main() {
         touch "$work/out/stdout" "$work/out/stderr"
         make_cgroup
         try_namespaces
-        declare -p work cgroup build case here meson files >"$work/state"
+        declare -p work cgroup build lower case here meson files >"$work/state"
 
         BOOT_STATE=$work/state timeout --foreground -s KILL $((LIMIT_SEC + 20)) \
                 unshare --mount --uts --ipc --net --pid --fork --kill-child=KILL \

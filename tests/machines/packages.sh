@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The Debian packages on Debian 12 and 13: built of the sources that "meson dist" makes, accepted by lintian, and their
+# life in a system that is booted for it. The other cases run the tests in such a chroot; here they are left out.
+# Time limit: 30 min
+
+# shellcheck source=tests/machines/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+BUILD='+debhelper +dh-python +valac +gobject-introspection +libgirepository1.0-dev +lintian'
+BOOT='+systemd-sysv +dbus +polkitd +libpam-systemd +procps +systemd'
+
+# The sources as somebody else has them; without a repository, as they are here.
+make_sources() {
+        local dist
+        if [ -e "$top/.git" ] && dist=$(mktemp -d) && git -C "$top" rev-parse HEAD >/dev/null 2>&1; then
+                /usr/bin/meson setup "$dist" "$top" &&
+                        /usr/bin/meson dist -C "$dist" --allow-dirty --no-tests --formats gztar &&
+                        cp "$dist"/meson-dist/*.tar.gz "$work_files/"
+                rm -rf "$dist"
+        fi
+}
+
+unpack_sources() {
+        local archive
+        archive=$(compgen -G "$work_files/*.tar.gz") || { project && return; }
+        mkdir -p "$root$PROJECT"
+        tar -C "$root$PROJECT" --strip-components=1 -xf "$archive"
+}
+
+build_packages() {
+        in_chroot env DEB_BUILD_PROFILES=nocheck DEB_BUILD_OPTIONS='nocheck parallel=2' dpkg-buildpackage -us -uc
+}
+
+# The packages as a later version would have them.
+make_next_version() {
+        # shellcheck disable=SC2016 # for the shell inside
+        in_chroot sh -euc 'mkdir -p /srv/packages/next && cd /srv/packages
+                mv ../*.deb . && rm -f *-dbgsym_*
+                for deb in *.deb; do
+                        rm -rf /tmp/deb
+                        dpkg-deb -R "$deb" /tmp/deb
+                        version=$(sed -n "s/^Version: //p" /tmp/deb/DEBIAN/control)
+                        sed -i "s/^Version: .*/Version: 9.9/; s/(= $version)/(= 9.9)/" /tmp/deb/DEBIAN/control
+                        touch /tmp/deb/usr/share/doc/*/copyright
+                        dpkg-deb -b --root-owner-group /tmp/deb "next/$deb"
+                done'
+}
+
+# Lines of the booted system's TAP, as checks of ours.
+boot_it() {
+        local line
+        while IFS= read -r line; do
+                case $line in
+                'ok '*) n_checks=$((n_checks + 1)) && echo "ok $n_checks - $suite: ${line#ok * - }" ;;
+                'not ok '*)
+                        n_checks=$((n_checks + 1)) n_failed=$((n_failed + 1))
+                        echo "not ok $n_checks - $suite: ${line#not ok * - }"
+                        ;;
+                1..*SKIP*) skip_check "$suite: boots" "${line#*SKIP }" ;;
+                1..*) ;;
+                Bail*) echo "# $line" && ok "$suite: boots" false ;;
+                *) echo "# ${line#\# }" ;;
+                esac
+        done < <("$top/tests/boot/boot.sh" --root="$root" "$top/tests/boot/case-packages.sh" 2>&1)
+}
+
+work_files=$(mktemp -d)
+trap 'rm -rf "$work_files" "$output"' EXIT
+ok 'meson makes a source archive' make_sources
+for suite in bookworm trixie; do
+        # shellcheck disable=SC2086 # words
+        machine $suite build $BUILD $BOOT
+        ok "$suite: the archive is unpacked" unpack_sources
+        ok "$suite: the packages are built" build_packages
+        ok "$suite: lintian has no complaint" in_chroot sh -c 'lintian --fail-on warning,error /srv/*.changes'
+        ok "$suite: a later version of them" make_next_version
+        boot_it
+done
+finish
