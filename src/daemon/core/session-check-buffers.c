@@ -6,11 +6,6 @@
 #include "shared/text.h"
 
 int check_buffer_count(const Check *check) {
-        if (check->config->n_buffers == 0)
-                return session_error(
-                        check->error,
-                        SESSION_E_CONFIG,
-                        "the config has no buffers: add \"buffers { size_kb: 4096 }\"");
         return check_range(check,
                            "the number of buffers",
                            check->config->n_buffers,
@@ -125,6 +120,12 @@ static int check_target(const Check *check, const Perfetto__Protos__DataSourceCo
                                      nearest ?: "",
                                      nearest ? "\"?" : "");
         }
+        if (target < 0 && check->config->n_buffers == 0)
+                return session_error(check->error,
+                                     SESSION_E_CONFIG,
+                                     "%.64s: the config has no buffers: add \"buffers { size_kb: "
+                                     "4096 }\"",
+                                     source->name);
         if (target < 0)
                 return session_error(
                         check->error,

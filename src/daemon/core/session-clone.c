@@ -145,7 +145,7 @@ static void session_clear_before_clone(Session *session) {
  */
 
 static int clone_allocate_buffers(Session *session, const Session *source, SessionError *error) {
-        session->buffers = calloc(source->n_buffers, sizeof(*session->buffers));
+        session->buffers = calloc(source->n_buffers + 1, sizeof(*session->buffers));
         if (!session->buffers)
                 return -ENOMEM;
         for (size_t i = 0; i < source->n_buffers; i++) {
@@ -355,7 +355,7 @@ static int clone_flush_group(SessionClone *clone, FlushGroup group) {
                                &clone->groups[clone->n_awaited++]);
 }
 
-/* Nobody writes to a stopped session any more. */
+/* Nobody writes to a stopped session any more, nor to one without buffers. */
 static void clone_at_once(SessionClone *clone, uint64_t now) {
         int r;
 
@@ -372,7 +372,7 @@ static int clone_begin(SessionClone *clone, uint64_t now) {
         int r;
 
         session_clear_before_clone(source);
-        if (source->state == SESSION_STOPPED) {
+        if (source->state == SESSION_STOPPED || source->n_buffers == 0) {
                 clone_at_once(clone, now);
                 return 0;
         }

@@ -96,7 +96,7 @@ static int session_add_filter(Session *session, const Perfetto__Protos__TraceCon
 static int session_add_buffers(Session *session,
                                const Perfetto__Protos__TraceConfig *config,
                                SessionError *error) {
-        session->buffers = calloc(config->n_buffers, sizeof(*session->buffers));
+        session->buffers = calloc(config->n_buffers + 1, sizeof(*session->buffers));
         if (!session->buffers)
                 return -ENOMEM;
         for (size_t i = 0; i < config->n_buffers; i++) {
@@ -110,7 +110,7 @@ static int session_add_buffers(Session *session,
 
 /* The checks have said that the names, targets and filters are good. */
 static int session_add_sources(Session *session, const Perfetto__Protos__TraceConfig *config) {
-        session->sources = calloc(config->n_data_sources, sizeof(*session->sources));
+        session->sources = calloc(config->n_data_sources + 1, sizeof(*session->sources));
         if (!session->sources)
                 return -ENOMEM;
         for (size_t i = 0; i < config->n_data_sources; i++) {

@@ -17,7 +17,7 @@ static const struct Refusal {
         int outcome;
         const char *words[3];
 } refusals[] = {
-        { ONE, SESSION_E_CONFIG, { "no buffers" } },
+        { ONE, SESSION_E_CONFIG, { "track_event", "no buffers" } },
         { PLAIN, SESSION_E_CONFIG, { "no data_sources" } },
         { "buffers { } " ONE, SESSION_E_CONFIG, { "buffers[0].size_kb" } },
         { PLAIN "buffers { size_kb: 4194305 } " ONE,
