@@ -149,6 +149,16 @@ void flush_give_up_on(Flush *flush, const Producer *producer) {
         flush->n_silent++;
 }
 
+/* An instance that is asked for its data by a callback of its own may never answer, and its producer does for the
+ * others only. */
+void flush_give_up_on_debtors(Flush *flush) {
+        const SourceInstance *instance;
+
+        list_for_each (instance, &flush->session->instances, session_link)
+                if (instance->producer && instance->owed_flush > 0)
+                        flush_give_up_on(flush, instance->producer);
+}
+
 /* For session_next_silent() and the trace. */
 static void flush_note_silent(Flush *flush, const Producer *producer, Bytes *sources, size_t *n) {
         SourceInstance *instance;
@@ -157,7 +167,7 @@ static void flush_note_silent(Flush *flush, const Producer *producer, Bytes *sou
                 if (instance->session != flush->session ||
                     !instance_wants_flush(instance, flush->group))
                         continue;
-                instance->missed_flush = flush->id;
+                instance->missed_flush = instance->owed_flush = flush->id;
                 if ((*n)++ < EVENT_NAMES_MAX)
                         event_sources_add(sources,
                                           instance->producer_name,

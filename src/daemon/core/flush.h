@@ -78,6 +78,9 @@ bool flush_awaits(const Flush *flush, const Producer *producer);
 /* It cannot answer: it is not waited for any more, but may still be in time. */
 void flush_give_up_on(Flush *flush, const Producer *producer);
 
+/* The same for all that still owe the answer to an older flush: they need not be waited for twice. */
+void flush_give_up_on_debtors(Flush *flush);
+
 /* Replies and frees when complete or overdue. */
 void flush_progress(Flush *flush, uint64_t now);
 

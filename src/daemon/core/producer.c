@@ -482,6 +482,15 @@ void producer_source_stopped(Producer *producer, uint64_t instance, uint64_t now
         producer_answered(found->session, producer, now);
 }
 
+/* Also of flushes that nobody waits for any more. */
+static void producer_pays(Producer *producer, uint64_t flush_id) {
+        SourceInstance *instance;
+
+        list_for_each (instance, &producer->instances, producer_link)
+                if (instance->owed_flush <= flush_id)
+                        instance->owed_flush = 0;
+}
+
 static Flush *session_find_flush(Session *session, uint64_t id) {
         Flush *flush;
 
@@ -496,6 +505,7 @@ void producer_flushed(Producer *producer, uint64_t flush_id, uint64_t now) {
 
         now = service_note_now(producer->service, now);
         producer_is_awake(producer); /* also if it is late */
+        producer_pays(producer, flush_id);
         list_for_each (session, &producer->service->sessions, link) {
                 const Flush *answered = session_find_flush(session, flush_id);
                 FlushGroup group;

@@ -87,7 +87,9 @@
 #define SESSION_SLOW_START_NS \
         (UINT64_C(20) * 1000000000) /* Perfetto's; then they are named again */
 #define SESSION_FLUSH_TIMEOUT_NS (UINT64_C(5) * 1000000000) /* flush_timeout_ms */
-#define SESSION_STOP_TIMEOUT_NS  (UINT64_C(5) * 1000000000) /* data_source_stop_timeout_ms */
+#define SESSION_DISABLE_FLUSH_NS \
+        (UINT64_C(500) * 1000000) /* of that, when who stops it expects no flush */
+#define SESSION_STOP_TIMEOUT_NS (UINT64_C(5) * 1000000000) /* data_source_stop_timeout_ms */
 #define SESSION_GRACE_NS \
         (UINT64_C(50) *  \
          1000000) /* after the last answer; then who is suspended is not waited for */

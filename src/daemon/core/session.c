@@ -220,7 +220,8 @@ static void final_flush_done(void *userdata, int outcome) {
                 instance->missed_end |= instance->missed_flush == session->answering_flush;
 }
 
-void session_stop(Session *session, const char *reason, uint64_t now) {
+static void
+session_stop_within(Session *session, const char *reason, uint64_t flush_timeout_ns, uint64_t now) {
         Flush *flush;
 
         now = service_note_now(session->service, now);
@@ -233,12 +234,25 @@ void session_stop(Session *session, const char *reason, uint64_t now) {
         /* Out of memory: producers give what they hold when they stop, all the same. */
         if (flush_new(&flush,
                       session,
-                      session_flush_timeout_ns(session),
+                      flush_timeout_ns,
                       FLUSH_REASON_TRACE_STOP | FLUSH_INITIATOR_SERVICE,
                       final_flush_done,
                       session) < 0)
                 session->final_flush = FINAL_FLUSH_FAILED;
+        else
+                flush_give_up_on_debtors(flush);
         session_progress(session, now);
+}
+
+void session_stop(Session *session, const char *reason, uint64_t now) {
+        session_stop_within(session, reason, session_flush_timeout_ns(session), now);
+}
+
+void session_disable(Session *session, const char *reason, uint64_t now) {
+        session_stop_within(session,
+                            reason,
+                            MIN(session_flush_timeout_ns(session), SESSION_DISABLE_FLUSH_NS),
+                            now);
 }
 
 /* Nobody is stopped before everybody has flushed: what one has recorded about another is complete then. */

@@ -106,6 +106,9 @@ int session_start(Session *session, uint64_t now);
 /* Flushes first, then stops. Idempotent. `reason` as the StopReason property; copied. */
 void session_stop(Session *session, const char *reason, uint64_t now);
 
+/* The same for a peer whose protocol stops without a flush: waits for that no longer than SESSION_DISABLE_FLUSH_NS. */
+void session_disable(Session *session, const char *reason, uint64_t now);
+
 /* One reply: done(userdata, 0), also when some did not answer in time: what they had committed is in all the same, and
  * session_next_silent() names them within the call. Or SESSION_E_STATE when the session goes away first. May be called
  * before session_flush() returns. */

@@ -35,6 +35,7 @@ typedef struct SourceInstance {
         bool is_suspended;       /* its producer is, as far as we know */
         bool missed_end;         /* did not answer the session's last flush, or its stop */
         uint64_t missed_flush;   /* the number of the last one that its producer did not answer */
+        uint64_t owed_flush;     /* the last that it did not answer in time, nor since; 0: none */
         uint64_t dropped_before; /* the producer's count of lost packets when the session came */
 } SourceInstance;
 

@@ -89,7 +89,7 @@ static int disable_tracing(void *port, const PortRequest *request, const void *d
         Consumer *consumer = port;
 
         if (consumer->session) {
-                session_stop(
+                session_disable(
                         consumer->session->session, "stopped", consumers_now(consumer->consumers));
                 consumer_session_mark(consumer->session);
         }

@@ -257,6 +257,62 @@ START_TEST(test_stop_answers_flushes_that_are_still_out) {
 }
 END_TEST
 
+/* A source's callback may keep the flush for itself for ever. */
+START_TEST(test_stop_does_not_wait_for_who_owes_an_older_flush) {
+        FakeProducer *app, *other;
+        FakeConsumer *consumer;
+        char silent[128] = "";
+        Reply reply;
+
+        consumer = start(&app);
+        other = fixture_connect_producer(&f, 1000, "other", "track_event");
+        ask(consumer, 0, &reply);
+        fixture_advance(&f, 2 * S);
+        ck_assert_str_eq(reply.silent, "track_event@app ");
+        session_stop(consumer->session, "requested", f.now);
+        fixture_settle(&f);
+        ck_assert_uint_eq(other->n_flushes, 2);
+        ck_assert_uint_eq(app->n_flushes, 2); /* asked all the same */
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STOPPED);
+        fake_silent(consumer->session, silent, sizeof(silent));
+        ck_assert_str_eq(silent, "track_event@app ");
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_stop_waits_for_who_has_answered_late) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        Reply reply;
+
+        consumer = start(&app);
+        ask(consumer, 0, &reply);
+        fixture_advance(&f, 3 * S);
+        producer_flushed(app->producer, app->flush_id, f.now);
+        session_stop(consumer->session, "requested", f.now);
+        fixture_settle(&f);
+        ck_assert_int_eq(session_state(consumer->session), SESSION_FLUSHING);
+        producer_flushed(app->producer, app->flush_id, f.now);
+        fixture_settle(&f);
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STOPPED);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_disabling_waits_for_no_flush_for_long) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+
+        consumer = start(&app);
+        session_disable(consumer->session, "stopped", f.now);
+        fixture_advance(&f, SESSION_DISABLE_FLUSH_NS - 1);
+        ck_assert_int_eq(session_state(consumer->session), SESSION_FLUSHING);
+        fixture_advance(&f, 1);
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STOPPED);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_flush_needs_a_recording_session) {
         const SessionOptions options = { .owner = { .uid = 1000 } };
         FakeConsumer *consumer;
@@ -321,6 +377,9 @@ TEST_MAIN("flush",
           test_freed_session_replies_to_its_flushes,
           test_cancelled_flush_does_not_reply,
           test_stop_answers_flushes_that_are_still_out,
+          test_stop_does_not_wait_for_who_owes_an_older_flush,
+          test_stop_waits_for_who_has_answered_late,
+          test_disabling_waits_for_no_flush_for_long,
           test_flush_needs_a_recording_session,
           test_pending_flushes_are_limited,
           test_periodic_flush_does_not_pile_up_on_a_silent_producer)

@@ -98,6 +98,51 @@ CONSUMER_WORLD_TEST(test_refusals_in_words_are_logged) {
         ck_assert_logs(log, "CloneSession is refused: Tracing session not found");
 }
 
+/* As with Perfetto's service, whose clients may have nothing to record. */
+CONSUMER_WORLD_TEST(test_buffers_are_needed_only_by_sources) {
+        const uint64_t enable = world_enable(&consumer, "unique_session_name: \"empty\"", -1);
+        ConsumerClient other;
+        Bytes trace;
+
+        world_run(&consumer);
+        ck_assert_ptr_null(consumer_reply(&consumer, enable, 0));
+        ck_assert_uint_eq(service_n_sessions(f.service), 1);
+        world_success(&consumer, consumer_call(&consumer, CONSUMER_FLUSH));
+        world_connect(&other);
+        wire_put_string(consumer_message(&other), 4, "empty");
+        world_success(&other, consumer_call(&other, CONSUMER_CLONE));
+        ck_assert_uint_eq(service_n_sessions(f.service), 2);
+        trace = world_read(&other);
+        ck_assert_uint_eq(trace_count(&trace, 33), 1); /* the config */
+        bytes_deinit(&trace);
+        world_success(&consumer, consumer_call(&consumer, CONSUMER_DISABLE));
+        world_success(&consumer, enable);
+        trace = world_read(&consumer);
+        ck_assert_uint_eq(trace_count(&trace, 33), 1);
+        bytes_deinit(&trace);
+        consumer_client_deinit(&other);
+}
+
+CONSUMER_WORLD_TEST(test_a_source_without_a_buffer_is_refused) {
+        _cleanup_(freep) char *log = NULL;
+
+        log_capture_begin();
+        world_enable(&consumer, "data_sources { config { name: \"com.example\" } }", -1);
+        world_run(&consumer);
+        log = log_capture_end();
+        ck_assert_uint_eq(service_n_sessions(f.service), 0);
+        ck_assert_logs(log, "EnableTracing is refused: com.example: the config has no buffers");
+}
+
+/* Perfetto's service stops without a flush; here a source that keeps its flush costs little. */
+CONSUMER_WORLD_TEST(test_disabling_does_not_wait_for_a_flush_that_nobody_answers) {
+        app->acks_flush = false;
+        record(FROM(""));
+        world_success(&consumer, consumer_call(&consumer, CONSUMER_DISABLE));
+        fixture_advance(&f, SESSION_DISABLE_FLUSH_NS + 10 * MS);
+        ck_assert_int_eq(session_state(service_next_session(f.service, NULL)), SESSION_STOPPED);
+}
+
 /* Clients ask whether a session is detached by attaching to it, again and again. */
 CONSUMER_WORLD_TEST(test_a_key_that_is_not_there_is_nothing_for_the_log) {
         _cleanup_(freep) char *log = NULL;
@@ -118,4 +163,7 @@ TEST_MAIN("consumer-refusals",
           test_calls_about_a_session_fail_where_there_is_none,
           test_what_runs_need_not_be_started_and_what_has_ended_cannot,
           test_refusals_in_words_are_logged,
+          test_buffers_are_needed_only_by_sources,
+          test_a_source_without_a_buffer_is_refused,
+          test_disabling_does_not_wait_for_a_flush_that_nobody_answers,
           test_a_key_that_is_not_there_is_nothing_for_the_log)

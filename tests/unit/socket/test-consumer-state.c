@@ -119,7 +119,7 @@ CONSUMER_WORLD_TEST(test_a_session_that_stops_is_shown_in_perfettos_words) {
         world_success(&consumer, consumer_call(&consumer, CONSUMER_DISABLE));
         ck_assert(query_session(&session));
         assert_text(&session, SESSION_STATE, "STARTED"); /* flushes */
-        fixture_advance(&f, SESSION_FLUSH_TIMEOUT_NS + 1 * S);
+        fixture_advance(&f, SESSION_DISABLE_FLUSH_NS + 100 * MS);
         ck_assert(query_session(&session));
         assert_text(&session, SESSION_STATE, "STOP_WAIT");
         fixture_advance(&f, SESSION_STOP_TIMEOUT_NS + 1 * S);
