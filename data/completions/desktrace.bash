@@ -5,7 +5,7 @@
 
 # Words of the first column of a list, or nothing when the service is not there.
 _desktrace_list() {
-        desktrace list --no-legend "$@" 2>/dev/null </dev/null | awk '{ print $1 }'
+        timeout 3 desktrace list --no-legend "$@" 2>/dev/null </dev/null | awk '{ print $1 }'
 }
 
 _desktrace_reply() {
@@ -44,12 +44,29 @@ _desktrace_options() {
         esac
 }
 
+# Data sources and groups of kernel events, then the events of a group, or categories. ":" separates words, so "cat:"
+# may be a word before this one. Nobody is asked for a password, and no probes are started.
+_desktrace_events() {
+        local current=$1 bus=$2
+        if [[ $current == : || ${COMP_WORDS[COMP_CWORD - 1]} == : ]]; then
+                _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} categories)" "${current#:}"
+        elif [[ $current == cat:* ]]; then
+                _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} categories | sed 's/^/cat:/')" "$current"
+        elif [[ $current == */* ]]; then
+                _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} --no-start events "${current%%/*}/*")" "$current"
+        else
+                _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} --no-start sources) cat: \
+$(_desktrace_list ${bus:+"$bus"} --no-start events | sed 's,/.*,/,' | uniq)" "$current"
+                [[ ${COMPREPLY[0]-} != */ && ${COMPREPLY[0]-} != cat: ]] || compopt -o nospace 2>/dev/null
+        fi
+}
+
 _desktrace_arguments() {
         local verb=$1 current=$2 bus=$3
         case $verb in
-        record) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} --no-start sources) cat:" "$current" ;;
+        record) _desktrace_events "$current" "$bus" ;;
         inspect) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
-        list) _desktrace_reply 'sources events producers sessions presets probes' "$current" ;;
+        list) _desktrace_reply 'sources events categories producers sessions presets probes' "$current" ;;
         doctor) _desktrace_reply "$(compgen -c -- "$current")" "$current" ;;
         snapshot | attach | stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
         help) _desktrace_reply 'record inspect status list doctor snapshot trigger attach stop read flush' "$current" ;;

@@ -11,7 +11,7 @@ set -l with_output record snapshot attach stop read
 function __desktrace_list
     set -l user
     contains -- --user (commandline -opc); and set user --user
-    desktrace list --no-legend $user $argv 2>/dev/null </dev/null | string match -r '^\S+'
+    timeout 3 desktrace list --no-legend $user $argv 2>/dev/null </dev/null | string match -r '^\S+'
 end
 
 # What comes behind "--" is the command that is recorded.
@@ -70,13 +70,13 @@ complete -c desktrace -n '__desktrace_in record' -l flight-recorder -d 'Leave a 
 complete -c desktrace -n '__desktrace_in record' -l trigger -x -d 'Write a snapshot at each of these triggers'
 complete -c desktrace -n '__desktrace_in record snapshot' -l before -x -d 'How far back to go'
 complete -c desktrace -n '__desktrace_in record snapshot' -l after -x -d 'How long to go on'
-complete -c desktrace -n '__desktrace_in record' -a '(__desktrace_list --no-start sources) cat:'
+complete -c desktrace -n '__desktrace_in record' -a '(__desktrace_list --no-start sources; __desktrace_list --no-start events) cat:(__desktrace_list categories)'
 
 complete -c desktrace -n '__desktrace_in inspect' -F
 complete -c desktrace -n '__desktrace_in inspect' -l top -x -d 'Rows in each table'
 complete -c desktrace -n '__desktrace_in inspect' -l config -d 'Show only the config'
 
-complete -c desktrace -n '__desktrace_in list' -a 'sources events producers sessions presets probes'
+complete -c desktrace -n '__desktrace_in list' -a 'sources events categories producers sessions presets probes'
 complete -c desktrace -n '__desktrace_in list' -l sources -d "The same as the argument 'sources'"
 complete -c desktrace -n '__desktrace_in list' -l no-start -d 'Start no program to ask'
 

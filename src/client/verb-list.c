@@ -289,15 +289,15 @@ static gboolean arg_sources, arg_no_start;
 
 static const TableColumn event_columns[] = { { N_("EVENT") } };
 
-static void add_event(Table *table, const void *item) {
+static void add_name(Table *table, const void *item) {
         table_add(table, *(char *const *)item);
 }
 
-static void write_event(JsonWriter *writer, const void *item) {
+static void write_name(JsonWriter *writer, const void *item) {
         write_string(writer, "name", *(char *const *)item);
 }
 
-static void event_clear(gpointer item) {
+static void name_clear(gpointer item) {
         g_free(*(char **)item);
 }
 
@@ -328,9 +328,42 @@ static ExitStatus get_events(GArray **ret, const BusClient *client) {
                 return status;
         if (!arg_no_start)
                 say_how_current(&events);
-        g_array_set_clear_func(list, event_clear);
+        g_array_set_clear_func(list, name_clear);
         g_array_append_vals(list, events.names->pdata, events.names->len);
         g_ptr_array_set_free_func(events.names, NULL); /* the array's now */
+        *ret = g_steal_pointer(&list);
+        return STATUS_OK;
+}
+
+/*
+ * Categories: those of programs that run
+ */
+
+static const TableColumn category_columns[] = { { N_("CATEGORY") } };
+
+static void append_categories(GArray *list, char *const *categories) {
+        for (; categories && *categories; categories++) {
+                char *name = g_strdup(*categories);
+
+                g_array_append_val(list, name);
+        }
+}
+
+static ExitStatus get_categories(GArray **ret, const BusClient *client) {
+        g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(char *));
+        g_autoptr(GArray) sources = NULL;
+        ExitStatus status;
+
+        status = view_list_sources(&sources, client);
+        if (status)
+                return status;
+        g_array_set_clear_func(list, name_clear);
+        for (guint i = 0; i < sources->len; i++) {
+                const ViewSource *source = &g_array_index(sources, ViewSource, i);
+
+                if (streq(source->name, "track_event"))
+                        append_categories(list, source->categories);
+        }
         *ret = g_steal_pointer(&list);
         return STATUS_OK;
 }
@@ -366,7 +399,14 @@ static const ListKind kinds[] = {
           offsetof(Preset, name),
           add_preset,
           write_preset },
-        { "events", COLUMNS(event_columns), get_events, sizeof(char *), 0, add_event, write_event },
+        { "events", COLUMNS(event_columns), get_events, sizeof(char *), 0, add_name, write_name },
+        { "categories",
+          COLUMNS(category_columns),
+          get_categories,
+          sizeof(char *),
+          0,
+          add_name,
+          write_name },
 };
 
 static const void *list_item(const ListKind *kind, const GArray *list, guint i) {

@@ -86,6 +86,16 @@ ok "each of them exists" no_listed_one_is_missing
 ok "the probes go" eventually no_probes
 printf 'org.desktrace.tracing1.trace-system no\n' >"$tmp/answers"
 exits 0 "then everybody sees what they said" '^sched/sched_switch *$' nobody list events --no-legend 'sched/*'
+completes() { # bash, after "desktrace record", the words of $1
+        PATH=$(dirname "$DESKTRACE"):$PATH bash -c '. "$1"; COMP_WORDS=(desktrace record "$2"); COMP_CWORD=2
+                _desktrace; printf "%s\n" "${COMPREPLY[@]}"' bash "$COMPLETIONS/desktrace.bash" "$1" 2>/dev/null
+}
+COMPLETIONS=$(dirname "$BUS_XML")/../completions
+: >"$tmp/questions"
+gives "bash completes the events of a group" '^sched/sched_switch$' completes sched/sched_s
+gives "and the groups" '^sched/$' completes sch
+ok "without asking polkit" test ! -s "$tmp/questions"
+ok "or starting anything" no_probes
 exits 0 "and is told that it is not of now" 'when it was recorded last' nobody list events sched_switch
 kill "$daemon" && wait "$daemon"
 service "$DESKTRACED" --system
