@@ -15,6 +15,7 @@ import sys
 
 SHOWN_LINES = 200
 RESULT = re.compile(r"^(not )?ok\b[ \t]*\d*[ \t]*-?[ \t]*(.*?)[ \t]*(?:#\s*(SKIP)\b\s*(.*))?$", re.I)
+SKIPPED_UNIT = re.compile(r"^# skipped: (.*)$")  # of the test whose result comes next: tests/unit/test.h
 SKIPPED_PLAN = re.compile(r"^1\.\.0\s*#\s*SKIP\S*\s*(.*)$", re.I | re.M)
 PLAN = re.compile(r"^1\.\.(\d+)", re.M)
 
@@ -51,15 +52,21 @@ class Totals:
             self.skip(name, plan.group(1) if plan else said[-1] if said else "no reason given")
 
     def add_subtests(self, name, output, n_planned):
-        n = 0
-        for match in filter(None, map(RESULT.match, output.splitlines())):
+        n, reason = 0, None
+        for line in output.splitlines():
+            match = RESULT.match(line)
+            if not match:
+                skipped = SKIPPED_UNIT.match(line)
+                reason = skipped.group(1) if skipped else reason
+                continue
             n += 1
-            if match.group(3):
-                self.skip(f"{name}: {match.group(2).strip()}", match.group(4) or "no reason given")
-            elif match.group(1):
+            if match.group(1):
                 self.failed += 1
+            elif match.group(3) or reason:
+                self.skip(f"{name}: {match.group(2).strip()}", match.group(4) or reason or "no reason given")
             else:
                 self.passed += 1
+            reason = None
         self.failed += max(n_planned - n, 0)  # planned, but never heard of
 
     def skip(self, name, reason):
@@ -79,6 +86,8 @@ def self_test():
     totals = Totals()
     tests = [
         ("OK", "ok 1 - a\nok 2 - b # SKIP why\n1..2\n", (1, 0, 1)),
+        ("OK", "# skipped: why\nok 1 - a: Passed\nok 2 - b: Passed\n1..2\n", (1, 0, 1)),
+        ("FAIL", "# skipped: why\nnot ok 1 - a: not so\nok 2 - b: Passed\n1..2\n", (1, 1, 0)),
         ("OK", "ok 1 - no #include is bad\n1..1\n", (1, 0, 0)),
         ("FAIL", "1..3\nok 1\nnot ok 2 - x\n", (1, 2, 0)),
         ("FAIL", "ok 1 - a\n1..1\n", (1, 1, 0)),

@@ -126,13 +126,18 @@ static void read_producer_options(sd_bus_message *call, Fake *fake) {
 
         ck_assert_int_gt(sd_bus_message_enter_container(call, 'a', "{sv}"), 0);
         while (sd_bus_message_enter_container(call, 'e', "sv") > 0) {
-                uint32_t kib;
-
-                ck_assert_int_gt(sd_bus_message_read(call, "sv", &key, "u", &kib), 0);
+                ck_assert_int_gt(sd_bus_message_read(call, "s", &key), 0);
                 if (streq(key, "page-kb"))
-                        fake->page_kib = kib;
+                        ck_assert_int_gt(sd_bus_message_read(call, "v", "u", &fake->page_kib), 0);
+                else if (streq(key, "shared-memory-kb"))
+                        ck_assert_int_gt(sd_bus_message_read(call, "v", "u", &fake->memory_kib), 0);
+                else if (streq(key, "pid-namespace"))
+                        ck_assert_int_gt(sd_bus_message_read(call, "v", "t", &fake->pid_namespace),
+                                         0);
+                else if (streq(key, "pid-proof"))
+                        fake->has_proof = sd_bus_message_skip(call, "v") > 0;
                 else
-                        fake->memory_kib = kib;
+                        ck_abort_msg("no option of RegisterProducer(): %s", key);
                 sd_bus_message_exit_container(call);
         }
         sd_bus_message_exit_container(call);

@@ -41,6 +41,8 @@ typedef struct Fake {
         char note[600];
         char producer[256];
         uint32_t memory_kib, page_kib;
+        uint64_t pid_namespace; /* 0: in the initial one */
+        bool has_proof;         /* of the pid */
         FakeSource sources[FAKE_SOURCES_MAX];
         size_t n_sources;
 

@@ -14,6 +14,7 @@
 #include "fake-service.h"
 #include "shared/fd.h"
 #include "shared/names.h"
+#include "shared/pid-namespace.h"
 
 static const char bus_config[] =
         "<!DOCTYPE busconfig PUBLIC \"-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN\"\n"
@@ -156,6 +157,17 @@ static void start_service(const Bus *bus) {
                          0);
 }
 
+/* Only what is not in the first pid namespace says where it is. */
+static void assert_knows_our_namespace(const Fake *fake) {
+        uint64_t namespace;
+
+        ck_assert_int_eq(pid_namespace_get(&namespace), 0);
+        if (namespace == PID_NAMESPACE_INITIAL)
+        namespace = 0;
+        ck_assert_uint_eq(fake->pid_namespace, namespace);
+        ck_assert_int_eq(fake->has_proof, namespace != 0);
+}
+
 /* All in one: without fork the library of this process has the bus that it found first. */
 START_TEST(test_the_service_is_found_on_its_bus_and_never_started) {
         _cleanup_(sd_bus_close_unrefp) sd_bus *stranger = NULL;
@@ -176,6 +188,7 @@ START_TEST(test_the_service_is_found_on_its_bus_and_never_started) {
         fake_own_name(&fake, bus.address);
         fake_await(&fake);
         ck_assert_ptr_nonnull(fake_source(&fake, "test.source"));
+        assert_knows_our_namespace(&fake);
         fake_setup_memory(&fake, FAKE_PAGES_BYTES, 4096);
         ck_assert_int_eq(fake_setup_buffer(&fake, 1, "test.source", 1), 0);
         ck_assert_int_eq(fake_start(&fake, 1), 0);

@@ -488,7 +488,7 @@ START_TEST(test_events_are_recorded_beside_the_samples) {
         if (notes.n == 1)
                 ck_assert(packet_list_find(&list, PACKET_FTRACE_STATS, 0, &stats));
         else
-                printf("# skipped: %s\n", notes.texts[1]);
+                test_skip("%s", notes.texts[1]);
         ck_assert(packet_list_find(&list, PACKET_GPU_INFO, 0, &stats));
         drm_probe_ops.free(probe);
         session_link_unref(setup.link);
@@ -508,7 +508,7 @@ START_TEST(test_only_devices_of_gpus_are_looked_at_on_a_real_machine) {
         put_client(&tree, 10, 4, "device", 2, 0, 1);
         tree_remove(&tree, "proc/10/fd/4");
         if (mknodat(tree.fd, "proc/10/fd/4", S_IFCHR | 0600, makedev(226, 128)) < 0) {
-                printf("# skipped: no device can be made here: %s\n", strerror(errno));
+                test_skip("no device can be made here: %s", strerror(errno));
         } else {
                 drm_cards_init(&cards, tree.fd);
                 drm_clients_init(&clients, &cards, tree.fd, false);

@@ -153,7 +153,7 @@ START_TEST(test_a_sandbox_is_looked_into_only_where_nobody_can_hold_us_up) {
                 _exit(unshare(CLONE_NEWNS) < 0);
         ck_assert_int_eq(waitpid(probe, &status, 0), probe);
         if (status != 0) {
-                printf("# skipped: no namespace can be made here\n");
+                test_skip("no mount namespace can be made here");
                 return;
         }
         ck_assert(read_in_root(fill_info, id));

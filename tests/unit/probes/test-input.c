@@ -346,7 +346,7 @@ START_TEST(test_this_machine_is_recorded_or_refused) {
                 ops->stop(probe, probe_now_ns());
         } else {
                 ck_assert_ptr_nonnull(error);
-                printf("# skipped: %s\n", error);
+                test_skip("%s", error);
         }
         ops->free(probe);
         packet_list_deinit(&list);

@@ -180,7 +180,7 @@ START_TEST(test_a_device_that_is_another_one_now_is_found_soon) {
         World world;
 
         if (!make_group(group)) {
-                fprintf(stderr, "skipped: cannot make a control group here\n");
+                test_skip("cannot make a control group here");
                 return;
         }
         world_new(&world);
