@@ -88,7 +88,8 @@ readme() {
 }
 
 #
-# The minimal Debians, and those with packages: directories in $CACHE, which cases only read
+# The minimal Debians, and those with packages: directories in $CACHE, which cases only read. The root is one level
+# deeper, so that it is no mount point: neither is that of a build tool's chroot.
 #
 
 # Where this machine has its packages from, however apt is told so.
@@ -99,8 +100,8 @@ find_mirror() {
 # The network of this machine: its proxy, its name servers, the dates that its mirror allows.
 copy_network() {
         apt-config dump | grep -E '^Acquire::(https?::|Check-|Retries|ForceIP|Languages)' \
-                >"$1/etc/apt/apt.conf.d/80machine"
-        [ ! -e /etc/resolv.conf ] || cat /etc/resolv.conf >"$1/etc/resolv.conf"
+                >"$root/etc/apt/apt.conf.d/80machine"
+        [ ! -e /etc/resolv.conf ] || cat /etc/resolv.conf >"$root/etc/resolv.conf"
 }
 
 # make_base DIRECTORY
@@ -109,10 +110,13 @@ make_base() {
         mirror=$(find_mirror)
         [ -n "$mirror" ] || { echo 'apt knows no Debian mirror'; return 1; }
         [ "${mirror#https}" = "$mirror" ] || certificates=(--include=ca-certificates)
-        debootstrap --variant=minbase --arch="$arch" "${certificates[@]}" "$suite" "$1" "$mirror" || return
-        copy_network "$1"
-        printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d" # starts no services
-        chmod 755 "$1/usr/sbin/policy-rc.d"
+        mkdir -p "$1"
+        root=$1/root
+        debootstrap --variant=minbase --arch="$arch" --cache-dir="$CACHE/archives" "${certificates[@]}" \
+                "$suite" "$root" "$mirror" || return
+        copy_network
+        printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # starts no services
+        chmod 755 "$root/usr/sbin/policy-rc.d"
 }
 
 # make_stage DIRECTORY BASE SECTION|+PACKAGE...
@@ -125,7 +129,7 @@ make_stage() {
                 esac
         done
         cp -a "$2" "$1" || return
-        root=$1
+        root=$1/root
         mount_devices
         mkdir -p "$root/tmp/scripts" && cp "$top"/scripts/{install-packages,packages} "$root/tmp/scripts/" || return
         # shellcheck disable=SC2016 # for the shell inside
@@ -185,11 +189,11 @@ machine() {
         exec 9>&-
         work=$(mktemp -d)
         mount -t tmpfs -o mode=755 machine "$work"
-        root=$work/root
-        mkdir "$work/upper" "$work/work" "$root"
-        mount -t overlay -o "lowerdir=$lower,upperdir=$work/upper,workdir=$work/work" machine "$root" ||
+        root=$work/machine/root
+        mkdir "$work/upper" "$work/work" "$work/machine"
+        mount -t overlay -o "lowerdir=$lower,upperdir=$work/upper,workdir=$work/work" machine "$work/machine" ||
                 skip_all 'overlay mounts are not allowed'
-        copy_network "$root"
+        copy_network
         mount_devices
 }
 
@@ -220,6 +224,7 @@ mount_devices() {
 # Each of these becomes COMMAND in new mount and pid namespaces. `in_new` passes them $root.
 
 enter_machine() {
+        mount --rbind "$root" "$root"
         mount -t proc proc "$root/proc"
         mount -t sysfs sysfs "$root/sys"
         mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup" 2>/dev/null || :
