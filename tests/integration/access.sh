@@ -66,7 +66,7 @@ kernel="{'sources': <['linux.ftrace']>, 'duration-ms': <uint32 5000>}"
 fails "without polkit kernel events are refused, and the action is named" \
         'NotAuthorized: .*trace-system, and there is no polkit' named $alice StartSession "$kernel"
 started "$FAKE_POLKIT" "$answers" "$questions"
-eventually busctl --system status org.freedesktop.PolicyKit1
+eventually has_owner --system org.freedesktop.PolicyKit1
 fails "polkit's no is a no, and the action is named" \
         'NotAuthorized: .*org.desktrace.tracing1.trace-system, which polkit denied' named $alice StartSession "$kernel"
 ok "polkit was told what it is about" asked \

@@ -77,7 +77,8 @@ ok "a pipe that nobody reads does not block the service" manager ListSources
 kill "$started"
 exec 4>&-
 
-if [ "$(id -u)" = 0 ] && mkdir "$tmp/full" && mount -t tmpfs -o size=4m none "$tmp/full" 2>/dev/null; then
+mkdir "$tmp/full"
+if mount -t tmpfs -o size=4m none "$tmp/full" 2>/dev/null; then
         timeout 5 gdbus monitor --session --dest "$BUS" >"$tmp/signals" &
         watcher=$!
         pids+=("$watcher")
@@ -89,6 +90,8 @@ if [ "$(id -u)" = 0 ] && mkdir "$tmp/full" && mount -t tmpfs -o size=4m none "$t
         ok "as a property, too" grep -q "'StopReason': <'output-failed: No space left" "$tmp/signals"
         ok "what is there is valid" valid "$tmp/full/trace.pftrace"
         kill "$started"
+else
+        skip_check "a file system that gets full ends the session" 'no file system may be mounted here'
 fi
 
 # What is written is written with the service's credentials, so it goes where those mean nothing.

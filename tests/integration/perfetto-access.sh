@@ -42,7 +42,7 @@ gives "the machine's data needs a permission, and without polkit there is none" 
         consume $alice record linux.sys_stats
 
 started "$FAKE_POLKIT" "$answers" "$questions"
-eventually busctl --system status org.freedesktop.PolicyKit1
+eventually has_owner --system org.freedesktop.PolicyKit1
 gives "polkit may deny it" 'needs org.desktrace.tracing1.trace-system, which polkit denied' \
         consume $alice record linux.sys_stats
 ok "it was asked about the process, for a person to answer" \

@@ -92,7 +92,7 @@ for signal in TERM KILL; do
         tell join
         tell off
         # The name is free once the bus has seen it go.
-        eventually eval '! busctl --user status org.desktrace.Tracing1 >/dev/null 2>&1'
+        eventually eval '! has_owner --user org.desktrace.Tracing1'
         service "$DESKTRACED" --user --idle-timeout=infinity
         eventually has_producer life-app
         stress "after a service that was ended by SIG$signal" DROP steady 20000 3

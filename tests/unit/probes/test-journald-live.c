@@ -17,6 +17,7 @@
 
 #include "test.h"
 
+#include "namespace.h"
 #include "packet-list.h"
 #include "probes/system/journald-probe.h"
 
@@ -29,8 +30,7 @@ static void enter_namespaces(void) {
         };
 
         /* The network's, too: otherwise it would switch on the machine's audit. */
-        ck_assert_int_eq(unshare(CLONE_NEWNS | CLONE_NEWNET), 0);
-        ck_assert_int_eq(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+        ck_assert_int_eq(namespace_enter(CLONE_NEWNET), 0);
         ck_assert_int_eq(mount("tmpfs", "/run", "tmpfs", 0, "mode=0755"), 0);
         ck_assert_int_eq(mount("tmpfs", "/var/log", "tmpfs", 0, "mode=0755"), 0);
         for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
@@ -181,6 +181,10 @@ int main(void) {
 
         if (geteuid() != 0 || access(JOURNALD, X_OK) < 0 || access("/etc/machine-id", R_OK) < 0) {
                 printf("1..0 # SKIP needs root, a machine id and %s\n", JOURNALD);
+                return EXIT_SUCCESS;
+        }
+        if (!namespace_is_allowed(CLONE_NEWNET)) {
+                printf("1..0 # SKIP needs namespaces, which are not allowed here\n");
                 return EXIT_SUCCESS;
         }
         /* Each in namespaces of its own. */
