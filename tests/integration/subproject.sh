@@ -37,7 +37,7 @@ gives 'and recorded' 'No losses' desktrace record --standalone -p apps -o subpro
 is_recorded subproject.pftrace frame 100
 
 # The library by itself, as for another architecture.
-ok 'the library alone is configured' bare meson setup library "$SOURCES" -Dlibrary-only=true -Dtests=false
+ok 'the library alone is configured' bare meson setup library "$SOURCES" -Dlibrary-only=true -Dtests=disabled
 fails 'and installs nothing else' '^$' sh -c "meson introspect --installed library | tr ',' '\n' |
         grep -vE 'libdesktrace|/desktrace/[a-z-]+\.hp*\"|desktrace\.pc|include'"
 finish
