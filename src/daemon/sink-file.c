@@ -21,6 +21,7 @@
 #include "wire/wire-reader.h"
 
 #define TRACE_PACKET     1 /* field of perfetto.protos.Trace */
+#define SINK_COPY_BYTES  (256u << 10)
 #define MARKER_BYTES     16
 #define MARKER_FRAME_MAX 64 /* a frame with nothing but a marker and who wrote it */
 
@@ -124,6 +125,8 @@ static int sink_file_write(SinkFile *file, const uint8_t *data, size_t n) {
         size_t n_written;
         int r;
 
+        if (file->n_written == 0)
+                file->began_at = start;
         r = sink_file_write_bytes(file, data, n, &n_written);
         if (r < 0) {
                 n_written = whole_packets(data, n_written);
@@ -218,6 +221,26 @@ int sink_file_put(SinkFile *file, const Bytes *batch, bool is_end) {
                 return r;
         return file->compressor ? sink_file_put_packed(file, batch->data, batch->n, room)
                                 : sink_file_put_plain(file, batch->data, batch->n, room);
+}
+
+int sink_file_copy(SinkFile *file, int from, off_t *offset, uint64_t *n) {
+        _cleanup_(bytes_deinit) Bytes piece = {};
+        ssize_t n_read;
+        int r;
+
+        r = sink_file_check(file);
+        if (r == 0)
+                r = bytes_reserve(&piece, SINK_COPY_BYTES);
+        if (r < 0)
+                return r;
+        do
+                n_read = pread(from, piece.data, MIN(*n, (uint64_t)SINK_COPY_BYTES), *offset);
+        while (n_read < 0 && errno == EINTR);
+        if (n_read < 0)
+                return -errno;
+        *offset += n_read;
+        *n = n_read > 0 ? *n - (uint64_t)n_read : 0; /* its owner may have made it shorter */
+        return n_read > 0 ? sink_file_write(file, piece.data, (size_t)n_read) : 0;
 }
 
 int sink_file_sync(SinkFile *file) {

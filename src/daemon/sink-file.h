@@ -28,6 +28,7 @@ typedef struct SinkFile {
         Compressor *compressor;
         Bytes packed;
 
+        off_t began_at;     /* where the first of it is; in a regular file */
         uint64_t n_written; /* in whole packets */
         bool is_full;
         bool is_dirty; /* something was written since the last sync */
@@ -45,6 +46,10 @@ void sink_file_deinit(SinkFile *file);
 /* Whole packets; when they do not all fit, those before the first that does not. 0 or an errno; what was written is
  * in n_written either way. */
 int sink_file_put(SinkFile *file, const Bytes *batch, bool is_end);
+
+/* A piece of another file, as it is: from *offset on at most *n bytes, both of which it moves. 0 or an errno; *n is 0
+ * when there is no more. */
+int sink_file_copy(SinkFile *file, int from, off_t *offset, uint64_t *n);
 
 /* If it is to be done at all, and there is anything new. 0 or an errno. */
 int sink_file_sync(SinkFile *file);

@@ -9,6 +9,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -33,7 +34,16 @@ typedef struct SinkBatch {
         bool is_end;
 } SinkBatch;
 
-typedef struct SinkWorker {
+typedef struct SinkWorker SinkWorker;
+
+/* What is written up to a batch goes into another output as well: that one waits for it, and is referenced. */
+typedef struct SinkCopy {
+        List link; /* the original's copies */
+        SinkWorker *to;
+        uint64_t n_batches; /* of the original, that come before */
+} SinkCopy;
+
+struct SinkWorker {
         pthread_mutex_t lock;
         pthread_cond_t wake; /* the thread waits here for work */
 
@@ -48,6 +58,14 @@ typedef struct SinkWorker {
         int error;
         uint64_t n_written;
         unsigned n_references;
+        uint64_t n_pushed, n_put; /* batches, ever */
+        List copies;              /* SinkCopy: of this one */
+
+        /* Of one that begins with a copy. */
+        bool awaits_copy; /* until it is known how much that is */
+        int copy_fd;      /* -1: nothing is to be copied */
+        off_t copy_offset;
+        uint64_t copy_bytes;
 
         List link; /* sink_workers, under its own lock */
 
@@ -56,7 +74,7 @@ typedef struct SinkWorker {
         /* Never change. */
         uid_t uid;
         int progress; /* eventfd: the thread has something to tell */
-} SinkWorker;
+};
 
 struct Output {
         SinkWorker *worker;
@@ -102,6 +120,7 @@ static SinkWorker *sink_worker_free(SinkWorker *worker) {
         pthread_mutex_destroy(&worker->lock);
         pthread_cond_destroy(&worker->wake);
         sink_file_deinit(&worker->file);
+        fd_close(worker->copy_fd);
         fd_close(worker->progress);
         sink_worker_remove(worker); /* after close(), which may hang, too */
         free(worker);
@@ -134,10 +153,78 @@ static bool sink_awaits_batch(const SinkWorker *worker) {
         return !worker->is_finishing || (worker->is_full && !worker->has_end);
 }
 
+/*
+ * Copies: locks are taken in the order original, copy
+ */
+
+/* All that comes before it is written, or nothing more ever is. Called with the original's lock held. */
+static void sink_copy_settle(const SinkWorker *from, SinkCopy *copy) {
+        SinkWorker *to = copy->to;
+
+        list_unlink(&copy->link);
+        free(copy);
+        pthread_mutex_lock(&to->lock);
+        to->awaits_copy = false;
+        to->copy_offset = from->file.began_at;
+        to->copy_bytes = from->n_written;
+        pthread_cond_signal(&to->wake);
+        pthread_mutex_unlock(&to->lock);
+        sink_worker_unref(to);
+}
+
+static void sink_settle_copies(const SinkWorker *from) {
+        SinkCopy *copy;
+
+        list_for_each (copy, &from->copies, link)
+                if (from->n_put >= copy->n_batches || from->is_done)
+                        sink_copy_settle(from, copy);
+}
+
+/* Before the first batch. Called and returns with the lock held. */
+static void sink_copy_first(SinkWorker *worker) {
+        int r = 0;
+
+        while (worker->copy_fd >= 0 && worker->copy_bytes > 0 && r == 0 && !sink_is_over(worker)) {
+                pthread_mutex_unlock(&worker->lock);
+                r = sink_file_copy(
+                        &worker->file, worker->copy_fd, &worker->copy_offset, &worker->copy_bytes);
+                pthread_mutex_lock(&worker->lock);
+                worker->n_written = worker->file.n_written;
+                sink_tell(worker);
+        }
+        if (r < 0 && worker->error == 0)
+                worker->error = r;
+        worker->copy_bytes = 0;
+}
+
+/* By the thread, as this may hang, too. Called and returns with the lock held. */
+static void sink_close_copy(SinkWorker *worker) {
+        const int fd = TAKE_FD(worker->copy_fd);
+
+        if (fd < 0)
+                return;
+        pthread_mutex_unlock(&worker->lock);
+        fd_close(fd);
+        pthread_mutex_lock(&worker->lock);
+}
+
+/* Whether there is nothing to do for now. */
+static bool sink_idles(const SinkWorker *worker) {
+        if (sink_is_over(worker))
+                return false;
+        if (worker->awaits_copy)
+                return true;
+        return worker->copy_bytes == 0 && worker->n_batches == 0 && sink_awaits_batch(worker);
+}
+
 /* The next batch, or false when there is nothing more to do. Called and returns with the lock held. */
 static bool sink_next_batch(SinkWorker *worker, SinkBatch *ret, bool *ret_is_last) {
-        while (worker->n_batches == 0 && sink_awaits_batch(worker) && !sink_is_over(worker))
-                pthread_cond_wait(&worker->wake, &worker->lock);
+        do {
+                while (sink_idles(worker))
+                        pthread_cond_wait(&worker->wake, &worker->lock);
+                sink_copy_first(worker);
+                sink_close_copy(worker);
+        } while (sink_idles(worker));
         if (worker->n_batches == 0 || sink_is_over(worker))
                 return false;
         *ret = worker->batches[worker->first];
@@ -174,6 +261,8 @@ static void *sink_run(void *userdata) {
                         worker->error = r;
                 worker->is_full = worker->file.is_full;
                 worker->n_written = worker->file.n_written;
+                worker->n_put++;
+                sink_settle_copies(worker);
                 sink_keep_spare(worker, &batch.bytes);
                 sink_tell(worker);
         }
@@ -183,6 +272,8 @@ static void *sink_run(void *userdata) {
         if (r < 0 && worker->error == 0)
                 worker->error = r;
         worker->is_done = true;
+        sink_close_copy(worker);
+        sink_settle_copies(worker);
         sink_tell(worker);
         pthread_mutex_unlock(&worker->lock);
         sink_worker_unref(worker);
@@ -199,6 +290,8 @@ static int sink_worker_new(SinkWorker **ret, const OutputOptions *options, bool 
         pthread_mutex_init(&worker->lock, NULL);
         pthread_cond_init(&worker->wake, NULL);
         list_init(&worker->link);
+        list_init(&worker->copies);
+        worker->copy_fd = -1;
         worker->uid = options->uid;
         worker->n_references = 1;
         worker->progress = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -350,12 +443,45 @@ static int sink_push(Output *output, Bytes *bytes, bool is_end) {
                 worker->batches[(worker->first + worker->n_batches++) % SINK_BATCHES_MAX] =
                         (SinkBatch){ .bytes = *bytes, .is_end = is_end };
                 worker->n_bytes += bytes->n;
+                worker->n_pushed++;
                 worker->has_end |= is_end;
                 *bytes = (Bytes){};
                 pthread_cond_signal(&worker->wake);
         }
         pthread_mutex_unlock(&worker->lock);
         return r;
+}
+
+/* A descriptor for reading what this one writes; -1: that cannot be. Called with the lock held: while the thread has
+ * work it does not close the file. The user's own only: whoever opened the file can make a read of it hang. */
+static int sink_readable(const SinkWorker *worker, uid_t uid) {
+        if (worker->uid != uid || worker->is_finishing || worker->is_done || sink_is_over(worker) ||
+            !worker->file.is_regular || (fcntl(worker->file.fd, F_GETFL) & O_ACCMODE) != O_RDWR)
+                return -1;
+        return fcntl(worker->file.fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static void sink_copy(Output *output, Output *original) {
+        SinkWorker *to = output->worker, *from = original->worker;
+        SinkCopy *copy = calloc(1, sizeof(*copy));
+
+        if (!copy)
+                return; /* then it begins where the file ends */
+        pthread_mutex_lock(&from->lock);
+        pthread_mutex_lock(&to->lock);
+        if (!to->is_done && !sink_is_over(to))
+                to->copy_fd = sink_readable(from, to->uid);
+        to->awaits_copy = to->copy_fd >= 0;
+        to->n_references += to->awaits_copy;
+        pthread_mutex_unlock(&to->lock);
+        if (to->awaits_copy) {
+                *copy = (SinkCopy){ .to = to, .n_batches = from->n_pushed };
+                list_append(&from->copies, &copy->link);
+                sink_settle_copies(from);
+        } else {
+                free(copy);
+        }
+        pthread_mutex_unlock(&from->lock);
 }
 
 static void sink_finish(Output *output) {
@@ -392,6 +518,7 @@ const OutputOps sink_output_ops = {
         .room = sink_room,
         .borrow = sink_borrow,
         .push = sink_push,
+        .copy = sink_copy,
         .is_full = sink_is_full,
         .finish = sink_finish,
         .is_done = sink_is_done,

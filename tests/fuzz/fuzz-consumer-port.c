@@ -118,6 +118,9 @@ static void fake_give_up(Output *output, int error) {
         output->is_finished = true;
 }
 
+static void fake_copy(Output *output, Output *original) {
+}
+
 static Output *fake_close(Output *output) {
         free(output);
         return NULL;
@@ -128,6 +131,7 @@ static const OutputOps output_ops = {
         .room = fake_room,
         .borrow = fake_borrow,
         .push = fake_push,
+        .copy = fake_copy,
         .is_full = fake_is_full,
         .finish = fake_finish,
         .is_done = fake_is_done,

@@ -62,6 +62,11 @@ typedef struct OutputOps {
         /* max_bytes would have been passed: nothing more is written but what is_end. */
         bool (*is_full)(Output *output);
 
+        /* What is in the file that `original` writes, with all that was pushed to it so far, comes before everything
+         * that is pushed to this one: for a clone, before its first batch. Nothing comes when that file cannot be
+         * read, is another user's, or is written no more. */
+        void (*copy)(Output *output, Output *original);
+
         /* Nothing more will be pushed; but an output that finds itself full with its last batch awaits the end. */
         void (*finish)(Output *output);
 

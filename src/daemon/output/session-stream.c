@@ -114,6 +114,11 @@ int session_stream_open_read(SessionStream *output, uid_t uid, int *fd, const ch
         return r;
 }
 
+void session_stream_copy(SessionStream *output, const SessionStream *original) {
+        if (output->output && original->output && !session_stream_is_read(original))
+                output->pump->ops->copy(output->output, original->output);
+}
+
 static void output_failed(SessionStream *output, int r) {
         output->is_due = false;
         output->is_finished = true;

@@ -80,6 +80,10 @@ void session_stream_close(SessionStream *output);
 /* Whether it is a read. */
 bool session_stream_is_read(const SessionStream *output);
 
+/* What `original` has written comes first in this output, of a clone that was just made: see OutputOps.copy. May be
+ * called from inside the core. */
+void session_stream_copy(SessionStream *output, const SessionStream *original);
+
 /* SessionOps.output_due, for the owner to call. */
 void session_stream_due(SessionStream *output);
 

@@ -94,9 +94,14 @@ static const char *outcome_text(int outcome) {
         }
 }
 
+/* At this moment the clone has what the original has not read, and all else is with its output. */
 static void on_cloned(void *userdata, int outcome, Session *cloned) {
         ConsumerClone *clone = userdata;
+        const ConsumerSession *source;
 
+        source = outcome ? NULL : consumers_find(clone->consumer->consumers, clone->source);
+        if (source)
+                session_stream_copy(&clone->session->stream, &source->stream);
         clone->is_answered = true;
         clone->outcome = outcome;
         clone->cloned = cloned;

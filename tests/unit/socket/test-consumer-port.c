@@ -498,6 +498,57 @@ CONSUMER_WORLD_TEST(test_the_clone_of_a_session_that_writes_is_written_as_well) 
         close(clone_fd);
 }
 
+/* Until the text is in the file. */
+static void await_text(int fd, const char *text) {
+        size_t n = 0;
+
+        for (unsigned i = 0; n == 0 && i < 4000; i++) {
+                Bytes trace;
+
+                fixture_advance(&f, 10 * MS);
+                world_run(&consumer);
+                trace = file_bytes(fd);
+                n = trace_count_text(&trace, text);
+                bytes_deinit(&trace);
+                usleep(1000);
+        }
+        ck_assert_uint_eq(n, 1);
+}
+
+static void assert_has_both(int fd) {
+        Bytes trace = file_bytes(fd);
+
+        ck_assert_uint_eq(trace_count_text(&trace, "hello"), 1);
+        ck_assert_uint_eq(trace_count_text(&trace, "world"), 1);
+        bytes_deinit(&trace);
+}
+
+/* As Perfetto's service does. The original goes on, and has everything once as well. */
+CONSUMER_WORLD_TEST(test_a_clone_begins_with_what_is_in_the_file_already) {
+        static const char config[] =
+                CONFIG_ONE("com.example") "write_into_file: true unique_session_name: \"mine\" "
+                                          "file_write_period_ms: 100";
+        const int fd = temporary_file(), clone_fd = temporary_file();
+        ConsumerClient other;
+        uint64_t enable;
+
+        enable = world_enable(&consumer, config, fd);
+        world_run(&consumer);
+        write_text("hello");
+        await_text(fd, "hello");
+        write_text("world");
+        world_connect(&other);
+        ck_assert_uint_eq(
+                field_uint(world_success(&other, clone_by_name(&other, "mine", clone_fd)), 1), 1);
+        assert_has_both(clone_fd);
+        world_success(&consumer, consumer_call(&consumer, CONSUMER_DISABLE));
+        world_success(&consumer, enable);
+        assert_has_both(fd);
+        consumer_client_deinit(&other);
+        close(fd);
+        close(clone_fd);
+}
+
 CONSUMER_WORLD_TEST(test_a_triggered_snapshot_is_fetched_by_its_number) {
         static const char config[] =
                 CONFIG_ONE("com.example") "trigger_config { trigger_mode: CLONE_SNAPSHOT "
@@ -625,6 +676,7 @@ TEST_MAIN("consumer-port",
           test_a_session_writes_into_the_descriptor_that_came_with_it,
           test_a_file_is_written_to_its_end_when_the_connection_has_gone,
           test_the_clone_of_a_session_that_writes_is_written_as_well,
+          test_a_clone_begins_with_what_is_in_the_file_already,
           test_a_triggered_snapshot_is_fetched_by_its_number,
           test_every_truncation_of_every_message_is_answered_or_costs_the_connection,
           test_a_trace_waits_for_a_slow_reader,

@@ -3,6 +3,7 @@
 /* QueryServiceState: each field of a session, and data sources whatever their descriptors are. */
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "consumer-world.h"
 
@@ -144,6 +145,31 @@ CONSUMER_WORLD_TEST(test_a_clone_is_shown_with_its_originals_name) {
         consumer_client_deinit(&other);
 }
 
+/* By a number that no session has. */
+CONSUMER_WORLD_TEST(test_a_clone_for_a_bug_report_is_of_the_highest_score) {
+        static const int scores[] = { 1, 5, 3 };
+        ConsumerClient other;
+        WireField session;
+        char text[256];
+
+        for (size_t i = 0; i < ARRAY_SIZE(scores); i++) {
+                snprintf(text,
+                         sizeof(text),
+                         "%s bugreport_score: %d unique_session_name: \"score %d\"",
+                         CONFIG_ONE("com.example"),
+                         scores[i],
+                         scores[i]);
+                fixture_start_session(&f, getuid(), text);
+        }
+        world_connect(&other);
+        wire_put_uint(consumer_message(&other), 1, UINT64_MAX);
+        world_success(&other, consumer_call(&other, CONSUMER_CLONE));
+        ck_assert(query_session(&session));
+        assert_text(&session, SESSION_STATE, "CLONED_READ_ONLY");
+        assert_text(&session, SESSION_NAME, "score 5");
+        consumer_client_deinit(&other);
+}
+
 /*
  * Descriptors
  */
@@ -224,5 +250,6 @@ TEST_MAIN("consumer-state",
           test_what_a_config_does_not_say_is_not_shown,
           test_a_session_that_stops_is_shown_in_perfettos_words,
           test_a_clone_is_shown_with_its_originals_name,
+          test_a_clone_for_a_bug_report_is_of_the_highest_score,
           test_a_descriptor_that_almost_fills_a_message_is_listed_whole,
           test_a_descriptor_that_no_message_holds_is_listed_by_what_fits)
