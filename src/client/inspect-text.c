@@ -3,9 +3,11 @@
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "client/inspect.h"
+#include "client/reason.h"
 #include "client/say.h"
 #include "client/table.h"
 #include "client/trace-names.h"
@@ -283,9 +285,19 @@ static void print_clocks(const TraceSummary *summary) {
                summary->clocks[0].n_snapshots);
 }
 
+/* "data source: reason" */
+static void print_note(const char *note) {
+        const char *colon = strstr(note, ": ");
+        size_t n_source = colon ? (size_t)(colon + 2 - note) : 0;
+        g_autofree char *reason = reason_translate(note + n_source);
+        g_autofree char *text = g_strdup_printf("%.*s%s", (int)n_source, note, reason);
+
+        printf(_("Not recorded: %s\n"), text);
+}
+
 static void print_notes(const TraceSummary *summary) {
         for (guint i = 0; i < summary->notes->len; i++)
-                printf(_("Not recorded: %s\n"), (const char *)g_ptr_array_index(summary->notes, i));
+                print_note(g_ptr_array_index(summary->notes, i));
         if (summary->n_unmatched_ends)
                 printf(_("%" PRIu64 " slices began before the start of this file.\n"),
                        summary->n_unmatched_ends);

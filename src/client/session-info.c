@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/bus-properties.h"
+#include "client/reason.h"
 #include "client/say.h"
 #include "client/session-info.h"
 #include "shared/names.h"
@@ -136,7 +137,8 @@ ExitStatus session_info_get(SessionInfo *info, const BusClient *client, const ch
 void session_info_say_notes(const SessionInfo *info, guint first) {
         for (guint i = first; i < info->notes->len; i++) {
                 const SessionNote *note = &g_array_index(info->notes, SessionNote, i);
-                g_autofree char *text = say_clean(note->text, strlen(note->text));
+                g_autofree char *reason = reason_translate(note->text);
+                g_autofree char *text = say_clean(reason, strlen(reason));
 
                 say_error(_("note: %s: %s"), note->source, text);
         }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "client/inspect.h"
+#include "client/reason.h"
 #include "client/say.h"
 #include "client/silent-sources.h"
 #include "client/standalone.h"
@@ -61,13 +62,13 @@ static ExitStatus report_failed_sources(const TraceReport *report) {
         ExitStatus status = STATUS_OK;
 
         for (guint i = 0; (source = report_source(report, i)); i++) {
-                g_autofree char *why = NULL;
+                g_autofree char *why = NULL, *reason = NULL;
 
                 if (!g_str_has_prefix(source->state, failed) ||
                     silent_sources_have(report->silent, source->source, source->pid))
                         continue;
-                why = say_clean(source->state + strlen(failed),
-                                strlen(source->state + strlen(failed)));
+                reason = reason_translate(source->state + strlen(failed));
+                why = say_clean(reason, strlen(reason));
                 say_error(_("%s did not record: %s"), source->source, why);
                 if (!report->is_of_preset)
                         status = STATUS_FAILED;

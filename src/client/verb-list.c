@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "client/event-view.h"
+#include "client/reason.h"
 #include "client/record-request.h"
 #include "client/say.h"
 #include "client/service-view.h"
@@ -61,6 +62,12 @@ static int source_is_available(const ViewSource *source) {
         return source->producers[0] || streq(source->name, TRACING_SELF_SOURCE) ? 1 : -1;
 }
 
+static void add_reason(Table *table, const char *reason) {
+        g_autofree char *translated = reason_translate(reason);
+
+        table_add(table, translated);
+}
+
 static void add_source(Table *table, const void *item) {
         const ViewSource *source = item;
         int available = source_is_available(source);
@@ -71,7 +78,7 @@ static void add_source(Table *table, const void *item) {
         table_add(table, source->is_system ? "trace-system" : NULL);
         table_add(table, available < 0 ? NULL : available ? _("yes") : _("no"));
         if (source->unavailable)
-                table_add(table, source->unavailable);
+                add_reason(table, source->unavailable);
         else
                 add_strings(table, source->categories);
 }
@@ -244,7 +251,7 @@ static void add_preset(Table *table, const void *item) {
         const Preset *preset = item;
 
         table_add(table, preset->name);
-        table_add(table, preset->description);
+        table_add(table, *preset->description ? _(preset->description) : NULL);
 }
 
 static void write_preset(JsonWriter *writer, const void *item) {

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "client/reason.h"
 #include "client/say.h"
 #include "client/service-view.h"
 #include "client/table.h"
@@ -101,7 +102,7 @@ static char *recording_sessions(const InstanceStatus *instance, const char *sour
         return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* Why it does not record now. What a producer says is not translated. */
+/* Why it does not record now; not translated yet. */
 static const char *source_reason(const ViewSource *source) {
         if (source->unavailable)
                 return source->unavailable;
@@ -114,6 +115,13 @@ static const char *source_reason(const ViewSource *source) {
         return N_("no running program offers it");
 }
 
+static void add_reason(Table *table, const ViewSource *source) {
+        g_autofree char *reason = source->unavailable ? reason_translate(source->unavailable)
+                                                      : g_strdup(_(source_reason(source)));
+
+        table_add(table, reason);
+}
+
 static void add_source(Table *table, const InstanceStatus *instance, const ViewSource *source) {
         g_autofree char *sessions = recording_sessions(instance, source->name);
         bool is_on = *sessions;
@@ -124,7 +132,7 @@ static void add_source(Table *table, const InstanceStatus *instance, const ViewS
         if (is_on)
                 table_add_format(table, _("in session %s"), sessions);
         else
-                table_add(table, _(source_reason(source)));
+                add_reason(table, source);
 }
 
 static void print_running(const InstanceStatus *instance, const Invocation *invocation) {

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The first lines of data/presets, for xgettext; written by scripts/update-translations. */
+N_("The events of your own programs, without any privilege")
+N_("Scheduling, processes and memory of the machine, and the events of programs")
+N_("Jank: frames, what GPUs work on, input, scheduling, and the events of programs")
+N_("Interrupts, deferred work and timers, with scheduling")
+N_("Requests to disks, and the threads that wait for them")
+N_("Memory of the machine and of each process, and what reclaims it")
+N_("Which thread runs where and who wakes whom, with CPU frequencies and idle states")
+N_("Which service or app uses the CPU, the memory, the disk, and which ones wait")
