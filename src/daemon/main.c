@@ -18,20 +18,25 @@
 #define EXIT_USAGE 2
 
 static const char help_text[] =
-        "Usage: desktraced [OPTION…]\n"
+        "Usage:\n"
+        "  desktraced [OPTION…]\n"
         "\n"
-        "The tracing service. It is started by D-Bus, systemd, or \"desktrace record "
-        "--standalone\".\n"
+        "The tracing service, started by D-Bus, systemd, or \"desktrace record --standalone\".\n"
         "\n"
-        "  --system               serve the system bus and the sockets that systemd passes "
-        "(default)\n"
-        "  --user                 serve the session bus\n"
-        "  --standalone           serve only sockets that are passed as LISTEN_FDS=1, or named by\n"
-        "                         Perfetto's variables; no bus, no polkit\n"
-        "  --idle-timeout=TIME    leave when idle for so long, such as 10s; \"infinity\" to stay\n"
-        "  --check-config         check the configuration files and exit; 1 if something is wrong\n"
-        "  --version              say the version and exit\n"
-        "  --help                 say this and exit\n";
+        "Options:\n"
+        "      --system             serve the system bus and sockets passed by systemd (default)\n"
+        "      --user               serve the session bus\n"
+        "      --standalone         serve only sockets passed as LISTEN_FDS=1 or named by "
+        "Perfetto's\n"
+        "                           variables; no bus, no polkit\n"
+        "      --idle-timeout=TIME  exit after being idle for TIME, for example 10s; \"infinity\": "
+        "never\n"
+        "      --check-config       check the configuration files and exit; status 1 if one is "
+        "invalid\n"
+        "  -h, --help               display this help and exit\n"
+        "  -V, --version            display the version and exit\n"
+        "\n"
+        "For more details, see desktraced(8).\n";
 
 enum {
         OPTION_SYSTEM = 256,
@@ -39,8 +44,6 @@ enum {
         OPTION_STANDALONE,
         OPTION_IDLE_TIMEOUT,
         OPTION_CHECK_CONFIG,
-        OPTION_VERSION,
-        OPTION_HELP,
 };
 
 static const struct option long_options[] = {
@@ -49,8 +52,8 @@ static const struct option long_options[] = {
         { "standalone", no_argument, NULL, OPTION_STANDALONE },
         { "idle-timeout", required_argument, NULL, OPTION_IDLE_TIMEOUT },
         { "check-config", no_argument, NULL, OPTION_CHECK_CONFIG },
-        { "version", no_argument, NULL, OPTION_VERSION },
-        { "help", no_argument, NULL, OPTION_HELP },
+        { "version", no_argument, NULL, 'V' },
+        { "help", no_argument, NULL, 'h' },
         {},
 };
 
@@ -64,7 +67,7 @@ typedef struct Arguments {
 static int arguments_parse(Arguments *arguments, int argc, char *argv[]) {
         int option;
 
-        while ((option = getopt_long(argc, argv, "", long_options, NULL)) >= 0)
+        while ((option = getopt_long(argc, argv, "hV", long_options, NULL)) >= 0)
                 switch (option) {
                 case OPTION_SYSTEM:
                 case OPTION_USER:
@@ -77,11 +80,11 @@ static int arguments_parse(Arguments *arguments, int argc, char *argv[]) {
                 case OPTION_CHECK_CONFIG:
                         arguments->check_config = true;
                         break;
-                case OPTION_VERSION:
+                case 'V':
                         puts("desktraced " DESKTRACE_VERSION);
                         arguments->is_done = true;
                         return 0;
-                case OPTION_HELP:
+                case 'h':
                         fputs(help_text, stdout);
                         arguments->is_done = true;
                         return 0;
@@ -99,7 +102,7 @@ static int apply_idle_timeout(DaemonConfig *config, const char *text) {
         if (!text)
                 return 0;
         if (daemon_config_parse_timeout(&config->idle_timeout_ns, text) < 0) {
-                log_error("--idle-timeout=%s is no time, such as 10s or infinity", text);
+                log_error("--idle-timeout=%s is not a time: try 10s or infinity", text);
                 return -EINVAL;
         }
         return 0;

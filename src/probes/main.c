@@ -49,20 +49,25 @@ typedef struct Program {
 } Program;
 
 static void print_help(void) {
-        printf("desktrace-probes [OPTION…]\n\n"
-               "Offers data of the kernel and of all processes to the tracing service.\n\n"
-               "  --system      serve the system's tracing service (default)\n"
-               "  --standalone  serve the private service at $" TRACING_ENV_SOCKET
-               " (default when that is set)\n"
-               "  --cleanup     remove kernel trace instances that dead recorders left, and exit\n"
-               "  --list-sources[=json]\n"
-               "                say what each data source records, reads and needs, and\n"
-               "                whether it can record here, and exit\n"
-               "  --list-static-probes=FILE\n"
-               "                list the static probes (sys/sdt.h) of a program or library, for\n"
-               "                a config's uprobe_events { usdt: ... }, and exit\n"
-               "  -h, --help    show this help\n"
-               "  --version     show the version\n");
+        printf("Usage:\n"
+               "  desktrace-probes [OPTION…]\n\n"
+               "Provide data about the kernel and all processes to the tracing service.\n\n"
+               "Options:\n"
+               "      --system      serve the system's tracing service (default)\n"
+               "      --standalone  serve the private service at $" TRACING_ENV_SOCKET
+               " (default if set)\n"
+               "      --cleanup     remove kernel trace instances left by crashed recorders and "
+               "exit\n"
+               "      --list-sources[=json]\n"
+               "                    list what each data source records, reads and needs, and\n"
+               "                    whether it can record on this machine, and exit\n"
+               "      --list-static-probes=FILE\n"
+               "                    list the static probes (sys/sdt.h) of a program or library, "
+               "for\n"
+               "                    uprobe_events { usdt: ... } in a config, and exit\n"
+               "  -h, --help        display this help and exit\n"
+               "  -V, --version     display the version and exit\n\n"
+               "For more details, see desktrace-probes(8).\n");
 }
 
 static int list_sources(const char *format) {
@@ -91,8 +96,7 @@ static int parse_options(Mode *ret, int argc, char **argv) {
                 OPTION_STANDALONE,
                 OPTION_CLEANUP,
                 OPTION_LIST_SOURCES,
-                OPTION_LIST_STATIC_PROBES,
-                OPTION_VERSION
+                OPTION_LIST_STATIC_PROBES
         };
         static const struct option options[] = {
                 { "system", no_argument, NULL, OPTION_SYSTEM },
@@ -101,13 +105,13 @@ static int parse_options(Mode *ret, int argc, char **argv) {
                 { "list-sources", optional_argument, NULL, OPTION_LIST_SOURCES },
                 { "list-static-probes", required_argument, NULL, OPTION_LIST_STATIC_PROBES },
                 { "help", no_argument, NULL, 'h' },
-                { "version", no_argument, NULL, OPTION_VERSION },
+                { "version", no_argument, NULL, 'V' },
                 {},
         };
         int option;
 
         *ret = getenv(TRACING_ENV_SOCKET) ? MODE_RUN_STANDALONE : MODE_RUN_SYSTEM;
-        while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0)
+        while ((option = getopt_long(argc, argv, "hV", options, NULL)) >= 0)
                 switch (option) {
                 case OPTION_SYSTEM:
                         unsetenv(TRACING_ENV_SOCKET);
@@ -125,7 +129,7 @@ static int parse_options(Mode *ret, int argc, char **argv) {
                 case OPTION_LIST_STATIC_PROBES:
                         *ret = MODE_DONE;
                         return list_static_probes(optarg);
-                case OPTION_VERSION:
+                case 'V':
                         printf("desktrace-probes %s\n", DESKTRACE_VERSION);
                         *ret = MODE_DONE;
                         return 0;
