@@ -96,7 +96,7 @@ static const char *refusal(int outcome) {
 
 /* What does not fit is no error: the producer hears that, and comes again without. */
 bool producer_bring_memory(ProducerPort *port, int fd, uint64_t page_bytes) {
-        size_t n_bytes;
+        size_t n_bytes = 0;
         int r;
 
         r = check_memory(fd, &n_bytes);
