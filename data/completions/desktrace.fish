@@ -35,41 +35,41 @@ complete -c desktrace -n __desktrace_in_command -a '(__desktrace_command)'
 
 set -l none "not __fish_seen_subcommand_from $verbs"
 complete -c desktrace -n "$none" -l version -d 'Show the version'
-complete -c desktrace -n "$none" -a record -d 'Record into a trace file'
-complete -c desktrace -n "$none" -a inspect -d 'Show what is in a trace file'
-complete -c desktrace -n "$none" -a status -d 'Show whether the service is there, and what records'
-complete -c desktrace -n "$none" -a list -d 'List what there is'
+complete -c desktrace -n "$none" -a record -d 'Record to a trace file'
+complete -c desktrace -n "$none" -a inspect -d 'Show the contents of a trace file'
+complete -c desktrace -n "$none" -a status -d 'Show whether the service is running and what is being recorded'
+complete -c desktrace -n "$none" -a list -d 'List data sources, events, programs, sessions or presets'
 complete -c desktrace -n "$none" -a doctor -d 'Find out why something cannot be recorded'
-complete -c desktrace -n "$none" -a snapshot -d 'Write what a running session has just recorded'
-complete -c desktrace -n "$none" -a trigger -d 'Set off what sessions wait for'
-complete -c desktrace -n "$none" -a attach -d 'Take over a session that was left running'
+complete -c desktrace -n "$none" -a snapshot -d 'Save what a running session has recorded'
+complete -c desktrace -n "$none" -a trigger -d 'Fire a trigger'
+complete -c desktrace -n "$none" -a attach -d 'Take over a detached session'
 complete -c desktrace -n "$none" -a stop -d 'Stop a session'
-complete -c desktrace -n "$none" -a read -d 'Write what a session has in memory into a file'
-complete -c desktrace -n "$none" -a flush -d 'Ask programs for what they still hold'
+complete -c desktrace -n "$none" -a read -d 'Write the buffered data of a session to a file'
+complete -c desktrace -n "$none" -a flush -d 'Make programs hand over buffered data'
 complete -c desktrace -n "$none" -a help -d 'Show an overview or the options of a verb'
 
 complete -c desktrace -n 'not __desktrace_in_command' -s h -l help -d 'Show help'
 complete -c desktrace -n "__desktrace_in $verbs" -s q -l quiet -d 'Print only errors and data'
 complete -c desktrace -n "__desktrace_in $with_bus" -l system -d "Use the machine's service"
 complete -c desktrace -n "__desktrace_in $with_bus" -l user -d "Use the user's own service"
-complete -c desktrace -n "__desktrace_in $with_bus" -l no-ask-password -d 'Do not let polkit ask for a password'
+complete -c desktrace -n "__desktrace_in $with_bus" -l no-ask-password -d 'Do not prompt for a password'
 complete -c desktrace -n "__desktrace_in $with_json" -l json -xa 'pretty short off' -d 'Print JSON'
 complete -c desktrace -n "__desktrace_in $with_json" -l no-legend -d 'Print tables without headers'
-complete -c desktrace -n "__desktrace_in $with_output" -s o -l output -rF -d 'Where to write'
+complete -c desktrace -n "__desktrace_in $with_output" -s o -l output -rF -d 'Write to this file'
 complete -c desktrace -n "__desktrace_in $with_output" -s f -l force -d 'Replace the output file'
 complete -c desktrace -n '__desktrace_in record list' -l standalone -d 'Run a private service'
 
-complete -c desktrace -n '__desktrace_in record' -s c -l config -rF -d 'Record as this file says'
-complete -c desktrace -n '__desktrace_in record' -s p -l preset -xa '(__desktrace_list presets)' -d 'Record as a ready config says'
+complete -c desktrace -n '__desktrace_in record' -s c -l config -rF -d 'Use the config in this file'
+complete -c desktrace -n '__desktrace_in record' -s p -l preset -xa '(__desktrace_list presets)' -d 'Use a predefined configuration'
 complete -c desktrace -n '__desktrace_in record' -s t -l time -x -d 'Stop after this time, such as 5s'
 complete -c desktrace -n '__desktrace_in record' -s b -l buffer-size -x -d 'Size of the buffer, such as 64M'
 complete -c desktrace -n '__desktrace_in record' -l ring -d 'Keep only the newest data'
 complete -c desktrace -n '__desktrace_in record' -s n -l name -x -d 'Name of the session'
 complete -c desktrace -n '__desktrace_in record' -l detach -d 'Leave the session running'
-complete -c desktrace -n '__desktrace_in record' -l flight-recorder -d 'Leave a ring running'
+complete -c desktrace -n '__desktrace_in record' -l flight-recorder -d 'Leave a ring buffer running'
 complete -c desktrace -n '__desktrace_in record' -l trigger -x -d 'Write a snapshot at each of these triggers'
-complete -c desktrace -n '__desktrace_in record snapshot' -l before -x -d 'How far back to go'
-complete -c desktrace -n '__desktrace_in record snapshot' -l after -x -d 'How long to go on'
+complete -c desktrace -n '__desktrace_in record snapshot' -l before -x -d 'Reach back at most'
+complete -c desktrace -n '__desktrace_in record snapshot' -l after -x -d 'Continue for this time'
 complete -c desktrace -n '__desktrace_in record' -a '(__desktrace_list --no-start sources; __desktrace_list --no-start events) cat:(__desktrace_list categories)'
 
 complete -c desktrace -n '__desktrace_in inspect' -F
@@ -78,7 +78,7 @@ complete -c desktrace -n '__desktrace_in inspect' -l config -d 'Show only the co
 
 complete -c desktrace -n '__desktrace_in list' -a 'sources events categories producers sessions presets probes'
 complete -c desktrace -n '__desktrace_in list' -l sources -d "The same as the argument 'sources'"
-complete -c desktrace -n '__desktrace_in list' -l no-start -d 'Start no program to ask'
+complete -c desktrace -n '__desktrace_in list' -l no-start -d 'Do not start producers'
 
 complete -c desktrace -n '__desktrace_in doctor' -a '(__fish_complete_pids; __desktrace_list --no-start sources)'
 
