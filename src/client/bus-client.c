@@ -47,7 +47,7 @@ int bus_client_try_open(BusClient *client, BusChoice choice) {
         r = sd_bus_open_system_with_description(&client->bus, "desktrace");
         if (r >= 0)
                 return r;
-        /* A machine without a bus may have the service all the same. */
+        /* A machine without a bus may still have the service. */
         if (bus_client_open_socket(client, TRACING_SOCKET_SYSTEM) < 0)
                 return r;
         client->where = "system";

@@ -16,7 +16,7 @@
 #define CLEAR_PERIOD_MS_MIN 500
 #define CLEAR_PERIOD_MS_MAX 5000
 
-/* A snapshot begins where writers began anew: four times within the time that counts, little is given away. */
+/* A snapshot begins where writers started over: four times within the time that counts, little is given away. */
 static uint32_t clear_period_ms(uint32_t before_ms) {
         return CLAMP(before_ms / 4, CLEAR_PERIOD_MS_MIN, CLEAR_PERIOD_MS_MAX);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Progress: one line on stderr that is drawn anew; nothing at all when stderr is no terminal
+ * Progress: one line on stderr that is redrawn; nothing at all when stderr is no terminal
  */
 
 #include <stdbool.h>

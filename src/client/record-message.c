@@ -95,7 +95,7 @@ static size_t overrides_bytes_max(const RecordRequest *request) {
         return n;
 }
 
-/* Messages must not be there twice: what is set anew here is left out of the user's config. */
+/* Messages must not be there twice: what is set again here is left out of the user's config. */
 static bool is_replaced(const RecordRequest *request, uint32_t field) {
         return (field == TRACE_CONFIG_INCREMENTAL_STATE_CONFIG && request->clear_period_ms) ||
                (field == TRACE_CONFIG_TRIGGER_CONFIG && request->triggers);

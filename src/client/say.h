@@ -28,12 +28,12 @@ typedef enum Style {
         STYLE_BAD,
 } Style;
 
-/* Whether a stream is a terminal that can draw a line anew. */
+/* Whether a stream is a terminal that can redraw a line. */
 bool is_smart_terminal(FILE *stream);
 
 /* The escape sequence; "" when the stream is no terminal, with NO_COLOR, or on a dumb terminal. */
 const char *style(FILE *stream, Style style);
 
-/* What others wrote, as it may be shown: valid UTF-8, and without the characters that drive a
+/* Foreign text made safe to print: valid UTF-8, and without the characters that drive a
  * terminal or reverse the text behind them. Malloc'ed. */
 char *say_clean(const void *text, size_t n_text);

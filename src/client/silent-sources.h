@@ -4,7 +4,7 @@
 /*
  * Silent sources: who did not answer a flush or a stop in time
  *
- * What they had committed is in the trace all the same; what they still held themselves is not.
+ * What they had committed is still in the trace; what they held themselves is not.
  */
 
 #include <glib.h>

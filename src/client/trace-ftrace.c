@@ -351,7 +351,7 @@ void packet_ftrace(Packet *packet, const WireField *payload) {
         }
 }
 
-/* Who runs when the recording ends has run until then. */
+/* A task that runs when the recording ends has run until then. */
 void trace_ftrace_finish(TraceSummary *summary) {
         struct TraceState *state = summary->state;
 

@@ -116,7 +116,7 @@ TraceCounter *trace_state_counter(TraceSummary *summary, const char *name, const
 void trace_counter_add(TraceCounter *counter, double value);
 void trace_state_count_name(TraceSummary *summary, GHashTable *table, const char *name, uint64_t n);
 
-/* Who says a name; the larger wins, and of equals the later. */
+/* The origin of a name; the larger wins, and of equals the later. */
 enum {
         NAME_RANK_NONE,
         NAME_RANK_SCHED,

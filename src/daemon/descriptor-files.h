@@ -4,7 +4,7 @@
 /*
  * Descriptor files
  *
- * Programs may extend Perfetto's TrackEvent with fields of their own. Whoever looks at a trace needs to be told what
+ * Programs may extend Perfetto's TrackEvent with fields of their own. Readers of a trace need to be told what
  * these are, so descriptors.d has what the installed programs extend, and the service says it in each trace: a
  * google.protobuf.FileDescriptorSet in each NAME.desc ("protoc --descriptor_set_out"), or the same compressed in
  * NAME.desc.gz.

@@ -98,7 +98,7 @@ static void on_accepted(void *userdata, ListenerKind kind, int fd) {
         if (r >= 0)
                 r = loop_serve(loop, kind, TAKE_FD(own_fd));
         if (r < 0)
-                /* Who has gone again by now does not miss us. */
+                /* A peer that has gone again by now does not miss us. */
                 log_at(r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
                        "cannot serve a connection of pid %d, uid %u: %s",
                        (int)pid,

@@ -138,7 +138,7 @@ static int sink_file_write(SinkFile *file, const uint8_t *data, size_t n) {
         return r;
 }
 
-/* How large the marker's packet at the front is; 0: there is none. Whoever looks for the next marker in a file that
+/* How large the marker's packet at the front is; 0: there is none. To look for the next marker in a file that
  * was cut looks at plain bytes, so it is not compressed. */
 static size_t marker_size(const uint8_t *data, size_t n) {
         static const uint8_t marker[MARKER_BYTES] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Categories that are made at run time. Who looks takes no lock: what is in a list never changes and never goes. Who
+ * Categories that are made at run time. Readers take no lock: what is in a list never changes and never goes. Who
  * adds takes one, to add each name once.
  */
 

@@ -14,7 +14,7 @@
  *
  * The program does not know our descriptors, and may close them when it closes all that it does not know. Each is
  * marked (shared/fd.h) and looked at before it is used: what stands under its number afterwards is somebody else's.
- * The thread notices when it wakes up next, and begins anew.
+ * The thread notices when it wakes up next, and starts over.
  *
  * No function that the program calls is a cancellation point: a thread that is cancelled must not take a lock along.
  *

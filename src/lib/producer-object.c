@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * org.desktrace.Tracing1.Producer, as data/dbus/org.desktrace.Tracing1.xml documents it. Whoever is not the
+ * org.desktrace.Tracing1.Producer, as data/dbus/org.desktrace.Tracing1.xml documents it. A caller that is not the
  * service is refused, whatever it asks.
  */
 

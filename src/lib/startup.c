@@ -146,7 +146,7 @@ static int read_rule(Bytes *rules, const char *text, size_t n, bool *ret_is_want
                 rules, is_wanted ? CONFIG_ENABLED_CATEGORIES : CONFIG_DISABLED_CATEGORIES, text, n);
 }
 
-/* Who names some wants no others; "*" is asked last of all, and enables before it disables. */
+/* A list of names excludes all others; "*" is asked last of all, and enables before it disables. */
 static int read_rules(Bytes *rules, const char *text) {
         bool names_some = false;
 
@@ -258,7 +258,7 @@ void startup_expire(uint64_t now_ns) {
         if (now_ns < atomic_load_explicit(&startup.deadline_ns, memory_order_relaxed))
                 return;
         track_lock();
-        /* Who has come gets it, on the library's thread. */
+        /* A session that has come gets it, on the library's thread. */
         is_over = startup.is_keeping && !startup_interests_any();
         if (is_over)
                 startup_end();
@@ -310,7 +310,7 @@ static uint64_t read_number(const char *variable, uint64_t max) {
         }
 }
 
-/* Before the constructors of who is linked with the library. Whatever is wrong, the program starts. */
+/* Runs before the constructors of programs that link the library. Whatever is wrong, the program starts. */
 __attribute__((__constructor__)) static void begin_by_environment(void) {
         const char *categories = secure_getenv(TRACING_ENV_STARTUP);
         dt_startup_options options = { .categories = categories };

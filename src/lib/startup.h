@@ -16,7 +16,7 @@
  *
  * It has a bit of its own in dt_category.enabled, behind those of the sessions. As long as that is set no other is: a
  * category is kept or recorded, never both. So at the hand-over one store for each category sends all events that come
- * later to the sessions. Who has read the word before that finds the log of its thread closed, and reads
+ * later to the sessions. A thread that has read the word before that finds the log of its thread closed, and reads
  * it again: no event is lost there, none comes twice, and nobody waits.
  *
  * The memory is one mapping, of which pages are touched as they are needed. It stays mapped, without pages, when all is

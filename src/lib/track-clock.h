@@ -8,12 +8,12 @@
  * corrected. So a thread looks at both, and has an anchor: what each was at the same moment. It computes from there
  * for CLOCK_ANCHOR_NS, at the rate of the last milliseconds, and then looks again. What it says
  *
- *  - is at most 100 ns off while the kernel changes its rate by no more than 0.05 %, as NTP does. Who makes the clock
+ *  - is at most 100 ns off while the kernel changes its rate by no more than 0.05 %, as NTP does. If the clock is made
  *    run 10 % faster at once, as chrony may when it is far off, makes this one wrong by up to 5 µs for two
  *    milliseconds;
  *  - never goes back;
  *  - is right after the machine has slept: the counter has then gone on for longer than an anchor is good for, or
- *    has begun anew, which is longer still, as it is less than zero;
+ *    has started over, which is longer still, as it is less than zero;
  *  - uses no rate that is older than a second.
  *
  * Where the counter cannot be used, or reading both at the same moment does not succeed, it is the kernel's clock

@@ -2,7 +2,7 @@
 
 /*
  * Counters whose values are written as the difference from the one before, in the same stream. Readers begin at 0
- * when the stream begins anew, and so does this: what is known of the counters goes with all else that the stream has
+ * when the stream starts over, and so does this: what is known of the counters goes with all else that the stream has
  * said.
  */
 

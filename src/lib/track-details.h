@@ -5,7 +5,7 @@
  * What programs have said about their tracks, by dt_track_describe()
  *
  * Kept for good, since a later session wants to know it as well, and under the track's name, unit, id and parents, as
- * its uuid is another in each thread or not known yet. Whoever looks takes no lock: what is in the list never
+ * its uuid is another in each thread or not known yet. Readers take no lock: what is in the list never
  * changes and never goes.
  */
 

@@ -322,7 +322,7 @@ static void update_source(void) {
         _cleanup_(offer_deinit) Offer offer = { 0 };
         dt_source_options options;
 
-        /* Without memory for it people see the old list; what they record is right all the same. */
+        /* Without memory for it people see the old list; what they record is still right. */
         if (source && offer_make(&offer, &options) == 0)
                 dt_source_update(source, &options);
 }

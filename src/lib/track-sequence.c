@@ -3,11 +3,11 @@
 /*
  * What a stream says refers to what it said before: names by number, times by difference, tracks by uuid. So
  * whenever a packet may be missing for the reader (one was dropped, or the session asks for it because
- * old packets are overwritten) everything is said anew.
+ * old packets are overwritten) everything is said again.
  *
  * The sessions of a stream keep step: each has been written the same packets since the stream began. One that
- * comes later, has lost a packet or is asked to begin anew begins by itself, and when that has gone well the whole
- * stream begins anew with it; until then it misses events and the others do not mind.
+ * comes later, has lost a packet or is asked to start over begins by itself, and when that has gone well the whole
+ * stream starts over with it; until then it misses events and the others do not mind.
  */
 
 #include "lib/pool.h"
@@ -43,7 +43,7 @@ TrackStream *track_stream_free(TrackStream *stream) {
  * Members
  */
 
-/* Who misses a packet is no member any more, and has to begin. */
+/* A stream that misses a packet is no longer a member, and has to begin. */
 static void members_drop(TrackMembers *members, unsigned i) {
         members->sequences[i]->position = 0;
         members->sequences[i] = members->sequences[--members->n];
@@ -303,7 +303,7 @@ static bool concerns_nobody(const TrackMembers *members, const TrackEvent *event
         return true;
 }
 
-/* Who is spared the event hears the time all the same, as the next one counts from here. */
+/* A stream that is spared the event still gets its time, as the next one counts from here. */
 static int write_tick(TrackSequence *sequence, uint64_t since_ns) {
         uint8_t bytes[TRACK_TICK_BYTES_MAX];
         WireWriter tick;
@@ -347,7 +347,7 @@ write_event(TrackMembers *members, TrackThread *thread, const TrackEvent *event,
         if (UNLIKELY(wire_writer_failed(&packet))) {
                 TrackEvent bare = *event;
 
-                /* Too much for one packet. What it interned was never said, so it starts anew, too. */
+                /* Too much for one packet. What it interned was never said, so it starts over, too. */
                 bare.n_args = 0;
                 since_ns = 0;
                 if (!begin(members, thread, now_ns) ||

@@ -49,7 +49,7 @@
 
 typedef struct TrackSession {
         _Atomic uint32_t epoch;    /* changes when the session does */
-        _Atomic uint32_t n_clears; /* how often it was asked to start incremental state anew */
+        _Atomic uint32_t n_clears; /* how often it was asked to reset its incremental state */
 
         /* Under track_lock. */
         dt_instance *instance; /* NULL: the place is free */
@@ -236,7 +236,7 @@ int track_attach(TrackSequence *sequence, unsigned session, const TrackKept *kep
 /* The calling thread is the only one of a forked child. */
 void track_thread_forget_parent(void);
 
-/* Describes the program anew to all sessions that record, from the calling thread. */
+/* Describes the program again to all sessions that record, from the calling thread. */
 void track_say_process(void);
 
 /*

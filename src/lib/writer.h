@@ -24,7 +24,7 @@ struct dt_writer {
         List link;  /* in dt_instance.writers, under the lock */
         bool begun; /* a packet got through */
 
-        _Atomic bool cleared; /* state shall start anew */
+        _Atomic bool cleared; /* state shall start over */
         Intern *interned;     /* what dt_writer_intern() knows, or NULL */
 
         _Atomic bool busy;    /* the writer's thread is in smb */

@@ -180,7 +180,7 @@ static int on_owner_gone(sd_event_source *source, int fd, uint32_t events, void 
         return sd_event_exit(program->event, 0);
 }
 
-/* Who made the socket: the kernel tells whoever connects to it. The connection itself is of no use. */
+/* The socket's maker: the kernel tells it to the process that connects. The connection itself is of no use. */
 static int socket_owner(pid_t *ret, const char *path) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         _cleanup_(fd_closep) int fd = -1;

@@ -41,7 +41,7 @@ typedef struct TrackWriter {
         TrackSlot *slots;      /* what was described; an open hash */
         size_t n_slots;        /* a power of two, at least twice n_tracks */
         size_t n_tracks;
-        bool says_cleared; /* the next packet begins the sequence anew */
+        bool says_cleared; /* the next packet begins the sequence again */
         uint64_t n_refused;
 } TrackWriter;
 

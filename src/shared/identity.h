@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-/* Who a peer is, as the kernel or the bus attests. */
+/* The identity of a peer, as the kernel or the bus attests. */
 typedef struct Identity {
         uid_t uid;
         pid_t pid;

@@ -30,7 +30,7 @@ int pid_namespace_get(uint64_t *ret);
 /* What proves that this process says `words`; the descriptor is not blocking. 0 or a negative errno. */
 int pid_proof_new(int *ret, const char *words);
 
-/* Who has said `words`. Takes them out: a proof is good for once. The descriptor may be anything that a peer has sent.
+/* The sender of `words`. Takes them out: a proof is good for once. The descriptor may be anything that a peer has sent.
  * 0; -EBADMSG when it proves nothing, or somebody whom the reader cannot see; another negative errno. */
 int pid_proof_take(Identity *ret, int fd, const char *words);
 

@@ -37,7 +37,7 @@ void smb_producer_close(SmbProducer *producer) {
         SmbControl *control = producer->area.control;
 
         atomic_store(&producer->closed, true);
-        /* Who has looked at `closed` but does not wait yet must find another value than it saw. */
+        /* A thread that has looked at `closed` but does not wait yet must find another value than it saw. */
         atomic_fetch_add(&control->n_freed, 1);
         wake_writers(control);
 }
@@ -354,7 +354,7 @@ static void note_taken(SmbProducer *producer, const Place *place) {
         note_used_page(producer, place->page);
 }
 
-/* Whoever has searched in vain spares others the search, until something is freed. */
+/* A thread that has searched in vain spares others the search, until something is freed. */
 static bool take_chunk(SmbProducer *producer, Place *ret) {
         /* acquire: what was freed before is seen by the search. */
         uint32_t n_freed =
@@ -428,7 +428,7 @@ static bool take_chunk_or_wait(SmbWriter *writer, Place *ret) {
 
                 if (take_chunk(producer, ret))
                         return true;
-                /* Who has waited in vain does not wait again until it gets something: a service that hangs costs a
+                /* After waiting in vain it does not wait again until it gets something: a service that hangs costs a
                  * thread one wait, not one for each packet. */
                 if (writer->full_policy == SMB_FULL_DROP || writer->lost ||
                     atomic_load(&producer->closed))

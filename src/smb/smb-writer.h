@@ -16,7 +16,7 @@
  * leaves no trace, or, if earlier chunks of it are on their way, is ended by SMB_PACKET_DROPPED.
  *
  * Few writers partition each page as one chunk, which spares commits. With more of them pages are partitioned so that
- * there are CHUNKS_PER_WRITER for each. Whoever finds no free chunk while more of them are at hand, partly filled, than
+ * there are CHUNKS_PER_WRITER for each. A writer finding none while more of them are at hand, partly filled, than
  * wait for the service, asks with `starving` for the former to be returned: most will be those of threads that
  * have nothing to say.
  */

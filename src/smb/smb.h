@@ -28,7 +28,7 @@
  *
  * All zero means free and not partitioned: a fresh memfd needs no initialisation. Partitioning is a
  * CAS from 0. When the last chunk of a page is freed the whole word returns to 0, and the page can
- * be partitioned anew. Chunk i lies at 8 + i * chunk_size, where chunk_size is the equal share of
+ * be partitioned again. Chunk i lies at 8 + i * chunk_size, where chunk_size is the equal share of
  * the page behind its header, rounded down to 4 bytes.
  *
  *      Free ──producer──▶ BeingWritten ──producer──▶ Complete ──service──▶ BeingRead ──service──▶ Free

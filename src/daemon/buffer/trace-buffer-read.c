@@ -93,7 +93,7 @@ static bool record_awaits_patch(const Record *record, const Fragment *fragment) 
         return (record->flags & SMB_CHUNK_NEEDS_PATCHING) && record_ends_with(record, fragment);
 }
 
-/* Whoever reads packets of a few hundred bytes from a buffer that no cache holds would wait for
+/* A reader of packets of a few hundred bytes from a buffer that no cache holds would wait for
  * memory at each of their sizes. So for what is consumed here, as much is called for ahead; in
  * buffer order that is what comes next. */
 static inline void

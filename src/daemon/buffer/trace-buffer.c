@@ -209,7 +209,7 @@ enum {
 };
 
 /* Puts the rest of a chunk where room was kept for it. If a clone may read what is there, rather
- * this chunk is stored anew than its whole segment; but a buffer that overwrites nothing may have no
+ * this chunk is stored again than its whole segment; but a buffer that overwrites nothing may have no
  * other room. */
 static int trace_buffer_rewrite(TraceBuffer *buffer, Record *record, const Payload *payload) {
         Slot *slot = &buffer->slots[record->slot];

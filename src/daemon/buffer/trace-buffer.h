@@ -61,7 +61,7 @@ enum {
         LOSS_WRITER_ABORT = 128,
 };
 
-/* Who wrote a chunk, as the service knows it. producer_id is never reused within a buffer's life.
+/* The writer of a chunk, as the service knows it. producer_id is never reused within a buffer's life.
  */
 typedef struct ChunkOrigin {
         uint64_t producer_id;
@@ -94,7 +94,7 @@ typedef struct TraceBufferStats {
         uint64_t chunks_written, chunks_overwritten, chunks_read;
         uint64_t chunks_discarded; /* for want of room, or too late; not those against the rules */
         uint64_t chunks_rewritten; /* the rest of an incomplete chunk, put where it was */
-        uint64_t chunks_relocated; /* likewise, stored anew: no room there, or it is gone */
+        uint64_t chunks_relocated; /* likewise, stored again: no room there, or it is gone */
         uint64_t chunks_committed_out_of_order; /* also those that a flush had taken before */
         uint64_t write_wrap_count;
         uint64_t patches_succeeded, patches_failed;
@@ -177,7 +177,7 @@ int trace_buffer_read(TraceBuffer *buffer, TracePacket *ret);
  * A snapshot, frozen: what the buffer holds and has not read, from the same place on. No payload is
  * copied: both refer to the same segments. The buffer itself is not disturbed and goes on, and
  * keeps what was there when the clone was made from changing under it. Counts of reading begin
- * anew.
+ * again.
  *
  * keep_from: a position of stats.bytes_written. Chunks that were complete before it are left out,
  * and with them what is earlier in their sequences, as if a ring had overwritten them; but

@@ -76,7 +76,7 @@ static void on_answer(void *userdata, PolkitAnswer answer) {
         question->done(question->userdata, answer == POLKIT_GRANTED, error.message ?: "");
 }
 
-/* Whoever connects wants an answer from a person if it takes one: his protocol has no word for it. */
+/* These callers want an answer from a person if it takes one: their protocol has no word for it. */
 static int question_ask(AccessQuestion *question,
                         Bus *bus,
                         const AccessPeer *peer,

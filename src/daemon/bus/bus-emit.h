@@ -6,7 +6,7 @@
  *
  * A broadcast on the system bus reaches everybody, and sessions are not everybody's business. So there the signals
  * of sessions and producers go, one by one, to the peers that may see the object and have made a consumer's call.
- * The user instance broadcasts on the session bus, whose peers are all the same user.
+ * The user instance broadcasts on the session bus, whose peers all belong to one user.
  */
 
 #include "bus/bus-buffer.h"

@@ -67,7 +67,7 @@ static void op_release_memory(void *peer) {
         producer->bus->has_released = true;
 }
 
-/* Who has other numbers for its threads gets what tells it ours. */
+/* A producer with other numbers for its threads gets what tells it ours. */
 static int append_task_link(const BusProducer *producer, sd_bus_message *call) {
         _cleanup_(fd_closep) int fd = -1;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The object /org/desktrace/Tracing1/session/N: properties and methods. Who gets here has passed the access gate, and
+ * The object /org/desktrace/Tracing1/session/N: properties and methods. A call here has passed the access gate, and
  * find() shows a session only to those who may see it.
  */
 

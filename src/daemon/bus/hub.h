@@ -8,7 +8,7 @@
  * ready, to dispatch one message of one of them: when hundreds of producers answer, that is their number squared.
  * Here a turn takes what many of them have to say, and looks at nobody else.
  *
- * Whoever sends to a client outside of the dispatch of that client's own messages says so with hub_touch(): what
+ * Code that sends to a client outside of the dispatch of that client's own messages says so with hub_touch(): what
  * did not fit into its socket is sent when there is room, and only touched links are looked at.
  */
 

@@ -24,7 +24,7 @@ static void on_nothing(Producer *producer, uint64_t id, uint64_t now);
 static void on_flush_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
 static void on_stop_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
 
-/* What a reply and an error reply mean to the core. A flush or stop that fails is over all the same. */
+/* What a reply and an error reply mean to the core. A flush or stop that fails is over as well. */
 /* clang-format off */
 static const struct {
         const char *member;

@@ -18,7 +18,7 @@ typedef struct AccessQuestion AccessQuestion;
 
 #define ACCESS_WHY_MAX 512
 
-/* Whoever is asked about. */
+/* The peer that is asked about. */
 typedef struct AccessPeer {
         Identity identity;
         int pidfd; /* of its process, the caller's; -1: the kernel has none to give */

@@ -4,7 +4,7 @@
 /*
  * Concurrent sessions: what a trace says of the other sessions that ran beside it
  *
- * Who looks at a trace wants to know whether somebody else was recording, too: that costs time, and shares producers.
+ * The reader of a trace wants to know whether somebody else was recording, too: that costs time, and shares producers.
  * A session that asks for it (enable_concurrent_session_events) is told what each other session did, as
  * perfetto.protos.ConcurrentSessionEvent; of those that were there before it, since when. Only sessions that
  * its owner may see: names and users of other recordings are nobody's business.

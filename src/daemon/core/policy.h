@@ -40,7 +40,7 @@ typedef enum PolicyScope {
 } PolicyScope;
 
 /* Returns the bits; *ret_scope is the scope the session has once they are granted. An own-scope session that
- * names reserved sources needs trace-system all the same. */
+ * names reserved sources still needs trace-system. */
 unsigned policy_session_needs(const ServiceInfo *info,
                               const Identity *owner,
                               const Config *config,

@@ -3,7 +3,7 @@
 /*
  * Packets that found no room in shared memory
  *
- * They may have been the ones that later packets refer to. Track events begin anew by themselves behind such a gap;
+ * They may have been the ones that later packets refer to. Track events start over by themselves behind such a gap;
  * other sources are asked to, when the producer's count of drops is seen to have grown: for the price of one load in a
  * drain.
  */

@@ -126,7 +126,7 @@ void producer_release_memory(Producer *producer) {
         producer->origin_id = ++producer->service->last_producer_id;
 }
 
-/* Writer ids and chunk numbers begin anew in each memory. A session that goes on meanwhile must not take the ones for
+/* Writer ids and chunk numbers start over in each memory. A session that goes on meanwhile must not take the ones for
  * the others: the ids that native producers leave free say which memory it was, and when those have been through, the
  * producer counts as another one. */
 static uint16_t producer_writer_id(const Producer *producer, uint16_t writer_id) {
@@ -289,7 +289,7 @@ static void producer_apply(Producer *producer, const SmbCommit *commit) {
 }
 
 /*
- * Whoever waits for data drains all of it. Otherwise a look takes bytes up to a mark and the next look goes on from
+ * Waiting for data drains all of it. Otherwise a look takes bytes up to a mark and the next look goes on from
  * there, as a full memory takes tens of milliseconds in which nobody else would be served.
  */
 

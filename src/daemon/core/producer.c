@@ -433,7 +433,7 @@ static void producer_is_awake(Producer *producer) {
                 instance_set_suspended(instance, false);
 }
 
-/* The others of this session have their grace anew. */
+/* The others of this session get another grace period. */
 static void producer_answered(Session *session, Producer *producer, uint64_t now) {
         producer_is_awake(producer);
         session_give_grace(session, now);
@@ -513,7 +513,7 @@ void producer_flushed(Producer *producer, uint64_t flush_id, uint64_t now) {
 
                 if (!answered)
                         continue;
-                /* Who has flushed everything until now has done what older requests asked for. */
+                /* A producer that has flushed everything until now has done what older requests asked for. */
                 group = answered->group;
                 list_for_each (flush, &session->flushes, link)
                         if (flush->id <= flush_id &&

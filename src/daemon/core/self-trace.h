@@ -12,7 +12,7 @@
  * What it writes must not make more of itself: the read-out of a session that records the service is told to that
  * session once a pass, so that reading it to its end does end.
  *
- * Names and numbers of sessions are shown to who may see those.
+ * Session names and ids are shown only to users who may see the session.
  */
 
 #include "core/service-private.h"

@@ -153,7 +153,7 @@ int service_add_descriptor(Service *service,
 bool service_has_descriptor(const Service *service, const char *file_name);
 
 /* Starts the activatable producers that are not here, so that what they say of their sources can be listed. They, and
- * programs that see a fresh service, are awaited for at most SERVICE_COMING_NS. Who did not come when it was asked
+ * programs that see a fresh service, are awaited for at most SERVICE_COMING_NS. One that did not come when it was asked
  * is asked again after SERVICE_RETRY_NS at the earliest. */
 void service_activate_all(Service *service, uint64_t now);
 bool service_awaits_producers(const Service *service);

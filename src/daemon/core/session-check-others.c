@@ -10,7 +10,7 @@
 #include "core/recent.h"
 #include "core/session-check.h"
 
-/* Who asks for more than the one that runs may end it; session_new() does. */
+/* A session with a higher priority than the running one may end it; session_new() does. */
 int check_exclusive(const Check *check) {
         const Session *other;
 

@@ -13,7 +13,7 @@
 #include "core/session-private.h"
 #include "shared/error.h"
 
-/* Between the request to begin anew and what a producer writes thereafter: a mark counts only that much later. */
+/* Between the request to start over and what a producer writes thereafter: a mark counts only that much later. */
 #define MARK_SLACK_NS (UINT64_C(100) * 1000000)
 
 typedef struct SessionClone SessionClone;
@@ -313,7 +313,7 @@ static int clone_complete(SessionClone *clone, uint64_t now) {
         return 0;
 }
 
-/* Who was silent is said in the trace, and does not hold the clone. */
+/* The trace names producers that were silent; the clone does not wait for them. */
 static void clone_group_flushed(void *userdata, int outcome) {
         CloneGroup *group = userdata;
         SessionClone *clone = group->clone;

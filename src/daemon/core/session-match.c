@@ -99,7 +99,7 @@ void session_match_source(Session *session, Producer *producer, ProducerSource *
                 if (may && source_takes_producer(source, producer->name)) {
                         source_join(source, producer, offered);
                 } else if (source->awaited >= 0) {
-                        /* It came, but not for this session: nobody else will. */
+                        /* The producer registered but may not join this session; stop waiting for it. */
                         source->awaited = -1;
                         snprintf(source->why,
                                  sizeof(source->why),
@@ -198,7 +198,7 @@ static size_t session_collect_clears(const Session *session,
         return n;
 }
 
-/* Interned names and the like are lost with the ring's oldest chunks; written anew now and then they are never all
+/* Interned names and the like are lost with the ring's oldest chunks; written again now and then they are never all
  * lost. Each producer is asked once. */
 void session_clear_incremental_state(Session *session, const SessionBuffer *buffer) {
         _cleanup_(freep) uint64_t *instances = calloc(session->n_instances + 1, sizeof(*instances));

@@ -322,7 +322,7 @@ Session *session_free(Session *session) {
 }
 
 /*
- * What there is to see
+ * Accessors
  */
 
 uint64_t session_id(const Session *session) {

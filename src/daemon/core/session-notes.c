@@ -165,7 +165,7 @@ static int put_note(const Session *session, const SourceNote *note, Bytes *out) 
         return packet_put_note(out, &session->service->info, &event);
 }
 
-/* Those that no read has said yet. */
+/* Notes that no read has returned yet. */
 int session_put_notes(Session *session, Bytes *out) {
         SessionReader *reader = &session->reader;
         const SourceNote *note;

@@ -95,7 +95,7 @@ static uint64_t session_bytes_written(const Session *session) {
 
 /*
  * A reader who enters the stream at a marker finds the clocks behind it, but knows nothing of what producers said
- * before, so they are asked to begin anew: what comes after the next marker or so can be decoded. Nobody is woken for
+ * before, so they are asked to start over: what comes after the next marker or so can be decoded. Nobody is woken for
  * it when nothing was recorded.
  */
 void session_mark_stream(Session *session) {

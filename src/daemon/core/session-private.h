@@ -186,7 +186,7 @@ struct Session {
 
 /* session.c */
 void session_changed(Session *session);
-/* Goes on to the next state when what was awaited is there. */
+/* Enters the next state once everything it waits for has arrived. */
 void session_progress(Session *session, uint64_t now);
 void session_tick(Session *session, uint64_t now);
 uint64_t session_next_deadline(const Session *session);
@@ -228,7 +228,7 @@ void session_mark_stream(Session *session);
 int session_allocate(Session **ret, Service *service, const SessionOptions *options);
 void session_register(Session *session);
 void session_snapshot_clocks(Session *session); /* of session.c */
-/* Its writers begin anew: none of them depends on what is in it so far. */
+/* Its writers start over: none of them depends on what is in it so far. */
 void session_buffer_cleared(SessionBuffer *buffer);
 
 /* session-check.c */
@@ -238,7 +238,7 @@ ssize_t session_target_buffer(const Perfetto__Protos__TraceConfig *config,
 uint64_t session_buffer_bytes(const Perfetto__Protos__TraceConfig__BufferConfig *buffer);
 
 /* session-clone.c */
-/* Writers to this buffer, or to all (NULL), are asked to begin anew. */
+/* Writers to this buffer, or to all (NULL), are asked to start over. */
 void session_mark_buffers(Session *session, const SessionBuffer *buffer);
 /* The original goes away. */
 void session_abort_clones(Session *session);
@@ -257,10 +257,10 @@ void session_give_up_on(Session *session, ssize_t activatable, const char *why);
 /* session-wait.c */
 /* Somebody is asked, and has a while to answer before it is looked at. */
 void session_expect_answers(Session *session, uint64_t now);
-/* Somebody has answered: the others have their while anew. */
+/* An answer arrived: restart the grace period for the others. */
 void session_give_grace(Session *session, uint64_t now);
 void session_look_for_suspended(Session *session, uint64_t now);
-/* Who was suspended a moment ago and is still need not have it. */
+/* A producer that was suspended a moment ago and still is need not have it. */
 void session_give_up_on_suspended(Session *session);
 
 /* session-stats.c */

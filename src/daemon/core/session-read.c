@@ -287,7 +287,7 @@ static int append_trusted_packet(Session *session,
 #define FILTER_COST_PER_BYTE \
         2 /* that a read may have: strings that take long are as good as long packets */
 
-/* What is taken out counts for the read all the same: it took the time. */
+/* What is taken out still counts for the read: it took the time. */
 static void session_filter_packet(Session *session, Room *room, size_t from) {
         const uint64_t cost = trace_filter_cost(session->filter);
         const size_t n = room->out->n;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Who is not waited for
+ * Which producers are not waited for
  *
  * Starts, flushes and stops wait for answers until a deadline of seconds. A process that is stopped or frozen cannot
  * answer, however long one waits: so when no answer has come for SESSION_GRACE_NS, those that are still awaited are
- * looked at, and again for as long as the wait lasts. Who is suspended is told to people and left out; who merely is
+ * looked at, and again for as long as the wait lasts. A suspended one is reported and left out; one that merely is
  * slow has its time.
  */
 

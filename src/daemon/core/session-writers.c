@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Who has written into a session's buffers: for the trace (TraceProvenance, TraceStats.WriterStats) and for people.
+ * The writers to a session's buffers: for the trace (TraceProvenance, TraceStats.WriterStats) and for people.
  * A writer is known by the number that its packets carry, which it is given here if none was read yet.
  */
 

@@ -231,7 +231,7 @@ session_stop_within(Session *session, const char *reason, uint64_t flush_timeout
         snprintf(session->stop_reason, sizeof(session->stop_reason), "%s", reason);
         session_disarm_all(session);
         session_enter(session, SESSION_FLUSHING);
-        /* Out of memory: producers give what they hold when they stop, all the same. */
+        /* If this fails, producers still hand over their data when they stop. */
         if (flush_new(&flush,
                       session,
                       flush_timeout_ns,
@@ -389,7 +389,7 @@ static void on_start_overdue(Session *session, uint64_t now) {
         session_progress(session, now);
 }
 
-/* Names anew who has not started: that the recording went on without some was said then. */
+/* Names again the producers that have not started: that the recording went on without some was said then. */
 static void on_slow_start(Session *session, uint64_t now) {
         if (session->said_all_started)
                 return;
@@ -460,7 +460,7 @@ static void on_output_period(Session *session, uint64_t now) {
         session_output_due(session);
 }
 
-/* Who does not say that it has stopped is drained as it is, and may write no more. */
+/* A producer that does not report its stop is drained as it is, and may write no more. */
 static void on_stop_overdue(Session *session, uint64_t now) {
         SourceInstance *instance;
 

@@ -109,7 +109,7 @@ void session_stop(Session *session, const char *reason, uint64_t now);
 /* The same for a peer whose protocol stops without a flush: waits for that no longer than SESSION_DISABLE_FLUSH_NS. */
 void session_disable(Session *session, const char *reason, uint64_t now);
 
-/* One reply: done(userdata, 0), also when some did not answer in time: what they had committed is in all the same, and
+/* One reply: done(userdata, 0), also when some did not answer in time: what they had committed is still in, and
  * session_next_silent() names them within the call. Or SESSION_E_STATE when the session goes away first. May be called
  * before session_flush() returns. */
 typedef void (*SessionFlushDone)(void *userdata, int outcome);
@@ -206,7 +206,7 @@ size_t session_n_buffers(const Session *session);
 const char *session_buffer_name(const Session *session, size_t i);
 const TraceBufferStats *session_buffer_stats(const Session *session, size_t i);
 
-/* Who has written into the session's buffers, in no order: begin with {}. Nothing may change in between. */
+/* The writers to the session's buffers, in no order: begin with {}. Nothing may change in between. */
 typedef struct SessionWriter {
         size_t buffer;
         uint32_t sequence_id; /* trusted_packet_sequence_id of its packets */

@@ -166,7 +166,7 @@ void trigger_history_add(TriggerHistory *history, uid_t uid, const char *trigger
         hits->added_round = history->round;
 }
 
-/* Who may send all of it again is nobody to remember. */
+/* A user that may send all of it again need not be remembered. */
 static SendHistory *sends_find(TriggerHistory *history, uid_t uid, uint64_t now) {
         SendHistory *sends, *found = NULL;
 

@@ -85,7 +85,7 @@ static void session_arm_snapshots(Session *session) {
         session->timers[SESSION_TIMER_TRIGGER_SNAPSHOT] = due_at;
 }
 
-/* Hits beyond the limit are in the trace all the same, and in the snapshots that are about to be taken. */
+/* Hits beyond the limit are still in the trace, and in the snapshots that are about to be taken. */
 void session_plan_snapshot(Session *session, TriggerHit *hit, uint64_t now) {
         TriggerSnapshot *snapshot;
 

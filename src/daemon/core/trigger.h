@@ -27,7 +27,7 @@ typedef enum TriggerMode {
         TRIGGER_MODE_CLONE,
 } TriggerMode;
 
-/* Who sends. */
+/* The sender. */
 typedef struct TriggerSender {
         Identity identity;
         const char *

@@ -48,7 +48,7 @@ typedef struct PatternGroup {
 int pattern_match(Pattern *pattern, const char *text, size_t n_text);
 
 /* Finds the first fit in the text at or behind `from`: 1, 0 or -E2BIG. Group 0 is the whole fit. The groups are valid
- * until the next match. With `whole` the expression has to fit all of the text. `max_steps` counts anew at each
+ * until the next match. With `whole` the expression has to fit all of the text. `max_steps` counts again at each
  * byte where a fit may begin, and a step may look at all of the text. */
 int pattern_search(Pattern *pattern,
                    const char *text,

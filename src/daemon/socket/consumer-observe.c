@@ -71,7 +71,7 @@ static void tell_instance(Consumer *consumer, const InstanceInfo *info) {
         event_send(&event, consumer);
 }
 
-/* Who begins to observe is told what is so already. */
+/* A new observer is told the current state. */
 static void tell_all_instances(Consumer *consumer) {
         InstanceCursor cursor = {};
         InstanceInfo info;

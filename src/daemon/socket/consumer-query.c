@@ -303,7 +303,7 @@ void consumer_answer_query(Consumer *consumer) {
                 port_connection_break(consumer->connection, strerror(-r));
 }
 
-/* Who asks what can be recorded is told of those as well that run only when they are asked: they are started, and a
+/* A query for what can be recorded includes producers that run only when they are asked: they are started, and a
  * bounded time awaited. */
 int consumer_query_state(void *port, const PortRequest *request, const void *data, size_t n) {
         uint64_t numbers[_QUERY_FIELD_N] = {};

@@ -41,7 +41,7 @@ static ssize_t socket_send(int fd, const uint8_t *data, size_t n, int passed_fd)
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
 }
 
-/* Who does not wait for an answer leaves in order. */
+/* A peer that hangs up without reading the reply is not an error. */
 static const char *send_error(int error) {
         return error == -EPIPE || error == -ECONNRESET ? NULL : "it cannot be written to";
 }

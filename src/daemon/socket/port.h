@@ -111,7 +111,7 @@ size_t port_message_max(void);
 bool port_connection_hold(PortConnection *connection, size_t n);
 void port_connection_release(PortConnection *connection, size_t n);
 
-/* Bytes that wait for the peer to read. Who streams sends no more than it must while there are some. */
+/* Bytes that wait for the peer to read. A stream sends no more than it must while there are some. */
 size_t port_connection_n_queued(const PortConnection *connection);
 
 /* work() is called soon, outside of the core. Any number of times. */

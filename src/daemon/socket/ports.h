@@ -48,7 +48,7 @@ typedef enum PortKind {
 typedef struct PortService PortService;
 typedef struct Ports Ports;
 
-/* Who shows to people what is connected here. */
+/* Shows people what is connected here. */
 typedef struct PortsObserver {
         /* Returns what the others get; NULL: it is not shown. */
         void *(*producer_came)(void *userdata, Producer *producer);
@@ -78,7 +78,7 @@ DEFINE_CLEANUP(Ports *, ports_free)
 /* A connected socket; takes the descriptor over, always. -EUSERS: there are too many of them, or of this uid. */
 int ports_accept(Ports *ports, PortKind kind, int fd);
 
-/* Who can be asked for permissions. Without it, what needs one is denied. */
+/* Grants permissions. Without it, what needs one is denied. */
 void ports_set_access(Ports *ports, const AccessOps *access, void *access_host);
 
 /* Does what was queued, until nothing is; the main loop calls it outside of the core and of dispatch. */

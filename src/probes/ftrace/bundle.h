@@ -37,7 +37,7 @@ typedef struct ReceiverCpu {
         bool lost;              /* events are missing since end_timestamp */
 } ReceiverCpu;
 
-/* Who gets the bundles of a writer. Embedded in its owner, who links and unlinks it between turns. */
+/* The receiver of a writer's bundles. Embedded in its owner, who links and unlinks it between turns. */
 typedef struct BundleReceiver {
         List receivers;
         PacketSink *sink;

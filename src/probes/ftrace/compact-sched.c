@@ -63,7 +63,7 @@ static void sched_reset(CompactSched *sched) {
         sched->last_waking = 0;
         sched->n_comms = 0;
         memset(sched->slots, 0, sizeof(sched->slots));
-        /* Makes all tasks strangers; they are cleared when the number begins anew. */
+        /* Makes all tasks strangers; they are cleared when the number starts over. */
         if (++sched->n_bundles == 0) {
                 memset(sched->tasks, 0, sizeof(sched->tasks));
                 sched->n_bundles = 1;

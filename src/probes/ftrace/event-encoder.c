@@ -215,7 +215,7 @@ static void encoder_set_print_filter(EventEncoder *encoder,
         encoder->text_offset = text->offset;
 }
 
-/* Who a pid is has to be looked up again after these. */
+/* The task of a pid has to be looked up again after these. */
 static bool makes_task(const char *event) {
         return streq(event, "task_newtask") || streq(event, "task_rename") ||
                streq(event, "sched_process_exec");

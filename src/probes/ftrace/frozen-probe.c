@@ -78,7 +78,7 @@ static int check_is_off(FrozenProbe *probe, const char *name, char **ret_error) 
                 probe->instance->path);
 }
 
-/* Other clocks begin anew with each boot, too, but are not the trace's. */
+/* Other clocks start over with each boot, too, but are not the trace's. */
 static void note_clock(FrozenProbe *probe, ProbeNotes *notes) {
         _cleanup_(freep) char *clocks = NULL;
 
@@ -249,7 +249,7 @@ static int frozen_check(char **ret_error) {
 const ProbeOps frozen_probe_ops = {
         .name = "linux.frozen_ftrace",
         .packet_fields = (const uint32_t[]){ PACKET_FTRACE_EVENTS, PACKET_FTRACE_STATS, 0 },
-        .records = "kernel events that were recorded before the machine was started anew",
+        .records = "kernel events that were recorded before the last reboot",
         .reads = "the tracefs instance that the config names",
         .needs = "CAP_DAC_OVERRIDE",
         .refuses = "there is no such instance: add to the kernel's command line " COMMAND_LINE

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Frozen probe: the data source "linux.frozen_ftrace", what the kernel recorded before it was started anew
+ * Frozen probe: the data source "linux.frozen_ftrace", what the kernel recorded before the last reboot
  *
  * A kernel that was started with memory set aside for a tracefs instance finds in it what the one before has recorded
  * until its end. It is read once, and taken out of the ring by that; the instance stays as it is otherwise, and belongs

@@ -192,7 +192,7 @@ int instance_open(Instance **ret, const TraceDir *dir, const char *name, char **
 
         if (strchr(name, '/') || name[0] == '.' || name[0] == '\0')
                 return probe_refuse(ret_error, "\"%.64s\" is no name of a tracefs instance", name);
-        /* Who reads takes away, and who has it open keeps it from being removed. */
+        /* A reader takes data away, and an open file keeps the instance from being removed. */
         if (strncmp(name, INSTANCE_PREFIX, strlen(INSTANCE_PREFIX)) == 0)
                 return probe_refuse(ret_error,
                                     "the tracefs instance \"%.64s\" is another recording's; name "

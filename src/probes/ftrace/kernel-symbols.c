@@ -100,7 +100,7 @@ static int table_new(SymbolTable **ret, char *text) {
         for (line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
                 parse_line(&table->symbols[table->n_symbols++], line);
         qsort(table->symbols, table->n_symbols, sizeof(*table->symbols), compare_symbols);
-        /* kptr_restrict shows zeros to who may not know. */
+        /* With kptr_restrict, unprivileged readers see zeros. */
         if (table->n_symbols == 0 || table->symbols[table->n_symbols - 1].address == 0)
                 return -ENODATA;
         return 0;

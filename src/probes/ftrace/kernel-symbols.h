@@ -5,7 +5,7 @@
  * Kernel symbols: names of functions, from /proc/kallsyms, and which of them a bundle has used
  *
  * With symbolize_ksyms, events that hold the address of a function get a small number instead, and the bundle's packet
- * says which name it stands for (InternedData.kernel_symbols). The numbers begin anew with each packet, so that
+ * says which name it stands for (InternedData.kernel_symbols). The numbers start over with each packet, so that
  * each can be read alone. An address that is no function's stays what it is.
  *
  * Reading kallsyms takes a tenth of a second, so a thread does it while the recording starts, and the first address

@@ -5,7 +5,7 @@
  * Ring: a tracefs instance of ours, and the streams that it feeds
  *
  * Recordings share a ring when what they want of the kernel can be united: its events are all that any of them wants,
- * its buffers as large as the largest wish, its watermark the lowest. Who wants what cannot be united
+ * its buffers as large as the largest wish, its watermark the lowest. A recording that cannot be united
  * (FtraceSetup.ring_key) has a ring of its own. All is done with recording off, or adds to a ring that records without
  * disturbing it.
  *

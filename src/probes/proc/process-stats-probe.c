@@ -296,7 +296,7 @@ static void poll_tree(ProcessStats *stats, uint64_t now_ns) {
         task_table_prune(&stats->tasks, stats->n_polls);
 }
 
-/* Who may have begun while the tree was read (times of starts are in ticks) is not there yet for readers. */
+/* A process that may have begun while the tree was read (starts are in ticks) is not there yet for readers. */
 static bool has_counters(const ProcessStats *stats, const Task *task, uint64_t now_ns) {
         return task->tid > 0 && task->tid == task->tgid && !task->is_kthread &&
                (task->start_ticks + 1) * stats->tree.ns_per_tick <= now_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An open hash table. Single tasks are never removed, only pruned, and pruning builds the table anew. */
+/* An open hash table. Single tasks are never removed, only pruned, and pruning rebuilds the table. */
 
 #include <errno.h>
 #include <stdlib.h>

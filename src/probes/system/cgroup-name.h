@@ -4,7 +4,7 @@
 /*
  * Cgroup names: what of a cgroup's name a reader sees, and which names a config asks for
  *
- * Whoever may make a cgroup chooses its name: any bytes but '/' and NUL, up to 255.
+ * The maker of a cgroup chooses its name: any bytes but '/' and NUL, up to 255.
  */
 
 #include <stdbool.h>

@@ -13,7 +13,7 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 
-#define GONE_MIN 32 /* cgroups, before it is worth while to describe all tracks anew */
+#define GONE_MIN 32 /* cgroups, before it is worth while to describe all tracks again */
 
 typedef struct Cgroups {
         int root, top; /* of the machine; of its cgroups */
@@ -242,7 +242,7 @@ static void write_beyond(Cgroups *cgroups) {
 }
 
 /* Each cgroup that was has its tracks until they are forgotten, so in a long recording those of the living may be
- * refused. Then all are described anew. */
+ * refused. Then all are described again. */
 static void make_room_for_tracks(Cgroups *cgroups) {
         if (cgroups->tracks.n_refused == cgroups->n_refused)
                 return;

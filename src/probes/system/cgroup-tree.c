@@ -194,7 +194,7 @@ static DIR *open_dir(const CgroupTree *tree, const Cgroup *cgroup) {
         return dir;
 }
 
-/* Adds the children that are not known. Those that are gone are found when they are looked at. Whoever may make cgroups
+/* Adds the children that are not known. Those that are gone are found when they are looked at. Makers of cgroups
  * can make very many, so those that there is no room for are not counted to the last. */
 static void read_children(CgroupTree *tree, Cgroup *cgroup) {
         _cleanup_(closedirp) DIR *dir = open_dir(tree, cgroup);

@@ -69,7 +69,7 @@ static void value_write(CgroupValue *value,
         value->last = now;
 }
 
-/* A total that goes down has begun anew. */
+/* A total that goes down has started over. */
 static int64_t value_since(CgroupValue *value, int64_t now, bool from_zero) {
         if (!value->is_based || now < value->base) {
                 value->base = from_zero || value->is_based ? 0 : now;

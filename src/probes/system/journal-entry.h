@@ -9,7 +9,7 @@
  * 1908 errno.
  *
  * Fields come one by one, in any order, as the journal gives them ("NAME=value", any bytes in the value), and are
- * encoded as they come. Whether the entry is wanted is known at its end. Whoever logs may log anything: each field is
+ * encoded as they come. Whether the entry is wanted is known at its end. A program may log anything: each field is
  * taken once and cut, so an entry has a largest size.
  */
 

@@ -38,7 +38,7 @@ typedef enum dt_recording {
  */
 typedef void (*dt_observer_func)(dt_recording what, unsigned n_sessions, void *userdata);
 
-/* Who is told of starts and ends; lives until dt_observer_remove(). */
+/* An observer of starts and ends; lives until dt_observer_remove(). */
 typedef struct dt_observer dt_observer;
 
 /* Tells of all starts and ends from now on. If sessions record already, the first call comes soon, and is about
@@ -84,7 +84,7 @@ typedef struct dt_startup_options {
         unsigned timeout_ms; /* how long; 0: DT_STARTUP_TIMEOUT_MS */
 } dt_startup_options;
 
-/* Keeps events from now on; NULL: defaults. Before dt_init(), which is needed all the same, or behind it. Once in
+/* Keeps events from now on; NULL: defaults. Before dt_init(), which is still needed, or after it. Once in
  * the life of a program. Any thread. 0, -EALREADY (asked before, or by the environment), -EBUSY (a session records
  * already), -EINVAL (out of range), -ENOMEM, -ECANCELED (a forked child). */
 int dt_startup_record(const dt_startup_options *options);

@@ -75,7 +75,7 @@ typedef struct dt_source_options {
         const uint32_t *packet_fields;
         size_t n_packet_fields;
         /* Why it cannot record now and what to do about it: one sentence for people, in UTF-8, of at most 1024 bytes.
-         * It is listed with the source. A session that wants it asks all the same, as that may have changed; then
+         * It is listed with the source. A session that wants it still asks, as that may have changed; then
          * setup is the place to refuse. When it changes: dt_source_update(). NULL: it can, as far as is known. */
         const char *unavailable;
 } dt_source_options;
@@ -139,14 +139,14 @@ int dt_writer_write(dt_writer *writer, const void *packet, size_t n_bytes);
  * instance do this for all its writers by themselves after the callback's answer. */
 void dt_writer_flush(dt_writer *writer);
 
-/* Whether packets were dropped since the last one that got through: incremental state must start anew. */
+/* Whether packets were dropped since the last one that got through: incremental state must start over. */
 bool dt_writer_lost(const dt_writer *writer);
 
 /*
  * Incremental state: what is said once, and then referred to
  *
  * Each writer is a stream of its own for readers: texts that are interned in one packet (interned_data of TracePacket)
- * are known in those behind it, until a packet is lost, or the session asks to start anew because its buffer forgets
+ * are known in those behind it, until a packet is lost, or the session asks to start over because its buffer forgets
  * the oldest packets. <desktrace/proto.h> has an example.
  */
 

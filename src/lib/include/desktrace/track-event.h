@@ -366,7 +366,7 @@ typedef struct dt_track_details {
                 *y_axis; /* counters under the same parent with the same text share their scale */
         const char *categories; /* names with commas */
         /* Values are written as the difference from the one before, which takes fewer bytes when they are large. The
-         * program gives whole values all the same. Only directly under dt_thread_track, else it is ignored. */
+         * program still gives whole values. Only directly under dt_thread_track, else it is ignored. */
         bool is_incremental;
 } dt_track_details;
 
@@ -413,7 +413,7 @@ dt_track dt_lane_take(dt_lanes *lanes);
 void dt_lane_return(dt_lanes *lanes, const dt_track *lane);
 
 /*
- * Names of threads and of the program. What is said anew while sessions run, they are told; but viewers may
+ * Names of threads and of the program. What is said again while sessions run, they are told; but viewers may
  * keep the first name of a program.
  */
 
