@@ -104,7 +104,7 @@ static void leave_source(const dt_category **category) {
 static gboolean traced_dispatch(GSource *source, GSourceFunc callback, gpointer userdata) {
         const TracedFuncs *traced = (const TracedFuncs *)source->source_funcs;
         const char *name = g_source_get_name(source);
-        __attribute__((__cleanup__(leave_source))) const dt_category *recorded =
+        __attribute__((__unused__, __cleanup__(leave_source))) const dt_category *recorded =
                 dt_category_enabled(&source_category) ? &source_category : NULL;
 
         DT_SLICE_BEGIN(source_category,

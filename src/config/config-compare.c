@@ -72,7 +72,9 @@ static size_t
 path_put(const Comparison *comparison, size_t n_path, const char *dot, const char *name) {
         int n = snprintf(comparison->path + n_path, CONFIG_PATH_BYTES - n_path, "%s%s", dot, name);
 
-        return MIN(n_path + (size_t)MAX(n, 0), (size_t)CONFIG_PATH_BYTES - 1);
+        if (n > 0)
+                n_path += (size_t)n;
+        return MIN(n_path, (size_t)CONFIG_PATH_BYTES - 1);
 }
 
 static bool repeated_differs(const Comparison *comparison,

@@ -64,7 +64,8 @@ void observers_tell(dt_recording what) {
         unsigned n;
 
         pthread_mutex_lock(&lock);
-        n = n_sessions += what == DT_RECORDING_STARTED ? 1 : -1u;
+        n_sessions += what == DT_RECORDING_STARTED ? 1 : -1u;
+        n = n_sessions;
         this_turn = ++turn;
         while ((observer = next_observer(false, this_turn))) {
                 observer->turn = this_turn;

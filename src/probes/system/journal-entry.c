@@ -206,7 +206,7 @@ static void add_value(JournalEntry *entry, size_t row, const char *text, size_t 
         case FIELD_UNIT:
         case FIELD_USER_UNIT:
                 add_unit(entry, text, n_text, fields[row].kind == FIELD_USER_UNIT);
-                /* fall through */
+                __attribute__((__fallthrough__));
         case FIELD_ABOUT_UNIT:
                 entry->has_unit |=
                         names_have(filter->units, filter->n_units, text, n_text, ".service");
