@@ -110,6 +110,21 @@ def all_functions(top, prefix=""):
                 yield path, name, line, n
 
 
+# What stops a native reader; docs/CONFORMANCE.md quotes others. A "Who" without a noun begins a sentence.
+HABITS = re.compile(r"\banew\b|\ball the same\b|\bfor so long\b|(?:^|[.:;] |[*#] )Who(?:ever)? [^?]*$", re.I)
+PROSE = ("src/", "docs/", "data/", "examples/", "README.md", "NEWS.md", "HACKING.md")
+
+
+def check_habits(top):
+    for path in files(top):
+        if not path.startswith(PROSE) or path.endswith(".svg"):
+            continue
+        for number, line in enumerate(tap.read(top, path).splitlines(), 1):
+            found = HABITS.search(line)
+            if found and not found.group().strip(".:;*# ").startswith("who"):
+                yield f"{path}:{number}: \"{found.group().strip()[:20]}\" is hard to read: say it plainly"
+
+
 def check_function_lengths(top):
     for path, name, line, n in all_functions(top):
         if n > FUNCTION_LINES_MAX:
@@ -159,6 +174,7 @@ PLANTED = {
     "src/bare.c": "int bare;\n",
     "src/line.c": SPDX + "\tint tab;\nint blank; \nint long_line; /* " + "x" * 120 + " */\n",
     "src/note.c": SPDX + "int note; /* TO" + "DO */\n",
+    "src/plain.c": SPDX + "/* Who comes\n * starts anew, all the " + "same.\n * Who is it? */\n",
     "tests/test.c": SPDX + "START_TEST(test_long) {\n" + "        a++;\n" * 81 + "}\nEND_TEST\n",
 }
 EXPECTED = [
@@ -169,6 +185,8 @@ EXPECTED = [
     "src/line.c:4: 141 columns, 120 are allowed",
     "src/long.c:3: long_one() has 81 lines, 80 are allowed",
     "src/note.c:2: an open end: int note; /* TO" + "DO */",
+    'src/plain.c:2: "* Who comes" is hard to read: say it plainly',
+    'src/plain.c:3: "anew" is hard to read: say it plainly',
     "tests/test.c:2: test_long() has 81 lines, 80 are allowed",
 ]
 CHECKS = [
@@ -176,6 +194,7 @@ CHECKS = [
     (f"no file is longer than {FILE_LINES_MAX} lines", check_file_lengths),
     (f"no tabs, no trailing blanks, at most {COLUMNS_MAX} columns", check_lines),
     ("nothing is left to do", check_notes),
+    ("no sentence has the habits that stop a reader", check_habits),
     (f"no function is longer than {FUNCTION_LINES_MAX} lines", check_function_lengths),
 ]
 

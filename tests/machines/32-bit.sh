@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A 32-bit Debian on a 64-bit kernel, as Steam and Wine are: all of it builds there, its tests pass, and its programs are
-# recorded by the 64-bit service.
+# A 32-bit Debian on a 64-bit kernel, as Steam and Wine have it: all of it builds there, its tests pass, and the
+# 64-bit service records its programs.
 # Time limit: 25 min
 
 # shellcheck source=tests/machines/lib.sh
@@ -18,7 +18,8 @@ SLICES=20000
 
 # The library, with what it is made of and what reads what it writes.
 unit_tests() {
-        meson test -C build --list 2>/dev/null | sed -n 's/^.*unit \/ //p' | grep -E '^(buffer|core|lib|shared|smb|wire)-'
+        meson test -C build --list 2>/dev/null | sed -n 's/^.*unit \/ //p' |
+                grep -E '^(buffer|core|lib|shared|smb|wire)-'
 }
 
 # record PROGRAM ARGUMENTS...: the program of the 32-bit machine, by the service of this one
@@ -53,7 +54,8 @@ narrow=$root
 
 machine bookworm build test
 project
-ok 'the 64-bit service builds' in_chroot sh -c 'meson setup build -Dprefix=/usr -Dtests=false -Dexamples=false && ninja -C build'
+ok 'the 64-bit service builds' \
+        in_chroot sh -c 'meson setup build -Dprefix=/usr -Dtests=false -Dexamples=false && ninja -C build'
 mkdir "$root/srv/narrow"
 mount --bind "$root/tmp" "$narrow/tmp"          # where the private service has its socket
 mount --rbind "$narrow" "$root/srv/narrow"
@@ -61,5 +63,6 @@ ok 'a 32-bit program is recorded by the 64-bit service' inside record $PROJECT/k
 said 'and nothing is lost' 'No losses'
 ok 'each of its slices is there' \
         inside holds "'[s[\"count\"] for s in t[\"slices\"]] == [$((THREADS * SLICES))]'"
-ok 'numbers have all of their 64 bits' inside holds "'[c[\"last\"] for c in t[\"counters\"]] == [0x7123456789abcdef]'"
+ok 'numbers have all of their 64 bits' \
+        inside holds "'[c[\"last\"] for c in t[\"counters\"]] == [float(0x7123456789abcdef)]'"
 finish
