@@ -56,6 +56,7 @@ ok 'their page' installs 'examples/README.md' $share/doc/desktrace/examples
 ok "rules for polkit as examples" installs 'data/polkit/*.rules' $share/doc/desktrace/examples
 ok 'manual pages of commands' installs 'docs/man/*.1' $share/man/man1
 ok 'manual pages of services' installs 'docs/man/*.8' $share/man/man8
+ok 'manual pages of functions' test -s "$root/$share/man/man3/dt_init.3" -a -s "$root/$share/man/man3/desktrace-start.3"
 ok 'manual pages of formats' installs 'docs/man/*.5' $share/man/man5
 ok 'presets' installs 'data/presets/*' $share/desktrace/presets
 ok 'sockets' installs 'data/systemd/*.socket' lib/systemd/system

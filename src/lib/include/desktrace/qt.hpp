@@ -22,8 +22,8 @@
  *              desktrace::qt::Slice slice(load, "read", { { "name", name }, { "size", 4711 } });
  *      }
  *
- * All of it is inline, and uses QtCore alone: it needs no moc, and links neither QtGui nor QtQuick. For Qt 5.15 and 6, in
- * C++17. Any number of files may include it. While nobody records, a text is not even converted to UTF-8.
+ * All of it is inline, and uses QtCore alone: it needs no moc, and links neither QtGui nor QtQuick. For Qt 5.15 and 6,
+ * in C++17. Any number of files may include it. While nobody records, a text is not even converted to UTF-8.
  */
 
 #include <QAbstractEventDispatcher>

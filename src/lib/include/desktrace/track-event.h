@@ -442,6 +442,7 @@ void dt_process_set_rank(int32_t rank);
  * not do the functions' callers, but it is cheaper.
  */
 
+/* Begins a slice on the track, within those that are open there. */
 void dt_slice_begin(const dt_category *category,
                     const dt_track *track,
                     const char *name,
@@ -456,6 +457,7 @@ void dt_slice_end_args(const dt_category *category,
                        const char *name,
                        const dt_arg *args,
                        size_t n_args);
+/* Something has happened that takes no time. */
 void dt_instant(const dt_category *category,
                 const dt_track *track,
                 const char *name,
@@ -468,6 +470,7 @@ void dt_state(const dt_category *category,
               const char *name,
               const dt_arg *args,
               size_t n_args);
+/* The counter's value from now on. The track must not be NULL, and have nothing but values. */
 void dt_counter_int(const dt_category *category, const dt_track *track, int64_t value);
 void dt_counter_double(const dt_category *category, const dt_track *track, double value);
 
@@ -484,6 +487,8 @@ void dt_counter_double(const dt_category *category, const dt_track *track, doubl
                 }                                                                   \
         } while (0)
 
+/* The functions, called only while somebody records the category: until then arguments are not computed. Those with
+ * _ON have a track (a const dt_track *), those with _WITH arguments for the end. */
 #define DT_SLICE_BEGIN(category, name, ...) \
         DT_EVENT_WITH_ARGS(dt_slice_begin, category, NULL, name, ##__VA_ARGS__)
 #define DT_SLICE_BEGIN_ON(category, track, name, ...) \
