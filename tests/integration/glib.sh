@@ -69,6 +69,20 @@ if [ -n "${TYPELIBS-}" ]; then
         else
                 skip "a GJS program is recorded" "gjs is not installed"
         fi
+        for version in 3.0 4.0; do
+                file=gtk$version.pftrace
+                if gjs -c "imports.gi.versions.Gtk = '$version'; imports.gi.Gtk" 2>/dev/null &&
+                        command -v xvfb-run >/dev/null; then
+                        ok "a window of GTK $version is recorded" records "$file" \
+                                env G_DEBUG='' GSK_RENDERER=cairo xvfb-run -a gjs "$GLIB_APPS/gtk-app.js" $version
+                        ok "GTK $version: frames" slices "$file" frame 'n >= 29'
+                        ok "GTK $version: phases" slices "$file" paint 'n >= 29'
+                        ok "GTK $version: turns of the main loop" slices "$file" dispatch 'n >= 29'
+                        ok "GTK $version: nothing is lost" lossless "$file"
+                else
+                        skip "a window of GTK $version is recorded" "gjs, GTK $version or xvfb-run is not installed"
+                fi
+        done
         if /usr/bin/python3 -c 'import gi' 2>/dev/null; then
                 ok "a PyGObject program is recorded" records python.pftrace /usr/bin/python3 "$GLIB_APPS/glib-app.py"
                 has_all PyGObject python.pftrace
