@@ -42,7 +42,7 @@ make_next_version() {
                         rm -rf /tmp/deb
                         dpkg-deb -R "$deb" /tmp/deb
                         version=$(sed -n "s/^Version: //p" /tmp/deb/DEBIAN/control)
-                        sed -i "s/^Version: .*/Version: 9.9/; s/(= $version)/(= 9.9)/" /tmp/deb/DEBIAN/control
+                        sed -i "s/^Version: .*/Version: 9.9/; s/(= $version)/(= 9.9)/g" /tmp/deb/DEBIAN/control
                         touch /tmp/deb/usr/share/doc/*/copyright
                         dpkg-deb -b --root-owner-group /tmp/deb "next/$deb"
                 done'
