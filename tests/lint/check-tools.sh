@@ -35,6 +35,15 @@ check() {
         fi
 }
 
+# Newer tools warn that there is no home page, which is so; older ones have no name for it.
+metainfo_is_valid() {
+        local said
+        said=$(appstreamcli validate --no-net data/metainfo/*.xml) ||
+                ! grep -E '^ *[EW]:' <<<"$said" | grep -v url-homepage-missing || return
+        echo "$said"
+        [ -n "$said" ]
+}
+
 mapfile -t sources < <(files '*.c' '*.h')
 mapfile -t shell < <(scripts)
 check 'sources are formatted' clang-format-14 clang-format-14 --dry-run -Werror "${sources[@]}"
@@ -45,6 +54,6 @@ check 'words are spelled right' codespell codespell --skip '.git,build*,*.po,./t
 if [ -e .git ]; then
         check 'every file says its license, as REUSE wants' reuse reuse lint
 fi
-check 'software centres accept the metainfo' appstreamcli appstreamcli validate --no-net data/metainfo/*.xml
+check 'software centres accept the metainfo' appstreamcli metainfo_is_valid
 echo "1..$n"
 exit $failed
