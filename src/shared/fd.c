@@ -42,6 +42,7 @@ int fd_check_sealed_memfd(int fd, size_t n_bytes) {
         struct stat st;
         int seals;
 
+        /* First: only the kernel's own memory has seals, and it alone is sure to answer what follows. */
         seals = fcntl(fd, F_GET_SEALS);
         if (seals < 0 || (seals & MEMFD_SEALS) != MEMFD_SEALS)
                 return -EINVAL;
@@ -163,24 +164,20 @@ bool fd_ring_marked(int fd) {
         return true;
 }
 
-int fd_take_received(struct msghdr *message, size_t *ret_n) {
+size_t fd_list_received(struct msghdr *message, int *fds, size_t max) {
         struct cmsghdr *header;
-        int fd = -1;
+        size_t n = 0;
 
-        *ret_n = 0;
         if (message->msg_controllen == 0)
-                return -1;
+                return 0;
         for (header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
                 if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
                         continue;
-                for (size_t at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len;
-                     at += sizeof(int)) {
-                        fd_close(fd);
-                        memcpy(&fd, (const uint8_t *)header + at, sizeof(int));
-                        ++*ret_n;
-                }
+                for (size_t at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len && n < max;
+                     at += sizeof(int))
+                        memcpy(&fds[n++], (const uint8_t *)header + at, sizeof(int));
         }
-        return fd;
+        return n;
 }
 
 int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid) {

@@ -55,10 +55,11 @@ bool fd_ring_marked(int fd);
 
 struct msghdr;
 
-/* Of a message that recvmsg() has filled in: returns the last descriptor that came with it, or -1, closes those before
- * it, and tells how many there were. To be called also where none is wanted: the kernel gives as many as there is room
- * for, which after alignment or without what was expected is more than was meant. */
-int fd_take_received(struct msghdr *message, size_t *ret_n);
+/* Of a message that recvmsg() has filled in: the descriptors that came with it, which are the caller's from now on.
+ * Returns how many; those beyond `max` are not told, so there must be room for as many as the control data has. To be
+ * called also where none is wanted: the kernel gives as many as there is room for, which after alignment or without
+ * what was expected is more than was meant. */
+size_t fd_list_received(struct msghdr *message, int *fds, size_t max);
 
 /* The uid and pid of the peer of a connected AF_UNIX socket, as the kernel recorded them. */
 int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid);

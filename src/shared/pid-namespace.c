@@ -67,13 +67,16 @@ int pid_proof_take(Identity *ret, int fd, const char *words) {
                 .msg_controllen = sizeof(control),
         };
         const struct ucred *credentials;
+        int fds[sizeof(control) / sizeof(int)];
         size_t n_fds;
         ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
         if (n < 0)
                 return errno == EAGAIN || errno == ENOTSOCK ? -EBADMSG : -errno;
         /* There is room for some if no credentials came. */
-        fd_close(fd_take_received(&message, &n_fds));
+        n_fds = fd_list_received(&message, fds, ARRAY_SIZE(fds));
+        while (n_fds > 0)
+                fd_close(fds[--n_fds]);
         credentials = find_credentials(&message);
         if ((size_t)n != strlen(words) || memcmp(said, words, (size_t)n) != 0 || !credentials ||
             credentials->pid <= 0)

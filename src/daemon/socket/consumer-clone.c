@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "closer/closer.h"
 #include "consumer-private.h"
 #include "core/policy.h"
 #include "core/session-clone.h"
@@ -304,14 +305,13 @@ clone_new(Consumer *consumer, const PortRequest *request, Session *source, bool 
 }
 
 int consumer_clone_session(void *port, const PortRequest *request, const void *data, size_t n) {
-        _cleanup_(fd_closep) int fd = -1;
+        int fd;
         uint64_t numbers[_CLONE_FIELD_N] = {};
         Consumer *consumer = port;
         const char *refusal;
         Session *source = NULL;
         int r;
 
-        fd = port_connection_take_fd(consumer->connection);
         r = consumer_read_numbers(data, n, numbers, _CLONE_FIELD_N);
         if (r == 0)
                 r = find_source(&source, consumer, numbers, data, n);
@@ -326,7 +326,10 @@ int consumer_clone_session(void *port, const PortRequest *request, const void *d
                 reply_cloned(consumer, request, consumer->session, "");
                 return 0;
         }
-        return clone_new(consumer, request, source, numbers[CLONE_SKIP_FILTER], &fd);
+        fd = port_connection_take_fd(consumer->connection);
+        r = clone_new(consumer, request, source, numbers[CLONE_SKIP_FILTER], &fd);
+        closer_close(port_connection_identity(consumer->connection)->uid, fd);
+        return r;
 }
 
 void consumer_op_triggered(void *peer, const char *trigger, const char *producer, uid_t uid) {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "closer/closer.h"
 #include "consumer-private.h"
 #include "core/policy.h"
 #include "core/trigger.h"
@@ -43,7 +44,7 @@ ConsumerStart *consumer_start_free(ConsumerStart *start) {
         if (start->question)
                 start->consumer->consumers->access->cancel(start->question);
         config_free(start->config);
-        fd_close(start->fd);
+        closer_close(port_connection_identity(start->consumer->connection)->uid, start->fd);
         free(start);
         return NULL;
 }

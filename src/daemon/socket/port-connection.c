@@ -14,11 +14,15 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "closer/closer.h"
 #include "ports-private.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 
 #define HELD_BYTES_MIN 1024
+
+#define CONTROL_FDS_MAX \
+        (CMSG_SPACE(sizeof(int)) / sizeof(int)) /* the room for one is room for more */
 
 const Identity *port_connection_identity(const PortConnection *connection) {
         return &connection->identity;
@@ -342,18 +346,27 @@ static int dispatch_frames(PortConnection *connection, const uint8_t *data, size
         return connection_hold(connection, data, n);
 }
 
+static void drop_received_fd(PortConnection *connection) {
+        connection->received_fd = closer_take(connection->identity.uid, connection->received_fd);
+}
+
 /* A second descriptor, before any method wanted the first, is nothing that a client does. */
 static int take_descriptors(PortConnection *connection, struct msghdr *message) {
-        size_t n;
-        int fd = fd_take_received(message, &n);
+        const uid_t uid = connection->identity.uid;
+        int fds[CONTROL_FDS_MAX];
+        size_t n = fd_list_received(message, fds, ARRAY_SIZE(fds));
+        bool is_stuck = n > 0 && closer_is_full(uid);
 
-        if (message->msg_flags & MSG_CTRUNC || n > 1 || (n > 0 && connection->received_fd >= 0)) {
-                fd_close(fd);
-                return -EBADMSG;
+        if (n == 1 && !(message->msg_flags & MSG_CTRUNC) && connection->received_fd < 0 &&
+            !is_stuck) {
+                connection->received_fd = fds[0];
+                return 0;
         }
-        if (n > 0)
-                connection->received_fd = fd;
-        return 0;
+        for (size_t i = 0; i < n; i++)
+                closer_close(uid, fds[i]);
+        if (is_stuck)
+                return -EUSERS;
+        return n > 0 || message->msg_flags & MSG_CTRUNC ? -EBADMSG : 0;
 }
 
 /* 0 when there is nothing to read now; -ECONNRESET when the peer has gone. */
@@ -430,6 +443,9 @@ static const char *read_error(int error) {
                 return "what it sends is no frame";
         case ENOBUFS:
                 return "too many half frames of its user are held";
+        case EUSERS:
+                return "descriptors of its user cannot be closed: their file system does not "
+                       "answer";
         default:
                 return strerror(-error);
         }
@@ -450,7 +466,7 @@ void port_connection_dispatch_held(PortConnection *connection) {
         if (r < 0)
                 port_connection_break(connection, read_error(r));
         else if (connection->held.n == 0)
-                connection->received_fd = fd_close(connection->received_fd);
+                drop_received_fd(connection);
 }
 
 /* One read. 1: there may be more. */
@@ -469,7 +485,7 @@ static int connection_read_once(PortConnection *connection) {
         if (r < 0)
                 return r;
         if (connection->held.n == 0)
-                connection->received_fd = fd_close(connection->received_fd);
+                drop_received_fd(connection);
         return n > 0;
 }
 
@@ -512,8 +528,8 @@ PortConnection *port_connection_free(PortConnection *connection) {
         list_unlink(&connection->link);
         port_queue_deinit(connection);
         connection_release(connection);
-        fd_close(connection->received_fd);
-        fd_close(connection->fd);
+        drop_received_fd(connection);
+        closer_close_socket(connection->identity.uid, connection->fd);
         port_user_leave(connection);
         free(connection);
         return NULL;

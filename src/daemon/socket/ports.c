@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
+#include "closer/closer.h"
 #include "consumer-port.h"
 #include "ports-private.h"
 #include "producer-port.h"
@@ -111,8 +112,11 @@ static PortUser *ports_find_user(Ports *ports, uid_t uid) {
 }
 
 static int port_user_join(PortConnection *connection) {
-        PortUser *user = ports_find_user(connection->ports, connection->identity.uid);
+        PortUser *user;
 
+        if (closer_is_full(connection->identity.uid))
+                return -EUSERS;
+        user = ports_find_user(connection->ports, connection->identity.uid);
         if (!user)
                 return -ENOMEM;
         if (user->uid != 0 && user->n_connections >= PORTS_CONNECTIONS_PER_UID_MAX)

@@ -75,14 +75,18 @@ int producer_make_memory(ProducerPort *port,
 static int check_memory(int fd, size_t *ret_n_bytes) {
         struct statfs fs;
         struct stat st;
+        int r;
 
+        r = fd_check_sealed_memfd(fd, 1);
+        if (r < 0)
+                return r; /* and ask nothing of a file that is not memory: its file system may not answer */
         if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
                 return -errno;
         if (fs.f_type != TMPFS_MAGIC || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
             st.st_size > SMB_PAGES_BYTES_MAX)
                 return -EINVAL;
         *ret_n_bytes = (size_t)st.st_size;
-        return fd_check_sealed_memfd(fd, *ret_n_bytes);
+        return 0;
 }
 
 static const char *refusal(int outcome) {

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "closer/closer.h"
 #include "core/trigger.h"
 #include "producer-port-private.h"
 #include "producer-port.h"
@@ -165,12 +166,11 @@ void producer_source_went(ProducerPort *port, const char *source) {
 
 int producer_on_initialize(void *userdata, const PortRequest *request, const void *data, size_t n) {
         ProducerPort *port = userdata;
-        _cleanup_(fd_closep) int fd = port_connection_take_fd(port->connection);
         Initialize initialize = {};
         uint8_t reply[3 * (WIRE_TAG_MAX + WIRE_VARINT_MAX)];
         bool uses_its_memory;
         WireWriter writer;
-        int r;
+        int fd, r;
 
         if (port->producer)
                 return port_refuse(port->connection, "the connection is initialized already");
@@ -180,8 +180,10 @@ int producer_on_initialize(void *userdata, const PortRequest *request, const voi
         if (r)
                 return r;
         port_observe(port);
+        fd = port_connection_take_fd(port->connection);
         uses_its_memory = initialize.brings_memory && fd >= 0 &&
                           producer_bring_memory(port, fd, initialize.page_bytes);
+        closer_close(port_connection_identity(port->connection)->uid, fd);
         wire_writer_init(&writer, reply, sizeof(reply));
         wire_put_bool(&writer, INITIALIZED_USES_ITS_MEMORY, uses_its_memory);
         wire_put_bool(&writer, INITIALIZED_DIRECT_PATCHING, true);

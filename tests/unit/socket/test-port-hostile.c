@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "closer/closer.h"
 #include "port-fixture.h"
 
 /* Bytes that cost whoever sends them the connection. */
@@ -190,6 +191,7 @@ PORT_TEST(test_no_number_of_descriptors_is_kept) {
 
                 call_with_fds(client, METHOD_ECHO, fds, n);
                 ck_assert(is_disconnected(client));
+                closer_replace(NULL);                          /* waits for its threads */
                 ck_assert_uint_eq(n_open_fds(), n_before - 1); /* the service's end */
                 close(client);
         }

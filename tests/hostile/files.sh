@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Descriptors of a file system that never answers: whoever closes one, or asks about its file, waits for ever.
+# The checks call functions by name.
+# shellcheck disable=SC2317
+# shellcheck source=tests/hostile/hostile-lib.sh
+. "$(dirname "$0")/hostile-lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "needs root, to mount a file system of its own"
+[ -w /dev/fuse ] || skip_all "there is no /dev/fuse"
+unshare -m true 2>/dev/null || skip_all "may not mount"
+
+# stuck_file N: passes such a descriptor N times on Perfetto's producer socket; its pid is in $attacker
+stuck_file() {
+        : >"$tmp/attacker"
+        unshare -m --propagation private /usr/bin/python3 -B "$(dirname "$0")/stuck-file.py" \
+                "$tmp/perfetto.sock" "$1" >"$tmp/attacker" 2>>"$tmp/log" &
+        attacker=$!
+        pids+=("$attacker")
+        eventually grep -q attacked "$tmp/attacker"
+}
+
+session_bus
+PERFETTO_PRODUCER_SOCK_NAME=$tmp/perfetto.sock service "$DESKTRACED" --user
+innocent_records
+
+stuck_file 1
+ok "a descriptor that cannot be closed is passed" grep -q attacked "$tmp/attacker"
+innocent_is_unharmed "one stuck file"
+ok "another peer is served by the same socket" timeout 20 \
+        /usr/bin/python3 -B "$(dirname "$0")/../integration/perfetto_ipc.py" bind "$tmp/perfetto.sock" ProducerPort
+stuck_file 40
+ok "more are passed" grep -q attacked "$tmp/attacker"
+innocent_is_unharmed "many stuck files"
+kill -KILL "$attacker"
+innocent_is_unharmed "stuck files whose file system is gone"
+finish
