@@ -104,6 +104,15 @@ ExitStatus view_activate_producers(const BusClient *client) {
                 client, &reply, TRACING_PATH, TRACING_MANAGER_INTERFACE, "ActivateProducers", NULL);
 }
 
+/* A service that does not know the call has an older version, and is listed as it is. */
+void view_await_producers(const BusClient *client) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
+
+        if (bus_client_new_call(
+                    client, &call, TRACING_PATH, TRACING_MANAGER_INTERFACE, "AwaitProducers") >= 0)
+                sd_bus_call(client->bus, call, BUS_CALL_TIMEOUT_USEC, NULL, &reply);
+}
+
 ExitStatus view_list_sources(GArray **ret, const BusClient *client) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         g_autoptr(GArray) sources = list_new(sizeof(ViewSource), source_clear);

@@ -41,6 +41,9 @@ void view_manager_deinit(ViewManager *manager);
 /* Starts who would be started by a recording, so that the list below has what they say. */
 ExitStatus view_activate_producers(const BusClient *client);
 
+/* Programs that see a service that has just started have the time to register with it. */
+void view_await_producers(const BusClient *client);
+
 ExitStatus view_list_sources(GArray **ret, const BusClient *client);
 ExitStatus view_list_producers(GArray **ret, const BusClient *client);
 ExitStatus view_list_sessions(GArray **ret, const BusClient *client); /* of SessionInfo */

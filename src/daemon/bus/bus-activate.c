@@ -21,8 +21,11 @@ static void activate_cancel(Request *request) {
         activate_request_free(container_of(request, ActivateRequest, request));
 }
 
-int bus_method_activate_producers(sd_bus_message *message, void *userdata, sd_bus_error *error) {
-        Bus *bus = userdata;
+/* `awaits` begins what is waited for. */
+static int await_producers(Bus *bus,
+                           sd_bus_message *message,
+                           void (*awaits)(Service *service, uint64_t now),
+                           sd_bus_error *error) {
         ActivateRequest *activate;
 
         activate = calloc(1, sizeof(*activate));
@@ -38,8 +41,16 @@ int bus_method_activate_producers(sd_bus_message *message, void *userdata, sd_bu
                         BUS_REQUESTS_PER_CLIENT_MAX);
         }
         list_append(&bus->activate_requests, &activate->link);
-        service_activate_all(bus->service, bus_now(bus));
+        awaits(bus->service, bus_now(bus));
         return 1;
+}
+
+int bus_method_activate_producers(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        return await_producers(userdata, message, service_activate_all, error);
+}
+
+int bus_method_await_producers(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        return await_producers(userdata, message, service_gather, error);
 }
 
 void bus_answer_activations(Bus *bus) {

@@ -165,6 +165,7 @@ const sd_bus_vtable bus_manager_vtable[] = {
                                  SD_BUS_PARAM(events) SD_BUS_PARAM(details),
                                  bus_method_list_events,
                                  GATED),
+        SD_BUS_METHOD("AwaitProducers", "", "", bus_method_await_producers, GATED),
         SD_BUS_METHOD_WITH_NAMES("ListPresets",
                                  "",
                                  ,

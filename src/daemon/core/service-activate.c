@@ -39,9 +39,13 @@ static void activatable_fail(Activatable *activatable, const char *why, uint64_t
         activatable->retry_at = now + SERVICE_RETRY_NS;
 }
 
+void service_gather(Service *service, uint64_t now) {
+        service->is_gathering = service_note_now(service, now) < service->settled_at;
+}
+
 void service_activate_all(Service *service, uint64_t now) {
+        service_gather(service, now);
         now = service_note_now(service, now);
-        service->is_gathering = now < service->settled_at;
         for (size_t i = 0; i < service->n_activatables; i++) {
                 Activatable *activatable = &service->activatables[i];
 

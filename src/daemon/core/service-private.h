@@ -46,7 +46,7 @@ struct Service {
 
         Activatable *activatables;
         size_t n_activatables;
-        bool is_gathering; /* until it has settled: service_activate_all() */
+        bool is_gathering; /* until it has settled: service_gather() */
 
         SelfTrace *self; /* NULL: nobody has recorded it yet */
         unsigned n_self_writers;

@@ -156,6 +156,8 @@ bool service_has_descriptor(const Service *service, const char *file_name);
  * programs that see a fresh service, are awaited for at most SERVICE_COMING_NS. One that did not come when it was asked
  * is asked again after SERVICE_RETRY_NS at the earliest. */
 void service_activate_all(Service *service, uint64_t now);
+/* Likewise, and starts nobody: only programs that see a fresh service are awaited. */
+void service_gather(Service *service, uint64_t now);
 bool service_awaits_producers(const Service *service);
 /* Why the source's producer did not come then; NULL: it was not asked for, or it came. */
 const char *service_activation_error(Service *service, const char *source);

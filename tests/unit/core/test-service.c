@@ -111,6 +111,20 @@ START_TEST(test_who_does_not_come_is_not_awaited_for_ever_and_not_asked_again_at
 }
 END_TEST
 
+START_TEST(test_programs_are_awaited_without_anybody_being_started) {
+        fixture_init_fresh(&f);
+        add_probes();
+        service_gather(f.service, f.now);
+        ck_assert(service_awaits_producers(f.service));
+        ck_assert_uint_eq(f.n_activations[0], 0);
+        fixture_advance(&f, SERVICE_SETTLE_NS);
+        ck_assert(!service_awaits_producers(f.service));
+        service_gather(f.service, f.now);
+        ck_assert(!service_awaits_producers(f.service));
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_a_fresh_service_waits_for_programs_that_see_it) {
         fixture_init_fresh(&f);
         service_activate_all(f.service, f.now);
@@ -209,6 +223,7 @@ TEST_MAIN("service",
           test_activatables_are_copied,
           test_who_lists_sources_has_their_producers_started_and_waits_for_all_sources,
           test_who_does_not_come_is_not_awaited_for_ever_and_not_asked_again_at_once,
+          test_programs_are_awaited_without_anybody_being_started,
           test_a_fresh_service_waits_for_programs_that_see_it,
           test_why_a_source_cannot_record_is_kept_as_one_clean_line,
           test_sessions_of_all_users_are_limited,
