@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "client/flight-recorder.h"
+#include "client/output-file.h"
 #include "client/say.h"
 #include "client/session-choice.h"
 #include "client/snapshot-writer.h"
@@ -158,7 +159,7 @@ void flight_recorder_say_waiting(const char *trigger,
                                  const char *socket,
                                  const char *output) {
         g_autofree char *word = shell_word(trigger), *command = NULL;
-        g_autofree char *first = snapshot_path(output, 1);
+        g_autofree char *first = output_file_numbered_path(output, 1);
 
         if (invocation->is_quiet)
                 return;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <glib/gi18n.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,15 +13,26 @@
 #include "client/say.h"
 #include "shared/fd.h"
 
+#define TRACE_SUFFIX       ".pftrace"
+#define DEFAULT_NUMBER_MAX 1000 /* of files that begin within a second */
+
 char *output_file_default_path(void) {
         time_t now = time(NULL);
         char text[64];
         struct tm local;
 
         if (!localtime_r(&now, &local))
-                return g_strdup("desktrace.pftrace");
-        strftime(text, sizeof(text), "desktrace-%Y%m%d-%H%M%S.pftrace", &local);
+                return g_strdup("desktrace" TRACE_SUFFIX);
+        strftime(text, sizeof(text), "desktrace-%Y%m%d-%H%M%S" TRACE_SUFFIX, &local);
         return g_strdup(text);
+}
+
+char *output_file_numbered_path(const char *path, unsigned number) {
+        g_autofree char *stem = g_strdup(path);
+
+        if (g_str_has_suffix(stem, TRACE_SUFFIX) && strlen(stem) > strlen(TRACE_SUFFIX))
+                stem[strlen(stem) - strlen(TRACE_SUFFIX)] = 0;
+        return g_strdup_printf("%s-%u" TRACE_SUFFIX, stem, number);
 }
 
 static int open_stdout(OutputFile *output) {
@@ -60,17 +72,40 @@ static int open_existing(OutputFile *output, bool replace) {
         return replace ? open_beside(output) : -EEXIST;
 }
 
-int output_file_open(OutputFile *output, const char *path, bool replace) {
-        *output = (OutputFile)OUTPUT_FILE_INIT;
-        output->path = path ? g_strdup(path) : output_file_default_path();
-        if (path && streq(path, "-"))
-                return open_stdout(output);
+static int open_new(OutputFile *output) {
         output->fd = open(output->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0644);
-        if (output->fd >= 0) {
-                output->is_ours = true;
-                return 0;
+        if (output->fd < 0)
+                return -errno;
+        output->is_ours = true;
+        return 0;
+}
+
+/* Several recordings may begin within a second: -2 is appended, and so on. */
+static int open_default(OutputFile *output) {
+        g_autofree char *path = output_file_default_path();
+        int r;
+
+        output->path = g_strdup(path);
+        r = open_new(output);
+        for (unsigned number = 2; r == -EEXIST && number <= DEFAULT_NUMBER_MAX; number++) {
+                g_free(output->path);
+                output->path = output_file_numbered_path(path, number);
+                r = open_new(output);
         }
-        return errno == EEXIST ? open_existing(output, replace) : -errno;
+        return r;
+}
+
+int output_file_open(OutputFile *output, const char *path, bool replace) {
+        int r;
+
+        *output = (OutputFile)OUTPUT_FILE_INIT;
+        if (!path)
+                return open_default(output);
+        output->path = g_strdup(path);
+        if (streq(path, "-"))
+                return open_stdout(output);
+        r = open_new(output);
+        return r == -EEXIST ? open_existing(output, replace) : r;
 }
 
 bool output_file_is_empty(const OutputFile *output) {

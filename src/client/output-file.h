@@ -29,8 +29,11 @@ typedef struct OutputFile {
 /* desktrace-DATE-TIME.pftrace; malloc'ed. */
 char *output_file_default_path(void);
 
-/* `path` NULL: desktrace-DATE-TIME.pftrace in the current directory. 0, -EEXIST without `replace`, -EISDIR,
- * -ENOTTY (a terminal), or another errno. */
+/* "x.pftrace" → "x-2.pftrace"; malloc'ed. */
+char *output_file_numbered_path(const char *path, unsigned number);
+
+/* `path` NULL: desktrace-DATE-TIME.pftrace in the current directory, or with a number if there is one already. 0,
+ * -EEXIST without `replace`, -EISDIR, -ENOTTY (a terminal), or another errno. */
 int output_file_open(OutputFile *output, const char *path, bool replace);
 
 /* Whether nothing was written to a file of ours. */

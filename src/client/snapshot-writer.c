@@ -12,7 +12,6 @@
 #include "client/trace-report.h"
 #include "shared/names.h"
 
-#define TRACE_SUFFIX     ".pftrace"
 #define NUMBERS_MAX      1000000                 /* of files of one name */
 #define DUE_TIMEOUT_USEC (UINT64_C(7) * 1000000) /* the service's flush, and some */
 
@@ -44,18 +43,10 @@ static uint64_t boot_clock_ns(void) {
         return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-char *snapshot_path(const char *output, unsigned number) {
-        g_autofree char *stem = g_strdup(output);
-
-        if (g_str_has_suffix(stem, TRACE_SUFFIX) && strlen(stem) > strlen(TRACE_SUFFIX))
-                stem[strlen(stem) - strlen(TRACE_SUFFIX)] = 0;
-        return g_strdup_printf("%s-%u" TRACE_SUFFIX, stem, number);
-}
-
 /* Makes the first one, and takes it away again. */
 ExitStatus snapshot_check_output(const char *output) {
         _cleanup_(output_file_deinit) OutputFile file = OUTPUT_FILE_INIT;
-        g_autofree char *path = snapshot_path(output, 1);
+        g_autofree char *path = output_file_numbered_path(output, 1);
         int r = output_file_open(&file, path, false);
 
         return r == 0 || r == -EEXIST ? STATUS_OK : output_file_say_error(&file, r);
@@ -149,7 +140,8 @@ static ExitStatus snapshot_writer_open(SnapshotWriter *writer) {
         int r = -EEXIST;
 
         while (r == -EEXIST && writer->number < NUMBERS_MAX) {
-                g_autofree char *path = snapshot_path(writer->options.output, ++writer->number);
+                g_autofree char *path =
+                        output_file_numbered_path(writer->options.output, ++writer->number);
 
                 output_file_deinit(&writer->output);
                 r = output_file_open(&writer->output, path, false);

@@ -52,6 +52,3 @@ int snapshot_writer_finish(SnapshotWriter *writer, void (*on_idle)(void *), void
 
 /* Whether files can be made there at all, before anything is started for them. Says what is wrong. */
 ExitStatus snapshot_check_output(const char *output);
-
-/* "x" and "x.pftrace" → "x-3.pftrace". Malloc'ed. */
-char *snapshot_path(const char *output, unsigned number);

@@ -108,7 +108,7 @@ START_TEST(test_snapshots_are_numbered_before_their_suffix) {
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                g_autofree char *path = snapshot_path(cases[i].output, 3);
+                g_autofree char *path = output_file_numbered_path(cases[i].output, 3);
 
                 ck_assert_str_eq(path, cases[i].path);
         }
