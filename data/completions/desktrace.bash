@@ -26,7 +26,7 @@ _desktrace_verb() {
 }
 
 _desktrace_options() {
-        local bus='--system --user --no-ask-password' data='--json= --no-legend' both='--help --quiet'
+        local bus='--system --user --no-ask-password' data='--json --json= --no-legend' both='--help --quiet'
         case $1 in
         record) echo "$both $bus $data --standalone --config= --preset= --time= --buffer-size= --output= \
 --force --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
@@ -40,7 +40,7 @@ _desktrace_options() {
         read) echo "$both $bus --output= --force" ;;
         flush) echo "$both $bus --timeout=" ;;
         help) echo "$both" ;;
-        *) echo '--help --version' ;;
+        *) echo '--help --version -V' ;;
         esac
 }
 

@@ -2,6 +2,7 @@
 
 #include <glib/gi18n.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client/invocation.h"
 #include "client/say.h"
@@ -13,6 +14,17 @@ typedef struct CommonOptions {
         char *json;
 } CommonOptions;
 
+/* GOption would take the next argument as the value of an option that needs none. */
+static bool is_bare_json(const char *const argv[]) {
+        JsonMode mode;
+
+        return streq(argv[0], "--json") && (!argv[1] || json_mode_parse(&mode, argv[1]) < 0);
+}
+
+static const char *default_json_option(void) {
+        return isatty(STDOUT_FILENO) ? "--json=pretty" : "--json=short";
+}
+
 void invocation_init(Invocation *invocation, char **ret_verb, const char *const argv[]) {
         g_autoptr(GStrvBuilder) options = g_strv_builder_new();
         char *verb = NULL;
@@ -22,6 +34,8 @@ void invocation_init(Invocation *invocation, char **ret_verb, const char *const 
         for (; argv[i] && !streq(argv[i], "--"); i++) {
                 if (i > 0 && !verb && argv[i][0] != '-')
                         verb = g_strdup(argv[i]);
+                else if (is_bare_json(&argv[i]))
+                        g_strv_builder_add(options, default_json_option());
                 else
                         g_strv_builder_add(options, argv[i]);
         }
@@ -149,7 +163,8 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
                     0,
                     G_OPTION_ARG_STRING,
                     &options->json,
-                    N_("print JSON: pretty, short or off"),
+                    N_("print JSON: pretty, short or off (default: pretty on a terminal, else "
+                       "short)"),
                     N_("MODE") } },
                 { VERB_SHOWS_DATA,
                   { "no-legend",

@@ -25,7 +25,7 @@ static void locale_init(void) {
 static ExitStatus run_without_verb(const Invocation *invocation) {
         const char *option = invocation->options[0] ? invocation->options[1] : NULL;
 
-        if (option && streq(option, "--version")) {
+        if (option && (streq(option, "--version") || streq(option, "-V"))) {
                 puts("desktrace " DESKTRACE_VERSION);
                 return STATUS_OK;
         }

@@ -139,7 +139,10 @@ ok "the probes go again by themselves" eventually no_probes
 marked=$(dirname "$TRACE_CHECK")/../fuzz/corpus/static-probes
 exits 0 "a program's static probes are listed with their arguments" '^app:frame arg1:s32 arg2:u64 arg3:\? arg4:u8$' \
         "$DESKTRACE" list probes "$marked/one"
-exits 0 "one without any has an empty list" '^$' "$DESKTRACE" list probes "$marked/nameless"
+exits 0 "one without any is told to have none" 'nameless has no static probes' \
+        "$DESKTRACE" list probes "$marked/nameless"
+gives "and is an empty list for programs" '^0$' bash -c '"$0" list probes "$1" 2>/dev/null | wc -c' \
+        "$DESKTRACE" "$marked/nameless"
 exits 1 "what is no program is told" 'is no program or library' "$DESKTRACE" list probes "$marked/text"
 exits 2 "a program is to be named" "'list' requires an argument" "$DESKTRACE" list probes
 finish

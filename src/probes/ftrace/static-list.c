@@ -69,5 +69,7 @@ int static_list_print(const char *path, char **ret_error) {
         for (size_t i = 0; r == 0 && i < lines.n_lines; i++)
                 if (i == 0 || !streq(lines.lines[i], lines.lines[i - 1]))
                         puts(lines.lines[i]);
+        if (r == 0 && lines.n_lines == 0)
+                fprintf(stderr, "%s has no static probes (those of sys/sdt.h)\n", path);
         return r;
 }
