@@ -84,6 +84,8 @@ static int child_prepare(const ProcessSpec *spec, pid_t parent) {
                 if (getppid() != parent)
                         return -ESRCH; /* died before the request was in effect */
         }
+        if (spec->is_without_stdout && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+                return -errno;
         r = child_set_variables(spec->variables);
         if (r < 0)
                 return r;

@@ -31,6 +31,7 @@ typedef struct ProcessSpec {
         const ProcessVariable *variables; /* up to one without a name; or NULL */
         const ProcessSocket *listen;      /* passed as systemd passes them (LISTEN_FDS), or NULL */
         size_t n_listen;                  /* PROCESS_SOCKETS_MAX at most */
+        bool is_without_stdout;           /* what it writes to stdout goes to stderr */
         bool is_helper;      /* of ours: out of reach of the terminal's Ctrl-C, and ends with us */
         bool is_on_terminal; /* a helper that reads from the terminal, so it is not out of reach */
 } ProcessSpec;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/kernel-events.h"
 #include "client/record-request.h"
 #include "client/say.h"
 #include "client/standalone.h"
@@ -15,11 +16,9 @@
 #include "shared/names.h"
 #include "shared/text.h"
 
-#define CATEGORY_PREFIX      "cat:"
-#define TRACK_EVENT_SOURCE   "track_event"
-#define STARTUP_ALL          "*,#*" /* with all tags */
-#define AVAILABLE_EVENTS     "/sys/kernel/tracing/available_events"
-#define AVAILABLE_EVENTS_MAX (4u << 20)
+#define CATEGORY_PREFIX    "cat:"
+#define TRACK_EVENT_SOURCE TRACING_TRACK_EVENT_SOURCE
+#define STARTUP_ALL        "*,#*" /* with all tags */
 
 void record_request_init(RecordRequest *request) {
         *request = (RecordRequest){
@@ -106,76 +105,8 @@ ExitStatus record_request_load_preset(RecordRequest *request, const char *name) 
  * Events
  */
 
-static bool names_are_equal(const char *line, size_t n_line, const char *event) {
-        return strlen(event) == n_line && memcmp(line, event, n_line) == 0;
-}
-
-/* A whole group is known when there is any event of the group. tracefs writes "group:name". */
-static bool line_matches(const char *line, size_t n_line, const char *event) {
-        size_t n_event = strlen(event);
-
-        if (g_str_has_suffix(event, "/*"))
-                return n_line > n_event - 1 && memcmp(line, event, n_event - 2) == 0 &&
-                       line[n_event - 2] == '/';
-        return names_are_equal(line, n_line, event);
-}
-
-/* What the kernel offers, when we may look: most users may not, and then the probes tell. */
-static GPtrArray *kernel_events(void) {
-        _cleanup_(freep) char *text = NULL;
-        GPtrArray *events;
-        char *line, *next;
-
-        if (fd_read_file(&text, NULL, AT_FDCWD, AVAILABLE_EVENTS, AVAILABLE_EVENTS_MAX) < 0)
-                return NULL;
-        events = g_ptr_array_new_with_free_func(g_free);
-        for (line = text; *line; line = next) {
-                next = line + strcspn(line, "\n");
-                if (*next)
-                        *next++ = 0;
-                g_strdelimit(line, ":", '/');
-                g_ptr_array_add(events, g_strdup(line));
-        }
-        return events;
-}
-
-/* Instead of its events; sorted as those are, so that one look back finds doubles. */
-static GPtrArray *kernel_groups(const GPtrArray *events) {
-        GPtrArray *groups = g_ptr_array_new_with_free_func(g_free);
-
-        for (guint i = 0; i < events->len; i++) {
-                const char *event = g_ptr_array_index(events, i);
-                g_autofree char *group = g_strdup_printf("%.*s/*", (int)strcspn(event, "/"), event);
-
-                if (groups->len == 0 || !streq(g_ptr_array_index(groups, groups->len - 1), group))
-                        g_ptr_array_add(groups, g_steal_pointer(&group));
-        }
-        return groups;
-}
-
-static ExitStatus say_unknown_kernel_event(const char *event, GPtrArray *events) {
-        g_autoptr(GPtrArray) known =
-                g_str_has_suffix(event, "/*") ? kernel_groups(events) : g_ptr_array_ref(events);
-
-        return usage_unknown(
-                _("kernel event"), event, (const char *const *)known->pdata, known->len);
-}
-
-static ExitStatus check_kernel_event(const char *event) {
-        g_autoptr(GPtrArray) known = kernel_events();
-
-        if (!known || known->len == 0)
-                return STATUS_OK;
-        for (guint i = 0; i < known->len; i++) {
-                const char *line = g_ptr_array_index(known, i);
-
-                if (line_matches(line, strlen(line), event))
-                        return STATUS_OK;
-        }
-        return say_unknown_kernel_event(event, known);
-}
-
 static ExitStatus add_kernel_event(RecordRequest *request, const char *event) {
+        _cleanup_(kernel_events_deinit) KernelEvents known = { 0 };
         const char *slash = strchr(event, '/');
         ExitStatus status;
 
@@ -183,7 +114,8 @@ static ExitStatus add_kernel_event(RecordRequest *request, const char *event) {
                 say_error(_("'%s' is not a kernel event: write group/name or group/*"), event);
                 return STATUS_USAGE;
         }
-        status = check_kernel_event(event);
+        kernel_events_read_local(&known);
+        status = kernel_events_check(&known, event);
         if (!status)
                 g_ptr_array_add(request->events, g_strdup(event));
         return status;
@@ -242,8 +174,12 @@ ExitStatus record_request_check_sources(const RecordRequest *request) {
 }
 
 static ExitStatus add_source(RecordRequest *request, const char *name) {
+        _cleanup_(kernel_events_deinit) KernelEvents known = { 0 };
         ExitStatus status = check_source(name);
 
+        kernel_events_read_local(&known);
+        if (!status)
+                status = kernel_events_check_word(&known, name);
         if (!status)
                 g_ptr_array_add(request->sources, g_strdup(name));
         return status;

@@ -4,9 +4,9 @@
  * The session is driven by asynchronous calls, one at a time; each reply takes the recording to its next state.
  *
  *      STARTING ─▶ RUNNING ─▶ STOPPING ─▶ READING ─▶ LOOKING ─▶ FREEING ─▶ DONE
- *             ╰──▶ LEAVING ─────────────────────────────────────────────▶ DONE
  *
- * A session that ended by itself is stopped, too: the reply says who was silent.
+ * A session that ended by itself is stopped, too: the reply says who was silent. A detached one is done when it is
+ * known what it does not record. One that records nothing at all is stopped then.
  */
 
 #include <assert.h>
@@ -24,6 +24,7 @@
 #include "client/say.h"
 #include "client/session-calls.h"
 #include "client/silent-sources.h"
+#include "client/standalone.h"
 #include "shared/names.h"
 
 #define PROGRESS_PERIOD_USEC (UINT64_C(250) * 1000)
@@ -34,7 +35,6 @@ typedef enum RecordingState {
         RECORDING_STARTING, /* StartSession() or Attach() is under way, perhaps with a question for a
                                password */
         RECORDING_RUNNING,
-        RECORDING_LEAVING,  /* a detached session runs; the last look at what it does not record */
         RECORDING_STOPPING, /* Stop() is under way */
         RECORDING_READING,  /* the buffers are read into our file, or snapshots into theirs */
         RECORDING_LOOKING,  /* the last look at the session's properties */
@@ -157,15 +157,6 @@ static void recording_say_notes(Recording *recording) {
         result->n_notes_said = result->info.notes->len;
 }
 
-static int on_first_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
-        Recording *recording = userdata;
-
-        if (!sd_bus_message_is_method_error(reply, NULL) &&
-            session_info_read(&recording->result->info, reply) >= 0)
-                recording_say_notes(recording);
-        return 0;
-}
-
 static int on_freed(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
 
@@ -181,22 +172,6 @@ static int on_last_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret
         recording_say_notes(recording);
         recording->state = RECORDING_FREEING;
         return recording_call(recording, "Free", on_freed, SESSION_STOP_TIMEOUT_USEC);
-}
-
-/* Before the loop ends, as the connection ends with it. */
-static int on_left_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
-        Recording *recording = userdata;
-
-        on_first_info(reply, recording, ret_error);
-        return recording_done(recording, STATUS_OK);
-}
-
-static int recording_leave(Recording *recording) {
-        int r;
-
-        recording->state = RECORDING_LEAVING;
-        r = recording_get_info(recording, &recording->call, on_left_info);
-        return r < 0 ? recording_fail_errno(recording, r) : 0;
 }
 
 static int recording_look(Recording *recording) {
@@ -287,11 +262,21 @@ static int on_command_ended(sd_event_source *source, const siginfo_t *info, void
         return recording_stop(recording);
 }
 
+static int recording_give_up(Recording *recording) {
+        recording->result->is_discarded = true;
+        return recording_done(recording, STATUS_FAILED);
+}
+
 static int
 on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
         Recording *recording = userdata;
 
-        if (recording->state == RECORDING_LEAVING) /* it runs already: its number must be told */
+        if (recording->state == RECORDING_STARTING) {
+                say_error(_("cancelled before anything was recorded"));
+                return recording_give_up(recording);
+        }
+        /* It is about to be left, and its number must be told. */
+        if (recording->state == RECORDING_RUNNING && recording->options->is_detached)
                 return 0;
         if (recording->state == RECORDING_RUNNING) {
                 progress_clear(&recording->progress);
@@ -306,8 +291,7 @@ on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void 
         progress_clear(&recording->progress);
         if (!recording->options->is_quiet)
                 fputs(_("Discarded.\n"), stderr);
-        recording->result->is_discarded = true;
-        return recording_done(recording, STATUS_FAILED);
+        return recording_give_up(recording);
 }
 
 static int on_progress_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
@@ -342,7 +326,8 @@ static int on_progress_due(sd_event_source *source, uint64_t usec, void *userdat
 static int recording_start_command(Recording *recording) {
         const RecordingOptions *options = recording->options;
         const ProcessSpec spec = { .argv = options->command,
-                                   .variables = options->command_variables };
+                                   .variables = options->command_variables,
+                                   .is_without_stdout = options->owns_stdout };
         int r;
 
         if (!options->command)
@@ -363,15 +348,52 @@ static int recording_start_command(Recording *recording) {
         return r < 0 ? recording_fail_errno(recording, r) : 0;
 }
 
+/* Refused, or of a producer that could not be started: none of them will come. */
+static bool source_is_in_vain(const SessionSource *source) {
+        return g_str_has_prefix(source->state, "failed: ") ||
+               (streq(source->state, "missing") && g_str_has_prefix(source->source, PROBE_PREFIX));
+}
+
+static bool recording_is_in_vain(const Recording *recording) {
+        const GArray *sources = recording->result->info.sources;
+
+        if (!recording->options->may_be_in_vain || sources->len == 0)
+                return false;
+        for (guint i = 0; i < sources->len; i++)
+                if (!source_is_in_vain(&g_array_index(sources, SessionSource, i)))
+                        return false;
+        return true;
+}
+
+/* The command starts when it is sure that something records it. */
+static int on_first_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
+        Recording *recording = userdata;
+        bool is_known = !sd_bus_message_is_method_error(reply, NULL) &&
+                        session_info_read(&recording->result->info, reply) >= 0;
+
+        if (is_known)
+                recording_say_notes(recording);
+        if (recording->state != RECORDING_RUNNING)
+                return 0;
+        if (is_known && recording_is_in_vain(recording)) {
+                recording->result->is_in_vain = true;
+                return recording_stop(recording);
+        }
+        if (recording->options->is_detached)
+                return recording_done(recording, STATUS_OK);
+        return recording_start_command(recording);
+}
+
 /* It records: what was asked for along with it begins. */
 static int recording_is_running(Recording *recording) {
         const RecordingOptions *options = recording->options;
+        int r;
 
         recording->result->is_started = true;
         recording->state = RECORDING_RUNNING;
-        if (options->is_detached)
-                return recording_leave(recording);
-        recording_get_info(recording, &recording->notes_call, on_first_info);
+        r = recording_get_info(recording, &recording->notes_call, on_first_info);
+        if (r < 0 || options->is_detached)
+                return r < 0 ? recording_fail_errno(recording, r) : 0;
         if (options->snapshots)
                 snapshot_writer_set_session(&recording->snapshots, recording->result->session_path);
         sd_event_now(recording->event, CLOCK_MONOTONIC, &recording->started_usec);
@@ -385,7 +407,7 @@ static int recording_is_running(Recording *recording) {
                                            recording);
         if (options->on_running)
                 options->on_running(options, recording->result);
-        return recording_start_command(recording);
+        return 0;
 }
 
 static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {

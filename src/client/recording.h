@@ -24,10 +24,12 @@ struct RecordingOptions {
         const char *attach_path;                  /* a session that runs, to take over */
         const char *const *command;               /* or NULL */
         const ProcessVariable *command_variables; /* what it is told */
-        const char *socket;                       /* of a private service, or NULL */
+        bool owns_stdout;   /* JSON or a trace goes there: what the command writes goes to stderr */
+        const char *socket; /* of a private service, or NULL */
         int ring_fd; /* read the buffers into it at the end; -1: the service streams by itself */
         bool is_quiet;
-        bool is_detached; /* end when it runs, and leave it running */
+        bool may_be_in_vain; /* sources that are all refused are what is wanted */
+        bool is_detached;    /* end when it runs, and leave it running */
         const SnapshotWriterOptions
                 *snapshots;     /* triggers make files, and nothing else does; or NULL */
         bool waits_for_trigger; /* before it records */
@@ -45,6 +47,7 @@ struct RecordingResult {
         ExitStatus snapshot_status; /* the first trouble with one */
         int command_status;         /* -1: no command, or not by itself */
         bool is_started;
+        bool is_in_vain;   /* nothing of it can record, so it ended at once */
         bool is_discarded; /* the user gave up */
 };
 

@@ -105,29 +105,25 @@ static bool helper_is_dead(pid_t *pid, const char *name) {
 }
 
 /* The first call proves that somebody answers. */
-static ExitStatus connect_to_service(Standalone *standalone, BusClient *client) {
-        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+static ExitStatus connect_to_service(Standalone *standalone, BusClient *client, Waiting *waiting) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
+        ExitStatus status;
         int r;
 
         r = bus_client_open_socket(client, standalone->socket);
+        if (r >= 0)
+                r = bus_client_new_call(
+                        client, &call, TRACING_PATH, "org.freedesktop.DBus.Properties", "Get");
+        if (r >= 0)
+                r = sd_bus_message_append(call, "ss", TRACING_MANAGER_INTERFACE, "Version");
         if (r < 0)
                 return bus_client_say_errno(r);
-        r = sd_bus_call_method(client->bus,
-                               NULL,
-                               TRACING_PATH,
-                               "org.freedesktop.DBus.Properties",
-                               "Get",
-                               &error,
-                               &reply,
-                               "ss",
-                               TRACING_MANAGER_INTERFACE,
-                               "Version");
-        if (r >= 0)
-                return STATUS_OK;
+        status = waiting_send(waiting, client, call, BUS_CALL_TIMEOUT_USEC, &reply);
+        if (status || !sd_bus_message_is_method_error(reply, NULL))
+                return status;
         if (helper_is_dead(&standalone->service, "desktraced"))
                 return STATUS_NO_SERVICE;
-        return sd_bus_error_is_set(&error) ? bus_client_say_error(&error) : bus_client_say_errno(r);
+        return bus_client_say_error(sd_bus_message_get_error(reply));
 }
 
 static void close_listeners(ProcessSocket sockets[static PROCESS_SOCKETS_MAX]) {
@@ -165,7 +161,7 @@ static ExitStatus start_service(Standalone *standalone,
         return spawn_helper(&standalone->service, path, NULL, sockets, PROCESS_SOCKETS_MAX);
 }
 
-ExitStatus standalone_start(Standalone *standalone, BusClient *client) {
+ExitStatus standalone_start(Standalone *standalone, BusClient *client, Waiting *waiting) {
         ProcessSocket sockets[PROCESS_SOCKETS_MAX] = {
                 { -1, "native" },
                 { -1, TRACING_PRODUCER_SOCKET },
@@ -175,7 +171,7 @@ ExitStatus standalone_start(Standalone *standalone, BusClient *client) {
 
         close_listeners(
                 sockets); /* if the service dies, connections must fail instead of waiting */
-        return status ? status : connect_to_service(standalone, client);
+        return status ? status : connect_to_service(standalone, client, waiting);
 }
 
 /* The names of all data sources, as ListSources() answers. */
@@ -237,8 +233,10 @@ static ExitStatus say_missing(const char *source, const GPtrArray *names) {
 }
 
 /* The probes register one source after another, without a pause. */
-static ExitStatus
-wait_for_sources(Standalone *standalone, const BusClient *client, char *const *sources) {
+static ExitStatus wait_for_sources(Standalone *standalone,
+                                   const BusClient *client,
+                                   Waiting *waiting,
+                                   char *const *sources) {
         gint64 deadline = g_get_monotonic_time() + PROBES_TIMEOUT_USEC;
         guint n_known = 0;
 
@@ -256,7 +254,9 @@ wait_for_sources(Standalone *standalone, const BusClient *client, char *const *s
                 n_known = count_probe_sources(names);
                 if (g_get_monotonic_time() >= deadline)
                         return say_missing(missing, names);
-                g_usleep(PROBES_POLL_USEC);
+                status = waiting_sleep(waiting, PROBES_POLL_USEC);
+                if (status)
+                        return status;
         }
 }
 
@@ -264,13 +264,15 @@ static char *probes_path(void) {
         return program_path("DESKTRACE_PROBES", "probes/desktrace-probes", PROBES_PATH);
 }
 
-ExitStatus
-standalone_start_probes(Standalone *standalone, const BusClient *client, char *const *sources) {
+ExitStatus standalone_start_probes(Standalone *standalone,
+                                   const BusClient *client,
+                                   Waiting *waiting,
+                                   char *const *sources) {
         g_autofree char *path = probes_path();
         ExitStatus status;
 
         status = spawn_helper(&standalone->probes, path, standalone->socket, NULL, 0);
-        return status ? status : wait_for_sources(standalone, client, sources);
+        return status ? status : wait_for_sources(standalone, client, waiting, sources);
 }
 
 ExitStatus standalone_list_static_probes(const char *path) {

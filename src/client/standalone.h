@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "client/bus-client.h"
+#include "client/waiting.h"
 
 #define PROBE_PREFIX "linux." /* of the data sources that desktrace-probes offers */
 
@@ -24,12 +25,14 @@ typedef struct Standalone {
         pid_t probes; /* 0: not started */
 } Standalone;
 
-/* Starts the service, and connects to it. Says what is wrong. */
-ExitStatus standalone_start(Standalone *standalone, BusClient *client);
+/* Starts the service, and connects to it, unless Ctrl-C comes. Says what is wrong. */
+ExitStatus standalone_start(Standalone *standalone, BusClient *client, Waiting *waiting);
 
 /* Starts the probes, and waits (bounded) until the service knows these data sources. Says what is wrong. */
-ExitStatus
-standalone_start_probes(Standalone *standalone, const BusClient *client, char *const *sources);
+ExitStatus standalone_start_probes(Standalone *standalone,
+                                   const BusClient *client,
+                                   Waiting *waiting,
+                                   char *const *sources);
 
 /* Has the probes list the static probes of a program's file on stdout, and say what is wrong. */
 ExitStatus standalone_list_static_probes(const char *path);

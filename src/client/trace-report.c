@@ -13,6 +13,7 @@
 #include "client/silent-sources.h"
 #include "client/standalone.h"
 #include "client/trace-report.h"
+#include "shared/names.h"
 #include "shared/text.h"
 
 static const SessionSource *report_source(const TraceReport *report, guint i) {
@@ -28,9 +29,30 @@ static const SessionSource *report_source(const TraceReport *report, guint i) {
 static void report_missing(const TraceReport *report) {
         const SessionSource *source;
 
+        for (guint i = 0; (source = report_source(report, i)); i++) {
+                if (!streq(source->state, "missing"))
+                        continue;
+                if (streq(source->source, TRACING_TRACK_EVENT_SOURCE))
+                        fputs(_("Nothing that ran uses Desktrace or Perfetto's SDK: there are no "
+                                "events of programs.\n"),
+                              stderr);
+                else
+                        fprintf(stderr,
+                                _("Nothing that ran offers the data source '%s'.\n"),
+                                source->source);
+        }
+}
+
+/* What was asked for by name never came. */
+static ExitStatus report_none_came(const TraceReport *report) {
+        const SessionSource *source;
+
+        if (!report->is_by_name || !report_source(report, 0))
+                return STATUS_OK;
         for (guint i = 0; (source = report_source(report, i)); i++)
-                if (streq(source->state, "missing"))
-                        fprintf(stderr, _("No program offered %s.\n"), source->source);
+                if (!streq(source->state, "missing"))
+                        return STATUS_OK;
+        return STATUS_NOT_FOUND;
 }
 
 static ExitStatus report_stop_reason(const TraceReport *report) {
@@ -111,18 +133,24 @@ static uint64_t reach_ns(const TraceReport *report, const TraceSummary *summary)
         return taken_ns - summary->first_data_ns;
 }
 
-static void print_counts(const TraceReport *report, const TraceSummary *summary) {
-        bool is_snapshot = report->taken_ns > 0;
-        char duration[TEXT_SIZE_BYTES], size[TEXT_SIZE_BYTES];
+/* How long the events are, or how far back they go; nothing when there are none. */
+static void print_span(const TraceReport *report, const TraceSummary *summary) {
+        uint64_t ns =
+                report->taken_ns ? reach_ns(report, summary) : trace_summary_duration_ns(summary);
+        char duration[TEXT_SIZE_BYTES];
 
+        if (ns > 0)
+                fprintf(stderr,
+                        report->taken_ns ? _("%s back: ") : _("Recorded %s: "),
+                        text_format_duration(duration, ns));
+}
+
+static void print_counts(const TraceReport *report, const TraceSummary *summary) {
+        char size[TEXT_SIZE_BYTES];
+
+        print_span(report, summary);
         fprintf(stderr,
-                is_snapshot ? _("%s back: %" PRIu64 " kernel events, %" PRIu64
-                                " events of programs, %s in %s\n")
-                            : _("Recorded %s: %" PRIu64 " kernel events, %" PRIu64
-                                " events of programs, %s in %s\n"),
-                text_format_duration(duration,
-                                     is_snapshot ? reach_ns(report, summary)
-                                                 : trace_summary_duration_ns(summary)),
+                _("%" PRIu64 " kernel events, %" PRIu64 " events of programs, %s in %s\n"),
                 trace_summary_n_kernel_events(summary),
                 summary->n_track_events,
                 text_format_size(size, summary->n_bytes),
@@ -219,6 +247,14 @@ ExitStatus trace_report_nothing(void) {
         return STATUS_FAILED;
 }
 
+ExitStatus trace_report_in_vain(const TraceReport *report) {
+        ExitStatus status = report_failed_sources(report);
+
+        report_missing(report);
+        say_hint(_("Nothing could be recorded, so no file is written."));
+        return status ? status : STATUS_NOT_FOUND;
+}
+
 ExitStatus trace_report(const TraceReport *report) {
         ExitStatus failure = report_stop_reason(report), refusal = report_failed_sources(report),
                    cut = report_cut_short(report), silent = report_silent(report), status;
@@ -230,7 +266,7 @@ ExitStatus trace_report(const TraceReport *report) {
                 status = report_file(report);
         if (failure || refusal)
                 return failure ? failure : refusal;
-        if (status)
-                return status;
-        return cut ? cut : silent;
+        if (status || cut || silent)
+                return status ? status : cut ? cut : silent;
+        return report_none_came(report);
 }

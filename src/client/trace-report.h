@@ -18,6 +18,7 @@ typedef struct TraceReport {
         const SessionInfo *info;  /* at the end, or NULL */
         const GPtrArray *silent;  /* of SilentSource, or NULL */
         bool is_of_preset; /* nobody asked for just these data sources: one that cannot record is no failure */
+        bool is_by_name; /* all data sources were asked for by name: when none came, that is a failure */
         /* Of a snapshot: */
         uint64_t taken_ns;   /* when, by the boot clock; 0: it is none */
         bool is_one_of_many; /* how to look at one was said before */
@@ -26,5 +27,8 @@ typedef struct TraceReport {
 
 /* A session that gave no byte, not even the service's own. Always STATUS_FAILED. */
 ExitStatus trace_report_nothing(void);
+
+/* A session that could record nothing: says why. Never STATUS_OK. */
+ExitStatus trace_report_in_vain(const TraceReport *report);
 
 ExitStatus trace_report(const TraceReport *report);

@@ -475,14 +475,17 @@ static bool needs_own_probes(const ListKind *kind) {
 }
 
 static ExitStatus get_list_standalone(GArray **ret, const ListKind *kind) {
+        _cleanup_(waiting_deinit) Waiting waiting = { 0 };
         _cleanup_(standalone_deinit) Standalone standalone = { 0 };
         _cleanup_(bus_client_deinit) BusClient client = { 0 };
         g_auto(GStrv) sources = record_request_known_probe_sources();
         ExitStatus status;
 
-        status = standalone_start(&standalone, &client);
+        status = waiting_init(&waiting);
+        if (!status)
+                status = standalone_start(&standalone, &client, &waiting);
         if (!status && needs_own_probes(kind))
-                status = standalone_start_probes(&standalone, &client, sources);
+                status = standalone_start_probes(&standalone, &client, &waiting, sources);
         return status ? status : kind->get(ret, &client);
 }
 
@@ -497,6 +500,8 @@ static ExitStatus get_list(GArray **ret, const ListKind *kind, const Invocation 
         status = bus_client_open(&client, invocation);
         if (!status && asks_producers(kind))
                 status = view_activate_producers(&client);
+        else if (!status)
+                view_await_producers(&client);
         return status ? status : kind->get(ret, &client);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "client/flight-recorder.h"
+#include "client/name-check.h"
 #include "client/output-file.h"
 #include "client/polkit-agent.h"
 #include "client/record-request.h"
@@ -66,6 +67,7 @@ typedef struct Run {
         const char *trigger;   /* the first one's name */
         char *snapshot_output; /* what the files of triggers are named after */
         OutputFile output;
+        Waiting waiting; /* blocks the signals that ask to stop, to the end */
         BusClient client;
         Standalone standalone;
         pid_t agent; /* asks for a password, or 0 */
@@ -80,6 +82,7 @@ static void run_deinit(Run *run) {
         output_file_deinit(&run->output);
         record_request_deinit(&run->request);
         g_free(run->snapshot_output);
+        waiting_deinit(&run->waiting);
 }
 
 static bool is_standalone(const Run *run) {
@@ -109,6 +112,10 @@ static ExitStatus load_config(Run *run) {
         return run->invocation->arguments[0] ? STATUS_OK : load_default_preset(run);
 }
 
+static bool is_stdout(const char *output) {
+        return output && streq(output, "-");
+}
+
 /* Options that say nothing together. The first trouble is told. */
 static const char *find_trouble(const Run *run) {
         const char *const *command = (const char *const *)run->invocation->command;
@@ -126,7 +133,9 @@ static const char *find_trouble(const Run *run) {
                      "files") },
                 { arg_triggers && arg_force,
                   N_("-f cannot be used with --trigger: its files get unused numbers") },
-                { arg_triggers && arg_output && streq(arg_output, "-"),
+                { is_stdout(arg_output) && run->invocation->json != JSON_OFF,
+                  N_("--json and \"-o -\" are mutually exclusive: both write to stdout") },
+                { arg_triggers && is_stdout(arg_output),
                   N_("--trigger writes several files and cannot write to stdout") },
                 { arg_flight_recorder && !arg_triggers && is_standalone(run),
                   N_("--flight-recorder with --standalone requires --trigger: nothing keeps "
@@ -228,6 +237,16 @@ static ExitStatus build(Run *run) {
         return status;
 }
 
+/* Nobody asked for just these data sources: one that cannot record is no failure. */
+static bool is_of_preset(const Run *run) {
+        return !arg_config && !run->invocation->arguments[0];
+}
+
+/* Somebody asked for these, and for nothing else. */
+static bool is_by_name(const Run *run) {
+        return run->invocation->arguments[0] && !arg_config && !arg_preset;
+}
+
 static bool makes_snapshots(const Run *run) {
         return run->triggers == RECORD_TRIGGERS_CLONE;
 }
@@ -251,15 +270,31 @@ static ExitStatus open_standalone(Run *run) {
         if (!status)
                 status = check_may_probe(sources);
         if (!status)
-                status = standalone_start(&run->standalone, &run->client);
+                status = standalone_start(&run->standalone, &run->client, &run->waiting);
         if (!status && sources[0])
-                status = standalone_start_probes(&run->standalone, &run->client, sources);
+                status = standalone_start_probes(
+                        &run->standalone, &run->client, &run->waiting, sources);
         return status;
 }
 
 static ExitStatus open_service(Run *run) {
         return is_standalone(run) ? open_standalone(run)
                                   : bus_client_open(&run->client, run->invocation);
+}
+
+/* Until when what is asked for may come. */
+static NameCheckWait name_check_wait(const Run *run) {
+        const RecordRequest *request = &run->request;
+        uint64_t duration_ms = request->duration_ms;
+
+        if (run->invocation->command)
+                return NAME_CHECK_OURS;
+        if (duration_ms == 0 && request->config)
+                duration_ms = request->config->pb->duration_ms;
+        if (request->is_detached || run->triggers || duration_ms == 0 ||
+            duration_ms > NAME_CHECK_SHORT_MS)
+                return NAME_CHECK_LATER;
+        return NAME_CHECK_NOW;
 }
 
 static ExitStatus open_output(Run *run) {
@@ -321,9 +356,11 @@ static ExitStatus record(Run *run) {
                 .client = &run->client,
                 .command = (const char *const *)run->invocation->command,
                 .command_variables = variables,
+                .owns_stdout = run->invocation->json != JSON_OFF || is_stdout(arg_output),
                 .socket = run->standalone.socket,
                 .ring_fd = run->request.is_ring ? run->output.fd : -1,
                 .is_quiet = run->invocation->is_quiet,
+                .may_be_in_vain = !is_of_preset(run),
                 .is_detached = run->request.is_detached,
                 .snapshots = makes_snapshots(run) ? &snapshots : NULL,
                 .on_running = makes_snapshots(run) ? say_waiting : NULL,
@@ -394,10 +431,18 @@ static ExitStatus report_recording(Run *run) {
                 .output = &run->output,
                 .info = &run->result.info,
                 .silent = run->result.silent,
-                .is_of_preset = !arg_config && !run->invocation->arguments[0],
+                .is_of_preset = is_of_preset(run),
+                .is_by_name = is_by_name(run),
         };
 
         return status ? status : trace_report(&report);
+}
+
+/* Nothing of what was asked for can record: there is no file, and no session is left. */
+static ExitStatus report_in_vain(Run *run) {
+        const TraceReport report = { .info = &run->result.info, .silent = run->result.silent };
+
+        return trace_report_in_vain(&report);
 }
 
 static ExitStatus finish(Run *run, ExitStatus status) {
@@ -408,6 +453,8 @@ static ExitStatus finish(Run *run, ExitStatus status) {
                         status = STATUS_FAILED;
                 return status;
         }
+        if (run->result.is_in_vain)
+                return status ? status : report_in_vain(run);
         if (run->request.is_detached)
                 return status ? status : report_detached(run);
         if (ring_is_lost(run, status)) {
@@ -421,7 +468,8 @@ static ExitStatus finish(Run *run, ExitStatus status) {
         report_status = makes_snapshots(run) ? report_snapshots(run) : report_recording(run);
         if (!status)
                 status = report_status;
-        if (!status && run->result.command_status >= 0)
+        /* A command that failed has a reason to be without what it should have offered. */
+        if (run->result.command_status > 0 && (!status || status == STATUS_NOT_FOUND))
                 status = (ExitStatus)run->result.command_status;
         return status;
 }
@@ -460,9 +508,16 @@ static ExitStatus run_record(Run *run) {
         if (!status && sends_triggers(run))
                 return send_triggers(run);
         if (!status)
+                status = waiting_init(&run->waiting);
+        if (!status)
                 status = open_output(run);
         if (!status)
                 status = open_service(run);
+        if (!status)
+                status = name_check(&run->client,
+                                    &run->request,
+                                    name_check_wait(run),
+                                    run->invocation->is_quiet);
         if (status)
                 return status;
         start_agent(run);

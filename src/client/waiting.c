@@ -103,6 +103,29 @@ ExitStatus waiting_sleep(Waiting *waiting, uint64_t usec) {
         return status;
 }
 
+ExitStatus waiting_send(Waiting *waiting,
+                        const BusClient *client,
+                        sd_bus_message *call,
+                        uint64_t timeout_usec,
+                        sd_bus_message **ret_reply) {
+        int outcome = WAITING_GOING_ON, r;
+        WaitingCall userdata = { .outcome = &outcome };
+        sd_bus_slot *slot = NULL;
+        ExitStatus status;
+
+        r = sd_bus_attach_event(client->bus, waiting->event, SD_EVENT_PRIORITY_NORMAL);
+        if (r >= 0)
+                r = sd_bus_call_async(client->bus, &slot, call, on_reply, &userdata, timeout_usec);
+        status = r < 0 ? bus_client_say_errno(r) : waiting_run(waiting, &outcome);
+        sd_bus_slot_unref(slot);
+        sd_bus_detach_event(client->bus);
+        if (!status)
+                *ret_reply = userdata.reply;
+        else
+                sd_bus_message_unref(userdata.reply);
+        return status;
+}
+
 static ExitStatus take_reply(sd_bus_message *reply, sd_bus_message **ret_reply) {
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 ExitStatus status = bus_client_say_error(sd_bus_message_get_error(reply));
@@ -122,19 +145,8 @@ ExitStatus waiting_call(Waiting *waiting,
                         sd_bus_message *call,
                         uint64_t timeout_usec,
                         sd_bus_message **ret_reply) {
-        int outcome = WAITING_GOING_ON, r;
-        WaitingCall userdata = { .outcome = &outcome };
-        sd_bus_slot *slot = NULL;
-        ExitStatus status;
+        sd_bus_message *reply;
+        ExitStatus status = waiting_send(waiting, client, call, timeout_usec, &reply);
 
-        r = sd_bus_attach_event(client->bus, waiting->event, SD_EVENT_PRIORITY_NORMAL);
-        if (r >= 0)
-                r = sd_bus_call_async(client->bus, &slot, call, on_reply, &userdata, timeout_usec);
-        status = r < 0 ? bus_client_say_errno(r) : waiting_run(waiting, &outcome);
-        sd_bus_slot_unref(slot);
-        sd_bus_detach_event(client->bus);
-        if (!status)
-                return take_reply(userdata.reply, ret_reply);
-        sd_bus_message_unref(userdata.reply);
-        return status;
+        return status ? status : take_reply(reply, ret_reply);
 }

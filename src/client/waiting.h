@@ -22,6 +22,12 @@ ExitStatus waiting_init(Waiting *waiting);
 void waiting_deinit(Waiting *waiting);
 
 ExitStatus waiting_sleep(Waiting *waiting, uint64_t usec);
+/* Leaves it to the caller to say what the reply is, which may be an error. */
+ExitStatus waiting_send(Waiting *waiting,
+                        const BusClient *client,
+                        sd_bus_message *call,
+                        uint64_t timeout_usec,
+                        sd_bus_message **ret_reply);
 /* `ret_reply` may be NULL. */
 ExitStatus waiting_call(Waiting *waiting,
                         const BusClient *client,

@@ -28,6 +28,9 @@
 /* The one that records the kernel's events: the names that its producer tells are theirs. */
 #define TRACING_EVENTS_SOURCE "linux.ftrace"
 
+/* The one of programs' events: Desktrace's library offers it, and Perfetto's. */
+#define TRACING_TRACK_EVENT_SOURCE "track_event"
+
 /* Where a trace has what producers say of their own recording: the track's name, and its events' category. */
 #define TRACING_NOTES_TRACK    "Desktrace notes"
 #define TRACING_NOTES_CATEGORY "desktrace.notes"

@@ -115,13 +115,14 @@ has_owner() {
         busctl "$1" call $bus /org/freedesktop/DBus $bus GetNameOwner s "$2" >/dev/null 2>&1
 }
 
-# A session bus as every desktop has it, but without service files.
+# A session bus as every desktop has it, but without service files; $tmp/session.d may have more of its configuration.
 session_bus() {
+        mkdir -p "$tmp/session.d"
         cat >"$tmp/session.conf" <<CONF
 <busconfig><type>session</type><listen>unix:path=$tmp/session.sock</listen><auth>EXTERNAL</auth>
 <policy context="default"><allow send_destination="*" eavesdrop="true"/>
 <allow eavesdrop="true"/><allow own="*"/></policy>
-</busconfig>
+<includedir>$tmp/session.d</includedir></busconfig>
 CONF
         started dbus-daemon --nofork --config-file="$tmp/session.conf"
         eventually has_owner --user org.freedesktop.DBus

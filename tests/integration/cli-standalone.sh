@@ -55,6 +55,8 @@ exits 1 "what is not there is told" 'No such file' "$DESKTRACE" inspect /nowhere
 exits 0 "the overview has the exit statuses" 'data was lost' "$DESKTRACE" --help
 exits 0 "each verb has help" '--standalone' "$DESKTRACE" record --help
 exits 0 "the version is told" '^desktrace [0-9]' "$DESKTRACE" --version
+exits 0 "in short, too" '^desktrace [0-9]' "$DESKTRACE" -V
+exits 2 "JSON and a trace cannot both go to stdout" 'both write to stdout' record --json -p apps -o -
 rm existing garbage bad.pbtxt misspelt.pbtxt
 
 # ------------------------------------------------------------------------------------------------------------------
@@ -89,9 +91,9 @@ first_event_is_recorded -p apps --ring
 exits 0 "so is what a command of the command does" 'No losses' record -p apps -f -o first.pftrace -- \
         sh -c '"$0" && "$0"' "$FIRST_EVENT"
 ok "each time" first_are 2
-exits 0 "a program does not wait when its events are not wanted, and keeps none" '^0none$' \
+exits 5 "a program does not wait when its events are not wanted, and keeps none" '^0none$' \
         record -q org.example.nobody -f -o first.pftrace -- sh -c 'echo "${DESKTRACE_WAIT-0}${DESKTRACE_STARTUP-none}"'
-exits 0 "it keeps what is wanted of it" '^a\*,b$' \
+exits 5 "it keeps what is wanted of it" '^a\*,b$' \
         record -q 'cat:a*' cat:b -f -o first.pftrace -- sh -c 'echo "$DESKTRACE_STARTUP"'
 
 exits 0 "a time ends a recording" 'Recorded' record -p apps -t 300ms -o time.pftrace
@@ -113,6 +115,25 @@ exits 0 "only events may be asked for" 'Recorded' record cat:mandelbrot.frames -
 ok "and no others are recorded" holds cat.pftrace '{s["category"] for s in t["slices"]} == {"mandelbrot.frames"}'
 ok "a summary is printed as JSON" is_json \
         "$DESKTRACE" record -q --standalone --json=pretty -p apps -t 300ms -o j.pftrace
+ok "JSON needs no mode" is_json "$DESKTRACE" list --json presets
+gives "it is one line for programs" '^1$' bash -c '"$0" list --json presets | wc -l' "$DESKTRACE"
+gives "and many on a terminal" '^  \{' "$CLI_PTY" "$DESKTRACE" list --json presets
+ok "a mode may follow as a word" is_json "$DESKTRACE" list presets --json pretty
+ok "what a command writes does not mix with it" is_json \
+        "$DESKTRACE" record -q --standalone --json -p apps -o mixed.pftrace -- echo "not JSON"
+exits 0 "it is on stderr" '^not JSON' bash -c '"$0" record -q --standalone --json -p apps -f -o mixed.pftrace -- \
+        echo "not JSON" 2>&1 >/dev/null' "$DESKTRACE"
+exits 0 "without JSON it stays where it is" '^not JSON$' bash -c '"$0" record -q --standalone -p apps -f \
+        -o mixed.pftrace -- echo "not JSON" 2>/dev/null' "$DESKTRACE"
+mkdir names
+for _ in 1 2 3; do
+        (cd names && exec "$DESKTRACE" record -q --standalone -p apps -- true) &
+        pids+=($!)
+done
+has_names() {
+        [ "$(find names -name 'desktrace-*.pftrace' -size +0 | wc -l)" = "$1" ]
+}
+ok "recordings that begin within a second have names of their own" eventually has_names 3
 ok "a trace goes through a pipe" bash -c "\"$DESKTRACE\" record -q --standalone -p apps -o - -- \
         \"$EXAMPLE\" --seconds 0.5 --quiet | \"$DESKTRACE\" inspect --json=short - >pipe.json"
 ok "and is whole" json_holds pipe.json 't["end"] == "complete" and t["track_events_total"] > 10'
@@ -165,6 +186,28 @@ killed_service() {
 }
 exits 8 "a service that dies is told" 'closed the connection|service' killed_service
 ok "and what it had written is kept" test -s killed.pftrace
+
+# Stopped while its service starts, which here takes long: nothing is left, and it says so.
+cat >"$tmp/slow-daemon" <<SLOW
+#!/bin/sh
+touch "$tmp/starts"
+sleep 30
+SLOW
+chmod +x "$tmp/slow-daemon"
+stopped_while_starting() { # SIGNAL
+        local client status=0
+        rm -f "$tmp/starts"
+        DESKTRACE_DAEMON=$tmp/slow-daemon "$DESKTRACE" record --standalone -p apps -o starting.pftrace 2>&1 &
+        client=$!
+        eventually test -e "$tmp/starts"
+        kill "-$1" "$client"
+        wait "$client" || status=$?
+        return "$status"
+}
+exits 1 "a recording that is stopped while it starts says so" 'cancelled' stopped_while_starting TERM
+ok "and leaves no file" test ! -e starting.pftrace
+ok "nor a socket" nothing_is_left_in "$TMPDIR"
+exits 1 "so does one that is interrupted" 'cancelled' stopped_while_starting INT
 
 crashed_client() {
         local client daemon

@@ -110,7 +110,6 @@ START_TEST(test_wrong_options_are_usage_errors) {
                 { "desktrace", "verb", "-Z", NULL },
                 { "desktrace", "verb", "--user", "--system", NULL },
                 { "desktrace", "verb", "--standalone", NULL }, /* of other verbs */
-                { "desktrace", "verb", "--json", NULL },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -119,6 +118,34 @@ START_TEST(test_wrong_options_are_usage_errors) {
                 ck_assert_msg(parse(&invocation, cases[i]) == STATUS_USAGE, "%s", cases[i][2]);
                 invocation_deinit(&invocation);
         }
+}
+END_TEST
+
+START_TEST(test_json_needs_no_mode_and_takes_no_argument_for_one) {
+        const struct {
+                const char *argv[5];
+                JsonMode mode;
+                const char *argument; /* that is left */
+        } cases[] = {
+                { { "desktrace", "verb", "--json=pretty", "x" }, JSON_PRETTY, "x" },
+                { { "desktrace", "verb", "--json", "off", "x" }, JSON_OFF, "x" },
+        };
+        const char *const bare[] = { "desktrace", "verb", "--json", "x", NULL };
+        Invocation invocation;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char *argv[6] = { 0 };
+
+                memcpy(argv, cases[i].argv, sizeof(cases[i].argv));
+                ck_assert_int_eq(parse(&invocation, argv), STATUS_OK);
+                ck_assert_int_eq(invocation.json, cases[i].mode);
+                ck_assert_str_eq(invocation.arguments[0], cases[i].argument);
+                invocation_deinit(&invocation);
+        }
+        ck_assert_int_eq(parse(&invocation, bare), STATUS_OK);
+        ck_assert_int_ne(invocation.json, JSON_OFF);
+        ck_assert_str_eq(invocation.arguments[0], "x");
+        invocation_deinit(&invocation);
 }
 END_TEST
 
@@ -371,6 +398,7 @@ TEST_MAIN("client",
           test_bus_errors_lose_their_decorations,
           test_what_is_behind_two_dashes_is_the_command,
           test_wrong_options_are_usage_errors,
+          test_json_needs_no_mode_and_takes_no_argument_for_one,
           test_an_existing_file_is_not_clobbered,
           test_replacing_happens_at_the_end_or_not_at_all,
           test_a_discarded_file_is_gone_and_a_kept_one_is_not,
