@@ -58,6 +58,8 @@ ExitStatus bus_client_open(BusClient *client, const Invocation *invocation) {
         int r = bus_client_try_open(client, invocation->bus);
 
         say_set_bus_option(invocation_bus_option(invocation));
+        if (invocation->bus == BUS_CHOICE_USER)
+                say_set_command(NULL); /* root has another service */
         if (r < 0) {
                 say_error(invocation->bus == BUS_CHOICE_USER
                                   ? _("cannot connect to the user bus: %s")
@@ -72,10 +74,13 @@ ExitStatus bus_client_open(BusClient *client, const Invocation *invocation) {
 
 ExitStatus bus_client_say_error(const sd_bus_error *error) {
         g_autofree char *sentence = bus_error_sentence(error);
+        ExitStatus status = exit_status_of_bus_error(error->name);
 
         say_error("%s", sentence);
         say_hint(exit_status_hint(error->name));
-        return exit_status_of_bus_error(error->name);
+        if (status == STATUS_NOT_AUTHORIZED || status == STATUS_NEEDS_AUTHENTICATION)
+                say_hint_denied();
+        return status;
 }
 
 ExitStatus bus_client_say_errno(int r) {

@@ -77,14 +77,6 @@ static uint32_t duration_ms(const RecordRequest *request) {
         return request->config ? request->config->pb->duration_ms : 0;
 }
 
-/* To be copied into a shell: in quotes where it needs them. */
-static char *shell_word(const char *text) {
-        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                    "_-./:@%+,";
-
-        return text[strspn(text, plain)] ? g_shell_quote(text) : g_strdup(text);
-}
-
 /* "Sun 22 Nov 04:55" */
 static void format_end(char *text, size_t n_text, uint32_t after_ms) {
         time_t end = time(NULL) + after_ms / 1000;
@@ -110,7 +102,7 @@ static void write_json(const RecordRequest *request, JsonMode mode, const char *
 static void say_commands(const FlightRecorder *recorder,
                          const RecordRequest *request,
                          const Invocation *invocation) {
-        g_autofree char *name = shell_word(request->name);
+        g_autofree char *name = say_shell_word(request->name);
         bool is_default = streq(request->name, FLIGHT_RECORDER_NAME);
         const char *bus = invocation_bus_option(invocation);
         char before[TIME_OPTION_BYTES] = "";
@@ -158,13 +150,13 @@ void flight_recorder_say_waiting(const char *trigger,
                                  const Invocation *invocation,
                                  const char *socket,
                                  const char *output) {
-        g_autofree char *word = shell_word(trigger), *command = NULL;
+        g_autofree char *word = say_shell_word(trigger), *command = NULL;
         g_autofree char *first = output_file_numbered_path(output, 1);
 
         if (invocation->is_quiet)
                 return;
         if (socket) {
-                g_autofree char *quoted = shell_word(socket);
+                g_autofree char *quoted = say_shell_word(socket);
 
                 command = g_strdup_printf(
                         TRACING_ENV_SOCKET "=%s desktrace trigger %s", quoted, word);

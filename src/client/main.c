@@ -53,6 +53,7 @@ int main(int argc, char *argv[]) {
 
         locale_init();
         signal(SIGPIPE, SIG_IGN); /* writing tells by EPIPE */
+        say_set_command(argv);
         invocation_init(&invocation, &verb, (const char *const *)argv);
         if (!verb)
                 return flush_stdout(run_without_verb(&invocation));

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
-#include <glib.h>
+#include <glib/gi18n.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "build-config.h"
 #include "client/say.h"
 
 static const char *bus_option = "";
+static char *command;
 
 bool is_smart_terminal(FILE *stream) {
         const char *term = getenv("TERM");
@@ -56,6 +59,36 @@ void say_hint(const char *hint) {
         parts = g_strsplit(hint, "{bus}", -1);
         text = g_strjoinv(bus_option, parts);
         fprintf(stderr, "%s\n", text);
+}
+
+char *say_shell_word(const char *text) {
+        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                    "_-./:@%+,=";
+
+        return *text && !text[strspn(text, plain)] ? g_strdup(text) : g_shell_quote(text);
+}
+
+void say_set_command(char *const argv[]) {
+        g_autoptr(GString) text = g_string_new(NULL);
+
+        g_clear_pointer(&command, g_free);
+        for (; argv && *argv; argv++) {
+                g_autofree char *word = say_shell_word(*argv);
+
+                g_string_append_printf(text, "%s%s", text->len ? " " : "", word);
+        }
+        if (text->len)
+                command = say_clean(text->str, text->len);
+}
+
+void say_hint_denied(void) {
+        if (!command || geteuid() == 0)
+                return;
+        fprintf(stderr, _("As root: sudo %s\n"), command);
+        fprintf(stderr,
+                _("To let users do it without a password, copy and change this example of a rule: "
+                  "%s\n"),
+                EXAMPLE_RULES_PATH);
 }
 
 /* Drives the terminal, or turns the text behind it around. */

@@ -20,6 +20,15 @@ void say_hint(const char *hint);
 /* " --user" or "", not copied: what the commands in hints need to ask the same service. */
 void say_set_bus_option(const char *option);
 
+/* The command line, copied: what a hint repeats. NULL: it would not help to be root. */
+void say_set_command(char *const argv[]);
+
+/* The ways to what somebody was denied: the command as root, and the rule that would allow it. */
+void say_hint_denied(void);
+
+/* To be copied into a shell: in quotes where it needs them. Malloc'ed. */
+char *say_shell_word(const char *text);
+
 typedef enum Style {
         STYLE_NORMAL,
         STYLE_BOLD,

@@ -41,6 +41,14 @@ exits 7 "which has to end within a week" 'at most|over the limit' \
         alice record --flight-recorder -n long -t 8d org.example.demo
 exits 3 "for the kernel somebody would be asked, and the way without it is shown" 'use the preset "apps"' \
         alice record --flight-recorder -n kernel sched/sched_switch
+exits 3 "so is the same command as root, as it is to be written" \
+        "^As root: sudo $DESKTRACE record --flight-recorder -n 'two words' sched/sched_switch$" \
+        alice record --flight-recorder -n 'two words' sched/sched_switch
+exits 3 "and an example of a rule that would allow it" '/doc/desktrace/examples/desktrace-example.rules' \
+        alice record sched/sched_switch -o denied.pftrace
+ok "what is denied leaves no file" test ! -e denied.pftrace
+exits 2 "what is misspelt is told before anybody is asked" "did you mean 'sched/sched_switch'" \
+        alice record sched_switch -o denied.pftrace
 sleep 0.5
 exits 0 "the user takes a snapshot" 'No losses' alice snapshot -o alice.pftrace
 ok "which has the data" counts 'demo-[0-9]+\.' alice.pftrace 10
