@@ -11,6 +11,7 @@
 #include "client/say.h"
 #include "client/standalone.h"
 #include "client/time-option.h"
+#include "config/config-merge.h"
 #include "config/preset.h"
 #include "shared/fd.h"
 #include "shared/names.h"
@@ -25,7 +26,9 @@ void record_request_init(RecordRequest *request) {
                 .events = g_ptr_array_new_with_free_func(g_free),
                 .sources = g_ptr_array_new_with_free_func(g_free),
                 .categories = g_ptr_array_new_with_free_func(g_free),
+                .presets = g_ptr_array_new_with_free_func(g_free),
         };
+        g_ptr_array_add(request->presets, NULL);
 }
 
 void record_request_deinit(RecordRequest *request) {
@@ -33,6 +36,7 @@ void record_request_deinit(RecordRequest *request) {
         g_clear_pointer(&request->events, g_ptr_array_unref);
         g_clear_pointer(&request->sources, g_ptr_array_unref);
         g_clear_pointer(&request->categories, g_ptr_array_unref);
+        g_clear_pointer(&request->presets, g_ptr_array_unref);
 }
 
 /*
@@ -84,11 +88,25 @@ ExitStatus record_request_load_file(RecordRequest *request, const char *path) {
         return r > 0 ? say_config_error(name, &error) : STATUS_OK;
 }
 
-ExitStatus record_request_load_preset(RecordRequest *request, const char *name) {
+/* Takes it over. */
+static ExitStatus add_config(RecordRequest *request, Config *config) {
+        int r = 0;
+
+        if (!request->config) {
+                request->config = config;
+                return STATUS_OK;
+        }
+        r = config_merge(&request->config, config);
+        config_free(config);
+        return r < 0 ? bus_client_say_errno(r) : STATUS_OK;
+}
+
+static ExitStatus load_preset(RecordRequest *request, const char *name) {
+        Config *config = NULL;
         ConfigError error = { 0 };
         int r;
 
-        r = preset_load(&request->config, name, &error);
+        r = preset_load(&config, name, &error);
         if (r < 0) {
                 say_error(_("cannot load the preset %s: %s"), name, g_strerror(-r));
                 return STATUS_FAILED;
@@ -98,7 +116,20 @@ ExitStatus record_request_load_preset(RecordRequest *request, const char *name) 
                 say_hint(_("\"desktrace list presets\" shows the available presets."));
                 return STATUS_USAGE;
         }
-        return r > 0 ? say_config_error(name, &error) : STATUS_OK;
+        return r > 0 ? say_config_error(name, &error) : add_config(request, config);
+}
+
+ExitStatus record_request_load_preset(RecordRequest *request, const char *names) {
+        g_auto(GStrv) parts = g_strsplit(names, ",", -1);
+        ExitStatus status = STATUS_OK;
+
+        for (char **name = parts; !status && *name; name++)
+                if (!g_strv_contains((const char *const *)request->presets->pdata, *name)) {
+                        g_ptr_array_insert(
+                                request->presets, (gint)request->presets->len - 1, g_strdup(*name));
+                        status = load_preset(request, *name);
+                }
+        return status;
 }
 
 /*

@@ -29,6 +29,7 @@ typedef enum RecordTriggers {
 typedef struct RecordRequest {
         Config *config;                           /* of a file or a preset; NULL: only events */
         GPtrArray *events, *sources, *categories; /* of char *, owned */
+        GPtrArray *presets;                       /* in the config; NULL-terminated, owned */
         uint64_t duration_ms;                     /* 0: as the config says */
         uint32_t buffer_kb;                       /* likewise */
         const char *name;                         /* or NULL */
@@ -45,8 +46,8 @@ void record_request_init(RecordRequest *request);
 void record_request_deinit(RecordRequest *request);
 
 /* Each says what is wrong: STATUS_USAGE. */
-ExitStatus record_request_load_file(RecordRequest *request, const char *path); /* "-": stdin */
-ExitStatus record_request_load_preset(RecordRequest *request, const char *name);
+ExitStatus record_request_load_file(RecordRequest *request, const char *path);    /* "-": stdin */
+ExitStatus record_request_load_preset(RecordRequest *request, const char *names); /* "a,b": both */
 ExitStatus record_request_add_event(RecordRequest *request, const char *event);
 ExitStatus record_request_set_duration(RecordRequest *request, const char *text);
 ExitStatus record_request_set_buffer(RecordRequest *request, const char *text);

@@ -26,7 +26,7 @@
 /* For the command to register and be started: long on a busy machine, short for a user when nothing comes. */
 #define COMMAND_WAIT_MS "1000"
 
-static char *arg_config, *arg_preset, *arg_time, *arg_buffer, *arg_output, *arg_name;
+static char *arg_config, **arg_presets, *arg_time, *arg_buffer, *arg_output, *arg_name;
 static char *arg_before, *arg_after, **arg_triggers;
 static gboolean arg_ring, arg_force, arg_detach, arg_flight_recorder;
 
@@ -34,7 +34,8 @@ static gboolean arg_ring, arg_force, arg_detach, arg_flight_recorder;
 static const GOptionEntry entries[] = {
         { "config", 'c', 0, G_OPTION_ARG_FILENAME, &arg_config,
           N_("use the config in FILE (text format; - is stdin)"), N_("FILE") },
-        { "preset", 'p', 0, G_OPTION_ARG_STRING, &arg_preset, N_("use a predefined configuration"), N_("PRESET") },
+        { "preset", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &arg_presets,
+          N_("use a predefined configuration"), N_("PRESET") },
         { "time", 't', 0, G_OPTION_ARG_STRING, &arg_time, N_("stop after TIME, for example 5s"), N_("TIME") },
         { "buffer-size", 'b', 0, G_OPTION_ARG_STRING, &arg_buffer,
           N_("set the buffer size, for example 64M"), N_("SIZE") },
@@ -100,15 +101,23 @@ static ExitStatus load_default_preset(Run *run) {
         return record_request_load_preset(&run->request, RECORD_PRESET_APPS);
 }
 
+static ExitStatus load_presets(Run *run) {
+        ExitStatus status = STATUS_OK;
+
+        for (char **names = arg_presets; !status && *names; names++)
+                status = record_request_load_preset(&run->request, *names);
+        return status;
+}
+
 static ExitStatus load_config(Run *run) {
-        if (arg_config && arg_preset) {
+        if (arg_config && arg_presets) {
                 say_error(_("-c and -p are mutually exclusive"));
                 return STATUS_USAGE;
         }
         if (arg_config)
                 return record_request_load_file(&run->request, arg_config);
-        if (arg_preset)
-                return record_request_load_preset(&run->request, arg_preset);
+        if (arg_presets)
+                return load_presets(run);
         return run->invocation->arguments[0] ? STATUS_OK : load_default_preset(run);
 }
 
@@ -244,7 +253,7 @@ static bool is_of_preset(const Run *run) {
 
 /* Somebody asked for these, and for nothing else. */
 static bool is_by_name(const Run *run) {
-        return run->invocation->arguments[0] && !arg_config && !arg_preset;
+        return run->invocation->arguments[0] && !arg_config && !arg_presets;
 }
 
 static bool makes_snapshots(const Run *run) {

@@ -115,6 +115,19 @@ exits 0 "only events may be asked for" 'Recorded' record cat:mandelbrot.frames -
 ok "and no others are recorded" holds cat.pftrace '{s["category"] for s in t["slices"]} == {"mandelbrot.frames"}'
 ok "a summary is printed as JSON" is_json \
         "$DESKTRACE" record -q --standalone --json=pretty -p apps -t 300ms -o j.pftrace
+mkdir presets
+printf 'buffers { name: "a" size_kb: 64 } data_sources { config { name: "track_event" } }\n' >presets/one.pbtxt
+printf 'buffers { name: "b" size_kb: 32 } data_sources { config { name: "org.example.two" } }\n' >presets/two.pbtxt
+for presets in '-p one -p two' '-p two,one' '-p one,two -p one'; do
+        # shellcheck disable=SC2086 # several words
+        exits 0 "presets combine ($presets)" '.' env DESKTRACE_PRESET_PATH=presets "$DESKTRACE" record --standalone \
+                $presets -t 100ms -f -o both.pftrace
+        ok "to one recording of both" holds both.pftrace \
+                't["config"].count("data_sources {") == t["config"].count("  size_kb: ") == 2'
+done
+exits 2 "one of several may be misspelt" "preset 'tow'.*two" env DESKTRACE_PRESET_PATH=presets \
+        "$DESKTRACE" record --standalone -p one,tow
+rm -r presets
 ok "JSON needs no mode" is_json "$DESKTRACE" list --json presets
 gives "it is one line for programs" '^1$' bash -c '"$0" list --json presets | wc -l' "$DESKTRACE"
 gives "and many on a terminal" '^  \{' "$CLI_PTY" "$DESKTRACE" list --json presets
