@@ -9,5 +9,7 @@
 
 machine trixie
 project
-ok 'scripts/try records, from nothing' as_root scripts/try
+ok "the README's first command succeeds, from nothing" as_root bash -euc "$(readme '# Desktrace' '^\./scripts/try')"
+said 'it has recorded the kernel' '^linux\.ftrace +[a-z_]+ +[1-9]'
+said 'and the example' '^frame +mandelbrot'
 finish

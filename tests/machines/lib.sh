@@ -81,10 +81,10 @@ finish() {
         exit $((n_failed > 0))
 }
 
-# readme HEADING: the commands below it, as they are in the README's first block there
+# readme HEADING [PATTERN]: the commands below it, as they are in the README's first block there; or those that match
 readme() {
         awk -v heading="$1" '$0 == heading { found = 1 } found && /^```$/ { exit } inside
-                found && /^```sh$/ { inside = 1 }' "$top/README.md"
+                found && /^```sh$/ { inside = 1 }' "$top/README.md" | grep -E -- "${2-}"
 }
 
 #
@@ -243,6 +243,7 @@ enter_container() {
         local path
         mount -t proc proc "$root/proc"
         mount -t sysfs -o ro sysfs "$root/sys"
+        mount -t cgroup2 -o ro cgroup2 "$root/sys/fs/cgroup" 2>/dev/null || :
         for path in bus fs irq sys; do
                 mount --bind "$root/proc/$path" "$root/proc/$path" && mount -o remount,bind,ro "$root/proc/$path"
         done
