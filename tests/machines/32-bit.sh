@@ -55,7 +55,7 @@ narrow=$root
 machine bookworm build test
 project
 ok 'the 64-bit service builds' \
-        in_chroot sh -c 'meson setup build -Dprefix=/usr -Dtests=false -Dexamples=false && ninja -C build'
+        in_chroot sh -c 'meson setup build -Dprefix=/usr -Dtests=disabled -Dexamples=false && ninja -C build'
 mkdir "$root/srv/narrow"
 mount --bind "$root/tmp" "$narrow/tmp"          # where the private service has its socket
 mount --rbind "$narrow" "$root/srv/narrow"

@@ -14,7 +14,7 @@ machine bookworm build +chromium +zstd
 project
 
 build() {
-        as_root meson setup build -Dprefix=/usr -Dprobes=disabled -Dtests=false -Dexamples=false &&
+        as_root meson setup build -Dprefix=/usr -Dprobes=disabled -Dtests=disabled -Dexamples=false &&
                 as_root ninja -C build src/client/desktrace src/daemon/desktraced
 }
 

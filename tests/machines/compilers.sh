@@ -13,7 +13,7 @@ build() {
         local compiler=$1 linker=$2
         shift 2
         rm -rf build
-        CC=$compiler CC_LD=$linker meson setup build -Dprefix=/usr -Dprobes=enabled -Dtests=false -Dexamples=false \
+        CC=$compiler CC_LD=$linker meson setup build -Dprefix=/usr -Dprobes=enabled -Dtests=disabled -Dexamples=false \
                 -Ddebug=false -Doptimization=2 -Dwerror=true "$@" && ninja -C build
 }
 
