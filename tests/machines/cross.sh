@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The library, built on this machine for others: for 32-bit ARM, whose programs run under 64-bit kernels, and for 64-bit
+# ARM.
+# Time limit: 15 min
+
+# shellcheck source=tests/machines/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# install DEBIAN-ARCHITECTURE
+install() {
+        export DEBIAN_FRONTEND=noninteractive
+        dpkg --add-architecture "$1" && apt-get update -qq &&
+                apt-get install -y -qq --no-install-recommends "libc6-dev:$1" "libsystemd-dev:$1"
+}
+
+# build CPU-FAMILY TRIPLET
+build() {
+        printf '%s\n' '[binaries]' "c = '$2-gcc'" "ar = '$2-ar'" "strip = '$2-strip'" "pkgconfig = 'pkg-config'" \
+                '[properties]' "pkg_config_libdir = ['/usr/lib/$2/pkgconfig', '/usr/share/pkgconfig']" \
+                '[host_machine]' "system = 'linux'" "cpu_family = '$1'" "cpu = '$1'" "endian = 'little'" >cross-$1.txt
+        meson setup "build-$1" --cross-file "cross-$1.txt" -Dprefix=/usr -Dlibrary-only=true -Dtests=disabled \
+                -Dwerror=true && ninja -C "build-$1"
+}
+
+# crosses DEBIAN-ARCHITECTURE CPU-FAMILY TRIPLET MACHINE
+crosses() {
+        ok "$1: its packages" in_chroot bash -c "$(declare -f install); install $1"
+        ok "$1: the library builds without a warning" in_chroot bash -c "$(declare -f build); build $2 $3"
+        ok "$1: and is for that machine" in_chroot \
+                sh -c "readelf -h build-$2/src/lib/libdesktrace.so | grep -q 'Machine: *$4'"
+}
+
+machine trixie build +gcc-arm-linux-gnueabihf +gcc-aarch64-linux-gnu
+project
+crosses armhf arm arm-linux-gnueabihf ARM
+crosses arm64 aarch64 aarch64-linux-gnu AArch64
+finish
