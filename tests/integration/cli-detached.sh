@@ -293,7 +293,7 @@ trigger_config 'trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms
         triggers { name: "look" } triggers { name: "see" } }' >clone.pbtxt
 printf 'activate_triggers: "go" activate_triggers: "halt" activate_triggers: "look"\n' >activate.pbtxt
 
-exits 5 "a config of triggers sends them instead of recording" 'no session waits' \
+exits 5 "a config of triggers sends them instead of recording" 'no session is waiting' \
         record -c activate.pbtxt -o none.pftrace
 ok "without a file" test ! -e none.pftrace
 exits 2 "which is in vain with a service of one's own" 'no session can receive' \
@@ -315,7 +315,7 @@ exits 0 "clone triggers make files" 'Trigger look: .* in clone-1.pftrace' \
 ok "one for each" test -s clone-2.pftrace
 ok "a session with clone triggers is left running" \
         start 3 detach b true name s clones config-text s "$(cat clone.pbtxt)"
-exits 1 "only the snapshots of such a session can be read" 'only its snapshots' \
+exits 1 "only the snapshots of such a session can be read" 'only snapshots of this session' \
         timeout --foreground --preserve-status -s INT 1 "$DESKTRACE" attach --user clones -o empty.pftrace
 ok "and no empty file is left" test ! -e empty.pftrace
 sed -i 's/trigger_timeout_ms: 20000/trigger_timeout_ms: 500/' start.pbtxt stop.pbtxt
@@ -364,7 +364,7 @@ ended() { # by another that wants to be alone
         (sleep 1; "$DESKTRACE" record --user -q -c alone.pbtxt -o alone.pftrace) &
         timeout 30 "$DESKTRACE" record --user -t 20s -o ended.pftrace org.example.demo
 }
-exits 1 "who is ended by an exclusive session is told" 'exclusive session has ended' ended
+exits 1 "who is ended by an exclusive session is told" 'exclusive session ended this one' ended
 ok "and keeps what was recorded" counts 'demo-[0-9]+\.' ended.pftrace 10
 ok "the other one records" eventually counts 'demo-[0-9]+\.' alone.pftrace 1
 

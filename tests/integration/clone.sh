@@ -21,7 +21,7 @@ state_is() { property "$1" State | grep -q "\"$2\""; }
 gone() { ! property "$1" State; }
 trace_check() { python3 "$here/trace-check.py" "$@"; }
 
-start 3 sources as 1 org.example.demo name s recorder detach b true || exit 1
+start 4 sources as 1 org.example.demo name s recorder detach b true duration-ms u 600000 || exit 1
 source=$path
 recorded "$source"
 

@@ -68,7 +68,7 @@ recorded_to_the_limit() {
 
 for codec in plain zstd; do
         config max.pbtxt "$FLOOD" "${codecs[$codec]}" 'max_file_size_bytes: 1000000'
-        exits 0 "$codec: a session ends itself when its file is full, and says so" 'as large as its config' \
+        exits 0 "$codec: a session ends itself when its file is full, and says so" 'size limit of its config' \
                 recorded_to_the_limit
         ok "$codec: the file is as large as it may be, and ends in order" \
                 check max.pftrace '700000 < size <= 1000000 and torn == 0 and stats >= 1'
