@@ -112,7 +112,7 @@ void track_encode_thread(WireWriter *packet, const TrackThread *thread) {
         if (!host_task_get(thread->tid,
                            &pid,
                            &tid)) { /* then it is not for this track, see startup-replay.c */
-                put_text(packet, TRACK_NAME, thread->name[0] ? thread->name : kernel_name);
+                wire_put_string(packet, TRACK_NAME, thread->name[0] ? thread->name : kernel_name);
                 wire_end(packet, descriptor);
                 return;
         }

@@ -135,9 +135,6 @@ START_TEST(test_arguments_are_fields_of_an_event) {
 END_TEST
 #endif
 
-unsigned short watched_semaphore __attribute__((__used__, __section__(".probes")));
-static volatile unsigned short *const semaphore = &watched_semaphore;
-
 static UprobeConfig static_of(const char *usdt) {
         UprobeConfig config = uprobe_of(NULL, 1);
 
@@ -168,6 +165,9 @@ START_TEST(test_each_place_of_a_static_probe_is_an_instant) {
 END_TEST
 
 #if defined(__x86_64__)
+unsigned short watched_semaphore __attribute__((__used__, __section__(".probes")));
+static volatile unsigned short *const semaphore = &watched_semaphore;
+
 __attribute__((__noinline__)) static void watched(int value) {
         MARK("watched", "value", "watched_semaphore", "-4@%0", "r"(value));
         MARK("watched", "value", "watched_semaphore", "-4@%0", "i"(5));
