@@ -11,13 +11,17 @@
 # install DEBIAN-ARCHITECTURE
 install() {
         export DEBIAN_FRONTEND=noninteractive
-        dpkg --add-architecture "$1" && apt-get update -qq &&
-                apt-get install -y -qq --no-install-recommends "libc6-dev:$1" "libsystemd-dev:$1"
+        dpkg --add-architecture "$1" && apt-get update -qq
+        for attempt in 1 2 3; do # the downloads are shared with other cases, one at a time
+                apt-get install -y -qq --no-install-recommends "libc6-dev:$1" "libsystemd-dev:$1" && return
+                sleep $((20 * attempt))
+        done
+        return 1
 }
 
 # build CPU-FAMILY TRIPLET
 build() {
-        printf '%s\n' '[binaries]' "c = '$2-gcc'" "ar = '$2-ar'" "strip = '$2-strip'" "pkgconfig = 'pkg-config'" \
+        printf '%s\n' '[binaries]' "c = '$2-gcc'" "ar = '$2-ar'" "strip = '$2-strip'" "pkg-config = 'pkg-config'" \
                 '[properties]' "pkg_config_libdir = ['/usr/lib/$2/pkgconfig', '/usr/share/pkgconfig']" \
                 '[host_machine]' "system = 'linux'" "cpu_family = '$1'" "cpu = '$1'" "endian = 'little'" >cross-$1.txt
         meson setup "build-$1" --cross-file "cross-$1.txt" -Dprefix=/usr -Dlibrary-only=true -Dtests=disabled \
