@@ -24,9 +24,7 @@ record() {
         as alice desktrace record -o "/home/alice/$1.pftrace" --force "${@:2}"
 }
 
-somebody_records() {
-        as alice desktrace list sessions --no-legend | grep -q .
-}
+is_recording() { as alice desktrace list sessions --no-legend | grep -qw "$1"; }
 
 has_steps() {
         is_true "/home/alice/$1.pftrace" 'any(s["name"] == "step" and s["count"] > 10 for s in d["slices"])'
@@ -72,14 +70,23 @@ ok 'GObject introspection finds the library' \
         test -e "$(dirname "$(find /usr/lib -name 'libdesktrace-glib.so.0')")/girepository-1.0/Desktrace-0.typelib"
 
 # Upgrade
-record upgraded -p apps -- python3 $EXAMPLE --seconds 8 >/tmp/upgraded 2>&1 &
-recording=$!
-ok 'somebody records' within 5 somebody_records
+{
+        record upgraded -n through-the-upgrade -p apps -- sh -c "python3 $EXAMPLE --seconds 0.5
+                until [ -e /tmp/is-upgraded ]; do sleep 0.1; done
+                exec python3 $EXAMPLE --seconds 0.5" >/tmp/upgraded 2>&1
+        echo $? >/tmp/upgraded.status
+} &
+ok 'somebody records' within 5 is_recording through-the-upgrade
 before=$(main_pid desktraced.service)
 ok 'an upgrade goes through' upgrade
 ok 'to the new version' test "$(versions)" = 9.9
-ok 'the recording has outlived it' wait $recording
-ok 'and lost nothing' grep -q 'No losses' /tmp/upgraded
+ok 'the recording goes on' is_recording through-the-upgrade
+touch /tmp/is-upgraded
+ok 'and ends with its command' within 30 test -s /tmp/upgraded.status
+ok 'well' grep -qx 0 /tmp/upgraded.status
+ok 'with nothing lost' grep -q 'No losses' /tmp/upgraded
+ok 'and with programs from before and after' \
+        is_true /home/alice/upgraded.pftrace 'len({p["pid"] for p in d["producers"] if p["pid"]}) == 2'
 ok 'because the service went on' test "$(main_pid desktraced.service)" = "$before"
 ok 'with the program that it had' not is_of_now
 ok 'the socket still listens' is_active desktraced.socket
