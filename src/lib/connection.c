@@ -51,21 +51,17 @@ static void drop_service(Connection *connection) {
                 connection->state = CONNECTION_WATCHING;
 }
 
-static bool has_its_bus(const Connection *connection) {
-        return connection->fork_fd < 0 || fd_is_marked(connection->fork_fd);
-}
-
 static bool has_its_fds(const Connection *connection) {
         const Memory *memory = connection->memory;
 
-        return has_its_bus(connection) &&
+        return connection_has_its_bus(connection) &&
                (!memory || (fd_is_marked(memory->doorbell_fd) &&
                             (memory->bell_fd < 0 || fd_is_marked(memory->bell_fd))));
 }
 
 static void disconnect(Connection *connection) {
         /* sd-bus may have closed it itself. */
-        bool is_ours = has_its_bus(connection) || sd_bus_get_fd(connection->bus) < 0;
+        bool is_ours = connection_has_its_bus(connection) || sd_bus_get_fd(connection->bus) < 0;
         dt_instance *instance;
 
         list_for_each (instance, &connection->instances, connection_link)
@@ -135,23 +131,6 @@ static int append_options(Connection *connection, sd_bus_message *message) {
         return sd_bus_message_close_container(message);
 }
 
-int connection_new_call(Connection *connection, sd_bus_message **ret, const char *member) {
-        int r;
-
-        if (!has_its_bus(connection)) /* connection_run() will see */
-                return -ENOTCONN;
-        r = sd_bus_message_new_method_call(connection->bus,
-                                           ret,
-                                           connection->owner,
-                                           TRACING_PATH,
-                                           TRACING_MANAGER_INTERFACE,
-                                           member);
-        if (r < 0)
-                return r;
-        /* A unique name starts nothing; this says it once more. */
-        return sd_bus_message_set_auto_start(*ret, false);
-}
-
 static int on_registered(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         Connection *connection = userdata;
 
@@ -211,13 +190,6 @@ static void register_producer(Connection *connection) {
                 return;
         }
         connection->state = CONNECTION_REGISTERING;
-}
-
-bool connection_is_usable(const Connection *connection) {
-        if (connection->state == CONNECTION_REGISTERED)
-                return true;
-        return connection->state == CONNECTION_WATCHING && list_is_empty(&library.sources) &&
-               (connection->owner || connection->kind == CONNECTION_SOCKET);
 }
 
 void connection_sources_changed(Connection *connection) {
@@ -422,14 +394,6 @@ int connection_new(Connection **ret, ConnectionKind kind, unsigned index) {
         list_init(&connection->instances);
         *ret = connection;
         return 0;
-}
-
-bool connection_trusts(const Connection *connection, sd_bus_message *message) {
-        const char *sender = sd_bus_message_get_sender(message);
-
-        if (connection->kind == CONNECTION_SOCKET) /* there is nobody else on it */
-                return true;
-        return sender && connection->owner && streq(sender, connection->owner);
 }
 
 static void process(Connection *connection) {

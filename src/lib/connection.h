@@ -65,6 +65,13 @@ void connection_sources_changed(Connection *connection);
 /* Tells it that a source is gone. */
 void connection_source_removed(Connection *connection, const char *name);
 
+/*
+ * connection-call.c
+ */
+
+/* Whether the bus's descriptor is still ours. */
+bool connection_has_its_bus(const Connection *connection);
+
 /* Whether the service is there and knows as much about us as it is going to: a call would reach it now. With the
  * lock held. */
 bool connection_is_usable(const Connection *connection);
@@ -74,6 +81,10 @@ int connection_new_call(Connection *connection, sd_bus_message **ret, const char
 
 /* Whether a message is from the service. */
 bool connection_trusts(const Connection *connection, sd_bus_message *message);
+
+/*
+ * Elsewhere
+ */
 
 /* requests.c: carries out what the service asks for in shared memory. */
 void connection_take_requests(Connection *connection);

@@ -1,36 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
+#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "lib/connection.h"
 #include "lib/library.h"
-#include "lib/observer.h"
 #include "lib/pool.h"
-#include "lib/source-private.h"
-#include "lib/startup.h"
-#include "lib/track-clock.h"
-#include "lib/trigger.h"
-#include "lib/writer.h"
 #include "shared/fd.h"
-#include "shared/names.h"
 
-#define NS_PER_SEC     UINT64_C(1000000000)
-#define TIMER_SLACK_NS 50000000ul
-
-/* Enough for sd-bus and for decent callbacks. A program that locks its memory (mlockall()) pays for all of it. */
-#define STACK_BYTES (512u * 1024)
+#define NS_PER_SEC UINT64_C(1000000000)
 
 #define NAME_BYTES_MAX 128 /* what the service takes */
-
-/* Where a program expects its own: one that has closed them must not find ours there. */
-#define FD_MIN 3
 
 Library library = {
         .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -50,6 +29,10 @@ static _Thread_local bool on_thread;
 
 bool library_on_thread(void) {
         return on_thread;
+}
+
+void library_thread_begins(void) {
+        on_thread = true;
 }
 
 uint64_t library_now_ns(void) {
@@ -82,7 +65,7 @@ void library_fork_keep(int fd) {
 }
 
 /* Only async-signal-safe calls: the parent may have other threads in the middle of anything. */
-static void on_forked_child(void) {
+void library_after_fork(void) {
         atomic_store(&library_is_inert, true);
         pool_after_fork();
         for (size_t i = 0; i < LIBRARY_FORK_FDS_MAX; i++)
@@ -97,181 +80,6 @@ bool library_wake(void) {
         return fd_ring_marked(library.wake_fd);
 }
 
-static void take_wakeups(void) {
-        uint64_t n;
-
-        while (read(library.wake_fd, &n, sizeof(n)) < 0 && errno == EINTR)
-                ;
-}
-
-static int make_wake_fd(void) {
-        _cleanup_(fd_closep) int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        int moved_fd;
-
-        if (fd < 0)
-                return -errno;
-        moved_fd = fcntl(fd, F_DUPFD_CLOEXEC, FD_MIN);
-        if (moved_fd < 0)
-                return -errno;
-        fd_mark(moved_fd);
-        library_fork_close(moved_fd);
-        library.wake_fd = moved_fd;
-        return 0;
-}
-
-/* Without a new one we are woken by the service only. */
-static void keep_wake_fd(void) {
-        int fd = library.wake_fd;
-
-        if (fd_is_marked(fd))
-                return;
-        library.wake_fd = -1;
-        library_fork_keep(fd);
-        make_wake_fd();
-}
-
-static void make_connections(void) {
-        static const ConnectionKind buses[] = { CONNECTION_SYSTEM, CONNECTION_SESSION };
-
-        if (library.socket_path) {
-                if (connection_new(&library.connections[0], CONNECTION_SOCKET, 0) == 0)
-                        library.n_connections = 1;
-                return;
-        }
-        for (unsigned i = 0; i < ARRAY_SIZE(buses); i++)
-                if (connection_new(&library.connections[library.n_connections],
-                                   buses[i],
-                                   library.n_connections) == 0)
-                        library.n_connections++;
-}
-
-static void run_connections(void) {
-        bool sources_changed;
-
-        library_lock();
-        sources_changed = library.sources_changed;
-        library.sources_changed = false;
-        library_unlock();
-
-        for (unsigned i = 0; i < library.n_connections; i++) {
-                if (sources_changed)
-                        connection_sources_changed(library.connections[i]);
-                connection_run(library.connections[i], library_now_ns());
-        }
-}
-
-/* Our timers are in no hurry: let them go with others' wake-ups. Only here, since threads that a callback starts would
- * inherit the slack. */
-static void
-sleep_until_woken(struct pollfd fds[], const struct timespec *timeout, bool is_in_hurry) {
-        static const struct timespec pause = { .tv_sec = 1 };
-
-        if (timeout && !is_in_hurry)
-                prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
-        /* Denied by a sandbox, or no memory: not to be asked again and again. */
-        if (ppoll(fds, 1 + CONNECTION_FDS * library.n_connections, timeout, NULL) < 0 &&
-            errno != EINTR)
-                nanosleep(&pause, NULL);
-        if (timeout && !is_in_hurry)
-                prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0);
-}
-
-static void wait_for_work(uint64_t at_most_ns) {
-        struct pollfd fds[1 + CONNECTION_FDS * LIBRARY_CONNECTIONS_MAX];
-        uint64_t until_ns = UINT64_MAX, now_ns = library_now_ns();
-        struct timespec timeout;
-
-        fds[0] = (struct pollfd){ .fd = library.wake_fd, .events = POLLIN };
-        for (unsigned i = 0; i < library.n_connections; i++) {
-                uint64_t due_ns =
-                        connection_prepare(library.connections[i], &fds[1 + CONNECTION_FDS * i]);
-
-                until_ns = MIN(until_ns, due_ns);
-        }
-
-        if (at_most_ns != UINT64_MAX)
-                until_ns = MIN(until_ns, now_ns + at_most_ns);
-        if (until_ns != UINT64_MAX) {
-                uint64_t ns = until_ns > now_ns ? until_ns - now_ns : 0;
-
-                timeout.tv_sec = (time_t)(ns / NS_PER_SEC);
-                timeout.tv_nsec = (long)(ns % NS_PER_SEC);
-        }
-        sleep_until_woken(fds, until_ns != UINT64_MAX ? &timeout : NULL, at_most_ns != UINT64_MAX);
-        if (fds[0].revents && fd_is_marked(library.wake_fd))
-                take_wakeups();
-}
-
-static void *run(void *userdata) {
-        on_thread = true;
-        make_connections();
-        for (;;) {
-                uint64_t at_most_ns;
-
-                keep_wake_fd();
-                run_connections();
-                observers_greet();
-                at_most_ns = startup_run();
-                sources_remove_doomed();
-                triggers_send(library_now_ns());
-                replies_send(); /* last: any callback above may have answered */
-                wait_for_work(at_most_ns);
-        }
-        return NULL;
-}
-
-/* Those that a thread raises itself must reach the handler if there is one: a sandbox carries out system calls in that
- * of SIGSYS, and who is blocked is killed. */
-static void fill_signals(sigset_t *ret) {
-        static const int synchronous[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
-
-        sigfillset(ret);
-        for (size_t i = 0; i < ARRAY_SIZE(synchronous); i++)
-                sigdelset(ret, synchronous[i]);
-}
-
-/* The C library takes thread-local variables off the stack, of which a program may have any amount. */
-static int create_thread(pthread_t *ret) {
-        pthread_attr_t attributes;
-        int r;
-
-        if (pthread_attr_init(&attributes) != 0)
-                return pthread_create(ret, NULL, run, NULL);
-        pthread_attr_setstacksize(&attributes, STACK_BYTES);
-        r = pthread_create(ret, &attributes, run, NULL);
-        pthread_attr_destroy(&attributes);
-        return r == EINVAL ? pthread_create(ret, NULL, run, NULL) : r;
-}
-
-static int start_thread(void) {
-        sigset_t signals, saved;
-        pthread_t thread;
-        int r;
-
-        /* Signals are the application's: they must find one of its threads. */
-        fill_signals(&signals);
-        r = pthread_sigmask(SIG_SETMASK, &signals, &saved);
-        if (r != 0)
-                return -r;
-        r = create_thread(&thread);
-        pthread_sigmask(SIG_SETMASK, &saved, NULL);
-        if (r != 0)
-                return -r;
-        pthread_setname_np(thread, "desktrace");
-        pthread_detach(thread);
-        return 0;
-}
-
-/* The environment is read here: the application may change it, but not while it is in a call of ours. */
-static int read_environment(void) {
-        const char *path = secure_getenv(TRACING_ENV_SOCKET);
-
-        if (!path || library.socket_path)
-                return 0;
-        library.socket_path = strdup(path);
-        return library.socket_path ? 0 : -ENOMEM;
-}
-
 bool library_has_started(void) {
         bool r;
 
@@ -279,15 +87,6 @@ bool library_has_started(void) {
         r = library.started;
         library_unlock();
         return r;
-}
-
-static void init_removed(void) {
-        pthread_condattr_t attributes;
-
-        pthread_condattr_init(&attributes);
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-        pthread_cond_init(&library.removed, &attributes);
-        pthread_condattr_destroy(&attributes);
 }
 
 char *library_plain_name(const char *name) {
@@ -305,47 +104,4 @@ char *library_plain_name(const char *name) {
                 copy[n++] = '?';
         copy[n] = '\0';
         return copy;
-}
-
-/* A program may be called anything, and its user would never see it if it were refused. */
-static int choose_name(void) {
-        library.name = library.name ?: library_plain_name(program_invocation_short_name);
-        return library.name ? 0 : -ENOMEM;
-}
-
-static int start(void) {
-        static bool fork_handled;
-        int r;
-
-        r = choose_name();
-        if (r < 0)
-                return r;
-        r = read_environment();
-        if (r < 0)
-                return r;
-        r = library.wake_fd >= 0 ? 0 : make_wake_fd();
-        if (r < 0)
-                return r;
-        if (!fork_handled) {
-                r = pthread_atfork(NULL, NULL, on_forked_child);
-                if (r != 0)
-                        return -r;
-                fork_handled = true;
-        }
-        init_removed();
-        writers_prepare();
-        track_clock_prepare();
-        return start_thread();
-}
-
-int library_start(void) {
-        int cancel_state, r;
-
-        if (library.started)
-                return 0;
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-        r = start();
-        pthread_setcancelstate(cancel_state, NULL);
-        library.started = r == 0;
-        return r;
 }

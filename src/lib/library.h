@@ -103,7 +103,7 @@ static inline void library_unlock(void) {
  * off. NULL: no memory. */
 char *library_plain_name(const char *name);
 
-/* Starts the thread if there is none. With the lock held. 0 or a negative errno. */
+/* library-thread.c: starts the thread if there is none. With the lock held. 0 or a negative errno. */
 int library_start(void);
 
 /* Whether the thread runs. Without the lock. */
@@ -113,8 +113,9 @@ bool library_has_started(void);
  * descriptor, and the thread looks when something else wakes it. */
 bool library_wake(void);
 
-/* Whether this is the private thread. */
+/* Whether this is the private thread, and that it is from now on. */
 bool library_on_thread(void);
+void library_thread_begins(void);
 
 uint64_t library_now_ns(void); /* CLOCK_MONOTONIC */
 
@@ -123,3 +124,6 @@ uint64_t library_now_ns(void); /* CLOCK_MONOTONIC */
 #define LIBRARY_FORK_FDS_MAX 16
 void library_fork_close(int fd);
 void library_fork_keep(int fd);
+
+/* For pthread_atfork(): this is a forked child. */
+void library_after_fork(void);

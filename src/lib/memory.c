@@ -25,6 +25,21 @@ static int map(Memory *memory, int fd) {
         return 0;
 }
 
+/* The kernel's own inodes, such as an eventfd's, are the only ones without a type. */
+static mode_t file_type(int fd) {
+        struct stat st;
+
+        return fstat(fd, &st) < 0 ? S_IFREG : st.st_mode & S_IFMT;
+}
+
+/* Threads write to the doorbell in the middle of events: a file could keep them, and a pipe that nobody reads, or a
+ * socket, end the program with SIGPIPE. The bell is read by the private thread alone. */
+static bool descriptors_are_valid(int doorbell_fd, int bell_fd) {
+        if (file_type(doorbell_fd) != 0)
+                return false;
+        return bell_fd < 0 || file_type(bell_fd) == 0 || file_type(bell_fd) == S_IFSOCK;
+}
+
 static int duplicate(int *ret, int fd) {
         *ret = fcntl(fd, F_DUPFD_CLOEXEC, 3);
         if (*ret < 0)
@@ -58,6 +73,8 @@ int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd) {
                 return -ENOMEM;
         atomic_init(&memory->n_ref, 1);
         memory->doorbell_fd = memory->bell_fd = -1;
+        if (!descriptors_are_valid(doorbell_fd, bell_fd))
+                return -EBADMSG;
         r = duplicate(&memory->doorbell_fd, doorbell_fd);
         if (r == 0 && bell_fd >= 0)
                 r = duplicate(&memory->bell_fd, bell_fd);

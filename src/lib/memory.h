@@ -23,8 +23,8 @@ typedef struct Memory {
         SmbProducer producer;
 } Memory;
 
-/* Maps what the service passed. The descriptors stay the caller's; `bell_fd` may be -1. -EBADMSG when it is not what it
- * should be, or an errno. */
+/* Maps what the service passed. The descriptors stay the caller's; `bell_fd` may be -1. -EBADMSG when one of them is
+ * not what it should be, or an errno. */
 int memory_new(Memory **ret, int memory_fd, int doorbell_fd, int bell_fd);
 Memory *memory_ref(Memory *memory);
 Memory *memory_unref(Memory *memory);

@@ -81,9 +81,11 @@ static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *
                 return r;
         r = memory_new(&memory, memory_fd, doorbell_fd, options.bell_fd);
         if (r == -EBADMSG)
-                return sd_bus_error_set(error,
-                                        SD_BUS_ERROR_INVALID_ARGS,
-                                        "The shared memory has another layout, or is not sealed.");
+                return sd_bus_error_set(
+                        error,
+                        SD_BUS_ERROR_INVALID_ARGS,
+                        "The shared memory has another layout or is not sealed, the doorbell is no "
+                        "eventfd, or the bell is no socket.");
         if (r < 0)
                 return r;
         /* What was asked for in the old memory came before this call. Instances that have not ended yet end there. */

@@ -5,19 +5,27 @@
  */
 
 #include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/source-private.h"
 #include "shared/fd.h"
 
 static void silence_bell(int fd) {
+        struct pollfd eventfd = { .fd = fd, .events = POLLIN };
+        ssize_t n_read;
         uint64_t n;
 
         if (!fd_is_marked(fd)) /* connection_run() sees to that */
                 return;
-        /* Nothing there is the usual case: somebody else's descriptor woke us. */
-        while (read(fd, &n, sizeof(n)) < 0 && errno == EINTR)
-                ;
+        /* Nothing there is the usual case: somebody else's descriptor woke us. Whether a read would wait then is up to
+         * the service, too, so it must not depend on the descriptor's own flags. */
+        do
+                n_read = recv(fd, &n, sizeof(n), MSG_DONTWAIT);
+        while (n_read < 0 && errno == EINTR);
+        if (n_read < 0 && errno == ENOTSOCK && poll(&eventfd, 1, 0) > 0)
+                n_read = read(fd, &n, sizeof(n)); /* of an older service */
 }
 
 static void carry_out_on(dt_instance *instance, SmbRequestKind kind, Request *request) {

@@ -91,8 +91,25 @@ struct dt_reply {
 };
 
 /*
- * Sources. The first four with the lock held.
+ * Sources
+ *
+ *      source.c        what programs call
+ *      source-list.c   what there is, as the service is told
+ *      source-end.c    one that goes
  */
+
+int source_new(dt_source **ret,
+               const char *name,
+               const dt_source_options *options,
+               const dt_source_ops *ops,
+               void *userdata);
+dt_source *source_free(dt_source *source);
+DEFINE_CLEANUP(dt_source *, source_free)
+
+/* The next five with the lock held. */
+
+/* Takes over a copy of everything, or nothing. */
+int source_set_options(dt_source *source, const dt_source_options *options);
 
 /* Appends all sources as a(sa{sv}), or one that the connection's service does not know as sa{sv}, and takes them for
  * registered. The latter returns 1, or 0 when there is none. */

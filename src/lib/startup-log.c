@@ -6,7 +6,7 @@
 #include "lib/library.h"
 #include "lib/pool.h"
 #include "lib/startup.h"
-#include "lib/track-args.h"
+#include "lib/track-text.h"
 
 #define BLOCK_BYTES  4096u
 #define RECORD_ALIGN sizeof(uint64_t)
@@ -328,12 +328,4 @@ bool startup_keep(TrackThread *thread, const TrackEvent *event, uint64_t now_ns)
         }
         count_open(thread->kept, event);
         return true;
-}
-
-StartupLog *startup_close(void) {
-        StartupLog *first = atomic_exchange(&startup.logs, &startup_closed);
-
-        for (StartupLog *log = first; log; log = log->next)
-                atomic_fetch_or_explicit(&log->end, STARTUP_CLOSED, memory_order_acq_rel);
-        return first;
 }

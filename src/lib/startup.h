@@ -6,7 +6,9 @@
  *
  * See <desktrace/recording.h> for what it promises.
  *
- *      startup.c         when it begins and ends, what it keeps
+ *      startup.c         how it begins
+ *      startup-rules.c   what it keeps
+ *      startup-end.c     how it ends
  *      startup-log.c     how a thread keeps an event
  *      startup-replay.c  how what was kept comes into sessions
  *
@@ -111,14 +113,11 @@ extern Startup startup;
 extern StartupLog startup_closed;
 
 /*
- * startup.c. With track_lock().
+ * startup-rules.c. With track_lock().
  */
 
 /* Whether the category is kept. Remembers it if it is. */
 bool startup_keeps(const dt_category *category);
-
-/* Keeps nothing any more: categories go to the sessions. */
-void startup_end(void);
 
 /* Whether the session wants something that may have been kept. */
 bool startup_interests(const TrackSession *session);
@@ -127,13 +126,23 @@ bool startup_interests_any(void);
 /* How many slices of what the session wants a thread had open. */
 uint32_t startup_n_open(const TrackKept *kept, const TrackSession *session);
 
-/* Without it. */
+/*
+ * startup-end.c
+ */
+
+/* Keeps nothing any more: categories go to the sessions. With track_lock(). */
+void startup_end(void);
+
+/* The others without it. */
 
 /* If the time is over and nobody has come. */
 void startup_expire(uint64_t now_ns);
 
 /* Forgets what was kept, which must be over and closed. */
 void startup_forget(void);
+
+/* Nobody adds to what was kept any more. Returns the logs; with their ends it can be read. */
+StartupLog *startup_close(void);
 
 /*
  * startup-log.c: any thread
@@ -144,9 +153,6 @@ bool startup_keep(TrackThread *thread, const TrackEvent *event, uint64_t now_ns)
 
 /* Counts one that cannot be kept. The same. */
 bool startup_lose(const TrackThread *thread, const TrackEvent *event);
-
-/* Nobody adds to what was kept any more. Returns the logs; with their ends it can be read. */
-StartupLog *startup_close(void);
 
 /*
  * startup-replay.c: the library's thread

@@ -56,20 +56,6 @@ enum {
 
 #define NO_TEXT "(null)"
 
-size_t track_text_cut(const char *text, size_t n_max) {
-        size_t n = strnlen(text, n_max);
-
-        /* Not in the middle of a character, which has at most four bytes. */
-        if (n == n_max)
-                for (unsigned i = 0; i < 3 && ((uint8_t)text[n] & 0xc0) == 0x80; i++)
-                        n--;
-        return n;
-}
-
-size_t track_text_bytes(const char *text) {
-        return track_text_cut(text, DT_TEXT_BYTES_MAX);
-}
-
 static void put_text(WireWriter *wire, uint32_t field, const char *text) {
         wire_put_bytes(wire, field, text, track_text_bytes(text));
 }

@@ -10,12 +10,9 @@
 
 #include <endian.h>
 
+#include "lib/track-text.h"
 #include "lib/track.h"
 #include "shared/macro.h"
-
-/* A text's bytes, cut to n_max, or DT_TEXT_BYTES_MAX, at the end of a character. */
-size_t track_text_cut(const char *text, size_t n_max);
-size_t track_text_bytes(const char *text);
 
 /* Kinds of interned names: fields of perfetto.protos.InternedData whose entries have a text as field 2. */
 enum {

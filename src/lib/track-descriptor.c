@@ -3,9 +3,9 @@
 #include <sys/prctl.h>
 
 #include "lib/host-task.h"
-#include "lib/track-args.h"
 #include "lib/track-details.h"
 #include "lib/track-names.h"
+#include "lib/track-text.h"
 #include "lib/track.h"
 
 /* Field numbers of perfetto.protos messages, in the order of their names. */
@@ -47,29 +47,7 @@ enum {
 #define SEQUENCE_NEEDS_STATE 2
 #define ORDERING_EXPLICIT    1
 
-#define ROOT_UUID 0
-
 #define KERNEL_NAME_BYTES 16
-
-uint64_t track_hash(const dt_track *track, uint64_t process, uint64_t thread, uint64_t root) {
-        uint64_t hash;
-
-        if (!track)
-                return process;
-        if (track == &dt_thread_track)
-                return thread;
-        if (track == &dt_root_track)
-                return root;
-        hash = track_hash(track->parent, process, thread, root);
-        hash = intern_hash(hash ^ track->id, track->name, track_text_bytes(track->name));
-        if (track->unit)
-                hash = intern_hash(hash, track->unit, track_text_bytes(track->unit));
-        return hash ?: 1;
-}
-
-uint64_t track_uuid(const dt_track *track, uint64_t thread_uuid) {
-        return track_hash(track, track_process_uuid, thread_uuid, ROOT_UUID);
-}
 
 /* The rest of a packet is its track descriptor; descriptors have the time of the packet before. */
 static size_t begin_descriptor(WireWriter *packet, uint64_t uuid) {
@@ -93,7 +71,7 @@ static void put_text(WireWriter *packet, uint32_t field, const char *text) {
 }
 
 void track_encode_root(WireWriter *packet) {
-        size_t descriptor = begin_descriptor(packet, ROOT_UUID);
+        size_t descriptor = begin_descriptor(packet, TRACK_ROOT_UUID);
 
         /* Both at once, as viewers take the first that they are told. What has no rank stays where it was. */
         wire_put_uint(packet, TRACK_PROCESS_ORDERING, ORDERING_EXPLICIT);
@@ -198,7 +176,7 @@ void track_encode_track(WireWriter *packet,
         details.is_incremental = kind == TRACK_KIND_COUNTER && details.is_incremental &&
                                  track_counts_add(stream, uuid);
         put_text(packet, TRACK_NAME, track->name);
-        if (parent != ROOT_UUID)
+        if (parent != TRACK_ROOT_UUID)
                 wire_put_uint(packet, TRACK_PARENT_UUID, parent);
         put_details(packet, &details);
         if (kind == TRACK_KIND_STATES)

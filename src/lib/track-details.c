@@ -5,8 +5,8 @@
 
 #include "lib/library.h"
 #include "lib/source-private.h"
-#include "lib/track-args.h"
 #include "lib/track-details.h"
+#include "lib/track-text.h"
 
 #define HEADS 256
 
@@ -24,10 +24,6 @@ typedef struct Described {
         struct Described *next;
         dt_track_details details; /* its texts are copies */
 } Described;
-
-/* Known by their addresses; the names are for whoever looks at them without knowing that. */
-DT_EXPORT const dt_track dt_thread_track = DT_TRACK("thread", 0);
-DT_EXPORT const dt_track dt_root_track = DT_TRACK("trace", 0);
 
 static _Atomic(Described *) heads[HEADS];
 static unsigned n_described, n_incremental; /* under the lock */

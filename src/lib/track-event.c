@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/random.h>
 
-#include "lib/category-rules.h"
 #include "lib/library.h"
 #include "lib/observer.h"
-#include "lib/process-uuid.h"
 #include "lib/source-private.h"
 #include "lib/startup.h"
 #include "lib/track-wait.h"
 #include "lib/track.h"
-#include "shared/fd.h"
 #include "shared/names.h"
 #include "wire/wire-reader.h"
 
 #define SOURCE_NAME    "track_event"
 #define GROW_BYTES_MIN 1024
-
-/* A longer one is left out: it must fit into a packet. */
-#define CMDLINE_BYTES_MAX 4096
 
 /* perfetto.protos.DataSourceConfig */
 #define CONFIG_TRACK_EVENT 113
@@ -38,61 +30,13 @@ enum {
         CATEGORY_TAGS = 3,
 };
 
-TrackSession track_sessions[TRACK_PLACES]; /* the last is nobody's */
-uint64_t track_process_uuid, track_program_seed;
-char *track_cmdline;
-size_t track_n_cmdline;
-
-dt_category *track_categories;
-
-/* Guards what follows, too. */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
+/* Under the lock. */
 static unsigned n_numbers; /* that categories have had */
 static dt_source *source;  /* NULL: not started */
-
-void track_lock(void) {
-        library_lock_mutex(&mutex);
-}
-
-void track_unlock(void) {
-        library_unlock_mutex(&mutex);
-}
-
-bool track_try_lock(void) {
-        return library_try_lock_mutex(&mutex);
-}
 
 /*
  * Sessions: the data source's callbacks, on the library's thread
  */
-
-static bool session_wants(const TrackSession *session, const dt_category *category) {
-        return session->started && category->number < DT_CATEGORIES_MAX &&
-               category_rules_enable(
-                       session->config.data, session->config.n, category->name, category->tags);
-}
-
-/* A bit for each session that records it; or it is kept for those that do not yet. */
-static unsigned category_bits(const dt_category *category) {
-        unsigned bits = 0;
-
-        if (startup_keeps(category))
-                return TRACK_STARTUP_BIT;
-        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
-                bits |= (unsigned)session_wants(&track_sessions[i], category) << i;
-        return bits;
-}
-
-/* release: who sees a session's bit finds its epoch. */
-static void category_apply(dt_category *category) {
-        __atomic_store_n(&category->enabled, category_bits(category), __ATOMIC_RELEASE);
-}
-
-void track_apply_categories(void) {
-        for (dt_category *category = track_categories; category; category = category->next)
-                category_apply(category);
-}
 
 static int copy_config(TrackSession *session, const void *config, size_t n_config) {
         WireReader reader;
@@ -201,32 +145,6 @@ static void on_gone(dt_instance *instance, void *userdata) {
         session->instance = NULL;
         bytes_deinit(&session->config);
         track_unlock();
-}
-
-unsigned track_sessions_recording(void) {
-        unsigned sessions = 0;
-
-        track_lock();
-        for (unsigned i = 0; i < DT_SESSIONS_MAX; i++)
-                sessions |= (unsigned)track_sessions[i].started << i;
-        track_unlock();
-        return sessions;
-}
-
-int track_attach(TrackSequence *sequence, unsigned number, const TrackKept *kept) {
-        TrackSession *session = &track_sessions[number];
-        int r = -ESHUTDOWN;
-
-        track_lock();
-        sequence->session = session;
-        sequence->stream = session->stream;
-        sequence->epoch = atomic_load(&session->epoch);
-        sequence->depth = startup_n_open(kept, session);
-        sequence->n_missing = 0;
-        if (session->instance)
-                r = dt_writer_new(&sequence->writer, session->instance, DT_FULL_DEFAULT);
-        track_unlock();
-        return r;
 }
 
 /*
@@ -364,7 +282,7 @@ DT_EXPORT void dt_category_register(dt_category *category) {
                 category->number = choose_number();
                 category->next = track_categories;
                 track_categories = category;
-                category_apply(category);
+                track_apply_category(category);
                 update_source();
         }
         track_unlock();
@@ -395,21 +313,6 @@ static const dt_source_ops track_ops = {
         .clear_incremental_state = on_clear,
         .gone = on_gone,
 };
-
-int track_introduce_process(void) {
-        if (track_process_uuid != 0)
-                return 0;
-        if (getrandom(&track_program_seed, sizeof(track_program_seed), 0) < 0)
-                return -errno;
-        track_process_uuid = process_uuid_get() ?: track_program_seed;
-        if (!track_cmdline)
-                fd_read_file(&track_cmdline,
-                             &track_n_cmdline,
-                             AT_FDCWD,
-                             "/proc/self/cmdline",
-                             CMDLINE_BYTES_MAX);
-        return 0;
-}
 
 bool track_is_offered(void) {
         return source;

@@ -5,8 +5,8 @@
 
 #include "lib/library.h"
 #include "lib/source-private.h"
-#include "lib/track-args.h"
 #include "lib/track-names.h"
+#include "lib/track-text.h"
 
 /* perfetto.protos.ProcessDescriptor */
 enum {
@@ -44,29 +44,20 @@ int32_t track_process_rank(void) {
         return atomic_load_explicit(&process_rank, memory_order_relaxed);
 }
 
-DT_EXPORT void dt_process_set_name(const char *text) {
-        if (library_inert())
-                return;
+void track_names_set(const char *text) {
         library_lock_mutex(&lock);
         label_set(name, text);
         library_unlock_mutex(&lock);
-        track_say_process();
 }
 
-DT_EXPORT void dt_process_set_labels(const char *const *texts, size_t n_texts) {
-        if (library_inert())
-                return;
+void track_names_set_labels(const char *const *texts, size_t n_texts) {
         library_lock_mutex(&lock);
         n_labels = texts ? MIN(n_texts, (size_t)DT_PROCESS_LABELS_MAX) : 0;
         for (size_t i = 0; i < n_labels; i++)
                 label_set(labels[i], texts[i]);
         library_unlock_mutex(&lock);
-        track_say_process();
 }
 
-DT_EXPORT void dt_process_set_rank(int32_t rank) {
-        if (library_inert())
-                return;
+void track_names_set_rank(int32_t rank) {
         atomic_store_explicit(&process_rank, rank, memory_order_relaxed);
-        track_say_process();
 }

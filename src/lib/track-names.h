@@ -14,3 +14,8 @@
 void track_names_put(WireWriter *packet);
 
 int32_t track_process_rank(void); /* 0: none */
+
+/* As <desktrace/track-event.h> says; process-names.c then describes the program again. */
+void track_names_set(const char *text);
+void track_names_set_labels(const char *const *texts, size_t n_texts);
+void track_names_set_rank(int32_t rank);

@@ -8,7 +8,7 @@
 #include "lib/pool.h"
 #include "lib/source-private.h"
 #include "lib/startup.h"
-#include "lib/track-args.h"
+#include "lib/track-text.h"
 #include "lib/track.h"
 #include "lib/writer.h"
 #include "shared/macro.h"

@@ -4,7 +4,9 @@
 /*
  * Track events, inside
  *
- *      track-event.c     dt_init(), the data source, sessions, categories; the lock
+ *      track-event.c     dt_init(), the data source, whose sessions come and go, and categories
+ *      track-session.c   who records what
+ *      track-state.c     the sessions and categories that there are; the lock
  *      track-thread.c    what each thread has: a sequence for each session; the public event functions
  *      track-sequence.c  one thread's stream of packets into one or several sessions: its start, its clock, what it
  *                        has interned
@@ -15,7 +17,9 @@
  *      track-args.c      the same for the arguments of events
  *      track-descriptor.c  the same for what tracks, threads and the program are
  *      track-details.c   what the program has said about its tracks
- *      track-names.c     what it calls itself
+ *      track-names.c     what it calls itself, by process-names.c
+ *      track-process.c   what tells it from others
+ *      track-uuid.c      the numbers of tracks
  *      track-counts.c    counters that say differences
  *      track-lanes.c     tracks for things that overlap
  *      category.c        categories that are made at run time
@@ -188,7 +192,7 @@ typedef struct TrackThread {
 } TrackThread;
 
 /*
- * track-event.c
+ * track-state.c
  */
 
 extern TrackSession track_sessions[TRACK_PLACES];
@@ -202,6 +206,34 @@ void track_lock(void);
 void track_unlock(void);
 bool track_try_lock(void); /* false: somebody has it */
 
+/* A bit for each session that has started and not ended. */
+unsigned track_sessions_recording(void);
+
+/*
+ * track-session.c
+ */
+
+/* Tells the category who records it, or each. With the lock. */
+void track_apply_category(dt_category *category);
+void track_apply_categories(void);
+
+/* Gives the sequence a writer of the session that is in that place now. 0, or a negative errno. */
+int track_attach(TrackSequence *sequence, unsigned session, const TrackKept *kept);
+
+/*
+ * track-event.c
+ */
+
+/* Whether dt_init() was successful. With the lock. */
+bool track_is_offered(void);
+
+/* This is a forked child, a program by itself, and nothing of its parent's is there yet. With the lock. */
+void track_forget_parent(void);
+
+/*
+ * track-process.c
+ */
+
 /* Both are set by track_introduce_process(). */
 extern uint64_t track_process_uuid; /* see process-uuid.h */
 /* A random number, for what is no other program's even after exec(), when the process is the same: threads, flows. */
@@ -214,20 +246,23 @@ extern size_t track_n_cmdline;
 /* Finds out what the program is, once. 0 or a negative errno. With the lock. */
 int track_introduce_process(void);
 
-/* Tells each category who records it. With the lock. */
-void track_apply_categories(void);
+/*
+ * track-uuid.c
+ */
 
-/* Whether dt_init() was successful. With the lock. */
-bool track_is_offered(void);
+#define TRACK_ROOT_UUID 0
 
-/* This is a forked child, a program by itself, and nothing of its parent's is there yet. With the lock. */
-void track_forget_parent(void);
+/* Whether it is none of the program's own, and needs no description. */
+static inline bool track_is_given(const dt_track *track) {
+        return track == &dt_thread_track || track == &dt_root_track;
+}
 
-/* A bit for each session that has started and not ended. */
-unsigned track_sessions_recording(void);
+/* A number for a track, made of its name, unit and id and those of its parents, below these numbers. Never to be
+ * changed: it is how programs agree about tracks under the root. */
+uint64_t track_hash(const dt_track *track, uint64_t process, uint64_t thread, uint64_t root);
 
-/* Gives the sequence a writer of the session that is in that place now. 0, or a negative errno. */
-int track_attach(TrackSequence *sequence, unsigned session, const TrackKept *kept);
+/* NULL: the program's. `thread_uuid` is that of the thread whose event it is for. */
+uint64_t track_uuid(const dt_track *track, uint64_t thread_uuid);
 
 /*
  * track-thread.c
@@ -293,18 +328,6 @@ void track_encode_tick(WireWriter *packet, uint64_t since_ns);
 /*
  * track-descriptor.c
  */
-
-/* Whether it is none of the program's own, and needs no description. */
-static inline bool track_is_given(const dt_track *track) {
-        return track == &dt_thread_track || track == &dt_root_track;
-}
-
-/* A number for a track, made of its name, unit and id and those of its parents, below these numbers. Never to be
- * changed: it is how programs agree about tracks under the root. */
-uint64_t track_hash(const dt_track *track, uint64_t process, uint64_t thread, uint64_t root);
-
-/* NULL: the program's. `thread_uuid` is that of the thread whose event it is for. */
-uint64_t track_uuid(const dt_track *track, uint64_t thread_uuid);
 
 /* That ranks count, in the whole trace. */
 void track_encode_root(WireWriter *packet);

@@ -11,5 +11,12 @@
 #define TRIGGERS_QUEUED_MAX 64
 #define TRIGGER_TTL_NS      UINT64_C(1000000000)
 
+typedef struct Trigger Trigger; /* a block of malloc() */
+
+int trigger_new(Trigger **ret, const char *name, uint64_t now_ns);
+
+/* Takes it over on success. With the lock held. 0, -ENOBUFS. */
+int triggers_append(Trigger *trigger, uint64_t now_ns);
+
 /* Private thread only. */
 void triggers_send(uint64_t now_ns);

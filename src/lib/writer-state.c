@@ -21,6 +21,10 @@ void writer_state_deinit(dt_writer *writer) {
         writer->interned = NULL;
 }
 
+DT_EXPORT bool dt_writer_lost(const dt_writer *writer) {
+        return smb_writer_lost(&writer->smb);
+}
+
 DT_EXPORT bool dt_writer_begins(dt_writer *writer) {
         bool cleared = atomic_exchange_explicit(&writer->cleared, false, memory_order_relaxed);
 

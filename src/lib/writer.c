@@ -239,7 +239,3 @@ DT_EXPORT void dt_writer_flush(dt_writer *writer) {
         smb_writer_flush(&writer->smb);
         writer_leave(writer);
 }
-
-DT_EXPORT bool dt_writer_lost(const dt_writer *writer) {
-        return smb_writer_lost(&writer->smb);
-}

@@ -75,7 +75,12 @@ static bool ring_put(SmbProducer *producer, uint32_t what, uint32_t a, uint32_t 
                 if (ahead < 0)
                         return false;
                 if (ahead > 0) {
-                        position = atomic_load_explicit(&control->tail, memory_order_relaxed);
+                        uint32_t tail = atomic_load_explicit(&control->tail, memory_order_relaxed);
+
+                        /* Whichever thread filled the slot moved tail before: memory where it did not is hostile. */
+                        if (tail == position)
+                                return false;
+                        position = tail;
                         continue;
                 }
                 if (!atomic_compare_exchange_weak_explicit(&control->tail,
@@ -126,7 +131,7 @@ static void ring_if_filling(SmbProducer *producer) {
         uint32_t tail = atomic_load_explicit(&control->tail, memory_order_relaxed);
         uint32_t n = n_free(producer, choose_layout(producer));
 
-        if (SMB_RING_SHARE * (int32_t)(tail - head) <= (int32_t)MIN(n, producer->area.n_slots))
+        if (SMB_RING_SHARE * (int64_t)(int32_t)(tail - head) <= MIN(n, producer->area.n_slots))
                 return;
         if (atomic_load_explicit(&producer->rung_head, memory_order_relaxed) == head)
                 return;

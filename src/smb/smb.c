@@ -73,7 +73,7 @@ void smb_area_create(SmbArea *ret, void *memory, size_t pages_bytes, uint32_t pa
 
 int smb_area_attach(SmbArea *ret, void *memory, size_t n_bytes) {
         SmbControl *control = memory;
-        size_t n_pages_bytes;
+        size_t n_pages_bytes, n_control;
 
         if (n_bytes < sizeof(SmbControl))
                 return -EBADMSG;
@@ -95,10 +95,10 @@ int smb_area_attach(SmbArea *ret, void *memory, size_t n_bytes) {
         if (ret->n_slots < SMB_SLOTS_MIN || (ret->n_slots & (ret->n_slots - 1)) != 0 ||
             ret->n_slots > n_bytes / sizeof(SmbSlot))
                 return -EBADMSG;
-        if (control->geometry.pages_offset != control_bytes(ret->n_slots, ret->page_bytes) ||
-            n_bytes < control->geometry.pages_offset + n_pages_bytes)
+        n_control = control_bytes(ret->n_slots, ret->page_bytes);
+        if (control->geometry.pages_offset != n_control || n_bytes < n_control + n_pages_bytes)
                 return -EBADMSG;
 
-        ret->pages = (uint8_t *)memory + control->geometry.pages_offset;
+        ret->pages = (uint8_t *)memory + n_control;
         return 0;
 }

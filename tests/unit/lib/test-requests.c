@@ -3,12 +3,15 @@
 /* What the service asks for in shared memory, as the library's users see it. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "desktrace/source.h"
 #include "fake-service.h"
+#include "shared/fd.h"
 
 #define PAGES_BYTES (64u << 10)
 #define PACKET      "\x40\x01" /* TracePacket.timestamp 1 */
@@ -285,6 +288,60 @@ START_TEST(test_other_memory_may_come_before_the_old_one_is_done_with) {
 }
 END_TEST
 
+/* Other memory with these descriptors, as the service could not pass it: 0, or the error's errno. */
+static int pass_descriptors(World *world, int doorbell_fd, int bell_fd) {
+        _cleanup_(fd_closep) int fd = -1;
+        Fake *fake = &world->fake;
+        void *memory;
+
+        ck_assert_int_eq(fd_new_sealed_memfd(&fd, "test", fake->n_memory), 0);
+        memory = mmap(NULL, fake->n_memory, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        ck_assert(memory != MAP_FAILED);
+        smb_area_create(&fake->area, memory, PAGES_BYTES, 4096);
+        munmap(memory, fake->n_memory);
+        fd_close(fake->doorbell_fd);
+        fd_close(fake->bell_fd);
+        fake->doorbell_fd = doorbell_fd;
+        fake->bell_fd = bell_fd;
+        return fake_pass_memory(fake, fd);
+}
+
+/* One that nobody reads would end the program with SIGPIPE, in the middle of an event. */
+START_TEST(test_a_doorbell_that_is_no_eventfd_is_refused) {
+        World *world = world_new();
+        int fds[2];
+
+        ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+        ck_assert_int_lt(pass_descriptors(world, fds[1], eventfd(0, EFD_CLOEXEC)), 0);
+        ck_assert_ptr_nonnull(strstr(world->fake.error, "eventfd"));
+        close(fds[0]);
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds), 0);
+        ck_assert_int_lt(pass_descriptors(world, fds[1], eventfd(0, EFD_CLOEXEC)), 0);
+        close(fds[0]);
+        world_free(world);
+}
+END_TEST
+
+START_TEST(test_a_bell_that_would_block_is_not_waited_for) {
+        World *world = world_new();
+        int fds[2];
+
+        ck_assert_int_eq(pass_descriptors(world, eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_CLOEXEC)),
+                         0);
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 2, "test.source", 6), 0);
+        ck_assert_int_eq(fake_start(&world->fake, 2), 0);
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds), 0);
+        ck_assert_int_eq(pass_descriptors(world, eventfd(0, EFD_NONBLOCK), fds[1]), 0);
+        ck_assert_int_eq(fake_setup_buffer(&world->fake, 3, "test.source", 6), 0);
+        ck_assert_int_eq(fake_start(&world->fake, 3), 0);
+        close(fds[0]);
+        ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+        ck_assert_int_lt(pass_descriptors(world, eventfd(0, EFD_NONBLOCK), fds[0]), 0);
+        close(fds[1]);
+        world_free(world);
+}
+END_TEST
+
 TEST_MAIN("requests",
           test_flush_in_memory_returns_chunks_before_it_is_answered,
           test_writers_that_have_nothing_more_to_say_give_their_chunks_back,
@@ -293,4 +350,6 @@ TEST_MAIN("requests",
           test_stop_in_memory_ends_the_instance,
           test_memory_that_is_not_used_any_more_is_given_back,
           test_other_memory_can_be_passed_and_is_used,
-          test_other_memory_may_come_before_the_old_one_is_done_with)
+          test_other_memory_may_come_before_the_old_one_is_done_with,
+          test_a_doorbell_that_is_no_eventfd_is_refused,
+          test_a_bell_that_would_block_is_not_waited_for)

@@ -404,9 +404,9 @@ START_TEST(test_cleared_state_is_said_anew) {
         world_read(world); /* fails if a name is used that was not given again */
         ck_assert_uint_eq(trace_n_events(world->trace, INSTANT, "before"), 3);
         sequence = world->trace->events[0].sequence;
-        ck_assert_uint_eq(world->trace->sequences[sequence].n_starts, 2);
-        ck_assert_uint_eq(world->trace->sequences[sequence].n_first, 1);
-        ck_assert_uint_eq(world->trace->sequences[sequence].n_lost, 0);
+        ck_assert_uint_eq(trace_sequence(world->trace, sequence)->n_starts, 2);
+        ck_assert_uint_eq(trace_sequence(world->trace, sequence)->n_first, 1);
+        ck_assert_uint_eq(trace_sequence(world->trace, sequence)->n_lost, 0);
         world_free(world);
 }
 END_TEST
@@ -429,9 +429,9 @@ START_TEST(test_lost_events_are_marked_and_the_rest_makes_sense) {
         world_read(world);
         sequence = world->trace->events[0].sequence;
         ck_assert_ptr_nonnull(trace_event(world->trace, BEGIN, "after"));
-        ck_assert_uint_gt(world->trace->sequences[sequence].n_lost, 0);
-        ck_assert_uint_eq(world->trace->sequences[sequence].n_starts,
-                          world->trace->sequences[sequence].n_lost + 1);
+        ck_assert_uint_gt(trace_sequence(world->trace, sequence)->n_lost, 0);
+        ck_assert_uint_eq(trace_sequence(world->trace, sequence)->n_starts,
+                          trace_sequence(world->trace, sequence)->n_lost + 1);
         world_free(world);
 }
 END_TEST

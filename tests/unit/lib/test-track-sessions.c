@@ -85,8 +85,8 @@ START_TEST(test_sessions_that_want_the_same_get_the_same) {
         ck_assert_uint_eq(n_events_of(trace, two), 80);
         for (unsigned i = 0; i < 80; i++)
                 check_same_event(event_of(trace, one, i), event_of(trace, two, i));
-        ck_assert_uint_eq(trace->sequences[one].n_starts, 1);
-        ck_assert_uint_eq(trace->sequences[two].n_starts, 1);
+        ck_assert_uint_eq(trace_sequence(trace, one)->n_starts, 1);
+        ck_assert_uint_eq(trace_sequence(trace, two)->n_starts, 1);
         world_free(world);
 }
 END_TEST
@@ -162,7 +162,7 @@ START_TEST(test_sessions_that_lose_events_find_back_to_each_other) {
                                  event_of(trace, sequence_of(trace, 2), n));
         }
         for (n = 0; n < 3; n++)
-                ck_assert_uint_gt(trace->sequences[sequence_of(trace, n)].n_lost, 0);
+                ck_assert_uint_gt(trace_sequence(trace, sequence_of(trace, n))->n_lost, 0);
         world_free(world);
 }
 END_TEST

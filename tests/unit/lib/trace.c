@@ -340,7 +340,7 @@ static void add_up(Trace *trace, TraceEvent *event) {
 }
 
 static void read_event(Trace *trace, unsigned number, const WireField *body, size_t n_packet) {
-        TraceSequence *sequence = &trace->sequences[number];
+        TraceSequence *sequence = trace_sequence(trace, number);
         TraceEvent *event;
         WireReader reader;
         WireField field;
@@ -468,9 +468,9 @@ static void read_track(Trace *trace, unsigned sequence, const WireField *descrip
         track->is_incremental = false;
         track->sequence = sequence;
         /* Not when it is said again. */
-        if (track->n_starts != trace->sequences[sequence].n_starts)
+        if (track->n_starts != trace_sequence(trace, sequence)->n_starts)
                 track->sum = 0;
-        track->n_starts = trace->sequences[sequence].n_starts;
+        track->n_starts = trace_sequence(trace, sequence)->n_starts;
         while (next(&reader, &field))
                 read_track_field(track, &field);
 }
@@ -486,7 +486,7 @@ static void read_flags(TraceSequence *sequence, uint64_t flags) {
 }
 
 void trace_packet(Trace *trace, unsigned number, const uint8_t *packet, size_t n_bytes) {
-        TraceSequence *sequence = &trace->sequences[number];
+        TraceSequence *sequence = trace_sequence(trace, number);
         WireField field, event = { 0 }, descriptor = { 0 };
         bool own_time = false;
         uint64_t time = 0;
@@ -540,10 +540,21 @@ void trace_packet(Trace *trace, unsigned number, const uint8_t *packet, size_t n
 Trace *trace_free(Trace *trace) {
         if (!trace)
                 return NULL;
-        for (unsigned i = 0; i < TRACE_SEQUENCES_MAX; i++)
-                forget_names(&trace->sequences[i]);
+        for (unsigned i = 0; i < TRACE_SEQUENCES_MAX; i++) {
+                if (!trace->sequences[i])
+                        continue;
+                forget_names(trace->sequences[i]);
+                free(trace->sequences[i]);
+        }
         free(trace);
         return NULL;
+}
+
+TraceSequence *trace_sequence(Trace *trace, unsigned number) {
+        ck_assert_uint_lt(number, TRACE_SEQUENCES_MAX);
+        if (!trace->sequences[number])
+                trace->sequences[number] = calloc(1, sizeof(*trace->sequences[number]));
+        return trace->sequences[number];
 }
 
 TraceTrack *trace_track(Trace *trace, uint64_t uuid) {

@@ -15,7 +15,7 @@
 #define TRACE_EVENTS_MAX    4096
 #define TRACE_TRACKS_MAX    2048
 #define TRACE_NAMES_MAX     2048
-#define TRACE_SEQUENCES_MAX 512
+#define TRACE_SEQUENCES_MAX 4096 /* as many as there are writer ids */
 
 /* What is interned. */
 enum {
@@ -68,12 +68,14 @@ typedef struct Trace {
         bool only_last; /* keep no more than one event */
         TraceTrack tracks[TRACE_TRACKS_MAX];
         size_t n_tracks;
-        TraceSequence sequences[TRACE_SEQUENCES_MAX]; /* by writer id */
+        TraceSequence
+                *sequences[TRACE_SEQUENCES_MAX]; /* by writer id; NULL before the first packet */
 } Trace;
 
 Trace *trace_free(Trace *trace);
 void trace_packet(Trace *trace, unsigned sequence, const uint8_t *packet, size_t n_bytes);
 
+TraceSequence *trace_sequence(Trace *trace, unsigned number);
 TraceTrack *trace_track(Trace *trace, uint64_t uuid);
 TraceTrack *trace_track_named(Trace *trace, const char *name);
 TraceEvent *trace_event(Trace *trace, unsigned type, const char *name);

@@ -350,6 +350,28 @@ START_TEST(test_a_full_ring_asks_for_a_rescan_and_nothing_is_lost) {
 }
 END_TEST
 
+/* As no service leaves it that keeps to the rules: a thread must not turn round and round for that. */
+START_TEST(test_a_ring_whose_slots_lie_is_a_full_one) {
+        SmbWriter writer;
+        Fixture fixture;
+
+        fixture_init(&fixture, 8 * PAGE, PAGE);
+        for (uint32_t i = 0; i < fixture.service.n_slots; i++)
+                atomic_store(&fixture.service.control->slots[i].turn, 7 * fixture.service.n_slots);
+        ck_assert_int_eq(smb_writer_init(&writer, fixture.producer, 1, SMB_FULL_DROP, 0), 0);
+        ck_assert_int_eq(smb_writer_write(&writer, "\x40\x01", 2), 0);
+        smb_writer_flush(&writer);
+        ck_assert(smb_take_rescan(&fixture.service));
+
+        /* More than can be counted, as a sanitizer sees. */
+        atomic_store(&fixture.service.control->tail, UINT32_C(0x80007fff));
+        ck_assert_int_eq(smb_writer_write(&writer, "\x40\x01", 2), 0);
+        smb_writer_flush(&writer);
+        smb_writer_deinit(&writer);
+        fixture_deinit(&fixture);
+}
+END_TEST
+
 START_TEST(test_patches_arrive_as_posted) {
         const uint8_t data[4] = { 0x81, 0x82, 0x83, 0x04 };
         SmbCommit commit;
@@ -567,6 +589,7 @@ TEST_MAIN("smb-writer",
           test_only_the_first_commit_to_a_sleeping_service_rings,
           test_a_quarter_full_memory_rings_even_an_awake_service_once,
           test_a_full_ring_asks_for_a_rescan_and_nothing_is_lost,
+          test_a_ring_whose_slots_lie_is_a_full_one,
           test_patches_arrive_as_posted,
           test_writer_ids_run_out_and_come_back_behind_their_chunks,
           test_a_retirement_that_found_the_ring_full_is_tried_again,

@@ -82,7 +82,7 @@ static inline bool dt_proto_failed(const dt_proto *proto) {
         return proto->has_failed;
 }
 
-/* For the functions below: whether so many bytes fit. Else it has failed. */
+/* For the functions below: whether `n_bytes` fit; if not, it has failed. */
 static inline bool dt_proto_reserve(dt_proto *proto, size_t n_bytes) {
         if (!proto->has_failed && (size_t)(proto->end - proto->at) < n_bytes)
                 proto->has_failed = true;

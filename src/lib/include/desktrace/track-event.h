@@ -70,13 +70,13 @@ typedef struct dt_options {
 
 /* Lets sessions record this program from now on; calling it again is harmless. NULL: defaults. Starts one thread,
  * which waits until somebody wants to record and never starts a service by itself. Returns 0, or a negative errno
- * (no memory, no thread, a forked child, options out of range) for those who are curious: without success, too,
+ * (no memory, no thread, a forked child, options out of range) if you want to know: even without success,
  * everything below works and does nothing.
  *
- * It returns at once, but in a program that is run in order to be recorded: `desktrace record -- PROGRAM` sets
- * $DESKTRACE_WAIT, and the first call then waits until the session has started here, so many milliseconds (and 10 s)
- * at most. No event after it is missed, even if the program crashes at once. Those before it are kept if it is asked
- * for: see dt_startup_record(). */
+ * It normally returns at once. `desktrace record -- PROGRAM` sets $DESKTRACE_WAIT for the program that it starts:
+ * there the first call waits until the session has started, for at most that many milliseconds (and 10 s). No event
+ * after it is missed, even if the program crashes at once. Those before it are kept if it is asked for: see
+ * dt_startup_record(). */
 int dt_init(const dt_options *options);
 
 /*
@@ -361,7 +361,7 @@ typedef struct dt_track_details {
 
         /* Of counters: */
         dt_unit unit;
-        int64_t unit_multiplier; /* a value is so many units; 0: one */
+        int64_t unit_multiplier; /* units per value; 0: one */
         const char
                 *y_axis; /* counters under the same parent with the same text share their scale */
         const char *categories; /* names with commas */

@@ -7,7 +7,8 @@
  * A recording may listen to names, and start, stop or take a snapshot of what it has when one is sent: so a program
  * that notices a slow frame, a failed request or a broken invariant sends a trigger, and somebody has the trace of
  * the seconds before it. Which names do what, and how often, is said by who records (trigger_config of
- * perfetto.protos.TraceConfig); when nobody listens a trigger is nothing.
+ * perfetto.protos.TraceConfig): the same user, or another one whose config says from_other_users; when nobody listens a
+ * trigger is nothing.
  *
  * A trigger goes to the services that the program is registered with (see <desktrace/source.h>), and to those that are
  * there if it offers no data source. One that could not be sent within a second, because no service is there or
