@@ -48,15 +48,6 @@ static const struct {
 
 static World world;
 
-_Noreturn void die(const char *what, int r) {
-        fprintf(stderr,
-                "bench-scale: %s%s%s\n",
-                what,
-                r < 0 ? ": " : "",
-                r < 0 ? strerror(-r) : "");
-        exit(EXIT_FAILURE);
-}
-
 static void clean_up(void) {
         world_deinit(&world);
 }

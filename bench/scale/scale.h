@@ -5,6 +5,7 @@
  * bench-scale: the service with many producers, much data and impatient clients, as whole processes
  *
  *      main.c          options, the table of subjects
+ *      die.c           the end of a program that cannot measure
  *      world.c         a private service, in the way that `desktrace record --standalone` or the session bus has it
  *      fleet.c         producers: processes with libdesktrace that do as they are told (producer.c, order.h), or such
  *                      as speak Perfetto's protocol (producer-foreign.c)
@@ -42,6 +43,10 @@ typedef struct World {
         pid_t broker;
         sd_bus *bus; /* ours, as a client */
 } World;
+
+/*
+ * die.c
+ */
 
 /* `r` is a negative errno, or 0 when `what` says it all. */
 _Noreturn void die(const char *what, int r);
