@@ -99,6 +99,15 @@ static inline bool slot_shares(const Slot *slot, const Record *record) {
         return segment_is_shared(slot->segment) && record->offset < slot->n_cloned;
 }
 
+/* Moves the read pass to the next slot. Returns false if that slot does not exist yet. */
+static inline bool trace_buffer_cursor_next_slot(TraceBuffer *buffer) {
+        if (buffer->cursor_slot == trace_buffer_newest(buffer))
+                return false;
+        buffer->cursor_slot = list_entry(buffer->cursor_slot->link.next, Slot, link);
+        buffer->cursor_record = 0;
+        return true;
+}
+
 /* Before something changes that is shared: the slot gets a copy. 0, -ENOMEM. */
 int slot_unshare(Slot *slot);
 
@@ -132,6 +141,3 @@ int trace_buffer_map_records(TraceBuffer *buffer, size_t n_records);
 
 /* Gives the memory back of a frozen buffer's slot of which all has been read. */
 void slot_release(Slot *slot);
-
-/* The slot is about to be recycled: the read pass goes on behind it. */
-void trace_buffer_cursor_leave(TraceBuffer *buffer, const Slot *slot);

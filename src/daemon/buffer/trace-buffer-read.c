@@ -36,14 +36,6 @@ typedef enum FragmentPlace {
  * The cursor
  */
 
-static bool trace_buffer_cursor_next_slot(TraceBuffer *buffer) {
-        if (buffer->cursor_slot == trace_buffer_newest(buffer))
-                return false;
-        buffer->cursor_slot = list_entry(buffer->cursor_slot->link.next, Slot, link);
-        buffer->cursor_record = 0;
-        return true;
-}
-
 /* The record at the cursor, which first moves on to one that is not consumed; NULL at the end. */
 static Record *trace_buffer_cursor(TraceBuffer *buffer) {
         do {
@@ -57,11 +49,6 @@ static Record *trace_buffer_cursor(TraceBuffer *buffer) {
                         slot_release(slot);
         } while (trace_buffer_cursor_next_slot(buffer));
         return NULL;
-}
-
-void trace_buffer_cursor_leave(TraceBuffer *buffer, const Slot *slot) {
-        if (buffer->cursor_slot == slot)
-                trace_buffer_cursor_next_slot(buffer);
 }
 
 /*
