@@ -269,7 +269,7 @@ static void check_levels(DoctorReport *report, const MachineFacts *facts) {
                 doctor_add(report,
                            DOCTOR_NOTE,
                            "kptr_restrict",
-                           "sudo sysctl kernel.kptr_restrict=1",
+                           "sudo sysctl -w kernel.kptr_restrict=1",
                            _("%d hides the addresses of kernel functions from everybody: they are "
                              "recorded without names"),
                            facts->kptr_restrict);

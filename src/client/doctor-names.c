@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/doctor-names.h"
+#include "client/reason.h"
 #include "shared/names.h"
 #include "shared/text.h"
 
@@ -90,15 +91,21 @@ char *name_sources_of(const NameFacts *facts, uint32_t pid) {
  * Checks
  */
 
+static void add_unavailable(DoctorReport *report, const ViewSource *source) {
+        g_autofree char *why = reason_translate(source->unavailable);
+
+        doctor_add(report,
+                   DOCTOR_PROBLEM,
+                   "source",
+                   NULL,
+                   _("%s cannot record on this machine: %s"),
+                   source->name,
+                   why);
+}
+
 static void check_known_source(DoctorReport *report, const ViewSource *source) {
         if (source->unavailable)
-                doctor_add(report,
-                           DOCTOR_PROBLEM,
-                           "source",
-                           NULL,
-                           _("%s cannot record on this machine: %s"),
-                           source->name,
-                           source->unavailable);
+                add_unavailable(report, source);
         else if (source->producers[0])
                 doctor_add(report,
                            DOCTOR_OK,
@@ -227,15 +234,18 @@ void event_check(DoctorReport *report, const NameFacts *facts, const char *name)
                 add_unknown(report, "event");
                 return;
         }
-        if (facts->events.names->len == 0)
+        if (facts->events.names->len == 0) {
+                g_autofree char *why = reason_translate(
+                        facts->events.why ? facts->events.why
+                                          : _("the service is too old to list them"));
+
                 doctor_add(report,
                            DOCTOR_NOTE,
                            "event",
                            "sudo desktrace list events",
-                           _("which events this kernel has is not known: %s"),
-                           facts->events.why ? facts->events.why
-                                             : _("the service is too old to list them"));
-        else
+                           _("the kernel's events are not known: %s"),
+                           why);
+        } else
                 check_event_name(report, facts, name);
         source_check(report, facts, TRACING_EVENTS_SOURCE);
 }

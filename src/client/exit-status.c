@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/exit-status.h"
+#include "client/reason.h"
 #include "client/say.h"
 #include "shared/macro.h"
 #include "shared/names.h"
@@ -32,6 +33,9 @@ static const BusErrorRow bus_errors[] = {
           STATUS_NOT_FOUND,
           N_("\"desktrace list sources{bus}\" shows the available data sources.") },
         { TRACING_ERROR_PREFIX "NoSuchSession",
+          STATUS_NOT_FOUND,
+          N_("\"desktrace list sessions{bus}\" shows your sessions.") },
+        { TRACING_ERROR_PREFIX "AmbiguousName",
           STATUS_NOT_FOUND,
           N_("\"desktrace list sessions{bus}\" shows your sessions.") },
         { TRACING_ERROR_PREFIX "NameInUse",
@@ -116,7 +120,10 @@ static const char *strip_decorations(const char *message, const char *name) {
 char *bus_error_sentence(const sd_bus_error *error) {
         const char *message = error->message ? strip_decorations(error->message, error->name) : "";
 
-        if (*message)
-                return say_clean(message, strlen(message));
+        if (*message) {
+                g_autofree char *translated = reason_translate(message);
+
+                return say_clean(translated, strlen(translated));
+        }
         return g_strdup(error->name ? error->name : _("Unknown error"));
 }

@@ -53,6 +53,7 @@ static void write_file(JsonWriter *writer, const TraceSummary *summary, const ch
         json_uint(writer, "kernel_events_total", trace_summary_n_kernel_events(summary));
         json_uint(writer, "track_events_total", summary->n_track_events);
         json_uint(writer, "unmatched_slice_ends", summary->n_unmatched_ends);
+        json_uint(writer, "misordered_events", summary->n_misordered);
         json_uint(writer, "undecodable_events", trace_summary_n_undecodable(summary));
         json_uint(writer, "forgotten_events", summary->n_forgotten);
         json_uint(writer, "omitted", summary->n_omitted);

@@ -238,20 +238,26 @@ static void print_start(const TraceSummary *summary) {
         if (realtime_ns == 0 || !localtime_r(&seconds, &local))
                 return;
         strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %Z", &local);
-        printf(_("recorded %s"), text);
-        if (summary->system.release)
-                printf(_(" on %s %s %s, %u CPUs"),
-                       summary->system.sysname ? summary->system.sysname : "",
-                       summary->system.release,
-                       summary->system.machine ? summary->system.machine : "",
-                       summary->system.n_cpus);
-        fputc('\n', stdout);
+        if (!summary->system.release) {
+                printf(_("recorded %s\n"), text);
+                return;
+        }
+        printf(ngettext("recorded %s on %s %s %s, %u CPU\n",
+                        "recorded %s on %s %s %s, %u CPUs\n",
+                        summary->system.n_cpus),
+               text,
+               summary->system.sysname ? summary->system.sysname : "",
+               summary->system.release,
+               summary->system.machine ? summary->system.machine : "",
+               summary->system.n_cpus);
 }
 
 static void print_head(const TraceSummary *summary, const char *name) {
         char size[TEXT_SIZE_BYTES], duration[TEXT_SIZE_BYTES];
 
-        printf(_("%s%s%s: %s, %s, %" PRIu64 " packets\n"),
+        printf(ngettext("%s%s%s: %s, %s, %" PRIu64 " packet\n",
+                        "%s%s%s: %s, %s, %" PRIu64 " packets\n",
+                        summary->n_packets),
                style(stdout, STYLE_BOLD),
                name,
                style(stdout, STYLE_NORMAL),
@@ -299,11 +305,23 @@ static void print_notes(const TraceSummary *summary) {
         for (guint i = 0; i < summary->notes->len; i++)
                 print_note(g_ptr_array_index(summary->notes, i));
         if (summary->n_unmatched_ends)
-                printf(_("%" PRIu64 " slices began before the start of this file.\n"),
+                printf(ngettext("%" PRIu64 " slice began before the start of this file.\n",
+                                "%" PRIu64 " slices began before the start of this file.\n",
+                                summary->n_unmatched_ends),
                        summary->n_unmatched_ends);
+        if (summary->n_misordered)
+                printf(ngettext("%" PRIu64 " event of a slice came too late in this file to be put "
+                                "in order; durations may be wrong.\n",
+                                "%" PRIu64 " events of slices came too late in this file to be put "
+                                "in order; durations may be wrong.\n",
+                                summary->n_misordered),
+                       summary->n_misordered);
         if (summary->n_omitted)
-                printf(_("%" PRIu64 " names or objects exceeded limits of inspect and were not "
-                         "counted.\n"),
+                printf(ngettext("%" PRIu64 " name or object exceeded limits of inspect and was not "
+                                "counted.\n",
+                                "%" PRIu64 " names or objects exceeded limits of inspect and were "
+                                "not counted.\n",
+                                summary->n_omitted),
                        summary->n_omitted);
 }
 
@@ -346,8 +364,11 @@ void inspect_print_losses(const TraceSummary *summary, FILE *stream) {
         }
         if (summary->n_overwritten)
                 fprintf(stream,
-                        _("The ring buffer overwrote its oldest %" PRIu64
-                          " chunks, as intended.\n"),
+                        ngettext("The ring buffer overwrote its oldest chunk (%" PRIu64
+                                 "), as intended.\n",
+                                 "The ring buffer overwrote its oldest %" PRIu64
+                                 " chunks, as intended.\n",
+                                 summary->n_overwritten),
                         summary->n_overwritten);
         if (summary->n_forgotten)
                 fprintf(stream,

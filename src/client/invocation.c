@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <glib/gi18n.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 
 /* What GOption fills in. */
 typedef struct CommonOptions {
-        gboolean system, user, standalone, no_ask, no_legend, quiet;
+        gboolean help, system, user, standalone, no_ask, no_legend, quiet;
         char *json;
 } CommonOptions;
 
@@ -51,19 +52,20 @@ void invocation_deinit(Invocation *invocation) {
         g_clear_pointer(&invocation->arguments, g_strfreev);
 }
 
-ExitStatus usage_meant(const char *what, const char *name, const char *meant) {
+ExitStatus usage_meant(const char *format, const char *name, const char *meant) {
         g_autofree char *clean = say_clean(name, strlen(name));
+        g_autofree char *unknown = g_strdup_printf(format, clean);
 
         if (meant)
-                say_error(_("unknown %s '%s'. Did you mean '%s'?"), what, clean, meant);
+                say_error(_("%s. Did you mean '%s'?"), unknown, meant);
         else
-                say_error(_("unknown %s '%s'"), what, clean);
+                say_error("%s", unknown);
         return STATUS_USAGE;
 }
 
 ExitStatus
-usage_unknown(const char *what, const char *name, const char *const known[], size_t n_known) {
-        return usage_meant(what, name, text_nearest(name, known, n_known));
+usage_unknown(const char *format, const char *name, const char *const known[], size_t n_known) {
+        return usage_meant(format, name, text_nearest(name, known, n_known));
 }
 
 static void collect_options(GPtrArray *known, const GOptionEntry *entries) {
@@ -78,7 +80,6 @@ static void say_unknown_option(const Invocation *invocation,
                                const GOptionEntry *entries) {
         g_autoptr(GPtrArray) known = g_ptr_array_new_with_free_func(g_free);
 
-        g_ptr_array_add(known, g_strdup("--help"));
         collect_options(known, common);
         collect_options(known, entries);
         for (size_t i = 1; invocation->options[i]; i++) {
@@ -87,8 +88,10 @@ static void say_unknown_option(const Invocation *invocation,
 
                 if (g_str_has_prefix(name, "--") &&
                     !g_ptr_array_find_with_equal_func(known, name, g_str_equal, NULL))
-                        usage_unknown(
-                                _("option"), name, (const char *const *)known->pdata, known->len);
+                        usage_unknown(_("unknown option '%s'"),
+                                      name,
+                                      (const char *const *)known->pdata,
+                                      known->len);
         }
 }
 
@@ -182,6 +185,14 @@ static size_t common_entries(GOptionEntry *ret, CommonOptions *options, unsigned
                     &options->quiet,
                     N_("print only errors and data"),
                     NULL } },
+                { 0,
+                  { "help",
+                    'h',
+                    0,
+                    G_OPTION_ARG_NONE,
+                    &options->help,
+                    N_("print this help and exit"),
+                    NULL } },
         };
         size_t n = 0;
 
@@ -210,8 +221,10 @@ static ExitStatus invocation_take_common(Invocation *invocation, const CommonOpt
         static const char *const json_modes[] = { "pretty", "short", "off" };
 
         if (options->json && json_mode_parse(&invocation->json, options->json) < 0)
-                return usage_unknown(
-                        _("JSON mode"), options->json, json_modes, ARRAY_SIZE(json_modes));
+                return usage_unknown(_("unknown JSON mode '%s'"),
+                                     options->json,
+                                     json_modes,
+                                     ARRAY_SIZE(json_modes));
         invocation->has_legend = !options->no_legend;
         invocation->is_quiet = options->quiet;
         invocation->may_ask = !options->no_ask;
@@ -228,6 +241,8 @@ option_context_new(const Verb *verb, const GOptionEntry *common, const GOptionEn
         g_option_context_set_summary(context, _(verb->summary));
         g_option_context_set_description(
                 context, _("For more details and the exit statuses, see desktrace(1)."));
+        g_option_context_set_help_enabled(context,
+                                          FALSE); /* GLib's would be a section of its own */
         g_option_context_set_translation_domain(context, GETTEXT_PACKAGE);
         if (entries)
                 g_option_context_add_main_entries(context, entries, GETTEXT_PACKAGE);
@@ -235,9 +250,17 @@ option_context_new(const Verb *verb, const GOptionEntry *common, const GOptionEn
         return context;
 }
 
+static _Noreturn void print_help_and_exit(GOptionContext *context) {
+        char *help = g_option_context_get_help(context, FALSE, NULL);
+
+        g_print("%s", help);
+        g_free(help);
+        exit(EXIT_SUCCESS);
+}
+
 ExitStatus invocation_parse(Invocation *invocation, const GOptionEntry *entries) {
         CommonOptions options = { 0 };
-        GOptionEntry common[8];
+        GOptionEntry common[9];
         g_autoptr(GOptionContext) context = NULL;
         g_autoptr(GError) error = NULL;
         g_auto(GStrv) left = g_strdupv(invocation->options);
@@ -251,6 +274,8 @@ ExitStatus invocation_parse(Invocation *invocation, const GOptionEntry *entries)
         }
         if (!g_option_context_parse_strv(context, &left, &error))
                 return usage_bad_options(invocation, error, common, entries);
+        if (options.help)
+                print_help_and_exit(context);
         status = invocation_take_common(invocation, &options);
         g_free(options.json);
         invocation->arguments = g_strdupv(left + 1);

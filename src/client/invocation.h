@@ -68,9 +68,9 @@ const char *invocation_bus_option(const Invocation *invocation);
 /* Checks how many arguments there are; says so. */
 ExitStatus invocation_expect(const Invocation *invocation, size_t n_min, size_t n_max);
 
-/* "Unknown verb 'x'. Did you mean 'y'?"; `what` is translated. Always STATUS_USAGE. */
+/* "unknown verb 'x'. Did you mean 'y'?"; `format` is translated, with one %s. Always STATUS_USAGE. */
 ExitStatus
-usage_unknown(const char *what, const char *name, const char *const known[], size_t n_known);
+usage_unknown(const char *format, const char *name, const char *const known[], size_t n_known);
 
 /* Likewise, when it is known what was meant; NULL: it is not. */
-ExitStatus usage_meant(const char *what, const char *name, const char *meant);
+ExitStatus usage_meant(const char *format, const char *name, const char *meant);

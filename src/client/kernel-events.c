@@ -200,8 +200,9 @@ ExitStatus kernel_events_check(const KernelEvents *events, const char *event) {
                         return STATUS_OK;
         known = is_group(event) ? list_groups(events) : g_ptr_array_ref(events->names);
         nearest = nearest_of(event, known);
-        return is_none(events, event, nearest) ? usage_meant(_("kernel event"), event, nearest)
-                                               : STATUS_OK;
+        return is_none(events, event, nearest)
+                       ? usage_meant(_("unknown kernel event '%s'"), event, nearest)
+                       : STATUS_OK;
 }
 
 /* NULL: it is neither an event's name nor a group's. */

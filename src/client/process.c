@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -72,9 +73,17 @@ static int child_set_variables(const ProcessVariable *variables) {
         return 0;
 }
 
+/* A recording may see the child before it runs its program, and takes it for one more of us. */
+static void child_take_name(const ProcessSpec *spec) {
+        const char *slash = strrchr(spec->argv[0], '/');
+
+        prctl(PR_SET_NAME, slash ? slash + 1 : spec->argv[0]);
+}
+
 static int child_prepare(const ProcessSpec *spec, pid_t parent) {
         int r;
 
+        child_take_name(spec);
         child_reset_signals();
         if (spec->is_helper) {
                 if (!spec->is_on_terminal && setpgid(0, 0) < 0)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes a header with the formats of all reasons that the probes give, as a catalogue has them.
+"""Writes a header with the formats of all that the service and its probes tell, as a catalogue has them.
 
-Usage: reason-formats.py XGETTEXT OUTPUT SOURCE...
+Usage: reason-formats.py XGETTEXT KEYWORDS OUTPUT SOURCE...
 """
 
 import ast
@@ -10,11 +10,11 @@ import re
 import subprocess
 import sys
 
-KEYWORDS = ("probe_refuse:2", "probe_note:2")
 
-
-def read_formats(xgettext, sources):
-    command = [xgettext, "--keyword", *(f"--keyword={k}" for k in KEYWORDS), "--from-code=UTF-8", "-LC", "-o", "-"]
+def read_formats(xgettext, keywords, sources):
+    with open(keywords, encoding="utf-8") as file:
+        options = ["--keyword", *(f"--keyword={k}" for k in file.read().split())]
+    command = [xgettext, *options, "--from-code=UTF-8", "-LC", "-o", "-"]
     text = subprocess.run([*command, *sources], stdout=subprocess.PIPE, check=True).stdout.decode()
     for found in re.finditer(r'^msgid ((?:".*"\n)+)', text, re.M):
         if re.search(r'"\nmsgstr', text[found.start() : found.end() + 8]) is None:
@@ -29,8 +29,8 @@ def quote(text):
 
 
 def main():
-    xgettext, output, *sources = sys.argv[1:]
-    formats = sorted(set(read_formats(xgettext, sources)) - {""})
+    xgettext, keywords, output, *sources = sys.argv[1:]
+    formats = sorted(set(read_formats(xgettext, keywords, sources)) - {""})
     with open(output, "w", encoding="utf-8") as file:
         file.write("#include <inttypes.h>\n\n")
         file.write("static const char *const reason_formats[] = {\n")

@@ -14,11 +14,15 @@
         9 /* conversions in a format; "%9$s" is the last one that a translation can name */
 #define WORDS_MIN   8 /* bytes of a format that are not conversions; fewer say nothing */
 #define NESTING_MAX 3 /* reasons in reasons */
+#define JOINT_BYTES 2 /* between two texts: ": " or "; " */
+#define JOINTS_MAX  16
 
 typedef struct Formats {
         const char *const *formats;
         size_t n;
         const char *(*translate)(const char *format);
+        const char *(*translate_foreign)(
+                const char *text); /* returns `text` if it cannot; or NULL */
 } Formats;
 
 /* What stands in a reason for the conversions of its format. */
@@ -141,19 +145,78 @@ static char *fill(const Formats *formats, const char *format, const Parts *parts
         }
 }
 
-static char *translate(const Formats *formats, const char *text, unsigned depth) {
+static const char *translate_foreign(const Formats *formats, const char *text) {
+        return formats->translate_foreign && *text ? formats->translate_foreign(text) : text;
+}
+
+/* NULL: the text is not a known one. */
+static char *translate_whole(const Formats *formats, const char *text, unsigned depth) {
+        const char *foreign;
         const char *format;
         Parts parts;
 
-        format = depth < NESTING_MAX ? formats_find(formats, text, &parts) : NULL;
-        return format ? fill(formats, formats->translate(format), &parts, depth) : g_strdup(text);
+        format = formats_find(formats, text, &parts);
+        if (format)
+                return fill(formats, formats->translate(format), &parts, depth);
+        foreign = translate_foreign(formats, text);
+        return foreign != text ? g_strdup(foreign) : NULL;
+}
+
+/* Where texts end: at joints, and at the end of all. Behind the last joint that is looked at, all is one text. */
+static size_t find_ends(const char *ret[static JOINTS_MAX + 1], const char *text) {
+        const char *at = text;
+        size_t n = 0;
+
+        for (; *at && n < JOINTS_MAX; at++)
+                if (g_str_has_prefix(at, ": ") || g_str_has_prefix(at, "; "))
+                        ret[n++] = at;
+        ret[n++] = at + strlen(at);
+        return n;
+}
+
+/* The longest known text that begins here, and where it ends; or else what is up to the next joint, as it is. */
+static void append_longest(GString *to,
+                           const Formats *formats,
+                           const char *text,
+                           const char *const *ends,
+                           size_t n_ends,
+                           size_t *at,
+                           unsigned depth) {
+        for (size_t i = n_ends; i-- > *at;) {
+                g_autofree char *part = g_strndup(text, (gsize)(ends[i] - text));
+                g_autofree char *translated = translate_whole(formats, part, depth);
+
+                if (!translated && i > *at)
+                        continue;
+                g_string_append(to, translated ? translated : part);
+                *at = i;
+                return;
+        }
+}
+
+/* A text that says what failed may have one behind it that says why, and one that says what to do. */
+static char *translate(const Formats *formats, const char *text, unsigned depth) {
+        const char *ends[JOINTS_MAX + 1];
+        GString *all;
+        size_t n_ends;
+
+        if (depth >= NESTING_MAX)
+                return g_strdup(text);
+        all = g_string_new(NULL);
+        n_ends = find_ends(ends, text);
+        for (size_t i = 0; i < n_ends; i++) {
+                append_longest(all, formats, text, ends, n_ends, &i, depth);
+                g_string_append_len(all, ends[i], i + 1 < n_ends ? JOINT_BYTES : 0);
+                text = ends[i] + JOINT_BYTES; /* of the last one nothing is left */
+        }
+        return g_string_free(all, FALSE);
 }
 
 char *reason_translate_by(const char *reason,
                           const char *const *formats,
                           size_t n_formats,
                           const char *(*translate_format)(const char *format)) {
-        const Formats all = { formats, n_formats, translate_format };
+        const Formats all = { formats, n_formats, translate_format, NULL };
 
         return translate(&all, reason, 0);
 }
@@ -162,11 +225,25 @@ static const char *translate_format(const char *format) {
         return gettext(format);
 }
 
+/* The texts of errno: strerror() there was in English. */
+static const char *translate_libc(const char *text) {
+        return dgettext("libc", text);
+}
+
 char *reason_translate(const char *reason) {
-        return reason_translate_by(
-                reason, reason_formats, ARRAY_SIZE(reason_formats), translate_format);
+        static const Formats formats = {
+                reason_formats, ARRAY_SIZE(reason_formats), translate_format, translate_libc
+        };
+
+        return translate(&formats, reason, 0);
 }
 
 size_t reason_n_formats(void) {
         return ARRAY_SIZE(reason_formats);
+}
+
+bool reason_is_of_format(const char *reason, size_t format) {
+        Parts parts;
+
+        return format_matches(reason_formats[format], reason, &parts);
 }

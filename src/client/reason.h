@@ -2,22 +2,25 @@
 #pragma once
 
 /*
- * Reasons: why a data source does not record, in the user's language
+ * Reasons: what the service and its probes tell, in the user's language
  *
- * The probes write their reasons in English, with names and numbers in them, and the service hands
- * them on. All of their formats are known here (reason-formats.py takes them out of the sources of
- * the probes, as the catalogues have them), so a reason is recognised by its words, and what is between them
- * is put into the translated format. A part may be a reason itself. What no format makes, as from other
+ * Why a data source does not record, what is wrong with a config, why a call was refused: these texts are written in
+ * English, with names and numbers in them, and travel over D-Bus. All of their formats are known here
+ * (reason-formats.py takes them out of the sources, as the catalogues have them), so a text is recognised by its
+ * words, and what is between them is put into the translated format. A part may be such a text itself, and several
+ * may be joined by ": " or "; ". The C library translates its own (strerror()). What no format makes, as from other
  * producers or another version, stays as it is.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Malloc'ed. */
 char *reason_translate(const char *reason);
 
-/* How many formats are known. */
+/* How many formats are known, and whether a text is of one of them. */
 size_t reason_n_formats(void);
+bool reason_is_of_format(const char *reason, size_t format);
 
 /* Likewise, by these formats and this translation. For tests. */
 char *reason_translate_by(const char *reason,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client/kernel-events.h"
+#include "client/reason.h"
 #include "client/record-request.h"
 #include "client/say.h"
 #include "client/standalone.h"
@@ -51,7 +52,8 @@ static int read_file(char **ret, size_t *ret_n, const char *path) {
 
 /* As compilers say it, so that editors find the place. */
 static ExitStatus say_config_error(const char *name, const ConfigError *error) {
-        g_autofree char *message = say_clean(error->message, strlen(error->message));
+        g_autofree char *translated = reason_translate(error->message);
+        g_autofree char *message = say_clean(translated, strlen(translated));
 
         if (error->line)
                 say_error("%s:%u:%u: %s", name, error->line, error->column, message);
@@ -112,7 +114,9 @@ static ExitStatus load_preset(RecordRequest *request, const char *name) {
                 return STATUS_FAILED;
         }
         if (r == PRESET_E_UNKNOWN) {
-                say_error("%s", error.message);
+                g_autofree char *message = reason_translate(error.message);
+
+                say_error("%s", message);
                 say_hint(_("\"desktrace list presets\" shows the available presets."));
                 return STATUS_USAGE;
         }
@@ -182,12 +186,13 @@ static ExitStatus check_source(const char *name) {
                         return STATUS_OK;
                 if (g_str_has_prefix(known, PROBE_PREFIX) &&
                     streq(known + strlen(PROBE_PREFIX), name))
-                        return usage_meant(_("data source"), name, known);
+                        return usage_meant(_("unknown data source '%s'"), name, known);
         }
         if (g_str_has_prefix(name, PROBE_PREFIX) ||
             !text_nearest(name, known_sources, ARRAY_SIZE(known_sources)))
                 return STATUS_OK;
-        return usage_unknown(_("data source"), name, known_sources, ARRAY_SIZE(known_sources));
+        return usage_unknown(
+                _("unknown data source '%s'"), name, known_sources, ARRAY_SIZE(known_sources));
 }
 
 ExitStatus record_request_check_sources(const RecordRequest *request) {

@@ -10,9 +10,12 @@
 #include "client/charset.h"
 #include "client/say.h"
 #include "client/table.h"
+#include "client/wrap.h"
 
-#define TABLE_LAST_WIDTH_MIN 24 /* of the last column; narrower, and it goes below */
-#define TABLE_INDENTATION    4
+#define TABLE_LAST_WIDTH_MIN 24u /* of the last column; narrower, and it goes below */
+#define TABLE_WIDTH_MIN      8u  /* of another column of text that is cut */
+#define TABLE_GAP            2
+#define TABLE_INDENTATION    4u
 #define NOTHING              "-"
 
 void table_init(Table *table, const TableColumn *columns, size_t n_columns) {
@@ -67,79 +70,149 @@ static size_t terminal_width(void) {
                                                                                      : 0;
 }
 
-/* The words of a long text, on lines of so many columns behind an indentation; a longer word has a line for itself. */
-static void print_wrapped(const char *text, size_t indentation, size_t width) {
-        g_auto(GStrv) words = g_strsplit(text, " ", -1);
-        size_t n_used = 0;
+/*
+ * How wide the columns are
+ */
 
-        for (char **word = words; *word; word++) {
-                size_t n_word = charset_width(*word);
+/* Columns of text that are wider than this give what others lack, the widest first; numbers give nothing. */
+static size_t *find_widest(const Table *table, size_t *widths, size_t n_columns, size_t more_than) {
+        size_t *widest = NULL;
 
-                if (n_used > 0 && n_used + 1 + n_word > width) {
-                        printf("\n%*s", (int)indentation, "");
-                        n_used = 0;
-                }
-                printf("%s%s", n_used > 0 ? " " : "", *word);
-                n_used += n_word + (n_used > 0);
-        }
+        for (size_t i = 0; i < n_columns; i++)
+                if (!table->columns[i].is_number && widths[i] > more_than &&
+                    (!widest || widths[i] > *widest))
+                        widest = &widths[i];
+        return widest;
 }
 
-/* On a terminal the last column is as wide as is left; when that is too little, it goes on below, and what says nothing
- * is left out. */
-static void print_last_cell(const char *text, size_t column_at, bool says_something) {
-        size_t terminal = terminal_width();
+static size_t sum_of_widths(const size_t *widths, size_t n) {
+        size_t sum = 0;
 
-        if (terminal <= TABLE_INDENTATION || column_at + charset_width(text) <= terminal) {
-                fputs(text, stdout);
-        } else if (column_at + TABLE_LAST_WIDTH_MIN <= terminal) {
-                print_wrapped(text, column_at, terminal - column_at);
-        } else if (says_something) {
-                printf("\n%*s", TABLE_INDENTATION, "");
-                print_wrapped(text, TABLE_INDENTATION, terminal - TABLE_INDENTATION);
-        }
-        fputs("\n", stdout);
+        for (size_t i = 0; i < n; i++)
+                sum += widths[i] + TABLE_GAP;
+        return sum;
 }
 
-static void print_cell(const TableColumn *column, const char *text, size_t width) {
-        size_t n_padding = width - charset_width(text);
+/* So that the first `n_columns` take no more than `available`, if they can. */
+static void
+narrow(const Table *table, size_t *widths, size_t n_columns, size_t width_min, size_t available) {
+        size_t *widest;
+
+        while (sum_of_widths(widths, n_columns) > available &&
+               (widest = find_widest(table, widths, n_columns, width_min)))
+                (*widest)--;
+}
+
+/* On a terminal a row is no wider than that. Returns whether the last column goes below the others, as there is too
+ * little left for it. */
+static bool fit(const Table *table, size_t *widths) {
+        const size_t terminal = terminal_width(), n_first = table->n_columns - 1;
+        const size_t last = MIN(widths[n_first], TABLE_LAST_WIDTH_MIN);
+        size_t n_used;
+
+        if (terminal == 0 || sum_of_widths(widths, n_first) + widths[n_first] <= terminal)
+                return false;
+        narrow(table, widths, n_first, TABLE_LAST_WIDTH_MIN, terminal - MIN(last, terminal));
+        n_used = sum_of_widths(widths, n_first);
+        if (n_used + last <= terminal) {
+                widths[n_first] = MIN(widths[n_first], terminal - n_used);
+                return false;
+        }
+        narrow(table, widths, n_first, TABLE_WIDTH_MIN, terminal);
+        widths[n_first] = terminal - MIN(TABLE_INDENTATION, terminal / 2);
+        return true;
+}
+
+/*
+ * Rows
+ */
+
+static void append_spaces(GString *line, size_t n) {
+        g_string_append_printf(line, "%*s", (int)n, "");
+}
+
+static void append_cell(GString *line, const TableColumn *column, const char *text, size_t width) {
+        const size_t n_text = charset_width(text), n_padding = width > n_text ? width - n_text : 0;
 
         if (column->is_number)
-                printf("%*s%s  ", (int)n_padding, "", text);
-        else
-                printf("%s%*s  ", text, (int)n_padding, "");
+                append_spaces(line, n_padding);
+        g_string_append(line, text);
+        if (!column->is_number)
+                append_spaces(line, n_padding);
 }
 
-static void
-print_row(const Table *table, const size_t *widths, const char *const *cells, bool is_legend) {
-        const size_t n_first = table->n_columns - 1;
-        size_t column_at = 0;
+static const char *line_of(const GPtrArray *lines, guint i) {
+        return i < lines->len ? g_ptr_array_index(lines, i) : "";
+}
 
-        for (size_t i = 0; i < n_first; i++) {
-                print_cell(&table->columns[i], cells[i], widths[i]);
-                column_at += widths[i] + 2;
+/* One line of a row: of each cell what is on it. The last cell is not filled up. */
+static void print_line(const Table *table,
+                       const size_t *widths,
+                       GPtrArray *const *cells,
+                       size_t n_cells,
+                       guint number) {
+        g_autoptr(GString) line = g_string_new(NULL);
+
+        for (size_t i = 0; i < n_cells; i++) {
+                const char *text = line_of(cells[i], number);
+
+                if (i < table->n_columns - 1 || table->columns[i].is_number)
+                        append_cell(line, &table->columns[i], text, widths[i]);
+                else
+                        g_string_append(line, text);
+                if (i < table->n_columns - 1)
+                        append_spaces(line, TABLE_GAP);
         }
-        if (table->columns[n_first].is_number)
-                printf("%*s", (int)(widths[n_first] - charset_width(cells[n_first])), "");
-        print_last_cell(cells[n_first], column_at, !is_legend && !streq(cells[n_first], NOTHING));
+        puts(number == 0 ? line->str : g_strchomp(line->str));
+}
+
+/* What is below the others. Nothing is left out but what says nothing. */
+static void print_below(const GPtrArray *lines) {
+        for (guint i = 0; i < lines->len; i++)
+                printf("%*s%s\n", (int)TABLE_INDENTATION, "", line_of(lines, i));
+}
+
+static void print_row(const Table *table,
+                      const size_t *widths,
+                      const char *const *cells,
+                      bool is_below,
+                      bool is_legend) {
+        const size_t n_beside = table->n_columns - is_below;
+        GPtrArray *lines[TABLE_COLUMNS_MAX];
+        guint n_lines = 1;
+
+        for (size_t i = 0; i < table->n_columns; i++)
+                lines[i] = wrap_lines(cells[i], widths[i]);
+        for (size_t i = 0; i < n_beside; i++)
+                n_lines = MAX(n_lines, lines[i]->len);
+        for (guint i = 0; i < n_lines; i++)
+                print_line(table, widths, lines, n_beside, i);
+        if (is_below && !is_legend && !streq(cells[n_beside], NOTHING))
+                print_below(lines[n_beside]);
+        for (size_t i = 0; i < table->n_columns; i++)
+                g_ptr_array_unref(lines[i]);
 }
 
 void table_print(const Table *table, bool has_legend) {
         char *titles[TABLE_COLUMNS_MAX];
         size_t widths[TABLE_COLUMNS_MAX];
+        bool is_below;
 
         for (size_t i = 0; i < table->n_columns; i++) {
                 titles[i] = charset_reduce(g_strdup(_(table->columns[i].title)));
                 widths[i] = table_width(table, i, has_legend ? titles[i] : NULL);
         }
+        is_below = fit(table, widths);
         if (has_legend) {
                 fputs(style(stdout, STYLE_BOLD), stdout);
-                print_row(table, widths, (const char *const *)titles, true);
+                print_row(table, widths, (const char *const *)titles, is_below, true);
                 fputs(style(stdout, STYLE_NORMAL), stdout);
         }
         for (size_t row = 0; row < table_n_rows(table); row++)
                 print_row(table,
                           widths,
                           (const char *const *)&table->cells->pdata[row * table->n_columns],
+                          is_below,
                           false);
         for (size_t i = 0; i < table->n_columns; i++)
                 g_free(titles[i]);

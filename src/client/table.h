@@ -4,7 +4,8 @@
 /*
  * Table: rows of text in columns, on stdout
  *
- * On a terminal the text of the last column is wrapped; elsewhere a row is a line.
+ * On a terminal a row is no wider than that: long cells are wrapped, and the last column goes below the others if
+ * there is too little left for it. Elsewhere a row is a line.
  */
 
 #include <glib.h>

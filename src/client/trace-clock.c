@@ -12,6 +12,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "client/keyed-hash.h"
+
 #define STEPS_NONE UINT_MAX
 
 typedef struct Clock Clock;
@@ -44,20 +46,10 @@ struct TraceClocks {
         bool is_settled; /* something was converted: trace time stays what it is */
 };
 
-#define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
-
-/* GLib's takes the lower half only, in which the clocks of all sequences are alike. */
-static guint key_hash(gconstpointer key) {
-        return (guint)(*(const uint64_t *)key * HASH_FACTOR >> 32);
-}
-
 static guint group_hash(gconstpointer data) {
         const Group *group = data;
-        uint64_t hash = group->n_clocks;
 
-        for (size_t i = 0; i < group->n_clocks; i++)
-                hash = (hash ^ group->clocks[i]->key) * HASH_FACTOR;
-        return (guint)(hash >> 32);
+        return keyed_hash_bytes(group->clocks, group->n_clocks * sizeof(*group->clocks));
 }
 
 static gboolean group_equal(gconstpointer a, gconstpointer b) {
@@ -84,7 +76,7 @@ static void clock_free(gpointer data) {
 TraceClocks *trace_clocks_new(void) {
         TraceClocks *clocks = g_new0(TraceClocks, 1);
 
-        clocks->clocks = g_hash_table_new_full(key_hash, g_int64_equal, NULL, clock_free);
+        clocks->clocks = g_hash_table_new_full(keyed_hash_uint64, g_int64_equal, NULL, clock_free);
         clocks->groups = g_hash_table_new_full(group_hash, group_equal, group_free, NULL);
         clocks->trace_time = TRACE_CLOCK_BOOTTIME;
         return clocks;

@@ -146,8 +146,6 @@ static void add_doubt(TraceSummary *summary, bool applies, const char *text) {
                 g_ptr_array_add(summary->doubts, (gpointer)text);
 }
 
-#define N_(text) text /* translated where it is printed */
-
 static void losses_of_file(TraceSummary *summary) {
         add_loss(summary,
                  "file_damaged",
@@ -275,6 +273,12 @@ void trace_losses_finish(TraceSummary *summary) {
         else
                 summary->verdict =
                         summary->doubts->len ? TRACE_VERDICT_UNKNOWN : TRACE_VERDICT_NONE;
+}
+
+void trace_summary_add_loss(TraceSummary *summary, const char *kind, const char *text, uint64_t n) {
+        add_loss(summary, kind, text, n);
+        if (n > 0)
+                summary->verdict = TRACE_VERDICT_LOST;
 }
 
 const char *trace_verdict_name(TraceVerdict verdict) {

@@ -99,20 +99,28 @@ static ExitStatus report_failed_sources(const TraceReport *report) {
 }
 
 /* Programs come and go; but the kernel's producer has no reason to, so there is less than was wanted. */
+static bool is_cut_short(const SessionSource *source) {
+        return streq(source->state, "gone") && g_str_has_prefix(source->source, PROBE_PREFIX);
+}
+
+static guint count_cut_short(const TraceReport *report) {
+        const SessionSource *source;
+        guint n = 0;
+
+        for (guint i = 0; (source = report_source(report, i)); i++)
+                n += is_cut_short(source);
+        return n;
+}
+
 static ExitStatus report_cut_short(const TraceReport *report) {
         const SessionSource *source;
-        ExitStatus status = STATUS_OK;
 
-        for (guint i = 0; (source = report_source(report, i)); i++) {
-                if (!streq(source->state, "gone") ||
-                    !g_str_has_prefix(source->source, PROBE_PREFIX))
-                        continue;
-                say_error(_("%s is cut short: %s ended during the recording"),
-                          source->source,
-                          source->producer);
-                status = STATUS_DATA_LOST;
-        }
-        return status;
+        for (guint i = 0; (source = report_source(report, i)); i++)
+                if (is_cut_short(source))
+                        say_error(_("%s is cut short: %s ended during the recording"),
+                                  source->source,
+                                  source->producer);
+        return count_cut_short(report) > 0 ? STATUS_DATA_LOST : STATUS_OK;
 }
 
 static ExitStatus report_silent(const TraceReport *report) {
@@ -146,13 +154,22 @@ static void print_span(const TraceReport *report, const TraceSummary *summary) {
 }
 
 static void print_counts(const TraceReport *report, const TraceSummary *summary) {
+        const uint64_t n_kernel = trace_summary_n_kernel_events(summary);
+        g_autofree char *kernel = g_strdup_printf(
+                ngettext("%" PRIu64 " kernel event", "%" PRIu64 " kernel events", n_kernel),
+                n_kernel);
+        g_autofree char *programs = g_strdup_printf(ngettext("%" PRIu64 " event of programs",
+                                                             "%" PRIu64 " events of programs",
+                                                             summary->n_track_events),
+                                                    summary->n_track_events);
         char size[TEXT_SIZE_BYTES];
 
         print_span(report, summary);
+        /* Two counts, the size and the name of the file. */
         fprintf(stderr,
-                _("%" PRIu64 " kernel events, %" PRIu64 " events of programs, %s in %s\n"),
-                trace_summary_n_kernel_events(summary),
-                summary->n_track_events,
+                _("%s, %s, %s in %s\n"),
+                kernel,
+                programs,
                 text_format_size(size, summary->n_bytes),
                 report->output->path);
 }
@@ -212,6 +229,11 @@ static ExitStatus report_file(const TraceReport *report) {
                 say_error(_("cannot read %s: %s"), output->path, g_strerror(-r));
                 return STATUS_FAILED;
         }
+        /* What a producer had yet to say when it was killed, no file can tell. */
+        trace_summary_add_loss(summary,
+                               "sources_cut_short",
+                               N_("data sources whose producer ended during the recording"),
+                               count_cut_short(report));
         if (report->invocation->json != JSON_OFF)
                 print_json(report, summary);
         if (!report->invocation->is_quiet)
@@ -235,7 +257,9 @@ static ExitStatus report_stream(const TraceReport *report) {
                 report_missing(report);
                 if (n_lost)
                         fprintf(stderr,
-                                _("Data was lost: %" PRIu64 " chunks or packets\n"),
+                                ngettext("Data was lost: %" PRIu64 " chunk or packet\n",
+                                         "Data was lost: %" PRIu64 " chunks or packets\n",
+                                         n_lost),
                                 n_lost);
         }
         return n_lost ? STATUS_DATA_LOST : STATUS_OK;

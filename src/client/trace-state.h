@@ -13,7 +13,8 @@
 #include "wire/wire-reader.h"
 
 #define TRACE_SLICE_DEPTH_MAX 512
-#define TRACE_EVENT_WINDOW    (1u << 18) /* track events that are put in order at a time */
+#define TRACE_EVENT_WINDOW \
+        (1u << 18) /* begins and ends of slices that are put in order at a time */
 
 /* One writer's stream of packets. */
 typedef struct Sequence {
@@ -33,8 +34,18 @@ typedef struct OpenSlice {
         uint64_t since_ns;
 } OpenSlice;
 
+/* Names a track of the nestable asynchronous events of TrackEvent.LegacyEvent, which need no descriptor. Keys are
+ * compared byte by byte: there is no padding in it. */
+typedef struct AsyncId {
+        uint64_t id;
+        uint64_t scope;   /* address of a name: id_scope, or else the category */
+        int64_t owner;    /* the process that a local id is of; -1: of any other id */
+        uint64_t is_kind; /* field number of the id */
+} AsyncId;
+
 typedef struct Track {
         uint64_t uuid;
+        AsyncId async_id;      /* of one that has no uuid */
         TraceThread *thread;   /* or NULL */
         TraceCounter *counter; /* or NULL */
         const char
@@ -43,14 +54,14 @@ typedef struct Track {
         OpenSlice *open;
         size_t n_open, n_allocated;
         uint64_t n_too_deep; /* begins past TRACE_SLICE_DEPTH_MAX, still open */
+        uint64_t matched_ns; /* the latest time of its events that were matched */
 } Track;
 
 typedef struct TrackEvent {
         uint64_t at_ns;
         Track *track;
-        TraceSlice *slice; /* of a begin */
-        uint32_t order;    /* in the file */
-        bool is_begin;
+        TraceSlice *slice; /* NULL: an end */
+        uint64_t order;    /* in the file */
 } TrackEvent;
 
 typedef struct CpuState {
@@ -63,9 +74,11 @@ struct TraceState {
         GHashTable *names; /* a set; the address of a name is the name */
         size_t n_name_bytes;
         uint64_t n_entries;
-        GHashTable *sequences; /* id → Sequence */
-        GHashTable *tracks;    /* uuid → Track */
-        GArray *events;        /* of TrackEvent: a window that is still out of order */
+        GHashTable *sequences;    /* id → Sequence */
+        GHashTable *tracks;       /* uuid → Track */
+        GHashTable *async_tracks; /* AsyncId → Track */
+        GArray *events;           /* of TrackEvent: a window that is still out of order */
+        uint64_t n_slice_events;
         GHashTable
                 *generic_events; /* field number → name, of events with a description in the file */
         CpuState cpus[TRACE_CPUS_MAX];
@@ -156,10 +169,22 @@ Sequence *sequence_free(Sequence *sequence);
 /* Whether the trace time of *ns, which is a time of another clock, is known; then it is in *ns. */
 bool trace_state_time(Packet *packet, uint64_t *ns, uint32_t clock_id);
 
+/* Tables of tracks, which they own. */
+GHashTable *trace_tracks_new(void);
+GHashTable *trace_async_tracks_new(void);
+
+/* NULL when there is no room any more. */
 Track *trace_state_track(TraceSummary *summary, uint64_t uuid);
+Track *trace_state_async_track(TraceSummary *summary, const AsyncId *id);
+TraceSlice *trace_state_slice(TraceSummary *summary, const char *name, const char *category);
 Track *track_free(Track *track);
+
+/* The begin of a slice on the track, or an end (NULL), at the packet's time. */
+void trace_slice_event(Packet *packet, Track *track, TraceSlice *slice);
+/* One of which begin and end are known. */
+void trace_slice_add(TraceSlice *slice, uint64_t duration_ns);
 
 /* The end of the file. */
 void trace_ftrace_finish(TraceSummary *summary);
-void trace_track_events_finish(TraceSummary *summary);
+void trace_slices_finish(TraceSummary *summary);
 void trace_losses_finish(TraceSummary *summary);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "client/keyed-hash.h"
 #include "client/trace-reader.h"
 #include "client/trace-state.h"
 #include "client/trace-summary.h"
@@ -93,7 +94,7 @@ static void source_init(TraceSource *source, const PacketKind *kind) {
 }
 
 static GHashTable *number_table_new(GDestroyNotify free_value) {
-        return g_hash_table_new_full(g_int_hash, g_int_equal, NULL, free_value);
+        return g_hash_table_new_full(keyed_hash_uint32, g_int_equal, NULL, free_value);
 }
 
 /* Names are kept once, so a name's address is the name. */
@@ -105,18 +106,15 @@ static void sequence_destroy(gpointer sequence) {
         sequence_free(sequence);
 }
 
-static void track_destroy(gpointer track) {
-        track_free(track);
-}
-
 static struct TraceState *trace_state_new(void) {
         struct TraceState *state = g_new0(struct TraceState, 1);
 
-        state->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+        state->names = g_hash_table_new_full(keyed_hash_text, g_str_equal, g_free, NULL);
         state->sequences = number_table_new(sequence_destroy);
-        state->tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, track_destroy);
+        state->tracks = trace_tracks_new();
+        state->async_tracks = trace_async_tracks_new();
         state->events = g_array_new(FALSE, FALSE, sizeof(TrackEvent));
-        state->generic_events = g_hash_table_new(g_direct_hash, g_direct_equal);
+        state->generic_events = g_hash_table_new(keyed_hash_number, g_direct_equal);
         state->clocks = trace_clocks_new();
         return state;
 }
@@ -128,6 +126,7 @@ static struct TraceState *trace_state_free(struct TraceState *state) {
         trace_clocks_free(state->clocks);
         g_hash_table_unref(state->generic_events);
         g_array_unref(state->events);
+        g_hash_table_unref(state->async_tracks);
         g_hash_table_unref(state->tracks);
         g_hash_table_unref(state->sequences);
         g_hash_table_unref(state->names);
@@ -142,7 +141,8 @@ TraceSummary *trace_summary_new(void) {
         summary->sources = g_new0(TraceSource, ARRAY_SIZE(packet_kinds));
         for (size_t i = 0; i < ARRAY_SIZE(packet_kinds); i++)
                 source_init(&summary->sources[i], &packet_kinds[i]);
-        summary->producers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+        summary->producers =
+                g_hash_table_new_full(keyed_hash_uint64, g_int64_equal, g_free, g_free);
         summary->threads = number_table_new(g_free);
         summary->processes = number_table_new(g_free);
         summary->slices = name_table_new();
@@ -396,7 +396,7 @@ void trace_summary_finish(TraceSummary *summary, TraceEnd end, uint64_t end_offs
         summary->end = end;
         summary->end_offset = end_offset;
         trace_ftrace_finish(summary);
-        trace_track_events_finish(summary);
+        trace_slices_finish(summary);
         summary_sum_processes(summary);
         trace_losses_finish(summary);
 }

@@ -173,6 +173,7 @@ typedef struct TraceSummary {
         GPtrArray *notes;          /* of char *: "data source: what it did not record" */
         uint64_t n_track_events;   /* of programs: without those on tracks that belong to none */
         uint64_t n_unmatched_ends; /* slice ends without a begin */
+        uint64_t n_misordered;     /* begins and ends that came too late to be put in order */
         /* Events, and other packets with a time, that cannot be used: */
         uint64_t n_unknown_clock; /* no clock snapshot says what their time is */
         uint64_t n_unknown_names; /* they refer to what the file does not have */
@@ -224,5 +225,9 @@ uint64_t trace_summary_n_undecodable(const TraceSummary *summary);
 uint64_t trace_summary_of_boottime(const TraceSummary *summary, uint64_t boottime_ns);
 /* The name of a process or thread, or NULL. */
 const char *trace_summary_process_name(const TraceSummary *summary, int32_t pid);
+/* One more loss, of which the file does not tell: behind the verdict, which it may change. The strings stay valid;
+ * `text` is translated where it is printed. */
+void trace_summary_add_loss(TraceSummary *summary, const char *kind, const char *text, uint64_t n);
+
 const char *trace_verdict_name(TraceVerdict verdict);
 const char *trace_end_name(TraceEnd end);

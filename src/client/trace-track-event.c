@@ -3,13 +3,13 @@
 /*
  * Track events: slices, instants and counters of programs
  *
- * Packets of different threads are not in time order in a file, and slices of one track may come
- * from several threads. So begins and ends are collected into a window, sorted, and matched when it
- * is full.
+ * Chromium writes many of them with a phase of its older format in place of a type (TrackEvent.LegacyEvent): slices
+ * that have their duration with them, and asynchronous ones, which belong together by an id and have no other track.
  */
 
 #include <string.h>
 
+#include "client/keyed-hash.h"
 #include "client/say.h"
 #include "client/trace-state.h"
 
@@ -42,10 +42,31 @@ enum {
         INTERNED_EVENT_NAMES = 2,
 };
 
-/* Phases of TrackEvent.LegacyEvent, for which there is no type. */
-static const uint8_t legacy_types[] = {
-        ['B'] = TYPE_SLICE_BEGIN, ['E'] = TYPE_SLICE_END, ['I'] = TYPE_INSTANT,
-        ['i'] = TYPE_INSTANT,     ['R'] = TYPE_INSTANT,
+/* TrackEvent.LegacyEvent. */
+enum {
+        LEGACY_NAME_IID = 1,
+        LEGACY_PHASE = 2,
+        LEGACY_DURATION_US = 3,
+        LEGACY_UNSCOPED_ID = 6,
+        LEGACY_ID_SCOPE = 7,
+        LEGACY_LOCAL_ID = 10,
+        LEGACY_GLOBAL_ID = 11,
+};
+
+/* What there is no type for. */
+#define TYPE_COMPLETE 5
+
+typedef struct LegacyPhase {
+        uint8_t type;
+        bool is_async;
+} LegacyPhase;
+
+static const LegacyPhase legacy_phases[] = {
+        ['B'] = { TYPE_SLICE_BEGIN },       ['E'] = { TYPE_SLICE_END },
+        ['I'] = { TYPE_INSTANT },           ['i'] = { TYPE_INSTANT },
+        ['R'] = { TYPE_INSTANT },           ['X'] = { TYPE_COMPLETE },
+        ['b'] = { TYPE_SLICE_BEGIN, true }, ['e'] = { TYPE_SLICE_END, true },
+        ['n'] = { TYPE_INSTANT, true },
 };
 
 typedef struct Event {
@@ -54,6 +75,10 @@ typedef struct Event {
         const char *name, *category;
         double value;
         bool is_undecodable; /* a number stands for a name that is not in the file */
+        bool is_async;       /* by async_id, and of the track's program */
+        AsyncId async_id;
+        const char *id_scope;
+        uint64_t duration_ns; /* of a TYPE_COMPLETE */
 } Event;
 
 Sequence *sequence_free(Sequence *sequence) {
@@ -67,12 +92,6 @@ void sequence_clear(Sequence *sequence) {
         g_clear_pointer(&sequence->categories, g_hash_table_unref);
         sequence->default_clock = 0;
         sequence->default_track = 0;
-}
-
-Track *track_free(Track *track) {
-        g_free(track->open);
-        g_free(track);
-        return NULL;
 }
 
 /* TracePacketDefaults: the clock, and the track of events that name none. */
@@ -109,7 +128,7 @@ static void interned_add(TraceSummary *summary, GHashTable **table, const WireFi
         if (!iid || !name || !trace_state_may_grow(summary))
                 return;
         if (!*table)
-                *table = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+                *table = g_hash_table_new_full(keyed_hash_uint64, g_int64_equal, g_free, NULL);
         g_hash_table_insert(*table, g_memdup2(&iid, sizeof(iid)), (gpointer)name);
 }
 
@@ -154,11 +173,44 @@ static double double_from_bits(uint64_t bits) {
         return value;
 }
 
-static uint64_t legacy_type(const WireField *legacy) {
-        uint64_t numbers[3];
+static void legacy_take(Event *event, Packet *packet, const WireField *field) {
+        switch (field->number) {
+        case LEGACY_NAME_IID:
+                if (!event->name)
+                        event->name = interned_find(packet->sequence->names, field->value, event);
+                break;
+        case LEGACY_PHASE:
+                if (event->type != 0 || field->value >= ARRAY_SIZE(legacy_phases))
+                        break;
+                event->type = legacy_phases[field->value].type;
+                event->is_async = legacy_phases[field->value].is_async;
+                break;
+        case LEGACY_DURATION_US: /* negative: Chromium's for "not known" */
+                if (field->value <= INT64_MAX / 1000)
+                        event->duration_ns = field->value * 1000;
+                break;
+        case LEGACY_UNSCOPED_ID:
+        case LEGACY_LOCAL_ID:
+        case LEGACY_GLOBAL_ID:
+                event->async_id.id = field->value;
+                event->async_id.is_kind = field->number;
+                break;
+        case LEGACY_ID_SCOPE:
+                if (field->type == WIRE_BYTES && field->n_bytes > 0)
+                        event->id_scope = trace_state_field_name(packet->summary, field);
+                break;
+        }
+}
 
-        trace_read_numbers(legacy, numbers, ARRAY_SIZE(numbers));
-        return numbers[2] < ARRAY_SIZE(legacy_types) ? legacy_types[numbers[2]] : 0;
+static void event_take_legacy(Event *event, Packet *packet, const WireField *legacy) {
+        WireReader reader;
+        WireField field;
+
+        if (legacy->type != WIRE_BYTES)
+                return;
+        wire_reader_init_field(&reader, legacy);
+        while (wire_read(&reader, &field) > 0)
+                legacy_take(event, packet, &field);
 }
 
 static void event_take(Event *event, Packet *packet, const WireField *field) {
@@ -166,11 +218,13 @@ static void event_take(Event *event, Packet *packet, const WireField *field) {
 
         switch (field->number) {
         case TRACK_EVENT_TYPE:
+                if (field->value == 0 || field->value >= TYPE_COMPLETE)
+                        break;
                 event->type = field->value;
+                event->is_async = false;
                 break;
         case TRACK_EVENT_LEGACY:
-                if (field->type == WIRE_BYTES && event->type == 0)
-                        event->type = legacy_type(field);
+                event_take_legacy(event, packet, field);
                 break;
         case TRACK_EVENT_TRACK_UUID:
                 event->track_uuid = field->value;
@@ -200,127 +254,35 @@ static void event_take(Event *event, Packet *packet, const WireField *field) {
         }
 }
 
-Track *trace_state_track(TraceSummary *summary, uint64_t uuid) {
-        Track *track = g_hash_table_lookup(summary->state->tracks, &uuid);
-
-        if (track || !trace_state_may_grow(summary))
-                return track;
-        track = g_new0(Track, 1);
-        track->uuid = uuid;
-        g_hash_table_insert(summary->state->tracks, &track->uuid, track);
-        return track;
-}
-
-static TraceSlice *summary_slice(TraceSummary *summary, const char *name, const char *category) {
-        const char *key = name ? name : "(unnamed)";
-        TraceSlice *slice = g_hash_table_lookup(summary->slices, key);
-
-        if (slice || !trace_state_may_grow(summary))
-                return slice;
-        slice = g_new0(TraceSlice, 1);
-        slice->name = key;
-        slice->category = category;
-        g_hash_table_insert(summary->slices, (gpointer)key, slice);
-        return slice;
-}
-
-static int open_slice_push(Track *track, TraceSlice *slice, uint64_t at_ns) {
-        if (track->n_open == TRACE_SLICE_DEPTH_MAX)
-                return -E2BIG;
-        if (track->n_open == track->n_allocated) {
-                track->n_allocated = track->n_allocated ? track->n_allocated * 2 : 8;
-                track->open = g_realloc_n(track->open, track->n_allocated, sizeof(*track->open));
-        }
-        track->open[track->n_open++] = (OpenSlice){ .slice = slice, .since_ns = at_ns };
-        return 0;
-}
-
-static void track_begin(TraceSummary *summary, Track *track, const TrackEvent *event) {
-        if (track->n_too_deep || open_slice_push(track, event->slice, event->at_ns) < 0) {
-                track->n_too_deep++;
-                summary->n_omitted++;
-        }
-}
-
-static void slice_end(TraceSlice *slice, uint64_t duration_ns) {
-        slice->n_slices++;
-        slice->total_ns += duration_ns;
-        slice->max_ns = MAX(slice->max_ns, duration_ns);
-}
-
-static void track_end(TraceSummary *summary, Track *track, uint64_t at_ns) {
-        const OpenSlice *open;
-
-        if (track->n_too_deep) {
-                track->n_too_deep--;
-                return;
-        }
-        if (track->n_open == 0) {
-                summary->n_unmatched_ends++;
-                return;
-        }
-        open = &track->open[--track->n_open];
-        slice_end(open->slice, at_ns > open->since_ns ? at_ns - open->since_ns : 0);
-}
-
-static gint compare_events(gconstpointer a, gconstpointer b) {
-        const TrackEvent *x = a, *y = b;
-
-        if (x->at_ns != y->at_ns)
-                return x->at_ns < y->at_ns ? -1 : 1;
-        return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Puts the window in order and matches its begins and ends. */
-static void summary_match_slices(TraceSummary *summary) {
-        GArray *events = summary->state->events;
-
-        g_array_sort(events, compare_events);
-        for (guint i = 0; i < events->len; i++) {
-                const TrackEvent *event = &g_array_index(events, TrackEvent, i);
-
-                if (event->is_begin)
-                        track_begin(summary, event->track, event);
-                else
-                        track_end(summary, event->track, event->at_ns);
-        }
-        g_array_set_size(events, 0);
-}
-
-static void summary_add_event(Packet *packet, Track *track, TraceSlice *slice) {
-        GArray *events = packet->summary->state->events;
-        TrackEvent event = {
-                .at_ns = packet->at_ns,
-                .track = track,
-                .slice = slice,
-                .order = events->len,
-                .is_begin = slice != NULL,
-        };
-
-        g_array_append_val(events, event);
-        if (events->len == TRACE_EVENT_WINDOW)
-                summary_match_slices(packet->summary);
-}
-
 static void event_begin(Packet *packet, const Event *event, Track *track) {
-        TraceSlice *slice = summary_slice(packet->summary, event->name, event->category);
+        TraceSlice *slice = trace_state_slice(packet->summary, event->name, event->category);
 
         if (!slice)
                 return;
         if (track->thread)
                 track->thread->n_slices++;
-        summary_add_event(packet, track, slice);
+        trace_slice_event(packet, track, slice);
 }
 
 static void event_end(Packet *packet, const Event *event, Track *track) {
-        summary_add_event(packet, track, NULL);
+        trace_slice_event(packet, track, NULL);
 }
 
 static void event_instant(Packet *packet, const Event *event, Track *track) {
-        TraceSlice *slice = summary_slice(packet->summary, event->name, event->category);
+        TraceSlice *slice = trace_state_slice(packet->summary, event->name, event->category);
 
         if (slice)
                 slice->n_instants++;
+}
+
+static void event_complete(Packet *packet, const Event *event, Track *track) {
+        TraceSlice *slice = trace_state_slice(packet->summary, event->name, event->category);
+
+        if (!slice)
+                return;
+        if (track->thread)
+                track->thread->n_slices++;
+        trace_slice_add(slice, event->duration_ns);
 }
 
 static void event_counter(Packet *packet, const Event *event, Track *track) {
@@ -372,13 +334,34 @@ static void packet_note(Packet *packet, const WireField *payload) {
         g_ptr_array_add(notes, say_clean(text, strlen(text)));
 }
 
-void packet_track_event(Packet *packet, const WireField *payload) {
+/* A local id is one of its process, which the thread's track knows. Names are kept once, so their addresses tell
+ * them apart. */
+static Track *event_async_track(Packet *packet, const Event *event, const Track *of_thread) {
+        const char *scope = event->id_scope ? event->id_scope : event->category;
+        AsyncId id = event->async_id;
+
+        id.scope = (uintptr_t)scope;
+        id.owner = -1;
+        if (id.is_kind == LEGACY_LOCAL_ID)
+                id.owner = of_thread->thread ? of_thread->thread->pid
+                                             : packet->sequence->producer->pid;
+        return trace_state_async_track(packet->summary, &id);
+}
+
+static void event_apply(Packet *packet, const Event *event, Track *track) {
         static void (*const apply[])(Packet *, const Event *, Track *) = {
-                [TYPE_SLICE_BEGIN] = event_begin,
-                [TYPE_SLICE_END] = event_end,
-                [TYPE_INSTANT] = event_instant,
-                [TYPE_COUNTER] = event_counter,
+                [TYPE_SLICE_BEGIN] = event_begin, [TYPE_SLICE_END] = event_end,
+                [TYPE_INSTANT] = event_instant,   [TYPE_COUNTER] = event_counter,
+                [TYPE_COMPLETE] = event_complete,
         };
+
+        if (track && event->is_async)
+                track = event_async_track(packet, event, track);
+        if (track && event->type < ARRAY_SIZE(apply) && apply[event->type])
+                apply[event->type](packet, event, track);
+}
+
+void packet_track_event(Packet *packet, const WireField *payload) {
         Event event = { .track_uuid = packet->sequence->default_track };
         WireReader reader;
         WireField field;
@@ -406,20 +389,5 @@ void packet_track_event(Packet *packet, const WireField *payload) {
                         packet->summary->n_unknown_names++;
                 return;
         }
-        if (track && event.type < ARRAY_SIZE(apply) && apply[event.type])
-                apply[event.type](packet, &event, track);
-}
-
-void trace_track_events_finish(TraceSummary *summary) {
-        GHashTableIter iter;
-        gpointer value;
-
-        summary_match_slices(summary);
-        g_hash_table_iter_init(&iter, summary->state->tracks);
-        while (g_hash_table_iter_next(&iter, NULL, &value)) {
-                Track *track = value;
-
-                for (size_t i = 0; i < track->n_open; i++)
-                        track->open[i].slice->n_open++;
-        }
+        event_apply(packet, &event, track);
 }

@@ -91,7 +91,7 @@ ExitStatus triggers_send(const Invocation *invocation, char *const *names) {
         print_reached(invocation, n_sessions);
         if (n_sessions > 0)
                 return STATUS_OK;
-        say_error(_("no session is waiting for it"));
+        say_error(_("none of your sessions is waiting for it"));
         if (invocation->bus == BUS_CHOICE_DEFAULT)
                 say_hint(_("This reached the system service; --user reaches your own."));
         return STATUS_NOT_FOUND;

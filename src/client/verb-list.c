@@ -310,7 +310,8 @@ static void name_clear(gpointer item) {
 
 /* Nothing is wrong when nobody knows: lists are for looking. */
 static void say_how_current(const ViewEvents *events) {
-        g_autofree char *why = events->why ? say_clean(events->why, strlen(events->why)) : NULL;
+        g_autofree char *translated = events->why ? reason_translate(events->why) : NULL;
+        g_autofree char *why = translated ? say_clean(translated, strlen(translated)) : NULL;
 
         if (events->is_current)
                 return;
@@ -529,6 +530,20 @@ static void list_choose(GArray *list, const ListKind *kind, const char *glob) {
         }
 }
 
+/* For people: programs see null. */
+static void say_unknown_sources(const ListKind *kind, const GArray *list) {
+        if (!asks_producers(kind))
+                return;
+        for (guint i = 0; i < list->len; i++)
+                if (source_is_available(&g_array_index(list, ViewSource, i)) < 0) {
+                        say_hint(_(
+                                "\"-\" means not known: the program that knows is started only for "
+                                "users who may record the system "
+                                "(org.desktrace.tracing1.trace-system)"));
+                        return;
+                }
+}
+
 static ExitStatus print_list(const ListKind *kind, const char *glob, const Invocation *invocation) {
         g_autoptr(GArray) list = NULL;
         ExitStatus status = get_list(&list, kind, invocation);
@@ -537,10 +552,12 @@ static ExitStatus print_list(const ListKind *kind, const char *glob, const Invoc
                 return status;
         if (glob)
                 list_choose(list, kind, glob);
-        if (invocation->json == JSON_OFF)
+        if (invocation->json == JSON_OFF) {
                 print_table(kind, list, invocation);
-        else
+                say_unknown_sources(kind, list);
+        } else {
                 print_json(kind, list, invocation->json);
+        }
         if (list->len > 0 || !glob || invocation->json != JSON_OFF)
                 return STATUS_OK;
         say_error(_("nothing in the list of %s matches \"%s\""), kind->name, glob);
@@ -556,7 +573,7 @@ static ExitStatus list_named(const char *name, const char *glob, const Invocatio
                         return print_list(&kinds[i], glob, invocation);
         }
         names[ARRAY_SIZE(kinds)] = "probes";
-        return usage_unknown(_("list"), name, names, ARRAY_SIZE(names));
+        return usage_unknown(_("unknown list '%s'"), name, names, ARRAY_SIZE(names));
 }
 
 /* Not of a service: of a program's file, which the probes can read. They print it as text. */

@@ -44,7 +44,7 @@ ExitStatus verb_unknown(const char *name) {
 
         for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
                 known[i] = verbs[i].name;
-        return usage_unknown(_("verb"), name, known, ARRAY_SIZE(known));
+        return usage_unknown(_("unknown verb '%s'"), name, known, ARRAY_SIZE(known));
 }
 
 static void print_verbs(FILE *stream) {

@@ -146,7 +146,7 @@ static int check_submessage(Check *check,
                 return config_error_set(check->error,
                                         0,
                                         0,
-                                        "%s.%s is there more than once",
+                                        "%s.%s is given more than once",
                                         message->short_name,
                                         field->name);
         *seen = true;
@@ -183,7 +183,7 @@ static int check_field(Check *check,
                 return config_error_set(check->error,
                                         0,
                                         0,
-                                        "%s.%s has a value of another type",
+                                        "%s.%s has a value of the wrong type",
                                         message->short_name,
                                         field->name);
         if (field->type == PROTOBUF_C_TYPE_STRING && !utf8_is_valid(value->data, value->n_bytes))

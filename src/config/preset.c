@@ -170,14 +170,11 @@ static int refuse_unknown(const char *name, ConfigError *error) {
         for (; n < table.n && n < PRESETS_MAX; n++)
                 names[n] = table.presets[n].name;
         nearest = text_nearest(name, names, n);
-        config_error_set(error,
-                         0,
-                         0,
-                         "There is no preset '%.64s'%s%s%s",
-                         name,
-                         nearest ? "; did you mean " : "",
-                         nearest ? nearest : "",
-                         nearest ? "?" : "");
+        if (nearest)
+                config_error_set(
+                        error, 0, 0, "There is no preset '%.64s'; did you mean %s?", name, nearest);
+        else
+                config_error_set(error, 0, 0, "There is no preset '%.64s'", name);
         return PRESET_E_UNKNOWN;
 }
 

@@ -40,7 +40,7 @@ static int append_utf8(Bytes *out, uint32_t code) {
 }
 
 /* Where in the token `at` is, as a column. */
-static int refuse(TextLexer *lexer, const char *at, const char *why) {
+static int text_lexer_refuse(TextLexer *lexer, const char *at, const char *why) {
         unsigned column = lexer->token.column;
 
         for (const char *c = lexer->token.text; c < at; c++)
@@ -54,12 +54,12 @@ static int unescape_code_point(TextLexer *lexer, const char **at, Bytes *out) {
         uint32_t code;
 
         if (read_digits(*at + 1, n_digits, 16, &code) < n_digits)
-                return refuse(lexer,
-                              *at - 1,
-                              n_digits == 4 ? "\\u needs four hexadecimal digits"
-                                            : "\\U needs eight hexadecimal digits");
+                return text_lexer_refuse(lexer,
+                                         *at - 1,
+                                         n_digits == 4 ? N_("\\u needs four hexadecimal digits")
+                                                       : N_("\\U needs eight hexadecimal digits"));
         if (code > CODE_POINT_MAX || (code >= 0xd800 && code < 0xe000))
-                return refuse(lexer, *at - 1, "This escape is not a Unicode character");
+                return text_lexer_refuse(lexer, *at - 1, "This escape is not a Unicode character");
         *at += 1 + n_digits;
         return append_utf8(out, code);
 }
@@ -71,9 +71,10 @@ static int unescape_byte(TextLexer *lexer, const char **at, Bytes *out) {
 
         n = hex ? read_digits(*at + 1, 2, 16, &value) : read_digits(*at, 3, 8, &value);
         if (n == 0)
-                return refuse(lexer, *at - 1, "\\x needs hexadecimal digits");
+                return text_lexer_refuse(lexer, *at - 1, "\\x needs hexadecimal digits");
         if (value > 0xff)
-                return refuse(lexer, *at - 1, "This octal escape is larger than a byte (\\377)");
+                return text_lexer_refuse(
+                        lexer, *at - 1, "This octal escape is larger than a byte (\\377)");
         *at += n + hex;
         return bytes_append(out, &(uint8_t){ (uint8_t)value }, 1);
 }
@@ -89,7 +90,8 @@ static int unescape_one(TextLexer *lexer, const char **at, Bytes *out) {
                 return unescape_code_point(lexer, at, out);
         if (**at == 'x' || **at == 'X' || text_lexer_digit(**at) < 8)
                 return unescape_byte(lexer, at, out);
-        return refuse(lexer, *at - 1, "Unknown escape; a backslash itself is written \\\\");
+        return text_lexer_refuse(
+                lexer, *at - 1, "Unknown escape; a backslash itself is written \\\\");
 }
 
 int text_lexer_unescape(TextLexer *lexer, Bytes *out) {

@@ -52,8 +52,8 @@ static int refuse_name(Parser *parser, const Scope *scope) {
 
         if (!scope->descriptor)
                 return text_lexer_expected(&parser->lexer,
-                                           "a field number: this is inside a field that is only "
-                                           "known by number, and so its fields are");
+                                           "a field number, because this is inside a field that is "
+                                           "known only by its number");
         name = strndup(token->text, token->n);
         if (!name)
                 return -ENOMEM;
@@ -72,8 +72,7 @@ static int refuse_name(Parser *parser, const Scope *scope) {
                 parser->error,
                 token->line,
                 token->column,
-                "%s has no field '%.64s' here; a field that only Perfetto has can be "
-                "given by its number",
+                "%s has no field '%.64s' here; give fields that only Perfetto has by their number",
                 scope->descriptor->short_name,
                 name);
 }
@@ -180,7 +179,7 @@ static int parse_known(Parser *parser, Scope *scope, const ProtobufCFieldDescrip
                 return config_error_set(parser->error,
                                         name.line,
                                         name.column,
-                                        "%s is given a second time, and %s has only one",
+                                        "%s is given twice, but %s has only one",
                                         field->name,
                                         scope->descriptor->short_name);
         *seen = true;

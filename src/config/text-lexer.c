@@ -196,15 +196,21 @@ int text_lexer_expected(TextLexer *lexer, const char *what) {
                                         token->column,
                                         "Expected %s, found the end of the text",
                                         what);
+        if (token->type == TOKEN_STRING) /* has its own quotes */
+                return config_error_set(lexer->error,
+                                        token->line,
+                                        token->column,
+                                        "Expected %s, found %.*s",
+                                        what,
+                                        (int)MIN(token->n, (size_t)QUOTE_MAX),
+                                        token->text);
         return config_error_set(lexer->error,
                                 token->line,
                                 token->column,
-                                "Expected %s, found %s%.*s%s",
+                                "Expected %s, found '%.*s'",
                                 what,
-                                token->type == TOKEN_STRING ? "" : "'",
                                 (int)MIN(token->n, (size_t)QUOTE_MAX),
-                                token->text,
-                                token->type == TOKEN_STRING ? "" : "'");
+                                token->text);
 }
 
 int text_lexer_integer(TextLexer *lexer, uint64_t *ret) {

@@ -124,7 +124,7 @@ static int
 expected_value(TextLexer *lexer, const ProtobufCFieldDescriptor *field, const char *what) {
         char text[192];
 
-        snprintf(text, sizeof(text), "%s for %s", what, field->name);
+        snprintf(text, sizeof(text), N_("%s for the field %s"), what, field->name);
         return text_lexer_expected(lexer, text);
 }
 
@@ -177,15 +177,20 @@ static int refuse_enum(TextLexer *lexer, const Token *at, const ProtobufCFieldDe
         for (size_t i = 0; i < n; i++)
                 names[i] = type->values_by_name[i].name;
         nearest = text_nearest(name, names, n);
+        if (!nearest)
+                return config_error_set(lexer->error,
+                                        at->line,
+                                        at->column,
+                                        "%s has no value '%.64s'",
+                                        field->name,
+                                        name);
         return config_error_set(lexer->error,
                                 at->line,
                                 at->column,
-                                "%s has no value '%.64s'%s%s%s",
+                                "%s has no value '%.64s'; did you mean %s?",
                                 field->name,
                                 name,
-                                nearest ? "; did you mean " : "",
-                                nearest ? nearest : "",
-                                nearest ? "?" : "");
+                                nearest);
 }
 
 static int parse_enum_number(TextLexer *lexer, const ProtobufCFieldDescriptor *field, Bytes *out) {

@@ -16,7 +16,7 @@
 #include "log-control.h"
 #include "loop.h"
 #include "shared/fd.h"
-#include "shared/log.h"
+#include "shared/log-user.h"
 #include "sink.h"
 
 #define TIMER_ACCURACY_USEC 1000
@@ -27,10 +27,17 @@ static void op_activate(void *userdata, size_t index) {
         activator_start(&loop->activator, index);
 }
 
+static uid_t op_user_of(void *userdata, const Identity *identity) {
+        Loop *loop = userdata;
+
+        return login_users_find(&loop->users, identity);
+}
+
 static const ServiceOps service_ops = {
         .read_clocks = host_read_clocks,
         .random = host_random,
         .activate = op_activate,
+        .user_of = op_user_of,
         .read_boottime = host_read_boottime,
         .is_suspended = host_is_suspended,
 };
@@ -91,19 +98,22 @@ static void on_accepted(void *userdata, ListenerKind kind, int fd) {
 
         r = fd_peer_credentials(own_fd, &uid, &pid);
         if (r >= 0 && loop->info.is_private && uid != 0 && uid != loop->info.uid) {
-                log_notice("refused a connection of uid %u: this instance is private",
-                           (unsigned)uid);
+                log_user(uid,
+                         LOG_NOTICE,
+                         "refused a connection of uid %u: this instance is private",
+                         (unsigned)uid);
                 return;
         }
         if (r >= 0)
                 r = loop_serve(loop, kind, TAKE_FD(own_fd));
         if (r < 0)
                 /* A peer that has gone again by now does not miss us. */
-                log_at(r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
-                       "cannot serve a connection of pid %d, uid %u: %s",
-                       (int)pid,
-                       (unsigned)uid,
-                       strerror(-r));
+                log_user(uid,
+                         r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
+                         "cannot serve a connection of pid %d, uid %u: %s",
+                         (int)pid,
+                         (unsigned)uid,
+                         strerror(-r));
 }
 
 /* Until neither has anything to do that the other one's doing has led to. */
@@ -149,6 +159,7 @@ static void loop_arm(Loop *loop) {
                 service_next_deadline(loop->service),
                 bus_next_deadline(loop->bus, bus_now(loop->bus)),
                 ports_next_deadline(loop->ports),
+                log_users_deadline(),
                 loop_idle_deadline(loop),
                 loop->stop_deadline,
                 loop->extend_deadline,
@@ -163,12 +174,13 @@ static void loop_arm(Loop *loop) {
                                     deadline < UINT64_MAX ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
-/* For "systemctl status". */
+/* For "systemctl status", which shows it to every user: nothing where users are not to see each other. */
 static void loop_tell_status(Loop *loop) {
         const size_t n_sessions = service_n_sessions(loop->service);
         const size_t n_producers = service_n_producers(loop->service);
 
-        if (n_sessions == loop->n_sessions_told && n_producers == loop->n_producers_told)
+        if (loop->mode == LOOP_SYSTEM ||
+            (n_sessions == loop->n_sessions_told && n_producers == loop->n_producers_told))
                 return;
         loop->n_sessions_told = n_sessions;
         loop->n_producers_told = n_producers;
@@ -219,6 +231,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         }
         bus_tick(loop->bus, now);
         ports_tick(loop->ports, now);
+        log_users_tick(now);
         return 0;
 }
 
@@ -301,8 +314,7 @@ static int loop_add_bus(Loop *loop) {
                 return r;
         kept_events_load(&loop->bus->events);
         if (loop->mode != LOOP_STANDALONE) {
-                r = loop->mode == LOOP_SYSTEM ? sd_bus_open_system(&message_bus)
-                                              : sd_bus_open_user(&message_bus);
+                r = bus_line_open(&loop->line, &message_bus, loop->mode == LOOP_SYSTEM);
                 if (r >= 0)
                         r = log_control_serve(message_bus);
                 if (r >= 0)
@@ -390,6 +402,7 @@ int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config) {
                 .extend_deadline = UINT64_MAX,
         };
         list_init(&loop->activator.activations);
+        login_users_init(&loop->users, LOGIN_USERS_SUBUID, LOGIN_USERS_PASSWD, LOGIN_USERS_PROC);
         r = sd_event_new(&loop->event);
         if (r >= 0)
                 r = loop_add_signals(loop);
@@ -414,7 +427,9 @@ void loop_deinit(Loop *loop) {
         sd_event_source_disable_unref(loop->timer);
         ports_free(loop->ports);
         bus_free(loop->bus);
+        bus_line_free(loop->line);
         service_free(loop->service);
+        login_users_deinit(&loop->users);
         sd_event_unref(loop->event);
 }
 

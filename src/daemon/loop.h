@@ -11,10 +11,12 @@
 #include <systemd/sd-event.h>
 
 #include "activation.h"
+#include "bus/bus-line.h"
 #include "bus/bus.h"
 #include "config.h"
 #include "core/service.h"
 #include "listeners.h"
+#include "login-users.h"
 #include "socket/ports.h"
 
 /* After SIGTERM sessions get so long to flush, stop and write out. desktraced.service allows a little more. */
@@ -39,8 +41,10 @@ typedef struct Loop {
         ServiceInfo info;
         sd_event *event;
         sd_event_source *timer;
+        LoginUsers users;
         Listeners listeners;
         Service *service;
+        BusLine *line; /* NULL in a standalone instance */
         Bus *bus;
         Ports *ports;
         Activator activator;

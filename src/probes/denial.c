@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +67,7 @@ bool denial_is_locked_down(int root) {
                strstr(text, "[confidentiality]");
 }
 
-/* Those that may forbid what the permissions of a file allow, as far as they are active: "apparmor or landlock". */
+/* Those that may forbid what the permissions of a file allow, as far as they are active: "apparmor, landlock". */
 static void list_modules(char ret[static LINE_BYTES], int root) {
         static const char *const known[] = { "selinux", "apparmor", "smack",
                                              "tomoyo",  "bpf",      "landlock" };
@@ -79,36 +80,49 @@ static void list_modules(char ret[static LINE_BYTES], int root) {
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
                 if (strstr(text, known[i]))
                         n += (size_t)snprintf(
-                                ret + n, LINE_BYTES - n, "%s%s", n > 0 ? " or " : "", known[i]);
+                                ret + n, LINE_BYTES - n, "%s%s", n > 0 ? ", " : "", known[i]);
+}
+
+/* A clause, behind the one that names the error. */
+static void denial_put(char ret[static DENIAL_BYTES], const char *format, ...) _printf_(2, 3);
+
+static void denial_put(char ret[static DENIAL_BYTES], const char *format, ...) {
+        va_list arguments;
+
+        strcpy(ret, "; ");
+        va_start(arguments, format);
+        vsnprintf(ret + 2, DENIAL_BYTES - 2, format, arguments);
+        va_end(arguments);
 }
 
 static void explain_modules(char ret[static DENIAL_BYTES], int root, int capability) {
         char modules[LINE_BYTES];
 
         list_modules(modules, root);
-        snprintf(ret,
-                 DENIAL_BYTES,
-                 "; %s is there, so a security module%s%s%s forbids it: look for a denial in the "
-                 "kernel's log",
-                 capability_name(capability),
-                 modules[0] ? " (" : "",
-                 modules,
-                 modules[0] ? ")" : "");
+        if (modules[0])
+                denial_put(ret,
+                           "%s is there, so a security module (%s) forbids it: look for a denial "
+                           "in the kernel's log",
+                           capability_name(capability),
+                           modules);
+        else
+                denial_put(ret,
+                           "%s is there, so a security module forbids it: look for a denial in "
+                           "the kernel's log",
+                           capability_name(capability));
 }
 
 static void explain_forbidden(char ret[static DENIAL_BYTES], int root, int error, int capability) {
         if (error == EPERM && denial_is_locked_down(root))
-                snprintf(ret,
-                         DENIAL_BYTES,
-                         "; the kernel is locked down for confidentiality (/%s), which forbids "
-                         "it: boot without lockdown, or Secure Boot",
-                         LOCKDOWN);
+                denial_put(ret,
+                           "the kernel is locked down for confidentiality (/%s), which forbids "
+                           "it: boot without lockdown, or Secure Boot",
+                           LOCKDOWN);
         else if (!denial_has_capability(root, capability))
-                snprintf(ret,
-                         DENIAL_BYTES,
-                         "; this needs %s, which this program does not have: run it as root, or "
-                         "as the system's service",
-                         capability_name(capability));
+                denial_put(ret,
+                           "this needs %s, which this program does not have: run it as root, or "
+                           "as the system's service",
+                           capability_name(capability));
         else
                 explain_modules(ret, root, capability);
 }
@@ -118,10 +132,9 @@ void denial_explain(char ret[static DENIAL_BYTES], int root, int error, int capa
         if (error == EPERM || error == EACCES)
                 explain_forbidden(ret, root, error, capability);
         else if (error == EROFS)
-                snprintf(ret,
-                         DENIAL_BYTES,
-                         "; it is mounted read-only here: remount it with rw, or let the container "
-                         "or unit have it writable");
+                denial_put(ret,
+                           "it is mounted read-only here: remount it with rw, or make it writable "
+                           "in the container or unit");
         else if (error == ENOENT)
-                snprintf(ret, DENIAL_BYTES, "; this kernel does not offer it");
+                denial_put(ret, "this kernel does not offer it");
 }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/log-text.h"
 #include "shared/log.h"
 
 #define LOG_LINE_MAX 2048
@@ -73,20 +74,20 @@ const char *log_level_name(int level) {
 }
 
 void log_write(int level, const char *format, ...) {
-        char line[LOG_LINE_MAX];
+        char line[LOG_LINE_MAX], text[LOG_LINE_MAX];
         int saved_errno = errno;
         va_list args;
         int n, m;
 
-        n = log_to_journal ? snprintf(line, sizeof(line), "<%d>", level)
-                           : snprintf(line, sizeof(line), "%s: ", log_name);
         va_start(args, format);
-        m = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
+        m = vsnprintf(text, sizeof(text), format, args);
         va_end(args);
         if (m < 0)
                 return;
 
-        n = MIN(n + m, (int)sizeof(line) - 2);
+        n = log_to_journal ? snprintf(line, sizeof(line), "<%d>", level)
+                           : snprintf(line, sizeof(line), "%s: ", log_name);
+        n += (int)log_escape(line + n, sizeof(line) - (size_t)n - 1, text);
         line[n++] = '\n';
         if (write(STDERR_FILENO, line, (size_t)n) < 0)
                 (void)0; /* nowhere left to say it */

@@ -9,6 +9,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,9 @@
 #define ALIGN_UP(n, to) (((n) + (to)-1) / (to) * (to))
 #define LIKELY(x)       __builtin_expect(!!(x), 1)
 #define UNLIKELY(x)     __builtin_expect(!!(x), 0)
+
+/* Marks a text for the catalogue of the client, which translates what the others say. GLib has the same. */
+#define N_(String) (String)
 
 /* GLib has its own, which evaluate an argument twice. */
 #undef MIN
@@ -65,6 +69,12 @@
                 *_fp = -1;        \
                 _f;               \
         })
+
+static inline uint64_t add_saturated(uint64_t a, uint64_t b) {
+        uint64_t sum;
+
+        return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
 
 static inline void freep(void *p) {
         free(*(void **)p);

@@ -37,9 +37,11 @@
 
 #define TRACING_ERROR_PREFIX "org.desktrace.Tracing1.Error."
 
-#define TRACING_ACTION_TRACE_SYSTEM "org.desktrace.tracing1.trace-system"
-#define TRACING_ACTION_MANAGE       "org.desktrace.tracing1.manage-sessions"
-#define TRACING_ACTION_DETACH       "org.desktrace.tracing1.detach"
+#define TRACING_ACTION_TRACE_SYSTEM  "org.desktrace.tracing1.trace-system"
+#define TRACING_ACTION_TRACE_DYNAMIC "org.desktrace.tracing1.trace-dynamic"
+#define TRACING_ACTION_TRACE_SANDBOX "org.desktrace.tracing1.trace-from-sandbox"
+#define TRACING_ACTION_MANAGE        "org.desktrace.tracing1.manage-sessions"
+#define TRACING_ACTION_DETACH        "org.desktrace.tracing1.detach"
 
 /* The native socket of desktraced.socket: the same interfaces, point to point. */
 #define TRACING_SOCKET_SYSTEM "/run/desktrace/native.sock"

@@ -53,7 +53,11 @@ static const struct ucred *find_credentials(struct msghdr *message) {
         return NULL;
 }
 
-int pid_proof_take(Identity *ret, int fd, const char *words) {
+int pid_proof_take(Identity *ret,
+                   int fd,
+                   const char *words,
+                   int strays[static PID_PROOF_STRAYS_MAX],
+                   size_t *ret_n_strays) {
         union {
                 struct cmsghdr align;
                 char bytes[CMSG_SPACE(sizeof(struct ucred))];
@@ -67,16 +71,14 @@ int pid_proof_take(Identity *ret, int fd, const char *words) {
                 .msg_controllen = sizeof(control),
         };
         const struct ucred *credentials;
-        int fds[sizeof(control) / sizeof(int)];
-        size_t n_fds;
         ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
+        _Static_assert(sizeof(control) / sizeof(int) <= PID_PROOF_STRAYS_MAX,
+                       "all strays are told");
+        *ret_n_strays = 0;
         if (n < 0)
                 return errno == EAGAIN || errno == ENOTSOCK ? -EBADMSG : -errno;
-        /* There is room for some if no credentials came. */
-        n_fds = fd_list_received(&message, fds, ARRAY_SIZE(fds));
-        while (n_fds > 0)
-                fd_close(fds[--n_fds]);
+        *ret_n_strays = fd_list_received(&message, strays, PID_PROOF_STRAYS_MAX);
         credentials = find_credentials(&message);
         if ((size_t)n != strlen(words) || memcmp(said, words, (size_t)n) != 0 || !credentials ||
             credentials->pid <= 0)

@@ -16,6 +16,7 @@
  * asking thread's pid and tid as that /proc numbers them. Nothing can be opened through it.
  */
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,9 +31,17 @@ int pid_namespace_get(uint64_t *ret);
 /* What proves that this process says `words`; the descriptor is not blocking. 0 or a negative errno. */
 int pid_proof_new(int *ret, const char *words);
 
-/* The sender of `words`. Takes them out: a proof is good for once. The descriptor may be anything that a peer has sent.
+/* The room for credentials is room for so many descriptors. */
+#define PID_PROOF_STRAYS_MAX 8
+
+/* The sender of `words`. Takes them out: a proof is good for once. The descriptor may be anything that a peer has sent,
+ * and `strays` are descriptors that came in place of credentials: the caller's, whatever is returned.
  * 0; -EBADMSG when it proves nothing, or somebody whom the reader cannot see; another negative errno. */
-int pid_proof_take(Identity *ret, int fd, const char *words);
+int pid_proof_take(Identity *ret,
+                   int fd,
+                   const char *words,
+                   int strays[static PID_PROOF_STRAYS_MAX],
+                   size_t *ret_n_strays);
 
 /* 0 or a negative errno. */
 int task_link_open(int *ret);

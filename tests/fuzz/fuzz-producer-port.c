@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #include "core/producer.h"
-#include "core/session.h"
+#include "core/session-private.h"
+#include "fuzz-quiet-world.h"
 #include "fuzz.h"
 #include "shared/fd.h"
 #include "shared/log.h"
@@ -34,31 +35,6 @@ typedef struct World {
         int clients[CLIENTS];
         uint64_t now;
 } World;
-
-static size_t on_read_clocks(void *userdata, ClockReading ret[static CLOCK_READINGS_MAX]) {
-        const World *world = userdata;
-
-        ret[0] = (ClockReading){ CLOCK_ID_BOOTTIME, world->now };
-        return 1;
-}
-
-static void on_random(void *userdata, void *ret, size_t n_bytes) {
-        memset(ret, 1, n_bytes);
-}
-
-static void on_activate(void *userdata, size_t index) {
-}
-
-static bool on_is_suspended(void *userdata, const Identity *identity) {
-        return false;
-}
-
-static const ServiceOps service_ops = {
-        .read_clocks = on_read_clocks,
-        .random = on_random,
-        .activate = on_activate,
-        .is_suspended = on_is_suspended,
-};
 
 static void on_session(void *userdata) {
 }
@@ -181,6 +157,7 @@ static void step_call(World *world) {
 static void step_commit(World *world) {
         static uint8_t memory[1024];
         const int client = *pick_client(world);
+        const uint16_t buffers[] = { 0, world->session->buffers[0].id, 1, UINT16_MAX };
         const unsigned how = fuzz_take(&world->input);
         uint8_t message[512];
         const uint8_t *data;
@@ -192,7 +169,7 @@ static void step_commit(World *world) {
                 return;
         wire_writer_init(&inner, message, sizeof(message));
         move = wire_begin(&inner, 1);
-        wire_put_uint(&inner, 3, how & 3);
+        wire_put_uint(&inner, 3, buffers[how & 3]);
         wire_put_bytes(&inner, 4, data, n);
         wire_put_bool(&inner, 5, how & 4);
         wire_end(&inner, move);
@@ -277,7 +254,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
         log_set_level(-1);
         for (size_t i = 0; i < CLIENTS; i++)
                 world.clients[i] = -1;
-        FUZZ_CHECK(service_new(&world.service, &info, &service_ops, &world, world.now) == 0);
+        FUZZ_CHECK(service_new(&world.service, &info, &fuzz_service_ops, &world.now, world.now) ==
+                   0);
         FUZZ_CHECK(sd_event_new(&world.event) >= 0);
         options.event = world.event;
         options.service = world.service;

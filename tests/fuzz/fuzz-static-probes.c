@@ -25,7 +25,7 @@ static void place(const StaticProbe *probe, uint16_t machine, char *arg) {
         config.n_args = arg != NULL;
         if (!probe_place_is_meant(&config, probe))
                 return;
-        r = probe_place_init_static(&place, &config, probe, machine, &error);
+        r = probe_place_init_static(&place, &config, 7, probe, machine, &error);
         FUZZ_CHECK(r == 0 || (r == PROBE_E_REFUSED && error));
         line = r == 0 ? probe_place_line(&place, false, "group/name") : NULL;
         FUZZ_CHECK(!line || !strpbrk(line, "\n#;"));

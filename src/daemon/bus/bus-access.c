@@ -3,9 +3,12 @@
 #include <errno.h>
 
 #include "bus/bus-access.h"
+#include "bus/bus-counts.h"
 #include "bus/bus-error.h"
 #include "bus/bus-polkit.h"
 #include "bus/bus-session.h"
+#include "bus/request.h"
+#include "core/policy.h"
 #include "shared/names.h"
 
 #define DBUS "org.freedesktop.DBus."
@@ -118,11 +121,7 @@ int access_ask_manage(Client *client,
                 return -ENOMEM;
         list_init(&question->link);
         if (request_init(&question->request, client, message, manage_question_cancel))
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_LIMIT_EXCEEDED,
-                        "this connection has %d unanswered calls; wait for their replies",
-                        BUS_REQUESTS_PER_CLIENT_MAX);
+                return request_refuse(error);
         r = polkit_ask(&question->query,
                        client,
                        TRACING_ACTION_MANAGE,
@@ -140,32 +139,142 @@ int access_ask_manage(Client *client,
         return 1;
 }
 
-bool access_hides_sessions(const Client *client) {
-        BusSession *session;
-
-        list_for_each (session, &client->bus->sessions, link) {
-                if (!bus_session_is_visible(session, client))
-                        return true;
-        }
-        return false;
-}
-
+/* The same for a session of another user and for none, or else the time that the answer takes would tell which. */
 static bool
 access_needs_manage(const AccessRule *rule, const Client *client, sd_bus_message *message) {
+        static const char prefix[] = TRACING_SESSION_PATH "/";
+        const char *path = sd_bus_message_get_path(message);
         const BusSession *session;
 
-        if (rule->who == ACCESS_SESSIONS)
-                return access_hides_sessions(client);
-        if (rule->who != ACCESS_SEES)
+        if (client_sees_all(client))
                 return false;
-        session = bus_session_by_path(client->bus, sd_bus_message_get_path(message));
-        return session && !bus_session_is_visible(session, client);
+        if (rule->who == ACCESS_SESSIONS)
+                return true;
+        if (rule->who != ACCESS_SEES || strncmp(path, prefix, strlen(prefix)) != 0)
+                return false;
+        session = bus_session_by_path(client->bus, path);
+        return !session || !bus_session_is_visible(session, client);
+}
+
+/*
+ * Consumers in sandboxes: the first call of one is a question for polkit, which its user has to answer; a grant is the
+ * connection's until it ends. On a native socket there is nobody to ask: no.
+ */
+
+/* A call that waits for polkit's word. */
+typedef struct ConfinedQuestion {
+        Request request;
+        PolkitQuery *query; /* NULL: answered */
+} ConfinedQuestion;
+
+static ConfinedQuestion *confined_question_free(ConfinedQuestion *question) {
+        if (!question)
+                return NULL;
+        polkit_query_free(question->query);
+        request_deinit(&question->request);
+        free(question);
+        return NULL;
+}
+DEFINE_CLEANUP(ConfinedQuestion *, confined_question_free)
+
+static void confined_question_cancel(Request *request) {
+        confined_question_free(container_of(request, ConfinedQuestion, request));
+}
+
+static int confined_refuse(const Client *client, PolkitAnswer answer, sd_bus_error *error) {
+        const char *action = TRACING_ACTION_TRACE_SANDBOX;
+
+        if (answer == POLKIT_NEEDS_INTERACTION)
+                return bus_error_set(error,
+                                     BUS_ERROR_AUTHORIZATION_NEEDED,
+                                     "a program in a sandbox needs %s to record others, and polkit "
+                                     "would have to ask the user; call again with interactive "
+                                     "authorization allowed",
+                                     action);
+        if (client->confinement == CONFINEMENT_UNKNOWN)
+                return bus_error_set(error,
+                                     BUS_ERROR_NOT_AUTHORIZED,
+                                     "it is not known whether the caller runs in a sandbox (it has "
+                                     "ended, or /proc is mounted with hidepid), so it needs %s; "
+                                     "record from a program whose process can be seen",
+                                     action);
+        if (answer == POLKIT_UNAVAILABLE)
+                return bus_error_set(error,
+                                     BUS_ERROR_NOT_AUTHORIZED,
+                                     "a program in a %s sandbox needs %s to record others, and no "
+                                     "polkit is available to grant it; record from outside the "
+                                     "sandbox",
+                                     confinement_name(client->confinement),
+                                     action);
+        return bus_error_set(error,
+                             BUS_ERROR_NOT_AUTHORIZED,
+                             "a program in a %s sandbox needs %s to record others, which polkit "
+                             "denied; record from outside the sandbox",
+                             confinement_name(client->confinement),
+                             action);
+}
+
+static void on_confined_answer(void *userdata, PolkitAnswer answer) {
+        _cleanup_(confined_question_freep) ConfinedQuestion *question = userdata;
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        Client *client = question->request.client;
+
+        question->query = NULL;
+        hub_touch(&client->hub_link);
+        if (answer == POLKIT_GRANTED) {
+                client->may_consume = true;
+                (void)sd_bus_enqueue_for_read(client->connection, question->request.message);
+                return;
+        }
+        confined_refuse(client, answer, &error);
+        request_reply_error(&question->request, &error);
+}
+
+static int confined_ask(Client *client, sd_bus_message *message, sd_bus_error *error) {
+        _cleanup_(confined_question_freep) ConfinedQuestion *question = NULL;
+        const PolkitDetail details[] = { { "sandbox", confinement_name(client->confinement) } };
+        int r;
+
+        question = calloc(1, sizeof(*question));
+        if (!question)
+                return -ENOMEM;
+        if (request_init(&question->request, client, message, confined_question_cancel))
+                return request_refuse(error);
+        r = polkit_ask(&question->query,
+                       client,
+                       TRACING_ACTION_TRACE_SANDBOX,
+                       details,
+                       ARRAY_SIZE(details),
+                       sd_bus_message_get_allow_interactive_authorization(message) > 0,
+                       on_confined_answer,
+                       question);
+        if (r == POLKIT_E_LIMIT)
+                return polkit_refuse(error);
+        if (r > 0)
+                return confined_refuse(client, POLKIT_UNAVAILABLE, error);
+        if (r < 0)
+                return r;
+        question = NULL;
+        return 1;
+}
+
+static int confined_check(Client *client, sd_bus_message *message, sd_bus_error *error) {
+        if (client->may_consume)
+                return 0;
+        /* Once: the number may be another process's later. */
+        if (!client->has_confinement)
+                client->confinement = confinement_read(-1, client->identity.pid);
+        client->has_confinement = true;
+        client->may_consume =
+                policy_may_consume(client->bus->info, &client->identity, client->confinement);
+        return client->may_consume ? 0 : confined_ask(client, message, error);
 }
 
 int access_check(Client *client, sd_bus_message *message, sd_bus_error *error) {
         const char *interface = sd_bus_message_get_interface(message);
         const char *member = sd_bus_message_get_member(message);
         const AccessRule *rule = interface ? access_find(interface, member) : NULL;
+        int r;
 
         if (!rule)
                 return sd_bus_error_setf(error,
@@ -174,9 +283,16 @@ int access_check(Client *client, sd_bus_message *message, sd_bus_error *error) {
                                          interface ? interface : "",
                                          interface ? "." : "",
                                          member);
-        client->manage_is_answered = manage_take_answered(client, message);
-        if (rule->listens)
+        if (rule->listens) {
+                r = confined_check(client, message, error);
+                if (r)
+                        return r;
+        }
+        if (rule->listens && !client->is_listener) {
                 client->is_listener = true;
+                client_note_counts(client);
+        }
+        client->manage_is_answered = manage_take_answered(client, message);
         if (!access_needs_manage(rule, client, message))
                 return 0;
         return access_ask_manage(

@@ -21,7 +21,7 @@ typedef struct AccessRule {
         const char *interface;
         const char *member;
         Access who;
-        bool listens; /* the caller is a consumer: it gets signals from now on */
+        bool listens; /* the caller is a consumer: in no sandbox, and it gets signals from now on */
 } AccessRule;
 
 /* NULL: nobody may. */
@@ -29,9 +29,6 @@ const AccessRule *access_find(const char *interface, const char *member);
 
 /* 0: go on; 1: handled, the message comes again when polkit has answered; < 0 with *error set: refused. */
 int access_check(Client *client, sd_bus_message *message, sd_bus_error *error);
-
-/* Whether there are sessions that this client does not see. */
-bool access_hides_sessions(const Client *client);
 
 /* Asks polkit for manage-sessions on behalf of the call, once. 1: asked, the message comes again; 0: go on
  * without; < 0 with *error set. */

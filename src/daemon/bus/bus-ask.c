@@ -10,7 +10,9 @@
 #include "bus/bus-ask.h"
 #include "bus/bus-error.h"
 #include "bus/bus-need.h"
+#include "core/policy.h"
 #include "shared/fd.h"
+#include "shared/names.h"
 
 #define STAT_BYTES_MAX       4096
 #define STAT_FIELDS_TO_START 20 /* behind the name: proc(5) counts it as the 22nd field */
@@ -89,7 +91,7 @@ static int question_ask(AccessQuestion *question,
         if (r < 0)
                 return bus_error_set(error,
                                      BUS_ERROR_NOT_AUTHORIZED,
-                                     "polkit cannot be asked about process %d: %s",
+                                     "cannot ask polkit about process %d: %s",
                                      (int)peer->identity.pid,
                                      strerror(-r));
         return need_ask_subject(&question->query,
@@ -129,6 +131,41 @@ static int access_ask(AccessQuestion **ret,
         return 0;
 }
 
+/* Why not is nobody's to know, so a question that cannot be asked is one that was denied. */
+static int access_ask_quietly(AccessQuestion **ret,
+                              void *host,
+                              const AccessPeer *peer,
+                              AccessDone done,
+                              void *userdata) {
+        const PolkitDetail details[] = { { "sources", TRACING_EVENTS_SOURCE } };
+        _cleanup_(freep) AccessQuestion *question = calloc(1, sizeof(*question));
+        PolkitSubject subject = { .uid = peer->identity.uid, .pid = peer->identity.pid };
+        int r;
+
+        if (!question)
+                return -ENOMEM;
+        *question = (AccessQuestion){
+                .need = POLICY_NEEDS_TRACE_SYSTEM,
+                .done = done,
+                .userdata = userdata,
+        };
+        if (peer_start_time(peer, &subject.start_time) < 0)
+                return ACCESS_E_DENIED;
+        r = polkit_ask_subject(&question->query,
+                               host,
+                               &subject,
+                               TRACING_ACTION_TRACE_SYSTEM,
+                               details,
+                               ARRAY_SIZE(details),
+                               false,
+                               on_answer,
+                               question);
+        if (r)
+                return r < 0 ? r : ACCESS_E_DENIED;
+        *ret = TAKE(question);
+        return 0;
+}
+
 static AccessQuestion *access_cancel(AccessQuestion *question) {
         polkit_query_free(question->query);
         free(question);
@@ -137,5 +174,6 @@ static AccessQuestion *access_cancel(AccessQuestion *question) {
 
 const AccessOps bus_access_ops = {
         .ask = access_ask,
+        .ask_quietly = access_ask_quietly,
         .cancel = access_cancel,
 };

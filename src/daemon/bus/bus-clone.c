@@ -9,6 +9,7 @@
 
 #include "bus/bus-session.h"
 #include "bus/option-reader.h"
+#include "bus/passed-fd.h"
 #include "core/policy.h"
 #include "core/session-clone.h"
 #include "shared/fd.h"
@@ -18,7 +19,7 @@ typedef struct CloneArguments {
         uint32_t before_ms;
         bool skip_filter;
         bool detach;
-        int output_fd;
+        int output_fd; /* the message's; -1: none */
         uint64_t given;
 } CloneArguments;
 
@@ -39,7 +40,6 @@ static const OptionTable clone_table = { "Clone", clone_fields, ARRAY_SIZE(clone
 
 static void clone_arguments_deinit(CloneArguments *arguments) {
         free(arguments->name);
-        fd_close(arguments->output_fd);
 }
 
 static int clone_check(const CloneArguments *arguments, const Client *client, sd_bus_error *error) {
@@ -84,6 +84,22 @@ static int clone_ask(SessionWaiter *waiter, const CloneArguments *arguments, sd_
         return r ? bus_error_set_session(error, "cannot clone the session", r, &why) : 1;
 }
 
+static int clone_open_output(BusSession *clone,
+                             const BusSession *session,
+                             const Client *client,
+                             int stand_in,
+                             sd_bus_error *error) {
+        int fd = -1, r;
+
+        r = passed_fd_take(&fd, stand_in, error);
+        if (r < 0)
+                return r;
+        r = bus_session_open_output(
+                clone, client->identity.uid, session_config(session->session), &fd, error);
+        passed_fd_close(client, fd);
+        return r;
+}
+
 static int clone_prepare(BusSession **ret,
                          const BusSession *session,
                          const Client *client,
@@ -96,11 +112,7 @@ static int clone_prepare(BusSession **ret,
         if (r < 0)
                 return r;
         if (arguments->output_fd >= 0) {
-                r = bus_session_open_output(clone,
-                                            client->identity.uid,
-                                            session_config(session->session),
-                                            &arguments->output_fd,
-                                            error);
+                r = clone_open_output(clone, session, client, arguments->output_fd, error);
                 if (r < 0)
                         return r;
         }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "bus/bus-counts.h"
 #include "bus/bus-emit.h"
 #include "bus/bus-manager.h"
 #include "bus/bus-producer.h"
@@ -57,13 +58,15 @@ static void emission_send(const Emission *emission, sd_bus *connection, const ch
                 log_debug("cannot send signal %s: %s", emission->member, strerror(-r));
 }
 
-/* What properties say may depend on who reads them, as if that client had called. */
-static void emission_send_to(const Emission *emission, Client *client) {
-        Bus *bus = client->bus;
+/* What properties say may depend on who reads them, as if that client had called. NULL: everybody. */
+static void emission_send_to(const Emission *emission, Bus *bus, Client *client) {
         Client *caller = bus->caller;
 
         bus->caller = client;
-        emission_send(emission, client->connection, client->name);
+        if (client)
+                emission_send(emission, client->connection, client->name);
+        else
+                emission_send(emission, bus->message_bus, NULL);
         bus->caller = caller;
 }
 
@@ -74,15 +77,13 @@ static void bus_emit(Bus *bus, const Emission *emission) {
 
         if (is_broadcast &&
             (!emission->is_visible || emission->is_public || emission->is_visible(emission, NULL)))
-                emission_send(emission, bus->message_bus, NULL);
+                emission_send_to(emission, bus, NULL);
         list_for_each (client, &bus->clients, link) {
                 if (!client->is_listener || (is_broadcast && !client_is_private(client)))
                         continue;
-                if (client_reads_too_little(client, BUS_MESSAGES_UNREAD_MAX))
-                        continue;
                 if (emission->is_visible && !emission->is_visible(emission, client))
                         continue;
-                emission_send_to(emission, client);
+                emission_send_to(emission, bus, client);
                 hub_touch(&client->hub_link);
         }
 }
@@ -227,6 +228,10 @@ static bool source_has_gone(const Emission *emission, const Client *client) {
         const BusSource *source = emission->object;
 
         return bus_source_was_told(source, client) && !bus_source_exists(source, client);
+}
+
+static bool counts_are_news(const Emission *emission, const Client *client) {
+        return !client || client_has_new_counts(client);
 }
 
 static Emission session_emission(BusSession *session) {
@@ -396,10 +401,16 @@ void bus_emit_counts(Bus *bus) {
         static const char *const properties[] = { "NumSessions", "NumProducers", NULL };
         const Emission manager = {
                 .path = TRACING_PATH,
+                .is_visible = counts_are_news,
                 .object_interface = TRACING_MANAGER_INTERFACE,
                 .vtable = bus_manager_vtable,
                 .object = bus,
         };
+        Client *client;
 
         emit_changed(bus, manager, properties);
+        list_for_each (client, &bus->clients, link) {
+                if (client->is_listener)
+                        client_note_counts(client);
+        }
 }

@@ -37,5 +37,5 @@ void bus_emit_producer_added(BusProducer *producer);
 void bus_emit_producer_removed(BusProducer *producer);
 void bus_emit_producer_changed(BusProducer *producer, const char *const properties[]);
 
-/* NumSessions and NumProducers. */
+/* NumSessions and NumProducers, to whom they have changed. */
 void bus_emit_counts(Bus *bus);

@@ -19,6 +19,7 @@ static const char *const bus_error_names[_BUS_ERROR_N] = {
         [BUS_ERROR_LIMIT_EXCEEDED]       = TRACING_ERROR_PREFIX "LimitExceeded",
         [BUS_ERROR_NO_SUCH_SOURCE]       = TRACING_ERROR_PREFIX "NoSuchSource",
         [BUS_ERROR_NO_SUCH_SESSION]      = TRACING_ERROR_PREFIX "NoSuchSession",
+        [BUS_ERROR_AMBIGUOUS_NAME]       = TRACING_ERROR_PREFIX "AmbiguousName",
         [BUS_ERROR_NAME_IN_USE]          = TRACING_ERROR_PREFIX "NameInUse",
         [BUS_ERROR_WRONG_STATE]          = TRACING_ERROR_PREFIX "WrongState",
         [BUS_ERROR_NOT_A_PRODUCER]       = TRACING_ERROR_PREFIX "NotAProducer",
@@ -35,16 +36,19 @@ static const struct {
         BusError kind;
         const char *text;
 } session_errors[] = {
-        [SESSION_E_CONFIG]      = { BUS_ERROR_BAD_CONFIG, "the trace config is not valid" },
+        [SESSION_E_CONFIG]      = { BUS_ERROR_BAD_CONFIG, N_("the trace config is not valid") },
         [SESSION_E_LIMIT]       = { BUS_ERROR_LIMIT_EXCEEDED,
-                                    "a limit is reached; stop or free other sessions" },
+                                    N_("a limit has been reached; stop or free other sessions") },
         [SESSION_E_NAME_IN_USE] = { BUS_ERROR_NAME_IN_USE,
-                                    "another session has this name; choose another or stop that one" },
-        [SESSION_E_NO_SOURCE]   = { BUS_ERROR_NO_SUCH_SOURCE, "nobody offers the data source; see ListSources()" },
+                                    N_("another session has this name; choose a different name or stop that "
+                                       "session") },
+        [SESSION_E_NO_SOURCE]   = { BUS_ERROR_NO_SUCH_SOURCE,
+                                    N_("no program offers this data source; ListSources() shows what is "
+                                       "available") },
         [SESSION_E_STATE]       = { BUS_ERROR_WRONG_STATE,
-                                    "the session's state does not allow it; see its State property" },
-        [SESSION_E_BUSY]        = { BUS_ERROR_BUSY, "another session is in the way; try again when it is over" },
-        [SESSION_E_DENIED]      = { BUS_ERROR_NOT_AUTHORIZED, "only root may ask for that" },
+                                    N_("this is not possible in the session's current state; see its State property") },
+        [SESSION_E_BUSY]        = { BUS_ERROR_BUSY, N_("another session prevents this; try again when it has ended") },
+        [SESSION_E_DENIED]      = { BUS_ERROR_NOT_AUTHORIZED, N_("only root may ask for this") },
 };
 /* clang-format on */
 
@@ -53,7 +57,7 @@ static const struct {
         const char *text;
 } producer_errors[] = {
         [PRODUCER_E_LIMIT] = { BUS_ERROR_LIMIT_EXCEEDED,
-                               "too many producers or data sources of this user" },
+                               "this user has too many producers or data sources" },
         [PRODUCER_E_RESERVED] = { BUS_ERROR_SOURCE_NAME_RESERVED,
                                   "names under \"linux.\" and \"desktrace.\" belong to "
                                   "the system's own producers; choose another" },

@@ -21,12 +21,12 @@ typedef struct EventsRequest {
         const char *why;    /* they are not started, static; NULL: they were */
 } EventsRequest;
 
-#define WHY_NOT_ASKED "the probes do not run and were not to be started"
-#define WHY_NO_PROBES "this service has no probes that offer " TRACING_EVENTS_SOURCE
-#define WHY_NOT_ALLOWED                                                                  \
-        "the probes do not run, and starting them needs the right to record the system " \
-        "(" TRACING_ACTION_TRACE_SYSTEM ")"
-#define WHY_SILENT "the probes run, but cannot list the events"
+#define WHY_NOT_ASKED N_("the probes are not running, and the caller asked not to start them")
+#define WHY_NO_PROBES N_("this service has no probes for kernel events")
+#define WHY_NOT_ALLOWED                                                        \
+        N_("the probes are not running, and starting them needs the right to " \
+           "record the system (org.desktrace.tracing1.trace-system)")
+#define WHY_SILENT N_("the probes are running but cannot list the events")
 
 static EventsRequest *events_request_free(EventsRequest *events) {
         if (!events)
@@ -186,11 +186,7 @@ static int events_start(Bus *bus, sd_bus_message *message, sd_bus_error *error) 
         list_init(&events->link);
         events->why = WHY_NOT_ALLOWED;
         if (request_init(&events->request, bus->caller, message, events_cancel))
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_LIMIT_EXCEEDED,
-                        "this connection has %d unanswered calls; wait for their replies",
-                        BUS_REQUESTS_PER_CLIENT_MAX);
+                return request_refuse(error);
         r = events_ask(events);
         if (r > 0)
                 events = NULL;

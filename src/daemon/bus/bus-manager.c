@@ -4,6 +4,7 @@
 
 #include "bus/bus-access.h"
 #include "bus/bus-activate.h"
+#include "bus/bus-counts.h"
 #include "bus/bus-error.h"
 #include "bus/bus-events.h"
 #include "bus/bus-manager.h"
@@ -14,6 +15,7 @@
 #include "bus/bus-start.h"
 #include "bus/bus-trigger.h"
 #include "config/preset.h"
+#include "core/session-names.h"
 #include "shared/text.h"
 
 typedef struct PresetList {
@@ -60,7 +62,7 @@ static int method_list_sessions(sd_bus_message *message, void *userdata, sd_bus_
         BusSession *session;
         int r;
 
-        if (access_hides_sessions(bus->caller)) {
+        if (!client_sees_all(bus->caller)) {
                 r = access_ask_manage(bus->caller, message, false, error);
                 if (r)
                         return r;
@@ -77,17 +79,34 @@ static int method_list_sessions(sd_bus_message *message, void *userdata, sd_bus_
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }
 
-static BusSession *find_session(Bus *bus, const char *name) {
+static BusSession *bus_session_of(Bus *bus, const Session *wanted) {
         BusSession *session;
-        uint64_t id;
-        const bool is_number = text_parse_uint(&id, name, UINT64_MAX) >= 0;
 
         list_for_each (session, &bus->sessions, link) {
-                if (is_number ? session_id(session->session) == id
-                              : name[0] && streq(session_name(session->session), name))
+                if (session->session == wanted)
                         return session;
         }
         return NULL;
+}
+
+/* By number or name, among those that the caller sees. 0 or SESSION_NAMES_E_AMBIGUOUS; *ret is NULL when there is
+ * none. */
+static int find_session(BusSession **ret, const Client *caller, const char *name) {
+        Service *service = caller->bus->service;
+        Session *session;
+        uint64_t id;
+        int r = 0;
+
+        if (text_parse_uint(&id, name, UINT64_MAX) >= 0)
+                session = service_find_session(service, id);
+        else if (client_sees_all(caller))
+                r = session_find_any(&session, service, caller->identity.uid, name);
+        else
+                session = session_find_own(service, caller->identity.uid, name);
+        *ret = session ? bus_session_of(caller->bus, session) : NULL;
+        if (*ret && !bus_session_is_visible(*ret, caller))
+                *ret = NULL;
+        return r;
 }
 
 static int method_get_session(sd_bus_message *message, void *userdata, sd_bus_error *error) {
@@ -99,8 +118,14 @@ static int method_get_session(sd_bus_message *message, void *userdata, sd_bus_er
         r = sd_bus_message_read(message, "s", &name);
         if (r < 0)
                 return r;
-        session = find_session(bus, name);
-        if (session && !bus_session_is_visible(session, bus->caller)) {
+        r = find_session(&session, bus->caller, name);
+        if (r == SESSION_NAMES_E_AMBIGUOUS)
+                return bus_error_set(error,
+                                     BUS_ERROR_AMBIGUOUS_NAME,
+                                     "several users have a session named \"%s\"; say which by its "
+                                     "number, see ListSessions()",
+                                     name);
+        if (!session && !client_sees_all(bus->caller)) {
                 r = access_ask_manage(bus->caller,
                                       message,
                                       sd_bus_message_get_allow_interactive_authorization(message) >
@@ -108,15 +133,13 @@ static int method_get_session(sd_bus_message *message, void *userdata, sd_bus_er
                                       error);
                 if (r)
                         return r;
-                session = NULL;
         }
         if (!session)
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_NO_SUCH_SESSION,
-                        "no session has the name or number \"%s\", or it is another user's; see "
-                        "ListSessions()",
-                        name);
+                return bus_error_set(error,
+                                     BUS_ERROR_NO_SUCH_SESSION,
+                                     "no session that you may see has the name or number \"%s\"; "
+                                     "see ListSessions()",
+                                     name);
         return sd_bus_reply_method_return(message, "o", session->path);
 }
 
@@ -127,15 +150,15 @@ PROPERTY(get_version) {
 }
 
 PROPERTY(get_n_sessions) {
-        Bus *bus = userdata;
+        const Bus *bus = userdata;
 
-        return sd_bus_message_append(reply, "u", (uint32_t)service_n_sessions(bus->service));
+        return sd_bus_message_append(reply, "u", (uint32_t)bus_n_sessions(bus, bus->caller));
 }
 
 PROPERTY(get_n_producers) {
-        Bus *bus = userdata;
+        const Bus *bus = userdata;
 
-        return sd_bus_message_append(reply, "u", (uint32_t)service_n_producers(bus->service));
+        return sd_bus_message_append(reply, "u", (uint32_t)bus_n_producers(bus, bus->caller));
 }
 
 /* Not sd-bus, but the access gate (bus-access.h) says who may call. */

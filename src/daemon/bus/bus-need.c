@@ -5,6 +5,7 @@
 
 #include "bus/bus-error.h"
 #include "bus/bus-need.h"
+#include "config/probe-definitions.h"
 #include "core/policy.h"
 #include "shared/bytes.h"
 #include "shared/error.h"
@@ -21,16 +22,20 @@ static const struct {
 } needs[] = {
         { POLICY_NEEDS_TRACE_SYSTEM,
           TRACING_ACTION_TRACE_SYSTEM,
-          "recording the kernel, the system or other users' programs",
-          "record your own programs only (scope \"own\", no linux.* or desktrace.* source)" },
+          N_("recording the kernel, the system or other users' programs"),
+          N_("record only your own programs (scope \"own\", no linux.* or desktrace.* source)") },
         { POLICY_NEEDS_DETACH,
           TRACING_ACTION_DETACH,
-          "a detached session without a deadline",
-          "set a duration of at most 7 days" },
+          N_("a detached session without a time limit"),
+          N_("set a duration of at most 7 days") },
         { POLICY_NEEDS_MANAGE,
           TRACING_ACTION_MANAGE,
-          "exclusive_prio, which ends the sessions of others,",
-          "leave it out" },
+          N_("exclusive_prio, which ends other sessions,"),
+          N_("leave it out of the config") },
+        { POLICY_NEEDS_TRACE_DYNAMIC,
+          TRACING_ACTION_TRACE_DYNAMIC,
+          N_("placing your own probes (kprobe_events, uprobe_events, filters with .ustring)"),
+          N_("record only the kernel's own events") },
 };
 
 /* The place of the first of them in the table. */
@@ -53,18 +58,16 @@ int need_refuse(unsigned need, PolkitAnswer answer, sd_bus_error *error) {
         case POLKIT_NEEDS_INTERACTION:
                 return bus_error_set(error,
                                      BUS_ERROR_AUTHORIZATION_NEEDED,
-                                     "%s needs %s, and polkit would have to ask the user; call "
-                                     "again with interactive "
-                                     "authorization allowed, or %s",
+                                     "%s needs %s, and polkit would have to ask the user: allow "
+                                     "interactive authorization in the call, or %s",
                                      needs[i].what,
                                      needs[i].action,
                                      needs[i].instead);
         case POLKIT_UNAVAILABLE:
                 return bus_error_set(error,
                                      BUS_ERROR_NOT_AUTHORIZED,
-                                     "%s needs %s, and there is no polkit to grant it here; use "
-                                     "the system instance on "
-                                     "the system bus, be root, or %s",
+                                     "%s needs %s, and no polkit is available here to grant it: "
+                                     "use the system instance on the system bus, be root, or %s",
                                      needs[i].what,
                                      needs[i].action,
                                      needs[i].instead);
@@ -74,7 +77,7 @@ int need_refuse(unsigned need, PolkitAnswer answer, sd_bus_error *error) {
                 return bus_error_set(
                         error,
                         BUS_ERROR_NOT_AUTHORIZED,
-                        "%s needs %s, which polkit denied; ask an administrator for a rule, or %s",
+                        "%s needs %s, which polkit denied: ask an administrator for a rule, or %s",
                         needs[i].what,
                         needs[i].action,
                         needs[i].instead);
@@ -104,15 +107,40 @@ static int sources_text(char **ret, const Config *config) {
         return 0;
 }
 
-int need_ask_subject(PolkitQuery **ret,
-                     Bus *bus,
-                     const PolkitSubject *subject,
-                     unsigned need,
-                     const Config *config,
-                     bool interactive,
-                     PolkitDone done,
-                     void *userdata,
-                     sd_bus_error *error) {
+/* Of a size that a person can look at: what could not be shown is not asked about. */
+static int probes_text(char **ret, const Config *config, sd_bus_error *error) {
+        _cleanup_(bytes_deinit) Bytes text = {};
+        int r;
+
+        r = config_append_probe_definitions(&text, config);
+        if (r < 0)
+                return r;
+        if (text.n > PROBE_DEFINITIONS_TEXT_MAX)
+                return bus_error_set(error,
+                                     BUS_ERROR_LIMIT_EXCEEDED,
+                                     "the config's own probes take %zu bytes to be said to polkit; "
+                                     "at most %u are allowed: place fewer in one session",
+                                     text.n,
+                                     PROBE_DEFINITIONS_TEXT_MAX);
+        if (text.n > 0)
+                text.n--; /* the last one's end */
+        r = bytes_append(&text, "", 1);
+        if (r < 0)
+                return r;
+        *ret = (char *)TAKE(text.data);
+        return 0;
+}
+
+/* All details are there always: a prompt's text that names one that is not shows its name. */
+static int polkit_ask_need(PolkitQuery **ret,
+                           Bus *bus,
+                           const PolkitSubject *subject,
+                           unsigned need,
+                           const Config *config,
+                           const char *probes,
+                           bool interactive,
+                           PolkitDone done,
+                           void *userdata) {
         const char *name = config->pb->unique_session_name;
         _cleanup_(freep) char *sources = NULL;
         char duration_ms[DURATION_TEXT_BYTES];
@@ -122,24 +150,40 @@ int need_ask_subject(PolkitQuery **ret,
         if (r < 0)
                 return r;
         snprintf(duration_ms, sizeof(duration_ms), "%" PRIu32, config->pb->duration_ms);
-        r = polkit_ask_subject(ret,
-                               bus,
-                               subject,
-                               needs[need_find(need)].action,
-                               (const PolkitDetail[]){ { "sources", sources },
-                                                       { "duration-ms", duration_ms },
-                                                       { "session", name ? name : "" } },
-                               3,
-                               interactive,
-                               done,
-                               userdata);
+        return polkit_ask_subject(ret,
+                                  bus,
+                                  subject,
+                                  needs[need_find(need)].action,
+                                  (const PolkitDetail[]){ { "sources", sources },
+                                                          { "duration-ms", duration_ms },
+                                                          { "session", name ? name : "" },
+                                                          { "probes", probes } },
+                                  4,
+                                  interactive,
+                                  done,
+                                  userdata);
+}
+
+int need_ask_subject(PolkitQuery **ret,
+                     Bus *bus,
+                     const PolkitSubject *subject,
+                     unsigned need,
+                     const Config *config,
+                     bool interactive,
+                     PolkitDone done,
+                     void *userdata,
+                     sd_bus_error *error) {
+        _cleanup_(freep) char *probes = NULL;
+        int r;
+
+        r = probes_text(&probes, config, error);
+        if (r < 0)
+                return r;
+        r = polkit_ask_need(ret, bus, subject, need, config, probes, interactive, done, userdata);
         if (r == POLKIT_E_UNAVAILABLE)
                 return need_refuse(need, POLKIT_UNAVAILABLE, error);
         if (r == POLKIT_E_LIMIT)
-                return bus_error_set(error,
-                                     BUS_ERROR_LIMIT_EXCEEDED,
-                                     "%d polkit checks of this user are pending; answer them first",
-                                     POLKIT_PENDING_PER_UID_MAX);
+                return polkit_refuse(error);
         return error_fold(r);
 }
 

@@ -259,8 +259,8 @@ static int options_base(Config **ret, const StartOptions *options, sd_bus_error 
         if (n_given > 1)
                 return bus_error_set(error,
                                      BUS_ERROR_BAD_CONFIG,
-                                     "options \"preset\", \"config-text\" and \"config\" exclude "
-                                     "each other; give one");
+                                     "the options \"preset\", \"config-text\" and \"config\" are "
+                                     "mutually exclusive; pass only one");
         if (options->preset)
                 r = preset_load(ret, options->preset, &why);
         else if (options->config_text)
@@ -326,6 +326,6 @@ int start_options_to_config(Config **ret,
         r = config_new_from_message(ret, message);
         return r > 0 ? bus_error_set(error,
                                      BUS_ERROR_BAD_CONFIG,
-                                     "the options make no valid trace config")
+                                     "the options do not form a valid trace config")
                      : r;
 }

@@ -47,7 +47,6 @@ void start_options_deinit(StartOptions *options) {
         free(options->fill_policy);
         free(options->name);
         free(options->scope);
-        fd_close(options->output_fd);
 }
 
 int config_options_read(Config **ret,

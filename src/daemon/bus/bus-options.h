@@ -29,7 +29,7 @@ typedef struct StartOptions {
         char *fill_policy;
         char *name;
         char *scope;
-        int output_fd; /* -1: none */
+        int output_fd; /* the message's; -1: none */
         bool detach;
         bool broadcast;
         bool partial;

@@ -4,8 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "bus/bus-error.h"
 #include "bus/bus-polkit.h"
-#include "shared/log.h"
+#include "shared/log-user.h"
 
 #define POLKIT_NAME      "org.freedesktop.PolicyKit1"
 #define POLKIT_PATH      "/org/freedesktop/PolicyKit1/Authority"
@@ -90,7 +91,7 @@ static PolkitAnswer polkit_read_answer(const PolkitQuery *query, sd_bus_message 
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 const sd_bus_error *error = sd_bus_message_get_error(reply);
 
-                log_warning("polkit cannot be asked: %s", error->message);
+                log_user(query->uid, LOG_WARNING, "polkit cannot be asked: %s", error->message);
                 return POLKIT_UNAVAILABLE;
         }
         r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
@@ -227,4 +228,11 @@ int polkit_ask(PolkitQuery **ret,
                                   interactive,
                                   done,
                                   userdata);
+}
+
+int polkit_refuse(sd_bus_error *error) {
+        return bus_error_set(error,
+                             BUS_ERROR_LIMIT_EXCEEDED,
+                             "%d polkit questions to this user are pending; answer them first",
+                             POLKIT_PENDING_PER_UID_MAX);
 }

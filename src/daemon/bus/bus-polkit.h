@@ -65,6 +65,9 @@ int polkit_ask(PolkitQuery **ret,
                PolkitDone done,
                void *userdata);
 
+/* What to reply after POLKIT_E_LIMIT: fills *error and returns a negative errno, for a handler to return. */
+int polkit_refuse(sd_bus_error *error);
+
 /* Cancels: a prompt that is on the screen goes away. */
 PolkitQuery *polkit_query_free(PolkitQuery *query);
 DEFINE_CLEANUP(PolkitQuery *, polkit_query_free)

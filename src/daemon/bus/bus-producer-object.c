@@ -66,11 +66,15 @@ PROPERTY(get_sources) {
         return sd_bus_message_close_container(reply);
 }
 
+/* Of the system's producers, which everybody sees, it would tell that somebody records. */
 PROPERTY(get_shared_memory) {
-        BusProducer *producer = userdata;
+        const BusProducer *producer = userdata;
+        const Client *caller = producer->bus->caller;
+        const bool is_own = !caller || client_sees_all(caller) ||
+                            caller->identity.uid == producer_identity(producer->producer)->uid;
 
         return sd_bus_message_append(
-                reply, "t", (uint64_t)producer_memory_bytes(producer->producer));
+                reply, "t", is_own ? (uint64_t)producer_memory_bytes(producer->producer) : 0);
 }
 
 const sd_bus_vtable bus_producer_vtable[] = {

@@ -14,13 +14,17 @@
 #include "bus/producer-request.h"
 #include "core/policy.h"
 #include "shared/fd.h"
-#include "shared/log.h"
+#include "shared/log-user.h"
 #include "shared/names.h"
 #include "shared/pid-namespace.h"
 
 /* A peer that cannot be told what to do is no producer any more. */
 static void producer_broke(BusProducer *producer, int r) {
-        log_warning("cannot talk to %s: %s", client_describe(producer->client), strerror(-r));
+        log_user(producer->client->identity.uid,
+                 LOG_WARNING,
+                 "cannot talk to %s: %s",
+                 client_describe(producer->client),
+                 strerror(-r));
         client_is_gone(producer->client);
 }
 

@@ -13,6 +13,8 @@
 #include "bus/bus-producer.h"
 #include "bus/bus-register.h"
 #include "bus/bus-source.h"
+#include "bus/passed-fd.h"
+#include "gate/stand-in.h"
 #include "shared/pid-namespace.h"
 
 typedef struct SourceArguments {
@@ -246,11 +248,17 @@ read_producer_options(sd_bus_message *message, ProducerArguments *ret, sd_bus_er
  * theirs to choose, and keeps sandboxes of different users apart. */
 static Identity producer_identity_of(const Client *client, const ProducerArguments *arguments) {
         Identity identity = client->identity, proven;
+        int strays[PID_PROOF_STRAYS_MAX], fd, r;
+        size_t n_strays;
 
-        if (arguments->proof_fd >= 0 && client->name &&
-            pid_proof_take(&proven, arguments->proof_fd, client->name) == 0 &&
-            proven.uid == identity.uid)
+        if (arguments->proof_fd < 0 || !client->name || stand_in_take(&fd, arguments->proof_fd) < 0)
+                return identity;
+        r = pid_proof_take(&proven, fd, client->name, strays, &n_strays);
+        if (r == 0 && proven.uid == identity.uid)
                 identity.pid = proven.pid;
+        while (n_strays > 0)
+                passed_fd_close(client, strays[--n_strays]);
+        passed_fd_close(client, fd);
         return identity;
 }
 
@@ -273,7 +281,7 @@ int bus_method_register_producer(sd_bus_message *message, void *userdata, sd_bus
                 return bus_error_set(
                         error,
                         BUS_ERROR_WRONG_STATE,
-                        "this connection is a producer already; use RegisterDataSource()");
+                        "this connection is already a producer; use RegisterDataSource()");
         r = read_producer_options(message, &arguments, error);
         if (r < 0)
                 return r;

@@ -13,6 +13,7 @@
 #include "bus/bus-options.h"
 #include "bus/bus-property.h"
 #include "bus/bus-session.h"
+#include "bus/passed-fd.h"
 #include "core/session-clone.h"
 #include "shared/fd.h"
 
@@ -221,14 +222,15 @@ static int method_flush(sd_bus_message *message, void *userdata, sd_bus_error *e
 
 static int check_readable(BusSession *session, sd_bus_error *error) {
         if (session_options(session->session)->has_output)
-                return bus_error_set(error,
-                                     BUS_ERROR_WRONG_STATE,
-                                     "cannot read: the session writes to its output; look there");
-        if (session->output.output)
                 return bus_error_set(
                         error,
                         BUS_ERROR_WRONG_STATE,
-                        "cannot read: a ReadInto() of this session is not finished; wait for it");
+                        "cannot read: the session writes to its output; read that instead");
+        if (session->output.output)
+                return bus_error_set(error,
+                                     BUS_ERROR_WRONG_STATE,
+                                     "cannot read: another ReadInto() of this session is still "
+                                     "running; wait until it has finished");
         return 0;
 }
 
@@ -270,20 +272,22 @@ static int method_read(sd_bus_message *message, void *userdata, sd_bus_error *er
 }
 
 static int method_read_into(sd_bus_message *message, void *userdata, sd_bus_error *error) {
-        _cleanup_(fd_closep) int own_fd = -1;
         BusSession *session = userdata;
-        int fd, r;
+        const Client *client = session->bus->caller;
+        int stand_in, fd, r;
 
-        r = sd_bus_message_read(message, "h", &fd);
+        r = sd_bus_message_read(message, "h", &stand_in);
         if (r < 0)
                 return r;
         r = check_readable(session, error);
         if (r < 0)
                 return r;
-        own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        if (own_fd < 0)
-                return -errno;
-        return bus_session_read_into(session, session->bus->caller, message, &own_fd, error);
+        r = passed_fd_take(&fd, stand_in, error);
+        if (r < 0)
+                return r;
+        r = bus_session_read_into(session, session->bus->caller, message, &fd, error);
+        passed_fd_close(client, fd);
+        return r;
 }
 
 static int method_free(sd_bus_message *message, void *userdata, sd_bus_error *error) {

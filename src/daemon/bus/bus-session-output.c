@@ -11,8 +11,8 @@ static int set_output_error(sd_bus_error *error, int r, uid_t uid, const char *w
         if (r == OUTPUT_E_LIMIT)
                 return bus_error_set(error,
                                      BUS_ERROR_LIMIT_EXCEEDED,
-                                     "too many outputs of uid %u are being written, or cannot be; "
-                                     "read or close them",
+                                     "too many outputs of uid %u are still being written or are "
+                                     "blocked; read or close them",
                                      (unsigned)uid);
         if (r == OUTPUT_E_UNUSABLE)
                 return bus_error_set(

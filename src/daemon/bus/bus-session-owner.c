@@ -46,10 +46,10 @@ int bus_method_attach(sd_bus_message *message, void *userdata, sd_bus_error *err
         Client *client = session->bus->caller;
 
         if (session->free_when_finished)
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_WRONG_STATE,
-                        "cannot attach: the session is being freed, its owner is gone");
+                return bus_error_set(error,
+                                     BUS_ERROR_WRONG_STATE,
+                                     "cannot attach: the session's owner has disconnected, and the "
+                                     "session is being freed");
         if (session->owner != client) {
                 list_unlink(&session->owner_link);
                 list_append(&client->sessions, &session->owner_link);
@@ -81,7 +81,7 @@ static void on_detach_answer(void *userdata, PolkitAnswer answer) {
         else if (!session)
                 bus_error_set(&error,
                               BUS_ERROR_NO_SUCH_SESSION,
-                              "the session was freed while polkit was asked");
+                              "the session was freed while polkit was being asked");
         if (sd_bus_error_is_set(&error)) {
                 request_reply_error(&detach->request, &error);
         } else {
@@ -101,11 +101,7 @@ static int detach_ask(BusSession *session, sd_bus_message *message, sd_bus_error
                 return -ENOMEM;
         detach->session_id = session_id(session->session);
         if (request_init(&detach->request, client, message, detach_cancel))
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_LIMIT_EXCEEDED,
-                        "this connection has %d unanswered calls; wait for their replies",
-                        BUS_REQUESTS_PER_CLIENT_MAX);
+                return request_refuse(error);
         r = need_ask(&detach->query,
                      client,
                      POLICY_NEEDS_DETACH,

@@ -52,7 +52,7 @@ static void waiter_reply_read_into(SessionWaiter *waiter) {
         }
         bus_error_set(&error,
                       BUS_ERROR_OUTPUT_FAILED,
-                      "cannot write the trace: %s; %" PRIu64 " bytes are written",
+                      "cannot write the trace: %s (%" PRIu64 " bytes were written)",
                       strerror(-r),
                       n_bytes);
         request_reply_error(&waiter->request, &error);
@@ -126,7 +126,7 @@ static void waiter_reply_session(SessionWaiter *waiter) {
         bus_error_set(
                 &error,
                 BUS_ERROR_SOURCE_FAILED,
-                "%s cannot be recorded: %s; leave it out, or say \"partial\" to record the rest",
+                "%s cannot be recorded: %s; leave it out, or set \"partial\" to record the rest",
                 failed.source,
                 failed.why);
         request_reply_error(&waiter->request, &error);

@@ -135,7 +135,7 @@ static void session_refuse_waiters(BusSession *session) {
 
         bus_error_set(&error,
                       BUS_ERROR_WRONG_STATE,
-                      "the session was freed while the call waited for it: it has ended");
+                      "the session ended and was freed while this call waited for it");
         list_for_each (waiter, &session->waiters, link) {
                 session_waiter_forget(waiter);
                 if (waiter->what == WAIT_FREED)
@@ -175,7 +175,7 @@ bool bus_session_is_finished(const BusSession *session) {
 
 bool bus_session_is_visible(const BusSession *session, const Client *client) {
         return policy_owns_session(client->bus->info, &client->identity, session->session) ||
-               client->manage_until > bus_now(client->bus);
+               client_sees_all(client);
 }
 
 const char *bus_session_stop_reason(const BusSession *session) {
@@ -248,11 +248,7 @@ int session_wait(SessionWaiter **ret,
         r = request_init(&waiter->request, client, message, session_waiter_cancel);
         if (r) {
                 free(waiter);
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_LIMIT_EXCEEDED,
-                        "this connection has %d unanswered calls; wait for their replies",
-                        BUS_REQUESTS_PER_CLIENT_MAX);
+                return request_refuse(error);
         }
         waiter->session = session;
         waiter->what = what;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <systemd/sd-id128.h>
 
+#include "bus/bus-gates.h"
 #include "bus/bus-hello.h"
 #include "bus/bus-register.h"
 #include "bus/bus.h"
@@ -80,8 +81,6 @@ static int on_private_message(sd_bus_message *message, void *userdata, sd_bus_er
         client->bus->caller = NULL;
         if (sd_bus_message_is_signal(message, "org.freedesktop.DBus.Local", "Disconnected") > 0)
                 client_is_gone(client);
-        if (client_reads_too_little(client, BUS_REPLIES_UNREAD_MAX))
-                return 1;
         if (sd_bus_message_is_method_call(message, NULL, NULL) <= 0)
                 return 0;
         return client_call(client, message, error);
@@ -91,14 +90,16 @@ static void on_broken(HubLink *link) {
         client_is_gone(container_of(link, Client, hub_link));
 }
 
-static int connection_new_server(sd_bus **ret, int *fd) {
+static void on_sent(HubLink *link) {
+        gate_pump(container_of(link, Client, hub_link)->gate);
+}
+
+/* The gate is between the client's socket and *fd, which becomes sd-bus's. */
+static int connection_new_server(sd_bus **ret, int *fd, sd_id128_t id) {
         _cleanup_(sd_bus_unrefp) sd_bus *connection = NULL;
-        sd_id128_t id;
         int r;
 
-        r = sd_id128_randomize(&id);
-        if (r >= 0)
-                r = sd_bus_new(&connection);
+        r = sd_bus_new(&connection);
         if (r >= 0)
                 r = sd_bus_set_fd(connection, *fd, *fd);
         if (r < 0)
@@ -121,31 +122,48 @@ static int client_join_hub(Client *client) {
         if (!bus->hub.event)
                 r = hub_init(&bus->hub, bus->event);
         client->hub_link.broke = on_broken;
+        client->hub_link.pump = on_sent;
         return r < 0 ? r : hub_add(&bus->hub, &client->hub_link, client->connection);
+}
+
+static int client_join(Client *client, Gate *gate) {
+        int r;
+
+        client->gate = gate;
+        r = sd_bus_add_filter(client->connection, NULL, on_private_message, client);
+        return r < 0 ? r : client_join_hub(client);
 }
 
 int bus_accept(Bus *bus, int fd) {
         _cleanup_(sd_bus_close_unrefp) sd_bus *connection = NULL;
-        _cleanup_(fd_closep) int own_fd = fd;
-        _cleanup_(client_freep) Client *client = NULL;
+        _cleanup_(fd_closep) int inner_fd = -1;
+        _cleanup_(gate_freep) Gate *gate = NULL;
+        Client *client = NULL;
         Identity identity;
+        sd_id128_t id;
         int r;
 
-        r = fd_peer_credentials(own_fd, &identity.uid, &identity.pid);
-        if (r < 0)
+        r = fd_peer_credentials(fd, &identity.uid, &identity.pid);
+        if (r >= 0)
+                r = sd_id128_randomize(&id);
+        if (r < 0) {
+                fd_close(fd);
                 return r;
-        r = connection_new_server(&connection, &own_fd);
+        }
+        r = bus_gate_new(&gate, &inner_fd, bus, fd, identity.uid, id);
+        if (r >= 0)
+                r = connection_new_server(&connection, &inner_fd, id);
         if (r < 0)
                 return r;
         r = client_new_private(&client, bus, connection, &identity);
         if (r)
                 return r == CLIENT_E_LIMIT ? -EUSERS : r;
-        r = sd_bus_add_filter(connection, NULL, on_private_message, client);
-        if (r >= 0)
-                r = client_join_hub(client);
-        if (r < 0)
+        r = client_join(client, TAKE(gate));
+        if (r < 0) {
+                client_free(client);
                 return r;
-        client = NULL; /* ends with its connection */
-        connection = sd_bus_unref(connection);
+        }
+        bus_gate_belongs_to(client);
+        connection = sd_bus_unref(connection); /* ends with its client */
         return 0;
 }

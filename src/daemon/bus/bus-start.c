@@ -14,6 +14,7 @@
 #include "bus/bus-options.h"
 #include "bus/bus-session.h"
 #include "bus/bus-start.h"
+#include "bus/passed-fd.h"
 #include "core/policy.h"
 #include "core/trigger.h"
 #include "shared/bytes.h"
@@ -41,7 +42,7 @@ static StartRequest *start_request_free(StartRequest *start) {
         polkit_query_free(start->query);
         request_deinit(&start->request);
         config_free(start->config);
-        fd_close(start->output_fd);
+        passed_fd_close(start->client, start->output_fd);
         free(start);
         return NULL;
 }
@@ -146,7 +147,11 @@ static int start_read(StartRequest *start, sd_bus_message *message, sd_bus_error
         r = start_options_to_config(&start->config, &scope, &options, error);
         if (r < 0)
                 return r;
-        start->output_fd = TAKE_FD(options.output_fd);
+        if (options.output_fd >= 0) {
+                r = passed_fd_take(&start->output_fd, options.output_fd, error);
+                if (r < 0)
+                        return r;
+        }
         start->is_public = options.broadcast;
         start->is_partial = options.partial;
         start->is_interactive = sd_bus_message_get_allow_interactive_authorization(message) > 0;
@@ -194,11 +199,7 @@ int bus_method_start_session(sd_bus_message *message, void *userdata, sd_bus_err
         if (r < 0)
                 return r;
         if (request_init(&start->request, start->client, message, start_cancel))
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_LIMIT_EXCEEDED,
-                        "this connection has %d unanswered calls; wait for their replies",
-                        BUS_REQUESTS_PER_CLIENT_MAX);
+                return request_refuse(error);
         r = start_proceed(start, error);
         if (r >= 0)
                 start = NULL; /* freed, or waiting for polkit */

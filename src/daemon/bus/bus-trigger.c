@@ -18,7 +18,7 @@
 #include "core/session-clone.h"
 #include "core/trigger-history.h"
 #include "core/trigger.h"
-#include "shared/log.h"
+#include "shared/log-user.h"
 
 typedef struct TriggerArguments {
         char **names;
@@ -45,8 +45,8 @@ static int trigger_check(const TriggerArguments *arguments, size_t n_names, sd_b
         if (n_names > TRIGGER_NAMES_MAX)
                 return bus_error_set(error,
                                      BUS_ERROR_LIMIT_EXCEEDED,
-                                     "%zu triggers are too many for one call: TRIGGER_NAMES_MAX, "
-                                     "which is %d",
+                                     "%zu triggers are too many for one call; at most %d are "
+                                     "allowed (TRIGGER_NAMES_MAX)",
                                      n_names,
                                      TRIGGER_NAMES_MAX);
         if (arguments->producer && strlen(arguments->producer) > PRODUCER_NAME_MAX)
@@ -94,7 +94,7 @@ int bus_method_activate_triggers(sd_bus_message *message, void *userdata, sd_bus
                 return bus_error_set(error,
                                      BUS_ERROR_LIMIT_EXCEEDED,
                                      "uid %u sends too many triggers: %d at once and %d a second "
-                                     "(TRIGGER_SENDS_MAX, TRIGGER_SENDS_RATE); wait",
+                                     "are allowed (TRIGGER_SENDS_MAX, TRIGGER_SENDS_RATE); wait",
                                      (unsigned)bus->caller->identity.uid,
                                      TRIGGER_SENDS_MAX,
                                      TRIGGER_SENDS_RATE);
@@ -106,7 +106,9 @@ int bus_method_activate_triggers(sd_bus_message *message, void *userdata, sd_bus
 void bus_op_triggered(void *peer, const char *trigger, const char *producer, uid_t uid) {
         BusSession *session = peer;
 
-        log_info("session %" PRIu64 ": trigger \"%s\" from \"%s\", uid %u",
+        log_user(uid,
+                 LOG_INFO,
+                 "session %" PRIu64 ": trigger \"%s\" from \"%s\", uid %u",
                  session_id(session->session),
                  trigger,
                  producer,
@@ -137,11 +139,13 @@ static void drop_old_snapshots(const BusSession *source) {
                         return;
                 if (!snapshot_is_unread(snapshot, id))
                         continue;
-                log_notice("session %" PRIu64 ": snapshot %" PRIu64
-                           " is dropped unread: there are %d later ones",
-                           id,
-                           session_id(snapshot->session),
-                           SESSION_TRIGGERED_CLONES_MAX);
+                log_user(session_options(source->session)->owner.uid,
+                         LOG_NOTICE,
+                         "session %" PRIu64 ": snapshot %" PRIu64
+                         " is dropped unread: there are %d later ones",
+                         id,
+                         session_id(snapshot->session),
+                         SESSION_TRIGGERED_CLONES_MAX);
                 snapshot->free_when_finished = true;
                 bus_session_mark(snapshot);
                 n--;
@@ -169,10 +173,12 @@ void bus_op_snapshot_taken(void *peer, Session *clone, const char *trigger) {
 void bus_op_snapshot_failed(void *peer, const char *trigger, int outcome, const char *why) {
         const BusSession *session = peer;
 
-        log_notice("session %" PRIu64 ": no snapshot for trigger \"%s\": %s",
-                   session_id(session->session),
-                   trigger,
-                   why[0]        ? why
-                   : outcome < 0 ? strerror(-outcome)
-                                 : "the session has ended, or there are too many");
+        log_user(session_options(session->session)->owner.uid,
+                 LOG_NOTICE,
+                 "session %" PRIu64 ": no snapshot for trigger \"%s\": %s",
+                 session_id(session->session),
+                 trigger,
+                 why[0]        ? why
+                 : outcome < 0 ? strerror(-outcome)
+                               : "the session has ended, or there are too many");
 }

@@ -9,6 +9,7 @@
 #include "bus/bus-emit.h"
 #include "bus/bus-error.h"
 #include "bus/bus-events.h"
+#include "bus/bus-gates.h"
 #include "bus/bus-manager.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-session.h"
@@ -45,6 +46,8 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->events_requests);
         r = doorbells_init(&bus->doorbells, bus->event);
         if (r >= 0)
+                r = bus_gates_init(bus);
+        if (r >= 0)
                 r = output_pump_init(
                         &bus->pump, bus->event, options->output_ops, options->output_host);
         if (r >= 0)
@@ -73,6 +76,7 @@ Bus *bus_free(Bus *bus) {
         bus_sources_deinit(bus);
         event_names_deinit(&bus->events);
         hub_deinit(&bus->hub);
+        bus_gates_deinit(bus);
         doorbells_deinit(&bus->doorbells);
         output_pump_deinit(&bus->pump);
         sd_event_unref(bus->event);
@@ -116,14 +120,14 @@ static int on_bus_message(sd_bus_message *message, void *userdata, sd_bus_error 
                 return 0;
         r = client_get(&client, bus, message);
         if (r == CLIENT_E_LIMIT)
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_LIMIT_EXCEEDED,
-                        "too many connections use the service, or %d of this user; close some",
-                        BUS_CLIENTS_PER_UID_MAX);
+                return bus_error_set(error,
+                                     BUS_ERROR_LIMIT_EXCEEDED,
+                                     "the service has too many connections, or this user has %d "
+                                     "(SERVICE_CONNECTIONS_PER_USER_MAX); close some, or try later",
+                                     SERVICE_CONNECTIONS_PER_USER_MAX);
         if (r < 0)
                 return sd_bus_error_set_errnof(
-                        error, r, "cannot tell who is calling: %s", strerror(-r));
+                        error, r, "cannot identify the caller: %s", strerror(-r));
         return bus_check(bus, client, message, error);
 }
 
@@ -247,7 +251,9 @@ bool bus_is_stopped(const Bus *bus) {
 }
 
 uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
-        uint64_t deadline = MIN(bus->counters_due_at, hub_deadline(&bus->hub, now));
+        uint64_t deadline = gates_are_ready(bus->gates)
+                                    ? 0
+                                    : MIN(bus->counters_due_at, hub_deadline(&bus->hub, now));
         BusSession *session;
 
         deadline = MIN(deadline, bus_parked_deadline(bus));
@@ -298,6 +304,8 @@ static bool bus_is_settled(const Bus *bus) {
 /* Each step may make work for the others. */
 void bus_settle(Bus *bus) {
         bus_send_calls(bus);
+        if (gates_are_ready(bus->gates))
+                gates_turn(bus->gates);
         hub_settle(&bus->hub);
         while (!bus_is_settled(bus)) {
                 BusSession *session;

@@ -23,24 +23,18 @@
 #include "bus/event-names.h"
 #include "bus/hub.h"
 #include "core/service.h"
+#include "gate/gate.h"
 #include "output/session-stream.h"
 #include "shared/list.h"
 #include "shared/macro.h"
 
-/* Limits. Each is charged to the peer's uid. */
-#define BUS_CLIENTS_MAX             8192
-#define BUS_CLIENTS_PER_UID_MAX     2048
+/* Limits, besides those of core/service.h. */
 #define BUS_REQUESTS_PER_CLIENT_MAX 64 /* calls not answered yet */
 #define BUS_CALLS_MAX               96 /* out at once on the message bus, whose own limit is 128 */
 #define BUS_CALLS_OF_ONE_USER_MAX   1024 /* the same, on a bus that is no other user's */
 #define BUS_CALLS_PER_PRODUCER_MAX  4    /* of these, so that a silent one cannot take them all */
 #define BUS_CALLS_QUEUED_MAX        4096 /* of one producer; more and it is disconnected */
 #define BUS_CALLS_QUEUED_BYTES_MAX  (2u << 20) /* the same, of the configs in them */
-
-/* Messages that a peer on a socket has not read: replies, when it calls once more, and anything at all. sd-bus
- * would keep 128 Ki of them, however large. More and it is disconnected. */
-#define BUS_REPLIES_UNREAD_MAX  256
-#define BUS_MESSAGES_UNREAD_MAX 4096
 
 /* Counters are signalled at most so often. */
 #define BUS_COUNTERS_INTERVAL_NS (UINT64_C(500) * 1000000)
@@ -53,14 +47,15 @@ struct Bus {
         Service *service;
         const ServiceInfo *info;
 
-        Hub hub; /* of the clients on sockets */
+        Hub hub;      /* of the clients on sockets */
+        Gates *gates; /* likewise */
+        sd_event_source *gates_source;
         Doorbells doorbells;
         sd_bus *message_bus; /* NULL in a standalone instance */
         bool is_shared; /* users who must not see each other listen on it, and polkit is there */
 
         void *clients_by_name; /* tsearch(3) tree of those on the message bus */
         List clients;
-        size_t n_clients;
         size_t n_private_clients; /* of these, on sockets */
         Client *caller; /* of the message in dispatch, for callbacks that sd-bus gives no message */
 

@@ -13,43 +13,37 @@
 #include "bus/bus-session.h"
 #include "bus/connection.h"
 #include "bus/request.h"
-#include "shared/log.h"
+#include "core/policy.h"
+#include "shared/log-user.h"
 
 static int client_compare(const void *a, const void *b) {
         return strcmp(((const Client *)a)->name, ((const Client *)b)->name);
 }
 
-static size_t bus_count_clients(Bus *bus, uid_t uid) {
-        Client *client;
-        size_t n = 0;
-
-        list_for_each (client, &bus->clients, link) {
-                if (client->identity.uid == uid)
-                        n++;
-        }
-        return n;
-}
-
 static int
 client_new(Client **ret, Bus *bus, sd_bus *connection, const char *name, const Identity *identity) {
+        const uid_t user = service_user_of(bus->service, identity);
         _cleanup_(client_freep) Client *client = NULL;
+        Charge charge = {};
+        int r;
 
-        if (bus->n_clients >= BUS_CLIENTS_MAX ||
-            (identity->uid != 0 &&
-             bus_count_clients(bus, identity->uid) >= BUS_CLIENTS_PER_UID_MAX))
-                return CLIENT_E_LIMIT;
-
+        r = service_charge_connection(bus->service, &charge, user);
+        if (r)
+                return r > 0 ? CLIENT_E_LIMIT : r;
         client = calloc(1, sizeof(*client));
-        if (!client)
+        if (!client) {
+                charge_deinit(&charge);
                 return -ENOMEM;
+        }
         client->bus = bus;
+        client->user = user;
+        client->charge = charge;
         client->identity = *identity;
         client->connection = sd_bus_ref(connection);
         list_init(&client->requests);
         list_init(&client->sessions);
         list_init(&client->manage_questions);
         list_append(&bus->clients, &client->link);
-        bus->n_clients++;
         if (!name) {
                 bus->n_private_clients++;
                 *ret = TAKE(client);
@@ -129,6 +123,7 @@ static void client_close(Client *client) {
         }
         hub_remove(&client->hub_link);
         client->connection = sd_bus_close_unref(client->connection);
+        client->gate = gate_free(client->gate);
         client->bus->n_private_clients--;
 }
 
@@ -145,7 +140,7 @@ Client *client_free(Client *client) {
                 client->bus->caller = NULL;
         client_close(client);
         list_unlink(&client->link);
-        client->bus->n_clients--;
+        charge_deinit(&client->charge);
         free(client->name);
         free(client);
         return NULL;
@@ -156,22 +151,16 @@ void client_is_gone(Client *client) {
         list_append(&client->bus->gone, &client->link);
 }
 
-bool client_reads_too_little(Client *client, uint64_t max) {
-        uint64_t n;
-
-        if (!client_is_private(client) || sd_bus_get_n_queued_write(client->connection, &n) < 0 ||
-            n < max)
-                return false;
-        log_notice("%s does not read what it is sent, disconnecting", client_describe(client));
-        client_is_gone(client);
-        return true;
-}
-
 void clients_name_gone(Bus *bus, const char *name) {
         Client *client = client_find(bus, name);
 
         if (client)
                 client_is_gone(client);
+}
+
+bool client_sees_all(const Client *client) {
+        return policy_sees_all(client->bus->info, &client->identity) ||
+               client->manage_until > bus_now(client->bus);
 }
 
 const char *client_describe(const Client *client) {

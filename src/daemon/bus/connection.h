@@ -10,6 +10,7 @@
  */
 
 #include "bus/bus.h"
+#include "shared/confinement.h"
 
 typedef struct BusProducer BusProducer;
 typedef struct BusSession BusSession;
@@ -19,7 +20,14 @@ struct Client {
         sd_bus *connection; /* referenced */
         char *name;         /* NULL on a socket */
         Identity identity;
+        Confinement confinement; /* as of its first call as a consumer */
+        bool has_confinement;
+        bool may_consume; /* it may make such calls: it is in no sandbox, or was granted it */
+        uid_t user;       /* who is charged */
+        Charge charge;
         bool is_listener; /* made a consumer's call: gets the signals it may see */
+        size_t n_sessions_told,
+                n_producers_told; /* NumSessions and NumProducers, as it knows them */
 
         uint64_t manage_until;   /* manage-sessions is granted until then */
         List manage_questions;   /* ManageQuestion */
@@ -27,6 +35,7 @@ struct Client {
 
         List link;        /* bus->clients or bus->gone */
         HubLink hub_link; /* on a socket */
+        Gate *gate;       /* likewise */
         bool is_served;   /* on a socket: our objects are there */
         List requests;    /* Request */
         List sessions;    /* BusSession */
@@ -36,7 +45,7 @@ struct Client {
 
 enum {
         _CLIENT_E_SUCCESS,
-        CLIENT_E_LIMIT, /* too many of them, or of this uid */
+        CLIENT_E_LIMIT, /* too many of them, or of this user */
 };
 
 /* The sender of a message, made known if need be. Asks the bus daemon the first time. */
@@ -52,16 +61,15 @@ DEFINE_CLEANUP(Client *, client_free)
 /* The peer is gone (or must go): freed by the next bus_settle(). */
 void client_is_gone(Client *client);
 
-/* Whether `max` messages wait for a peer on a socket to read them; then it must go. The message bus has limits of its
- * own. */
-bool client_reads_too_little(Client *client, uint64_t max);
-
 /* A unique name left the message bus. */
 void clients_name_gone(Bus *bus, const char *name);
 
 static inline bool client_is_private(const Client *client) {
         return !client->name;
 }
+
+/* Whether it sees the sessions of all users: with a right that it has, or that polkit has granted lately. */
+bool client_sees_all(const Client *client);
 
 /* For log lines and errors. */
 const char *client_describe(const Client *client);

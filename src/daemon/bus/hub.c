@@ -87,6 +87,16 @@ void hub_touch(HubLink *link) {
                 list_append(&link->hub->touched, &link->touched_link);
 }
 
+/* Whether there is room for more of what was sent. */
+static bool link_pump(HubLink *link) {
+        uint64_t n;
+
+        if (!link->pump)
+                return false;
+        link->pump(link);
+        return sd_bus_get_n_queued_write(link->connection, &n) >= 0 && n > 0;
+}
+
 /* 0, or a negative errno when it is broken. What is left over leaves the link ready. */
 static int link_dispatch(HubLink *link) {
         for (unsigned i = 0; i < HUB_MESSAGES_PER_TURN; i++) {
@@ -94,7 +104,7 @@ static int link_dispatch(HubLink *link) {
 
                 if (r < 0)
                         return r;
-                if (r == 0) {
+                if (!link_pump(link) && r == 0) {
                         link->is_ready = false;
                         return 0;
                 }
@@ -128,6 +138,7 @@ static int link_update(HubLink *link) {
 static void link_settle(HubLink *link) {
         int r = 0;
 
+        link->is_ready |= link_pump(link);
         if (link->is_ready)
                 r = link_dispatch(link);
         if (r == 0)

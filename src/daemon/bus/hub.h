@@ -42,6 +42,10 @@ struct HubLink {
         List link;
         List touched_link;
 
+        /* The connection has written: what is at its other end takes that now, so that there is room for more. NULL: it
+         * does so by itself. */
+        void (*pump)(HubLink *link);
+
         /* The connection cannot be used any more. */
         void (*broke)(HubLink *link);
 };

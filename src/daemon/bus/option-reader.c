@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 
 #include "bus/option-reader.h"
@@ -77,17 +76,6 @@ static int read_string(sd_bus_message *message, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* The message's own descriptor lives as long as the message; the output's longer. */
-static int read_fd(sd_bus_message *message, int *ret) {
-        int fd, r;
-
-        r = sd_bus_message_read(message, "h", &fd);
-        if (r < 0)
-                return r;
-        *ret = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        return *ret < 0 ? -errno : 0;
-}
-
 static int read_bytes(sd_bus_message *message, OptionBytes *ret) {
         const void *data;
         size_t n;
@@ -123,7 +111,7 @@ static int option_read_value(void *options, const OptionField *field, sd_bus_mes
         if (streq(field->type, "as"))
                 return sd_bus_message_read_strv(message, at);
         if (streq(field->type, "h"))
-                return read_fd(message, at);
+                return sd_bus_message_read(message, "h", at);
         if (streq(field->type, "b"))
                 return read_bool(message, at);
         return read_bytes(message, at);

@@ -14,7 +14,7 @@
 /* Which type each D-Bus type is read into:
  *      s   char *, malloc'ed          as  char **, malloc'ed, NULL-terminated
  *      u   uint32_t                   b   bool
- *      h   int, a descriptor of ours  ay  OptionBytes
+ *      h   int, see passed-fd.h       ay  OptionBytes
  */
 typedef struct OptionField {
         const char *name;

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "bus/producer-call.h"
-#include "shared/log.h"
+#include "shared/log-user.h"
 #include "shared/names.h"
 
 typedef struct ProducerCall {
@@ -44,10 +44,12 @@ static void on_nothing(Producer *producer, uint64_t id, uint64_t now) {
 }
 
 static void on_tracing_failed(Producer *producer, uint64_t id, const char *why, uint64_t now) {
-        log_notice("producer \"%s\" (pid %d): %s",
-                   producer_name(producer),
-                   (int)producer_identity(producer)->pid,
-                   why);
+        log_user(producer_identity(producer)->uid,
+                 LOG_NOTICE,
+                 "producer \"%s\" (pid %d): %s",
+                 producer_name(producer),
+                 (int)producer_identity(producer)->pid,
+                 why);
 }
 
 static void on_flush_failed(Producer *producer, uint64_t id, const char *why, uint64_t now) {
@@ -193,10 +195,11 @@ static void call_send(ProducerCall *call) {
         r = call_hand_over(call);
         if (r < 0) {
                 /* That a program has just ended is no news. */
-                log_at(r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
-                       "cannot call %s: %s",
-                       client_describe(call->producer->client),
-                       strerror(-r));
+                log_user(call->producer->client->identity.uid,
+                         r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
+                         "cannot call %s: %s",
+                         client_describe(call->producer->client),
+                         strerror(-r));
                 client_is_gone(call->producer->client);
                 producer_call_free(call);
                 return;
@@ -280,7 +283,10 @@ void producer_call(BusProducer *producer,
             producer->n_call_bytes + n_bytes <= BUS_CALLS_QUEUED_BYTES_MAX)
                 call = calloc(1, sizeof(*call));
         if (!call) {
-                log_notice("%s does not answer, disconnecting", client_describe(producer->client));
+                log_user(producer->client->identity.uid,
+                         LOG_NOTICE,
+                         "%s does not answer, disconnecting",
+                         client_describe(producer->client));
                 sd_bus_message_unref(message);
                 client_is_gone(producer->client);
                 return;

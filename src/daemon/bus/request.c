@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "bus/bus-error.h"
 #include "bus/request.h"
 #include "shared/log.h"
 
@@ -17,6 +18,13 @@ int request_init(Request *request, Client *client, sd_bus_message *message, Requ
         list_append(&client->requests, &request->link);
         client->n_requests++;
         return 0;
+}
+
+int request_refuse(sd_bus_error *error) {
+        return bus_error_set(error,
+                             BUS_ERROR_LIMIT_EXCEEDED,
+                             "this connection has %d unanswered calls; wait for their replies",
+                             BUS_REQUESTS_PER_CLIENT_MAX);
 }
 
 void request_deinit(Request *request) {

@@ -27,6 +27,10 @@ enum {
 };
 
 int request_init(Request *request, Client *client, sd_bus_message *message, RequestCancel cancel);
+
+/* What to reply after REQUEST_E_LIMIT: fills *error and returns a negative errno, for a handler to return. */
+int request_refuse(sd_bus_error *error);
+
 void request_deinit(Request *request);
 
 /* Each answers and deinits. */

@@ -45,6 +45,13 @@ typedef struct AccessOps {
                    AccessDone done,
                    void *userdata,
                    char why[static ACCESS_WHY_MAX]);
+        /* Whether the peer may have producers started that say what of the system can be recorded
+         * (POLICY_NEEDS_TRACE_SYSTEM), as far as that is known without asking a person. The same. */
+        int (*ask_quietly)(AccessQuestion **ret,
+                           void *host,
+                           const AccessPeer *peer,
+                           AccessDone done,
+                           void *userdata);
         /* Nobody wants to know any more. */
         AccessQuestion *(*cancel)(AccessQuestion *question);
 } AccessOps;

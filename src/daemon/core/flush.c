@@ -10,13 +10,16 @@
 #include "core/self-trace.h"
 #include "core/session-private.h"
 
+bool flush_group_has(FlushGroup group, const SessionBuffer *buffer) {
+        return group == FLUSH_GROUP_ALL ||
+               buffer->is_moved_on_clone == (group == FLUSH_GROUP_MOVED);
+}
+
 /* Not before the start, when there is nothing; not while it stops, which flushes by itself. */
 static bool instance_wants_flush(const SourceInstance *instance, FlushGroup group) {
-        if (group != FLUSH_GROUP_ALL &&
-            instance->buffer->is_moved_on_clone != (group == FLUSH_GROUP_MOVED))
-                return false;
-        return instance_is_live(instance) && instance->state != INSTANCE_CONFIGURED &&
-               instance->state != INSTANCE_STOPPING && !instance->offered->no_flush;
+        return flush_group_has(group, instance->buffer) && instance_is_live(instance) &&
+               instance->state != INSTANCE_CONFIGURED && instance->state != INSTANCE_STOPPING &&
+               !instance->offered->no_flush;
 }
 
 /* There is room for all instances of the session. */
@@ -48,10 +51,13 @@ static int flush_ask(Flush *flush, uint64_t flags) {
                         continue;
                 /* Marks who was asked, for its other instances in this list. */
                 producer->last_flush_id = flush->id;
-                flush->slots[flush->n_slots++].producer = producer;
+                flush->slots[flush->n_slots++] = (FlushSlot){
+                        .producer = producer,
+                        .request = ++producer->last_flush_request,
+                };
                 flush->n_pending++;
                 producer->ops->flush(producer->peer,
-                                     flush->id,
+                                     producer->last_flush_request,
                                      instances,
                                      flush_collect(flush, producer, instances),
                                      flags);
@@ -121,6 +127,12 @@ static FlushSlot *flush_find(const Flush *flush, const Producer *producer) {
         return NULL;
 }
 
+bool flush_is_request(const Flush *flush, const Producer *producer, uint64_t request) {
+        const FlushSlot *slot = flush_find(flush, producer);
+
+        return slot && slot->request == request;
+}
+
 void flush_producer_done(Flush *flush, const Producer *producer) {
         FlushSlot *slot = flush_find(flush, producer);
 
@@ -160,14 +172,15 @@ void flush_give_up_on_debtors(Flush *flush) {
 }
 
 /* For session_next_silent() and the trace. */
-static void flush_note_silent(Flush *flush, const Producer *producer, Bytes *sources, size_t *n) {
+static void flush_note_silent(Flush *flush, const FlushSlot *slot, Bytes *sources, size_t *n) {
         SourceInstance *instance;
 
-        list_for_each (instance, &producer->instances, producer_link) {
+        list_for_each (instance, &slot->producer->instances, producer_link) {
                 if (instance->session != flush->session ||
                     !instance_wants_flush(instance, flush->group))
                         continue;
-                instance->missed_flush = instance->owed_flush = flush->id;
+                instance->missed_flush = flush->id;
+                instance->owed_flush = slot->request;
                 if ((*n)++ < EVENT_NAMES_MAX)
                         event_sources_add(sources,
                                           instance->producer_name,
@@ -182,7 +195,7 @@ static void flush_tell_silent(Flush *flush, uint64_t now) {
 
         for (size_t i = 0; i < flush->n_slots; i++)
                 if (flush->slots[i].producer)
-                        flush_note_silent(flush, flush->slots[i].producer, &sources, &n);
+                        flush_note_silent(flush, &flush->slots[i], &sources, &n);
         event_list_forget(&flush->session->events, EVENT_SLOW_FLUSHING_SOURCES);
         event_list_add(&flush->session->events, EVENT_SLOW_FLUSHING_SOURCES, now, &sources);
         bytes_deinit(&sources);

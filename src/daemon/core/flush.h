@@ -19,8 +19,11 @@ typedef enum FlushGroup {
         FLUSH_GROUP_MOVED,  /* of those with it */
 } FlushGroup;
 
+bool flush_group_has(FlushGroup group, const SessionBuffer *buffer);
+
 typedef struct FlushSlot {
         Producer *producer; /* NULL: it has answered, or is gone */
+        uint64_t request;   /* the producer's number of it: it knows none that it was not asked */
         bool is_given_up;
 } FlushSlot;
 
@@ -73,6 +76,8 @@ DEFINE_CLEANUP(Flush *, flush_free)
 void flush_producer_done(Flush *flush, const Producer *producer);
 
 /* Whether its answer is waited for. */
+/* Whether this is what the producer knows by that number. */
+bool flush_is_request(const Flush *flush, const Producer *producer, uint64_t request);
 bool flush_awaits(const Flush *flush, const Producer *producer);
 
 /* It cannot answer: it is not waited for any more, but may still be in time. */

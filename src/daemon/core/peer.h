@@ -64,7 +64,7 @@ typedef struct ProducerOps {
 
         /* Answer: producer_flushed(). */
         void (*flush)(void *peer,
-                      uint64_t flush_id,
+                      uint64_t request,
                       const uint64_t *instances,
                       size_t n_instances,
                       uint64_t flags);
@@ -101,6 +101,10 @@ typedef struct ServiceOps {
         /* Whether that process does not run and cannot answer: stopped by a signal or a debugger, or frozen. Asked
          * about those only that have let SESSION_GRACE_NS pass. When it cannot be told: false. */
         bool (*is_suspended)(void *userdata, const Identity *identity);
+
+        /* The login user whose limits count for that peer: of a uid that is subordinate to somebody's, that one. NULL:
+         * each uid is a user. */
+        uid_t (*user_of)(void *userdata, const Identity *identity);
 
         /* BOOTTIME nanoseconds now. For a trace of the service itself and nothing else; may be NULL, and then time
          * stands still during a call. */

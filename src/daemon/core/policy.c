@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "core/policy.h"
+#include "config/probe-definitions.h"
 
 static const char *const reserved_prefixes[] = { "linux.", "desktrace." };
 
@@ -85,6 +86,8 @@ unsigned policy_session_needs(const ServiceInfo *info,
                 return 0;
         if (system || reserved)
                 needs |= POLICY_NEEDS_TRACE_SYSTEM;
+        if (config_defines_probes(config))
+                needs |= POLICY_NEEDS_TRACE_DYNAMIC;
         if (detached && !config_is_bounded(config, false))
                 needs |= POLICY_NEEDS_DETACH;
         if (config->pb->exclusive_prio > 0 && owner->uid != info->uid)
@@ -99,6 +102,10 @@ bool policy_may_lock_down(const ServiceInfo *info, const Identity *identity) {
 bool policy_passes_lockdown(const ServiceInfo *info, const Identity *producer) {
         return producer->uid == 0 || producer->uid == info->uid ||
                (info->probes_uid != (uid_t)-1 && producer->uid == info->probes_uid);
+}
+
+bool policy_sees_all(const ServiceInfo *info, const Identity *identity) {
+        return identity_is_privileged(info, identity);
 }
 
 bool policy_owns_session(const ServiceInfo *info,
@@ -120,6 +127,14 @@ bool policy_may_see(const ServiceInfo *info, const Identity *identity, uid_t uid
 
 bool policy_may_start_producers(const ServiceInfo *info, const Identity *identity) {
         return identity_is_privileged(info, identity) || identity->uid == info->uid;
+}
+
+bool policy_may_consume(const ServiceInfo *info,
+                        const Identity *identity,
+                        Confinement confinement) {
+        if (info->is_private || confinement == CONFINEMENT_NONE)
+                return true;
+        return identity->uid == 0 && confinement == CONFINEMENT_UNKNOWN;
 }
 
 bool policy_may_record(const ServiceInfo *info,

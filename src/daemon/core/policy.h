@@ -14,6 +14,7 @@
 #include "core/peer.h"
 #include "core/service.h"
 #include "core/session.h"
+#include "shared/confinement.h"
 
 /* Names under "linux." and "desktrace.": what the machine says, so only the machine may say it. */
 bool policy_source_is_reserved(const char *source);
@@ -31,6 +32,8 @@ enum {
         POLICY_NEEDS_TRACE_SYSTEM = 1 << 0,
         POLICY_NEEDS_DETACH = 1 << 1,
         POLICY_NEEDS_MANAGE = 1 << 2, /* exclusive_prio: it ends the sessions of others */
+        POLICY_NEEDS_TRACE_DYNAMIC = 1
+                                     << 3, /* probes of the caller's own: any memory can be read */
 };
 
 typedef enum PolicyScope {
@@ -55,6 +58,9 @@ policy_detach_needs(const ServiceInfo *info, const Identity *caller, const Sessi
 /* Whether `identity` may see, read and stop the session without manage-sessions. */
 bool policy_owns_session(const ServiceInfo *info, const Identity *identity, const Session *session);
 
+/* Whether `identity` sees the sessions of all users without it. */
+bool policy_sees_all(const ServiceInfo *info, const Identity *identity);
+
 /* Whether `identity` may have a clone without the trace filter that the session's config asks for. */
 bool policy_may_skip_filter(const ServiceInfo *info, const Identity *identity);
 
@@ -68,6 +74,11 @@ bool policy_may_see(const ServiceInfo *info, const Identity *identity, uid_t uid
 
 /* Whether `identity` may have producers started without polkit's word: root, and whose instance it is. */
 bool policy_may_start_producers(const ServiceInfo *info, const Identity *identity);
+
+/* Whether `identity` may be a consumer, which sees and records other programs, without polkit's word: who is in a
+ * sandbox may only be recorded. Root is not kept out where nothing is known of a process; private instances know who
+ * they are for. */
+bool policy_may_consume(const ServiceInfo *info, const Identity *identity, Confinement confinement);
 
 /* Whether packets of this producer may get into a session of that owner and scope. */
 bool policy_may_record(const ServiceInfo *info,

@@ -73,7 +73,7 @@ int producer_adopt_memory(Producer *producer, void *memory, size_t n_bytes, uint
                 return PRODUCER_E_INVALID;
         r = quota_charge(&producer->service->quota,
                          &producer->memory_charge,
-                         producer->identity.uid,
+                         producer->user,
                          QUOTA_MEMORY_BYTES,
                          n_bytes);
         if (r)

@@ -65,7 +65,7 @@ int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfi
         size = producer_memory_size(producer, config);
         r = quota_charge(&producer->service->quota,
                          &producer->memory_charge,
-                         producer->identity.uid,
+                         producer->user,
                          QUOTA_MEMORY_BYTES,
                          producer->options.is_native
                                  ? smb_native_bytes(size.bytes, (uint32_t)size.page_bytes)
@@ -82,7 +82,7 @@ int producer_setup_memory(Producer *producer, const Perfetto__Protos__TraceConfi
         producer->has_memory = true;
         producer->is_rescanning = false;
         producer->n_memories++;
-        producer->n_dropped_seen = 0;
+        producer_begin_losses(producer);
         if (producer->area.control)
                 smb_prepare_sleep(&producer->area);
         return 0;
@@ -123,7 +123,7 @@ void producer_release_memory(Producer *producer) {
         if (producer->n_memories % MEMORIES_PER_ORIGIN != 0)
                 return;
         service_producer_gone(producer->service, producer->origin_id);
-        producer->origin_id = ++producer->service->last_producer_id;
+        producer->origin_id = service_new_producer_id(producer->service, producer->identity.uid);
 }
 
 /* Writer ids and chunk numbers start over in each memory. A session that goes on meanwhile must not take the ones for
@@ -137,12 +137,6 @@ static uint16_t producer_writer_id(const Producer *producer, uint16_t writer_id)
         return (uint16_t)((writer_id + producer->n_memories * SMB_NATIVE_WRITERS_MAX -
                            SMB_NATIVE_WRITERS_MAX) %
                           (SMB_WRITER_MAX + 1));
-}
-
-uint64_t producer_n_dropped(const Producer *producer) {
-        SmbArea area = producer->area;
-
-        return producer->has_memory && area.control ? smb_n_dropped(&area) : 0;
 }
 
 /* 0: none, or not known. */

@@ -26,22 +26,35 @@ typedef struct ProducerSource {
         Charge charge;                /* descriptor and category bytes */
 } ProducerSource;
 
+/* What the producer's counter says of packets that it lost, and what of that is taken for true. */
+typedef struct ProducerLosses {
+        uint64_t n;          /* taken for true, in all of its memories */
+        uint64_t n_said;     /* what the counter said last */
+        uint64_t n_possible; /* more that it can have lost, as of then: */
+        uint64_t looked_at;
+        uint64_t n_seen, cleared_at; /* when its sources were asked to start over */
+} ProducerLosses;
+
 struct Producer {
         Service *service;
         List link;
-        uint64_t id;
+        uint64_t id, order;
         Identity identity;
+        uid_t user;           /* who is charged */
         char *name, *version; /* the latter may be NULL */
         ProducerOptions options;
         const ProducerOps *ops;
         void *peer;
         Charge charge;
+        CensusRow *census;
 
         ProducerSource **sources; /* exactly so many: most have one, and there are many producers */
         size_t n_sources;
         List instances;
-        uint64_t last_flush_id; /* asked */
-        uint64_t last_round;    /* a session went over its producers */
+        uint64_t last_instance_id;
+        uint64_t last_flush_id;      /* asked */
+        uint64_t last_flush_request; /* the number by which the producer knows it */
+        uint64_t last_round;         /* a session went over its producers */
 
         /* The shared memory, from the first setup of a source on. */
         SmbArea area;
@@ -49,9 +62,9 @@ struct Producer {
         Charge memory_charge;
         unsigned n_memories; /* so far */
         uint64_t origin_id;  /* whose its chunks are: its id, until that has no more writer ids */
-        uint64_t n_dropped_seen, cleared_at; /* producer-loss.c */
-        uint64_t release_at;                 /* when it is given back, unless it is used again */
-        List unused_link;                    /* service->unused until then */
+        ProducerLosses losses;
+        uint64_t release_at; /* when it is given back, unless it is used again */
+        List unused_link;    /* service->unused until then */
         uint16_t *
                 writer_buffers; /* Perfetto's protocol: by writer id, as far as any is registered */
         size_t n_writer_buffers;
@@ -112,5 +125,9 @@ uint64_t producer_look(Producer *producer, uint64_t max_bytes);
 /* Whether it lost packets: then what comes behind them shall not depend on them. */
 void producer_look_for_losses(Producer *producer, uint64_t now);
 
-/* Packets that the producer says it had no room for. */
-uint64_t producer_n_dropped(const Producer *producer);
+/* producer-loss.c: there is new memory, with a counter that begins again. */
+void producer_begin_losses(Producer *producer);
+
+/* Packets that the producer says it had no room for, as far as that can be: never fewer than before, and never more
+ * than PRODUCER_DROPS_PER_SECOND_MAX while it had memory. */
+uint64_t producer_n_dropped(Producer *producer);

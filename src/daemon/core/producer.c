@@ -146,7 +146,7 @@ static int source_new(ProducerSource **ret,
 
         r = quota_charge(&producer->service->quota,
                          &source->charge,
-                         producer->identity.uid,
+                         producer->user,
                          QUOTA_DESCRIPTOR_BYTES,
                          n_bytes);
         if (r)
@@ -183,14 +183,13 @@ int producer_new(Producer **ret,
                 return PRODUCER_E_INVALID;
         if (service->is_locked_down && !policy_passes_lockdown(&service->info, identity))
                 return PRODUCER_E_LOCKDOWN;
-        if (service->n_producers >= SERVICE_PRODUCERS_MAX)
-                return PRODUCER_E_LIMIT;
 
         producer = calloc(1, sizeof(*producer));
         if (!producer)
                 return -ENOMEM;
         producer->service = service;
         producer->identity = *identity;
+        producer->user = service_user_of(service, identity);
         producer->options = *options;
         producer->ops = ops;
         producer->peer = peer;
@@ -205,21 +204,25 @@ int producer_new(Producer **ret,
                 producer->version = utf8_copy_line(options->version, PRODUCER_VERSION_MAX);
         if (!producer->name || (options->version && !producer->version))
                 return -ENOMEM;
-        r = quota_charge(&service->quota, &producer->charge, identity->uid, QUOTA_PRODUCERS, 1);
+        r = quota_charge(&service->quota, &producer->charge, producer->user, QUOTA_PRODUCERS, 1);
         if (r)
                 return r == QUOTA_E_EXCEEDED ? PRODUCER_E_LIMIT : error_fold(r);
+        r = census_join(&producer->census, &service->census, identity->uid);
+        if (r < 0)
+                return r;
 
-        producer->id = producer->origin_id = ++service->last_producer_id;
+        producer->id = producer->origin_id = service_new_producer_id(service, identity->uid);
+        producer->order = ++service->n_producers_ever;
         list_append(&service->producers, &producer->link);
         service->n_producers++;
-        service->n_producers_seen++;
+        producer->census->n[CENSUS_PRODUCERS]++;
+        producer->census->n[CENSUS_PRODUCERS_SEEN]++;
         *ret = TAKE(producer);
         return 0;
 }
 
 /* Takes the source over on success only. */
 static int producer_append_source(Producer *producer, ProducerSource *source) {
-        Service *service = producer->service;
         ProducerSource **grown;
 
         grown = reallocarray(producer->sources, producer->n_sources + 1, sizeof(*grown));
@@ -227,8 +230,8 @@ static int producer_append_source(Producer *producer, ProducerSource *source) {
                 return -ENOMEM;
         producer->sources = grown;
         producer->sources[producer->n_sources++] = source;
-        service->n_sources++;
-        service->n_sources_seen++;
+        producer->census->n[CENSUS_SOURCES]++;
+        producer->census->n[CENSUS_SOURCES_SEEN]++;
         return 0;
 }
 
@@ -246,6 +249,7 @@ int producer_new_builtin(Producer **ret,
                 return -ENOMEM;
         producer->service = service;
         producer->identity = (Identity){ .uid = service->info.uid, .pid = service->info.pid };
+        producer->user = service->info.uid;
         producer->options.is_native = true;
         producer->ops = ops;
         producer->peer = peer;
@@ -258,13 +262,16 @@ int producer_new_builtin(Producer **ret,
         producer->name = strdup("desktraced");
         if (!producer->name)
                 return -ENOMEM;
+        r = census_join(&producer->census, &service->census, service->info.uid);
+        if (r < 0)
+                return r;
         r = source_new(&offered, producer, source, &(SourceOptions){ .no_flush = true });
         if (r == 0)
                 r = producer_append_source(producer, offered);
         if (r)
                 return r;
         TAKE(offered);
-        producer->id = producer->origin_id = ++service->last_producer_id;
+        producer->id = producer->origin_id = service_new_producer_id(service, service->info.uid);
         *ret = TAKE(producer);
         return 0;
 }
@@ -308,13 +315,16 @@ Producer *producer_free(Producer *producer) {
                 service_producer_gone(producer->service, producer->origin_id);
                 list_unlink(&producer->link);
                 producer->service->n_producers--;
+                producer->census->n[CENSUS_PRODUCERS]--;
         }
         list_unlink(&producer->awake_link);
         list_unlink(&producer->unused_link);
         for (size_t i = 0; i < producer->n_sources; i++)
                 source_free(producer->sources[i]);
         free(producer->sources);
-        producer->service->n_sources -= producer->n_sources;
+        if (producer->census)
+                producer->census->n[CENSUS_SOURCES] -= producer->n_sources;
+        census_leave(producer->census);
 
         charge_deinit(&producer->memory_charge);
         charge_deinit(&producer->charge);
@@ -398,7 +408,7 @@ int producer_remove_source(Producer *producer, const char *name, uint64_t now) {
         now = service_note_now(producer->service, now);
         source = producer->sources[at];
         producer->sources[at] = producer->sources[--producer->n_sources];
-        producer->service->n_sources--;
+        producer->census->n[CENSUS_SOURCES]--;
 
         producer_take_all(producer);
         if (!producer->options.is_native)
@@ -457,7 +467,7 @@ void producer_source_failed(Producer *producer, uint64_t instance, const char *w
         now = service_note_now(producer->service, now);
         if (!found)
                 return;
-        instance_stopped(found, why && why[0] ? why : "its producer gave no reason");
+        instance_stopped(found, why && why[0] ? why : N_("its producer gave no reason"));
         producer_answered(found->session, producer, now);
 }
 
@@ -483,45 +493,51 @@ void producer_source_stopped(Producer *producer, uint64_t instance, uint64_t now
 }
 
 /* Also of flushes that nobody waits for any more. */
-static void producer_pays(Producer *producer, uint64_t flush_id) {
+static void producer_pays(Producer *producer, uint64_t request) {
         SourceInstance *instance;
 
         list_for_each (instance, &producer->instances, producer_link)
-                if (instance->owed_flush <= flush_id)
+                if (instance->owed_flush <= request)
                         instance->owed_flush = 0;
 }
 
-static Flush *session_find_flush(Session *session, uint64_t id) {
+static Flush *
+session_find_flush(const Session *session, const Producer *producer, uint64_t request) {
         Flush *flush;
 
         list_for_each (flush, &session->flushes, link)
-                if (flush->id == id)
+                if (flush_is_request(flush, producer, request))
                         return flush;
         return NULL;
 }
 
-void producer_flushed(Producer *producer, uint64_t flush_id, uint64_t now) {
+void producer_flushed(Producer *producer, uint64_t request, uint64_t now) {
         Session *session;
 
         now = service_note_now(producer->service, now);
         producer_is_awake(producer); /* also if it is late */
-        producer_pays(producer, flush_id);
+        producer_pays(producer, request);
         list_for_each (session, &producer->service->sessions, link) {
-                const Flush *answered = session_find_flush(session, flush_id);
+                const Flush *answered = session_find_flush(session, producer, request);
                 FlushGroup group;
+                uint64_t id;
                 Flush *flush;
 
                 if (!answered)
                         continue;
                 /* A producer that has flushed everything until now has done what older requests asked for. */
                 group = answered->group;
+                id = answered->id;
                 list_for_each (flush, &session->flushes, link)
-                        if (flush->id <= flush_id &&
-                            (group == FLUSH_GROUP_ALL || flush->group == group))
+                        if (flush->id <= id && (group == FLUSH_GROUP_ALL || flush->group == group))
                                 flush_producer_done(flush, producer);
                 producer_answered(session, producer, now);
                 return;
         }
+}
+
+uint64_t producer_order(const Producer *producer) {
+        return producer->order;
 }
 
 uint64_t producer_id(const Producer *producer) {

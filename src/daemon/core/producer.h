@@ -73,7 +73,7 @@ void producer_source_failed(Producer *producer, uint64_t instance, const char *w
 /* What an instance does not record although it records, for people. One more than it may have is left out. */
 void producer_source_note(Producer *producer, uint64_t instance, const char *text, uint64_t now);
 void producer_source_stopped(Producer *producer, uint64_t instance, uint64_t now);
-void producer_flushed(Producer *producer, uint64_t flush_id, uint64_t now);
+void producer_flushed(Producer *producer, uint64_t request, uint64_t now);
 
 /* Requests in shared memory, for transports whose producers know them: see smb_ask() and smb_take_answer(). */
 int producer_ask(Producer *producer,
@@ -120,6 +120,8 @@ int producer_adopt_memory(Producer *producer, void *memory, size_t n_bytes, uint
 bool producer_is_suspended(const Producer *producer);
 
 uint64_t producer_id(const Producer *producer);
+/* Grows with each producer that comes, over all users: for the service alone to know. */
+uint64_t producer_order(const Producer *producer);
 const char *producer_name(const Producer *producer);
 const Identity *producer_identity(const Producer *producer);
 const char *producer_version(const Producer *producer); /* or "" */

@@ -34,7 +34,12 @@ static void service_forget_old(Service *service, uint64_t now) {
                         recent_free(recent);
 }
 
-int recent_new(Recent **ret, Service *service, uid_t uid, const char *name, uint64_t now) {
+int recent_new(Recent **ret,
+               Service *service,
+               uid_t uid,
+               uid_t user,
+               const char *name,
+               uint64_t now) {
         Recent *recent;
         int r;
 
@@ -42,7 +47,7 @@ int recent_new(Recent **ret, Service *service, uid_t uid, const char *name, uint
         recent = calloc(1, sizeof(*recent) + strlen(name) + 1);
         if (!recent)
                 return -ENOMEM;
-        r = quota_charge(&service->quota, &recent->charge, uid, QUOTA_RECENT_SESSIONS, 1);
+        r = quota_charge(&service->quota, &recent->charge, user, QUOTA_RECENT_SESSIONS, 1);
         if (r) {
                 free(recent);
                 return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Open addressing with linear probing; grows at half full; nothing is ever removed. Producer ids count up
- * from 1 and never come near 2^48, so that producer and writer fit one key.
+ * Open addressing with linear probing; grows at half full; nothing is ever removed. Producer ids are far
+ * below 2^48 (service_new_producer_id()), so that producer and writer fit one key.
  */
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define SLOTS_FIRST 64
 
-/* Fibonacci hashing: producer and writer numbers are small and dense. */
+/* Fibonacci hashing: writer numbers are small and dense, and so are producers' where there is one user. */
 static size_t key_hash(uint64_t key) {
         return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20);
 }

@@ -107,7 +107,7 @@ void service_tick_activations(Service *service, uint64_t now) {
                         continue;
                 snprintf(why,
                          sizeof(why),
-                         "%.64s was started, but did not offer it within %d s; see its log",
+                         N_("%.64s was started but did not offer it within %d s; see its log"),
                          activatable->name,
                          (int)(SERVICE_COMING_NS / 1000000000));
                 activatable_fail(activatable, why, now);

@@ -5,6 +5,8 @@
  * What the parts of the core know of the service; not for transports.
  */
 
+#include "core/census.h"
+#include "core/numbers.h"
 #include "core/quota.h"
 #include "core/service.h"
 #include "core/trigger-history.h"
@@ -39,9 +41,12 @@ struct Service {
         List unused; /* producers whose memory will be given back, the next one first */
         List awake;  /* producers that are looked at every PRODUCER_DRAIN_INTERVAL_NS */
         uint64_t next_drain;
-        size_t n_sessions, n_producers, n_sources, n_buffers;
-        uint64_t n_producers_seen, n_sources_seen;
-        uint64_t last_session_id, last_producer_id, last_instance_id, last_flush_id;
+        List census; /* CensusRow */
+        size_t n_sessions, n_producers, n_buffers;
+        Numbers session_numbers, producer_numbers, buffer_numbers;
+        uint64_t last_own_session, last_own_producer; /* of the service's own user */
+        uint64_t last_flush_id, n_producers_ever,
+                n_sessions_ever; /* of all users; nobody is told */
         uint64_t last_round;
 
         Activatable *activatables;
@@ -51,16 +56,22 @@ struct Service {
         SelfTrace *self; /* NULL: nobody has recorded it yet */
         unsigned n_self_writers;
 
-        SessionBuffer **buffers; /* by buffer id; [0] stays empty */
-        uint16_t last_buffer_id;
+        SessionBuffer **buffers;  /* by buffer id; [0] stays empty */
         uint64_t last_activation; /* call of service_activate_triggers() */
 };
 
 /* Time never goes back, whatever a caller says. */
 uint64_t service_note_now(Service *service, uint64_t now);
 
-/* Takes the next free buffer id for the buffer. Ids are used round robin, so that what a producer still writes to a
- * freed one does not land in another session's. */
+/* Ids of sessions and producers, which their users see. The service's own user counts from 1; what others are given
+ * does not tell how many there are. */
+uint64_t service_new_session_id(Service *service, uid_t uid);
+uint64_t service_new_producer_id(Service *service, uid_t uid);
+
+uint64_t service_count_visible(const Service *service, const Identity *viewer, CensusWhat what);
+
+/* Takes the next free buffer id for the buffer. An id comes again only after all others, so that what a producer still
+ * writes to a freed one does not land in another session's. */
 uint16_t service_claim_buffer_id(Service *service, SessionBuffer *buffer);
 void service_release_buffer_id(Service *service, uint16_t id);
 SessionBuffer *service_find_buffer(Service *service, uint16_t id);

@@ -21,6 +21,38 @@ uint64_t service_note_now(Service *service, uint64_t now) {
         return service->now;
 }
 
+/* The service's own user has the numbers below those of the others. */
+#define SESSION_NUMBER_BITS  20
+#define PRODUCER_NUMBER_BITS 24
+#define BUFFER_NUMBER_BITS   16
+
+static void service_init_numbers(Service *service) {
+        uint64_t keys[6];
+
+        service->ops->random(service->userdata, keys, sizeof(keys));
+        numbers_init(&service->session_numbers, SESSION_NUMBER_BITS, keys);
+        numbers_init(&service->producer_numbers, PRODUCER_NUMBER_BITS, keys + 2);
+        numbers_init(&service->buffer_numbers, BUFFER_NUMBER_BITS, keys + 4);
+}
+
+/* There are far fewer sessions than numbers, but these may come again while one still has it. */
+uint64_t service_new_session_id(Service *service, uid_t uid) {
+        uint64_t id;
+
+        do
+                id = uid == service->info.uid ? ++service->last_own_session
+                                              : (UINT64_C(1) << SESSION_NUMBER_BITS) +
+                                                        numbers_next(&service->session_numbers);
+        while (service_find_session(service, id));
+        return id;
+}
+
+uint64_t service_new_producer_id(Service *service, uid_t uid) {
+        return uid == service->info.uid ? ++service->last_own_producer
+                                        : (UINT64_C(1) << PRODUCER_NUMBER_BITS) +
+                                                  numbers_next(&service->producer_numbers);
+}
+
 int service_new(Service **ret,
                 const ServiceInfo *info,
                 const ServiceOps *ops,
@@ -37,7 +69,9 @@ int service_new(Service **ret,
         service->now = now;
         service->settled_at = now + SERVICE_SETTLE_NS;
         service->next_drain = UINT64_MAX;
-        quota_init(&service->quota);
+        service_init_numbers(service);
+        list_init(&service->census);
+        quota_init(&service->quota, info->ram_bytes);
         list_init(&service->recent);
         trigger_history_init(&service->trigger_history);
         list_init(&service->sessions);
@@ -52,6 +86,23 @@ int service_new(Service **ret,
 
         *ret = TAKE(service);
         return 0;
+}
+
+uid_t service_user_of(const Service *service, const Identity *identity) {
+        return service->ops->user_of ? service->ops->user_of(service->userdata, identity)
+                                     : identity->uid;
+}
+
+int service_charge_connection(Service *service, Charge *charge, uid_t user) {
+        return quota_charge(&service->quota, charge, user, QUOTA_CONNECTIONS, 1);
+}
+
+bool service_has_connection_room(const Service *service, uid_t user, size_t n) {
+        return quota_has_room(&service->quota, user, QUOTA_CONNECTIONS, n);
+}
+
+int service_charge_messages(Service *service, Charge *charge, uid_t user) {
+        return quota_charge(&service->quota, charge, user, QUOTA_MESSAGE_BYTES, 0);
 }
 
 void strings_free(char **strings) {
@@ -158,23 +209,24 @@ void service_producer_gone(Service *service, uint64_t producer_id) {
 }
 
 uint16_t service_claim_buffer_id(Service *service, SessionBuffer *buffer) {
-        uint16_t id = service->last_buffer_id;
+        uint16_t id;
 
         /* SERVICE_SESSIONS_MAX times SESSION_BUFFERS_MAX is far below the number of ids: one is free. */
         static_assert(SERVICE_SESSIONS_MAX * SESSION_BUFFERS_MAX < UINT16_MAX, "ids must suffice");
         do
-                id++;
+                id = (uint16_t)numbers_next(&service->buffer_numbers);
         while (id == 0 || service->buffers[id]);
 
         service->buffers[id] = buffer;
-        service->last_buffer_id = id;
         service->n_buffers++;
+        buffer->session->census->n[CENSUS_BUFFERS]++;
         return id;
 }
 
 void service_release_buffer_id(Service *service, uint16_t id) {
         if (id == 0)
                 return;
+        service->buffers[id]->session->census->n[CENSUS_BUFFERS]--;
         service->buffers[id] = NULL;
         service->n_buffers--;
 }
@@ -252,6 +304,18 @@ size_t service_n_producers(Service *service) {
         return service->n_producers;
 }
 
+uint64_t service_count_visible(const Service *service, const Identity *viewer, CensusWhat what) {
+        return census_count(&service->census, &service->info, viewer, what);
+}
+
+size_t service_n_visible_sessions(const Service *service, const Identity *viewer) {
+        return service_count_visible(service, viewer, CENSUS_SESSIONS);
+}
+
+size_t service_n_visible_producers(const Service *service, const Identity *viewer) {
+        return service_count_visible(service, viewer, CENSUS_PRODUCERS);
+}
+
 Session *service_find_session(Service *service, uint64_t id) {
         Session *session;
 
@@ -259,20 +323,6 @@ Session *service_find_session(Service *service, uint64_t id) {
                 if (session->id == id)
                         return session;
         return NULL;
-}
-
-/* A name is unique among sessions that run; among the stopped ones the youngest is meant. */
-Session *service_find_session_by_name(Service *service, const char *name) {
-        Session *session, *found = NULL;
-
-        list_for_each (session, &service->sessions, link) {
-                if (!name[0] || !streq(session_name(session), name))
-                        continue;
-                if (session->state != SESSION_STOPPED)
-                        return session;
-                found = session;
-        }
-        return found;
 }
 
 Session *service_next_session(Service *service, Session *after) {

@@ -16,22 +16,52 @@
 #include <stdint.h>
 
 #include "core/peer.h"
+#include "core/quota.h"
 #include "shared/list.h"
 #include "shared/macro.h"
 #include "shared/names.h"
 
-/* Limits. Everything that a peer can make the service allocate has one; errors name it. */
+/* Limits. Everything that a peer can make the service allocate has one; errors name it, and docs/LIMITS.md says why it
+ * is what it is. */
 
-/* Of the service, and of one user in it: core/quota.h. */
-#define SERVICE_SESSIONS_MAX                 64
-#define SERVICE_PRODUCERS_MAX                4096
-#define SERVICE_SESSIONS_PER_UID_MAX         8
-#define SERVICE_PRODUCERS_PER_UID_MAX        1024
-#define SERVICE_BUFFER_BYTES_PER_UID_MAX     (UINT64_C(4) << 30)  /* of all trace buffers */
-#define SERVICE_MEMORY_BYTES_PER_UID_MAX     (UINT64_C(2) << 30)  /* shared with producers */
-#define SERVICE_DESCRIPTOR_BYTES_PER_UID_MAX (UINT64_C(64) << 20) /* of data sources */
-#define SERVICE_RECENT_SESSIONS_PER_UID_MAX \
-        64 /* unattended ones begun within SESSION_GUARDED_GAP_NS */
+/* Of one user, of all together, and what each user gets first: core/quota.h. Memory is a share of the machine's, and at
+ * least so much. */
+#define SERVICE_SESSIONS_PER_USER_MAX           8
+#define SERVICE_SESSIONS_MAX                    256
+#define SERVICE_SESSIONS_FIRST                  2
+#define SERVICE_PRODUCERS_PER_USER_MAX          1024
+#define SERVICE_PRODUCERS_MAX                   4096
+#define SERVICE_PRODUCERS_FIRST                 64
+#define SERVICE_CONNECTIONS_PER_USER_MAX        2048
+#define SERVICE_CONNECTIONS_MAX                 8192
+#define SERVICE_CONNECTIONS_FIRST               128
+#define SERVICE_BUFFER_BYTES_PER_USER_SHARE     4 /* of all trace buffers */
+#define SERVICE_BUFFER_BYTES_PER_USER_MIN       (UINT64_C(128) << 20)
+#define SERVICE_BUFFER_BYTES_TOTAL_SHARE        2
+#define SERVICE_BUFFER_BYTES_TOTAL_MIN          (UINT64_C(256) << 20)
+#define SERVICE_BUFFER_BYTES_FIRST_SHARE        32
+#define SERVICE_BUFFER_BYTES_FIRST_MIN          (UINT64_C(16) << 20)
+#define SERVICE_MEMORY_BYTES_PER_USER_SHARE     8 /* shared with producers */
+#define SERVICE_MEMORY_BYTES_PER_USER_MIN       (UINT64_C(64) << 20)
+#define SERVICE_MEMORY_BYTES_TOTAL_SHARE        4
+#define SERVICE_MEMORY_BYTES_TOTAL_MIN          (UINT64_C(128) << 20)
+#define SERVICE_MEMORY_BYTES_FIRST_SHARE        64
+#define SERVICE_MEMORY_BYTES_FIRST_MIN          (UINT64_C(8) << 20)
+#define SERVICE_DESCRIPTOR_BYTES_PER_USER_SHARE 256 /* of data sources, and notes */
+#define SERVICE_DESCRIPTOR_BYTES_PER_USER_MIN   (UINT64_C(16) << 20)
+#define SERVICE_DESCRIPTOR_BYTES_TOTAL_SHARE    64
+#define SERVICE_DESCRIPTOR_BYTES_TOTAL_MIN      (UINT64_C(64) << 20)
+#define SERVICE_DESCRIPTOR_BYTES_FIRST_SHARE    4096
+#define SERVICE_DESCRIPTOR_BYTES_FIRST_MIN      (UINT64_C(2) << 20)
+#define SERVICE_MESSAGE_BYTES_PER_USER_SHARE    256 /* not read yet, by them or by us */
+#define SERVICE_MESSAGE_BYTES_PER_USER_MIN      (UINT64_C(16) << 20)
+#define SERVICE_MESSAGE_BYTES_TOTAL_SHARE       64
+#define SERVICE_MESSAGE_BYTES_TOTAL_MIN         (UINT64_C(64) << 20)
+#define SERVICE_MESSAGE_BYTES_FIRST_SHARE       4096
+#define SERVICE_MESSAGE_BYTES_FIRST_MIN         (UINT64_C(2) << 20)
+#define SERVICE_RECENT_SESSIONS_PER_USER_MAX    64 /* unattended, within SESSION_GUARDED_GAP_NS */
+#define SERVICE_RECENT_SESSIONS_MAX             4096
+#define SERVICE_RECENT_SESSIONS_FIRST           8
 
 /* What the machine's administrator installs; all of it is in every trace. */
 #define SERVICE_DESCRIPTORS_BYTES_MAX (1u << 20)
@@ -82,6 +112,8 @@
 #define SERVICE_LOOK_BYTES \
         (2u << 20) /* in one look at all that are awake, about; then others are served */
 #define PRODUCER_DRAIN_INTERVAL_NS (UINT64_C(10) * 1000000) /* between looks while awake */
+#define PRODUCER_DROPS_PER_SECOND_MAX \
+        UINT64_C(200000000) /* it counts with an atomic addition, which takes a CPU 5 ns at best */
 #define SESSION_START_TIMEOUT_NS \
         (UINT64_C(5) * 1000000000) /* activations and start acknowledgements */
 #define SESSION_SLOW_START_NS \
@@ -123,6 +155,15 @@ typedef struct Activatable {
         uint64_t awaited_until; /* 0: not asked for by service_activate_all() */
         uint64_t retry_at;      /* asked for again not before */
 } Activatable;
+
+/* Whose limits count for that peer: ServiceOps.user_of. */
+uid_t service_user_of(const Service *service, const Identity *identity);
+
+/* One more connection of that user, for as long as the charge is not given back. 0, QUOTA_E_EXCEEDED, -ENOMEM. */
+int service_charge_connection(Service *service, Charge *charge, uid_t user);
+bool service_has_connection_room(const Service *service, uid_t user, size_t n);
+/* Likewise bytes of messages that wait: none yet, the charge grows and shrinks with them. */
+int service_charge_messages(Service *service, Charge *charge, uid_t user);
 
 int service_new(Service **ret,
                 const ServiceInfo *info,
@@ -174,8 +215,10 @@ bool service_is_locked_down(const Service *service);
 
 size_t service_n_sessions(Service *service);
 size_t service_n_producers(Service *service);
+/* Of them, those that the viewer may see. */
+size_t service_n_visible_sessions(const Service *service, const Identity *viewer);
+size_t service_n_visible_producers(const Service *service, const Identity *viewer);
 Session *service_find_session(Service *service, uint64_t id);
-Session *service_find_session_by_name(Service *service, const char *name);
 
 /* Walk: NULL starts, NULL ends. */
 Session *service_next_session(Service *service, Session *after);

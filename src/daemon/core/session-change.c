@@ -67,15 +67,15 @@ check_wider(const Check *check, size_t i, const DataSource *before, const DataSo
         if (removed)
                 return check_refuse(check,
                                     SESSION_E_CONFIG,
-                                    "data_sources[%zu]: the filter \"%.64s\" is gone: filters can "
-                                    "only be added, or all of them left out",
+                                    "data_sources[%zu]: the filter \"%.64s\" is missing: filters "
+                                    "can only be added, or all be removed",
                                     i,
                                     removed);
         if (n_filters(before) == 0)
                 return check_refuse(check,
                                     SESSION_E_CONFIG,
-                                    "data_sources[%zu]: without a filter so far, all producers are "
-                                    "in: a first one would leave some out",
+                                    "data_sources[%zu]: it has no filter, so it records all "
+                                    "producers: a first filter would leave some out",
                                     i);
         return check_filters(check, after);
 }
@@ -147,7 +147,7 @@ int session_change_config(Session *session, Config *config, SessionError *error,
         if (!session_is_open(session))
                 return session_error(error,
                                      SESSION_E_STATE,
-                                     "its config cannot be changed any more: it is %s",
+                                     "the config can no longer be changed: the session is %s",
                                      session_state_name(session->state));
         r = check_change(&check, session_latest_config(session)->pb);
         if (r)

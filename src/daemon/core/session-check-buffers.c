@@ -39,7 +39,7 @@ static int check_buffer(const Check *check, size_t i) {
                 return session_error(
                         check->error,
                         SESSION_E_CONFIG,
-                        "buffers[%zu].fill_policy %d is not known: RING_BUFFER or DISCARD",
+                        "buffers[%zu].fill_policy %d is unknown: it must be RING_BUFFER or DISCARD",
                         i,
                         (int)buffer->fill_policy);
         return check_range(check,
@@ -59,18 +59,7 @@ int check_buffers(const Check *check) {
                         return r;
                 n_bytes += session_buffer_bytes(check->config->buffers[i]);
         }
-        if (!quota_has_room(
-                    &check->service->quota, check->options->owner.uid, QUOTA_BUFFER_BYTES, n_bytes))
-                return session_error(
-                        check->error,
-                        SESSION_E_LIMIT,
-                        "%llu KiB of buffers, with the other sessions of uid %u, are over the "
-                        "limit %s, %llu KiB",
-                        (unsigned long long)n_bytes / 1024,
-                        check->options->owner.uid,
-                        quota_limit_name(QUOTA_BUFFER_BYTES),
-                        (unsigned long long)quota_limit(QUOTA_BUFFER_BYTES) / 1024);
-        return 0;
+        return check_quota(check, QUOTA_BUFFER_BYTES, n_bytes);
 }
 
 int check_buffer_names(const Check *check) {
@@ -111,14 +100,18 @@ static int check_target(const Check *check, const Perfetto__Protos__DataSourceCo
         if (target < 0 && name && name[0]) {
                 const char *nearest = config_nearest_buffer(check->config, name);
 
+                if (!nearest)
+                        return session_error(check->error,
+                                             SESSION_E_CONFIG,
+                                             "%.64s: no buffer is named \"%.64s\"",
+                                             source->name,
+                                             name);
                 return session_error(check->error,
                                      SESSION_E_CONFIG,
-                                     "%.64s: no buffer is named \"%.64s\"%s%.64s%s",
+                                     "%.64s: no buffer is named \"%.64s\"; did you mean \"%.64s\"?",
                                      source->name,
                                      name,
-                                     nearest ? "; did you mean \"" : "",
-                                     nearest ?: "",
-                                     nearest ? "\"?" : "");
+                                     nearest);
         }
         if (target < 0 && check->config->n_buffers == 0)
                 return session_error(check->error,

@@ -48,12 +48,12 @@ int check_guardrails(const Check *check) {
         if (check->config->deferred_start)
                 return check_refuse(check,
                                     SESSION_E_CONFIG,
-                                    "deferred_start and enable_extra_guardrails exclude each "
-                                    "other: nobody would be there to start it");
+                                    "deferred_start and enable_extra_guardrails are mutually "
+                                    "exclusive: no one would start the session");
         for (size_t i = 0; i < check->config->n_buffers; i++)
                 n_kb += check->config->buffers[i]->size_kb;
         return check_range(check,
-                           "with enable_extra_guardrails, the KiB of all buffers,",
+                           "the size of all buffers in KiB, with enable_extra_guardrails,",
                            n_kb,
                            MAX(SESSION_GUARDED_BUFFERS_MAX_KB,
                                overrides ? overrides->max_tracing_buffer_size_kb : 0),
@@ -61,22 +61,15 @@ int check_guardrails(const Check *check) {
                            "guardrail_overrides.max_tracing_buffer_size_kb");
 }
 
-int check_sessions(const Check *check) {
-        uid_t uid = check->options->owner.uid;
+int check_quota(const Check *check, QuotaSlot slot, uint64_t n) {
+        char why[QUOTA_WHY_BYTES];
 
-        if (!quota_has_room(&check->service->quota, uid, QUOTA_SESSIONS, 1))
-                return check_refuse(check,
-                                    SESSION_E_LIMIT,
-                                    "uid %u has %llu sessions, which is the limit %s: free one "
-                                    "first",
-                                    uid,
-                                    (unsigned long long)quota_limit(QUOTA_SESSIONS),
-                                    quota_limit_name(QUOTA_SESSIONS));
-        if (check->service->n_sessions >= SERVICE_SESSIONS_MAX)
-                return check_refuse(
-                        check,
-                        SESSION_E_LIMIT,
-                        "there are %u sessions, which is the limit SERVICE_SESSIONS_MAX",
-                        SERVICE_SESSIONS_MAX);
-        return 0;
+        if (quota_has_room(&check->service->quota, check->user, slot, n))
+                return 0;
+        quota_explain(&check->service->quota, why, check->user, slot, n);
+        return check_refuse(check, SESSION_E_LIMIT, "%s", why);
+}
+
+int check_sessions(const Check *check) {
+        return check_quota(check, QUOTA_SESSIONS, 1);
 }

@@ -9,6 +9,7 @@
 
 #include "core/recent.h"
 #include "core/session-check.h"
+#include "core/session-names.h"
 
 /* A session with a higher priority than the running one may end it; session_new() does. */
 int check_exclusive(const Check *check) {
@@ -20,17 +21,16 @@ int check_exclusive(const Check *check) {
                 if (other->state == SESSION_STOPPED || prio == 0 ||
                     check->config->exclusive_prio > prio)
                         continue;
-                return check_refuse(check,
-                                    SESSION_E_BUSY,
-                                    "session %llu is exclusive with exclusive_prio %u: wait for "
-                                    "its end",
-                                    (unsigned long long)other->id,
-                                    prio);
+                return check_refuse(
+                        check,
+                        SESSION_E_BUSY,
+                        "another session runs with exclusive_prio and keeps all others out: wait "
+                        "until it ends");
         }
         return 0;
 }
 
-/* Of any user: a name is how people and scripts find the one session that they mean. */
+/* A name is how people and scripts find the one session of theirs that they mean. */
 int check_name(const Check *check) {
         const char *name = check->config->unique_session_name;
         const Session *other;
@@ -45,11 +45,11 @@ int check_name(const Check *check) {
                         "SESSION_NAME_MAX");
         if (r)
                 return r;
-        other = service_find_session_by_name(check->service, name);
+        other = session_find_own(check->service, check->options->owner.uid, name);
         if (other && other->state != SESSION_STOPPED)
                 return check_refuse(check,
                                     SESSION_E_NAME_IN_USE,
-                                    "a session named \"%.128s\" is running",
+                                    "a session named \"%.128s\" is already running",
                                     name);
         return 0;
 }
@@ -64,7 +64,7 @@ static const Semaphore *config_find_semaphore(const ConfigPb *config, const char
         return NULL;
 }
 
-/* The strictest of all that hold it, and of the newcomer, counts. */
+/* The strictest of all of the user's that hold it, and of the newcomer, counts. */
 static int check_semaphore_room(const Check *check, const Semaphore *wanted) {
         uint64_t max = wanted->max_other_session_count, n = 0;
         const Session *other;
@@ -74,7 +74,8 @@ static int check_semaphore_room(const Check *check, const Semaphore *wanted) {
                 const Semaphore *held =
                         config_find_semaphore(config, wanted->name, config->n_session_semaphores);
 
-                if (!held || other->state == SESSION_STOPPED)
+                if (!held || other->state == SESSION_STOPPED ||
+                    other->options.owner.uid != check->options->owner.uid)
                         continue;
                 max = MIN(max, held->max_other_session_count);
                 n++;
@@ -83,8 +84,8 @@ static int check_semaphore_room(const Check *check, const Semaphore *wanted) {
                 return 0;
         return check_refuse(check,
                             SESSION_E_BUSY,
-                            "%llu sessions hold the semaphore \"%.128s\", beside which there may "
-                            "be %llu: wait for the end of one",
+                            "%llu sessions hold the semaphore \"%.128s\", and only %llu may do so "
+                            "beside this one: wait until one ends",
                             (unsigned long long)n,
                             wanted->name,
                             (unsigned long long)max);
@@ -138,19 +139,12 @@ int check_recent(const Check *check) {
                 return check_refuse(
                         check,
                         SESSION_E_BUSY,
-                        "with enable_extra_guardrails: a session named \"%.128s\" "
-                        "began %llu s ago; the next may in %llu s",
+                        "with enable_extra_guardrails: a session named \"%.128s\" started %llu s "
+                        "ago; the next one may start in %llu s",
                         name,
                         (unsigned long long)(age_ns / 1000000000),
                         (unsigned long long)((SESSION_GUARDED_GAP_NS - age_ns) / 1000000000) + 1);
-        if (!quota_has_room(&check->service->quota, uid, QUOTA_RECENT_SESSIONS, 1) &&
-            !recent_has_old(check->service, uid, check->now))
-                return check_refuse(check,
-                                    SESSION_E_LIMIT,
-                                    "uid %u began %llu sessions with enable_extra_guardrails "
-                                    "within 300 s, which is the limit %s",
-                                    uid,
-                                    (unsigned long long)quota_limit(QUOTA_RECENT_SESSIONS),
-                                    quota_limit_name(QUOTA_RECENT_SESSIONS));
-        return 0;
+        if (recent_has_old(check->service, uid, check->now))
+                return 0; /* which goes when this one is remembered */
+        return check_quota(check, QUOTA_RECENT_SESSIONS, 1);
 }

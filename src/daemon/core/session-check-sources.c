@@ -112,7 +112,7 @@ static int check_scope(const Check *check, const char *name) {
                 return 0;
         return session_error(check->error,
                              SESSION_E_CONFIG,
-                             "%.100s is data of the whole machine: it needs scope \"system\"",
+                             "%.100s records the whole machine, which requires scope \"system\"",
                              name);
 }
 

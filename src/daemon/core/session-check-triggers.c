@@ -23,19 +23,19 @@ int check_trigger_mode(const Check *check) {
             mode != MODE(STOP_TRACING) && mode != MODE(CLONE_SNAPSHOT))
                 return check_refuse(check,
                                     SESSION_E_CONFIG,
-                                    "trigger_config.trigger_mode %d is not known: START_TRACING, "
-                                    "STOP_TRACING or CLONE_SNAPSHOT",
+                                    "trigger_config.trigger_mode %d is unknown: it must be "
+                                    "START_TRACING, STOP_TRACING or CLONE_SNAPSHOT",
                                     mode);
         if (mode == MODE(UNSPECIFIED) && config->n_triggers > 0)
-                return check_refuse(check,
-                                    SESSION_E_CONFIG,
-                                    "trigger_config has triggers and no trigger_mode: say what "
-                                    "they do");
+                return check_refuse(
+                        check,
+                        SESSION_E_CONFIG,
+                        "trigger_config has triggers but no trigger_mode to say what they do");
         if (config->use_clone_snapshot_if_available && mode != MODE(STOP_TRACING))
                 return check_refuse(check,
                                     SESSION_E_CONFIG,
-                                    "trigger_config.use_clone_snapshot_if_available is for "
-                                    "trigger_mode STOP_TRACING only");
+                                    "trigger_config.use_clone_snapshot_if_available requires "
+                                    "trigger_mode STOP_TRACING");
         return 0;
 }
 
@@ -53,8 +53,8 @@ int check_trigger_times(const Check *check) {
         if (check->config->duration_ms > 0)
                 return check_refuse(check,
                                     SESSION_E_CONFIG,
-                                    "duration_ms and trigger_config exclude each other: "
-                                    "trigger_timeout_ms and stop_delay_ms say how long");
+                                    "duration_ms and trigger_config are mutually exclusive: "
+                                    "trigger_timeout_ms and stop_delay_ms set the duration");
         return check_range(check,
                            "trigger_config.trigger_timeout_ms",
                            check->config->trigger_config->trigger_timeout_ms,
@@ -70,7 +70,7 @@ int check_trigger_output(const Check *check) {
         return check_refuse(check,
                             SESSION_E_CONFIG,
                             "write_into_file and triggers of mode STOP_TRACING or CLONE_SNAPSHOT "
-                            "exclude each other: read the session, or its clone, at the end");
+                            "are mutually exclusive: read the session, or its clone, at the end");
 }
 
 static int check_trigger_name(const Check *check, size_t i) {

@@ -31,7 +31,7 @@ int check_range(const Check *check,
                 return 0;
         return session_error(check->error,
                              SESSION_E_LIMIT,
-                             "%s %llu is over the limit %s, %llu",
+                             "%s is %llu, which exceeds the limit %s of %llu",
                              field,
                              (unsigned long long)value,
                              limit,
@@ -47,8 +47,8 @@ static int check_bugreport_filename(const Check *check) {
         if (name[strspn(name, allowed)])
                 return check_refuse(check,
                                     SESSION_E_CONFIG,
-                                    "bugreport_filename \"%.64s\" has other characters than "
-                                    "letters, digits, \"-\", \"_\" and \".\"",
+                                    "bugreport_filename \"%.64s\" may contain only letters, "
+                                    "digits, \"-\", \"_\" and \".\"",
                                     name);
         return check_range(
                 check, "the length of bugreport_filename", strlen(name), NAME_MAX, "NAME_MAX");
@@ -64,22 +64,22 @@ static int check_choices(const Check *check) {
                 { "lockdown_mode",
                   (int)check->config->lockdown_mode,
                   PERFETTO__PROTOS__TRACE_CONFIG__LOCKDOWN_MODE_OPERATION__LOCKDOWN_SET,
-                  "LOCKDOWN_UNCHANGED, LOCKDOWN_CLEAR or LOCKDOWN_SET" },
+                  N_("LOCKDOWN_UNCHANGED, LOCKDOWN_CLEAR or LOCKDOWN_SET") },
                 { "write_flush_mode",
                   (int)check->config->write_flush_mode,
                   PERFETTO__PROTOS__TRACE_CONFIG__WRITE_FLUSH_MODE__WRITE_FLUSH_ENABLED,
-                  "WRITE_FLUSH_AUTO, WRITE_FLUSH_DISABLED or WRITE_FLUSH_ENABLED" },
+                  N_("WRITE_FLUSH_AUTO, WRITE_FLUSH_DISABLED or WRITE_FLUSH_ENABLED") },
                 { "fflush_post_write",
                   (int)check->config->fflush_post_write,
                   PERFETTO__PROTOS__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_ENABLED,
-                  "FFLUSH_DISABLED or FFLUSH_ENABLED" },
+                  N_("FFLUSH_DISABLED or FFLUSH_ENABLED") },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
                 if (choices[i].value < 0 || choices[i].value > choices[i].max)
                         return check_refuse(check,
                                             SESSION_E_CONFIG,
-                                            "%s %d is not known: %s",
+                                            "%s %d is unknown: it must be %s",
                                             choices[i].field,
                                             choices[i].value,
                                             choices[i].known);
@@ -92,7 +92,7 @@ static int check_lockdown(const Check *check) {
             policy_may_lock_down(&check->service->info, &check->options->owner))
                 return 0;
         return check_refuse(
-                check, SESSION_E_DENIED, "lockdown_mode is root's to set: leave it out");
+                check, SESSION_E_DENIED, "only root may set lockdown_mode: leave it out");
 }
 
 /* How urgent a daemon of all users is, is its administrator's to say, and needs privileges that it does not have. What
@@ -111,18 +111,20 @@ static int check_priority_boost(const Check *check) {
                     PERFETTO__PROTOS__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_SCHED_FIFO)
                 return check_refuse(check,
                                     SESSION_E_CONFIG,
-                                    "priority_boost.policy %d is not known: POLICY_SCHED_OTHER or "
-                                    "POLICY_SCHED_FIFO",
+                                    "priority_boost.policy %d is unknown: it must be "
+                                    "POLICY_SCHED_OTHER or POLICY_SCHED_FIFO",
                                     (int)boost->policy);
         if (boost->priority > (is_fifo ? 99 : 20) || (is_fifo && boost->priority == 0))
-                return check_refuse(check,
-                                    SESSION_E_CONFIG,
-                                    "priority_boost.priority %u is out of range: %s",
-                                    boost->priority,
-                                    is_fifo ? "1 to 99" : "0 to 20");
+                return check_refuse(
+                        check,
+                        SESSION_E_CONFIG,
+                        "priority_boost.priority %u is out of range: it must be between %d and %d",
+                        boost->priority,
+                        is_fifo ? 1 : 0,
+                        is_fifo ? 99 : 20);
         return check_refuse(check,
                             SESSION_E_CONFIG,
-                            "priority_boost is not for a session to say here: put Nice= or "
+                            "a session cannot set priority_boost here: put Nice= or "
                             "CPUSchedulingPolicy= into a drop-in of desktraced.service");
 }
 
@@ -170,7 +172,14 @@ int session_check(Service *service,
                   const SessionOptions *options,
                   SessionError *error,
                   uint64_t now) {
-        const Check check = { service, config->pb, options, error, now };
+        const Check check = {
+                .service = service,
+                .config = config->pb,
+                .options = options,
+                .error = error,
+                .now = now,
+                .user = service_user_of(service, &options->owner),
+        };
 
         for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
                 int r = checks[i](&check);

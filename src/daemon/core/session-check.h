@@ -25,6 +25,7 @@ typedef struct Check {
         const SessionOptions *options;
         SessionError *error;
         uint64_t now;
+        uid_t user; /* who would be charged */
 } Check;
 
 #define check_refuse(check, outcome, ...) session_error((check)->error, outcome, __VA_ARGS__)
@@ -35,6 +36,9 @@ int check_range(const Check *check,
                 uint64_t value,
                 uint64_t max,
                 const char *limit);
+
+/* Whether the user may have `n` more; if not, the error says which limit it is. */
+int check_quota(const Check *check, QuotaSlot slot, uint64_t n);
 
 /* Whether it is a session with triggers: it ends by them or by trigger_timeout_ms, not by duration_ms. */
 bool check_has_triggers(const ConfigPb *config);

@@ -124,7 +124,7 @@ static int clone_take_group(SessionClone *clone, FlushGroup group) {
         for (size_t i = 0; i < clone->source->n_buffers; i++) {
                 int r;
 
-                if (clone->source->buffers[i].is_moved_on_clone != (group == FLUSH_GROUP_MOVED))
+                if (!flush_group_has(group, &clone->source->buffers[i]))
                         continue;
                 r = clone_take_buffer(clone, i);
                 if (r < 0)
@@ -156,14 +156,12 @@ static int clone_allocate_buffers(Session *session, const Session *source, Sessi
                 buffer->clear_at_bytes = UINT64_MAX;
                 r = quota_charge(&session->service->quota,
                                  &buffer->charge,
-                                 session->options.owner.uid,
+                                 session->user,
                                  QUOTA_BUFFER_BYTES,
                                  source->buffers[i].charge.n);
                 if (r == QUOTA_E_EXCEEDED)
-                        return session_error(error,
-                                             SESSION_E_LIMIT,
-                                             "its buffers count like others: %s; free a session",
-                                             quota_limit_name(QUOTA_BUFFER_BYTES));
+                        return session_error_quota(
+                                session, error, QUOTA_BUFFER_BYTES, source->buffers[i].charge.n);
                 if (r < 0)
                         return r;
                 session->n_buffers++;
@@ -174,19 +172,10 @@ static int clone_allocate_buffers(Session *session, const Session *source, Sessi
 static int clone_charge(Session *session, SessionError *error) {
         int r;
 
-        if (session->service->n_sessions >= SERVICE_SESSIONS_MAX)
-                return session_error(
-                        error, SESSION_E_LIMIT, "too many sessions: SERVICE_SESSIONS_MAX");
-        r = quota_charge(&session->service->quota,
-                         &session->charge,
-                         session->options.owner.uid,
-                         QUOTA_SESSIONS,
-                         1);
+        r = quota_charge(
+                &session->service->quota, &session->charge, session->user, QUOTA_SESSIONS, 1);
         if (r == QUOTA_E_EXCEEDED)
-                return session_error(error,
-                                     SESSION_E_LIMIT,
-                                     "a clone is a session, and there are too many: %s; free one",
-                                     quota_limit_name(QUOTA_SESSIONS));
+                return session_error_quota(session, error, QUOTA_SESSIONS, 1);
         return r;
 }
 
@@ -263,10 +252,7 @@ static void clone_copy_events(SessionClone *clone, uint64_t now) {
 }
 
 static void clone_copy_counts(Session *session, const Session *source) {
-        SessionTotals totals;
-
-        session_totals(source, &totals);
-        session->producers_dropped = totals.packets_lost - source->reader.n_invalid;
+        session->producers_dropped = session_producers_dropped(source);
         session->reader.n_invalid = source->reader.n_invalid;
         session->chunks_discarded = source->chunks_discarded;
         session->patches_discarded = source->patches_discarded;
@@ -288,8 +274,6 @@ static int clone_complete(SessionClone *clone, uint64_t now) {
         const Session *source = clone->source;
         int r;
 
-        if (session->service->n_sessions >= SERVICE_SESSIONS_MAX)
-                return SESSION_E_LIMIT;
         r = sequence_ids_copy(&session->reader.sequences, &source->reader.sequences);
         if (r == 0)
                 r = session_rules_copy(&session->reader.rules, &source->reader.rules);
@@ -334,7 +318,7 @@ static void clone_group_flushed(void *userdata, int outcome) {
 
 static bool session_has_group(const Session *session, FlushGroup group) {
         for (size_t i = 0; i < session->n_buffers; i++)
-                if (session->buffers[i].is_moved_on_clone == (group == FLUSH_GROUP_MOVED))
+                if (flush_group_has(group, &session->buffers[i]))
                         return true;
         return false;
 }
@@ -359,12 +343,21 @@ static int clone_flush_group(SessionClone *clone, FlushGroup group) {
 static void clone_at_once(SessionClone *clone, uint64_t now) {
         int r;
 
-        r = clone_take_group(clone, FLUSH_GROUP_MOVED);
-        if (r == 0)
-                r = clone_take_group(clone, FLUSH_GROUP_COPIED);
+        r = clone_take_group(clone, FLUSH_GROUP_ALL);
         if (r == 0)
                 r = clone_complete(clone, now);
         clone_finish(clone, r);
+}
+
+/* What streams is read until the clone is there, and the file that it is read into comes before the clone's buffers: a
+ * buffer that is taken earlier than that would say twice what is read in between. */
+static int clone_flush(SessionClone *clone) {
+        int r;
+
+        if (clone->source->options.has_output)
+                return clone_flush_group(clone, FLUSH_GROUP_ALL);
+        r = clone_flush_group(clone, FLUSH_GROUP_MOVED);
+        return r ? r : clone_flush_group(clone, FLUSH_GROUP_COPIED);
 }
 
 static int clone_begin(SessionClone *clone, uint64_t now) {
@@ -376,9 +369,7 @@ static int clone_begin(SessionClone *clone, uint64_t now) {
                 clone_at_once(clone, now);
                 return 0;
         }
-        r = clone_flush_group(clone, FLUSH_GROUP_MOVED);
-        if (r == 0)
-                r = clone_flush_group(clone, FLUSH_GROUP_COPIED);
+        r = clone_flush(clone);
         if (r < 0)
                 return r;
         session_progress(source, now);
@@ -398,7 +389,7 @@ int session_clone(Session *session,
         if (session->n_flushes + 2 > SESSION_FLUSHES_MAX)
                 return session_error(error,
                                      SESSION_E_LIMIT,
-                                     "too many flushes are waiting: SESSION_FLUSHES_MAX");
+                                     "too many flushes are pending (SESSION_FLUSHES_MAX)");
         clone = calloc(1, sizeof(*clone));
         if (!clone)
                 return -ENOMEM;

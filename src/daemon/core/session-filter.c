@@ -34,7 +34,7 @@ static int rules_add_chain(StringRules *rules, const ChainPb *chain, char *ret_w
                 if (r == -EINVAL)
                         snprintf(ret_why,
                                  SESSION_FILTER_WHY_BYTES,
-                                 "string_filter_chain rule %zu: %s",
+                                 N_("string_filter_chain rule %zu: %s"),
                                  i,
                                  why);
                 if (r < 0)
@@ -45,7 +45,7 @@ static int rules_add_chain(StringRules *rules, const ChainPb *chain, char *ret_w
 
 static int program_from_pb(FilterProgram **ret, const FilterPb *pb, char *ret_why) {
         const ProtobufCBinaryData *code = pb->has_bytecode_v2 ? &pb->bytecode_v2 : &pb->bytecode;
-        const char *why = "it has no bytecode";
+        const char *why = N_("it has no bytecode");
         int r;
 
         r = filter_program_new(ret,
@@ -55,7 +55,7 @@ static int program_from_pb(FilterProgram **ret, const FilterPb *pb, char *ret_wh
                                pb->bytecode_overlay_v54.len,
                                &why);
         if (r == -EINVAL)
-                snprintf(ret_why, SESSION_FILTER_WHY_BYTES, "the bytecode: %s", why);
+                snprintf(ret_why, SESSION_FILTER_WHY_BYTES, N_("the bytecode is invalid: %s"), why);
         return r;
 }
 
@@ -84,7 +84,7 @@ int session_filter_new(TraceFilter **ret,
         if (r == -EINVAL)
                 snprintf(ret_why,
                          SESSION_FILTER_WHY_BYTES,
-                         "the bytecode: it does not say what is allowed in Trace.packet");
+                         N_("the bytecode does not say what is allowed in Trace.packet"));
         if (r < 0)
                 return r;
         program = NULL;

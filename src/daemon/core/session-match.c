@@ -61,7 +61,8 @@ static void source_join(SessionSource *source, Producer *producer, ProducerSourc
         if (session->n_instances - session->n_in_state[INSTANCE_STOPPED] >= SESSION_INSTANCES_MAX) {
                 snprintf(source->why,
                          sizeof(source->why),
-                         "some are left out: the session is at its limit SESSION_INSTANCES_MAX");
+                         N_("some producers are left out: the session has reached the limit "
+                            "SESSION_INSTANCES_MAX"));
                 return;
         }
         session_prune_instances(session);
@@ -103,8 +104,9 @@ void session_match_source(Session *session, Producer *producer, ProducerSource *
                         source->awaited = -1;
                         snprintf(source->why,
                                  sizeof(source->why),
-                                 may ? "its producer is not one that the filters name"
-                                     : "its producer runs as another user: needs scope \"system\"");
+                                 may ? N_("its producer does not match the filters")
+                                     : N_("its producer runs as another user, which requires scope "
+                                          "\"system\""));
                 }
         }
 }
@@ -143,8 +145,9 @@ void session_activate_missing(Session *session) {
                 if (!source_takes_this_machine(source))
                         snprintf(source->why,
                                  sizeof(source->why),
-                                 "its machine_name_filter names other machines; this one is "
-                                 "\"" SESSION_MACHINE_NAME "\"");
+                                 N_("its machine_name_filter names other machines; this one is "
+                                    "\"%s\""),
+                                 SESSION_MACHINE_NAME);
                 else if (source->n_instances == 0)
                         source->awaited =
                                 service_find_activatable(service, source->pb->config->name);

@@ -14,21 +14,22 @@
 #define CLEARS_PER_TURN \
         4 /* of a ring: what depends on forgotten packets is at most a quarter of it */
 
+int session_error_quota(const Session *session, SessionError *error, QuotaSlot slot, uint64_t n) {
+        char why[QUOTA_WHY_BYTES];
+
+        quota_explain(&session->service->quota, why, session->user, slot, n);
+        return session_error(error, SESSION_E_LIMIT, "%s", why);
+}
+
 /* session_check() has asked for room already; what is charged here can fail only by memory, or by a limit that two
  * charges of one config share. */
 static int session_charge(Session *session, SessionError *error) {
         int r;
 
-        r = quota_charge(&session->service->quota,
-                         &session->charge,
-                         session->options.owner.uid,
-                         QUOTA_SESSIONS,
-                         1);
+        r = quota_charge(
+                &session->service->quota, &session->charge, session->user, QUOTA_SESSIONS, 1);
         if (r == QUOTA_E_EXCEEDED)
-                return session_error(error,
-                                     SESSION_E_LIMIT,
-                                     "too many sessions: %s",
-                                     quota_limit_name(QUOTA_SESSIONS));
+                return session_error_quota(session, error, QUOTA_SESSIONS, 1);
         return r;
 }
 
@@ -64,14 +65,11 @@ static int session_add_buffer(Session *session,
         buffer->is_moved_on_clone = config->transfer_on_clone;
         r = quota_charge(&session->service->quota,
                          &buffer->charge,
-                         session->options.owner.uid,
+                         session->user,
                          QUOTA_BUFFER_BYTES,
                          n_bytes);
         if (r == QUOTA_E_EXCEEDED)
-                return session_error(error,
-                                     SESSION_E_LIMIT,
-                                     "too large buffers: %s",
-                                     quota_limit_name(QUOTA_BUFFER_BYTES));
+                return session_error_quota(session, error, QUOTA_BUFFER_BYTES, n_bytes);
         if (r < 0)
                 return r;
         r = session_buffer_make(&buffer->buffer, config);
@@ -150,9 +148,11 @@ static void session_choose_uuid(Session *session, const Perfetto__Protos__TraceC
 void session_register(Session *session) {
         Service *service = session->service;
 
-        session->id = ++service->last_session_id;
+        session->id = service_new_session_id(service, session->options.owner.uid);
+        session->order = ++service->n_sessions_ever;
         list_append(&service->sessions, &session->link);
         service->n_sessions++;
+        session->census->n[CENSUS_SESSIONS]++;
 }
 
 int session_allocate(Session **ret, Service *service, const SessionOptions *options) {
@@ -160,8 +160,13 @@ int session_allocate(Session **ret, Service *service, const SessionOptions *opti
 
         if (!session)
                 return -ENOMEM;
+        if (census_join(&session->census, &service->census, options->owner.uid) < 0) {
+                free(session);
+                return -ENOMEM;
+        }
         session->service = service;
         session->options = *options;
+        session->user = service_user_of(service, &options->owner);
         session->is_quiet = true;
         list_init(&session->link);
         list_init(&session->instances);
@@ -207,6 +212,7 @@ static int session_remember(const Session *session, const Config *config, uint64
         return error_fold(recent_new(&recent,
                                      session->service,
                                      session->options.owner.uid,
+                                     session->user,
                                      config->pb->unique_session_name ?: "",
                                      now));
 }
@@ -307,7 +313,9 @@ Session *session_free(Session *session) {
         if (list_is_linked(&session->link)) {
                 list_unlink(&session->link);
                 session->service->n_sessions--;
+                session->census->n[CENSUS_SESSIONS]--;
         }
+        census_leave(session->census);
 
         sequence_ids_deinit(&session->reader.sequences);
         session_rules_deinit(&session->reader.rules);
@@ -327,6 +335,10 @@ Session *session_free(Session *session) {
 
 uint64_t session_id(const Session *session) {
         return session->id;
+}
+
+uint64_t session_order(const Session *session) {
+        return session->order;
 }
 
 SessionState session_state(const Session *session) {

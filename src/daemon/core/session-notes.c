@@ -15,6 +15,7 @@ typedef struct SourceNote {
         Charge charge;
         uint64_t ns;
         Identity identity;
+        uid_t user; /* who is charged */
         char *source, *producer, *text;
 } SourceNote;
 
@@ -31,7 +32,7 @@ static SourceNote *note_free(SourceNote *note) {
 }
 DEFINE_CLEANUP(SourceNote *, note_free)
 
-static void session_take_note(Session *session, uint64_t ns, const NoteInfo *info) {
+static void session_take_note(Session *session, uint64_t ns, uid_t user, const NoteInfo *info) {
         _cleanup_(note_freep) SourceNote *note = NULL;
         uint64_t n_bytes = sizeof(*note) + strnlen(info->text, INSTANCE_NOTE_BYTES_MAX) +
                            strlen(info->source) + strlen(info->producer);
@@ -44,13 +45,14 @@ static void session_take_note(Session *session, uint64_t ns, const NoteInfo *inf
         list_init(&note->link);
         note->ns = ns;
         note->identity = info->identity;
+        note->user = user;
         note->source = strdup(info->source);
         note->producer = strdup(info->producer);
         note->text = utf8_copy_line(info->text, INSTANCE_NOTE_BYTES_MAX);
         if (!note->source || !note->producer || !note->text ||
             quota_charge(&session->service->quota,
                          &note->charge,
-                         note->identity.uid,
+                         user,
                          QUOTA_DESCRIPTOR_BYTES,
                          n_bytes) != 0)
                 return;
@@ -70,7 +72,7 @@ void session_add_note(SourceInstance *instance, const char *text, uint64_t now) 
         if (instance->n_notes == INSTANCE_NOTES_MAX)
                 return;
         instance->n_notes++;
-        session_take_note(instance->session, now, &info);
+        session_take_note(instance->session, now, instance->user, &info);
         session_changed(instance->session);
 }
 
@@ -88,11 +90,11 @@ static void session_note_period(Session *session, const char *field, uint32_t ms
                 return;
         snprintf(text,
                  sizeof(text),
-                 "%s %u is shorter than a period may be (SESSION_PERIOD_MIN_NS): it is every %u ms",
+                 N_("%s %u is below the shortest period (SESSION_PERIOD_MIN_NS); %u ms is used"),
                  field,
                  ms,
                  (unsigned)(SESSION_PERIOD_MIN_NS / NS_PER_MS));
-        session_take_note(session, now, &info);
+        session_take_note(session, now, service->uid, &info);
 }
 
 void session_note_periods(Session *session, uint64_t now) {
@@ -142,7 +144,7 @@ void session_copy_notes(Session *session, const Session *source) {
                 NoteInfo info;
 
                 note_info(note, &info);
-                session_take_note(session, note->ns, &info);
+                session_take_note(session, note->ns, note->user, &info);
         }
 }
 

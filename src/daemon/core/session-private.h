@@ -123,14 +123,16 @@ typedef struct SessionReader {
 struct Session {
         Service *service;
         List link;
-        uint64_t id;
+        uint64_t id, order;
         SessionState state;
+        uid_t user; /* who is charged */
         SessionOptions options;
         const SessionOps *ops;
         void *peer;
         Config *config; /* what the user sent */
         Config *change; /* and what he sent later, if he did; filters count as it says */
         Charge charge;
+        CensusRow *census;
         bool is_quiet; /* within session_new() or session_free(): no SessionOps */
         bool is_dirty; /* something happened at an unknown time: the next tick looks */
         char stop_reason[128];
@@ -235,6 +237,7 @@ void session_buffer_cleared(SessionBuffer *buffer);
 int session_error(SessionError *error, int outcome, const char *format, ...) _printf_(3, 4);
 ssize_t session_target_buffer(const Perfetto__Protos__TraceConfig *config,
                               const Perfetto__Protos__DataSourceConfig *source);
+int session_error_quota(const Session *session, SessionError *error, QuotaSlot slot, uint64_t n);
 uint64_t session_buffer_bytes(const Perfetto__Protos__TraceConfig__BufferConfig *buffer);
 
 /* session-clone.c */
@@ -264,6 +267,7 @@ void session_look_for_suspended(Session *session, uint64_t now);
 void session_give_up_on_suspended(Session *session);
 
 /* session-stats.c */
+uint64_t session_producers_dropped(const Session *session); /* as they say */
 void session_put_stats(Session *session, WireWriter *writer);
 
 /* session-notes.c. Without memory, beyond a limit or its user's quota a note is left out. */

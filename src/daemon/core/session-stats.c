@@ -60,18 +60,28 @@ static void put_filter_stats(WireWriter *writer, const Session *session) {
         wire_end(writer, begin);
 }
 
+/* What there is of others is not for the session's owner to know. */
+static uint64_t session_count_visible(const Session *session, CensusWhat what) {
+        return service_count_visible(session->service, &session->options.owner, what);
+}
+
 void session_put_stats(Session *session, WireWriter *writer) {
-        const Service *service = session->service;
         const struct {
                 uint32_t field;
                 uint64_t value;
         } numbers[] = {
-                { 2, service->n_producers },        { 3, service->n_producers_seen },
-                { 4, service->n_sources },          { 5, service->n_sources_seen },
-                { 6, service->n_sessions },         { 7, service->n_buffers },
-                { 8, session->chunks_discarded },   { 9, session->patches_discarded },
-                { 10, session->reader.n_invalid },  { 12, session->flushes_requested },
-                { 13, session->flushes_succeeded }, { 14, session->flushes_failed },
+                { 2, session_count_visible(session, CENSUS_PRODUCERS) },
+                { 3, session_count_visible(session, CENSUS_PRODUCERS_SEEN) },
+                { 4, session_count_visible(session, CENSUS_SOURCES) },
+                { 5, session_count_visible(session, CENSUS_SOURCES_SEEN) },
+                { 6, session_count_visible(session, CENSUS_SESSIONS) },
+                { 7, session_count_visible(session, CENSUS_BUFFERS) },
+                { 8, session->chunks_discarded },
+                { 9, session->patches_discarded },
+                { 10, session->reader.n_invalid },
+                { 12, session->flushes_requested },
+                { 13, session->flushes_succeeded },
+                { 14, session->flushes_failed },
                 { 15, session->final_flush },
         };
 
@@ -84,7 +94,7 @@ void session_put_stats(Session *session, WireWriter *writer) {
 }
 
 /* Producers count for all their sessions together; each is asked once. */
-static uint64_t session_producers_dropped(const Session *session) {
+uint64_t session_producers_dropped(const Session *session) {
         uint64_t n = session->producers_dropped, round = ++session->service->last_round;
         const SourceInstance *instance;
 
@@ -92,7 +102,8 @@ static uint64_t session_producers_dropped(const Session *session) {
                 if (!instance->producer || instance->producer->last_round == round)
                         continue;
                 instance->producer->last_round = round;
-                n += producer_n_dropped(instance->producer) - instance->dropped_before;
+                n = add_saturated(
+                        n, producer_n_dropped(instance->producer) - instance->dropped_before);
         }
         return n;
 }
@@ -101,7 +112,8 @@ static uint64_t session_producers_dropped(const Session *session) {
 void session_totals(const Session *session, SessionTotals *ret) {
         *ret = (SessionTotals){
                 .bytes_output = session->reader.n_bytes,
-                .packets_lost = session->reader.n_invalid + session_producers_dropped(session),
+                .packets_lost = add_saturated(session->reader.n_invalid,
+                                              session_producers_dropped(session)),
         };
         for (size_t i = 0; i < session->n_buffers; i++) {
                 const TraceBufferStats *stats = trace_buffer_stats(session->buffers[i].buffer);

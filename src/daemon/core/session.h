@@ -68,7 +68,7 @@ enum {
 };
 
 typedef struct SessionError {
-        char message[256];
+        char message[QUOTA_WHY_BYTES];
 } SessionError;
 
 /* Checks everything that session_new() would refuse, and changes nothing: for asking polkit only about what could
@@ -134,6 +134,8 @@ int session_read(Session *session, size_t max_bytes, Bytes *out, bool *ret_more,
 void session_output_full(Session *session, uint64_t now);
 
 uint64_t session_id(const Session *session);
+/* Grows with each session that comes, over all users: for the service alone to know. */
+uint64_t session_order(const Session *session);
 /* Which the trace has, its more significant half first. */
 const uint64_t *session_uuid(const Session *session);
 SessionState session_state(const Session *session);

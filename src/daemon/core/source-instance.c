@@ -7,6 +7,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "core/session-private.h"
@@ -101,8 +103,8 @@ static int instance_setup(SourceInstance *instance) {
         r = producer_setup_memory(producer, instance->session->config->pb);
         if (r) {
                 instance_stopped(instance,
-                                 r > 0 ? "the shared memory of this user's programs is at its "
-                                         "limit SERVICE_MEMORY_BYTES_PER_UID_MAX"
+                                 r > 0 ? N_("this user's programs have reached the limit of shared "
+                                            "memory, SERVICE_MEMORY_BYTES_PER_USER_MAX")
                                        : strerror(-r));
                 return 0;
         }
@@ -133,12 +135,13 @@ int instance_new(SourceInstance **ret,
         list_init(&instance->session_link);
         list_init(&instance->producer_link);
         list_init(&instance->changed_link);
-        instance->id = ++session->service->last_instance_id;
+        instance->id = ++producer->last_instance_id;
         instance->session = session;
         instance->source = source;
         instance->buffer = source->buffer;
         instance->state = INSTANCE_CONFIGURED;
         instance->identity = producer->identity;
+        instance->user = producer->user;
         instance->producer_name = strdup(producer->name);
         if (!instance->producer_name)
                 return -ENOMEM;
@@ -172,6 +175,27 @@ static bool instance_has_sibling(const SourceInstance *instance) {
         return false;
 }
 
+static void _printf_(2, 3) instance_note(SourceInstance *instance, const char *format, ...) {
+        char text[INSTANCE_NOTE_BYTES_MAX];
+        va_list arguments;
+
+        va_start(arguments, format);
+        vsnprintf(text, sizeof(text), format, arguments);
+        va_end(arguments);
+        session_add_note(instance, text, instance->session->service->now);
+}
+
+/* The session keeps the producer's word, and says in the trace that it is no more than that. */
+static void instance_take_losses(SourceInstance *instance) {
+        Session *session = instance->session;
+        uint64_t n = producer_n_dropped(instance->producer) - instance->dropped_before;
+
+        if (n == 0)
+                return;
+        session->producers_dropped = add_saturated(session->producers_dropped, n);
+        instance_note(instance, "it says it lost %" PRIu64 " packets", n);
+}
+
 /* The last one of the session takes with it what the producer owes to it. */
 static void instance_leave_producer(SourceInstance *instance) {
         Session *session = instance->session;
@@ -181,8 +205,7 @@ static void instance_leave_producer(SourceInstance *instance) {
         if (!producer)
                 return;
         if (!instance_has_sibling(instance)) {
-                session->producers_dropped +=
-                        producer_n_dropped(producer) - instance->dropped_before;
+                instance_take_losses(instance);
                 list_for_each (flush, &session->flushes, link)
                         flush_producer_done(flush, producer);
         }

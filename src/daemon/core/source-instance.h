@@ -29,6 +29,7 @@ typedef struct SourceInstance {
         ProducerSource *offered; /* what of the producer; NULL with it */
         char *producer_name;
         Identity identity;
+        uid_t user;              /* of the producer */
         char *why;               /* why it failed, or NULL */
         unsigned n_notes;        /* in the session's */
         bool is_cut_short;       /* its producer left while the session recorded */

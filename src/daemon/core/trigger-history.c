@@ -41,7 +41,8 @@ static SendHistory *sends_free(SendHistory *sends) {
 void trigger_history_init(TriggerHistory *history) {
         *history = (TriggerHistory){};
         list_init(&history->hits);
-        list_init(&history->senders);
+        for (size_t i = 0; i < _TRIGGER_REACH_N; i++)
+                list_init(&history->senders[i]);
 }
 
 void trigger_history_deinit(TriggerHistory *history) {
@@ -50,8 +51,9 @@ void trigger_history_deinit(TriggerHistory *history) {
 
         list_for_each (hits, &history->hits, link)
                 hits_free(hits);
-        list_for_each (sends, &history->senders, link)
-                sends_free(sends);
+        for (size_t i = 0; i < _TRIGGER_REACH_N; i++)
+                list_for_each (sends, &history->senders[i], link)
+                        sends_free(sends);
 }
 
 void trigger_history_begin(TriggerHistory *history) {
@@ -167,10 +169,10 @@ void trigger_history_add(TriggerHistory *history, uid_t uid, const char *trigger
 }
 
 /* A user that may send all of it again need not be remembered. */
-static SendHistory *sends_find(TriggerHistory *history, uid_t uid, uint64_t now) {
+static SendHistory *sends_find(List *senders, uid_t uid, uint64_t now) {
         SendHistory *sends, *found = NULL;
 
-        list_for_each (sends, &history->senders, link) {
+        list_for_each (sends, senders, link) {
                 if (sends->full_at <= now)
                         sends_free(sends);
                 else if (sends->uid == uid)
@@ -179,15 +181,18 @@ static SendHistory *sends_find(TriggerHistory *history, uid_t uid, uint64_t now)
         return found;
 }
 
-bool trigger_history_may_send(TriggerHistory *history, uid_t sender, uint64_t now) {
-        SendHistory *sends = sends_find(history, sender, now);
+bool trigger_history_may_send(TriggerHistory *history,
+                              TriggerReach reach,
+                              uid_t sender,
+                              uint64_t now) {
+        SendHistory *sends = sends_find(&history->senders[reach], sender, now);
 
         if (!sends) {
                 sends = calloc(1, sizeof(*sends));
                 if (!sends)
                         return false;
                 *sends = (SendHistory){ .uid = sender, .full_at = now };
-                list_append(&history->senders, &sends->link);
+                list_append(&history->senders[reach], &sends->link);
         }
         if (sends->full_at + NS_PER_SEND > now + TRIGGER_SENDS_MAX * NS_PER_SEND)
                 return false;

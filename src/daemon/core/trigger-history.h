@@ -24,9 +24,16 @@
 #define TRIGGER_SENDS_MAX  100 /* at once, of one user */
 #define TRIGGER_SENDS_RATE 10  /* a second, from then on */
 
+/* Whose sessions a trigger is for. They are counted apart, as the limit must not tell whether others listen. */
+typedef enum TriggerReach {
+        TRIGGER_REACH_OWN,
+        TRIGGER_REACH_OTHERS,
+        _TRIGGER_REACH_N,
+} TriggerReach;
+
 typedef struct TriggerHistory {
-        List hits;    /* HitHistory */
-        List senders; /* SendHistory */
+        List hits;                      /* HitHistory */
+        List senders[_TRIGGER_REACH_N]; /* SendHistory */
         uint64_t round;
 } TriggerHistory;
 
@@ -44,4 +51,7 @@ trigger_history_count(TriggerHistory *history, uid_t uid, const char *trigger, u
 void trigger_history_add(TriggerHistory *history, uid_t uid, const char *trigger, uint64_t now);
 
 /* Whether this user may send one more now; then it is counted. */
-bool trigger_history_may_send(TriggerHistory *history, uid_t sender, uint64_t now);
+bool trigger_history_may_send(TriggerHistory *history,
+                              TriggerReach reach,
+                              uid_t sender,
+                              uint64_t now);

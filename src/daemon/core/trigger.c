@@ -285,16 +285,29 @@ static double service_draw(const Service *service) {
         return (double)(bits >> 11) * 0x1p-53;
 }
 
+static bool session_is_of(const Session *session, const TriggerSender *sender) {
+        return session->options.owner.uid == sender->identity.uid;
+}
+
+/* Other users may stop a recording only if its owner wants that. */
+static bool
+session_takes_sender(const Session *session, const TriggerPb *pb, const TriggerSender *sender) {
+        return session_is_of(session, sender) ||
+               (pb->from_other_users &&
+                policy_may_record(&session->service->info, &session->options, &sender->identity));
+}
+
 /* The trigger of that name if the session listens to this sender; else NULL. */
 static const TriggerPb *
 session_listens(const Session *session, const char *name, const TriggerSender *sender) {
         ssize_t trigger = session_find_trigger(session, name);
+        const TriggerPb *pb;
 
         if (trigger < 0 || !session_is_open(session) ||
-            !policy_may_record(&session->service->info, &session->options, &sender->identity) ||
             !filter_takes_sender(session->triggers.filters[trigger], sender))
                 return NULL;
-        return session_trigger_config(session)->triggers[trigger];
+        pb = session_trigger_config(session)->triggers[trigger];
+        return session_takes_sender(session, pb, sender) ? pb : NULL;
 }
 
 /* The order is Perfetto's: who is not meant draws no lot, and who is skipped does not count. */
@@ -314,7 +327,8 @@ typedef struct Activation {
         uint64_t id;
         const TriggerSender *sender;
         uint64_t now;
-        size_t n_sessions; /* that have taken something */
+        size_t n_sessions;              /* of the sender's user that have taken something */
+        bool is_paid[_TRIGGER_REACH_N]; /* the trigger at hand */
 } Activation;
 
 static void session_activate(Session *session, const TriggerPb *pb, Activation *activation) {
@@ -322,30 +336,42 @@ static void session_activate(Session *session, const TriggerPb *pb, Activation *
                             session->options.owner.uid,
                             pb->name,
                             activation->now);
-        activation->n_sessions += session->triggers.last_activation != activation->id;
+        activation->n_sessions += session_is_of(session, activation->sender) &&
+                                  session->triggers.last_activation != activation->id;
         session->triggers.last_activation = activation->id;
         session_hit(session, pb, activation->sender, activation->now);
 }
 
-/* What nobody listens to is for free: programs may send triggers all the time, for whoever comes to record. */
+/* A trigger is paid for once, however many sessions of the sender's own user, or of others, take it. */
+static bool activation_pay(Activation *activation, TriggerHistory *history, TriggerReach reach) {
+        if (!activation->is_paid[reach])
+                activation->is_paid[reach] = trigger_history_may_send(
+                        history, reach, activation->sender->identity.uid, activation->now);
+        return activation->is_paid[reach];
+}
+
+/* What nobody listens to is for free: programs may send triggers all the time, for whoever comes to record. What
+ * becomes of it in sessions of others, also that it was one too many, the sender does not learn. */
 static int service_activate_trigger(Service *service, const char *name, Activation *activation) {
-        const TriggerSender *sender = activation->sender;
         TriggerHistory *history = &service->trigger_history;
-        bool is_paid = false;
         Session *session;
 
         trigger_history_begin(history);
+        memset(activation->is_paid, 0, sizeof(activation->is_paid));
         list_for_each (session, &service->sessions, link) {
-                const TriggerPb *pb = session_listens(session, name, sender);
+                const TriggerPb *pb = session_listens(session, name, activation->sender);
+                TriggerReach reach = pb && session_is_of(session, activation->sender)
+                                             ? TRIGGER_REACH_OWN
+                                             : TRIGGER_REACH_OTHERS;
 
                 if (!pb)
                         continue;
-                is_paid = is_paid ||
-                          trigger_history_may_send(history, sender->identity.uid, activation->now);
-                if (!is_paid)
+                if (activation_pay(activation, history, reach)) {
+                        if (session_takes(session, pb, activation->now))
+                                session_activate(session, pb, activation);
+                } else if (reach == TRIGGER_REACH_OWN) {
                         return TRIGGER_E_LIMIT;
-                if (session_takes(session, pb, activation->now))
-                        session_activate(session, pb, activation);
+                }
         }
         return 0;
 }

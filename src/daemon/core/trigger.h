@@ -4,8 +4,9 @@
 /*
  * Triggers: a name, sent by anybody, that makes sessions begin, end, or take a snapshot of themselves
  *
- * A session lists the names that it listens to (trigger_config), and takes them from whom it may record: a session of
- * the user's own from that user, one of the system from everybody. By its trigger_mode
+ * A session lists the names that it listens to (trigger_config), and takes them from programs of its user. If the
+ * config says from_other_users, one of the system takes them from everybody. A sender learns nothing of the sessions of
+ * other users. By its trigger_mode
  *
  *      START_TRACING    it is set up and waits; the first trigger starts it, and stop_delay_ms later it stops
  *      STOP_TRACING     it records until stop_delay_ms after the first trigger
@@ -41,7 +42,8 @@ enum {
                             TRIGGER_SENDS_RATE a second */
 };
 
-/* Sends triggers. *ret_n_sessions: how many sessions took one; a name that nobody listens to is no error. */
+/* Sends triggers. *ret_n_sessions: how many sessions of the sender's user took one; a name that nobody listens to is no
+ * error. */
 int service_activate_triggers(Service *service,
                               const TriggerSender *sender,
                               const char *const names[],

@@ -9,7 +9,7 @@
 #include "output/session-stream.h"
 #include "shared/error.h"
 #include "shared/fd.h"
-#include "shared/log.h"
+#include "shared/log-user.h"
 
 static uint64_t pump_now(const OutputPump *pump) {
         uint64_t usec;
@@ -125,7 +125,11 @@ static void output_failed(SessionStream *output, int r) {
         if (session_stream_is_read(output))
                 return; /* the read's trouble, not the session's */
         snprintf(output->error, sizeof(output->error), "output-failed: %s", strerror(-r));
-        log_notice("session %" PRIu64 ": %s", session_id(output->session), output->error);
+        log_user(session_options(output->session)->owner.uid,
+                 LOG_NOTICE,
+                 "session %" PRIu64 ": %s",
+                 session_id(output->session),
+                 output->error);
         session_stop(output->session, output->error, pump_now(output->pump));
         output->failed(output);
 }

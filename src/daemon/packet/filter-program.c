@@ -107,7 +107,7 @@ static int compiler_refuse(Compiler *compiler, const char *why) {
 static int compiler_add_range(Compiler *compiler, FilterRange range) {
         if (compiler->message.n_ranges++ == FILTER_RANGES_MAX)
                 return compiler_refuse(compiler,
-                                       "a message has too many ranges: FILTER_RANGES_MAX");
+                                       "a message has too many ranges (FILTER_RANGES_MAX)");
         return bytes_append(&compiler->program->ranges, &range, sizeof(range));
 }
 
@@ -166,9 +166,9 @@ static int compiler_end_message(Compiler *compiler) {
         if (r < 0)
                 return r;
         if (compiler->n_messages == FILTER_MESSAGES_MAX)
-                return compiler_refuse(compiler, "it has too many messages: FILTER_MESSAGES_MAX");
+                return compiler_refuse(compiler, "it has too many messages (FILTER_MESSAGES_MAX)");
         if (program->actions.n / sizeof(FilterAction) + compiler->n_direct > FILTER_ACTIONS_MAX)
-                return compiler_refuse(compiler, "its tables are too large: FILTER_ACTIONS_MAX");
+                return compiler_refuse(compiler, "its tables are too large (FILTER_ACTIONS_MAX)");
         message->n_actions = compiler->n_direct;
         if (bytes_append(&program->actions,
                          compiler->direct,
@@ -264,7 +264,7 @@ static int compiler_run(Compiler *compiler) {
         if (compiler->overlay.at < compiler->overlay.n)
                 return compiler_refuse(
                         compiler,
-                        "the overlay is out of order, or about messages that are not there");
+                        "the overlay is out of order, or refers to messages that do not exist");
         if (!program_is_closed(compiler->program, compiler->n_messages))
                 return compiler_refuse(compiler, "it refers to a message that it does not have");
         return 0;

@@ -86,7 +86,7 @@ static Rule *string_rules_find(StringRules *rules, const char *name) {
         return NULL;
 }
 
-static int refuse(char *ret_why, const char *why) {
+static int rules_refuse(char *ret_why, const char *why) {
         snprintf(ret_why, PATTERN_WHY_BYTES, "%s", why);
         return -EINVAL;
 }
@@ -99,12 +99,12 @@ int string_rules_add(StringRules *rules,
         int r;
 
         if (from->policy < STRING_MATCH_REDACT || from->policy >= _STRING_POLICY_N)
-                return refuse(ret_why, "its policy is not known");
+                return rules_refuse(ret_why, "its policy is unknown");
         if ((from->name && strlen(from->name) > STRING_STARTS_MAX) ||
             (from->atrace_start && strlen(from->atrace_start) > STRING_STARTS_MAX))
-                return refuse(ret_why, "a text is over the limit STRING_STARTS_MAX");
+                return rules_refuse(ret_why, "a text exceeds the limit STRING_STARTS_MAX");
         if (!replaced && rules->n == STRING_RULES_MAX)
-                return refuse(ret_why, "there are more rules than STRING_RULES_MAX");
+                return rules_refuse(ret_why, "there are more rules than STRING_RULES_MAX");
 
         r = rule_init(&rule, from, ret_why);
         if (r < 0) {

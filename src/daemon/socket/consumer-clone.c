@@ -17,8 +17,9 @@
 #include "consumer-private.h"
 #include "core/policy.h"
 #include "core/session-clone.h"
+#include "core/session-names.h"
 #include "shared/fd.h"
-#include "shared/log.h"
+#include "shared/log-user.h"
 
 /* Fields of perfetto.protos.CloneSessionRequest, and of the response. */
 enum {
@@ -155,28 +156,16 @@ static Session *find_for_bugreport(const Consumer *consumer) {
         return best;
 }
 
-/* Others may have given theirs the same name, and must not stand before it. */
-static Session *find_stopped(const Consumer *consumer, const char *name) {
-        const uid_t uid = port_connection_identity(consumer->connection)->uid;
-        Session *session = NULL, *youngest = NULL;
-
-        while ((session = service_next_session(consumer->consumers->service, session)))
-                if (session_options(session)->owner.uid == uid &&
-                    streq(session_name(session), name))
-                        youngest = session;
-        return youngest;
-}
-
-/* One that runs has its name alone, but is of no use to who may not have it. */
+/* Only root looks beyond its own name space. A name that several users have is not found: an id says which is meant. */
 static Session *find_named(const Consumer *consumer, const char *name) {
-        const Consumers *consumers = consumer->consumers;
         const Identity *identity = port_connection_identity(consumer->connection);
-        Session *session = service_find_session_by_name(consumers->service, name);
+        const Consumers *consumers = consumer->consumers;
+        Session *session;
 
-        if (session && session_state(session) != SESSION_STOPPED &&
-            policy_owns_session(consumers->info, identity, session))
-                return session;
-        return find_stopped(consumer, name) ?: session;
+        if (!policy_sees_all(consumers->info, identity))
+                return session_find_own(consumers->service, identity->uid, name);
+        session_find_any(&session, consumers->service, identity->uid, name);
+        return session;
 }
 
 static int find_by_name(Session **ret, const Consumer *consumer, const void *data, size_t n) {
@@ -217,10 +206,8 @@ static const char *clone_refusal(const Consumer *consumer,
         const Identity *identity = port_connection_identity(consumer->connection);
         const ServiceInfo *info = consumer->consumers->info;
 
-        if (!source)
+        if (!source || !policy_owns_session(info, identity, source))
                 return "Tracing session not found";
-        if (!policy_owns_session(info, identity, source))
-                return "Not allowed to clone a session from another UID";
         if (consumer->session || consumer->clone)
                 return "this connection has a session already; call FreeBuffers first";
         if (numbers[CLONE_SKIP_FILTER] && !policy_may_skip_filter(info, identity))
@@ -328,14 +315,16 @@ int consumer_clone_session(void *port, const PortRequest *request, const void *d
         }
         fd = port_connection_take_fd(consumer->connection);
         r = clone_new(consumer, request, source, numbers[CLONE_SKIP_FILTER], &fd);
-        closer_close(port_connection_identity(consumer->connection)->uid, fd);
+        closer_close(port_connection_user(consumer->connection), fd);
         return r;
 }
 
 void consumer_op_triggered(void *peer, const char *trigger, const char *producer, uid_t uid) {
         const ConsumerSession *session = peer;
 
-        log_info("session %" PRIu64 ": trigger \"%s\" from \"%s\", uid %u",
+        log_user(uid,
+                 LOG_INFO,
+                 "session %" PRIu64 ": trigger \"%s\" from \"%s\", uid %u",
                  session_id(session->session),
                  trigger,
                  producer,
@@ -381,8 +370,10 @@ void consumer_op_snapshot_taken(void *peer, Session *clone, const char *trigger)
 void consumer_op_snapshot_failed(void *peer, const char *trigger, int outcome, const char *why) {
         const ConsumerSession *session = peer;
 
-        log_notice("session %" PRIu64 ": no snapshot for trigger \"%s\": %s",
-                   session_id(session->session),
-                   trigger,
-                   why[0] ? why : outcome_text(outcome));
+        log_user(session_options(session->session)->owner.uid,
+                 LOG_NOTICE,
+                 "session %" PRIu64 ": no snapshot for trigger \"%s\": %s",
+                 session_id(session->session),
+                 trigger,
+                 why[0] ? why : outcome_text(outcome));
 }

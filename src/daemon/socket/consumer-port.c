@@ -4,6 +4,7 @@
 
 #include "consumer-port.h"
 #include "consumer-private.h"
+#include "core/policy.h"
 #include "ports-private.h"
 
 /* Fields of perfetto.protos.…Request, and of responses. */
@@ -173,14 +174,34 @@ static const PortMethod consumer_methods[] = {
         { "CloneSession", consumer_clone_session },
 };
 
-static int consumer_open(void **ret, PortConnection *connection) {
-        Consumer *consumer = calloc(1, sizeof(*consumer));
+/* The protocol has no way to wait for a permission before there is a session, so none is asked for. */
+static int consumer_check_sandbox(PortConnection *connection) {
+        const Identity *identity = port_connection_identity(connection);
+        const Confinement confinement = confinement_read(-1, identity->pid);
 
+        if (policy_may_consume(port_connection_ports(connection)->info, identity, confinement))
+                return 0;
+        return port_refuse(connection,
+                           "its program is in %s%s, so it may only be recorded",
+                           confinement == CONFINEMENT_UNKNOWN ? "a place that /proc does not show"
+                                                              : "the sandbox of ",
+                           confinement == CONFINEMENT_UNKNOWN ? "" : confinement_name(confinement));
+}
+
+static int consumer_open(void **ret, PortConnection *connection) {
+        Consumer *consumer;
+        int r;
+
+        r = consumer_check_sandbox(connection);
+        if (r)
+                return r;
+        consumer = calloc(1, sizeof(*consumer));
         if (!consumer)
                 return -ENOMEM;
         consumer->connection = connection;
         consumer->consumers = &port_connection_ports(connection)->consumers;
         list_init(&consumer->flushes);
+        list_init(&consumer->queries);
         list_init(&consumer->query_link);
         *ret = consumer;
         return 0;
@@ -189,13 +210,16 @@ static int consumer_open(void **ret, PortConnection *connection) {
 static void consumer_close(void *port) {
         Consumer *consumer = port;
         ConsumerFlush *flush;
+        ConsumerQuery *query;
 
         consumer_start_free(consumer->start);
         consumer_clone_free(consumer->clone);
         consumer_detach_free(consumer->detach);
         list_for_each (flush, &consumer->flushes, link)
                 consumer_flush_cancel(flush);
-        list_unlink(&consumer->query_link);
+        list_for_each (query, &consumer->queries, link)
+                consumer_query_free(query);
+        consumer_query_cancel(consumer);
         if (consumer->session)
                 consumer_session_drop(consumer->session);
         free(consumer);
@@ -203,6 +227,7 @@ static void consumer_close(void *port) {
 
 static void consumer_drained(void *port) {
         consumer_read_on(port);
+        consumer_query_on(port);
 }
 
 static void consumer_work(void *port) {

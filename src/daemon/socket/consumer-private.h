@@ -26,6 +26,7 @@
 
 #define CONSUMER_KEY_MAX     128 /* of Detach */
 #define CONSUMER_FLUSHES_MAX 16  /* of one connection, not answered yet */
+#define CONSUMER_QUERIES_MAX 16  /* QueryServiceState of one connection, likewise */
 
 typedef struct Consumer Consumer;
 typedef struct ConsumerClone ConsumerClone;
@@ -47,6 +48,27 @@ typedef struct ConsumerFlush {
         List link; /* consumer->flushes */
 } ConsumerFlush;
 
+/* What a QueryServiceState tells, in this order. */
+typedef enum QueryStage {
+        QUERY_PRODUCERS,
+        QUERY_SOURCES,
+        QUERY_COUNTS,
+        QUERY_SESSIONS,
+        _QUERY_STAGE_N,
+} QueryStage;
+
+/* One that is not answered to its end, and where it is. */
+typedef struct ConsumerQuery {
+        Consumer *consumer;
+        PortRequest request;
+        List link;             /* consumer->queries */
+        bool awaits_producers; /* that were started to be listed */
+        QueryStage stage;
+        uint64_t last_id;       /* in this stage: what was told of */
+        uint64_t last_producer; /* of all stages */
+        size_t n_sources;       /* told of the next producer */
+} ConsumerQuery;
+
 /* One connection. */
 struct Consumer {
         PortConnection *connection;
@@ -57,13 +79,16 @@ struct Consumer {
         ConsumerClone *clone;     /* it has asked for one, which is being made */
         List flushes;             /* ConsumerFlush */
         size_t n_flushes;
+        List queries; /* ConsumerQuery; answered one after the other */
+        size_t n_queries;
+        bool is_telling; /* the next batch follows when this one has been read */
 
-        ConsumerCall enable;  /* EnableTracing: answered when the session has ended */
-        ConsumerCall read;    /* ReadBuffers */
-        ConsumerCall observe; /* ObserveEvents */
-        ConsumerCall query;   /* QueryServiceState, for as long as producers are awaited */
-        List query_link;      /* consumers->queries */
-        unsigned events;      /* that are observed */
+        ConsumerCall enable;       /* EnableTracing: answered when the session has ended */
+        ConsumerCall read;         /* ReadBuffers */
+        ConsumerCall observe;      /* ObserveEvents */
+        AccessQuestion *may_start; /* whether producers are to be started for the query is asked */
+        List query_link;           /* consumers->queries */
+        unsigned events;           /* that are observed */
         bool has_told_all_started;
 };
 
@@ -133,8 +158,13 @@ void consumer_tell_snapshot(Consumer *consumer,
                             const ConsumerSession *snapshot,
                             const char *trigger);
 
-/* The query waits no longer. */
+/* The connection ends: nobody waits for the answer. */
+void consumer_query_cancel(Consumer *consumer);
+/* The producers are there that its queries have waited for. */
 void consumer_answer_query(Consumer *consumer);
+/* More of what QueryServiceState asks for. */
+void consumer_query_on(Consumer *consumer);
+ConsumerQuery *consumer_query_free(ConsumerQuery *query);
 
 /* More of what ReadBuffers asks for. */
 void consumer_read_on(Consumer *consumer);

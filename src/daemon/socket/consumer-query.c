@@ -2,8 +2,12 @@
 
 /*
  * The state of the service, as Perfetto's clients show it. It comes in as many replies as it needs, each of which is
- * a message of its own. Of programs and sessions a user sees
- * his own, and what the system offers.
+ * a message of its own. Of programs and sessions a user sees his own, and what the system offers.
+ *
+ * Descriptors may be megabytes together. So the state is told as buffers are read: one batch in a turn of the main
+ * loop, and the next when the peer has read it. In between anything may come and go. What is told next is found by the
+ * number of what was told last, so nothing is told twice; only of a program that withdraws a data source meanwhile
+ * another one may be missing.
  */
 
 #include <errno.h>
@@ -59,6 +63,7 @@ enum {
         STATS = 1,
 };
 
+#define QUERY_BATCH_BYTES   (256u << 10)
 #define REPLY_SLACK         64 /* that the writer wants to see, and does not use */
 #define STATE_LENGTH_BYTES  3  /* at most, of which one is there from the beginning */
 #define SOURCE_NUMBER_BYTES (1 + WIRE_VARINT_MAX)
@@ -66,10 +71,12 @@ enum {
 /* One reply that is being filled, with whole entries. */
 typedef struct StateReply {
         Consumer *consumer;
-        const PortRequest *request;
+        ConsumerQuery *query;
         uint8_t *memory;
         WireWriter writer;
         size_t state;
+        size_t n_sent;            /* in this turn */
+        const Producer *producer; /* that was told of last in this turn, or NULL */
 } StateReply;
 
 static void reply_begin(StateReply *reply) {
@@ -80,10 +87,11 @@ static void reply_begin(StateReply *reply) {
 static void reply_send(StateReply *reply, bool has_more) {
         wire_end(&reply->writer, reply->state);
         port_reply(reply->consumer->connection,
-                   reply->request,
+                   &reply->query->request,
                    has_more,
                    reply->memory,
                    wire_writer_size(&reply->writer));
+        reply->n_sent += wire_writer_size(&reply->writer);
         reply_begin(reply);
 }
 
@@ -166,26 +174,49 @@ static void put_source(StateReply *reply, const Producer *producer, size_t i) {
         wire_end(&reply->writer, begin);
 }
 
-/* As on the bus: the own ones and the system's. */
-static const Producer *next_visible(const StateReply *reply, const Producer *producer) {
+/* As on the bus: the own ones and the system's. They are in the order in which they came; the first behind this one. */
+static const Producer *next_visible(StateReply *reply, uint64_t after) {
         const Consumers *consumers = reply->consumer->consumers;
         const Identity *viewer = port_connection_identity(reply->consumer->connection);
+        const Producer *producer = reply->producer;
 
+        if (producer && producer_order(producer) > after)
+                producer = NULL;
         do
                 producer = service_next_producer(consumers->service, (Producer *)producer);
         while (producer &&
-               !policy_may_see(consumers->info, viewer, producer_identity(producer)->uid));
+               (producer_order(producer) <= after ||
+                !policy_may_see(consumers->info, viewer, producer_identity(producer)->uid)));
+        reply->producer = producer;
         return producer;
 }
 
-static void put_producers(StateReply *reply) {
-        const Producer *producer = NULL;
+static bool put_next_producer(StateReply *reply) {
+        ConsumerQuery *query = reply->query;
+        const Producer *producer = next_visible(reply, query->last_id);
 
-        while ((producer = next_visible(reply, producer)))
-                put_producer(reply, producer);
-        while ((producer = next_visible(reply, producer)))
-                for (size_t i = 0; i < producer_n_sources(producer); i++)
-                        put_source(reply, producer, i);
+        if (!producer)
+                return false;
+        put_producer(reply, producer);
+        query->last_id = query->last_producer = producer_order(producer);
+        return true;
+}
+
+/* Of the producers that were told of. */
+static bool put_next_source(StateReply *reply) {
+        ConsumerQuery *query = reply->query;
+        const Producer *producer;
+
+        while ((producer = next_visible(reply, query->last_id)) &&
+               producer_order(producer) <= query->last_producer) {
+                if (query->n_sources < producer_n_sources(producer)) {
+                        put_source(reply, producer, query->n_sources++);
+                        return true;
+                }
+                query->last_id = producer_order(producer);
+                query->n_sources = 0;
+        }
+        return false;
 }
 
 /* In Perfetto's words, where what is flushed at the end runs still. */
@@ -259,67 +290,206 @@ static void put_session(StateReply *reply, const Session *session) {
         wire_end(writer, begin);
 }
 
-static void put_sessions(StateReply *reply) {
-        const Consumers *consumers = reply->consumer->consumers;
+static void put_counts(StateReply *reply) {
         const Identity *identity = port_connection_identity(reply->consumer->connection);
+        const Consumers *consumers = reply->consumer->consumers;
         Session *session = NULL;
         uint64_t n_started = 0;
         char version[64];
 
         while ((session = service_next_session(consumers->service, session)))
-                n_started += is_started(session);
+                n_started += policy_owns_session(consumers->info, identity, session) &&
+                             is_started(session);
         reply_want(reply, 512);
-        wire_put_uint(&reply->writer, STATE_N_SESSIONS, service_n_sessions(consumers->service));
+        wire_put_uint(&reply->writer,
+                      STATE_N_SESSIONS,
+                      service_n_visible_sessions(consumers->service, identity));
         wire_put_uint(&reply->writer, STATE_N_STARTED, n_started);
         snprintf(version, sizeof(version), "Desktrace %s", consumers->info->version);
         wire_put_string(&reply->writer, STATE_VERSION, version);
-        while ((session = service_next_session(consumers->service, session)))
-                if (policy_owns_session(consumers->info, identity, session))
-                        put_session(reply, session);
         wire_put_bool(&reply->writer, STATE_SUPPORTS_SESSIONS, true);
 }
 
-static int reply_state(Consumer *consumer, const PortRequest *request, bool sessions_only) {
+static const Session *next_owned(const StateReply *reply, uint64_t after) {
+        const Consumers *consumers = reply->consumer->consumers;
+        const Identity *identity = port_connection_identity(reply->consumer->connection);
+        Session *session = NULL;
+
+        while ((session = service_next_session(consumers->service, session)))
+                if (session_order(session) > after &&
+                    policy_owns_session(consumers->info, identity, session))
+                        break;
+        return session;
+}
+
+static bool put_next_session(StateReply *reply) {
+        const Session *session = next_owned(reply, reply->query->last_id);
+
+        if (!session)
+                return false;
+        put_session(reply, session);
+        reply->query->last_id = session_order(session);
+        return true;
+}
+
+static bool put_counts_once(StateReply *reply) {
+        if (reply->query->last_id > 0)
+                return false;
+        put_counts(reply);
+        reply->query->last_id = 1;
+        return true;
+}
+
+/* One entry, or else what comes next begins. false: all has been told. */
+static bool put_next(StateReply *reply) {
+        static bool (*const put[_QUERY_STAGE_N])(StateReply *) = {
+                [QUERY_PRODUCERS] = put_next_producer,
+                [QUERY_SOURCES] = put_next_source,
+                [QUERY_COUNTS] = put_counts_once,
+                [QUERY_SESSIONS] = put_next_session,
+        };
+        ConsumerQuery *query = reply->query;
+
+        if (query->stage == _QUERY_STAGE_N)
+                return false;
+        if (!put[query->stage](reply)) {
+                query->stage++;
+                query->last_id = 0;
+        }
+        return true;
+}
+
+static int query_batch(ConsumerQuery *query, bool *ret_more) {
         _cleanup_(freep) uint8_t *memory = malloc(port_message_max() + REPLY_SLACK);
-        StateReply reply = { .consumer = consumer, .request = request, .memory = memory };
+        StateReply reply = { .consumer = query->consumer, .query = query, .memory = memory };
 
         if (!memory)
                 return -ENOMEM;
+        *ret_more = true;
         reply_begin(&reply);
-        if (!sessions_only)
-                put_producers(&reply);
-        put_sessions(&reply);
-        reply_send(&reply, false);
+        while (*ret_more && reply.n_sent < QUERY_BATCH_BYTES)
+                *ret_more = put_next(&reply);
+        reply_send(&reply, *ret_more);
         return 0;
 }
 
-void consumer_answer_query(Consumer *consumer) {
-        int r;
-
-        list_unlink(&consumer->query_link);
-        consumer->query.is_open = false;
-        r = reply_state(consumer, &consumer->query.request, false);
-        if (r < 0)
-                port_connection_break(consumer->connection, strerror(-r));
+ConsumerQuery *consumer_query_free(ConsumerQuery *query) {
+        list_unlink(&query->link);
+        query->consumer->n_queries--;
+        free(query);
+        return NULL;
 }
 
-/* A query for what can be recorded includes producers that run only when they are asked: they are started, and a
- * bounded time awaited. */
+static ConsumerQuery *query_first_ready(const Consumer *consumer) {
+        ConsumerQuery *query;
+
+        list_for_each (query, &consumer->queries, link)
+                if (!query->awaits_producers)
+                        return query;
+        return NULL;
+}
+
+/* Others wait, so that there is no more than one batch at a time. */
+void consumer_query_on(Consumer *consumer) {
+        ConsumerQuery *query = query_first_ready(consumer);
+        bool more;
+        int r;
+
+        if (!query)
+                return;
+        r = query_batch(query, &more);
+        if (r < 0) {
+                port_connection_break(consumer->connection, strerror(-r));
+                return;
+        }
+        if (!more)
+                consumer_query_free(query);
+        consumer->is_telling = query_first_ready(consumer);
+        if (consumer->is_telling)
+                port_connection_await_drained(consumer->connection);
+}
+
+/* What is being told goes on when it has been read. */
+static void query_begin(Consumer *consumer) {
+        if (!consumer->is_telling)
+                consumer_query_on(consumer);
+}
+
+void consumer_answer_query(Consumer *consumer) {
+        ConsumerQuery *query;
+
+        list_unlink(&consumer->query_link);
+        list_for_each (query, &consumer->queries, link)
+                query->awaits_producers = false;
+        query_begin(consumer);
+}
+
+static void query_await(Consumer *consumer, void (*awaits)(Service *, uint64_t now)) {
+        if (!list_is_linked(&consumer->query_link))
+                list_append(&consumer->consumers->queries, &consumer->query_link);
+        awaits(consumer->consumers->service, consumers_now(consumer->consumers));
+}
+
+static void on_may_start(void *userdata, bool is_granted, const char *why) {
+        Consumer *consumer = userdata;
+
+        consumer->may_start = NULL;
+        query_await(consumer, is_granted ? service_activate_all : service_gather);
+}
+
+/* 0: asked. Somebody who is not known to be allowed it has nobody started. */
+static int query_ask(Consumer *consumer) {
+        _cleanup_(access_peer_deinit) AccessPeer peer = port_connection_peer(consumer->connection);
+        const Consumers *consumers = consumer->consumers;
+
+        if (consumer->may_start)
+                return 0;
+        if (!consumers->access)
+                return ACCESS_E_DENIED;
+        return consumers->access->ask_quietly(
+                &consumer->may_start, consumers->access_host, &peer, on_may_start, consumer);
+}
+
+/* A query for what can be recorded includes producers that run only when they are asked: for peers that may record what
+ * these say, they are started, and a bounded time awaited. */
+static void query_await_producers(Consumer *consumer, ConsumerQuery *query) {
+        query->awaits_producers = true;
+        if (policy_may_start_producers(consumer->consumers->info,
+                                       port_connection_identity(consumer->connection)))
+                query_await(consumer, service_activate_all);
+        else if (query_ask(consumer) != 0)
+                query_await(consumer, service_gather);
+}
+
+void consumer_query_cancel(Consumer *consumer) {
+        if (consumer->may_start)
+                consumer->consumers->access->cancel(consumer->may_start);
+        list_unlink(&consumer->query_link);
+}
+
 int consumer_query_state(void *port, const PortRequest *request, const void *data, size_t n) {
         uint64_t numbers[_QUERY_FIELD_N] = {};
         Consumer *consumer = port;
+        ConsumerQuery *query;
         int r;
 
         r = consumer_read_numbers(data, n, numbers, _QUERY_FIELD_N);
         if (r < 0)
                 return r;
-        if (numbers[QUERY_SESSIONS_ONLY])
-                return reply_state(consumer, request, true);
-        if (consumer->query.is_open)
-                consumer_answer_query(consumer);
-        consumer_call_open(consumer, &consumer->query, request);
-        list_append(&consumer->consumers->queries, &consumer->query_link);
-        service_activate_all(consumer->consumers->service, consumers_now(consumer->consumers));
+        if (consumer->n_queries >= CONSUMER_QUERIES_MAX)
+                return port_refuse(consumer->connection, "too many wait: CONSUMER_QUERIES_MAX");
+        query = calloc(1, sizeof(*query));
+        if (!query)
+                return -ENOMEM;
+        *query = (ConsumerQuery){ .consumer = consumer, .request = *request };
+        list_append(&consumer->queries, &query->link);
+        consumer->n_queries++;
+        if (numbers[QUERY_SESSIONS_ONLY]) {
+                query->stage = QUERY_COUNTS;
+                query_begin(consumer);
+        } else {
+                query_await_producers(consumer, query);
+        }
         return 0;
 }
 

@@ -44,7 +44,7 @@ ConsumerStart *consumer_start_free(ConsumerStart *start) {
         if (start->question)
                 start->consumer->consumers->access->cancel(start->question);
         config_free(start->config);
-        closer_close(port_connection_identity(start->consumer->connection)->uid, start->fd);
+        closer_close(port_connection_user(start->consumer->connection), start->fd);
         free(start);
         return NULL;
 }

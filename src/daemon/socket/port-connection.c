@@ -347,12 +347,13 @@ static int dispatch_frames(PortConnection *connection, const uint8_t *data, size
 }
 
 static void drop_received_fd(PortConnection *connection) {
-        connection->received_fd = closer_take(connection->identity.uid, connection->received_fd);
+        connection->received_fd =
+                closer_take(port_connection_user(connection), connection->received_fd);
 }
 
 /* A second descriptor, before any method wanted the first, is nothing that a client does. */
 static int take_descriptors(PortConnection *connection, struct msghdr *message) {
-        const uid_t uid = connection->identity.uid;
+        const uid_t uid = port_connection_user(connection);
         int fds[CONTROL_FDS_MAX];
         size_t n = fd_list_received(message, fds, ARRAY_SIZE(fds));
         bool is_stuck = n > 0 && closer_is_full(uid);
@@ -529,7 +530,7 @@ PortConnection *port_connection_free(PortConnection *connection) {
         port_queue_deinit(connection);
         connection_release(connection);
         drop_received_fd(connection);
-        closer_close_socket(connection->identity.uid, connection->fd);
+        closer_close_socket(port_connection_user(connection), connection->fd);
         port_user_leave(connection);
         free(connection);
         return NULL;

@@ -66,6 +66,8 @@ typedef struct PortService {
 
 /* The peer, as the kernel recorded it when it connected. */
 const Identity *port_connection_identity(const PortConnection *connection);
+/* Whose limits count for it. */
+uid_t port_connection_user(const PortConnection *connection);
 /* The same for questions about its process. The descriptor in it is the caller's, to be closed. */
 AccessPeer port_connection_peer(const PortConnection *connection);
 /* A line in the log about the peer. What its strings hold cannot break the line, and there is a limit to how many lines

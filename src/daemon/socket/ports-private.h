@@ -16,21 +16,13 @@
 #include "shared/bytes.h"
 #include "wire/ipc-frame.h"
 
-/* One uid with at least one connection. */
+/* One login user with at least one connection. */
 typedef struct PortUser {
         uid_t uid;
         size_t n_connections;
-        size_t n_bytes; /* held for all of them */
-        List link;      /* ports->users */
+        Charge bytes; /* held for all of them */
+        List link;    /* ports->users */
 } PortUser;
-
-#define PORTS_LOG_BUDGETS 64
-
-/* Lines in the log since the interval began that ends then. */
-typedef struct PortLogBudget {
-        uint64_t until_ns; /* BOOTTIME */
-        unsigned n_lines;
-} PortLogBudget;
 
 #define PORT_REFUSAL_BYTES 384
 
@@ -60,8 +52,6 @@ struct Ports {
         int rest_fd;
         sd_event_source *rest_source; /* enabled while there are some */
 
-        PortLogBudget log_budgets[PORTS_LOG_BUDGETS]; /* by uid, modulo their number */
-
         /* Of whichever connection is served now: why its call is refused, the frames that it reads, and the one that
          * it writes. */
         char refusal[PORT_REFUSAL_BYTES];
@@ -81,6 +71,7 @@ typedef struct PortMessage {
 struct PortConnection {
         Ports *ports;
         PortUser *user;
+        Charge charge;
         Identity identity;
         uint64_t connected_at_ns; /* BOOTTIME, or soon after it */
         int fd;

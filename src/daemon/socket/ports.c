@@ -97,6 +97,15 @@ Ports *ports_free(Ports *ports) {
         return NULL;
 }
 
+static PortUser *port_user_free(PortUser *user) {
+        if (!user)
+                return NULL;
+        list_unlink(&user->link);
+        charge_deinit(&user->bytes);
+        free(user);
+        return NULL;
+}
+
 static PortUser *ports_find_user(Ports *ports, uid_t uid) {
         PortUser *user;
 
@@ -108,19 +117,24 @@ static PortUser *ports_find_user(Ports *ports, uid_t uid) {
                 return NULL;
         user->uid = uid;
         list_append(&ports->users, &user->link);
-        return user;
+        return service_charge_messages(ports->service, &user->bytes, uid) ? port_user_free(user)
+                                                                          : user;
 }
 
 static int port_user_join(PortConnection *connection) {
+        Ports *ports = connection->ports;
+        const uid_t uid = service_user_of(ports->service, &connection->identity);
         PortUser *user;
+        int r;
 
-        if (closer_is_full(connection->identity.uid))
+        if (closer_is_full(uid))
                 return -EUSERS;
-        user = ports_find_user(connection->ports, connection->identity.uid);
+        r = service_charge_connection(ports->service, &connection->charge, uid);
+        if (r)
+                return r > 0 ? -EUSERS : r;
+        user = ports_find_user(ports, uid);
         if (!user)
                 return -ENOMEM;
-        if (user->uid != 0 && user->n_connections >= PORTS_CONNECTIONS_PER_UID_MAX)
-                return -EUSERS;
         user->n_connections++;
         connection->user = user;
         return 0;
@@ -129,27 +143,25 @@ static int port_user_join(PortConnection *connection) {
 void port_user_leave(PortConnection *connection) {
         PortUser *user = TAKE(connection->user);
 
+        charge_deinit(&connection->charge);
         if (!user)
                 return;
         connection->ports->n_connections--;
-        if (--user->n_connections > 0)
-                return;
-        list_unlink(&user->link);
-        free(user);
+        if (--user->n_connections == 0)
+                port_user_free(user);
 }
 
 bool port_user_hold(PortConnection *connection, size_t n) {
-        PortUser *user = connection->user;
-
-        if (user->uid != 0 && n > PORTS_BYTES_PER_UID_MAX - user->n_bytes)
-                return false;
-        user->n_bytes += n;
-        return true;
+        return charge_grow(&connection->user->bytes, n) == 0;
 }
 
 void port_user_release(PortConnection *connection, size_t n) {
         if (connection->user)
-                connection->user->n_bytes -= n;
+                charge_shrink(&connection->user->bytes, n);
+}
+
+uid_t port_connection_user(const PortConnection *connection) {
+        return connection->user ? connection->user->uid : connection->identity.uid;
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata) {
@@ -219,8 +231,6 @@ int ports_accept(Ports *ports, PortKind kind, int fd) {
                 return r;
         connection->connected_at_ns = port_connection_now(connection);
         connection_describe(connection);
-        if (ports->n_connections >= PORTS_CONNECTIONS_MAX)
-                return -EUSERS;
         r = port_user_join(connection);
         if (r < 0)
                 return r;
@@ -310,7 +320,7 @@ size_t ports_n_bytes_held(const Ports *ports) {
         size_t n = 0;
 
         list_for_each (user, &ports->users, link)
-                n += user->n_bytes;
+                n += user->bytes.n;
         return n;
 }
 

@@ -22,22 +22,15 @@
 #include "shared/list.h"
 #include "shared/macro.h"
 
-/* Limits. Those of a user do not hold for root. */
-#define PORTS_CONNECTIONS_MAX         8192
-#define PORTS_CONNECTIONS_PER_UID_MAX 2048
-#define PORTS_BYTES_PER_UID_MAX \
-        (64u << 20) /* half frames; what waits to be asked for or read, with what it waits in */
-#define PORTS_QUEUE_BYTES_MAX (4u << 20) /* the same, sent to one connection */
+/* Limits, besides those of core/service.h. Half frames, and what waits to be asked for or read, with what it waits in,
+ * are SERVICE_MESSAGE_BYTES. */
+#define PORTS_QUEUE_BYTES_MAX (4u << 20) /* of these, sent to one connection */
 
 /* Read of one connection before others have their turn: so much, and the rest of a frame that has begun. */
 #define PORTS_READ_BYTES     (32u << 10)
 #define PORTS_READS_PER_TURN 8
 /* Some calls take long, and many fit into one read: after so much time the others come first. */
 #define PORTS_TURN_NS UINT64_C(5000000)
-
-/* Lines in the log about the peers of one user, root as well, in each interval; more are left out. */
-#define PORTS_LOG_LINES_PER_UID_MAX 32
-#define PORTS_LOG_INTERVAL_NS       (UINT64_C(60) * 1000000000)
 
 typedef enum PortKind {
         PORT_PRODUCER, /* serves ProducerPort */
@@ -75,7 +68,7 @@ int ports_new(Ports **ret, const PortsOptions *options);
 Ports *ports_free(Ports *ports);
 DEFINE_CLEANUP(Ports *, ports_free)
 
-/* A connected socket; takes the descriptor over, always. -EUSERS: there are too many of them, or of this uid. */
+/* A connected socket; takes the descriptor over, always. -EUSERS: there are too many of them, or of this user. */
 int ports_accept(Ports *ports, PortKind kind, int fd);
 
 /* Grants permissions. Without it, what needs one is denied. */

@@ -92,7 +92,7 @@ static int check_memory(int fd, size_t *ret_n_bytes) {
 static const char *refusal(int outcome) {
         if (outcome == PRODUCER_E_LIMIT)
                 return "the shared memory that it brings is too much for its user: "
-                       "SERVICE_MEMORY_BYTES_PER_UID_MAX";
+                       "SERVICE_MEMORY_BYTES_PER_USER_MAX";
         return "the shared memory that it brings is not taken: it could be taken away, or its "
                "sizes "
                "are wrong";

@@ -197,7 +197,7 @@ static const char *refusal(int outcome) {
                 return "its name is for the system's own producers";
         case PRODUCER_E_LIMIT:
                 return "it is one too many, or too large: PRODUCER_SOURCES_MAX, "
-                       "SOURCE_DESCRIPTOR_BYTES_MAX, SERVICE_DESCRIPTOR_BYTES_PER_UID_MAX";
+                       "SOURCE_DESCRIPTOR_BYTES_MAX, SERVICE_DESCRIPTOR_BYTES_PER_USER_MAX";
         default:
                 return "its name or its descriptor is not valid";
         }

@@ -110,7 +110,7 @@ static const char *refusal(int outcome) {
         switch (outcome) {
         case PRODUCER_E_LIMIT:
                 return "there are too many producers, or of its user: "
-                       "SERVICE_PRODUCERS_PER_UID_MAX";
+                       "SERVICE_PRODUCERS_PER_USER_MAX";
         case PRODUCER_E_LOCKDOWN:
                 return "only the system's own producers may come now: lockdown_mode";
         default:
@@ -183,7 +183,7 @@ int producer_on_initialize(void *userdata, const PortRequest *request, const voi
         fd = port_connection_take_fd(port->connection);
         uses_its_memory = initialize.brings_memory && fd >= 0 &&
                           producer_bring_memory(port, fd, initialize.page_bytes);
-        closer_close(port_connection_identity(port->connection)->uid, fd);
+        closer_close(port_connection_user(port->connection), fd);
         wire_writer_init(&writer, reply, sizeof(reply));
         wire_put_bool(&writer, INITIALIZED_USES_ITS_MEMORY, uses_its_memory);
         wire_put_bool(&writer, INITIALIZED_DIRECT_PATCHING, true);

@@ -124,8 +124,7 @@ static int take_slot(DynamicEvents *events, const TraceDir *dir, char **ret_erro
                 return r;
         events->fd = open_list(dir);
         if (events->fd < 0)
-                return trace_refuse(
-                        ret_error, "define probes in", dir->path, DYNAMIC_FILE, -events->fd);
+                return trace_refuse(ret_error, TRACE_DEFINE, dir->path, DYNAMIC_FILE, -events->fd);
         for (unsigned slot = 0; slot < DYNAMIC_SLOTS_MAX; slot++) {
                 if (!lock_slot(events->fd, slot, F_WRLCK))
                         continue;
@@ -340,6 +339,7 @@ static int define_one_static(DynamicEvents *events,
                              const TraceDir *dir,
                              EventSelection *selection,
                              const UprobeConfig *config,
+                             int fd,
                              const StaticProbes *list,
                              const StaticProbe *probe) {
         _cleanup_(probe_place_deinit) ProbePlace place = {};
@@ -349,7 +349,7 @@ static int define_one_static(DynamicEvents *events,
 
         if (is_same_place)
                 return 0;
-        r = probe_place_init_static(&place, config, probe, list->machine, &error);
+        r = probe_place_init_static(&place, config, fd, probe, list->machine, &error);
         if (r == 0)
                 r = is_other_place ? define_again(events, dir, selection, &place, &error)
                                    : define_place(events, dir, selection, &place, &error);
@@ -399,7 +399,7 @@ static int define_static(DynamicEvents *events,
         for (size_t i = 0; r == 0 && i < list.n_probes; i++)
                 if (probe_place_is_meant(config, &list.probes[i]))
                         r = define_one_static(
-                                events, dir, selection, config, &list, &list.probes[i]);
+                                events, dir, selection, config, fd, &list, &list.probes[i]);
         return r;
 }
 

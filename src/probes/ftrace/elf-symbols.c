@@ -135,14 +135,14 @@ static int refuse_unknown(Elf *elf, const char *path, const char *name, char **r
                                  "%s has no symbols; give the offset, or take a build of it that "
                                  "was not stripped",
                                  path);
-        else
+        else if (nearest)
                 r = probe_refuse(ret_error,
-                                 "%s has no function \"%s\"%s%s%s",
+                                 "%s has no function \"%s\"; did you mean \"%s\"?",
                                  path,
                                  name,
-                                 nearest ? "; did you mean \"" : "",
-                                 nearest ?: "",
-                                 nearest ? "\"?" : "");
+                                 nearest);
+        else
+                r = probe_refuse(ret_error, "%s has no function \"%s\"", path, name);
         free(names.names);
         return r;
 }
@@ -184,4 +184,33 @@ int elf_find_function(uint64_t *ret_offset,
         if (r != 0)
                 return r;
         return find_in(ret_offset, elf, path, &wanted, ret_error);
+}
+
+typedef struct PlaceSearch {
+        Elf *elf;
+        uint64_t offset;
+        bool has_found;
+} PlaceSearch;
+
+static bool visit_place(void *userdata, const char *name, const GElf_Sym *symbol) {
+        PlaceSearch *search = userdata;
+        uint64_t offset;
+
+        search->has_found = elf_file_offset(search->elf, symbol->st_value, PF_X, &offset) &&
+                            offset == search->offset;
+        return !search->has_found;
+}
+
+int elf_has_function_at(bool *ret, int fd, const char *path, uint64_t offset, char **ret_error) {
+        _cleanup_(elf_endp) Elf *elf = NULL;
+        PlaceSearch search = { .offset = offset };
+        int r;
+
+        r = elf_file_open(&elf, fd, path, ret_error);
+        if (r != 0)
+                return r;
+        search.elf = elf;
+        visit_functions(elf, visit_place, &search);
+        *ret = search.has_found;
+        return 0;
 }

@@ -7,6 +7,7 @@
  * Uprobes are placed by offset. The file is whatever the config names, so sizes are checked before anything is read.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Programs have one of all symbols and one for the dynamic linker. Each that is read stays in memory until the end. */
@@ -15,6 +16,9 @@
 /* Among so many of a program's functions a near name is looked for: browsers have half a million, and a config names
  * hundreds of probes. */
 #define ELF_NEAREST_MAX 20000
+
+/* Whether a function begins at that place of the file, as its symbols say. 0 with *ret; PROBE_E_REFUSED. */
+int elf_has_function_at(bool *ret, int fd, const char *path, uint64_t offset, char **ret_error);
 
 /* `symbol` is "name" or "name+offset". `fd` is of a regular file; `path` is for errors. 0; PROBE_E_REFUSED, with the
  * nearest name if there is one; -ENOMEM. */

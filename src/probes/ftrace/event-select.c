@@ -182,11 +182,15 @@ explain_unknown(const EventIndex *index, const char *pattern, bool looks_near, c
                                    "no kernel event is called \"%s\"; did you mean \"%s\"?",
                                    pattern,
                                    nearest);
+        else if (is_group(pattern))
+                (void)probe_refuse(ret,
+                                   "this kernel has no events \"%s\" "
+                                   "(see /sys/kernel/tracing/available_events)",
+                                   pattern);
         else
                 (void)probe_refuse(ret,
-                                   "this kernel has no event%s \"%s\" "
+                                   "this kernel has no event \"%s\" "
                                    "(see /sys/kernel/tracing/available_events)",
-                                   is_group(pattern) ? "s" : "",
                                    pattern);
         return *ret ? 0 : -ENOMEM;
 }

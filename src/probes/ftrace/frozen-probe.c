@@ -233,7 +233,8 @@ int frozen_check_at(int tracing_fd, char **ret_error) {
                 return 0;
         return probe_refuse(ret_error,
                             "no tracefs instance outlives a boot here; add to the kernel's command "
-                            "line (Linux 6.12 and newer): " COMMAND_LINE);
+                            "line (Linux 6.12 and newer): %s",
+                            COMMAND_LINE);
 }
 
 static int frozen_check(char **ret_error) {

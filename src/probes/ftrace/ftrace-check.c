@@ -38,12 +38,14 @@ static int check_unmounted(int root, char **ret_error) {
         if (r == -EACCES)
                 return refuse_file(ret_error, root, TRACING, -r);
         if (r < 0)
-                return probe_refuse(ret_error,
-                                    "this kernel offers no tracefs: there is no /" TRACING
-                                    "; use one that is built with CONFIG_TRACING, or mount /sys");
+                return probe_refuse(
+                        ret_error,
+                        "this kernel offers no tracefs: there is no /%s; use one that is "
+                        "built with CONFIG_TRACING, or mount /sys",
+                        TRACING);
         if (denial_has_capability(root, CAP_SYS_ADMIN))
                 return 0;
-        return probe_refuse(ret_error, "tracefs is not mounted; mount it: " MOUNT);
+        return probe_refuse(ret_error, "tracefs is not mounted; mount it: %s", MOUNT);
 }
 
 /* Lockdown closes the files, not the directories. */
@@ -58,9 +60,9 @@ static int check_files(int root, const char *path, int tracing, char **ret_error
                 snprintf(file, sizeof(file), "%s/%s", path, files[i]);
                 fd = openat(tracing, files[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
                 if (fd < 0 && errno == ENOENT && i > 0)
-                        return probe_refuse(ret_error,
-                                            "this kernel's tracefs has no instances, and the one "
-                                            "for all is left to others; use Linux 3.10 or newer");
+                        return probe_refuse(
+                                ret_error,
+                                "this kernel's tracefs has no instances; use Linux 3.10 or newer");
                 if (fd < 0)
                         return refuse_file(ret_error, root, file, errno);
                 r = i > 0 ? denial_check(tracing, files[i], W_OK | X_OK) : 0;

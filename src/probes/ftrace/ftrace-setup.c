@@ -46,11 +46,12 @@ static int
 setup_refuse_nothing(const FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
         if (setup->selection.n_unknown > 0)
                 return event_selection_refuse(&setup->selection, ret_error);
-        return probe_refuse(ret_error,
-                            "nothing to record: %s",
-                            config->disable_generic_events
-                                    ? "all events are generic, and disable_generic_events is set"
-                                    : "the config names no event");
+        return probe_refuse(
+                ret_error,
+                "nothing to record: %s",
+                config->disable_generic_events
+                        ? N_("all events are generic, and disable_generic_events is set")
+                        : N_("the config names no event"));
 }
 
 /* The config's events, and those that other options of it imply. */
@@ -182,7 +183,7 @@ static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, Pr
         if (r == -ENODATA && restricted && restricted[0] == '2')
                 probe_note(notes,
                            "no names of kernel functions: kernel.kptr_restrict is 2, which hides "
-                           "them from everybody; lower it: sysctl kernel.kptr_restrict=1");
+                           "them from everybody; lower it: sudo sysctl -w kernel.kptr_restrict=1");
         else if (r == -ENODATA)
                 probe_note(notes,
                            "no names of kernel functions: the kernel hides them from who lacks "

@@ -74,12 +74,16 @@ static int refuse_other_event(const EventSelection *selection, const char *name,
                 names[i] = selection->events[i].text +
                            (strchr(name, '/') ? 0 : selection->events[i].n_group + 1);
         nearest = text_nearest(name, names, selection->n_events);
+        if (nearest)
+                return probe_refuse(ret_error,
+                                    "event_filters: \"%s\" is not among the events that are "
+                                    "recorded; did you mean \"%s\"?",
+                                    name,
+                                    nearest);
         return probe_refuse(ret_error,
-                            "event_filters: \"%s\" is not among the events that are recorded%s%s%s",
-                            name,
-                            nearest ? "; did you mean \"" : "",
-                            nearest ?: "",
-                            nearest ? "\"?" : "; add it to ftrace_events");
+                            "event_filters: \"%s\" is not among the events that are recorded; "
+                            "add it to ftrace_events",
+                            name);
 }
 
 /* What an event is filtered by already, like system calls, must hold as well. */

@@ -22,7 +22,7 @@
 static int instances_open(Instance *instance, const TraceDir *dir, char **ret_error) {
         instance->instances_fd = openat(dir->fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (instance->instances_fd < 0)
-                return trace_refuse(ret_error, "open", dir->path, "instances", errno);
+                return trace_refuse(ret_error, TRACE_OPEN, dir->path, "instances", errno);
         return 0;
 }
 
@@ -122,7 +122,7 @@ static int instance_make_dir(Instance *instance, const TraceDir *dir, char **ret
                         break;
                 }
                 if (errno != EEXIST)
-                        return trace_refuse(ret_error, "make", dir->path, "instances", errno);
+                        return trace_refuse(ret_error, TRACE_MAKE, dir->path, "instances", errno);
         }
         if (!instance->name)
                 return -EEXIST;
@@ -178,12 +178,12 @@ static int refuse_no_instance(int instances_fd, const char *name, char **ret_err
                     strncmp(entry->d_name, INSTANCE_PREFIX, strlen(INSTANCE_PREFIX)) != 0)
                         names[n++] = strdupa(entry->d_name);
         nearest = text_nearest(name, names, n) ?: n == 1 ? names[0] : NULL;
+        if (!nearest)
+                return probe_refuse(ret_error, "there is no tracefs instance \"%.64s\"", name);
         return probe_refuse(ret_error,
-                            "there is no tracefs instance \"%.64s\"%s%s%s",
+                            "there is no tracefs instance \"%.64s\"; did you mean \"%s\"?",
                             name,
-                            nearest ? "; did you mean \"" : "",
-                            nearest ?: "",
-                            nearest ? "\"?" : "");
+                            nearest);
 }
 
 int instance_open(Instance **ret, const TraceDir *dir, const char *name, char **ret_error) {
@@ -209,7 +209,7 @@ int instance_open(Instance **ret, const TraceDir *dir, const char *name, char **
         if (instance->dir_fd < 0 && errno == ENOENT)
                 return refuse_no_instance(instance->instances_fd, name, ret_error);
         if (instance->dir_fd < 0)
-                return trace_refuse(ret_error, "open", instance->path, "", errno);
+                return trace_refuse(ret_error, TRACE_OPEN, instance->path, "", errno);
         *ret = TAKE(instance);
         return 0;
 }

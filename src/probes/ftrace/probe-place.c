@@ -46,6 +46,46 @@ static void make_name(char *to, const char *text) {
         to[n] = '\0';
 }
 
+/* The place where the innermost memory that an argument reads is said: "$retval" of "x=+8(+0($retval)):string". */
+static const char *arg_base(const char *arg) {
+        const char *inner = strrchr(arg, '('), *equals = strchr(arg, '=');
+
+        return inner ? inner + 1 : equals ? equals + 1 : arg;
+}
+
+static bool arg_reads_memory(const char *arg) {
+        const char *type = strrchr(arg, ':');
+
+        return strchr(arg, '(') || strstr(arg, "->") ||
+               (type && (strncmp(type, ":string", strlen(":string")) == 0 ||
+                         strncmp(type, ":ustring", strlen(":ustring")) == 0));
+}
+
+static bool has_prefix(const char *text, const char *prefix) {
+        return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* At the return, registers and the stack are no more what the function was called with, so what they point to is
+ * anything. */
+static int check_exit_args(const ProbePlace *place, char **ret_error) {
+        for (size_t i = 0; place->exit && i < place->n_args; i++) {
+                const char *arg = place->args[i], *base = arg_base(arg);
+
+                if (arg_reads_memory(arg) && !has_prefix(base, "$retval") &&
+                    !has_prefix(base, "$comm"))
+                        return probe_refuse(
+                                ret_error,
+                                "%s: \"%s\" has the argument \"%.64s\", which reads "
+                                "memory when the function has returned and its arguments "
+                                "are gone; read it where the function begins, or through "
+                                "$retval",
+                                place->what,
+                                place->asked,
+                                arg);
+        }
+        return 0;
+}
+
 static int check_args(const ProbePlace *place, char **ret_error) {
         if (place->n_args > DYNAMIC_ARGS_MAX)
                 return probe_refuse(ret_error,
@@ -64,7 +104,7 @@ static int check_args(const ProbePlace *place, char **ret_error) {
                                             place->asked,
                                             place->args[i],
                                             PLACE_ARG_BYTES_MAX);
-        return 0;
+        return check_exit_args(place, ret_error);
 }
 
 static int place_finish(ProbePlace *place, unsigned type, const char *label, char **ret_error) {
@@ -112,15 +152,46 @@ static int check_path(const UprobeConfig *config, char **ret_error) {
 static int refuse_program(const UprobeConfig *config, const char *error, char **ret_error) {
         bool is_missing = access(config->path, F_OK) < 0 && errno == ENOENT;
 
-        return probe_refuse(ret_error,
-                            "uprobe_events: %s%s",
-                            error,
-                            is_missing ? "; what is in /home and /tmp, the system's service cannot "
-                                         "see: use --standalone"
-                                       : "");
+        if (is_missing)
+                return probe_refuse(ret_error,
+                                    "uprobe_events: %s; the system's service cannot see what is in "
+                                    "/home and /tmp: use --standalone",
+                                    error);
+        return probe_refuse(ret_error, "uprobe_events: %s", error);
 }
 
-static int find_offset(uint64_t *ret, const UprobeConfig *config, char **ret_error) {
+static int
+has_static_probe_at(bool *ret, int fd, const char *path, uint64_t offset, char **ret_error) {
+        _cleanup_(static_probes_deinit) StaticProbes list = {};
+        int r = static_probes_init(&list, fd, path, ret_error);
+
+        *ret = false;
+        for (size_t i = 0; r == 0 && i < list.n_probes; i++)
+                *ret |= list.probes[i].offset == offset;
+        return r;
+}
+
+/* A breakpoint in the middle of an instruction makes another one of it, and the program computes something else. The
+ * kernel looks at that in its own code, but not in programs. */
+static int check_start(int fd, const char *path, uint64_t offset, char **ret_error) {
+        bool is_start;
+        int r;
+
+        r = elf_has_function_at(&is_start, fd, path, offset, ret_error);
+        if (r == 0 && !is_start)
+                r = has_static_probe_at(&is_start, fd, path, offset, ret_error);
+        if (r != 0 || is_start)
+                return r;
+        return probe_refuse(ret_error,
+                            "neither a function nor a static probe begins at 0x%" PRIx64 " in %s, "
+                            "and a probe in the middle of an instruction would change what the "
+                            "program does; name a function, or one of \"desktrace list probes %s\"",
+                            offset,
+                            path,
+                            path);
+}
+
+static int find_offset(uint64_t *ret, int *ret_fd, const UprobeConfig *config, char **ret_error) {
         _cleanup_(fd_closep) int fd = -1;
         _cleanup_(freep) char *error = NULL;
         int r;
@@ -130,6 +201,10 @@ static int find_offset(uint64_t *ret, const UprobeConfig *config, char **ret_err
                 *ret = config->offset;
         else if (r == 0)
                 r = elf_find_function(ret, fd, config->path, config->symbol, &error);
+        if (r == 0 && !(config->symbol && !strchr(config->symbol, '+')))
+                r = check_start(fd, config->path, *ret, &error);
+        if (r == 0)
+                *ret_fd = TAKE_FD(fd);
         return r == PROBE_E_REFUSED ? refuse_program(config, error, ret_error) : r;
 }
 
@@ -230,13 +305,13 @@ static int expand_args(ProbePlace *place,
                 if (!place->own_args[i] && unreadable == 0)
                         return -ENOMEM;
                 if (!place->own_args[i])
-                        return probe_refuse(ret_error,
-                                            "uprobe_events: \"%s\": the probe has %zu arguments, "
-                                            "and the one in \"%.64s\" is none of them that the "
-                                            "kernel can read",
-                                            place->label,
-                                            n_operands,
-                                            config->args[i]);
+                        return probe_refuse(
+                                ret_error,
+                                "uprobe_events: \"%s\": the probe has %zu arguments, and \"%.64s\" "
+                                "does not name one that the kernel can read",
+                                place->label,
+                                n_operands,
+                                config->args[i]);
                 place->n_args++;
         }
         return 0;
@@ -260,14 +335,15 @@ static int name_args(ProbePlace *place, const ProbeOperand operands[], size_t n_
         return 0;
 }
 
-static int place_at(ProbePlace *place, const char *path, const StaticProbe *probe) {
+/* By the file that was looked at: the path may lead to another one by now. */
+static int place_at(ProbePlace *place, int fd, const StaticProbe *probe) {
         int n = probe->semaphore_offset
                         ? asprintf(&place->where,
-                                   "%s:0x%" PRIx64 "(0x%" PRIx64 ")",
-                                   path,
+                                   PLACE_FD_PATH "%d:0x%" PRIx64 "(0x%" PRIx64 ")",
+                                   fd,
                                    probe->offset,
                                    probe->semaphore_offset)
-                        : asprintf(&place->where, "%s:0x%" PRIx64, path, probe->offset);
+                        : asprintf(&place->where, PLACE_FD_PATH "%d:0x%" PRIx64, fd, probe->offset);
 
         if (n < 0)
                 place->where = NULL;
@@ -276,6 +352,7 @@ static int place_at(ProbePlace *place, const char *path, const StaticProbe *prob
 
 int probe_place_init_static(ProbePlace *ret,
                             const UprobeConfig *config,
+                            int fd,
                             const StaticProbe *probe,
                             uint16_t machine,
                             char **ret_error) {
@@ -298,7 +375,7 @@ int probe_place_init_static(ProbePlace *ret,
         else
                 r = name_args(&place, operands, n_operands);
         if (r == 0)
-                r = place_at(&place, config->path, probe);
+                r = place_at(&place, fd, probe);
         place.args = place.own_args;
         if (r == 0)
                 r = place_finish(&place, TYPE_(KPROBE), config->name ?: place.own_label, ret_error);
@@ -321,6 +398,7 @@ int probe_place_init_uprobe(ProbePlace *ret, const UprobeConfig *config, char **
                 .args = config->args,
                 .n_args = config->n_args,
         };
+        _cleanup_(fd_closep) int fd = -1;
         uint64_t offset;
         int r;
 
@@ -338,16 +416,20 @@ int probe_place_init_uprobe(ProbePlace *ret, const UprobeConfig *config, char **
                                                    : strrchr(config->path, '/') + 1,
                          ret_error);
         if (r == 0)
-                r = find_offset(&offset, config, ret_error);
+                r = find_offset(&offset, &fd, config, ret_error);
         if (r != 0)
                 return r;
-        if (asprintf(&place.where, "%s:0x%" PRIx64, config->path, offset) < 0)
+        if (asprintf(&place.where, PLACE_FD_PATH "%d:0x%" PRIx64, fd, offset) < 0)
                 return -ENOMEM;
+        place.own_fd = TAKE_FD(fd);
+        place.has_fd = true;
         *ret = place;
         return 0;
 }
 
 void probe_place_deinit(ProbePlace *place) {
+        if (place->has_fd)
+                fd_close(place->own_fd);
         free(place->where);
         free(place->own_label);
         for (size_t i = 0; i < ARRAY_SIZE(place->own_args); i++)

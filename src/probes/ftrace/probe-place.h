@@ -18,6 +18,8 @@
 #define PLACE_ARG_BYTES_MAX  256
 #define PLACE_LINE_BYTES_MAX 4095 /* the kernel's own limit of a definition */
 
+#define PLACE_FD_PATH "/proc/self/fd/" /* of files, for the kernel: it follows the link at once */
+
 typedef Perfetto__Protos__FtraceConfig__KprobeEvent KprobeConfig;
 typedef Perfetto__Protos__FtraceConfig__UprobeEvent UprobeConfig;
 
@@ -26,11 +28,13 @@ typedef struct ProbePlace {
         const char *asked;           /* what the config calls it: function, symbol or path */
         const char *label;           /* what it is called in the trace */
         char name[PLACE_NAME_BYTES]; /* the same, as the kernel takes names of events */
-        char *where;                 /* "vfs_read", "/usr/bin/x:0x1234" */
+        char *where;                 /* "vfs_read", "/proc/self/fd/7:0x1234" */
         char *const *args;
         size_t n_args;
         bool entry, exit;
         bool is_kprobe;
+        bool has_fd;
+        int own_fd;      /* of the file in `where`, until it is defined */
         char *own_label; /* of static probes: what the two above point to */
         char *own_args[PROBE_OPERANDS_MAX];
 } ProbePlace;
@@ -38,9 +42,10 @@ typedef struct ProbePlace {
 /* The place borrows from the config. 0, PROBE_E_REFUSED with *ret_error, -ENOMEM. */
 int probe_place_init_kprobe(ProbePlace *ret, const KprobeConfig *config, char **ret_error);
 int probe_place_init_uprobe(ProbePlace *ret, const UprobeConfig *config, char **ret_error);
-/* Borrows from the static probe, too, which is one that the config means. */
+/* Borrows from the static probe, too, which is one that the config means, and from `fd`, its file. */
 int probe_place_init_static(ProbePlace *ret,
                             const UprobeConfig *config,
+                            int fd,
                             const StaticProbe *probe,
                             uint16_t machine,
                             char **ret_error);

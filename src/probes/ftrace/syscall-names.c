@@ -74,12 +74,14 @@ static int refuse_name(const char *name, char **ret_error) {
         for (size_t i = 0; i < n_syscall_names; i++)
                 known[i] = syscall_names[i].name;
         nearest = text_nearest(without_prefix(name), known, n_syscall_names);
-        return probe_refuse(ret_error,
-                            "syscall_events: this machine has no system call \"%s\"%s%s%s",
-                            name,
-                            nearest ? "; did you mean \"" : "",
-                            nearest ?: "",
-                            nearest ? "\"?" : "");
+        if (nearest)
+                return probe_refuse(ret_error,
+                                    "syscall_events: this machine has no system call \"%s\"; did "
+                                    "you mean \"%s\"?",
+                                    name,
+                                    nearest);
+        return probe_refuse(
+                ret_error, "syscall_events: this machine has no system call \"%s\"", name);
 }
 
 int syscall_filter_new(char **ret, char *const *names, size_t n_names, char **ret_error) {

@@ -15,6 +15,8 @@
 /* Where the kernel says what a locked-down machine may do: "none [integrity] confidentiality". */
 #define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
 
+#define EXPLANATION_BYTES 256
+
 static bool is_locked_down(void) {
         _cleanup_(freep) char *text = NULL;
 
@@ -22,39 +24,60 @@ static bool is_locked_down(void) {
                !strstr(text, "[none]");
 }
 
-/* What a person can do about an error of tracefs. */
+/* What a person can do about an error of tracefs; NULL: nothing is known to help. */
 static const char *error_advice(int error) {
         switch (error) {
         case EPERM:
         case EACCES:
                 if (is_locked_down())
-                        return "; the kernel is locked down (" LOCKDOWN_FILE
-                               "), which forbids kernel tracing";
-                return "; this needs root or CAP_DAC_OVERRIDE, and no security module that forbids "
-                       "it";
+                        return N_("the kernel is locked down, which forbids kernel tracing; "
+                                  "/sys/kernel/security/lockdown shows how far");
+                return N_("this needs root or CAP_DAC_OVERRIDE, and no security module that "
+                          "forbids it");
         case ENOENT:
-                return "; this kernel does not offer it";
+                return N_("this kernel does not offer it");
         case ENOMEM:
-                return "; ask for a smaller buffer_size_kb";
+                return N_("use a smaller buffer_size_kb");
         case EROFS:
-                return "; tracefs is mounted read-only here";
+                return N_("tracefs is mounted read-only here");
         default:
-                return "";
+                return NULL;
         }
 }
 
+/* The error, and the advice behind it. */
+static int error_explain(char ret[static EXPLANATION_BYTES], int error) {
+        const char *advice = error_advice(error);
+
+        return snprintf(ret,
+                        EXPLANATION_BYTES,
+                        "%s%s%s",
+                        strerror(error),
+                        advice ? "; " : "",
+                        advice ? advice : "");
+}
+
 int trace_refuse(char **ret_error,
-                 const char *doing,
+                 TraceAction action,
                  const char *path,
                  const char *file,
                  int error) {
-        return probe_refuse(ret_error,
-                            "cannot %s %s/%s: %s%s",
-                            doing,
-                            path,
-                            file,
-                            strerror(error),
-                            error_advice(error));
+        char why[EXPLANATION_BYTES];
+
+        error_explain(why, error);
+        switch (action) {
+        case TRACE_OPEN:
+                return probe_refuse(ret_error, "cannot open %s/%s: %s", path, file, why);
+        case TRACE_READ:
+                return probe_refuse(ret_error, "cannot read %s/%s: %s", path, file, why);
+        case TRACE_MAKE:
+                return probe_refuse(
+                        ret_error, "cannot make an instance in %s/%s: %s", path, file, why);
+        case TRACE_DEFINE:
+        default:
+                return probe_refuse(
+                        ret_error, "cannot define probes in %s/%s: %s", path, file, why);
+        }
 }
 
 int trace_dir_new(TraceDir **ret, char **ret_error) {
@@ -63,8 +86,8 @@ int trace_dir_new(TraceDir **ret, char **ret_error) {
 
         if (!path)
                 return probe_refuse(ret_error,
-                                    "tracefs is not mounted; mount it: mount -t tracefs tracefs "
-                                    "/sys/kernel/tracing");
+                                    "tracefs is not mounted; mount it: %s",
+                                    "mount -t tracefs tracefs /sys/kernel/tracing");
         dir = calloc(1, sizeof(*dir));
         if (!dir)
                 return -ENOMEM;
@@ -73,7 +96,7 @@ int trace_dir_new(TraceDir **ret, char **ret_error) {
                 return -ENOMEM;
         dir->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir->fd < 0)
-                return trace_refuse(ret_error, "open", path, "", errno);
+                return trace_refuse(ret_error, TRACE_OPEN, path, "", errno);
         *ret = TAKE(dir);
         return 0;
 }
@@ -104,7 +127,7 @@ int trace_file_read(int dir_fd,
         int r;
 
         r = fd_read_file(ret, ret_n, dir_fd, file, TRACE_FILE_BYTES_MAX);
-        return r < 0 ? trace_refuse(ret_error, "read", path, file, -r) : 0;
+        return r < 0 ? trace_refuse(ret_error, TRACE_READ, path, file, -r) : 0;
 }
 
 static int write_file(int dir_fd, const char *file, const char *value) {
@@ -121,15 +144,13 @@ int trace_file_write(int dir_fd,
                      const char *file,
                      const char *value,
                      char **ret_error) {
-        _cleanup_(freep) char *doing = NULL;
+        char why[EXPLANATION_BYTES];
         int r;
 
         r = write_file(dir_fd, file, value);
         if (r >= 0)
                 return 0;
-        if (asprintf(&doing, "write \"%.64s\" to", value) < 0) {
-                doing = NULL;
-                return -ENOMEM;
-        }
-        return trace_refuse(ret_error, doing, path, file, -r);
+        error_explain(why, -r);
+        return probe_refuse(
+                ret_error, "cannot write \"%.64s\" to %s/%s: %s", value, path, file, why);
 }

@@ -44,9 +44,17 @@ int trace_file_write(int dir_fd,
                      const char *value,
                      char **ret_error);
 
+/* What a refusal is about. Writing has its own, with the value. */
+typedef enum TraceAction {
+        TRACE_OPEN,
+        TRACE_READ,
+        TRACE_MAKE,   /* an instance */
+        TRACE_DEFINE, /* probes */
+} TraceAction;
+
 /* Says what could not be done and what to do about it; `error` is an errno. Returns PROBE_E_REFUSED, or -ENOMEM. */
 int trace_refuse(char **ret_error,
-                 const char *doing,
+                 TraceAction action,
                  const char *path,
                  const char *file,
                  int error);

@@ -15,7 +15,7 @@ static bool can_read(int root, const char *path) {
 }
 
 static int refuse_unmounted(char **ret_error) {
-        return probe_refuse(ret_error, "/proc is not mounted; mount it: " MOUNT);
+        return probe_refuse(ret_error, "/proc is not mounted; mount it: %s", MOUNT);
 }
 
 int process_stats_check_at(int root, char **ret_error) {
@@ -35,7 +35,8 @@ int sys_stats_check_at(int root, char **ret_error) {
                 return refuse_unmounted(ret_error);
         return probe_refuse(ret_error,
                             "this /proc has only processes (subset=pid), and there is no /sys; "
-                            "mount them whole: " MOUNT);
+                            "mount them completely: %s",
+                            MOUNT);
 }
 
 int process_stats_check(char **ret_error) {

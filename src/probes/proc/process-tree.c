@@ -28,6 +28,12 @@ enum {
         DESCRIPTOR_LABELS = 8,
 };
 
+/* Of what was written of a process and may change while it is young. */
+typedef struct WrittenHashes {
+        uint32_t cmdline;
+        uint32_t unit;
+} WrittenHashes;
+
 /* What was read of a process that is to be written. */
 typedef struct Person {
         pid_t pid;
@@ -164,17 +170,26 @@ static void put_name_as_cmdline(WireWriter *wire, const char *name) {
         wire_put_bool(wire, PROCESS_CMDLINE_IS_COMM, true);
 }
 
+static const char *read_cmdline(ProcessTree *tree, pid_t pid, size_t *ret_n, uint32_t *ret_hash) {
+        const char *text =
+                proc_dir_read_some(tree->proc, pid, "cmdline", PROCESS_CMDLINE_MAX, ret_n);
+
+        *ret_hash = text ? text_hash(text, *ret_n) : 0;
+        return text;
+}
+
 /* The arguments, each ended by a NUL; without any (zombies) the name. */
-static void put_cmdline(ProcessTree *tree, pid_t pid, const char *name, WireWriter *wire) {
+static uint32_t put_cmdline(ProcessTree *tree, pid_t pid, const char *name, WireWriter *wire) {
         size_t n = 0;
-        const char *text = proc_dir_read_some(tree->proc, pid, "cmdline", PROCESS_CMDLINE_MAX, &n);
+        uint32_t hash;
+        const char *text = read_cmdline(tree, pid, &n, &hash);
 
         /* Programs that write their title over their arguments leave trailing NULs or none at all. */
         while (n > 0 && text[n - 1] == '\0')
                 n--;
         if (n == 0) {
                 put_name_as_cmdline(wire, name);
-                return;
+                return hash;
         }
         /* Readers take the first one for the name. */
         if (text[0] == '\0')
@@ -185,9 +200,10 @@ static void put_cmdline(ProcessTree *tree, pid_t pid, const char *name, WireWrit
                 wire_put_bytes(wire, PROCESS_CMDLINE, text + at, n_argument);
                 at += n_argument + 1;
         }
+        return hash;
 }
 
-static void put_process(ProcessTree *tree, const Person *person, uint32_t *ret_unit_hash) {
+static void put_process(ProcessTree *tree, const Person *person, WrittenHashes *ret) {
         WireWriter *wire = tree_wire(tree);
         size_t begin = wire_begin(wire, TREE_PROCESS);
 
@@ -201,8 +217,8 @@ static void put_process(ProcessTree *tree, const Person *person, uint32_t *ret_u
                 put_name_as_cmdline(wire, person->stat.name);
                 wire_put_bool(wire, PROCESS_IS_KTHREAD, true);
         } else {
-                put_cmdline(tree, person->pid, person->stat.name, wire);
-                *ret_unit_hash = put_unit(tree, person, wire);
+                ret->cmdline = put_cmdline(tree, person->pid, person->stat.name, wire);
+                ret->unit = put_unit(tree, person, wire);
         }
         wire_end(wire, begin);
 }
@@ -243,7 +259,8 @@ static bool is_young(const ProcessTree *tree, const ProcessStat *stat) {
 
 /* A kernel thread's name tells what it works on just now. */
 static bool is_still(ProcessTree *tree, Task *task, const ProcessStat *stat) {
-        uint32_t unit_hash;
+        uint32_t cmdline_hash, unit_hash;
+        size_t n;
 
         if (task->start_ticks != stat->start_ticks)
                 return false;
@@ -255,7 +272,8 @@ static bool is_still(ProcessTree *tree, Task *task, const ProcessStat *stat) {
                 return true;
         task->is_young = is_young(tree, stat);
         (void)read_unit(tree, task->tid, &unit_hash);
-        return unit_hash == task->unit_hash;
+        (void)read_cmdline(tree, task->tid, &n, &cmdline_hash);
+        return unit_hash == task->unit_hash && cmdline_hash == task->cmdline_hash;
 }
 
 /* All of a packet is said at one time. For readers nobody may be there before the event that made him, so who may have
@@ -268,13 +286,13 @@ static void tree_catch_up(ProcessTree *tree, const ProcessStat *stat) {
 }
 
 static Task *add_person(ProcessTree *tree, const Person *person) {
-        uint32_t unit_hash = 0;
+        WrittenHashes hashes = { 0 };
         Task *task;
 
         /* Before it is remembered: closing a packet that is dropped forgets all tasks. */
         tree_split(tree);
         tree_catch_up(tree, &person->stat);
-        put_process(tree, person, &unit_hash);
+        put_process(tree, person, &hashes);
         if (!tree->skips_main_threads)
                 put_thread(tree, person->pid, person->stat.name, &person->status);
         if (task_table_add(tree->tasks, &task, person->pid) < 0)
@@ -287,7 +305,8 @@ static Task *add_person(ProcessTree *tree, const Person *person) {
         task->is_namespaced = person->status.n_nspids > 0;
         task->is_young = is_young(tree, &person->stat);
         task->name_hash = name_hash(person->stat.name);
-        task->unit_hash = unit_hash;
+        task->cmdline_hash = hashes.cmdline;
+        task->unit_hash = hashes.unit;
         return task;
 }
 

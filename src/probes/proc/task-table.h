@@ -22,10 +22,10 @@ typedef struct Task {
         uint64_t user_ticks, kernel_ticks; /* of processes, when they were last read */
         bool is_kthread;
         bool is_namespaced; /* has other pids in inner namespaces */
-        bool is_young;      /* was, when it was written: it may yet be put into a unit */
-        uint32_t name_hash; /* of what it was called when it was written */
-        uint32_t unit_hash; /* likewise of its cgroup */
-        uint32_t seen;      /* the last scan that met the process */
+        bool is_young; /* was, when it was written: it may yet run its program, and be put into a unit */
+        uint32_t name_hash;               /* of what it was called when it was written */
+        uint32_t cmdline_hash, unit_hash; /* likewise of its arguments and its cgroup */
+        uint32_t seen;                    /* the last scan that met the process */
 
         /* As last written; NULL before that. Owned by the table. */
         ProcessCounters *counters;

@@ -153,14 +153,16 @@ static void note_state(const Cgroups *cgroups, const CgroupConfig *config, Probe
                            cgroups->tree.n_beyond,
                            CGROUPS_MAX,
                            CGROUP_DIRS_MAX);
-        if (cgroups->tree.n_recorded == 0)
-                probe_note(notes,
-                           "there is no cgroup %s; those that come later are recorded",
-                           cgroups->settings.select.n_patterns > 0
-                                   ? "that is called as \"cgroups\" asks"
-                                   : "of a slice, a service or a scope, as systemd makes them");
-        else
+        if (cgroups->tree.n_recorded > 0)
                 note_missing(cgroups, notes);
+        else if (cgroups->settings.select.n_patterns > 0)
+                probe_note(notes,
+                           "no cgroup has a name that \"cgroups\" asks for; those that come later "
+                           "are recorded");
+        else
+                probe_note(notes,
+                           "there is no cgroup of a slice, a service or a scope, as systemd makes "
+                           "them; those that come later are recorded");
 }
 
 static int cgroups_init(Cgroups *cgroups, const CgroupConfig *config, char **ret_error) {

@@ -117,13 +117,12 @@ void cgroup_note_missing(ProbeNotes *notes, int top, CgroupFile file) {
                                                   [CGROUP_KIND_PIDS] = "DefaultTasksAccounting",
                                                   [CGROUP_KIND_IO] = "DefaultIOAccounting" };
 
-        if (!info->controller)
+        if (!info->controller && info->kind == CGROUP_KIND_PRESSURE)
                 probe_note(notes,
-                           "no cgroup has %s%s",
-                           info->name,
-                           info->kind == CGROUP_KIND_PRESSURE
-                                   ? "; boot with psi=1 on the kernel's command line"
-                                   : ", as this kernel is too old");
+                           "no cgroup has %s; boot with psi=1 on the kernel's command line",
+                           info->name);
+        else if (!info->controller)
+                probe_note(notes, "no cgroup has %s: this kernel is too old", info->name);
         else if (!has_controller(top, info->controller))
                 probe_note(notes,
                            "no cgroup has %s: cgroup v1 has the controller \"%s\", "

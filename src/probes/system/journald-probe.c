@@ -114,13 +114,14 @@ int journald_check_at(int root, char **ret_error) {
                                     "/run/log/journal has one; is systemd-journald running? "
                                     "start it: systemctl start systemd-journald");
         denial_explain(why, root, files.error, CAP_DAC_OVERRIDE);
+        if (denial_has_capability(root, CAP_DAC_OVERRIDE))
+                return probe_refuse(
+                        ret_error, "cannot read the journal: %s%s", strerror(files.error), why);
         return probe_refuse(ret_error,
-                            "cannot read the journal: %s%s%s",
+                            "cannot read the journal: %s%s; members of the group systemd-journal "
+                            "may read it, too",
                             strerror(files.error),
-                            why,
-                            denial_has_capability(root, CAP_DAC_OVERRIDE)
-                                    ? ""
-                                    : ", or as a member of the group systemd-journal");
+                            why);
 }
 
 static int journald_check(char **ret_error) {

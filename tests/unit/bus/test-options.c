@@ -123,7 +123,7 @@ START_TEST(test_nonsense_is_refused_by_name) {
         refused(&(StartOptions){ .sources = sources, .scope = lend("all") },
                 "\"scope\" is \"all\"");
         refused(&(StartOptions){ .preset = lend("x"), .config_text = lend("") },
-                "exclude each other");
+                "mutually exclusive");
         refused(&(StartOptions){ .config_text = lend("\nbogus: 1") },
                 "\"config-text\", line 2, column 1");
 }

@@ -118,7 +118,7 @@ START_TEST(test_levels_of_the_kernel_are_said_with_what_they_mean) {
         tree_put(&tree, "proc/sys/kernel/kptr_restrict", "2\n");
         examine_machine();
         assert_finding(DOCTOR_NOTE, "kptr_restrict", "without names");
-        assert_remedy("kptr_restrict", "2", "kernel.kptr_restrict=1");
+        assert_remedy("kptr_restrict", "2", "sudo sysctl -w kernel.kptr_restrict=1");
         assert_finding(DOCTOR_OK, "perf_events", "perf_event_paranoid is 3");
         assert_finding(DOCTOR_OK, "ptrace_scope", "1");
         end();
@@ -411,7 +411,7 @@ START_TEST(test_events_that_nobody_knows_are_no_problem) {
         g_ptr_array_set_size(facts.events.names, 0);
         begin();
         event_check(&report, &facts, "sched/sched_switch");
-        assert_remedy("event", "is not known", "sudo desktrace list events");
+        assert_remedy("event", "are not known", "sudo desktrace list events");
         end();
         free_names(&facts);
 }

@@ -6,21 +6,6 @@
 #include "client/trace-reader.h"
 #include "trace-builder.h"
 
-static TraceSlice *find_slice(const TraceSummary *summary, const char *name) {
-        GHashTableIter iter;
-        gpointer value;
-
-        g_hash_table_iter_init(&iter, summary->slices);
-        while (g_hash_table_iter_next(&iter, NULL, &value))
-                if (streq(((TraceSlice *)value)->name, name))
-                        return value;
-        return NULL;
-}
-
-static TraceThread *find_thread(const TraceSummary *summary, int32_t tid) {
-        return g_hash_table_lookup(summary->threads, &tid);
-}
-
 static bool has_loss(const TraceSummary *summary, const char *kind, uint64_t n) {
         for (guint i = 0; i < summary->losses->len; i++) {
                 const TraceLoss *loss = &g_array_index(summary->losses, TraceLoss, i);
@@ -331,34 +316,6 @@ START_TEST(test_trace_time_may_be_another_clock) {
 }
 END_TEST
 
-static void legacy_event(TraceBuilder *builder, uint64_t at_ns, char phase) {
-        WireWriter *w = trace_packet(builder, at_ns);
-        size_t event = wire_begin(w, 11), legacy = wire_begin(w, 6);
-
-        wire_put_uint(w, 2, (uint8_t)phase);
-        wire_end(w, legacy);
-        wire_put_uint(w, 11, 900);
-        wire_put_string(w, 23, "old");
-        wire_end(w, event);
-        trace_packet_end(builder, 3, 77, 0);
-}
-
-START_TEST(test_events_with_a_phase_in_place_of_a_type_are_counted) {
-        _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
-        _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
-
-        legacy_event(builder, 1000, 'B');
-        legacy_event(builder, 1100, 'R');
-        legacy_event(builder, 1200, 'I');
-        legacy_event(builder, 1300, '?');
-        legacy_event(builder, 1500, 'E');
-        summary = trace_summary_of(builder, SIZE_MAX);
-        ck_assert_uint_eq(find_slice(summary, "old")->total_ns, 500);
-        ck_assert_uint_eq(find_slice(summary, "old")->n_slices, 1);
-        ck_assert_uint_eq(find_slice(summary, "old")->n_instants, 2);
-}
-END_TEST
-
 START_TEST(test_cpu_time_comes_from_switches) {
         _cleanup_(freep) TraceBuilder *builder = trace_builder_new();
         _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
@@ -638,7 +595,6 @@ TEST_MAIN("trace",
           test_what_a_snapshot_left_out_is_not_missed,
           test_what_was_lost_is_missed_in_a_snapshot_too,
           test_trace_time_may_be_another_clock,
-          test_events_with_a_phase_in_place_of_a_type_are_counted,
           test_cpu_time_comes_from_switches,
           test_processes_have_the_unit_that_was_said_last,
           test_no_losses_is_said_only_when_proven,

@@ -223,3 +223,18 @@ static inline TraceSummary *trace_summary_of(const TraceBuilder *builder, size_t
         close(fd);
         return summary;
 }
+
+static inline TraceSlice *find_slice(const TraceSummary *summary, const char *name) {
+        GHashTableIter iter;
+        gpointer value;
+
+        g_hash_table_iter_init(&iter, summary->slices);
+        while (g_hash_table_iter_next(&iter, NULL, &value))
+                if (streq(((TraceSlice *)value)->name, name))
+                        return value;
+        return NULL;
+}
+
+static inline TraceThread *find_thread(const TraceSummary *summary, int32_t tid) {
+        return g_hash_table_lookup(summary->threads, &tid);
+}

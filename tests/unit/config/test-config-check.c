@@ -39,14 +39,14 @@ static const struct {
                 "a"),
           "Not a serialized test.EveryType: broken framing" },
         { BYTES("\x8a\x01\x01\x08"), "Not a serialized test.EveryType: broken framing" },
-        { BYTES("\x0d\x01\x02\x03\x04"), "EveryType.a_int32 has a value of another type" },
-        { BYTES("\x0a\x01\x01"), "EveryType.a_int32 has a value of another type" },
-        { BYTES("\x70\x01"), "EveryType.a_string has a value of another type" },
-        { BYTES("\x88\x01\x01"), "EveryType.child has a value of another type" },
-        { BYTES("\x92\x01\x01\x80"), "EveryType.ints has a value of another type" },
+        { BYTES("\x0d\x01\x02\x03\x04"), "EveryType.a_int32 has a value of the wrong type" },
+        { BYTES("\x0a\x01\x01"), "EveryType.a_int32 has a value of the wrong type" },
+        { BYTES("\x70\x01"), "EveryType.a_string has a value of the wrong type" },
+        { BYTES("\x88\x01\x01"), "EveryType.child has a value of the wrong type" },
+        { BYTES("\x92\x01\x01\x80"), "EveryType.ints has a value of the wrong type" },
         { BYTES("\xc2\x01\x07"
                 "1234567"),
-          "EveryType.doubles has a value of another type" },
+          "EveryType.doubles has a value of the wrong type" },
         { BYTES("\x72\x01\xff"), "EveryType.a_string is not text (UTF-8 without NUL)" },
         { BYTES("\x72\x01\x00"), "EveryType.a_string is not text (UTF-8 without NUL)" },
         { BYTES("\x72\x02\xc0\x80"), "EveryType.a_string is not text (UTF-8 without NUL)" },
@@ -59,7 +59,7 @@ static const struct {
                 "a"),
           "EveryType.a_string is not text (UTF-8 without NUL)" },
         { BYTES("\xa2\x01\x03\x72\x01\x80"), "EveryType.a_string is not text (UTF-8 without NUL)" },
-        { BYTES("\x8a\x01\x00\x8a\x01\x00"), "EveryType.child is there more than once" },
+        { BYTES("\x8a\x01\x00\x8a\x01\x00"), "EveryType.child is given more than once" },
 };
 
 START_TEST(test_bad_bytes_are_refused_by_name) {

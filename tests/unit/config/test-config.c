@@ -203,7 +203,7 @@ START_TEST(test_two_configs_in_one_data_source_are_refused) {
 
         ck_assert_int_eq(config_new_from_bytes(&config, "\x12\x04\x0a\x00\x0a\x00", 6, &error),
                          CONFIG_E_INVALID);
-        ck_assert_str_eq(error.message, "DataSource.config is there more than once");
+        ck_assert_str_eq(error.message, "DataSource.config is given more than once");
         ck_assert_ptr_null(config);
 }
 END_TEST

@@ -50,7 +50,15 @@ static bool on_is_suspended(void *userdata, const Identity *identity) {
         return false;
 }
 
+static uid_t on_user_of(void *userdata, const Identity *identity) {
+        return identity->uid >= FIXTURE_SUBORDINATE_UID &&
+                               identity->uid - FIXTURE_SUBORDINATE_UID < 65536
+                       ? 1000
+                       : identity->uid;
+}
+
 static const ServiceOps service_ops = {
+        .user_of = on_user_of,
         .read_clocks = on_read_clocks,
         .random = on_random,
         .activate = on_activate,
@@ -65,7 +73,7 @@ void fixture_init_fresh(Fixture *fixture) {
                 .info = {
                         .version = "test", .sysname = "Linux", .release = "6.1", .kernel_version = "#1",
                         .machine = "x86_64", .hz = 250, .page_size = 4096, .n_cpus = 4,
-                        .ram_bytes = 1 << 30, .uid = 990, .probes_uid = 991,
+                        .ram_bytes = UINT64_C(16) << 30, .uid = 990, .probes_uid = 991,
                 },
         };
         ck_assert_int_eq(

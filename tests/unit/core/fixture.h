@@ -21,6 +21,9 @@
 
 #define FIXTURE_TEXT_FIELD 900 /* TracePacket.for_testing; here just a string */
 
+/* The first of 65536 that are user 1000's. */
+#define FIXTURE_SUBORDINATE_UID 100000
+
 #define MS UINT64_C(1000000)
 #define S  (1000 * MS)
 

@@ -10,8 +10,16 @@ static const ServiceInfo private_instance = { .uid = 1000,
                                               .probes_uid = (uid_t)-1,
                                               .is_private = true };
 
-#define KERNEL         CONFIG_ONE("linux.ftrace")
-#define APP            CONFIG_ONE("track_event")
+#define KERNEL CONFIG_ONE("linux.ftrace")
+#define APP    CONFIG_ONE("track_event")
+#define FTRACE(text)                                                            \
+        "buffers { size_kb: 64 } data_sources { config { name: 'linux.ftrace' " \
+        "ftrace_config { " text " } } } "
+#define KPROBE FTRACE("kprobe_events { probe: 'vfs_read' }")
+#define UPROBE FTRACE("uprobe_events { path: '/bin/sh' usdt: 'a:b' }")
+#define FILTER FTRACE("event_filters { event: 'a/b' filter: 'pid == 1' }")
+#define FOLLOWS_POINTERS \
+        FTRACE("event_filters { event: 'a/b' filter: 'filename.ustring ~ \\'x*\\'' }")
 #define TRIGGERS(mode) "trigger_config { trigger_mode: " mode " trigger_timeout_ms: 1000 } "
 
 static unsigned needs(const ServiceInfo *info,
@@ -148,6 +156,47 @@ START_TEST(test_what_a_session_needs) {
 }
 END_TEST
 
+START_TEST(test_who_is_in_a_sandbox_may_only_be_recorded) {
+        static const Identity root = { .uid = 0 }, user = { .uid = 1000 };
+
+        ck_assert(policy_may_consume(&system_instance, &user, CONFINEMENT_NONE));
+        ck_assert(!policy_may_consume(&system_instance, &user, CONFINEMENT_FLATPAK));
+        ck_assert(!policy_may_consume(&system_instance, &user, CONFINEMENT_SNAP));
+        ck_assert(!policy_may_consume(&system_instance, &user, CONFINEMENT_UNKNOWN));
+        ck_assert(!policy_may_consume(&system_instance, &root, CONFINEMENT_SNAP));
+        ck_assert(policy_may_consume(&system_instance, &root, CONFINEMENT_UNKNOWN));
+        ck_assert(!policy_may_consume(&no_probes, &user, CONFINEMENT_FLATPAK));
+        ck_assert(policy_may_consume(&private_instance, &user, CONFINEMENT_FLATPAK));
+}
+END_TEST
+
+START_TEST(test_probes_of_ones_own_need_a_right_of_their_own) {
+        static const struct {
+                const char *config;
+                unsigned needs;
+        } cases[] = {
+                { KPROBE, POLICY_NEEDS_TRACE_SYSTEM | POLICY_NEEDS_TRACE_DYNAMIC },
+                { APP UPROBE, POLICY_NEEDS_TRACE_SYSTEM | POLICY_NEEDS_TRACE_DYNAMIC },
+                { FOLLOWS_POINTERS, POLICY_NEEDS_TRACE_SYSTEM | POLICY_NEEDS_TRACE_DYNAMIC },
+                { FILTER, POLICY_NEEDS_TRACE_SYSTEM },
+        };
+        SessionScope scope;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                for (PolicyScope wanted = POLICY_SCOPE_DEFAULT; wanted <= POLICY_SCOPE_SYSTEM;
+                     wanted++)
+                        ck_assert_uint_eq(needs(&system_instance,
+                                                1000,
+                                                cases[i].config,
+                                                wanted,
+                                                false,
+                                                &scope),
+                                          cases[i].needs);
+        ck_assert_uint_eq(
+                needs(&private_instance, 1000, KPROBE, POLICY_SCOPE_DEFAULT, false, &scope), 0);
+}
+END_TEST
+
 START_TEST(test_who_may_lock_down_and_who_passes) {
         ck_assert(policy_may_lock_down(&system_instance, &(Identity){ .uid = 0 }));
         ck_assert(!policy_may_lock_down(&system_instance, &(Identity){ .uid = 1000 }));
@@ -275,6 +324,8 @@ TEST_MAIN("policy",
           test_only_root_and_the_owner_start_producers_unasked,
           test_only_root_and_probes_register_reserved_names,
           test_what_a_session_needs,
+          test_who_is_in_a_sandbox_may_only_be_recorded,
+          test_probes_of_ones_own_need_a_right_of_their_own,
           test_who_may_lock_down_and_who_passes,
           test_leaving_a_session_alone_needs_an_end_or_a_right,
           test_what_waits_for_ever_needs_a_right_to_be_left_alone,

@@ -412,7 +412,8 @@ START_TEST(test_memory_that_was_brought_is_taken_once_and_charged) {
                                       &charge,
                                       1000,
                                       QUOTA_MEMORY_BYTES,
-                                      SERVICE_MEMORY_BYTES_PER_UID_MAX - sizeof(memory)),
+                                      quota_user_max(&f.service->quota, QUOTA_MEMORY_BYTES) -
+                                              sizeof(memory)),
                          0);
         app = fixture_connect_plain_producer(&f, 1000, "more", NULL);
         ck_assert_int_eq(producer_adopt_memory(app->producer, memory, sizeof(memory), 4096),

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "core/producer-private.h"
+#include "core/session-private.h"
 #include "fixture.h"
 #include "smb/smb-reader.h"
 
@@ -98,12 +99,12 @@ START_TEST(test_sources_and_their_descriptors_are_limited) {
 END_TEST
 
 START_TEST(test_producers_are_limited_by_user) {
-        static Producer *producers[SERVICE_PRODUCERS_PER_UID_MAX + 1];
+        static Producer *producers[SERVICE_PRODUCERS_PER_USER_MAX + 1];
         const Identity mine = { .uid = 1000 }, theirs = { .uid = 1001 };
         size_t n = 0;
 
         fixture_init(&f);
-        while (n < SERVICE_PRODUCERS_PER_UID_MAX)
+        while (n < SERVICE_PRODUCERS_PER_USER_MAX)
                 ck_assert_int_eq(producer_new(&producers[n++],
                                               f.service,
                                               &mine,
@@ -233,13 +234,14 @@ START_TEST(test_shared_memory_is_limited_by_user) {
                                       &charge,
                                       1000,
                                       QUOTA_MEMORY_BYTES,
-                                      SERVICE_MEMORY_BYTES_PER_UID_MAX - SMB_PAGES_BYTES_DEFAULT),
+                                      quota_user_max(&f.service->quota, QUOTA_MEMORY_BYTES) -
+                                              SMB_PAGES_BYTES_DEFAULT),
                          0);
         app = fixture_connect_producer(&f, 1000, "app", "track_event");
         consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
         session_instance(consumer->session, 0, &info);
         ck_assert_int_eq(info.state, INSTANCE_STOPPED);
-        ck_assert_ptr_nonnull(strstr(info.why, "SERVICE_MEMORY_BYTES_PER_UID_MAX"));
+        ck_assert_ptr_nonnull(strstr(info.why, "SERVICE_MEMORY_BYTES_PER_USER_MAX"));
         ck_assert_ptr_null(app->memory);
         charge_deinit(&charge);
         fixture_deinit(&f);
@@ -409,20 +411,26 @@ END_TEST
 START_TEST(test_buffer_ids_go_round_without_zero_or_those_in_use) {
         FakeProducer *app;
         FakeConsumer *first;
+        SessionBuffer other;
+        uint16_t mine;
+        bool *is_used;
 
         fixture_init(&f);
         app = fixture_connect_producer(&f, 1000, "app", "track_event");
         first = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
-        ck_assert_uint_eq(fake_instance(app, "track_event")->target_buffer, 1);
-        f.service->last_buffer_id = UINT16_MAX;
-        fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
-        ck_assert_uint_eq(fake_instance(app, "track_event")->target_buffer, 2);
-        fixture_free_session(first);
-        fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
-        ck_assert_uint_eq(fake_instance(app, "track_event")->target_buffer, 3); /* not 1, so soon */
-        f.service->last_buffer_id = UINT16_MAX;
-        fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
-        ck_assert_uint_eq(fake_instance(app, "track_event")->target_buffer, 1);
+        mine = (uint16_t)fake_instance(app, "track_event")->target_buffer;
+        is_used = calloc(SERVICE_BUFFER_IDS, sizeof(*is_used));
+        is_used[0] = is_used[mine] = true;
+        other = (SessionBuffer){ .session = first->session };
+        for (unsigned i = 0; i < UINT16_MAX - 1; i++) {
+                uint16_t id = service_claim_buffer_id(f.service, &other);
+
+                ck_assert(!is_used[id]); /* not again so soon */
+                is_used[id] = true;
+                service_release_buffer_id(f.service, id);
+        }
+        ck_assert_ptr_eq(service_find_buffer(f.service, mine)->session, first->session);
+        free(is_used);
         fixture_deinit(&f);
 }
 END_TEST

@@ -4,12 +4,15 @@
 #include "core/service.h"
 #include "test.h"
 
+#define RAM (UINT64_C(16) << 30)
+
 START_TEST(test_charges_are_limited_and_given_back) {
         Quota quota;
         Charge first = {}, second = {};
-        uint64_t max = quota_limit(QUOTA_BUFFER_BYTES);
+        uint64_t max;
 
-        quota_init(&quota);
+        quota_init(&quota, RAM);
+        max = quota_user_max(&quota, QUOTA_BUFFER_BYTES);
         ck_assert_int_eq(quota_charge(&quota, &first, 1000, QUOTA_BUFFER_BYTES, max - 10), 0);
         ck_assert_int_eq(quota_charge(&quota, &second, 1000, QUOTA_BUFFER_BYTES, 11),
                          QUOTA_E_EXCEEDED);
@@ -28,9 +31,10 @@ START_TEST(test_users_and_resources_do_not_share_limits) {
         Quota quota;
         Charge mine = {}, theirs = {}, other = {};
 
-        quota_init(&quota);
+        quota_init(&quota, RAM);
         ck_assert_int_eq(
-                quota_charge(&quota, &mine, 1000, QUOTA_SESSIONS, SERVICE_SESSIONS_PER_UID_MAX), 0);
+                quota_charge(&quota, &mine, 1000, QUOTA_SESSIONS, SERVICE_SESSIONS_PER_USER_MAX),
+                0);
         ck_assert(!quota_has_room(&quota, 1000, QUOTA_SESSIONS, 1));
         ck_assert_int_eq(quota_charge(&quota, &theirs, 1001, QUOTA_SESSIONS, 1), 0);
         ck_assert_int_eq(quota_charge(&quota, &other, 1000, QUOTA_PRODUCERS, 1), 0);
@@ -45,7 +49,7 @@ START_TEST(test_enormous_charges_do_not_wrap_around) {
         Quota quota;
         Charge charge = {}, small = {};
 
-        quota_init(&quota);
+        quota_init(&quota, RAM);
         ck_assert_int_eq(quota_charge(&quota, &small, 1000, QUOTA_MEMORY_BYTES, 4096), 0);
         ck_assert_int_eq(quota_charge(&quota, &charge, 1000, QUOTA_MEMORY_BYTES, UINT64_MAX),
                          QUOTA_E_EXCEEDED);
@@ -55,11 +59,76 @@ START_TEST(test_enormous_charges_do_not_wrap_around) {
 }
 END_TEST
 
-START_TEST(test_every_limit_has_a_name) {
+START_TEST(test_every_limit_has_a_name_and_a_remedy) {
+        char why[QUOTA_WHY_BYTES];
+        Quota quota;
+
+        quota_init(&quota, RAM);
         for (QuotaSlot slot = 0; slot < _QUOTA_SLOT_N; slot++) {
-                ck_assert_uint_gt(quota_limit(slot), 0);
-                ck_assert_ptr_nonnull(strstr(quota_limit_name(slot), "_PER_UID_MAX"));
+                ck_assert_uint_gt(quota_user_max(&quota, slot), 0);
+                quota_explain(&quota, why, 1000, slot, UINT64_MAX);
+                ck_assert_ptr_nonnull(strstr(why, "_PER_USER_MAX"));
+                ck_assert_ptr_nonnull(strstr(strstr(why, "_PER_USER_MAX"), ": "));
+                quota.used[slot] = quota_total_max(&quota, slot);
+                quota_explain(&quota, why, 1000, slot, 1);
+                ck_assert_ptr_nonnull(strstr(why, "_MAX, "));
+                ck_assert_uint_lt(strlen(why), sizeof(why) - 1);
         }
+}
+END_TEST
+
+/* What is kept is worth something, on machines of every size. */
+START_TEST(test_shares_fit_into_each_other) {
+        for (uint64_t ram = UINT64_C(1) << 28; ram <= UINT64_C(1) << 42; ram *= 2) {
+                uint64_t memory = 0;
+                Quota quota;
+
+                quota_init(&quota, ram);
+                for (QuotaSlot slot = 0; slot < _QUOTA_SLOT_N; slot++) {
+                        uint64_t total = quota_total_max(&quota, slot);
+
+                        ck_assert_uint_le(2 * quota_user_max(&quota, slot), total);
+                        ck_assert_uint_le(quota_first(&quota, slot), quota_user_max(&quota, slot));
+                        ck_assert_uint_ge(total / 4 / quota_first(&quota, slot), 4);
+                }
+                for (QuotaSlot slot = QUOTA_BUFFER_BYTES; slot <= QUOTA_MESSAGE_BYTES; slot++)
+                        memory += quota_total_max(&quota, slot);
+                if (ram >= UINT64_C(4) << 30)
+                        ck_assert_uint_le(memory, ram / 100 * 80);
+        }
+}
+END_TEST
+
+START_TEST(test_bytes_follow_the_machines_memory) {
+        Quota small, large;
+
+        quota_init(&small, UINT64_C(1) << 28);
+        quota_init(&large, UINT64_C(64) << 30);
+        ck_assert_uint_eq(quota_user_max(&small, QUOTA_BUFFER_BYTES),
+                          SERVICE_BUFFER_BYTES_PER_USER_MIN);
+        ck_assert_uint_eq(quota_user_max(&large, QUOTA_BUFFER_BYTES), UINT64_C(16) << 30);
+        ck_assert_uint_eq(quota_total_max(&large, QUOTA_BUFFER_BYTES), UINT64_C(32) << 30);
+        ck_assert_uint_eq(quota_user_max(&small, QUOTA_SESSIONS),
+                          quota_user_max(&large, QUOTA_SESSIONS));
+}
+END_TEST
+
+START_TEST(test_charge_grows_and_shrinks) {
+        Quota quota;
+        Charge charge = {};
+        uint64_t max;
+
+        quota_init(&quota, RAM);
+        max = quota_user_max(&quota, QUOTA_MESSAGE_BYTES);
+        ck_assert_int_eq(quota_charge(&quota, &charge, 1000, QUOTA_MESSAGE_BYTES, 0), 0);
+        ck_assert_int_eq(charge_grow(&charge, max), 0);
+        ck_assert_int_eq(charge_grow(&charge, 1), QUOTA_E_EXCEEDED);
+        charge_shrink(&charge, 10);
+        ck_assert_int_eq(charge_grow(&charge, 10), 0);
+        ck_assert_int_eq(charge_grow(&charge, UINT64_MAX), QUOTA_E_EXCEEDED);
+        charge_deinit(&charge);
+        ck_assert_uint_eq(quota.used[QUOTA_MESSAGE_BYTES], 0);
+        ck_assert(list_is_empty(&quota.owners));
 }
 END_TEST
 
@@ -67,4 +136,7 @@ TEST_MAIN("quota",
           test_charges_are_limited_and_given_back,
           test_users_and_resources_do_not_share_limits,
           test_enormous_charges_do_not_wrap_around,
-          test_every_limit_has_a_name)
+          test_every_limit_has_a_name_and_a_remedy,
+          test_shares_fit_into_each_other,
+          test_bytes_follow_the_machines_memory,
+          test_charge_grows_and_shrinks)

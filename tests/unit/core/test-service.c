@@ -157,34 +157,99 @@ START_TEST(test_why_a_source_cannot_record_is_kept_as_one_clean_line) {
 }
 END_TEST
 
-START_TEST(test_sessions_of_all_users_are_limited) {
-        static Session *sessions[SERVICE_SESSIONS_MAX];
+static Session *taken[SERVICE_SESSIONS_MAX];
+static size_t n_sessions;
+static SessionError session_why;
+
+static int take_session(uid_t uid) {
+        const SessionOptions options = { .owner = { .uid = uid } };
         static const SessionOps ops = {};
-        SessionError error;
-        Config *config;
         ConfigError config_error;
+        Config *config;
+        Session *session;
+        int r;
 
-        fixture_init(&f);
-        for (uid_t i = 0; i <= SERVICE_SESSIONS_MAX; i++) {
-                const SessionOptions options = { .owner = { .uid = 1000 + i } };
-                Session *session;
-                int r;
-
-                ck_assert_int_eq(config_new_from_text(&config, PLAIN, &config_error), 0);
-                r = session_new(&session, f.service, config, &options, &ops, NULL, &error, f.now);
-                if (i < SERVICE_SESSIONS_MAX) {
-                        ck_assert_int_eq(r, 0);
-                        sessions[i] = session;
-                        continue;
-                }
-                ck_assert_int_eq(r, SESSION_E_LIMIT);
-                ck_assert_ptr_nonnull(strstr(error.message, "SERVICE_SESSIONS_MAX"));
+        ck_assert_int_eq(config_new_from_text(&config, PLAIN, &config_error), 0);
+        r = session_new(&session, f.service, config, &options, &ops, NULL, &session_why, f.now);
+        if (r == 0)
+                taken[n_sessions++] = session;
+        else
                 config_free(config);
-        }
-        for (size_t i = 0; i < SERVICE_SESSIONS_MAX; i++)
-                session_free(sessions[i]);
+        return r;
+}
+
+/* As many as there may be. */
+static size_t take_sessions(uid_t uid) {
+        size_t n = 0;
+
+        while (take_session(uid) == 0)
+                n++;
+        return n;
+}
+
+static void free_sessions(void) {
+        while (n_sessions > 0)
+                session_free(taken[--n_sessions]);
         ck_assert(list_is_empty(&f.service->quota.owners));
         ck_assert_uint_eq(f.service->n_buffers, 0);
+        fixture_deinit(&f);
+}
+
+START_TEST(test_many_users_with_all_they_may_have_leave_a_share_for_the_others) {
+        uid_t uid = 1000;
+
+        fixture_init(&f);
+        while (take_sessions(uid) == SERVICE_SESSIONS_PER_USER_MAX)
+                uid++;
+        ck_assert_uint_gt(uid, 1010);
+        ck_assert_ptr_nonnull(strstr(session_why.message, "SERVICE_SESSIONS_MAX, 256"));
+        ck_assert_ptr_nonnull(strstr(session_why.message, "kept for users with less than 2"));
+        for (uid_t other = 5000; other < 5010; other++)
+                ck_assert_uint_eq(take_sessions(other), SERVICE_SESSIONS_FIRST);
+        free_sessions();
+}
+END_TEST
+
+START_TEST(test_root_is_never_locked_out) {
+        fixture_init(&f);
+        for (uid_t uid = 1000; uid < 3000; uid++)
+                take_sessions(uid);
+        ck_assert_int_eq(take_session(3000), SESSION_E_LIMIT);
+        ck_assert_uint_eq(take_sessions(0), SERVICE_SESSIONS_PER_USER_MAX);
+        ck_assert_ptr_nonnull(strstr(session_why.message, "user 0 has 8 sessions"));
+        free_sessions();
+}
+END_TEST
+
+START_TEST(test_subordinate_uids_have_one_share_with_their_user) {
+        fixture_init(&f);
+        for (uid_t i = 0; i < 8; i++)
+                take_sessions(FIXTURE_SUBORDINATE_UID + i);
+        ck_assert_uint_eq(n_sessions, SERVICE_SESSIONS_PER_USER_MAX);
+        ck_assert_ptr_nonnull(strstr(session_why.message, "user 1000 has 8 sessions"));
+        ck_assert_ptr_nonnull(strstr(session_why.message, "SERVICE_SESSIONS_PER_USER_MAX"));
+        ck_assert_int_eq(take_session(1000), SESSION_E_LIMIT);
+        ck_assert_uint_eq(take_sessions(1001), SERVICE_SESSIONS_PER_USER_MAX);
+        ck_assert_uint_eq(take_sessions(0), SERVICE_SESSIONS_PER_USER_MAX);
+        free_sessions();
+}
+END_TEST
+
+START_TEST(test_producers_of_subordinate_uids_count_for_their_user) {
+        FakeProducer *mine, *theirs, *other;
+
+        fixture_init(&f);
+        mine = fixture_connect_producer(&f, 1000, "mine", "track_event");
+        theirs = fixture_connect_producer(&f, FIXTURE_SUBORDINATE_UID, "theirs", "track_event");
+        other = fixture_connect_producer(&f, 1001, "other", "track_event");
+        ck_assert(!quota_has_room(
+                &f.service->quota, 1000, QUOTA_PRODUCERS, SERVICE_PRODUCERS_PER_USER_MAX - 1));
+        ck_assert(quota_has_room(
+                &f.service->quota, 1000, QUOTA_PRODUCERS, SERVICE_PRODUCERS_PER_USER_MAX - 2));
+        fixture_disconnect_producer(mine);
+        fixture_disconnect_producer(theirs);
+        fixture_disconnect_producer(other);
+        ck_assert(list_is_empty(&f.service->quota.owners));
         fixture_deinit(&f);
 }
 END_TEST
@@ -226,6 +291,9 @@ TEST_MAIN("service",
           test_programs_are_awaited_without_anybody_being_started,
           test_a_fresh_service_waits_for_programs_that_see_it,
           test_why_a_source_cannot_record_is_kept_as_one_clean_line,
-          test_sessions_of_all_users_are_limited,
+          test_many_users_with_all_they_may_have_leave_a_share_for_the_others,
+          test_root_is_never_locked_out,
+          test_subordinate_uids_have_one_share_with_their_user,
+          test_producers_of_subordinate_uids_count_for_their_user,
           test_time_does_not_go_back,
           test_states_have_the_names_of_the_bus_interface)

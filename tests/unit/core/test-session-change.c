@@ -173,8 +173,8 @@ static const struct Refusal {
         { FILTERED(NAME("one") "machine_name_filter: \"host\""),
           SESSION_E_CONFIG,
           "data_sources[0].machine_name_filter cannot" },
-        { FILTERED(NAME("two")), SESSION_E_CONFIG, "\"one\" is gone" },
-        { FILTERED(REGEX("one")), SESSION_E_CONFIG, "\"one\" is gone" },
+        { FILTERED(NAME("two")), SESSION_E_CONFIG, "\"one\" is missing" },
+        { FILTERED(REGEX("one")), SESSION_E_CONFIG, "\"one\" is missing" },
         { FILTERED(NAME("one") REGEX("(")), SESSION_E_CONFIG, "producer_name_regex_filter" },
 };
 
@@ -202,7 +202,7 @@ START_TEST(test_a_first_filter_would_leave_out_who_is_in) {
 
         fixture_init(&f);
         consumer = fixture_start_session(&f, 1000, FILTERED(""));
-        assert_refused(consumer, FILTERED(NAME("one")), SESSION_E_CONFIG, "without a filter");
+        assert_refused(consumer, FILTERED(NAME("one")), SESSION_E_CONFIG, "it has no filter");
         change(consumer, FILTERED("")); /* the same is no change, and no error */
         fixture_deinit(&f);
 }
@@ -235,8 +235,10 @@ START_TEST(test_a_session_that_ends_cannot_be_changed) {
         fixture_init(&f);
         consumer = fixture_start_session(&f, 1000, FILTERED(NAME("one")));
         fixture_stop_session(&f, consumer);
-        assert_refused(
-                consumer, FILTERED(NAME("one") NAME("two")), SESSION_E_STATE, "it is stopped");
+        assert_refused(consumer,
+                       FILTERED(NAME("one") NAME("two")),
+                       SESSION_E_STATE,
+                       "the session is stopped");
         fixture_deinit(&f);
 }
 END_TEST

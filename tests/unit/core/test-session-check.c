@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "core/session-names.h"
 #include "fixture.h"
 
 static Fixture f;
@@ -25,7 +26,7 @@ static const struct Refusal {
           { "buffers[1].size_kb", "4194305", "TRACE_BUFFER_BYTES_MAX" } },
         { "buffers { size_kb: 3000000 } buffers { size_kb: 3000000 } " ONE,
           SESSION_E_LIMIT,
-          { "6000000", "SERVICE_BUFFER_BYTES_PER_UID_MAX", "4194304" } },
+          { "6000000", "SERVICE_BUFFER_BYTES_PER_USER_MAX", "4194304" } },
         { "buffers { size_kb: 256 name: \"a\" } buffers { size_kb: 256 name: \"a\" } " ONE,
           SESSION_E_CONFIG,
           { "two buffers are named \"a\"" } },
@@ -75,10 +76,10 @@ static const struct Refusal {
         { PLAIN ONE "priority_boost { }", SESSION_E_CONFIG, { "priority_boost.policy 0" } },
         { PLAIN ONE "priority_boost { policy: POLICY_SCHED_FIFO }",
           SESSION_E_CONFIG,
-          { "priority_boost.priority 0", "1 to 99" } },
+          { "priority_boost.priority 0", "between 1 and 99" } },
         { PLAIN ONE "priority_boost { policy: POLICY_SCHED_OTHER priority: 21 }",
           SESSION_E_CONFIG,
-          { "priority_boost.priority 21", "0 to 20" } },
+          { "priority_boost.priority 21", "between 0 and 20" } },
         { PLAIN ONE "priority_boost { policy: POLICY_SCHED_OTHER priority: 5 }",
           SESSION_E_CONFIG,
           { "priority_boost", "Nice=", "desktraced.service" } },
@@ -164,7 +165,7 @@ static const struct Refusal trigger_refusals[] = {
           { "use_clone_snapshot_if_available", "STOP_TRACING" } },
         { TRIGGER("START_TRACING", "") "duration_ms: 1",
           SESSION_E_CONFIG,
-          { "duration_ms and trigger_config exclude" } },
+          { "duration_ms and trigger_config are mutually exclusive" } },
         { TRIGGER("STOP_TRACING", "") "write_into_file: true",
           SESSION_E_CONFIG,
           { "write_into_file and triggers" } },
@@ -191,7 +192,7 @@ static const struct Refusal trigger_refusals[] = {
           { "skip_probability", "nan" } },
         { TRIGGER("START_TRACING", "triggers { name: \"a\" stop_delay_ms: 604800001 }"),
           SESSION_E_LIMIT,
-          { "stop_delay_ms 604800001", "SESSION_DURATION_MAX_MS" } },
+          { "stop_delay_ms is 604800001", "SESSION_DURATION_MAX_MS" } },
 };
 
 #define GUARDED PLAIN ONE "enable_extra_guardrails: true "
@@ -240,7 +241,7 @@ START_TEST(test_too_many_and_too_long_triggers_are_refused) {
         assert_refused(&options,
                        config,
                        SESSION_E_LIMIT,
-                       (const char *[3]){ "triggers 65", "SESSION_TRIGGERS_MAX" });
+                       (const char *[3]){ "triggers is 65", "SESSION_TRIGGERS_MAX" });
         sprintf(config,
                 PLAIN ONE "trigger_config { trigger_mode: 1 trigger_timeout_ms: 1 "
                           "triggers { name: \"%0*d\" } }",
@@ -249,7 +250,7 @@ START_TEST(test_too_many_and_too_long_triggers_are_refused) {
         assert_refused(&options,
                        config,
                        SESSION_E_LIMIT,
-                       (const char *[3]){ "trigger's name 129", "TRIGGER_NAME_MAX" });
+                       (const char *[3]){ "trigger's name is 129", "TRIGGER_NAME_MAX" });
         fixture_deinit(&f);
 }
 END_TEST
@@ -322,14 +323,14 @@ START_TEST(test_numbers_of_newer_configs_are_refused_where_they_would_matter) {
                 int value;
                 const char *words;
         } cases[] = {
-                { &config->pb->trigger_config->trigger_mode, 3, "trigger_mode 3 is not known" },
-                { &config->pb->trigger_config->trigger_mode, 5, "trigger_mode 5 is not known" },
-                { &config->pb->trigger_config->trigger_mode, -1, "trigger_mode -1 is not known" },
-                { &config->pb->lockdown_mode, 3, "lockdown_mode 3 is not known" },
-                { &config->pb->lockdown_mode, -1, "lockdown_mode -1 is not known" },
-                { &config->pb->write_flush_mode, 4, "write_flush_mode 4 is not known" },
-                { &config->pb->fflush_post_write, 3, "fflush_post_write 3 is not known" },
-                { &config->pb->priority_boost->policy, 3, "priority_boost.policy 3 is not known" },
+                { &config->pb->trigger_config->trigger_mode, 3, "trigger_mode 3 is unknown" },
+                { &config->pb->trigger_config->trigger_mode, 5, "trigger_mode 5 is unknown" },
+                { &config->pb->trigger_config->trigger_mode, -1, "trigger_mode -1 is unknown" },
+                { &config->pb->lockdown_mode, 3, "lockdown_mode 3 is unknown" },
+                { &config->pb->lockdown_mode, -1, "lockdown_mode -1 is unknown" },
+                { &config->pb->write_flush_mode, 4, "write_flush_mode 4 is unknown" },
+                { &config->pb->fflush_post_write, 3, "fflush_post_write 3 is unknown" },
+                { &config->pb->priority_boost->policy, 3, "priority_boost.policy 3 is unknown" },
                 { &config->pb->priority_boost->policy, -1, "priority_boost.policy -1" },
         };
 
@@ -353,14 +354,14 @@ START_TEST(test_too_many_buffers_and_sources_are_refused) {
         assert_refused(&options,
                        config,
                        SESSION_E_LIMIT,
-                       (const char *[3]){ "number of buffers 129", "SESSION_BUFFERS_MAX" });
+                       (const char *[3]){ "number of buffers is 129", "SESSION_BUFFERS_MAX" });
         at = stpcpy(config, PLAIN);
         for (unsigned i = 0; i <= SESSION_SOURCES_MAX; i++)
                 at = stpcpy(at, ONE);
         assert_refused(&options,
                        config,
                        SESSION_E_LIMIT,
-                       (const char *[3]){ "data_sources 257", "SESSION_SOURCES_MAX" });
+                       (const char *[3]){ "data_sources is 257", "SESSION_SOURCES_MAX" });
         at = stpcpy(config, PLAIN "data_sources { config { name: \"track_event\" } ");
         for (unsigned i = 0; i <= SESSION_FILTERS_MAX; i++)
                 at = stpcpy(at, "producer_name_filter: \"a\" ");
@@ -415,7 +416,7 @@ START_TEST(test_unknown_fill_policy_is_refused) {
 END_TEST
 
 START_TEST(test_names_are_unique_among_running_sessions) {
-        const SessionOptions options = { .owner = { .uid = 1001 } };
+        const SessionOptions options = { .owner = { .uid = 1000 } };
         FakeConsumer *first, *second;
 
         fixture_init(&f);
@@ -426,14 +427,12 @@ START_TEST(test_names_are_unique_among_running_sessions) {
                        PLAIN ONE "unique_session_name: \"flight-recorder\"",
                        SESSION_E_NAME_IN_USE,
                        (const char *[3]){ "flight-recorder" });
-        ck_assert_ptr_eq(service_find_session_by_name(f.service, "flight-recorder"),
-                         first->session);
-        ck_assert_ptr_null(service_find_session_by_name(f.service, ""));
+        ck_assert_ptr_eq(session_find_own(f.service, 1000, "flight-recorder"), first->session);
+        ck_assert_ptr_null(session_find_own(f.service, 1000, ""));
         fixture_stop_session(&f, first);
         second = fixture_start_session(
-                &f, 1001, PLAIN ONE "unique_session_name: \"flight-recorder\"");
-        ck_assert_ptr_eq(service_find_session_by_name(f.service, "flight-recorder"),
-                         second->session);
+                &f, 1000, PLAIN ONE "unique_session_name: \"flight-recorder\"");
+        ck_assert_ptr_eq(session_find_own(f.service, 1000, "flight-recorder"), second->session);
         fixture_deinit(&f);
 }
 END_TEST
@@ -443,12 +442,12 @@ START_TEST(test_sessions_are_limited_by_user) {
         FakeConsumer *last = NULL;
 
         fixture_init(&f);
-        for (unsigned i = 0; i < SERVICE_SESSIONS_PER_UID_MAX; i++)
+        for (unsigned i = 0; i < SERVICE_SESSIONS_PER_USER_MAX; i++)
                 last = fixture_start_session(&f, 1000, PLAIN ONE);
         assert_refused(&options,
                        PLAIN ONE,
                        SESSION_E_LIMIT,
-                       (const char *[3]){ "uid 1000", "SERVICE_SESSIONS_PER_UID_MAX" });
+                       (const char *[3]){ "user 1000", "SERVICE_SESSIONS_PER_USER_MAX" });
         fixture_start_session(&f, 1001, PLAIN ONE);
         fixture_free_session(last);
         fixture_start_session(&f, 1000, PLAIN ONE);

@@ -4,6 +4,7 @@
 
 #include "core/flush.h"
 #include "core/service-packets.h"
+#include "core/session-names.h"
 #include "fixture.h"
 
 static Fixture f;
@@ -213,7 +214,7 @@ START_TEST(test_clone_is_gone_when_the_original_is_freed_first) {
         ck_assert_int_eq(clone->outcome, SESSION_E_STATE);
         ck_assert_uint_eq(service_n_sessions(f.service), 0);
         /* What was charged for it is given back. */
-        for (unsigned i = 0; i < SERVICE_SESSIONS_PER_UID_MAX; i++)
+        for (unsigned i = 0; i < SERVICE_SESSIONS_PER_USER_MAX; i++)
                 fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
         world_free(&w);
 }
@@ -278,7 +279,7 @@ START_TEST(test_clone_has_its_own_name) {
         fixture_settle(&f);
         ck_assert_str_eq(session_name(plain->session), "");
         ck_assert_str_eq(session_name(named->session), "crash 1");
-        ck_assert_ptr_eq(service_find_session_by_name(f.service, "recorder"), w.source->session);
+        ck_assert_ptr_eq(session_find_own(f.service, 1000, "recorder"), w.source->session);
         world_free(&w);
 }
 END_TEST
@@ -292,16 +293,25 @@ END_TEST
         "data_sources { config { name: \"track_event\" target_buffer: 0 } } "        \
         "data_sources { config { name: \"moved\" target_buffer: 1 } } "
 
-static World world_new_moved(FakeProducer **ret_other, SmbWriter **ret_writer) {
+static World
+world_new_moved_with(const char *config, FakeProducer **ret_other, SmbWriter **ret_writer) {
+        const SessionOptions options = {
+                .owner = { .uid = 1000 },
+                .has_output = strstr(config, "write_into_file"),
+        };
         World world;
 
         fixture_init(&f);
         world.app = fixture_connect_producer(&f, 1000, "app", "track_event");
         *ret_other = fixture_connect_producer(&f, 1000, "other", "moved");
-        world.source = fixture_start_session(&f, 1000, CONFIG_MOVED);
+        world.source = fixture_start_session_with(&f, &options, config);
         world.writer = fake_writer_new(world.app, fake_instance(world.app, "track_event"));
         *ret_writer = fake_writer_new(*ret_other, fake_instance(*ret_other, "moved"));
         return world;
+}
+
+static World world_new_moved(FakeProducer **ret_other, SmbWriter **ret_writer) {
+        return world_new_moved_with(CONFIG_MOVED, ret_other, ret_writer);
 }
 
 START_TEST(test_transferred_buffer_is_empty_in_the_original) {
@@ -395,6 +405,42 @@ START_TEST(test_slow_sources_of_transferred_buffers_do_not_age_the_others) {
 }
 END_TEST
 
+/* The clone's own output begins with what the original's has when the clone is there. */
+START_TEST(test_clone_of_a_stream_repeats_nothing_that_was_written_meanwhile) {
+        const CloneOptions options = { .owner = { .uid = 1000 } };
+        static const char *const texts[] = { "copied", "moved" };
+        FakeProducer *other;
+        SmbWriter *moved;
+        World w = world_new_moved_with(
+                CONFIG_MOVED "write_into_file: true file_write_period_ms: 100", &other, &moved);
+        FakeConsumer *clone;
+        Bytes written, cloned;
+
+        other->acks_flush = false;
+        fake_write(w.writer, "copied");
+        fake_write(moved, "moved");
+        clone = fixture_ask_clone(&f, w.source, &options);
+        fixture_settle(&f);
+        ck_assert_uint_eq(w.app->n_flushes, 1);
+        ck_assert(!clone->is_cloned);
+        fake_ring(w.app);
+        fake_ring(other);
+        written = fixture_read(&f, w.source);
+        ck_assert_uint_eq(trace_count_text(&written, "copied"), 1);
+        producer_flushed(other->producer, other->flush_id, f.now);
+        ck_assert(clone->is_cloned);
+        cloned = fixture_read(&f, clone);
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+                ck_assert_uint_eq(trace_count_text(&written, texts[i]) +
+                                          trace_count_text(&cloned, texts[i]),
+                                  1);
+        bytes_deinit(&written);
+        bytes_deinit(&cloned);
+        free(moved);
+        world_free(&w);
+}
+END_TEST
+
 START_TEST(test_cleared_buffer_has_only_what_the_flush_brings) {
         World w = world_new("buffers { size_kb: 256 clear_before_clone: true } "
                             "data_sources { config { name: \"track_event\" } }");
@@ -482,11 +528,11 @@ START_TEST(test_clone_counts_as_a_session_of_who_asked) {
         const CloneOptions root = { .owner = { .uid = 0 } };
         FakeConsumer *clone;
 
-        for (unsigned i = 1; i < SERVICE_SESSIONS_PER_UID_MAX; i++)
+        for (unsigned i = 1; i < SERVICE_SESSIONS_PER_USER_MAX; i++)
                 fixture_clone(&f, w.source);
         clone = fixture_ask_clone(&f, w.source, &(CloneOptions){ .owner = { .uid = 1000 } });
         ck_assert_int_eq(clone->outcome, SESSION_E_LIMIT);
-        ck_assert_ptr_nonnull(strstr(clone->error.message, "SERVICE_SESSIONS_PER_UID_MAX"));
+        ck_assert_ptr_nonnull(strstr(clone->error.message, "SERVICE_SESSIONS_PER_USER_MAX"));
         clone = fixture_ask_clone(&f, w.source, &root);
         fixture_settle(&f);
         ck_assert(clone->is_cloned);
@@ -504,7 +550,7 @@ START_TEST(test_clone_is_charged_for_all_bytes_before_anything_happens) {
         fake_ring(w.app);
         clone = fixture_ask_clone(&f, w.source, &(CloneOptions){ .owner = { .uid = 1000 } });
         ck_assert_int_eq(clone->outcome, SESSION_E_LIMIT);
-        ck_assert_ptr_nonnull(strstr(clone->error.message, "SERVICE_BUFFER_BYTES_PER_UID_MAX"));
+        ck_assert_ptr_nonnull(strstr(clone->error.message, "SERVICE_BUFFER_BYTES_PER_USER_MAX"));
         ck_assert_uint_eq(w.app->n_flushes, 0);
         ck_assert_uint_eq(count_text_of(w.source, "kept"), 1);
         world_free(&w);
@@ -596,6 +642,7 @@ TEST_MAIN("session-clone",
           test_transferred_buffer_is_empty_in_the_original,
           test_writers_to_a_transferred_buffer_begin_anew,
           test_slow_sources_of_transferred_buffers_do_not_age_the_others,
+          test_clone_of_a_stream_repeats_nothing_that_was_written_meanwhile,
           test_cleared_buffer_has_only_what_the_flush_brings,
           test_clone_says_when_it_was_asked_for_and_when_each_buffer_was_taken,
           test_clone_counts_as_a_session_of_who_asked,

@@ -114,14 +114,14 @@ START_TEST(test_notes_are_limited_in_number_and_length_and_charged) {
         ck_assert(!quota_has_room(&f.service->quota,
                                   1000,
                                   QUOTA_DESCRIPTOR_BYTES,
-                                  quota_limit(QUOTA_DESCRIPTOR_BYTES) -
+                                  quota_user_max(&f.service->quota, QUOTA_DESCRIPTOR_BYTES) -
                                           INSTANCE_NOTES_MAX * INSTANCE_NOTE_BYTES_MAX));
         fixture_free_session(consumer);
         fixture_disconnect_producer(app);
         ck_assert(quota_has_room(&f.service->quota,
                                  1000,
                                  QUOTA_DESCRIPTOR_BYTES,
-                                 quota_limit(QUOTA_DESCRIPTOR_BYTES)));
+                                 quota_user_max(&f.service->quota, QUOTA_DESCRIPTOR_BYTES)));
         fixture_deinit(&f);
 }
 END_TEST
@@ -162,7 +162,7 @@ START_TEST(test_a_period_that_is_too_short_is_told) {
 
                 ck_assert_str_eq(note.source, fields[i]);
                 ck_assert_str_eq(note.producer, "desktraced");
-                ck_assert_msg(strstr(note.text, "every 100 ms"), "%s", note.text);
+                ck_assert_msg(strstr(note.text, "100 ms is used"), "%s", note.text);
         }
         fixture_advance(&f, 1 * S);
         ck_assert_uint_eq(app->instances[0].n_clears, 1 * S / SESSION_PERIOD_MIN_NS);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "core/session-names.h"
 #include "fixture.h"
 
 static Fixture f;
@@ -45,12 +46,21 @@ START_TEST(test_a_semaphore_of_one_admits_one) {
 
         fixture_init(&f);
         first = try_session(1000, PLAIN SEMAPHORE("a", "0"), 0);
-        assert_refused(1001, PLAIN SEMAPHORE("a", "0"), SESSION_E_BUSY, "semaphore \"a\"");
+        assert_refused(1000, PLAIN SEMAPHORE("a", "0"), SESSION_E_BUSY, "semaphore \"a\"");
         /* Neither another semaphore nor none is in its way. */
-        try_session(1001, PLAIN SEMAPHORE("b", "0"), 0);
-        try_session(1001, PLAIN, 0);
+        try_session(1000, PLAIN SEMAPHORE("b", "0"), 0);
+        try_session(1000, PLAIN, 0);
         fixture_free_session(first);
+        try_session(1000, PLAIN SEMAPHORE("a", "0"), 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_each_user_has_semaphores) {
+        fixture_init(&f);
+        try_session(1000, PLAIN SEMAPHORE("a", "0"), 0);
         try_session(1001, PLAIN SEMAPHORE("a", "0"), 0);
+        try_session(0, PLAIN SEMAPHORE("a", "0"), 0);
         fixture_deinit(&f);
 }
 END_TEST
@@ -72,7 +82,7 @@ START_TEST(test_the_strictest_holder_of_a_semaphore_counts) {
         try_session(1000, PLAIN SEMAPHORE("a", "1"), 0);
         try_session(1000, PLAIN SEMAPHORE("a", "3"), 0);
         /* Two hold it, and the first wants at most one beside itself. */
-        assert_refused(1000, PLAIN SEMAPHORE("a", "3"), SESSION_E_BUSY, "may be 1");
+        assert_refused(1000, PLAIN SEMAPHORE("a", "3"), SESSION_E_BUSY, "only 1 may do so");
         fixture_deinit(&f);
 }
 END_TEST
@@ -80,7 +90,7 @@ END_TEST
 START_TEST(test_the_newcomer_to_a_semaphore_may_be_the_strictest) {
         fixture_init(&f);
         try_session(1000, PLAIN SEMAPHORE("a", "3"), 0);
-        assert_refused(1000, PLAIN SEMAPHORE("a", "0"), SESSION_E_BUSY, "may be 0");
+        assert_refused(1000, PLAIN SEMAPHORE("a", "0"), SESSION_E_BUSY, "only 0 may do so");
         fixture_deinit(&f);
 }
 END_TEST
@@ -120,7 +130,7 @@ START_TEST(test_a_clone_is_in_nobodys_way) {
         assert_refused(1000, PLAIN, SESSION_E_BUSY, "exclusive");
         fixture_free_session(original);
         original = fixture_start_session(&f, 0, config);
-        ck_assert_ptr_eq(service_find_session_by_name(f.service, "flight"), original->session);
+        ck_assert_ptr_eq(session_find_own(f.service, 0, "flight"), original->session);
         fixture_deinit(&f);
 }
 END_TEST
@@ -137,6 +147,90 @@ START_TEST(test_semaphores_that_make_no_sense_are_refused) {
         assert_refused(1000, config, SESSION_E_LIMIT, "SESSION_SEMAPHORES_MAX");
         sprintf(config, PLAIN "session_semaphores { name: \"%0*d\" } ", SESSION_NAME_MAX + 1, 0);
         assert_refused(1000, config, SESSION_E_LIMIT, "SESSION_NAME_MAX");
+        fixture_deinit(&f);
+}
+END_TEST
+
+/*
+ * Names
+ */
+
+#define NAMED PLAIN "unique_session_name: \"a\""
+
+static FakeConsumer *stopped_session(uid_t uid) {
+        FakeConsumer *consumer = try_session(uid, NAMED, 0);
+
+        fixture_stop_session(&f, consumer);
+        return consumer;
+}
+
+static Session *find_any(uid_t viewer) {
+        Session *session;
+
+        ck_assert_int_eq(session_find_any(&session, f.service, viewer, "a"), 0);
+        return session;
+}
+
+START_TEST(test_each_user_has_names) {
+        FakeConsumer *first, *second;
+
+        fixture_init(&f);
+        first = try_session(1000, NAMED, 0);
+        second = try_session(1001, NAMED, 0);
+        assert_refused(1001, NAMED, SESSION_E_NAME_IN_USE, "\"a\"");
+        ck_assert_ptr_eq(session_find_own(f.service, 1000, "a"), first->session);
+        ck_assert_ptr_eq(session_find_own(f.service, 1001, "a"), second->session);
+        ck_assert_ptr_null(session_find_own(f.service, 1002, "a"));
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_a_stopped_session_of_another_user_hides_none) {
+        FakeConsumer *mine;
+
+        fixture_init(&f);
+        stopped_session(1001);
+        mine = stopped_session(1000);
+        stopped_session(1001);
+        ck_assert_ptr_eq(session_find_own(f.service, 1000, "a"), mine->session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_of_stopped_sessions_of_a_name_the_youngest_is_found) {
+        FakeConsumer *youngest;
+
+        fixture_init(&f);
+        stopped_session(1000);
+        youngest = stopped_session(1000);
+        ck_assert_ptr_eq(session_find_own(f.service, 1000, "a"), youngest->session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_root_finds_sessions_of_others_behind_its_own) {
+        FakeConsumer *other, *own;
+
+        fixture_init(&f);
+        ck_assert_ptr_null(find_any(0));
+        other = try_session(1000, NAMED, 0);
+        ck_assert_ptr_eq(find_any(0), other->session);
+        stopped_session(1001);
+        ck_assert_ptr_eq(find_any(0), other->session); /* it runs */
+        own = stopped_session(0);
+        ck_assert_ptr_eq(find_any(0), own->session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_a_name_that_several_users_have_is_ambiguous_for_root) {
+        Session *session;
+
+        fixture_init(&f);
+        try_session(1000, NAMED, 0);
+        try_session(1001, NAMED, 0);
+        ck_assert_int_eq(session_find_any(&session, f.service, 0, "a"), SESSION_NAMES_E_AMBIGUOUS);
+        ck_assert_ptr_null(session);
         fixture_deinit(&f);
 }
 END_TEST
@@ -175,9 +269,9 @@ START_TEST(test_an_exclusive_session_lets_in_only_who_asks_for_more) {
 
         fixture_init(&f);
         first = fixture_start_session(&f, 0, PLAIN "exclusive_prio: 10");
-        assert_refused(1000, PLAIN, SESSION_E_BUSY, "exclusive_prio 10");
-        assert_refused(0, PLAIN "exclusive_prio: 9", SESSION_E_BUSY, "exclusive_prio 10");
-        assert_refused(0, PLAIN "exclusive_prio: 10", SESSION_E_BUSY, "exclusive_prio 10");
+        assert_refused(1000, PLAIN, SESSION_E_BUSY, "exclusive_prio");
+        assert_refused(0, PLAIN "exclusive_prio: 9", SESSION_E_BUSY, "exclusive_prio");
+        assert_refused(0, PLAIN "exclusive_prio: 10", SESSION_E_BUSY, "exclusive_prio");
         ck_assert_int_eq(session_state(first->session), SESSION_STARTED);
         second = fixture_start_session(&f, 0, PLAIN "exclusive_prio: 11");
         ck_assert_str_eq(session_stop_reason(first->session), "exclusive");
@@ -191,7 +285,7 @@ START_TEST(test_an_exclusive_session_that_is_refused_ends_nobody) {
         FakeConsumer *running;
 
         fixture_init(&f);
-        running = fixture_start_session(&f, 1000, PLAIN "unique_session_name: \"a\"");
+        running = fixture_start_session(&f, 0, PLAIN "unique_session_name: \"a\"");
         assert_refused(0,
                        PLAIN "exclusive_prio: 1 unique_session_name: \"a\"",
                        SESSION_E_NAME_IN_USE,
@@ -219,7 +313,7 @@ START_TEST(test_unattended_sessions_of_one_name_keep_their_distance) {
         assert_refused(1000,
                        GUARDED "unique_session_name: \"a\"",
                        SESSION_E_BUSY,
-                       "began 299 s ago; the next may in 2 s");
+                       "started 299 s ago; the next one may start in 2 s");
         /* Other names, other users, and who is watched. */
         try_session(1000, GUARDED "unique_session_name: \"b\"", 0);
         fixture_free_session(try_session(1001, GUARDED "unique_session_name: \"a\"", 0));
@@ -233,7 +327,7 @@ END_TEST
 START_TEST(test_no_name_is_a_name_for_the_distance) {
         fixture_init(&f);
         fixture_free_session(try_session(1000, GUARDED, 0));
-        assert_refused(1000, GUARDED, SESSION_E_BUSY, "named \"\" began");
+        assert_refused(1000, GUARDED, SESSION_E_BUSY, "named \"\" started");
         fixture_deinit(&f);
 }
 END_TEST
@@ -256,7 +350,7 @@ static FakeConsumer *start_guarded(unsigned i) {
 
 START_TEST(test_names_of_unattended_sessions_are_limited_and_forgotten) {
         fixture_init(&f);
-        for (unsigned i = 0; i < SERVICE_RECENT_SESSIONS_PER_UID_MAX; i++) {
+        for (unsigned i = 0; i < SERVICE_RECENT_SESSIONS_PER_USER_MAX; i++) {
                 FakeConsumer *consumer = start_guarded(i);
 
                 fixture_free_session(consumer);
@@ -266,7 +360,7 @@ START_TEST(test_names_of_unattended_sessions_are_limited_and_forgotten) {
         assert_refused(1000,
                        GUARDED "unique_session_name: \"more\"",
                        SESSION_E_LIMIT,
-                       "SERVICE_RECENT_SESSIONS_PER_UID_MAX");
+                       "SERVICE_RECENT_SESSIONS_PER_USER_MAX");
         try_session(1001, GUARDED "unique_session_name: \"more\"", 0);
         fixture_advance(&f, SESSION_GUARDED_GAP_NS);
         start_guarded(0);
@@ -345,6 +439,12 @@ END_TEST
 
 TEST_MAIN("session-others",
           test_a_semaphore_of_one_admits_one,
+          test_each_user_has_semaphores,
+          test_each_user_has_names,
+          test_a_stopped_session_of_another_user_hides_none,
+          test_of_stopped_sessions_of_a_name_the_youngest_is_found,
+          test_root_finds_sessions_of_others_behind_its_own,
+          test_a_name_that_several_users_have_is_ambiguous_for_root,
           test_one_of_several_semaphores_suffices_to_refuse,
           test_the_strictest_holder_of_a_semaphore_counts,
           test_the_newcomer_to_a_semaphore_may_be_the_strictest,

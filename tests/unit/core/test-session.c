@@ -339,7 +339,7 @@ START_TEST(test_a_freed_session_stops_its_sources_and_gives_its_charges_back) {
         fixture_init(&f);
         app = fixture_connect_producer(&f, 1000, "app", "track_event");
         /* More often than a user may have sessions at a time, and more bytes together. */
-        for (unsigned i = 0; i < 2 * SERVICE_SESSIONS_PER_UID_MAX; i++) {
+        for (unsigned i = 0; i < 2 * SERVICE_SESSIONS_PER_USER_MAX; i++) {
                 f.n_consumers = 0;
                 consumer = fixture_start_session(&f,
                                                  1000,

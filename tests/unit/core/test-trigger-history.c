@@ -101,17 +101,18 @@ START_TEST(test_who_sends_too_fast_is_refused_and_nobody_else) {
         unsigned n = 0;
 
         trigger_history_init(&history);
-        while (trigger_history_may_send(&history, 1, 1 * S))
+        while (trigger_history_may_send(&history, TRIGGER_REACH_OWN, 1, 1 * S))
                 ck_assert_uint_lt(n++, 1000);
         ck_assert_uint_eq(n, TRIGGER_SENDS_MAX);
-        ck_assert(trigger_history_may_send(&history, 2, 1 * S));
-        for (n = 0; trigger_history_may_send(&history, 1, 2 * S); n++)
+        ck_assert(trigger_history_may_send(&history, TRIGGER_REACH_OWN, 2, 1 * S));
+        for (n = 0; trigger_history_may_send(&history, TRIGGER_REACH_OWN, 1, 2 * S); n++)
                 ck_assert_uint_lt(n, 1000);
         ck_assert_uint_eq(n, TRIGGER_SENDS_RATE);
-        for (n = 0; trigger_history_may_send(&history, 1, 100 * S); n++)
+        for (n = 0; trigger_history_may_send(&history, TRIGGER_REACH_OWN, 1, 100 * S); n++)
                 ck_assert_uint_lt(n, 1000);
         ck_assert_uint_eq(n, TRIGGER_SENDS_MAX);
-        ck_assert_ptr_eq(history.senders.next->next, &history.senders); /* the other is forgotten */
+        ck_assert_ptr_eq(history.senders[0].next->next,
+                         &history.senders[0]); /* the other is forgotten */
         trigger_history_deinit(&history);
 }
 END_TEST

@@ -146,7 +146,7 @@ END_TEST
 START_TEST(test_snapshot_that_a_limit_forbids_is_told) {
         FakeConsumer *consumer = start(CLONE("triggers { name: \"a\" }"));
 
-        for (unsigned i = 1; i < SERVICE_SESSIONS_PER_UID_MAX; i++)
+        for (unsigned i = 1; i < SERVICE_SESSIONS_PER_USER_MAX; i++)
                 fixture_clone(&f, consumer);
         ck_assert_uint_eq(fake_trigger(app, "a"), 1);
         ck_assert_uint_eq(consumer->n_snapshots, 0);

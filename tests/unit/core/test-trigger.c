@@ -435,19 +435,60 @@ END_TEST
  * Whose
  */
 
-START_TEST(test_session_takes_triggers_of_whom_it_records) {
+START_TEST(test_session_takes_triggers_of_its_user_only) {
         const SessionOptions system = { .owner = { .uid = 0 }, .scope = SESSION_SCOPE_SYSTEM };
         const char *config = STOP("triggers { name: \"a\" stop_delay_ms: 9000 }");
         FakeConsumer *own = start(config), *all;
         FakeProducer *other;
 
         other = fixture_connect_producer(&f, 1001, "other", "track_event");
-        ck_assert_uint_eq(fake_trigger(other, "a"), 0);
         all = fixture_start_session_with(&f, &system, config);
-        ck_assert_uint_eq(fake_trigger(other, "a"), 1);
+        ck_assert_uint_eq(fake_trigger(other, "a"), 0);
+        ck_assert_uint_eq(fake_trigger(app, "a"), 1);
+        ck_assert_uint_eq(own->n_triggered, 1);
+        ck_assert_uint_eq(all->n_triggered, 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
+/* The sender does not learn that there is one. */
+START_TEST(test_session_takes_triggers_of_others_if_its_config_says_so) {
+        const SessionOptions system = { .owner = { .uid = 0 }, .scope = SESSION_SCOPE_SYSTEM };
+        const char *config =
+                STOP("triggers { name: \"a\" stop_delay_ms: 9000 from_other_users: true }");
+        FakeConsumer *own = start(config), *all;
+        FakeProducer *other;
+
+        other = fixture_connect_producer(&f, 1001, "other", "track_event");
+        all = fixture_start_session_with(&f, &system, config);
+        ck_assert_uint_eq(fake_trigger(other, "a"), 0);
         ck_assert_str_eq(all->triggered_by, "a other 1001");
-        ck_assert_uint_eq(own->n_triggered, 0);
-        ck_assert_uint_eq(fake_trigger(app, "a"), 2);
+        ck_assert_uint_eq(own->n_triggered, 0); /* may not record it */
+        ck_assert_uint_eq(fake_trigger(app, "a"), 1);
+        ck_assert_uint_eq(own->n_triggered, 1);
+        ck_assert_uint_eq(all->n_triggered, 2);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_triggers_for_others_are_limited_and_nobody_is_told) {
+        const SessionOptions system = { .owner = { .uid = 0 }, .scope = SESSION_SCOPE_SYSTEM };
+        const TriggerSender sender = { .identity = { .uid = 1001 } };
+        const char *const names[] = { "a" };
+        FakeConsumer *all;
+        size_t n;
+
+        start(STOP("triggers { name: \"b\" }"));
+        all = fixture_start_session_with(
+                &f,
+                &system,
+                STOP("triggers { name: \"a\" stop_delay_ms: 9000 from_other_users: true }"));
+        for (unsigned i = 0; i < 1000; i++) {
+                ck_assert_int_eq(service_activate_triggers(f.service, &sender, names, 1, &n, f.now),
+                                 0);
+                ck_assert_uint_eq(n, 0);
+        }
+        ck_assert_uint_eq(all->n_triggered, TRIGGER_SENDS_MAX);
         fixture_deinit(&f);
 }
 END_TEST
@@ -511,6 +552,8 @@ TEST_MAIN("trigger",
           test_limit_a_day_is_not_shared_with_other_users,
           test_trigger_is_skipped_as_often_as_the_config_says,
           test_skipped_triggers_do_not_count_for_the_limit,
-          test_session_takes_triggers_of_whom_it_records,
+          test_session_takes_triggers_of_its_user_only,
+          test_session_takes_triggers_of_others_if_its_config_says_so,
+          test_triggers_for_others_are_limited_and_nobody_is_told,
           test_what_nobody_listens_to_may_be_sent_in_a_loop,
           test_who_sends_in_a_loop_is_refused_and_nobody_else)

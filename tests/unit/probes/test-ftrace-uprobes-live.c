@@ -207,9 +207,10 @@ START_TEST(test_the_others_are_recorded_beside_a_probe_that_cannot_be) {
         static char *args[] = { (char *)"value=%nosuchregister" };
         UprobeConfig good = uprobe_of("called_function", 1),
                      mistyped = uprobe_of("called_functoin", 1);
-        UprobeConfig bad = uprobe_of("called_function+1", 1);
-        UprobeConfig *uprobes[] = { &good, &mistyped, &bad };
-        FtraceConfig config = config_of(uprobes, 3);
+        UprobeConfig bad = uprobe_of("called_function", 1),
+                     inside = uprobe_of("called_function+1", 1);
+        UprobeConfig *uprobes[] = { &good, &mistyped, &bad, &inside };
+        FtraceConfig config = config_of(uprobes, ARRAY_SIZE(uprobes));
         WireReader stats;
         FtraceWorld world;
 
@@ -221,6 +222,7 @@ START_TEST(test_the_others_are_recorded_beside_a_probe_that_cannot_be) {
         ck_assert_uint_eq(count_slices(&world, "called_function", 3), N_CALLS);
         ck_assert(notes_have(&world.notes, "did you mean \"called_function\""));
         ck_assert(notes_have(&world.notes, "at \"%nosuchregister\""));
+        ck_assert(notes_have(&world.notes, "in the middle of an instruction"));
         ck_assert(packet_list_find(&world.list, PACKET_FTRACE_STATS, 0, &stats));
         ck_assert(message_has_text(stats, 6, "called_functoin"));
         ftrace_world_deinit(&world);

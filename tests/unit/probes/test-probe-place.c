@@ -121,41 +121,116 @@ START_TEST(test_arguments_are_as_many_as_readers_know) {
 }
 END_TEST
 
-START_TEST(test_a_uprobe_is_found_by_its_symbol) {
+/* What the kernel would open. */
+static void expect_own_file(const ProbePlace *place) {
+        char link[64], path[PATH_MAX] = "";
+
+        snprintf(link, sizeof(link), "%.*s", (int)strcspn(place->where, ":"), place->where);
+        ck_assert_int_gt(readlink(link, path, sizeof(path) - 1), 0);
+        ck_assert_str_eq(path, own_path());
+}
+
+static UprobeConfig uprobe_at(uint64_t offset) {
         UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;
-        ProbePlace place, later;
-        unsigned long at, at_later;
+
+        config.path = own_path();
+        config.has_offset = true;
+        config.offset = offset;
+        return config;
+}
+
+static uint64_t offset_of_symbol(void) {
+        UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;
+        ProbePlace place;
+        uint64_t at;
 
         config.path = own_path();
         config.symbol = (char *)"place_to_probe";
         ck_assert_int_eq(probe_place_init_uprobe(&place, &config, NULL), 0);
-        config.symbol = (char *)"place_to_probe+2";
-        ck_assert_int_eq(probe_place_init_uprobe(&later, &config, NULL), 0);
-        ck_assert_int_eq(strncmp(place.where, own_path(), strlen(own_path())), 0);
-        at = strtoul(strrchr(place.where, ':') + 1, NULL, 16);
-        at_later = strtoul(strrchr(later.where, ':') + 1, NULL, 16);
-        ck_assert_uint_gt(at, 0);
-        ck_assert_uint_eq(at_later, at + 2);
+        expect_own_file(&place);
         ck_assert_str_eq(place.name, "place_to_probe");
+        at = strtoul(strrchr(place.where, ':') + 1, NULL, 16);
         probe_place_deinit(&place);
-        probe_place_deinit(&later);
         ck_assert_int_eq(place_to_probe(3), 3);
+        return at;
+}
+
+START_TEST(test_a_uprobe_is_found_by_its_symbol) {
+        ck_assert_uint_gt(offset_of_symbol(), 0);
 }
 END_TEST
 
 START_TEST(test_a_uprobe_can_be_given_by_offset) {
-        UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;
-        char expected[PATH_MAX + 16];
+        UprobeConfig config = uprobe_at(offset_of_symbol());
         ProbePlace place;
 
-        config.path = own_path();
-        config.has_offset = true;
-        config.offset = 0x40;
         ck_assert_int_eq(probe_place_init_uprobe(&place, &config, NULL), 0);
-        snprintf(expected, sizeof(expected), "p:g/n %s:0x40", own_path());
-        expect_line(&place, false, expected);
+        expect_own_file(&place);
+        ck_assert_uint_eq(strtoul(strrchr(place.where, ':') + 1, NULL, 16), config.offset);
         ck_assert_str_eq(place.name, "test_probe_place");
         probe_place_deinit(&place);
+}
+END_TEST
+
+START_TEST(test_a_uprobe_is_nowhere_but_where_an_instruction_begins) {
+        static const char *const symbols[] = { "place_to_probe+1", "place_to_probe+2", NULL };
+        UprobeConfig config = uprobe_at(offset_of_symbol() + 1);
+
+        for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+                _cleanup_(freep) char *error = NULL;
+                ProbePlace place;
+
+                config.symbol = (char *)symbols[i];
+                config.has_offset = !symbols[i];
+                for (config.type = 1; config.type <= 3; config.type++) {
+                        free(TAKE(error));
+                        ck_assert_int_eq(probe_place_init_uprobe(&place, &config, &error),
+                                         PROBE_E_REFUSED);
+                        ck_assert_msg(strstr(error, "in the middle of an instruction") != NULL,
+                                      "%s",
+                                      error);
+                        ck_assert_ptr_nonnull(strstr(error, "name a function"));
+                }
+        }
+}
+END_TEST
+
+START_TEST(test_after_a_return_nothing_is_read_through_arguments) {
+        static const struct {
+                const char *arg;
+                int type, r;
+        } cases[] = {
+                { "name=+0(%di):string", 1, 0 },
+                { "name=+0(%di):string", 2, PROBE_E_REFUSED },
+                { "name=+0(%di):string", 3, PROBE_E_REFUSED },
+                { "+u8($arg1)", 2, PROBE_E_REFUSED },
+                { "x=+8(+0($stack))", 2, PROBE_E_REFUSED },
+                { "file->f_path", 2, PROBE_E_REFUSED },
+                { "name:ustring", 2, PROBE_E_REFUSED },
+                { "+0($retval):string", 2, 0 },
+                { "x=+8(+0($retval)):u64", 3, 0 },
+                { "$retval:string", 2, 0 },
+                { "who=$comm:string", 3, 0 },
+                { "size=%di:u64", 2, 0 },
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                KprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__KPROBE_EVENT__INIT;
+                char *args[] = { (char *)cases[i].arg };
+                _cleanup_(freep) char *error = NULL;
+                ProbePlace place = {};
+
+                config.probe = (char *)"vfs_read";
+                config.type = (unsigned)cases[i].type;
+                config.args = args;
+                config.n_args = 1;
+                ck_assert_msg(probe_place_init_kprobe(&place, &config, &error) == cases[i].r,
+                              "case %zu: %s",
+                              i,
+                              error);
+                ck_assert(!error || strstr(error, "its arguments are gone"));
+                probe_place_deinit(&place);
+        }
 }
 END_TEST
 
@@ -395,6 +470,8 @@ TEST_MAIN("probe-place",
           test_arguments_are_as_many_as_readers_know,
           test_a_uprobe_is_found_by_its_symbol,
           test_a_uprobe_can_be_given_by_offset,
+          test_a_uprobe_is_nowhere_but_where_an_instruction_begins,
+          test_after_a_return_nothing_is_read_through_arguments,
           test_a_uprobe_that_is_nowhere_is_refused_with_the_reason,
           test_what_is_no_program_is_not_even_opened,
           test_of_many_tables_of_symbols_few_are_read,

@@ -243,6 +243,30 @@ START_TEST(test_a_young_process_is_asked_again_for_its_unit) {
 }
 END_TEST
 
+/* A child that is seen before it runs its program, which may be called as the child is. */
+START_TEST(test_a_young_process_is_asked_again_for_its_arguments) {
+        const uint64_t start_ns = 102 * NS_PER_TICK, second_ns = 100 * NS_PER_TICK;
+        WireReader process;
+        Tree proc = tree_new();
+        World world;
+
+        put_process(&proc, "sleep", "100", "/bin/sh");
+        world_init(&world, proc.path);
+        ck_assert_uint_eq(add_again(&world, start_ns), TREE_AND_LABELS);
+        ck_assert_uint_eq(add_again(&world, start_ns + second_ns), 0);
+        tree_put(&proc, "50/cmdline", "/bin/sleep");
+        ck_assert_uint_eq(add_again(&world, start_ns + 2 * second_ns), TREE_AND_LABELS);
+        process = written_process(&world, 1);
+        ck_assert(message_has_text(process, 3, "/bin/sleep"));
+        /* A last time when it is not young any more; an old one may change its title as often as it likes. */
+        ck_assert_uint_eq(add_again(&world, start_ns + PROCESS_YOUNG_NS), 0);
+        tree_put(&proc, "50/cmdline", "/bin/sleep: 10 %");
+        ck_assert_uint_eq(add_again(&world, start_ns + 2 * PROCESS_YOUNG_NS), 0);
+        world_deinit(&world);
+        tree_free(&proc);
+}
+END_TEST
+
 static uint64_t packet_time(const World *world, size_t i) {
         WireReader packet;
 
@@ -499,6 +523,7 @@ TEST_MAIN("process-tree",
           test_a_pid_that_comes_back_is_somebody_else,
           test_a_process_that_runs_another_program_is_written_again,
           test_a_young_process_is_asked_again_for_its_unit,
+          test_a_young_process_is_asked_again_for_its_arguments,
           test_a_process_is_not_there_before_it_began,
           test_a_thread_that_is_renamed_is_written_again,
           test_threads_are_named_and_main_ones_left_out_as_wanted,

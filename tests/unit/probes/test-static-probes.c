@@ -246,7 +246,7 @@ static int place(char **ret_line, char **ret_error, const char *arguments, char 
         config.args = args;
         config.n_args = n;
         ck_assert(probe_place_is_meant(&config, &probe));
-        r = probe_place_init_static(&place, &config, &probe, EM_X86_64, ret_error);
+        r = probe_place_init_static(&place, &config, 7, &probe, EM_X86_64, ret_error);
         if (r == 0) {
                 *ret_line = probe_place_line(&place, false, "g/n");
                 ck_assert_str_eq(place.label, "app:frame");
@@ -264,11 +264,11 @@ static void expect_line(const char *arguments, char *args[], size_t n, const cha
 }
 
 START_TEST(test_a_static_probe_has_all_its_arguments) {
-        expect_line("", NULL, 0, "p:g/n /p:0x40(0x80)");
+        expect_line("", NULL, 0, "p:g/n /proc/self/fd/7:0x40(0x80)");
         expect_line("-4@%eax 4f@%xmm0 8@8(%rsp)",
                     NULL,
                     0,
-                    "p:g/n /p:0x40(0x80) arg1=%ax:s32 arg3=+8(%sp):u64");
+                    "p:g/n /proc/self/fd/7:0x40(0x80) arg1=%ax:s32 arg3=+8(%sp):u64");
 }
 END_TEST
 
@@ -281,7 +281,7 @@ START_TEST(test_arguments_are_what_the_config_says_of_them) {
         expect_line("8@8(%rsp) -4@%eax 4f@%xmm0",
                     args,
                     3,
-                    "p:g/n /p:0x40(0x80) file=+0(+8(%sp)):ustring sum=%ax %cx");
+                    "p:g/n /proc/self/fd/7:0x40(0x80) file=+0(+8(%sp)):ustring sum=%ax %cx");
         for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
                 _cleanup_(freep) char *line = NULL, *error = NULL;
 

@@ -16,10 +16,20 @@
 
 #define WORDS ":1.42"
 
+static int take(Identity *ret, int fd) {
+        int strays[PID_PROOF_STRAYS_MAX], r;
+        size_t n_strays;
+
+        r = pid_proof_take(ret, fd, WORDS, strays, &n_strays);
+        while (n_strays > 0)
+                fd_close(strays[--n_strays]);
+        return r;
+}
+
 static int proves(int fd) {
         Identity identity;
 
-        return pid_proof_take(&identity, fd, WORDS);
+        return take(&identity, fd);
 }
 
 /* A pair of sockets; what is written into [1] asks for the writer's credentials if `passes`. */
@@ -41,8 +51,7 @@ START_TEST(test_proof_names_the_process_that_wrote_it) {
         if (reader == 0) {
                 Identity identity;
 
-                _exit(pid_proof_take(&identity, fd, WORDS) == 0 && identity.pid == writer &&
-                                      identity.uid == getuid()
+                _exit(take(&identity, fd) == 0 && identity.pid == writer && identity.uid == getuid()
                               ? 0
                               : 1);
         }
@@ -66,7 +75,7 @@ START_TEST(test_proof_is_good_for_once_and_for_its_words) {
         fd_close(fd);
 
         ck_assert_int_eq(pid_proof_new(&fd, ":1.4"), 0);
-        ck_assert_int_eq(pid_proof_take(&identity, fd, WORDS), -EBADMSG);
+        ck_assert_int_eq(take(&identity, fd), -EBADMSG);
         fd_close(fd);
 }
 END_TEST

@@ -99,6 +99,15 @@ static const PortService fake_service = {
         .work = fake_work,
 };
 
+static Service *service;
+static const ServiceInfo info = { .ram_bytes = UINT64_C(16) << 30 };
+
+static void no_random(void *userdata, void *ret, size_t n_bytes) {
+        memset(ret, 0, n_bytes);
+}
+
+static const ServiceOps ops = { .random = no_random };
+
 void port_setup(void) {
         const PortsOptions options = {
                 .services = { [PORT_PRODUCER] = &fake_service, [PORT_CONSUMER] = &fake_service }
@@ -110,12 +119,15 @@ void port_setup(void) {
         open_answer = 0;
         ck_assert_int_ge(sd_event_new(&event), 0);
         with_event.event = event;
+        ck_assert_int_eq(service_new(&service, &info, &ops, NULL, 0), 0);
+        with_event.service = service;
         ck_assert_int_eq(ports_new(&ports, &with_event), 0);
 }
 
 void port_teardown(void) {
         ports = ports_free(ports);
         ck_assert_uint_eq(n_open, 0);
+        service = service_free(service);
         event = sd_event_unref(event);
 }
 

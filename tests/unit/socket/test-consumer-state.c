@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "consumer-world.h"
+#include "socket/consumer-private.h"
 
 /* Of perfetto.protos.TracingServiceState.TracingSession, and around it. */
 enum {
+        STATE_PRODUCERS = 1,
         STATE_SOURCES = 2,
         STATE_SESSIONS = 6,
         SESSION_STATE = 3,
@@ -245,6 +247,100 @@ CONSUMER_WORLD_TEST(test_a_descriptor_that_no_message_holds_is_listed_by_what_fi
         ck_assert_uint_eq(listed_bytes("com.example.huge"), 2 + strlen("com.example.huge"));
 }
 
+/*
+ * In turns
+ */
+
+#define BULK_SOURCES 60
+#define BULK_BYTES   (100u << 10)
+
+/* More than may wait for a peer. */
+static void add_bulk(void) {
+        char name[32];
+
+        static_assert(BULK_SOURCES * BULK_BYTES > PORTS_QUEUE_BYTES_MAX, "must be too much");
+        for (size_t i = 0; i < BULK_SOURCES; i++) {
+                snprintf(name, sizeof(name), "com.example.%zu", i);
+                add_source(name, BULK_BYTES);
+        }
+}
+
+/* Of all replies to the call, the entries of that number. The last reply says that it is. */
+static size_t n_entries(uint64_t request, uint32_t number) {
+        const size_t n_replies = consumer_n_replies(&consumer, request);
+        WireField state, field;
+        WireReader reader;
+        size_t n = 0;
+
+        for (size_t i = 0; i < n_replies; i++) {
+                const ConsumerReply *reply = consumer_reply(&consumer, request, i);
+
+                ck_assert(reply->success);
+                ck_assert(reply->has_more == (i + 1 < n_replies));
+                ck_assert(consumer_reply_field(reply, 1, &state));
+                wire_reader_init_field(&reader, &state);
+                while (wire_read(&reader, &field) > 0)
+                        n += field.number == number;
+        }
+        return n;
+}
+
+/* The service has its turns, and the peer reads nothing. */
+static void serve_unread(void) {
+        for (unsigned i = 0; i < 100; i++)
+                world_serve();
+}
+
+CONSUMER_WORLD_TEST(test_a_slow_reader_is_told_the_state_as_it_reads) {
+        uint64_t request;
+
+        add_bulk();
+        world_enable(&consumer, CONFIG_ONE("com.example"), -1);
+        request = consumer_call(&consumer, CONSUMER_QUERY_STATE);
+        serve_unread();
+        world_run(&consumer);
+        ck_assert(!consumer.is_closed);
+        ck_assert_uint_eq(n_entries(request, STATE_SOURCES), 1 + BULK_SOURCES);
+        ck_assert_uint_eq(n_entries(request, STATE_PRODUCERS), 1);
+        ck_assert_uint_eq(n_entries(request, STATE_SESSIONS), 1);
+}
+
+CONSUMER_WORLD_TEST(test_programs_and_sessions_may_come_and_go_while_the_state_is_told) {
+        uint64_t request;
+        Bytes trace;
+
+        add_bulk();
+        world_enable(&consumer, CONFIG_ONE("com.example"), -1);
+        fixture_connect_producer(&f, getuid(), "other", "com.example.other");
+        request = consumer_call(&consumer, CONSUMER_QUERY_STATE);
+        serve_unread();
+        fixture_disconnect_producer(app);
+        world_success(&consumer, consumer_call(&consumer, CONSUMER_FREE));
+        fixture_connect_producer(&f, getuid(), "late", "com.example.late");
+        world_run(&consumer);
+        ck_assert(!consumer.is_closed);
+        ck_assert_uint_lt(n_entries(request, STATE_SOURCES), 1 + BULK_SOURCES);
+        ck_assert_uint_eq(n_entries(request, STATE_PRODUCERS), 2);
+        ck_assert_uint_eq(n_entries(request, STATE_SESSIONS), 0);
+        trace = world_read(&consumer);
+        bytes_deinit(&trace);
+}
+
+CONSUMER_WORLD_TEST(test_queries_are_answered_one_after_the_other) {
+        uint64_t requests[CONSUMER_QUERIES_MAX];
+        const ConsumerReply *refused;
+
+        add_bulk();
+        for (size_t i = 0; i < CONSUMER_QUERIES_MAX; i++)
+                requests[i] = consumer_call(&consumer, CONSUMER_QUERY_STATE);
+        serve_unread();
+        refused = world_reply(&consumer, consumer_call(&consumer, CONSUMER_QUERY_STATE));
+        ck_assert(!refused->success);
+        ck_assert(!consumer.is_closed);
+        ck_assert_uint_eq(n_entries(requests[0], STATE_SOURCES), 1 + BULK_SOURCES);
+        ck_assert_uint_eq(n_entries(requests[1], STATE_SOURCES), 1 + BULK_SOURCES);
+}
+
 TEST_MAIN("consumer-state",
           test_a_session_is_shown_with_all_fields,
           test_what_a_config_does_not_say_is_not_shown,
@@ -252,4 +348,7 @@ TEST_MAIN("consumer-state",
           test_a_clone_is_shown_with_its_originals_name,
           test_a_clone_for_a_bug_report_is_of_the_highest_score,
           test_a_descriptor_that_almost_fills_a_message_is_listed_whole,
-          test_a_descriptor_that_no_message_holds_is_listed_by_what_fits)
+          test_a_descriptor_that_no_message_holds_is_listed_by_what_fits,
+          test_a_slow_reader_is_told_the_state_as_it_reads,
+          test_programs_and_sessions_may_come_and_go_while_the_state_is_told,
+          test_queries_are_answered_one_after_the_other)

@@ -7,6 +7,7 @@
 
 #include "log-capture.h"
 #include "port-fixture.h"
+#include "shared/log-user.h"
 
 static void bind_to(int client, const char *name) {
         ipc_put_bind(begin(), 1, name);
@@ -51,13 +52,14 @@ PORT_TEST(test_a_peer_cannot_fill_the_log) {
         _cleanup_(freep) char *log = NULL;
         int client = bound_client();
 
+        log_users_tick(UINT64_MAX);
         log_capture_begin();
-        for (unsigned i = 0; i < 2 * PORTS_LOG_LINES_PER_UID_MAX; i++) {
+        for (unsigned i = 0; i < 2 * LOG_USER_LINES_MAX; i++) {
                 call(client, METHOD_MISSING, "");
                 run();
         }
         close(client);
-        for (unsigned i = 0; i < 2 * PORTS_LOG_LINES_PER_UID_MAX; i++) {
+        for (unsigned i = 0; i < 2 * LOG_USER_LINES_MAX; i++) {
                 client = connect_client();
                 bind_to(client, "OtherPort");
                 send_bytes(client, "\xff\xff\xff\xff", 4); /* is disconnected */
@@ -65,8 +67,8 @@ PORT_TEST(test_a_peer_cannot_fill_the_log) {
                 close(client);
         }
         log = log_capture_end();
-        ck_assert_uint_eq(text_count(log, "\n"), PORTS_LOG_LINES_PER_UID_MAX + 1);
-        ck_assert_logs(log, "no more about peers of uid");
+        ck_assert_uint_eq(text_count(log, "\n"), LOG_USER_LINES_MAX + 1);
+        ck_assert_logs(log, "more messages of user");
 }
 
 TEST_MAIN("port-log",

@@ -318,12 +318,12 @@ PORT_WORLD_TEST(test_commands_that_wait_count_for_their_user) {
 
         connect_without_commands();
         user = list_first(&ports->users, PortUser, link);
-        ck_assert_uint_eq(user->n_bytes, 0);
+        ck_assert_uint_eq(user->bytes.n, 0);
         record(CONFIG_ONE("track_event"));
-        ck_assert_uint_gt(user->n_bytes, 0);
+        ck_assert_uint_gt(user->bytes.n, 0);
         app.commands_request = client_call(&app, CLIENT_GET_COMMAND, true, NULL, 0);
         world_run_one(&app);
-        ck_assert_uint_eq(user->n_bytes, 0);
+        ck_assert_uint_eq(user->bytes.n, 0);
         client_deinit(&app);
 }
 

@@ -87,7 +87,6 @@ static void fill_page(Connection *connection, uint32_t page) {
         header->state = (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_COMPLETE;
 }
 
-/* Buffers are counted from 1 by both services, so what is committed for one of the first two sessions is theirs. */
 static void commit_chunks(Connection *connection, const IpcFrame *frame) {
         WireReader reader;
         WireField field;
@@ -258,6 +257,14 @@ static void on_end(unsigned number) {
  * Consumers
  */
 
+/* The producers' commits name the buffers as they were called when it was recorded. */
+static void have_next_buffer(uint16_t id) {
+        Numbers *numbers = &f.service->buffer_numbers;
+
+        for (Numbers next = *numbers; numbers_next(&next) != id; next = *numbers)
+                numbers->n_given++;
+}
+
 static void start_session(unsigned number, const char *one, const char *other) {
         static const uint16_t recorded_buffers[SESSIONS_MAX] = { 0, 1, 2, 4, 5 };
         const SessionOptions options = {
@@ -273,6 +280,7 @@ static void start_session(unsigned number, const char *one, const char *other) {
                  one,
                  other[0] ? other : "none");
         buffers[number] = recorded_buffers[number];
+        have_next_buffer(buffers[number]);
         sessions[number] = fixture_start_session_with(&f, &options, config);
 }
 

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Whose descriptors come in a message has to be known before they are taken. The gate's thread asks the bus, over
+ * another connection: the one that it serves is sd-bus's, and one that was kept would collect what anybody sends to it.
+ * That one takes no descriptors. Names are never given out again on a bus, so answers stay true.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "bus/bus-line.h"
+#include "gate/gate-thread.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+
+#define SYSTEM_ADDRESS   "unix:path=/run/dbus/system_bus_socket"
+#define ASK_TIMEOUT_USEC UINT64_C(5000000)
+#define SENDERS_KNOWN    32
+
+typedef struct Sender {
+        char name[256];
+        uid_t uid;
+} Sender;
+
+struct BusLine {
+        char *address;
+        GateThread *thread;
+        Sender senders[SENDERS_KNOWN]; /* the thread's; "": unused */
+        size_t next_sender;
+};
+
+/*
+ * Addresses
+ */
+
+static bool hex_digit(char digit, unsigned *ret) {
+        static const char digits[] = "0123456789abcdef";
+        const char *at = digit ? strchr(digits, digit | 0x20) : NULL;
+
+        *ret = at ? (unsigned)(at - digits) : 0;
+        return at;
+}
+
+/* A value, up to the next comma or semicolon, without its escapes. How long it is; 0: none, or too long. */
+static size_t unescape(char *ret, size_t size, const char *value) {
+        unsigned high, low;
+        size_t n = 0;
+
+        for (; *value && *value != ',' && *value != ';'; value++) {
+                if (n + 1 >= size)
+                        return 0;
+                ret[n] = *value;
+                if (*value == '%' && hex_digit(value[1], &high) && hex_digit(value[2], &low)) {
+                        ret[n] = (char)(high << 4 | low);
+                        value += 2;
+                }
+                n++;
+        }
+        ret[n] = '\0';
+        return n;
+}
+
+/* The value of a key of the first address in the text. */
+static const char *find_value(const char *text, const char *key) {
+        const size_t n = strlen(key);
+
+        for (; text; text = strpbrk(text, ",;")) {
+                if (*text == ';')
+                        return NULL;
+                text += *text == ',';
+                if (strncmp(text, key, n) == 0)
+                        return text + n;
+        }
+        return NULL;
+}
+
+/* 0, or -EPROTONOSUPPORT: not such a socket. */
+static int read_address(struct sockaddr_un *ret, socklen_t *ret_n, const char *address) {
+        const char *path, *name;
+        size_t n;
+
+        *ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+        if (strncmp(address, "unix:", strlen("unix:")) != 0)
+                return -EPROTONOSUPPORT;
+        address += strlen("unix:");
+        path = find_value(address, "path=");
+        name = find_value(address, "abstract=");
+        if (path)
+                n = unescape(ret->sun_path, sizeof(ret->sun_path), path);
+        else
+                n = name ? unescape(ret->sun_path + 1, sizeof(ret->sun_path) - 1, name) : 0;
+        *ret_n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + 1);
+        return n > 0 ? 0 : -EPROTONOSUPPORT;
+}
+
+static int connect_to(int *ret, const char *address) {
+        _cleanup_(fd_closep) int fd = -1;
+        struct sockaddr_un name;
+        socklen_t n;
+        int r;
+
+        r = read_address(&name, &n, address);
+        if (r < 0)
+                return r;
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0 || connect(fd, (const struct sockaddr *)&name, n) < 0)
+                return -errno;
+        *ret = TAKE_FD(fd);
+        return 0;
+}
+
+/* As sd-bus looks for it. */
+static char *default_address(bool is_system) {
+        const char *address =
+                secure_getenv(is_system ? "DBUS_SYSTEM_BUS_ADDRESS" : "DBUS_SESSION_BUS_ADDRESS");
+        const char *directory = secure_getenv("XDG_RUNTIME_DIR");
+        char *text = NULL;
+
+        if (address)
+                return strdup(address);
+        if (is_system)
+                return strdup(SYSTEM_ADDRESS);
+        if (!directory || asprintf(&text, "unix:path=%s/bus", directory) < 0)
+                return NULL;
+        return text;
+}
+
+/*
+ * Senders
+ */
+
+static int ask_for_uid(const char *address, const char *sender, uint32_t *ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
+        _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
+        int r;
+
+        r = sd_bus_new(&bus);
+        if (r >= 0)
+                r = sd_bus_set_address(bus, address);
+        if (r >= 0)
+                r = sd_bus_set_bus_client(bus, true);
+        if (r >= 0)
+                r = sd_bus_negotiate_fds(bus, false);
+        if (r >= 0)
+                r = sd_bus_start(bus);
+        if (r >= 0)
+                r = sd_bus_message_new_method_call(bus,
+                                                   &call,
+                                                   "org.freedesktop.DBus",
+                                                   "/org/freedesktop/DBus",
+                                                   "org.freedesktop.DBus",
+                                                   "GetConnectionUnixUser");
+        if (r >= 0)
+                r = sd_bus_message_append(call, "s", sender);
+        if (r >= 0)
+                r = sd_bus_call(bus, call, ASK_TIMEOUT_USEC, NULL, &reply);
+        return r < 0 ? r : sd_bus_message_read(reply, "u", ret);
+}
+
+static int find_uid(void *userdata, const char *sender, uid_t *ret) {
+        BusLine *line = userdata;
+        Sender *known;
+        uint32_t uid;
+        int r;
+
+        for (size_t i = 0; i < SENDERS_KNOWN; i++)
+                if (sender[0] && streq(line->senders[i].name, sender)) {
+                        *ret = line->senders[i].uid;
+                        return 0;
+                }
+        r = ask_for_uid(line->address, sender, &uid);
+        if (r < 0)
+                return r;
+        known = &line->senders[line->next_sender++ % SENDERS_KNOWN];
+        snprintf(known->name, sizeof(known->name), "%s", sender);
+        *ret = known->uid = uid;
+        return 0;
+}
+
+/*
+ * The line
+ */
+
+/* What sd_bus_open_system() and sd_bus_open_user() set up. */
+static int start(sd_bus **ret, int *fd, bool is_system) {
+        _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
+        int r;
+
+        r = sd_bus_new(&bus);
+        if (r >= 0)
+                r = sd_bus_set_fd(bus, *fd, *fd);
+        if (r < 0)
+                return r;
+        *fd = -1;
+        r = sd_bus_set_bus_client(bus, true);
+        if (r >= 0)
+                r = sd_bus_set_trusted(bus, !is_system);
+        if (r >= 0)
+                r = sd_bus_start(bus);
+        if (r >= 0)
+                *ret = TAKE(bus);
+        return r;
+}
+
+static int open_gated(BusLine *line, sd_bus **ret_bus, bool is_system) {
+        GateOptions options = { .is_bus = true, .find_uid = find_uid, .userdata = line };
+        _cleanup_(fd_closep) int fd = -1;
+        int r;
+
+        r = connect_to(&options.fd, line->address);
+        if (r < 0)
+                return r;
+        r = gate_thread_new(&line->thread, &fd, &options);
+        return r < 0 ? r : start(ret_bus, &fd, is_system);
+}
+
+int bus_line_open(BusLine **ret, sd_bus **ret_bus, bool is_system) {
+        BusLine *line = calloc(1, sizeof(*line));
+        int r;
+
+        if (!line)
+                return -ENOMEM;
+        line->address = default_address(is_system);
+        r = line->address ? open_gated(line, ret_bus, is_system) : -EPROTONOSUPPORT;
+        if (r == -EPROTONOSUPPORT) {
+                log_debug("the message bus is not a local socket");
+                r = is_system ? sd_bus_open_system(ret_bus) : sd_bus_open_user(ret_bus);
+        }
+        if (r < 0) {
+                bus_line_free(line);
+                return r;
+        }
+        *ret = line;
+        return 0;
+}
+
+BusLine *bus_line_free(BusLine *line) {
+        if (!line)
+                return NULL;
+        gate_thread_free(line->thread);
+        free(line->address);
+        free(line);
+        return NULL;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The line to the message bus, with a gate in it (gate/gate-thread.h)
+ *
+ * Opens the connection as sd_bus_open_system() and sd_bus_open_user() do, but for the gate. Addresses other than those
+ * of sockets in the file system, or abstract ones, go without: descriptors that come that way cannot be taken.
+ */
+
+#include <stdbool.h>
+#include <systemd/sd-bus.h>
+
+typedef struct BusLine BusLine;
+
+/* *ret_bus is the caller's reference. */
+int bus_line_open(BusLine **ret, sd_bus **ret_bus, bool is_system);
+
+/* Once the connection is closed; waits until all that it said is sent. */
+BusLine *bus_line_free(BusLine *line);

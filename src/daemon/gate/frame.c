@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "gate/frame.h"
+#include "shared/macro.h"
+
+#define FIELD_SENDER   7
+#define FIELD_UNIX_FDS 9
+#define DEPTH_MAX      64 /* the specification's, of containers in each other */
+
+/* Where the next value is read. */
+typedef struct Cursor {
+        const uint8_t *data;
+        size_t at, end;
+        bool is_big_endian;
+} Cursor;
+
+static uint32_t read_u32(const uint8_t *data, bool is_big_endian) {
+        uint32_t value;
+
+        memcpy(&value, data, sizeof(value));
+        return is_big_endian ? be32toh(value) : le32toh(value);
+}
+
+int frame_read(Frame *ret, const uint8_t head[static FRAME_HEAD_BYTES]) {
+        const bool is_big_endian = head[0] == 'B';
+
+        if (head[0] != 'l' && head[0] != 'B')
+                return -EBADMSG;
+        ret->n_header_bytes = FRAME_HEAD_BYTES +
+                              ALIGN_UP((uint64_t)read_u32(head + 12, is_big_endian), UINT64_C(8));
+        ret->n_bytes = ret->n_header_bytes + read_u32(head + 4, is_big_endian);
+        return 0;
+}
+
+static int cursor_align(Cursor *cursor, size_t to) {
+        const size_t at = ALIGN_UP(cursor->at, to);
+
+        if (at > cursor->end)
+                return -EBADMSG;
+        cursor->at = at;
+        return 0;
+}
+
+static int cursor_skip(Cursor *cursor, size_t n) {
+        if (n > cursor->end - cursor->at)
+                return -EBADMSG;
+        cursor->at += n;
+        return 0;
+}
+
+static int cursor_u32(Cursor *cursor, uint32_t *ret) {
+        if (cursor_align(cursor, 4) < 0 || cursor->end - cursor->at < 4)
+                return -EBADMSG;
+        *ret = read_u32(cursor->data + cursor->at, cursor->is_big_endian);
+        cursor->at += 4;
+        return 0;
+}
+
+/* A string and its NUL, which stands behind *ret_n bytes. */
+static int cursor_string(Cursor *cursor, const char **ret, uint32_t *ret_n) {
+        if (cursor_u32(cursor, ret_n) < 0 || *ret_n >= cursor->end - cursor->at)
+                return -EBADMSG;
+        *ret = (const char *)cursor->data + cursor->at;
+        return cursor_skip(cursor, (size_t)*ret_n + 1);
+}
+
+static int cursor_signature(Cursor *cursor, const char **ret) {
+        size_t n;
+
+        if (cursor->at == cursor->end)
+                return -EBADMSG;
+        n = cursor->data[cursor->at++];
+        if (n >= cursor->end - cursor->at || cursor->data[cursor->at + n] != '\0')
+                return -EBADMSG;
+        *ret = (const char *)cursor->data + cursor->at;
+        return cursor_skip(cursor, n + 1);
+}
+
+/* The size of a type of fixed size, which is its alignment, too. Returns 0 for other types. */
+static size_t fixed_bytes(char type) {
+        switch (type) {
+        case 'y':
+                return 1;
+        case 'n':
+        case 'q':
+                return 2;
+        case 'b':
+        case 'i':
+        case 'u':
+        case 'h':
+                return 4;
+        case 'x':
+        case 't':
+        case 'd':
+                return 8;
+        default:
+                return 0;
+        }
+}
+
+static size_t alignment(char type) {
+        switch (type) {
+        case 's':
+        case 'o':
+        case 'a':
+                return 4;
+        case '(':
+        case '{':
+                return 8;
+        case 'g':
+        case 'v':
+                return 1;
+        default:
+                return fixed_bytes(type);
+        }
+}
+
+/* Returns the end of the complete type that begins at `type`, or NULL if no complete type does. */
+static const char *behind_type(const char *type) {
+        unsigned depth = 0;
+
+        do {
+                while (*type == 'a')
+                        type++;
+                if (*type == '(' || *type == '{')
+                        depth++;
+                else if (*type == ')' || *type == '}')
+                        depth -= depth > 0;
+                else if (*type == '\0')
+                        return NULL;
+                type++;
+        } while (depth > 0);
+        return type;
+}
+
+static int skip_value(Cursor *cursor, const char **type, unsigned depth);
+
+static int skip_array(Cursor *cursor, const char **type) {
+        const char *element = *type + 1;
+        uint32_t n;
+
+        *type = behind_type(element);
+        if (!*type || alignment(*element) == 0 || cursor_u32(cursor, &n) < 0 ||
+            cursor_align(cursor, alignment(*element)) < 0)
+                return -EBADMSG;
+        return cursor_skip(cursor, n);
+}
+
+static int skip_struct(Cursor *cursor, const char **type, unsigned depth) {
+        if (cursor_align(cursor, 8) < 0)
+                return -EBADMSG;
+        for ((*type)++; **type != ')' && **type != '}';)
+                if (skip_value(cursor, type, depth + 1) < 0)
+                        return -EBADMSG;
+        (*type)++;
+        return 0;
+}
+
+static int skip_variant(Cursor *cursor, const char **type, unsigned depth) {
+        const char *inner;
+
+        (*type)++;
+        return cursor_signature(cursor, &inner) < 0 ? -EBADMSG
+                                                    : skip_value(cursor, &inner, depth + 1);
+}
+
+/* Goes behind the value and its type. */
+static int skip_value(Cursor *cursor, const char **type, unsigned depth) {
+        const size_t n = fixed_bytes(**type);
+        const char *text;
+        uint32_t n_text;
+
+        if (depth > DEPTH_MAX)
+                return -EBADMSG;
+        switch (**type) {
+        case 'a':
+                return skip_array(cursor, type);
+        case '(':
+        case '{':
+                return skip_struct(cursor, type, depth);
+        case 'v':
+                return skip_variant(cursor, type, depth);
+        case 's':
+        case 'o':
+                (*type)++;
+                return cursor_string(cursor, &text, &n_text);
+        case 'g':
+                (*type)++;
+                return cursor_signature(cursor, &text);
+        default:
+                (*type)++;
+                return n == 0 || cursor_align(cursor, n) < 0 ? -EBADMSG : cursor_skip(cursor, n);
+        }
+}
+
+static int read_sender(FrameFields *ret, Cursor *cursor) {
+        const char *text;
+        uint32_t n;
+
+        if (cursor_string(cursor, &text, &n) < 0 || n >= sizeof(ret->sender))
+                return -EBADMSG;
+        memcpy(ret->sender, text, n);
+        ret->sender[n] = '\0';
+        return 0;
+}
+
+static int read_field(FrameFields *ret, Cursor *cursor) {
+        const char *type;
+        uint8_t code;
+
+        if (cursor_align(cursor, 8) < 0 || cursor->at == cursor->end)
+                return -EBADMSG;
+        code = cursor->data[cursor->at++];
+        if (cursor_signature(cursor, &type) < 0)
+                return -EBADMSG;
+        if (code == FIELD_UNIX_FDS && streq(type, "u"))
+                return cursor_u32(cursor, &ret->n_fds);
+        if (code == FIELD_SENDER && streq(type, "s"))
+                return read_sender(ret, cursor);
+        return skip_value(cursor, &type, 0);
+}
+
+int frame_read_fields(FrameFields *ret, const uint8_t *data, size_t n) {
+        Cursor cursor = { .data = data, .at = FRAME_HEAD_BYTES };
+        Frame frame;
+
+        *ret = (FrameFields){};
+        if (n < FRAME_HEAD_BYTES || frame_read(&frame, data) < 0 || n < frame.n_header_bytes)
+                return -EBADMSG;
+        cursor.is_big_endian = data[0] == 'B';
+        cursor.end = FRAME_HEAD_BYTES + read_u32(data + 12, cursor.is_big_endian);
+        while (cursor.at < cursor.end)
+                if (read_field(ret, &cursor) < 0)
+                        return -EBADMSG;
+        return 0;
+}

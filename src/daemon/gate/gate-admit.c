@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The message bus passes on what anybody sends to us, and must not be disconnected for it. So what is too long, or has
+ * descriptors of somebody who is gone or whose earlier ones still wait to be closed, is dropped: read without room for
+ * descriptors, which the kernel then lets go of without asking their file systems.
+ */
+
+#include "closer/closer.h"
+#include "gate/gate-private.h"
+#include "gate/stand-in.h"
+#include "shared/fd.h"
+
+#define BUS_ITSELF "org.freedesktop.DBus"
+
+void flow_drop_fd(GateFlow *flow, int fd) {
+        if (flow->is_from_peer)
+                closer_close(flow->fds_uid, fd);
+        else
+                fd_close(fd);
+}
+
+void flow_drop_fds(GateFlow *flow) {
+        while (flow->n_fds > 0)
+                flow_drop_fd(flow, flow->fds[--flow->n_fds]);
+}
+
+/* The message bus is not to blame for what others send. */
+static void flow_refuse(GateFlow *flow, const char *why) {
+        if (flow->gate->options.is_bus)
+                gate_log(flow->gate, flow->fds_uid, "a message from the bus is dropped", why);
+        else
+                gate_break(flow->gate, why);
+}
+
+static bool admit_from_client(GateFlow *flow, const Frame *frame) {
+        if (frame->n_bytes > GATE_MESSAGE_BYTES_MAX) {
+                gate_break(flow->gate, "its message is too long");
+                return false;
+        }
+        if (closer_is_full(flow->gate->options.uid)) {
+                gate_break(flow->gate, "files that its user has sent cannot be closed");
+                return false;
+        }
+        flow->fds_uid = flow->gate->options.uid;
+        flow->n_need = frame->n_bytes;
+        return true;
+}
+
+static bool bus_message_is_wanted(GateFlow *flow, const FrameFields *fields) {
+        const GateOptions *options = &flow->gate->options;
+
+        flow->keeps_fds = streq(fields->sender, BUS_ITSELF);
+        if (flow->keeps_fds || fields->n_fds == 0)
+                return true;
+        if (fields->n_fds > GATE_FDS_MAX ||
+            options->find_uid(options->userdata, fields->sender, &flow->fds_uid) != 0)
+                return false;
+        return !closer_is_full(flow->fds_uid);
+}
+
+static bool admit_from_bus(GateFlow *flow, const Frame *frame) {
+        uint8_t *buffer = flow->gate->gates->buffer;
+        FrameFields fields;
+        size_t n = 0;
+
+        if (frame->n_bytes <= GATE_MESSAGE_BYTES_MAX &&
+            frame->n_header_bytes <= GATE_BUFFER_BYTES) {
+                n = flow_peek(flow, buffer, (size_t)frame->n_header_bytes);
+                if (n < frame->n_header_bytes) {
+                        flow_wait(flow);
+                        return false;
+                }
+        }
+        if (n > 0 && frame_read_fields(&fields, buffer, n) == 0 &&
+            bus_message_is_wanted(flow, &fields)) {
+                flow->n_need = frame->n_bytes;
+                return true;
+        }
+        flow_refuse(flow, "it is too long, or its descriptors cannot be taken");
+        flow->n_skip = frame->n_bytes;
+        return true;
+}
+
+bool flow_admit(GateFlow *flow) {
+        uint8_t head[FRAME_HEAD_BYTES];
+        Frame frame;
+        size_t n;
+
+        n = flow_peek(flow, head, sizeof(head));
+        if (n == 0)
+                return false;
+        if (n < sizeof(head)) {
+                flow_wait(flow);
+                return false;
+        }
+        if (frame_read(&frame, head) < 0) {
+                gate_break(flow->gate, "it does not speak D-Bus");
+                return false;
+        }
+        if (flow->is_from_peer)
+                return flow->gate->options.is_bus ? admit_from_bus(flow, &frame)
+                                                  : admit_from_client(flow, &frame);
+        flow->n_need = frame.n_bytes;
+        return true;
+}
+
+/* What goes on are the stand-ins; the real ones are never closed here. sd-bus may not miss any. */
+static bool exchange_fds(GateFlow *flow) {
+        const size_t n = flow->n_fds;
+        int stand_ins[GATE_FDS_MAX], r = 0;
+        size_t n_new = 0;
+
+        while (r == 0 && n_new < n) {
+                r = stand_in_new(&stand_ins[n_new],
+                                 flow->gate->gates->fd,
+                                 flow->fds_uid,
+                                 TAKE_FD(flow->fds[n_new]));
+                n_new += r == 0;
+        }
+        if (r == 0) {
+                memcpy(flow->fds, stand_ins, n * sizeof(*stand_ins));
+                return true;
+        }
+        flow_drop_fds(flow);
+        while (n_new > 0)
+                fd_close(stand_ins[--n_new]);
+        flow_refuse(flow, "too many descriptors of its user are in use");
+        return false;
+}
+
+bool flow_admit_fds(GateFlow *flow, const uint8_t *data, size_t n) {
+        FrameFields fields;
+
+        if (flow->n_fds == 0 || !flow->is_from_peer || flow->keeps_fds)
+                return true;
+        if (frame_read_fields(&fields, data, n) < 0 || fields.n_fds != flow->n_fds) {
+                flow_drop_fds(flow);
+                flow_refuse(flow, "its descriptors are not as many as it says");
+                return false;
+        }
+        return exchange_fds(flow);
+}

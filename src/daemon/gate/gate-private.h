@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What the parts of a gate know of each other.
+ *
+ *      gate.c          gates come, have their turn and go; users and what is held for them
+ *      gate-flow.c     one direction: bytes in, messages out
+ *      gate-lines.c    what is said before the first message
+ *      gate-admit.c    which messages, and which descriptors, are let through
+ */
+
+#include "gate/frame.h"
+#include "gate/gate.h"
+#include "gate/handshake.h"
+#include "shared/bytes.h"
+#include "shared/list.h"
+
+#define GATE_BUFFER_BYTES \
+        (64u << 10) /* messages up to here are not copied; headers are no longer */
+
+/* One uid with at least one gate. */
+typedef struct GateUser {
+        uid_t uid;
+        size_t n_gates;
+        size_t n_bytes; /* held for all of them */
+        size_t n_peak;  /* since there were none */
+        List link;      /* gates->users */
+} GateUser;
+
+struct Gates {
+        int fd;                            /* epoll, of sockets and stand-ins */
+        List ready;                        /* Gate */
+        List users;                        /* GateUser */
+        uint8_t buffer[GATE_BUFFER_BYTES]; /* of whichever flow reads */
+};
+
+/* What waits to be sent, and the descriptors that go with its first byte. */
+typedef struct GateMessage {
+        List link;
+        size_t n, n_sent;
+        size_t n_fds;
+        int fds[GATE_FDS_MAX];
+        uint8_t data[];
+} GateMessage;
+
+/* One direction. What is said in it begins with lines; then come messages. */
+typedef struct GateFlow {
+        Gate *gate;
+        int from, to; /* the gate's */
+        bool is_from_peer;
+        bool is_readable, is_writable; /* as far as is known */
+        bool is_hung_up;               /* nothing comes behind what is there */
+        bool is_ended;                 /* and that was read */
+
+        bool has_lines;
+        unsigned n_lines; /* so far */
+
+        uint64_t n_need; /* of the message that is being read; 0: none is */
+        uint64_t n_skip; /* of one that is dropped */
+        Bytes held;      /* of the one that is being read */
+        size_t n_fds;    /* likewise */
+        int fds[GATE_FDS_MAX];
+        uid_t fds_uid;
+        bool keeps_fds; /* the message bus itself passes them */
+
+        List queue; /* GateMessage */
+        size_t n_queued;
+} GateFlow;
+
+struct Gate {
+        Gates *gates;
+        GateOptions options;
+        GateUser *user;
+        Handshake handshake;
+        int outer, inner; /* the peer's socket, and our end of sd-bus's */
+        GateFlow in, out; /* to sd-bus, and to the peer */
+        bool is_broken;
+        bool has_passed; /* something, in this turn */
+        bool has_ended;  /* sd-bus was told that there will be no more */
+        List ready_link;
+};
+
+/* Bytes held for the user. false: that would be too many. */
+bool gate_hold(Gate *gate, size_t n);
+void gate_release(Gate *gate, size_t n);
+
+/* The peer must go. */
+void gate_break(Gate *gate, const char *why);
+
+/* A line in the log, unless there were many about this user. */
+void gate_log(Gate *gate, uid_t uid, const char *what, const char *why);
+
+void flow_init(GateFlow *flow, Gate *gate, int from, int to, bool is_from_peer);
+void flow_deinit(GateFlow *flow);
+
+/* Whether it has done anything; there may be more then. Breaks the gate if it must. */
+bool flow_step(GateFlow *flow);
+
+/* Sends, or queues. */
+void flow_send(GateFlow *flow, const void *data, size_t n);
+
+/* How many of the next bytes could be looked at. 0: none now. */
+size_t flow_peek(GateFlow *flow, void *data, size_t n);
+/* Reads as many as were looked at; descriptors among them are let go. */
+void flow_skip(GateFlow *flow, size_t n);
+/* What is there is not enough: waits for more. */
+void flow_wait(GateFlow *flow);
+
+/* Reads one line and carries it out. Returns false if no whole line has come yet. */
+bool flow_take_line(GateFlow *flow);
+
+/* The next message: sets what is needed, or skipped, of it. false: its header is not there yet. */
+bool flow_admit(GateFlow *flow);
+/* The message is there: sees that its descriptors are as many as it says, and exchanges them. */
+bool flow_admit_fds(GateFlow *flow, const uint8_t *data, size_t n);
+void flow_drop_fd(GateFlow *flow, int fd);
+void flow_drop_fds(GateFlow *flow);

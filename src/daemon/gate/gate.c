@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * A gate has its turn when a descriptor of its is ready, and stays in the list of those who are until neither direction
+ * gets any further. A gate that is broken does nothing any more; sd-bus sees the end of the connection, and whoever
+ * owns the gate frees it.
+ */
+
+#include <errno.h>
+#include <malloc.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "closer/closer.h"
+#include "gate/gate-private.h"
+#include "gate/stand-in.h"
+#include "shared/fd.h"
+#include "shared/log-user.h"
+
+#define TRIM_BYTES_MIN (1u << 20) /* so much was held: give it back to the system */
+
+/* The data of an event: a gate, and in the lowest bit which of its descriptors. */
+#define EVENT_IS_INNER UINT64_C(1)
+
+/*
+ * Users
+ */
+
+static GateUser *user_find(const Gates *gates, uid_t uid) {
+        GateUser *user;
+
+        list_for_each (user, &gates->users, link)
+                if (user->uid == uid)
+                        return user;
+        return NULL;
+}
+
+static int gate_join_user(Gate *gate) {
+        gate->user = user_find(gate->gates, gate->options.uid);
+        if (!gate->user) {
+                gate->user = calloc(1, sizeof(*gate->user));
+                if (!gate->user)
+                        return -ENOMEM;
+                gate->user->uid = gate->options.uid;
+                list_append(&gate->gates->users, &gate->user->link);
+        }
+        gate->user->n_gates++;
+        return 0;
+}
+
+static void gate_leave_user(Gate *gate) {
+        if (!gate->user || --gate->user->n_gates > 0)
+                return;
+        list_unlink(&gate->user->link);
+        free(gate->user);
+}
+
+size_t gates_n_bytes(const Gates *gates, uid_t uid) {
+        const GateUser *user = user_find(gates, uid);
+
+        return user ? user->n_bytes : 0;
+}
+
+bool gate_hold(Gate *gate, size_t n) {
+        GateUser *user = gate->user;
+
+        if (!gate->options.is_bus && user->n_bytes + n > GATE_BYTES_PER_UID_MAX)
+                return false;
+        user->n_bytes += n;
+        user->n_peak = MAX(user->n_peak, user->n_bytes);
+        return true;
+}
+
+void gate_release(Gate *gate, size_t n) {
+        GateUser *user = gate->user;
+
+        if (n == 0)
+                return;
+        user->n_bytes -= n;
+        if (user->n_bytes > 0)
+                return;
+        if (user->n_peak >= TRIM_BYTES_MIN)
+                malloc_trim(0);
+        user->n_peak = 0;
+}
+
+/*
+ * The log
+ */
+
+void gate_log(Gate *gate, uid_t uid, const char *what, const char *why) {
+        log_user(uid, LOG_NOTICE, "%s (uid %u): %s", what, (unsigned)uid, why);
+}
+
+/*
+ * Gates
+ */
+
+static void gate_is_ready(Gate *gate) {
+        if (!list_is_linked(&gate->ready_link))
+                list_append(&gate->gates->ready, &gate->ready_link);
+}
+
+void gate_break(Gate *gate, const char *why) {
+        if (gate->is_broken)
+                return;
+        gate->is_broken = true;
+        gate->has_passed = true;
+        gate_log(gate, gate->options.uid, "disconnecting a client", why);
+        shutdown(gate->inner, SHUT_RDWR);
+        shutdown(gate->outer, SHUT_RDWR);
+        gate_is_ready(gate);
+}
+
+static int gate_watch(Gate *gate, int fd, uint64_t which) {
+        struct epoll_event event = {
+                .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+                .data.u64 = (uint64_t)(uintptr_t)gate | which,
+        };
+
+        return epoll_ctl(gate->gates->fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int gate_init(Gate *gate, int *ret_fd) {
+        int fds[2], r;
+
+        r = gate_join_user(gate);
+        if (r < 0)
+                return r;
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
+                return -errno;
+        gate->inner = fds[0];
+        *ret_fd = fds[1];
+        flow_init(&gate->in, gate, gate->outer, gate->inner, true);
+        flow_init(&gate->out, gate, gate->inner, gate->outer, false);
+        r = gate_watch(gate, gate->outer, 0);
+        return r < 0 ? r : gate_watch(gate, gate->inner, EVENT_IS_INNER);
+}
+
+int gate_new(Gate **ret, int *ret_fd, Gates *gates, const GateOptions *options) {
+        _cleanup_(gate_freep) Gate *gate = calloc(1, sizeof(*gate));
+        _cleanup_(fd_closep) int fd = -1;
+        int r;
+
+        if (!gate) {
+                closer_close_socket(options->uid, options->fd);
+                return -ENOMEM;
+        }
+        *gate = (Gate){ .gates = gates, .options = *options, .outer = options->fd, .inner = -1 };
+        gate->handshake.uid = options->uid;
+        if (options->guid)
+                memcpy(gate->handshake.guid, options->guid, HANDSHAKE_GUID_DIGITS);
+        list_init(&gate->ready_link);
+        flow_init(&gate->in, gate, -1, -1, true);
+        flow_init(&gate->out, gate, -1, -1, false);
+        r = gate_init(gate, &fd);
+        if (r < 0)
+                return r;
+        gate_is_ready(gate);
+        *ret_fd = TAKE_FD(fd);
+        *ret = TAKE(gate);
+        return 0;
+}
+
+void gate_set_userdata(Gate *gate, void *userdata) {
+        gate->options.userdata = userdata;
+        gate_is_ready(gate);
+}
+
+Gate *gate_free(Gate *gate) {
+        if (!gate)
+                return NULL;
+        gate_pump(gate);
+        list_unlink(&gate->ready_link);
+        flow_deinit(&gate->in);
+        flow_deinit(&gate->out);
+        fd_close(gate->inner);
+        closer_close_socket(gate->options.uid, gate->outer);
+        gate_leave_user(gate);
+        free(gate);
+        return NULL;
+}
+
+static void gate_send(Gate *gate) {
+        while (flow_step(&gate->out))
+                ;
+}
+
+/* Nobody has told yet that there is something to read. */
+void gate_pump(Gate *gate) {
+        gate->out.is_readable = true;
+        gate_send(gate);
+}
+
+/* A client's next calls wait until it has read what the last ones gave. */
+static bool gate_may_take(const Gate *gate) {
+        return gate->options.is_bus || list_is_empty(&gate->out.queue);
+}
+
+/* Whether there is more to do at once. */
+static bool gate_turn(Gate *gate) {
+        unsigned n = 0;
+
+        gate_send(gate);
+        while (n < GATE_MESSAGES_PER_TURN && gate_may_take(gate) && flow_step(&gate->in))
+                n++;
+        gate_send(gate);
+        if (gate->in.is_ended && list_is_empty(&gate->in.queue) && !gate->has_ended) {
+                shutdown(gate->inner, SHUT_WR);
+                gate->has_passed = gate->has_ended = true;
+        }
+        if (gate->has_passed && gate->options.passed && gate->options.userdata)
+                gate->options.passed(gate->options.userdata);
+        gate->has_passed = false;
+        return n == GATE_MESSAGES_PER_TURN && !gate->is_broken;
+}
+
+bool gate_is_over(const Gate *gate) {
+        return gate->is_broken || (gate->out.is_ended && list_is_empty(&gate->out.queue));
+}
+
+bool gate_is_closed_by_service(const Gate *gate) {
+        return gate->out.is_ended;
+}
+
+/*
+ * All gates of a thread
+ */
+
+int gates_new(Gates **ret) {
+        Gates *gates = calloc(1, sizeof(*gates));
+
+        if (!gates)
+                return -ENOMEM;
+        list_init(&gates->ready);
+        list_init(&gates->users);
+        gates->fd = epoll_create1(EPOLL_CLOEXEC);
+        if (gates->fd < 0) {
+                free(gates);
+                return -errno;
+        }
+        *ret = gates;
+        return 0;
+}
+
+Gates *gates_free(Gates *gates) {
+        if (!gates)
+                return NULL;
+        fd_close(gates->fd);
+        free(gates);
+        return NULL;
+}
+
+int gates_fd(const Gates *gates) {
+        return gates->fd;
+}
+
+bool gates_are_ready(const Gates *gates) {
+        return !list_is_empty(&gates->ready);
+}
+
+static void gate_take_event(Gate *gate, bool is_inner, uint32_t events) {
+        GateFlow *from = is_inner ? &gate->out : &gate->in, *to = is_inner ? &gate->in : &gate->out;
+
+        if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+                from->is_hung_up = true;
+        if (events & ~(uint32_t)EPOLLOUT)
+                from->is_readable = true;
+        if (events & ~(uint32_t)(EPOLLIN | EPOLLRDHUP))
+                to->is_writable = true;
+        gate_is_ready(gate);
+}
+
+static void gates_take_events(Gates *gates) {
+        struct epoll_event events[GATE_EVENTS_PER_TURN];
+        const int n = epoll_wait(gates->fd, events, ARRAY_SIZE(events), 0);
+
+        for (int i = 0; i < n; i++) {
+                const uint64_t data = events[i].data.u64;
+
+                if (stand_in_is_id(data))
+                        stand_in_gone(data);
+                else
+                        gate_take_event((Gate *)(uintptr_t)(data & ~EVENT_IS_INNER),
+                                        data & EVENT_IS_INNER,
+                                        events[i].events);
+        }
+}
+
+void gates_turn(Gates *gates) {
+        Gate *last;
+
+        gates_take_events(gates);
+        last = list_is_empty(&gates->ready) ? NULL
+                                            : list_entry(gates->ready.previous, Gate, ready_link);
+        /* Those that are ready meanwhile come behind this one, and wait for the next time. */
+        while (last) {
+                Gate *gate = list_first(&gates->ready, Gate, ready_link);
+
+                list_unlink(&gate->ready_link);
+                if (gate_turn(gate))
+                        gate_is_ready(gate);
+                if (gate == last)
+                        break;
+        }
+}

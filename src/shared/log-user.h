@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Log lines about what the programs of one user do
+ *
+ * Peers must not be able to fill the log: not with one connection, nor by connecting again and again. So these lines
+ * are counted by user, and the counts outlive the connections: in each interval some are written, the others are
+ * suppressed, and at its end the log says how many. At the level debug nothing is suppressed. For the main thread only.
+ */
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared/log.h"
+
+#define LOG_USER_LINES_MAX   32 /* in an interval */
+#define LOG_USER_INTERVAL_NS (UINT64_C(60) * 1000000000)
+#define LOG_USERS_MAX        64 /* counted at a time; of more than these some share a count */
+
+void log_user_write(uid_t uid, int level, const char *format, ...) _printf_(3, 4);
+
+#define log_user(uid, level, ...)                                    \
+        do {                                                         \
+                if (log_level() >= (level))                          \
+                        log_user_write((uid), (level), __VA_ARGS__); \
+        } while (0)
+
+/* BOOTTIME when the next interval ends in which lines were suppressed; UINT64_MAX: none. */
+uint64_t log_users_deadline(void);
+void log_users_tick(uint64_t now);
