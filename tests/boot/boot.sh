@@ -6,7 +6,8 @@
 # The case's stdout is TAP and becomes ours. Nothing of this machine is changed but its cgroup tree,
 # for as long as it runs.
 #
-# Usage: boot.sh BUILD-DIRECTORY CASE.sh [FILE...]      FILEs, and lib.sh, are put next to the case
+# Usage: boot.sh BUILD-DIRECTORY CASE.sh [FILE...]      FILEs, and lib.sh, are put next to the case; one with a line
+#                                                       "# Bus: dbus-broker" gets that for dbus-daemon
 #        boot.sh --root=DIRECTORY CASE.sh [FILE...]     the root of another system, into which nothing is installed
 #        KEEP=DIRECTORY keeps the case's output, the journal and the console there
 #
@@ -86,6 +87,11 @@ quiet_the_machine() {
                 systemd-networkd.service proc-sys-fs-binfmt_misc.automount; do
                 ln -s /dev/null "$units/$unit"
         done
+        # The bus is the one that the case names, not that of the machine.
+        rm -f "$root"/etc/systemd/{system,user}/dbus.service
+        [ "$bus" = dbus-daemon ] || for unit in system user; do
+                ln -s "/usr/lib/systemd/$unit/$bus.service" "$root/etc/systemd/$unit/dbus.service"
+        done
         printf '[Manager]\nDefaultTimeoutStopSec=5s\n' >"$root/run/systemd/system.conf.d/boot.conf"
         printf '[Journal]\nStorage=volatile\n' >"$root/run/systemd/journald.conf.d/boot.conf"
 }
@@ -164,6 +170,7 @@ check_requirements() {
         done
         [ -x "$lower$SYSTEMD" ] || skip 'systemd is not installed'
         find_unit dbus || skip 'the system bus is not installed'
+        [ "$bus" = dbus-daemon ] || find_unit "$bus" || skip "$bus is not installed"
         find_unit polkit || skip 'polkitd is not installed'
 }
 
@@ -216,7 +223,7 @@ cleanup() {
 }
 
 main() {
-        [ $# -ge 2 ] || { sed -n '4,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+        [ $# -ge 2 ] || { sed -n '4,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
         build='' lower=/
         case $1 in
         --root=*) lower=$(realpath "${1#--root=}") ;;
@@ -226,6 +233,8 @@ main() {
         shift 2
         files=()
         for file; do files+=("$(realpath "$file")"); done
+        bus=$(sed -n 's/^# Bus: //p' "$case")
+        bus=${bus:-dbus-daemon}
         here=$(dirname "$(realpath "$0")")
         meson=$(command -v /usr/bin/meson || command -v meson)
         work=''
@@ -238,7 +247,7 @@ main() {
         touch "$work/out/stdout" "$work/out/stderr"
         make_cgroup
         try_namespaces
-        declare -p work cgroup build lower case here meson files >"$work/state"
+        declare -p work cgroup build lower case bus here meson files >"$work/state"
 
         BOOT_STATE=$work/state timeout --foreground -s KILL $((LIMIT_SEC + 20)) \
                 unshare --mount --uts --ipc --net --pid --fork --kill-child=KILL \

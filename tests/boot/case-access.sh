@@ -23,6 +23,14 @@ ok 'a rule allows them' as alice desktrace record -t 1s -o /home/alice/sched.pft
         sh -c 'systemctl show -P MainPID desktrace-probes.service >~/probes; sleep 0.3'
 probes=$(cat /home/alice/probes)
 ok 'kernel events are really in the trace' is_true /home/alice/sched.pftrace 'd["kernel_events_total"] > 10'
+probing() { # FTRACE_CONFIG
+        echo "buffers { size_kb: 64 } duration_ms: 100
+                data_sources { config { name: \"linux.ftrace\" ftrace_config { $1 } } }" >/tmp/probing.pbtxt
+        as alice desktrace record -c /tmp/probing.pbtxt -o /home/alice/no.pftrace
+}
+fails 'but no probes into the memory of others' 'org\.desktrace\.tracing1\.trace-dynamic' \
+        probing 'uprobe_events { path: "/bin/su" symbol: "main" args: "x=+0(%si):ustring" }'
+fails 'nor into the kernel' 'org\.desktrace\.tracing1\.trace-dynamic' probing 'kprobe_events { probe: "vfs_read" }'
 ok 'the rule is for one user only' not as bob desktrace record -t 100ms -o /home/bob/no.pftrace sched/sched_switch
 
 session=$(start alice 4 sources as 1 track_event duration-ms u 60000 detach b true name s mine)

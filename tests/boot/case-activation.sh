@@ -41,9 +41,20 @@ ok 'the service is gone when nobody is on the socket' within 10 is_gone desktrac
 ok 'the probes are gone, too, which were asked for the list' within 10 is_gone desktrace-probes.service
 
 # What they say is what they can do within their sandbox, whoever asks.
+as alice desktrace list sources --no-legend >/tmp/sources 2>/tmp/hint
+MACHINE='^linux\.(ftrace|process_stats|sys_stats|systemd_journald)'
+ok 'a user sees what could be started for the kernel and processes' \
+        test "$(grep -cE "$MACHINE +0 +on demand +trace-system +-" /tmp/sources)" = 4
+ok 'and why it is not known whether it can record' grep -q 'only for users who may record the system' /tmp/hint
+ok 'nothing with capabilities was started for it' is_gone desktrace-probes.service
+fails 'nor does systemd do it' 'authentication|denied|Access' \
+        as alice systemctl --no-ask-password start desktrace-probes.service
+fails 'nobody can send it anything' 'denied|rejected|AccessDenied' as alice busctl call org.desktrace.Probes1 / a.b c
+ok 'so no probes run' is_gone desktrace-probes.service
+allow alice org.desktrace.tracing1.trace-system
 as alice desktrace list sources --no-legend >/tmp/sources
-ok 'any user sees that the kernel and processes can be recorded here' \
-        test "$(grep -cE '^linux\.(ftrace|process_stats|sys_stats|systemd_journald) +1 .* yes' /tmp/sources)" = 4
+ok 'whoever may record sees that the kernel and processes can be recorded here' \
+        test "$(grep -cE "$MACHINE +1 .* yes" /tmp/sources)" = 4
 ok 'and why something cannot' test -z "$(grep -E ' no +-?$' /tmp/sources)"
 ok 'the probes are gone soon after' within 10 is_gone desktrace-probes.service
 

@@ -11,28 +11,44 @@
 [ -w /dev/fuse ] || skip_all "there is no /dev/fuse"
 unshare -m true 2>/dev/null || skip_all "may not mount"
 
-# stuck_file N: passes such a descriptor N times on Perfetto's producer socket; its pid is in $attacker
+# stuck_file WHERE SOCKET N [PID]: passes such a descriptor N times; its pid is in $attacker
 stuck_file() {
         : >"$tmp/attacker"
         unshare -m --propagation private /usr/bin/python3 -B "$(dirname "$0")/stuck-file.py" \
-                "$tmp/perfetto.sock" "$1" >"$tmp/attacker" 2>>"$tmp/log" &
+                "$@" >"$tmp/attacker" 2>>"$tmp/log" &
         attacker=$!
         pids+=("$attacker")
         eventually grep -q attacked "$tmp/attacker"
 }
 
 session_bus
-PERFETTO_PRODUCER_SOCK_NAME=$tmp/perfetto.sock service "$DESKTRACED" --user
+bus_daemon=$started
+PERFETTO_PRODUCER_SOCK_NAME=$tmp/perfetto.sock native_service
 innocent_records
 
-stuck_file 1
+stuck_file perfetto "$tmp/perfetto.sock" 1
+first=$attacker
 ok "a descriptor that cannot be closed is passed" grep -q attacked "$tmp/attacker"
 innocent_is_unharmed "one stuck file"
 ok "another peer is served by the same socket" timeout 20 \
         /usr/bin/python3 -B "$(dirname "$0")/../integration/perfetto_ipc.py" bind "$tmp/perfetto.sock" ProducerPort
-stuck_file 40
+stuck_file perfetto "$tmp/perfetto.sock" 40
 ok "more are passed" grep -q attacked "$tmp/attacker"
 innocent_is_unharmed "many stuck files"
-kill -KILL "$attacker"
+kill -KILL "$first" "$attacker"
 innocent_is_unharmed "stuck files whose file system is gone"
+
+for n in 1 100; do
+        stuck_file native "$socket" $n
+        ok "native socket: it is passed $n times" grep -q attacked "$tmp/attacker"
+        innocent_is_unharmed "native socket, $n stuck files"
+        kill -KILL "$attacker"
+        innocent_is_unharmed "native socket, $n stuck files whose file system is gone"
+        stuck_file bus "$tmp/session.sock" $n "$bus_daemon"
+        ok "message bus: it is passed $n times" grep -q attacked "$tmp/attacker"
+        innocent_is_unharmed "message bus, $n stuck files"
+        kill -KILL "$attacker"
+        innocent_is_unharmed "message bus, $n stuck files whose file system is gone"
+done
+ok "the native socket answers again" eventually /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" hello "$socket"
 finish

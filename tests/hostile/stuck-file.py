@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Passes a descriptor whose file system never answers a close, nor a question about the file.
 
-stuck-file.py SOCKET N: mounts a file system of its own, and sends its one file N times on Perfetto's producer socket.
-Says "attacked", and stays until it is killed; then the kernel answers for it. Needs /dev/fuse, and root to mount.
+stuck-file.py WHERE SOCKET N [PID]: mounts a file system of its own, and sends its one file N times to Perfetto's
+producer socket ("perfetto"), to the native one ("native") or over the message bus ("bus"), which has that pid: its
+own closes are answered, or it would hang itself. Says "attacked", and stays until it is killed; then the kernel
+answers for it. Needs /dev/fuse, and root to mount.
 """
 
 import ctypes
@@ -17,9 +19,10 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
 import perfetto_ipc  # noqa: E402
+import raw_bus  # noqa: E402
 
 # linux/fuse.h, protocol 7.31
-LOOKUP, GETATTR, OPEN, INIT = 1, 3, 14, 26
+LOOKUP, GETATTR, OPEN, FLUSH, INIT = 1, 3, 14, 25, 26
 IN_HEADER = struct.Struct("<IIQQIIII")
 OUT_HEADER = struct.Struct("<IiQ")
 ROOT, FILE = 1, 2
@@ -36,7 +39,8 @@ def attributes(node):
 
 
 class FileSystem:
-    def __init__(self, where):
+    def __init__(self, where, spared_pid):
+        self.spared_pid = spared_pid
         self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         self.is_stuck = False
         options = f"fd={self.fd},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()},allow_other"
@@ -53,9 +57,11 @@ class FileSystem:
                 request = os.read(self.fd, 1 << 17)
             except OSError:
                 return
-            _, opcode, unique, node, *_ = IN_HEADER.unpack_from(request)
+            _, opcode, unique, node, _, _, pid, _ = IN_HEADER.unpack_from(request)
             if opcode == INIT:
                 self.answer(unique, struct.pack("<IIIIHHII", 7, 31, 0, 0, 0, 0, 4096, 1) + bytes(36))
+            elif opcode == FLUSH and pid == self.spared_pid:
+                self.answer(unique)
             elif self.is_stuck:
                 continue  # FLUSH of a close, GETATTR of a stat, STATFS …
             elif opcode == LOOKUP:
@@ -69,28 +75,38 @@ class FileSystem:
                 self.answer(unique, error=errno.ENOSYS)
 
 
-def attack(where, address, n):
-    fd = os.open(os.path.join(where, "file"), os.O_RDWR)
-    ctypes.CDLL(None).umount2(where.encode(), MNT_DETACH)  # open files stay
-    os.rmdir(where)
-    for _ in range(n):
+def pass_file(transport, address, fd):
+    """Returns what keeps the connection."""
+    if transport == "perfetto":
         client = perfetto_ipc.Client(address, "ProducerPort")
         # Says that the descriptor is shared memory of its own: page size, size, name, provided.
         client.call("InitializeConnection", perfetto_ipc.message((1, 4096), (2, 65536), (3, b"stuck"), (6, 1)), fd=fd)
+        return client
+    peer = raw_bus.Peer(address, transport == "bus")
+    peer.pass_fd(fd)
+    return peer
+
+
+def attack(where, transport, address, n):
+    fd = os.open(os.path.join(where, "file"), os.O_RDWR)
+    ctypes.CDLL(None).umount2(where.encode(), MNT_DETACH)  # open files stay
+    os.rmdir(where)
+    peers = [pass_file(transport, address, fd) for _ in range(n)]
     print("attacked", flush=True)
     time.sleep(600)
+    del peers
 
 
-def main(address, n):
+def main(transport, address, n, spared_pid=0):
     where = tempfile.mkdtemp()
-    file_system = FileSystem(where)
+    file_system = FileSystem(where, spared_pid)
     # Two processes: one that had the file open and served it, too, could not even be killed.
     if os.fork() == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         os.close(file_system.fd)
-        attack(where, address, n)
+        attack(where, transport, address, n)
     else:
         file_system.serve()
 
 
-main(sys.argv[1], int(sys.argv[2]))
+main(*sys.argv[1:3], *map(int, sys.argv[3:]))

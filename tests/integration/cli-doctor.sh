@@ -100,7 +100,7 @@ says "there is no such process" '^problem program: there is no process 4194305 '
 says "a data source that nobody offers has a near one" \
         '^problem source: .*did you mean "org.example.app"' org.example.ap
 says "events are not known here" \
-        '^note event: which events this kernel has is not known.*sudo desktrace list events' \
+        '^note event: the kernel.s events are not known.*sudo desktrace list events' \
         sched/sched_switch
 says "a category that nobody has is told" '^problem category: no program that runs has the category "x"' cat:x
 says "what is nothing at all is told" \

@@ -54,6 +54,10 @@ exits 1 "what is not a trace is told" 'not a Perfetto trace' "$DESKTRACE" inspec
 exits 1 "what is not there is told" 'No such file' "$DESKTRACE" inspect /nowhere
 exits 0 "the overview has the exit statuses" 'data was lost' "$DESKTRACE" --help
 exits 0 "each verb has help" '--standalone' "$DESKTRACE" record --help
+exits 0 "in our own words, like the rest" '-h, --help +print this help and exit' "$DESKTRACE" record --help
+ok "and in one section" bash -c '! "$0" record --help | grep -q "Help Options"' "$DESKTRACE"
+exits 2 "an option that is misspelt is said as a sentence" "unknown option '--tme'. Did you mean '--time'\\?" \
+        "$DESKTRACE" record --tme 5s
 exits 0 "the version is told" '^desktrace [0-9]' "$DESKTRACE" --version
 exits 0 "in short, too" '^desktrace [0-9]' "$DESKTRACE" -V
 exits 2 "JSON and a trace cannot both go to stdout" 'both write to stdout' record --json -p apps -o -
@@ -264,13 +268,21 @@ if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] && [ -r /sys/kernel/tracing/
         ok "with names of processes" holds all.pftrace \
                 'sum(1 for p in t["processes"] if p["name"]) > 0.9 * len(t["processes"])'
         ok "with memory counters" holds all.pftrace 'any(c["name"] == "meminfo.mem_free" for c in t["counters"])'
-        killed_probes() {
+        killed_probes() { # SIGNAL
                 local status=0
-                "$DESKTRACE" record --standalone sched/sched_switch -o cut.pftrace -- \
-                        sh -c 'sleep 1; kill -TERM "$(pgrep -P "$PPID" desktrace-probe)"; sleep 1' || status=$?
+                "$DESKTRACE" record --standalone sched/sched_switch -o "cut-$1.pftrace" -- \
+                        sh -c 'sleep 1; kill -'"$1"' "$(pgrep -P "$PPID" desktrace-probe)"; sleep 1' || status=$?
                 return "$status"
         }
-        exits 6 "probes that end too early are told" 'linux.ftrace is cut short' killed_probes
+        exits 6 "probes that end too early are told" 'linux.ftrace is cut short' killed_probes TERM
+        # As the kernel kills for want of memory.
+        verdict() {
+                local said status=0
+                said=$(killed_probes KILL 2>&1) || status=$?
+                echo "$said"
+                ! grep -q 'No losses' <<<"$said" && return "$status"
+        }
+        exits 6 "probes that are killed are in the verdict, too" '[0-9]+ × data sources whose producer ended' verdict
         # A source that this machine lacks is no fault of the preset: the rest of it records.
         presets_record() {
                 local preset name said

@@ -37,7 +37,7 @@ eventually has_producer demo
 
 exits 0 "a user leaves a flight recorder running, and nobody is asked" '"flight-recorder".*stops automatically' \
         alice record --flight-recorder org.example.demo
-exits 7 "which has to end within a week" 'at most|over the limit' \
+exits 7 "which has to end within a week" 'at most|exceeds the limit' \
         alice record --flight-recorder -n long -t 8d org.example.demo
 exits 3 "for the kernel somebody would be asked, and the way without it is shown" 'use the preset "apps"' \
         alice record --flight-recorder -n kernel sched/sched_switch

@@ -84,7 +84,7 @@ for n in 1 2 3 4 5 6 7; do
         clone "$source" 1 detach b true >/dev/null
 done
 fails "clones count as sessions" \
-        'cannot clone the session: .*SERVICE_SESSIONS_PER_UID_MAX' clone "$source" 1 detach b true
+        'cannot clone the session: .*SERVICE_SESSIONS_PER_USER_MAX' clone "$source" 1 detach b true
 gives "and nothing came of the refused ones" '^a\(otsus\) 8 ' manager ListSessions
 sessions_left() { manager ListSessions | grep -oE 'session/[0-9]+' | grep -v '/1$'; }
 for one in $(sessions_left); do

@@ -32,7 +32,7 @@ fails "a bad fill policy is named" 'BadConfig: option "fill-policy" is "round"' 
         start_error "{'sources': <['org.example.app']>, 'fill-policy': <'round'>}"
 fails "a bad scope is named" 'BadConfig: option "scope" is "all"' \
         start_error "{'sources': <['x.y']>, 'scope': <'all'>}"
-fails "two whole configs are one too many" 'BadConfig: .*exclude each other' \
+fails "two whole configs are one too many" 'BadConfig: .*mutually exclusive' \
         start_error "{'preset': <'a'>, 'config-text': <''>}"
 fails "an error in a text config has its line and column" 'BadConfig: option "config-text", line 2, column [0-9]+' \
         start_error "{'config-text': <'buffers { size_kb: 4096 }

@@ -5,16 +5,21 @@
 Usage: locales.py DESKTRACE DIRECTORY    the directory has the locale de_DE.ISO-8859-1; without it, that is skipped
 """
 
+import fcntl
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unicodedata
 
 DESKTRACE, LOCALES = sys.argv[1:3]
 LATIN = "de_DE.ISO-8859-1"
 NAMES = ["plain", "Größe", "描画フレーム", "e\u0301tat…"]
+LONG_NAMES = ["フレームを描画しています、" * 5, "a_function_with_a_name_that_is_longer_than_any_terminal_is_wide" * 2]
 REVERSED = "a\u202eb"  # the rest of the line would be drawn from right to left
 
 
@@ -37,10 +42,10 @@ def packet(at, event):
     return field(1, field(8, at) + field(11, event) + field(3, 1000) + field(10, 3) + field(79, 77))
 
 
-def make_trace():
+def make_trace(names=(*NAMES, REVERSED)):
     """Slices of 2 µs with names of all kinds, and a chunk that was lost."""
     out = b""
-    for i, name in enumerate([*NAMES, REVERSED]):
+    for i, name in enumerate(names):
         at = 10000 * (i + 1)
         out += packet(at, field(9, 1) + field(11, 900) + field(23, name) + field(22, "ui"))
         out += packet(at + 2000, field(9, 2) + field(11, 900))
@@ -55,6 +60,24 @@ def run(locale, *arguments):
         del environment["LOCPATH"]
     done = subprocess.run([DESKTRACE, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return done.stdout, done.stderr
+
+
+def run_on_terminal(n_columns, *arguments):
+    """The lines that a terminal of that width gets."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, n_columns, 0, 0))
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "TERM": "dumb"}
+    with subprocess.Popen([DESKTRACE, *arguments], env=environment, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        out = b""
+        while True:
+            try:
+                data = os.read(master, 65536)
+            except OSError:  # the other end is closed
+                break
+            out += data
+    os.close(master)
+    return out.decode().replace("\r", "").splitlines()
 
 
 def width(text):
@@ -110,6 +133,21 @@ def check_wide(trace):
     check_aligned(out)
 
 
+def check_terminal(_):
+    """Long cells are wrapped in their column, also if it is not the last; numbers stay below their titles."""
+    with tempfile.NamedTemporaryFile(suffix=".pftrace") as file:
+        file.write(make_trace(LONG_NAMES))
+        file.flush()
+        for n_columns in 72, 100:
+            lines = run_on_terminal(n_columns, "inspect", file.name)
+            at = next(i for i, line in enumerate(lines) if line.split()[:2] == ["SLICE", "CATEGORY"])
+            rows = lines[at + 1 : lines.index("", at)]
+            assert all(width(line) <= n_columns for line in rows), lines
+            shown = "".join(line.split("  ")[0].strip() for line in rows)
+            assert shown == "".join(sorted(LONG_NAMES, reverse=shown[0] != "a")), shown
+            assert [width(line) for line in rows if "2.00 µs" in line] == [width(lines[at])] * 2, lines
+
+
 def check_reversed(trace):
     out = run("C.UTF-8", "inspect", trace)[0].decode()
     assert "a???b" in out and "\u202e" not in out, out
@@ -138,6 +176,7 @@ CHECKS = [
     ("its help is ASCII", check_c_help, "C"),
     ("its errors are ASCII", check_c_error, "C"),
     ("wide and combining characters are aligned by their width", check_wide, "C"),
+    ("long cells are wrapped where they are, and numbers stay aligned", check_terminal, "C"),
     ("no name turns the rest of the line around", check_reversed, "C"),
     ("ISO-8859-1 gets its own characters, and no UTF-8", check_latin, LATIN),
     ("also in errors", check_latin_error, LATIN),

@@ -82,23 +82,24 @@ fails "who have heard of none of that" '^$' \
         grep -qE 'InterfacesRemoved|/org_2eexample_2eshared .*PropertiesChanged' "$tmp/heard.$alice"
 
 # Buffers and writers are those of a session.
-call_as $alice "$ROOT" "$MANAGER" StartSession 'a{sv}' 3 sources as 1 org.example.alices duration-ms u 60000 \
-        detach b true >/dev/null
-ok "a buffer is an object for its session's owner" lists $alice session/1/buffer/0
-ok "and for root" lists root session/1/buffer/0
-fails "but for nobody else" '^$' lists $bob session/1
+session=$(call_as $alice "$ROOT" "$MANAGER" StartSession 'a{sv}' 3 sources as 1 org.example.alices \
+        duration-ms u 60000 detach b true | cut -d'"' -f2)
+object=${session#"$ROOT/"}
+ok "a buffer is an object for its session's owner" lists $alice "$object/buffer/0"
+ok "and for root" lists root "$object/buffer/0"
+fails "but for nobody else" '^$' lists $bob "$object"
 buffer_size() { # USER
-        as "$1" busctl --system get-property "$BUS" "$ROOT/session/1/buffer/0" "$BUS".Buffer Size
+        as "$1" busctl --system get-property "$BUS" "$session/buffer/0" "$BUS".Buffer Size
 }
 gives "the owner reads it" '^t [1-9]' buffer_size $alice
 fails "others cannot" 'Unknown object' buffer_size $bob
-fails "nor see its writers" 'Unknown object' call_as $bob "$ROOT/session/1" "$SESSION" GetWriterStats
+fails "nor see its writers" 'Unknown object' call_as $bob "$session" "$SESSION" GetWriterStats
 ok "its owner hears what becomes of its sources" heard $alice 'SourceStateChanged'
 ok "root, too" heard root 'SourceStateChanged'
 kill "$alices"
 ok "and that they end" heard $alice '"gone"'
-call_as $alice "$ROOT/session/1" "$SESSION" Free
-ok "and that the buffer goes" heard root 'session/1/buffer/0'
+call_as $alice "$session" "$SESSION" Free
+ok "and that the buffer goes" heard root "$object/buffer/0"
 ok "others hear nothing of a session" test "$(grep -c 'session/' "$tmp/heard.$bob")" = 0
 ok "nor of a program that is not theirs" test "$(grep -c alices "$tmp/heard.$bob")" = 0
 ok "the log's level is not for users" test "$(as $alice busctl --system set-property "$BUS" \

@@ -56,19 +56,20 @@ gives "who records is listed" '"watched" [0-9]+ "started"' shown 3
 gives "and what" '"org.example.demo" "demo" [0-9]+ [0-9]+ "started"' shown 4
 gives "and what they leave out: here nothing" '^a\(ssuus\) 0$' shown 5
 gives "a source says who offers it" 'Producers +property +ao +1 "/org/desktrace/Tracing1/producer/' shown 6
-gives "a buffer says what it has seen" "'BytesWritten': <uint64 [0-9]+>.*'WriterPacketLoss': <uint64 0>" shown 7
+gives "a program that is recorded has memory for it" '^t [1-9]' shown 7
+gives "a buffer says what it has seen" "'BytesWritten': <uint64 [0-9]+>.*'WriterPacketLoss': <uint64 0>" shown 8
 ok "a flush brings in what was written" busctl --user call "$BUS" "$watched" "$SESSION" Flush u 0
-gives "writers say how much they wrote" "'buffer': <uint64 0>.*'chunk-sizes': <\[uint64 .*" shown 8
-gives "the log can be told to say more" '^$' shown 10
+gives "writers say how much they wrote" "'buffer': <uint64 0>.*'chunk-sizes': <\[uint64 .*" shown 9
+gives "the log can be told to say more" '^$' shown 11
 gives "and says so" 's "debug"' busctl --user get-property "$BUS" /org/freedesktop/LogControl1 \
         org.freedesktop.LogControl1 LogLevel
 fails "but not to say nonsense" 'loud.* is not a log level' busctl --user set-property "$BUS" \
         /org/freedesktop/LogControl1 org.freedesktop.LogControl1 LogLevel s loud
 gives "it has a name there" 's "desktraced"' busctl --user get-property "$BUS" /org/freedesktop/LogControl1 \
         org.freedesktop.LogControl1 SyslogIdentifier
-ok "each command of the document was run" test "$n_blocks" = 10
+ok "each command of the document was run" test "$n_blocks" = 11
 gives "and the one that watches is the one that runs here" \
-        '^gdbus monitor --session --dest org.desktrace.Tracing1$' block 9
+        '^gdbus monitor --session --dest org.desktrace.Tracing1$' block 10
 
 ok "a source that starts is told" heard \
         "session/1: .*SourceStateChanged \('org.example.demo', 'demo', uint32 [0-9]+, uint32 [0-9]+, 'started'\)"

@@ -55,7 +55,7 @@ started setpriv --reuid=$alice --clear-groups -- /usr/bin/python3 -B "$program" 
 holder=$started
 ok "a user sees the own sessions" eventually sees $alice sessions hers
 fails "others do not see them" '' sees $bob sessions hers
-gives "nor clone them" 'another UID' consume $bob clone hers
+gives "nor clone them" 'Tracing session not found' consume $bob clone hers
 gives "their owner may" '^cloned$' consume $alice clone hers
 gives "and root" '^cloned$' timeout 30 /usr/bin/python3 -B "$program" "$socket" clone hers
 kill "$holder"

@@ -35,6 +35,24 @@ check() {
         ok "Qt $version: and nobody needs to record" "$program"
 }
 
+# check_window VERSION PROGRAM: drawn by Qt's software renderer, without a screen
+check_window() {
+        local version=$1 program=$2 file=quick$1.pftrace phase
+        if [ -z "$program" ]; then
+                skip "a QQuickWindow of Qt $version is recorded" "Qt Quick $version is not installed"
+                return
+        fi
+        ok "a QQuickWindow of Qt $version is recorded" records "$file" \
+                env QT_QPA_PLATFORM=offscreen QT_QUICK_BACKEND=software "$program"
+        for phase in synchronize prepare render swap; do
+                ok "QQuickWindow of Qt $version: $phase" slices "$file" $phase 'n >= 20'
+        done
+        ok "QQuickWindow of Qt $version: presented" instants "$file" presented 'n >= 20'
+        ok "QQuickWindow of Qt $version: nothing is lost" lossless "$file"
+}
+
 check 5 "${QT5_APP-}"
 check 6 "${QT6_APP-}"
+check_window 5 "${QT5_QUICK-}"
+check_window 6 "${QT6_QUICK-}"
 finish

@@ -349,10 +349,12 @@ int main(int argc, char **argv) {
                 memset(program.recordings, 0, sizeof(program.recordings));
                 if (behaves(&program, "startup") && program.n_writers == 0)
                         bring_memory(&program);
-                if (introduce(&program))
+                bool is_introduced = introduce(&program);
+
+                if (is_introduced)
                         serve(&program);
                 client_deinit(&program.client);
-                if (behaves(&program, "trigger"))
+                if (is_introduced && behaves(&program, "trigger"))
                         return 0;
         }
 }

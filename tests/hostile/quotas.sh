@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Point 7: limits are per account. A user with subordinate uids, as Debian gives them to everybody, takes what one user
+# may have and no more, and nobody else is refused for it.
+# The checks call functions by name.
+# shellcheck disable=SC2317
+# shellcheck source=tests/hostile/hostile-lib.sh
+. "$(dirname "$0")/hostile-lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "needs root, to be several users"
+[ -e /etc/subuid ] || skip_all "there is no /etc/subuid to put another one in the place of"
+unshare -m true 2>/dev/null || skip_all "may not mount"
+
+account=games
+account_uid=$(id -u $account)
+socket=$tmp/native.sock
+
+# start_as UID: a session that nobody has to wait for, which lasts longer than the test
+start_as() {
+        as "$1" gdbus call --address "unix:path=$socket" --dest "$BUS" --object-path "$ROOT" --method \
+                "$MANAGER.StartSession" \
+                "{'sources': <['org.example.innocent']>, 'duration-ms': <uint32 600000>, 'detach': <true>}"
+}
+starts_as() {
+        start_as "$1" 2>&1 | grep -q /session/
+}
+
+# take_all UID...: all that each may have; how many sessions these were is in $n_taken
+take_all() {
+        local uid
+        n_taken=0
+        for uid in "$@"; do
+                while [ $n_taken -lt 100 ] && starts_as "$uid"; do n_taken=$((n_taken + 1)); done
+        done
+}
+
+session_bus
+echo "$account:100000:65536" >"$tmp/subuid"
+{
+        eventually test -S "$socket"
+        chmod 666 "$socket"
+        eventually starts_as 0
+} &
+service unshare -m --propagation private sh -c 'mount --bind "$1" /etc/subuid && shift && exec "$@"' sh "$tmp/subuid" \
+        systemd-socket-activate -E DBUS_SESSION_BUS_ADDRESS -E DESKTRACE_CONFIG -E DESKTRACE_PRODUCERS_PATH \
+        -l "$socket" "$DESKTRACED" --user
+innocent_records
+
+take_all 100000 100001 100002 100003 100004 100005 100006 100007
+ok "eight subordinate uids have what one user has" test $n_taken -eq 8
+fails "their account is told its limit, and what to do" \
+        "user $account_uid has 8 sessions.*SERVICE_SESSIONS_PER_USER_MAX, 8: free one first" start_as "$account_uid"
+ok "root is not refused" starts_as 0
+ok "nor another user" starts_as 30001
+innocent_is_unharmed "eight subordinate uids"
+
+# Many accounts: a share is kept for those who have none yet, and one for root.
+# shellcheck disable=SC2046 # one word each
+take_all $(seq 30002 30040)
+ok "many users take a lot" test $n_taken -gt 50
+innocent_is_unharmed "many users"
+ok "a user who has nothing gets a session" starts_as 40001
+ok "and root gets another one" starts_as 0
+finish

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""D-Bus of bare bytes, on a message bus or the native socket, for peers that misbehave.
+
+raw_bus.py hello SOCKET               connects, and calls something; fails when there is no reply
+raw_bus.py unfinished SOCKET N MIB    N connections, each with a message of so many MiB that lacks its last byte
+raw_bus.py unread SOCKET N CALLS      N connections, each with calls whose replies are long, and reads none
+The last two say "attacked" when no more is taken from them, and stay until they are killed.
+"""
+
+import array
+import os
+import select
+import socket
+import struct
+import sys
+import time
+
+ROOT, MANAGER = "/org/desktrace/Tracing1", "org.desktrace.Tracing1.Manager"
+PATH, INTERFACE, MEMBER, DESTINATION, SIGNATURE, UNIX_FDS = 1, 2, 3, 6, 8, 9
+STALLED_S = 2
+
+
+def align(data, n):
+    return data + bytes(-len(data) % n)
+
+
+def string(text):
+    data = text.encode()
+    return struct.pack("<I", len(data)) + data + b"\0"
+
+
+def call(member, path=ROOT, interface=MANAGER, destination=None, signature="", body=b"", n_fds=0, n_body=None):
+    values = [(PATH, b"o", string(path)), (INTERFACE, b"s", string(interface)), (MEMBER, b"s", string(member))]
+    if destination:
+        values.append((DESTINATION, b"s", string(destination)))
+    if signature:
+        values.append((SIGNATURE, b"g", bytes([len(signature)]) + signature.encode() + b"\0"))
+    if n_fds:
+        values.append((UNIX_FDS, b"u", struct.pack("<I", n_fds)))
+    fields = b""
+    for code, kind, value in values:
+        fields = align(fields, 8) + bytes([code, 1]) + kind + b"\0" + value
+    n_body = len(body) if n_body is None else n_body
+    return align(struct.pack("<BBBBIII", ord("l"), 1, 0, 1, n_body, 1, len(fields)) + fields, 8) + body
+
+
+class Peer:
+    def __init__(self, path, is_bus=False):
+        self.is_bus = is_bus
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.socket.settimeout(20)
+        self.socket.sendall(b"\0AUTH EXTERNAL " + str(os.getuid()).encode().hex().encode() + b"\r\n")
+        self.socket.recv(256)
+        self.socket.sendall(b"NEGOTIATE_UNIX_FD\r\n")
+        self.socket.recv(256)
+        self.socket.sendall(b"BEGIN\r\n")
+        if is_bus:
+            bus = "org.freedesktop.DBus"
+            self.socket.sendall(call("Hello", "/org/freedesktop/DBus", bus, bus))
+            self.socket.recv(4096)
+
+    def pass_fd(self, fd):
+        """In a call that nobody serves."""
+        destination = "org.desktrace.Tracing1" if self.is_bus else None
+        data = call("Nothing", destination=destination, signature="h", body=struct.pack("<I", 0), n_fds=1)
+        self.socket.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+
+
+def send_until_stalled(peers, chunks):
+    """To all of them at once, what chunks() gives, until nothing is taken for a while."""
+    rest = {peer.socket: [chunks(), b""] for peer in peers}
+    for peer in peers:
+        peer.socket.setblocking(False)
+    while rest:
+        ready = select.select([], list(rest), [], STALLED_S)[1]
+        if not ready:
+            return
+        for each in ready:
+            source, left = rest[each]
+            left = left or next(source, b"")
+            try:
+                rest[each][1] = left[each.send(left) :] if left else b""
+            except BlockingIOError:
+                rest[each][1] = left
+            except OSError:
+                left = b""  # disconnected
+            if not left:
+                del rest[each]
+
+
+def attack(peers, chunks):
+    send_until_stalled(peers, chunks)
+    print("attacked", flush=True)
+    time.sleep(600)
+
+
+def hello(path):
+    peer = Peer(path)
+    peer.socket.sendall(call("Introspect", interface="org.freedesktop.DBus.Introspectable"))
+    return 0 if peer.socket.recv(16) else 1
+
+
+def unfinished(path, n, mib):
+    def chunks():
+        yield call("Nothing", signature="ay", n_body=mib << 20)
+        for _ in range(mib - 1):
+            yield bytes(1 << 20)
+
+    attack([Peer(path) for _ in range(n)], chunks)
+
+
+def source(name):
+    """Of RegisterProducer(), as long as a source may be."""
+    categories = b""
+    for i in range(1500):
+        categories = align(categories, 4) + string(f"{name}-{i:04}-" + "x" * 130)
+    # From a multiple of 8: the key, the signature, and the array's length on a multiple of 4.
+    option = align(string("categories") + b"\2as\0", 4) + struct.pack("<I", len(categories)) + categories
+    head = align(string(name), 4)
+    return align(head + struct.pack("<I", len(option)), 8) + option
+
+
+def unread(path, n, n_calls):
+    # All sources are in each reply.
+    sources = b""
+    for i in range(4):
+        sources = align(sources, 8) + source(f"org.example.long{i}")
+    body = align(align(string("long"), 4) + struct.pack("<I", len(sources)), 8) + sources
+    body = align(align(body, 4) + struct.pack("<I", 0), 8)
+    producer = Peer(path)
+    producer.socket.sendall(call("RegisterProducer", signature="sa(sa{sv})a{sv}", body=body))
+    producer.socket.recv(4096)
+
+    def chunks():
+        for _ in range(n_calls):
+            yield call("ListSources")
+
+    attack([Peer(path) for _ in range(n)], chunks)
+
+
+if __name__ == "__main__":
+    verbs = {"hello": hello, "unfinished": unfinished, "unread": unread}
+    sys.exit(verbs[sys.argv[1]](sys.argv[2], *map(int, sys.argv[3:])))

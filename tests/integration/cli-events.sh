@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# "desktrace list events": the service asks the probes for whoever may record the system, and keeps what they say.
+
+# shellcheck source=tests/integration/probes-lib.sh
+. "$(dirname "$0")/probes-lib.sh"
+
+[ -e /sys/kernel/tracing/available_events ] || mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null ||
+        skip_all 'no tracefs, so no kernel events to list'
+
+# The probes are started only for those who may record the system.
+printf 'org.desktrace.tracing1.trace-system no\n' >"$tmp/answers"
+started "$FAKE_POLKIT" "$tmp/answers" "$tmp/questions"
+eventually has_owner --system org.freedesktop.PolicyKit1
+exits 0 "who may not record the system is told why the kernel's events are not known" \
+        'starting them needs the right to record the system.*trace-system' nobody list events
+ok "polkit was asked without a prompt" grep -qE 'check .*trace-system flags=0 ' "$tmp/questions"
+ok "and nothing was started for it" no_probes
+printf 'org.desktrace.tracing1.trace-system yes\n' >"$tmp/answers"
+exits 0 "who may has the probes started, and sees the events" '^sched/sched_switch *$' \
+        nobody list events --no-legend 'sched/*'
+ok "which run" eventually probes_run
+exits 0 "they are known by their names alone" '^sched/sched_waking *$' nobody list events --no-legend 'sched_wak*'
+exits 5 "a name that no event has is told" 'nothing in the list of events matches "sched/nothing"' \
+        nobody list events sched/nothing
+exits 0 "programs get objects" '^\[\{"name":"sched/sched_switch"\}\]$' \
+        nobody list events --json=short sched/sched_switch
+gives "the list is current" '"current" b true' manager_of_system ListEvents 'a{sv}' 0
+gives "and not among the data source's details" '^as 0$' busctl --system get-property \
+        $BUS $ROOT/source/linux_2eftrace $BUS.SourceInfo Categories
+all_are_listed() {
+        "$DESKTRACE" list events --no-legend | sed 's/ *$//' >"$tmp/listed"
+        [ "$(wc -l <"$tmp/listed")" -gt 100 ]
+}
+ok "all of this kernel's are there" all_are_listed
+no_listed_one_is_missing() {
+        ! sed 's,/,:,' "$tmp/listed" | grep -vxFf /sys/kernel/tracing/available_events
+}
+ok "each of them exists" no_listed_one_is_missing
+ok "the probes go" eventually no_probes
+printf 'org.desktrace.tracing1.trace-system no\n' >"$tmp/answers"
+exits 0 "then everybody sees what they said" '^sched/sched_switch *$' nobody list events --no-legend 'sched/*'
+completes() { # bash, after "desktrace record", the words of $1
+        PATH=$(dirname "$DESKTRACE"):$PATH bash -c '. "$1"; COMP_WORDS=(desktrace record "$2"); COMP_CWORD=2
+                _desktrace; printf "%s\n" "${COMPREPLY[@]}"' bash "$COMPLETIONS/desktrace.bash" "$1" 2>/dev/null
+}
+COMPLETIONS=$(dirname "$BUS_XML")/../completions
+: >"$tmp/questions"
+gives "bash completes the events of a group" '^sched/sched_switch$' completes sched/sched_s
+gives "and the groups" '^sched/$' completes sch
+ok "without asking polkit" test ! -s "$tmp/questions"
+ok "or starting anything" no_probes
+exits 0 "and is told that it is not of now" 'when it was recorded last' nobody list events sched_switch
+kill "$daemon" && wait "$daemon"
+service "$DESKTRACED" --system
+exits 0 "also from the next service" '^sched/sched_switch *$' nobody list events --no-start --no-legend 'sched/*'
+ok "and nothing was started for it" no_probes
+fails "an option that is none is refused" 'unknown option "glob"' manager_of_system ListEvents 'a{sv}' 1 glob s x
+finish
