@@ -44,7 +44,7 @@ machine bookworm/i386 build test
 project
 ok 'everything is configured' in_chroot meson setup build -Dprefix=/usr -Dprobes=enabled -Dwerror=true \
         -Dexample-gtk=disabled -Dexample-qt=disabled
-ok 'and builds without a warning' in_chroot ninja -C build
+ok 'and builds without a warning' in_chroot ninja -k 0 -C build
 ok 'it is a 32-bit library' in_chroot sh -c 'readelf -h build/src/lib/libdesktrace.so | grep -q ELF32'
 ok 'the tests of the library and of the shared memory pass' in_chroot bash -c "$(declare -f unit_tests)
         meson test -C build --no-rebuild --print-errorlogs \$(unit_tests)"

@@ -283,3 +283,23 @@ user() {
                 echo "$1 ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$1"
         fi
 }
+
+#
+# What several cases look at
+#
+
+# The README's first command, where nothing is prepared.
+readme_try() {
+        ok "the README's first command succeeds" as_root bash -euc "$(readme '# Desktrace' '^\./scripts/try')"
+        said 'it has recorded the kernel' '^linux\.ftrace +[a-z_]+ +[1-9]'
+        said 'and the example' '^frame +mandelbrot'
+}
+
+# suite VERB...: the README's second command in there, without the sanitizers; no test fails
+suite() {
+        local command
+        command=$(readme '# Desktrace' '^\./scripts/test' | sed 's/ *#.*//')
+        ok "the tests fail nowhere: $*" "$@" bash -euc "$command --quick"
+        said 'the tests ran' '^[0-9]{3,} passed, 0 failed, [0-9]+ skipped$'
+        grep -aE '^SKIPPED|^[0-9]+ passed' "$output" | cut -c 1-200 | sed 's/^/# /'
+}

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The toolkits and languages of Debian 13, as authors have them: programs in GJS, Python, Vala, C++ with Qt, and Rust,
+# and windows of GTK and Qt Quick, are recorded, and their events counted. The tests are those that skip what is not
+# installed.
+# Time limit: 12 min
+
+# shellcheck source=tests/machines/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# toolkit NAME: all of that test's checks pass; what it skips is printed
+toolkit() {
+        # shellcheck disable=SC2016 # for the shell inside
+        ok "the test \"$1\" passes" in_chroot sh -c 'status=0
+                meson test -C build "$0" >/dev/null || status=$?
+                cat build/meson-logs/testlog.txt
+                exit $status' "$1"
+        grep -aE '^ok .*# SKIP' "$output" | sed 's/^/# /'
+}
+
+# has CHECK...: the last test did each of these
+has() {
+        local check
+        for check; do
+                said "$check" "^ok [0-9]+ - $check\$"
+        done
+}
+
+machine trixie build test +gir1.2-gtk-4.0 +gir1.2-gtk-3.0 +xvfb +xauth +qt6-base-dev +qt6-declarative-dev +cargo \
+        +librust-tracing-subscriber-dev
+project
+ok 'all of it is configured' in_chroot meson setup build -Dprefix=/usr -Dprobes=disabled -Dglib-binding=enabled \
+        -Dintrospection=enabled -Dvapi=enabled
+ok 'the bindings are built' in_chroot ninja -C build bindings/glib/desktrace-glib.vapi
+toolkit glib
+has 'hooks are recorded' 'GJS: slices' 'PyGObject: slices' 'Vala: slices' 'GTK 3.0: frames' 'GTK 4.0: frames' \
+        'GTK 4.0: phases'
+toolkit qt
+has 'Qt 6: slices' 'a QQuickWindow of Qt 6 is recorded' 'QQuickWindow of Qt 6: render'
+toolkit rust
+has 'slices' 'a program with the tracing crate is built' 'spans within spans'
+finish
