@@ -55,11 +55,13 @@ def problems(text, read):
 
 
 def doubles(text):
-    seen = set()
-    for section, case, _ in rows(text):
-        if (section, case) in seen:
-            yield f"{section}: {case} is there twice"
-        seen.add((section, case))
+    """Also over sections, and of a case that shares a row with others. (The steps are no cases.)"""
+    seen = {}
+    for section, cases, _ in rows(text):
+        for case in [cases] if cases.startswith("step ") else cases.split(", "):
+            if case in seen:
+                yield f"{section}: {case} is there already, under {seen[case]}"
+            seen[case] = section
 
 
 def empty_sections(text):
@@ -82,7 +84,8 @@ def self_test():
            "| A | `tests/a.c: test_y` |"]
     check.check("good rows pass", (row for row in good if found(row)))
     check.check("bad rows are found", (row for row in bad if not found(row)))
-    check.check("doubles are found", [] if list(doubles(head + good[0] + "\n" + good[1])) else ["none"])
+    twice = ["\n".join((good[0], good[1])), good[0] + "\n## T\n" + good[1], good[0] + "\n| B, A | – |"]
+    check.check("doubles are found", (rows for rows in twice if not list(doubles(head + rows))))
     check.check("empty sections are found", [] if list(empty_sections(head)) else ["none"])
     check.done()
 

@@ -41,6 +41,22 @@ python_finds_it() {
                         'import sys, desktrace; sys.exit(desktrace.__file__ != sys.argv[1])' "$file"
 }
 
+# says_so LANGUAGE: the installed program's help has a text as its installed catalogue translates it. Programs look for
+# catalogues below the prefix, so ours are mounted there for it alone.
+says_so() {
+        local help
+        # shellcheck disable=SC2016 # for the shell inside
+        help=$(unshare --map-root-user --mount \
+                sh -c 'mount --bind "$1" "$2" && LC_ALL=C.UTF-8 LANGUAGE=$3 exec "$4" --help' \
+                sh "$root/share/locale" "$prefix/share/locale" "$1" "$root/bin/desktrace") || return
+        python3 -c '
+import gettext, sys
+text = "Record to a trace file"
+translated = gettext.GNUTranslations(open(sys.argv[1], "rb")).gettext(text)
+sys.exit(f"{translated}: not in {sys.argv[2]}" if translated == text or translated not in sys.argv[2] else 0)' \
+                "$root/share/locale/$1/LC_MESSAGES/desktrace.mo" "$help"
+}
+
 DESTDIR=$tmp "$meson" install -C "$build" --no-rebuild --quiet >"$tmp/log" 2>&1 ||
         { sed 's/^/# /' "$tmp/log"; echo 'Bail out! it cannot be installed'; exit 1; }
 prefix=$("$meson" introspect --buildoptions "$build" |
@@ -71,5 +87,17 @@ ok 'one Python module' test "$(wc -w <<<"$module")" = 1
 if [ "$prefix" = /usr ]; then
         ok 'the Python module, where python3 looks' python_finds_it "$module"
 fi
+may_mount() {
+        [ -d "$prefix/share/locale" ] && unshare --map-root-user --mount mount --bind /usr /usr 2>/dev/null
+}
+mounts=$(may_mount && echo yes)
+for language in $(grep -v '^#' "$source/po/LINGUAS"); do
+        if [ "$mounts" ]; then
+                ok "the program speaks $language" says_so "$language"
+        else
+                n=$((n + 1))
+                echo "ok $n - the program speaks $language # SKIP nothing may be mounted at $prefix/share/locale here"
+        fi
+done
 echo "1..$n"
 exit $failed

@@ -27,11 +27,14 @@ LAYERS = {
     "src/config": {"shared", "protobuf-c", "io"},
     "src/smb": {"shared", "io"},
     "src/daemon/closer": {"shared", "io"},
+    "src/daemon/gate": {"shared", "closer", "io"},
     "src/daemon/buffer": {"shared", "wire", "smb"},
     "src/daemon/packet": {"shared", "wire", "pcre2"},
     "src/daemon/core": {"shared", "wire", "smb", "config", "buffer", "packet", "protobuf-c"},
     "src/daemon/output": {"shared", "config", "core", "protobuf-c", "systemd", "io"},
-    "src/daemon/bus": {"shared", "config", "buffer", "core", "output", "protobuf-c", "systemd", "io"},
+    "src/daemon/bus": {
+        "shared", "config", "closer", "gate", "buffer", "core", "output", "protobuf-c", "systemd", "io",
+    },
     "src/daemon/socket": {
         "shared", "wire", "config", "closer", "core", "output", "protobuf-c", "systemd", "io",
     },

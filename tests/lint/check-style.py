@@ -112,6 +112,9 @@ def all_functions(top, prefix=""):
 
 # What stops a native reader; docs/CONFORMANCE.md quotes others. A "Who" without a noun begins a sentence.
 HABITS = re.compile(r"\banew\b|\ball the same\b|\bfor so long\b|(?:^|[.:;] |[*#] )Who(?:ever)? [^?]*$", re.I)
+# Likewise, in what users read: documents, public headers, and the texts of programs.
+TOLD_HABITS = re.compile(r"(?<!there )\bis none\b|\bso many\b|\bexclude each other\b|\bof the own\b", re.I)
+TOLD = ("docs/", "data/", "examples/", "src/lib/include/", "README.md", "NEWS.md")
 PROSE = ("src/", "docs/", "data/", "examples/", "README.md", "NEWS.md", "HACKING.md")
 
 
@@ -123,6 +126,10 @@ def check_habits(top):
             found = HABITS.search(line)
             if found and not found.group().strip(".:;*# ").startswith("who"):
                 yield f"{path}:{number}: \"{found.group().strip()[:20]}\" is hard to read: say it plainly"
+            told = line if path.startswith(TOLD) else " ".join(re.findall(r'"[^"]*"', line))
+            found = TOLD_HABITS.search(told)
+            if found:
+                yield f"{path}:{number}: \"{found.group()}\" is hard to read: say it plainly"
 
 
 def check_function_lengths(top):
@@ -174,10 +181,13 @@ PLANTED = {
     "src/bare.c": "int bare;\n",
     "src/line.c": SPDX + "\tint tab;\nint blank; \nint long_line; /* " + "x" * 120 + " */\n",
     "src/note.c": SPDX + "int note; /* TO" + "DO */\n",
-    "src/plain.c": SPDX + "/* Who comes\n * starts anew, all the " + "same.\n * Who is it? */\n",
+    "src/plain.c": SPDX + "/* Who comes\n * starts anew, all the " + "same.\n * Who is it? */\n"
+    'char *s = "its name is none";\n/* there is none; so many */\n',
+    "docs/told.md": "There is none of so many.\n",
     "tests/test.c": SPDX + "START_TEST(test_long) {\n" + "        a++;\n" * 81 + "}\nEND_TEST\n",
 }
 EXPECTED = [
+    'docs/told.md:1: "so many" is hard to read: say it plainly',
     "src/bare.c: no SPDX line at its head",
     "src/file.c: 701 lines, 700 are allowed",
     "src/line.c:2: a tab",
@@ -187,6 +197,7 @@ EXPECTED = [
     "src/note.c:2: an open end: int note; /* TO" + "DO */",
     'src/plain.c:2: "* Who comes" is hard to read: say it plainly',
     'src/plain.c:3: "anew" is hard to read: say it plainly',
+    'src/plain.c:5: "is none" is hard to read: say it plainly',
     "tests/test.c:2: test_long() has 81 lines, 80 are allowed",
 ]
 CHECKS = [
