@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "build-config.h"
+#include "host/host.h"
 #include "probes/ftrace/instance.h"
 #include "probes/ftrace/static-list.h"
-#include "probes/host.h"
 #include "probes/probe-registry.h"
 #include "probes/source-list.h"
 #include "shared/fd.h"
