@@ -14,6 +14,17 @@
 #define PROC_FILE_BYTES_MAX (64u << 10)
 #define NO_UID              ((uid_t)-1)
 
+typedef struct Account {
+        const char *name;
+        uid_t uid;
+} Account;
+
+typedef struct Accounts {
+        char *text; /* of the names */
+        Account *all;
+        size_t n;
+} Accounts;
+
 void login_users_init(LoginUsers *users,
                       const char *subuid_path,
                       const char *passwd_path,
@@ -22,12 +33,14 @@ void login_users_init(LoginUsers *users,
                 .subuid_path = subuid_path,
                 .passwd_path = passwd_path,
                 .proc_path = proc_path,
+                .lock = PTHREAD_MUTEX_INITIALIZER,
         };
 }
 
 void login_users_deinit(LoginUsers *users) {
         free(users->accounts);
         free(users->ranges);
+        pthread_mutex_destroy(&users->lock);
         *users = (LoginUsers){};
 }
 
@@ -82,79 +95,120 @@ static char *read_lines(const char *path) {
         return NULL;
 }
 
-static int add_account(LoginUsers *users, uid_t uid) {
-        uid_t *grown = reallocarray(users->accounts, users->n_accounts + 1, sizeof(*grown));
+/* Makes room for one more; n items are there. */
+static bool reserve(void **items, size_t n, size_t n_bytes) {
+        void *grown;
 
+        if (n > 0 && (n & (n - 1)) != 0)
+                return true; /* it grows whenever it is full of a power of two */
+        grown = reallocarray(*items, n > 0 ? 2 * n : 1, n_bytes);
         if (!grown)
-                return -ENOMEM;
-        users->accounts = grown;
-        users->accounts[users->n_accounts++] = uid;
-        return 0;
+                return false;
+        *items = grown;
+        return true;
 }
 
-static void read_accounts(LoginUsers *users) {
-        _cleanup_(freep) char *text = read_lines(users->passwd_path);
-        char *rest = text, *line;
+static int compare_names(const void *a, const void *b) {
+        const Account *x = a, *y = b;
+        const int r = strcmp(x->name, y->name);
 
-        users->n_accounts = 0;
-        while (rest && (line = next_line(&rest))) {
-                const char *field = line_field(line, 2);
-                uid_t uid = field ? parse_uid(field, ':') : NO_UID;
-
-                if (uid != NO_UID && add_account(users, uid) < 0)
-                        return;
-        }
+        return r ? r : (x->name > y->name) - (x->name < y->name);
 }
 
-/* The account of that name, in the text of passwd(5). */
-static uid_t find_account(const char *passwd, const char *name, size_t n_name) {
-        for (const char *line = passwd; line && *line; line = strchr(line, '\n')) {
-                line += *line == '\n';
-                if (!strncmp(line, name, n_name) && line[n_name] == ':') {
-                        const char *field = line_field(line, 2);
+static int compare_uids(const void *a, const void *b) {
+        const uid_t x = *(const uid_t *)a, y = *(const uid_t *)b;
 
-                        return field ? parse_uid(field, ':') : NO_UID;
-                }
+        return (x > y) - (x < y);
+}
+
+static void add_account(Accounts *accounts, char *line) {
+        const char *field = line_field(line, 2);
+        const uid_t uid = field ? parse_uid(field, ':') : NO_UID;
+
+        if (uid == NO_UID || !reserve((void **)&accounts->all, accounts->n, sizeof(Account)))
+                return;
+        line[strcspn(line, ":")] = '\0';
+        accounts->all[accounts->n++] = (Account){ .name = line, .uid = uid };
+}
+
+/* Of passwd(5), sorted by name; of several with one name the first one comes first. */
+static void read_accounts(Accounts *accounts, const char *path) {
+        char *rest, *line;
+
+        *accounts = (Accounts){ .text = read_lines(path) };
+        rest = accounts->text;
+        while (rest && (line = next_line(&rest)))
+                add_account(accounts, line);
+        if (accounts->n > 0)
+                qsort(accounts->all, accounts->n, sizeof(Account), compare_names);
+}
+
+static void accounts_deinit(Accounts *accounts) {
+        free(accounts->all);
+        free(accounts->text);
+}
+
+static uid_t find_account(const Accounts *accounts, const char *name) {
+        size_t begin = 0, end = accounts->n;
+
+        while (begin < end) {
+                const size_t middle = begin + (end - begin) / 2;
+
+                if (strcmp(accounts->all[middle].name, name) < 0)
+                        begin = middle + 1;
+                else
+                        end = middle;
         }
-        return NO_UID;
+        return begin < accounts->n && streq(accounts->all[begin].name, name)
+                       ? accounts->all[begin].uid
+                       : NO_UID;
+}
+
+static void keep_uids(LoginUsers *users, const Accounts *accounts) {
+        uid_t *uids = calloc(MAX(accounts->n, (size_t)1), sizeof(*uids));
+
+        free(users->accounts);
+        users->accounts = uids;
+        users->n_accounts = uids ? accounts->n : 0;
+        for (size_t i = 0; i < users->n_accounts; i++)
+                uids[i] = accounts->all[i].uid;
+        if (users->n_accounts > 0)
+                qsort(uids, users->n_accounts, sizeof(*uids), compare_uids);
 }
 
 /* A user may be named by its number as well. What root lends is not root. */
-static uid_t range_user(const char *passwd, const char *line, uid_t begin) {
-        uid_t uid = find_account(passwd, line, strcspn(line, ":"));
+static uid_t range_user(const Accounts *accounts, const char *name, uid_t begin) {
+        uid_t uid = find_account(accounts, name);
 
         if (uid == NO_UID)
-                uid = parse_uid(line, ':');
+                uid = parse_uid(name, '\0');
         return uid == NO_UID || uid == 0 ? begin : uid;
 }
 
-static int add_range(LoginUsers *users, const char *passwd, const char *line) {
+static void add_range(LoginUsers *users, const Accounts *accounts, char *line) {
         const char *begin = line_field(line, 1), *n = line_field(line, 2);
-        UidRange range, *grown;
+        UidRange range;
 
         if (!n)
-                return 0;
+                return;
         range = (UidRange){ .begin = parse_uid(begin, ':'), .n = parse_uid(n, ':') };
-        if (range.begin == NO_UID || range.n == NO_UID)
-                return 0;
-        range.user = range_user(passwd, line, range.begin);
-        grown = reallocarray(users->ranges, users->n_ranges + 1, sizeof(*grown));
-        if (!grown)
-                return -ENOMEM;
-        users->ranges = grown;
+        if (range.begin == NO_UID || range.n == NO_UID ||
+            !reserve((void **)&users->ranges, users->n_ranges, sizeof(range)))
+                return;
+        line[strcspn(line, ":")] = '\0';
+        range.user = range_user(accounts, line, range.begin);
         users->ranges[users->n_ranges++] = range;
-        return 0;
 }
 
-static void read_ranges(LoginUsers *users) {
-        _cleanup_(freep) char *passwd = read_lines(users->passwd_path);
+static void read_ranges(LoginUsers *users, const Accounts *accounts) {
         _cleanup_(freep) char *text = read_lines(users->subuid_path);
         char *rest = text, *line;
 
+        free(users->ranges);
+        users->ranges = NULL;
         users->n_ranges = 0;
         while (rest && (line = next_line(&rest)))
-                if (add_range(users, passwd, line) < 0)
-                        return;
+                add_range(users, accounts, line);
 }
 
 /* Whether the file is another one than was seen, which it then is. */
@@ -173,11 +227,14 @@ static bool has_changed(const char *path, struct stat *seen) {
 
 static void refresh(LoginUsers *users) {
         const bool accounts_changed = has_changed(users->passwd_path, &users->passwd_seen);
+        Accounts accounts;
 
         if (!has_changed(users->subuid_path, &users->subuid_seen) && !accounts_changed)
                 return;
-        read_accounts(users);
-        read_ranges(users);
+        read_accounts(&accounts, users->passwd_path);
+        keep_uids(users, &accounts);
+        read_ranges(users, &accounts);
+        accounts_deinit(&accounts);
 }
 
 /*
@@ -229,10 +286,8 @@ static uid_t find_user_of_process(const LoginUsers *users, const Identity *ident
 
 /* A range may have been given out over the uids of accounts: those are somebody's own. */
 static bool is_account(const LoginUsers *users, uid_t uid) {
-        for (size_t i = 0; i < users->n_accounts; i++)
-                if (users->accounts[i] == uid)
-                        return true;
-        return false;
+        return users->n_accounts > 0 &&
+               bsearch(&uid, users->accounts, users->n_accounts, sizeof(uid), compare_uids);
 }
 
 static uid_t find_user_of_range(const LoginUsers *users, uid_t uid) {
@@ -249,9 +304,12 @@ uid_t login_users_find(LoginUsers *users, const Identity *identity) {
 
         if (identity->uid == 0)
                 return 0;
-        refresh(users);
         user = find_user_of_process(users, identity);
-        if (user == NO_UID || user == 0)
+        if (user == NO_UID || user == 0) {
+                pthread_mutex_lock(&users->lock);
+                refresh(users);
                 user = find_user_of_range(users, identity->uid);
+                pthread_mutex_unlock(&users->lock);
+        }
         return user == NO_UID ? identity->uid : user;
 }

@@ -10,8 +10,11 @@
  *
  * Both files are the administrator's. They are read once, and again when they have changed. No name service is asked,
  * as that may not answer: a range of somebody who is not in /etc/passwd is a user of its own.
+ *
+ * Peers are looked up by several threads; a lock is over what was read.
  */
 
+#include <pthread.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -31,10 +34,11 @@ typedef struct UidRange {
 
 typedef struct LoginUsers {
         const char *subuid_path, *passwd_path, *proc_path;
+        pthread_mutex_t lock; /* over what follows */
         struct stat subuid_seen, passwd_seen;
-        uid_t *accounts; /* in passwd */
+        uid_t *accounts; /* in passwd, sorted */
         size_t n_accounts;
-        UidRange *ranges;
+        UidRange *ranges; /* as they are in subuid: the first one counts */
         size_t n_ranges;
 } LoginUsers;
 
@@ -45,5 +49,5 @@ void login_users_init(LoginUsers *users,
                       const char *proc_path);
 void login_users_deinit(LoginUsers *users);
 
-/* The uid of the account. Root is root, and nobody else is. */
+/* The uid of the account. Root is root, and nobody else is. From any thread. */
 uid_t login_users_find(LoginUsers *users, const Identity *identity);
