@@ -33,6 +33,11 @@ static uid_t op_user_of(void *userdata, const Identity *identity) {
         return login_users_find(&loop->users, identity);
 }
 
+/* Lines are often about somebody who is gone. */
+static uid_t log_user_of(void *userdata, uid_t uid) {
+        return op_user_of(userdata, &(Identity){ .uid = uid });
+}
+
 static const ServiceOps service_ops = {
         .read_clocks = host_read_clocks,
         .random = host_random,
@@ -314,7 +319,8 @@ static int loop_add_bus(Loop *loop) {
                 return r;
         kept_events_load(&loop->bus->events);
         if (loop->mode != LOOP_STANDALONE) {
-                r = bus_line_open(&loop->line, &message_bus, loop->mode == LOOP_SYSTEM);
+                r = bus_line_open(
+                        &loop->line, &message_bus, loop->mode == LOOP_SYSTEM, op_user_of, loop);
                 if (r >= 0)
                         r = log_control_serve(message_bus);
                 if (r >= 0)
@@ -403,6 +409,7 @@ int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config) {
         };
         list_init(&loop->activator.activations);
         login_users_init(&loop->users, LOGIN_USERS_SUBUID, LOGIN_USERS_PASSWD, LOGIN_USERS_PROC);
+        log_users_count_by(log_user_of, loop);
         r = sd_event_new(&loop->event);
         if (r >= 0)
                 r = loop_add_signals(loop);
@@ -429,6 +436,7 @@ void loop_deinit(Loop *loop) {
         bus_free(loop->bus);
         bus_line_free(loop->line);
         service_free(loop->service);
+        log_users_count_by(NULL, NULL);
         login_users_deinit(&loop->users);
         sd_event_unref(loop->event);
 }

@@ -72,7 +72,7 @@ struct SinkWorker {
         SinkFile file; /* the thread's */
 
         /* Never change. */
-        uid_t uid;
+        uid_t user;
         int progress; /* eventfd: the thread has something to tell */
 };
 
@@ -99,11 +99,11 @@ static bool sink_worker_add(SinkWorker *worker) {
 
         pthread_mutex_lock(&sink_workers_lock);
         list_for_each (at, &sink_workers, link)
-                n += at->uid == worker->uid;
-        if (n < SINK_WORKERS_PER_UID_MAX)
+                n += at->user == worker->user;
+        if (n < SINK_WORKERS_PER_USER_MAX)
                 list_append(&sink_workers, &worker->link);
         pthread_mutex_unlock(&sink_workers_lock);
-        return n < SINK_WORKERS_PER_UID_MAX;
+        return n < SINK_WORKERS_PER_USER_MAX;
 }
 
 static void sink_worker_remove(SinkWorker *worker) {
@@ -292,7 +292,7 @@ static int sink_worker_new(SinkWorker **ret, const OutputOptions *options, bool 
         list_init(&worker->link);
         list_init(&worker->copies);
         worker->copy_fd = -1;
-        worker->uid = options->uid;
+        worker->user = options->user;
         worker->n_references = 1;
         worker->progress = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         r = sink_file_init(&worker->file, options, is_regular);
@@ -454,9 +454,10 @@ static int sink_push(Output *output, Bytes *bytes, bool is_end) {
 
 /* A descriptor for reading what this one writes; -1: that cannot be. Called with the lock held: while the thread has
  * work it does not close the file. The user's own only: whoever opened the file can make a read of it hang. */
-static int sink_readable(const SinkWorker *worker, uid_t uid) {
-        if (worker->uid != uid || worker->is_finishing || worker->is_done || sink_is_over(worker) ||
-            !worker->file.is_regular || (fcntl(worker->file.fd, F_GETFL) & O_ACCMODE) != O_RDWR)
+static int sink_readable(const SinkWorker *worker, uid_t user) {
+        if (worker->user != user || worker->is_finishing || worker->is_done ||
+            sink_is_over(worker) || !worker->file.is_regular ||
+            (fcntl(worker->file.fd, F_GETFL) & O_ACCMODE) != O_RDWR)
                 return -1;
         return fcntl(worker->file.fd, F_DUPFD_CLOEXEC, 0);
 }
@@ -470,7 +471,7 @@ static void sink_copy(Output *output, Output *original) {
         pthread_mutex_lock(&from->lock);
         pthread_mutex_lock(&to->lock);
         if (!to->is_done && !sink_is_over(to))
-                to->copy_fd = sink_readable(from, to->uid);
+                to->copy_fd = sink_readable(from, to->user);
         to->awaits_copy = to->copy_fd >= 0;
         to->n_references += to->awaits_copy;
         pthread_mutex_unlock(&to->lock);

@@ -18,7 +18,7 @@
 
 /* Threads that write, or hang in a write although nobody waits for it any more: that is up to whoever made the
  * descriptor, and desktraced.service has 256 threads for all users. */
-#define SINK_WORKERS_PER_UID_MAX 16
+#define SINK_WORKERS_PER_USER_MAX 16
 
 extern const OutputOps sink_output_ops;
 

@@ -20,10 +20,9 @@
 #include <unistd.h>
 
 #include "build-config.h"
-#include "host/host.h"
 #include "probes/ftrace/instance.h"
 #include "probes/ftrace/static-list.h"
-#include "probes/probe-registry.h"
+#include "probes/host.h"
 #include "probes/source-list.h"
 #include "shared/fd.h"
 #include "shared/log.h"
@@ -276,18 +275,6 @@ static void program_deinit(Program *program) {
         sd_event_unref(program->event);
 }
 
-static int program_offer(Program *program) {
-        HostProgram offer = {
-                .producer = "desktrace-probes",
-                .probes = probes,
-                .n_probes = n_probes,
-                .busy = on_busy,
-                .userdata = program,
-        };
-
-        return host_new(&program->host, program->event, &offer);
-}
-
 static int program_setup(Program *program, Mode mode) {
         int r;
 
@@ -302,7 +289,7 @@ static int program_setup(Program *program, Mode mode) {
                 r = mode == MODE_RUN_STANDALONE ? program_watch_owner(program)
                                                 : program_watch_idle(program);
         if (r >= 0)
-                r = program_offer(program);
+                r = host_new(&program->host, program->event, on_busy, program);
         /* Last: whoever waits for the name then finds that all is there. */
         if (r >= 0 && mode == MODE_RUN_SYSTEM)
                 r = program_take_name(program);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
@@ -9,12 +10,22 @@
 #define LOG_TEXT_BYTES 1024
 
 typedef struct LogCount {
-        uid_t uid;
+        uid_t user;
         uint64_t until_ns; /* 0: unused */
         unsigned n_lines, n_suppressed;
 } LogCount;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* over all of these */
 static LogCount counts[LOG_USERS_MAX];
+static uid_t (*find_user)(void *userdata, uid_t uid);
+static void *find_user_userdata;
+
+void log_users_count_by(uid_t (*user_of)(void *userdata, uid_t uid), void *userdata) {
+        pthread_mutex_lock(&lock);
+        find_user = user_of;
+        find_user_userdata = userdata;
+        pthread_mutex_unlock(&lock);
+}
 
 static uint64_t now_ns(void) {
         struct timespec now;
@@ -27,56 +38,73 @@ static void count_end(LogCount *count) {
         if (count->n_suppressed > 0)
                 log_notice("%u messages of user %u suppressed",
                            count->n_suppressed,
-                           (unsigned)count->uid);
+                           (unsigned)count->user);
         *count = (LogCount){};
 }
 
 uint64_t log_users_deadline(void) {
         uint64_t deadline = UINT64_MAX;
 
+        pthread_mutex_lock(&lock);
         for (size_t i = 0; i < LOG_USERS_MAX; i++)
                 if (counts[i].n_suppressed > 0)
                         deadline = MIN(deadline, counts[i].until_ns);
+        pthread_mutex_unlock(&lock);
         return deadline;
 }
 
-void log_users_tick(uint64_t now) {
+static void counts_tick(uint64_t now) {
         for (size_t i = 0; i < LOG_USERS_MAX; i++)
                 if (counts[i].until_ns > 0 && counts[i].until_ns <= now)
                         count_end(&counts[i]);
 }
 
+void log_users_tick(uint64_t now) {
+        pthread_mutex_lock(&lock);
+        counts_tick(now);
+        pthread_mutex_unlock(&lock);
+}
+
 /* The user's, or else a new one; when none is left, one that another user has. */
-static LogCount *count_of(uid_t uid, uint64_t now) {
+static LogCount *count_of(uid_t user, uint64_t now) {
         LogCount *unused = NULL;
 
         for (size_t i = 0; i < LOG_USERS_MAX; i++) {
-                if (counts[i].until_ns > 0 && counts[i].uid == uid)
+                if (counts[i].until_ns > 0 && counts[i].user == user)
                         return &counts[i];
                 if (counts[i].until_ns == 0)
                         unused = unused ?: &counts[i];
         }
         if (!unused)
-                return &counts[uid % LOG_USERS_MAX];
-        *unused = (LogCount){ .uid = uid, .until_ns = now + LOG_USER_INTERVAL_NS };
+                return &counts[user % LOG_USERS_MAX];
+        *unused = (LogCount){ .user = user, .until_ns = now + LOG_USER_INTERVAL_NS };
         return unused;
 }
 
-void log_user_write(uid_t uid, int level, const char *format, ...) {
+/* Whether the line is one too many. */
+static bool count_line(uid_t uid) {
         const uint64_t now = now_ns();
-        char text[LOG_TEXT_BYTES];
         LogCount *count;
+        bool is_suppressed;
+
+        pthread_mutex_lock(&lock);
+        counts_tick(now);
+        count = count_of(find_user ? find_user(find_user_userdata, uid) : uid, now);
+        is_suppressed = count->n_lines++ >= LOG_USER_LINES_MAX;
+        if (is_suppressed && count->n_suppressed++ == 0)
+                log_notice("more messages of user %u are suppressed for %u seconds",
+                           (unsigned)count->user,
+                           (unsigned)((count->until_ns - now) / UINT64_C(1000000000)));
+        pthread_mutex_unlock(&lock);
+        return is_suppressed;
+}
+
+void log_user_write(uid_t uid, int level, const char *format, ...) {
+        char text[LOG_TEXT_BYTES];
         va_list arguments;
 
-        log_users_tick(now);
-        count = count_of(uid, now);
-        if (count->n_lines++ >= LOG_USER_LINES_MAX) {
-                if (count->n_suppressed++ == 0)
-                        log_notice("more messages of user %u are suppressed for %u seconds",
-                                   (unsigned)count->uid,
-                                   (unsigned)((count->until_ns - now) / UINT64_C(1000000000)));
+        if (count_line(uid))
                 level = LOG_DEBUG;
-        }
         va_start(arguments, format);
         vsnprintf(text, sizeof(text), format, arguments);
         va_end(arguments);

@@ -4,9 +4,10 @@
 /*
  * Log lines about what the programs of one user do
  *
- * Peers must not be able to fill the log: not with one connection, nor by connecting again and again. So these lines
- * are counted by user, and the counts outlive the connections: in each interval some are written, the others are
- * suppressed, and at its end the log says how many. At the level debug nothing is suppressed. For the main thread only.
+ * Peers must not be able to fill the log: not with one connection, nor by connecting again and again, nor with many
+ * uids. So these lines are counted by login user, and the counts outlive the connections: in each interval some are
+ * written, the others are suppressed, and at its end the log says how many. At the level debug nothing is suppressed.
+ * From any thread.
  */
 
 #include <stdint.h>
@@ -17,6 +18,9 @@
 #define LOG_USER_LINES_MAX   32 /* in an interval */
 #define LOG_USER_INTERVAL_NS (UINT64_C(60) * 1000000000)
 #define LOG_USERS_MAX        64 /* counted at a time; of more than these some share a count */
+
+/* Whose account a uid belongs to; until this is called each has its own. NULL: again. */
+void log_users_count_by(uid_t (*user_of)(void *userdata, uid_t uid), void *userdata);
 
 void log_user_write(uid_t uid, int level, const char *format, ...) _printf_(3, 4);
 

@@ -110,3 +110,15 @@ attacker() {
         pids+=("$attacker")
         eventually grep -q ready "$tmp/attacker"
 }
+
+# Memory of the service that belongs to no file.
+memory_mib() { awk '$1 == "RssAnon:" { print int($2 / 1024) }' "/proc/$daemon/status"; }
+has_at_most() { [ "$(memory_mib)" -le "$1" ]; }
+# memory_is PROMISE COMMAND...: a sanitizer keeps what is freed, so nothing is measured there
+memory_is() {
+        if ldd "$DESKTRACED" | grep -qE 'lib(asan|tsan)'; then
+                skip_check "$1" 'a sanitizer keeps memory of its own'
+        else
+                ok "$@"
+        fi
+}

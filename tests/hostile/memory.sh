@@ -12,16 +12,6 @@ held_mib_max=160
 # What allocators keep.
 left_mib_max=24
 
-memory_mib() { awk '$1 == "RssAnon:" { print int($2 / 1024) }' "/proc/$daemon/status"; }
-has_at_most() { [ "$(memory_mib)" -le "$1" ]; }
-# memory_is PROMISE COMMAND...: a sanitizer keeps what is freed, so nothing is measured there
-memory_is() {
-        if ldd "$DESKTRACED" | grep -qE 'lib(asan|tsan)'; then
-                skip_check "$1" 'a sanitizer keeps memory of its own'
-        else
-                ok "$@"
-        fi
-}
 raw() { /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" "$@"; }
 
 # floods VERB ARGUMENT...: until nothing more is taken; its pid is in $attacker

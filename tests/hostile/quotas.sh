@@ -51,6 +51,21 @@ take_all 100000 100001 100002 100003 100004 100005 100006 100007
 ok "eight subordinate uids have what one user has" test $n_taken -eq 8
 fails "their account is told its limit, and what to do" \
         "user $account_uid has 8 sessions.*SERVICE_SESSIONS_PER_USER_MAX, 8: free one first" start_as "$account_uid"
+
+# Each uid could hold all of it, were they users of their own.
+cp "$(dirname "$0")/raw_bus.py" "$tmp"
+before=$(memory_mib)
+for uid in 100000 100001 100002 100003 100004 100005 100006 100007; do
+        : >"$tmp/attacker-$uid"
+        as $uid /usr/bin/python3 -B "$tmp/raw_bus.py" unfinished "$socket" 3 3 >"$tmp/attacker-$uid" 2>>"$tmp/log" &
+        pids+=("$!")
+done
+all_attacked() {
+        ! grep -L attacked "$tmp"/attacker-* | grep -q .
+}
+ok "they send messages without end" eventually eventually all_attacked
+memory_is "which wait in what one user may have (GATE_BYTES_PER_USER_MAX, 32 MiB)" has_at_most $((before + 44))
+innocent_is_unharmed "messages without end of eight subordinate uids"
 ok "root is not refused" starts_as 0
 ok "nor another user" starts_as 30001
 innocent_is_unharmed "eight subordinate uids"

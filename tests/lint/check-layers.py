@@ -43,9 +43,8 @@ LAYERS = {
         "protobuf-c", "systemd", "compression", "io",
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},
-    "src/host": {"shared", "lib", "wire", "config", "protobuf-c", "systemd", "io"},
     "src/probes": {
-        "shared", "host", "wire", "config", "protobuf-c", "tracefs", "elf", "systemd", "sd-journal",
+        "shared", "lib", "wire", "config", "protobuf-c", "tracefs", "elf", "systemd", "sd-journal",
         "io",
     },
     "src/client": {

@@ -84,7 +84,9 @@ static int question_ask(AccessQuestion *question,
                         const AccessPeer *peer,
                         const Config *config,
                         sd_bus_error *error) {
-        PolkitSubject subject = { .uid = peer->identity.uid, .pid = peer->identity.pid };
+        PolkitSubject subject = { .uid = peer->identity.uid,
+                                  .user = peer->user,
+                                  .pid = peer->identity.pid };
         int r;
 
         r = peer_start_time(peer, &subject.start_time);
@@ -139,7 +141,9 @@ static int access_ask_quietly(AccessQuestion **ret,
                               void *userdata) {
         const PolkitDetail details[] = { { "sources", TRACING_EVENTS_SOURCE } };
         _cleanup_(freep) AccessQuestion *question = calloc(1, sizeof(*question));
-        PolkitSubject subject = { .uid = peer->identity.uid, .pid = peer->identity.pid };
+        PolkitSubject subject = { .uid = peer->identity.uid,
+                                  .user = peer->user,
+                                  .pid = peer->identity.pid };
         int r;
 
         if (!question)

@@ -95,7 +95,7 @@ static int clone_open_output(BusSession *clone,
         if (r < 0)
                 return r;
         r = bus_session_open_output(
-                clone, client->identity.uid, session_config(session->session), &fd, error);
+                clone, client->user, session_config(session->session), &fd, error);
         passed_fd_close(client, fd);
         return r;
 }

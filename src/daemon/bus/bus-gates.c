@@ -34,11 +34,12 @@ static void on_passed(void *userdata) {
         hub_touch(&client->hub_link);
 }
 
-int bus_gate_new(Gate **ret, int *ret_fd, Bus *bus, int fd, uid_t uid, sd_id128_t id) {
+int bus_gate_new(Gate **ret, int *ret_fd, Bus *bus, int fd, uid_t uid, uid_t user, sd_id128_t id) {
         char guid[SD_ID128_STRING_MAX];
         const GateOptions options = {
                 .fd = fd,
                 .uid = uid,
+                .user = user,
                 .guid = sd_id128_to_string(id, guid),
                 .passed = on_passed,
         };

@@ -15,7 +15,7 @@ int bus_gates_init(Bus *bus);
 void bus_gates_deinit(Bus *bus); /* without gates; may be called for a bus of zeros */
 
 /* A gate for a connected socket, which it takes over, always. *ret_fd is for sd-bus. */
-int bus_gate_new(Gate **ret, int *ret_fd, Bus *bus, int fd, uid_t uid, sd_id128_t id);
+int bus_gate_new(Gate **ret, int *ret_fd, Bus *bus, int fd, uid_t uid, uid_t user, sd_id128_t id);
 
 /* From now on the client's link is told what has come. */
 void bus_gate_belongs_to(Client *client);

@@ -23,12 +23,14 @@
 
 typedef struct Sender {
         char name[256];
-        uid_t uid;
+        uid_t user;
 } Sender;
 
 struct BusLine {
         char *address;
         GateThread *thread;
+        BusLineUserOf user_of;
+        void *userdata;
         Sender senders[SENDERS_KNOWN]; /* the thread's; "": unused */
         size_t next_sender;
 };
@@ -133,8 +135,8 @@ static char *default_address(bool is_system) {
  * Senders
  */
 
-static int ask_for_uid(const char *address, const char *sender, uint32_t *ret) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
+static int ask_who_it_is(const char *address, const char *sender, Identity *ret) {
+        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
         int r;
 
@@ -146,38 +148,38 @@ static int ask_for_uid(const char *address, const char *sender, uint32_t *ret) {
         if (r >= 0)
                 r = sd_bus_negotiate_fds(bus, false);
         if (r >= 0)
+                r = sd_bus_set_method_call_timeout(bus, ASK_TIMEOUT_USEC);
+        if (r >= 0)
                 r = sd_bus_start(bus);
         if (r >= 0)
-                r = sd_bus_message_new_method_call(bus,
-                                                   &call,
-                                                   "org.freedesktop.DBus",
-                                                   "/org/freedesktop/DBus",
-                                                   "org.freedesktop.DBus",
-                                                   "GetConnectionUnixUser");
+                r = sd_bus_get_name_creds(
+                        bus, sender, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &creds);
         if (r >= 0)
-                r = sd_bus_message_append(call, "s", sender);
-        if (r >= 0)
-                r = sd_bus_call(bus, call, ASK_TIMEOUT_USEC, NULL, &reply);
-        return r < 0 ? r : sd_bus_message_read(reply, "u", ret);
+                r = sd_bus_creds_get_euid(creds, &ret->uid);
+        if (r < 0)
+                return r;
+        if (sd_bus_creds_get_pid(creds, &ret->pid) < 0)
+                ret->pid = 0; /* of another namespace, or not on this machine */
+        return 0;
 }
 
-static int find_uid(void *userdata, const char *sender, uid_t *ret) {
+static int find_user(void *userdata, const char *sender, uid_t *ret) {
         BusLine *line = userdata;
+        Identity identity;
         Sender *known;
-        uint32_t uid;
         int r;
 
         for (size_t i = 0; i < SENDERS_KNOWN; i++)
                 if (sender[0] && streq(line->senders[i].name, sender)) {
-                        *ret = line->senders[i].uid;
+                        *ret = line->senders[i].user;
                         return 0;
                 }
-        r = ask_for_uid(line->address, sender, &uid);
+        r = ask_who_it_is(line->address, sender, &identity);
         if (r < 0)
                 return r;
         known = &line->senders[line->next_sender++ % SENDERS_KNOWN];
         snprintf(known->name, sizeof(known->name), "%s", sender);
-        *ret = known->uid = uid;
+        *ret = known->user = line->user_of(line->userdata, &identity);
         return 0;
 }
 
@@ -207,7 +209,7 @@ static int start(sd_bus **ret, int *fd, bool is_system) {
 }
 
 static int open_gated(BusLine *line, sd_bus **ret_bus, bool is_system) {
-        GateOptions options = { .is_bus = true, .find_uid = find_uid, .userdata = line };
+        GateOptions options = { .is_bus = true, .find_user = find_user, .userdata = line };
         _cleanup_(fd_closep) int fd = -1;
         int r;
 
@@ -218,12 +220,18 @@ static int open_gated(BusLine *line, sd_bus **ret_bus, bool is_system) {
         return r < 0 ? r : start(ret_bus, &fd, is_system);
 }
 
-int bus_line_open(BusLine **ret, sd_bus **ret_bus, bool is_system) {
+int bus_line_open(BusLine **ret,
+                  sd_bus **ret_bus,
+                  bool is_system,
+                  BusLineUserOf user_of,
+                  void *userdata) {
         BusLine *line = calloc(1, sizeof(*line));
         int r;
 
         if (!line)
                 return -ENOMEM;
+        line->user_of = user_of;
+        line->userdata = userdata;
         line->address = default_address(is_system);
         r = line->address ? open_gated(line, ret_bus, is_system) : -EPROTONOSUPPORT;
         if (r == -EPROTONOSUPPORT) {

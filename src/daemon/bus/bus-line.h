@@ -11,10 +11,19 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
+#include "shared/identity.h"
+
 typedef struct BusLine BusLine;
 
+/* The login user whose limits count for a peer, as ServiceOps.user_of. Called on the gate's thread. */
+typedef uid_t (*BusLineUserOf)(void *userdata, const Identity *identity);
+
 /* *ret_bus is the caller's reference. */
-int bus_line_open(BusLine **ret, sd_bus **ret_bus, bool is_system);
+int bus_line_open(BusLine **ret,
+                  sd_bus **ret_bus,
+                  bool is_system,
+                  BusLineUserOf user_of,
+                  void *userdata);
 
 /* Once the connection is closed; waits until all that it said is sent. */
 BusLine *bus_line_free(BusLine *line);

@@ -195,7 +195,7 @@ int need_ask(PolkitQuery **ret,
              PolkitDone done,
              void *userdata,
              sd_bus_error *error) {
-        const PolkitSubject subject = { .uid = client->identity.uid, .name = client->name };
+        const PolkitSubject subject = polkit_subject_of(client);
 
         if (client_is_private(client))
                 return need_refuse(need, POLKIT_UNAVAILABLE, error);

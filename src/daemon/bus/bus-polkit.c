@@ -17,7 +17,7 @@
 
 struct PolkitQuery {
         Bus *bus;
-        uid_t uid;
+        uid_t user;
         bool is_interactive; /* the caller's message allows to ask the user */
         char id[POLKIT_ID_MAX]; /* polkit's cancellation id: ours to choose, unique on our connection */
         sd_bus_slot *slot;
@@ -26,19 +26,19 @@ struct PolkitQuery {
         List link; /* bus->queries */
 };
 
-static size_t bus_count_queries(Bus *bus, uid_t uid) {
+static size_t bus_count_queries(Bus *bus, uid_t user) {
         PolkitQuery *query;
         size_t n = 0;
 
         list_for_each (query, &bus->queries, link) {
-                if (query->uid == uid)
+                if (query->user == user)
                         n++;
         }
         return n;
 }
 
 static int
-polkit_query_new(PolkitQuery **ret, Bus *bus, uid_t uid, PolkitDone done, void *userdata) {
+polkit_query_new(PolkitQuery **ret, Bus *bus, uid_t user, PolkitDone done, void *userdata) {
         static uint64_t last_id;
         PolkitQuery *query;
 
@@ -46,7 +46,7 @@ polkit_query_new(PolkitQuery **ret, Bus *bus, uid_t uid, PolkitDone done, void *
         if (!query)
                 return -ENOMEM;
         query->bus = bus;
-        query->uid = uid;
+        query->user = user;
         query->done = done;
         query->userdata = userdata;
         snprintf(query->id, sizeof(query->id), "%" PRIu64, ++last_id);
@@ -91,7 +91,7 @@ static PolkitAnswer polkit_read_answer(const PolkitQuery *query, sd_bus_message 
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 const sd_bus_error *error = sd_bus_message_get_error(reply);
 
-                log_user(query->uid, LOG_WARNING, "polkit cannot be asked: %s", error->message);
+                log_user(query->user, LOG_WARNING, "polkit cannot be asked: %s", error->message);
                 return POLKIT_UNAVAILABLE;
         }
         r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
@@ -179,6 +179,14 @@ static int polkit_send(PolkitQuery *query,
                 bus, &query->slot, call, on_polkit_answer, query, POLKIT_TIMEOUT_USEC);
 }
 
+PolkitSubject polkit_subject_of(const Client *client) {
+        return (PolkitSubject){
+                .uid = client->identity.uid,
+                .user = client->user,
+                .name = client->name,
+        };
+}
+
 int polkit_ask_subject(PolkitQuery **ret,
                        Bus *bus,
                        const PolkitSubject *subject,
@@ -193,10 +201,10 @@ int polkit_ask_subject(PolkitQuery **ret,
 
         if (!bus->is_shared)
                 return POLKIT_E_UNAVAILABLE;
-        if (bus_count_queries(bus, subject->uid) >= POLKIT_PENDING_PER_UID_MAX)
+        if (bus_count_queries(bus, subject->user) >= POLKIT_PENDING_PER_USER_MAX)
                 return POLKIT_E_LIMIT;
 
-        r = polkit_query_new(&query, bus, subject->uid, done, userdata);
+        r = polkit_query_new(&query, bus, subject->user, done, userdata);
         if (r < 0)
                 return r;
         query->is_interactive = interactive;
@@ -215,7 +223,7 @@ int polkit_ask(PolkitQuery **ret,
                bool interactive,
                PolkitDone done,
                void *userdata) {
-        const PolkitSubject subject = { .uid = client->identity.uid, .name = client->name };
+        const PolkitSubject subject = polkit_subject_of(client);
 
         if (client_is_private(client))
                 return POLKIT_E_UNAVAILABLE;
@@ -234,5 +242,5 @@ int polkit_refuse(sd_bus_error *error) {
         return bus_error_set(error,
                              BUS_ERROR_LIMIT_EXCEEDED,
                              "%d polkit questions to this user are pending; answer them first",
-                             POLKIT_PENDING_PER_UID_MAX);
+                             POLKIT_PENDING_PER_USER_MAX);
 }

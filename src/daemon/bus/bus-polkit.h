@@ -11,8 +11,8 @@
 
 #include "bus/connection.h"
 
-#define POLKIT_PENDING_PER_UID_MAX 8
-#define POLKIT_TIMEOUT_USEC        (UINT64_C(5) * 60 * 1000000) /* a person may be typing a password */
+#define POLKIT_PENDING_PER_USER_MAX 8
+#define POLKIT_TIMEOUT_USEC         (UINT64_C(5) * 60 * 1000000) /* a person may be typing a password */
 #define POLKIT_KEEP_NS \
         (UINT64_C(5) * 60 * 1000000000) /* a grant of manage-sessions to a connection */
 
@@ -36,6 +36,7 @@ typedef struct PolkitDetail {
 
 typedef struct PolkitSubject {
         uid_t uid;
+        uid_t user;       /* whose limits count for it */
         const char *name; /* on the bus; NULL: */
         pid_t pid;
         uint64_t start_time; /* of the process, in the kernel's ticks */
@@ -44,8 +45,11 @@ typedef struct PolkitSubject {
 enum {
         _POLKIT_E_SUCCESS,
         POLKIT_E_UNAVAILABLE, /* there is nobody to ask */
-        POLKIT_E_LIMIT,       /* POLKIT_PENDING_PER_UID_MAX */
+        POLKIT_E_LIMIT,       /* POLKIT_PENDING_PER_USER_MAX */
 };
+
+/* Of a client on the message bus. */
+PolkitSubject polkit_subject_of(const Client *client);
 
 int polkit_ask_subject(PolkitQuery **ret,
                        Bus *bus,

@@ -7,13 +7,13 @@
 #include "bus/bus-emit.h"
 #include "bus/bus-session.h"
 
-static int set_output_error(sd_bus_error *error, int r, uid_t uid, const char *why) {
+static int set_output_error(sd_bus_error *error, int r, uid_t user, const char *why) {
         if (r == OUTPUT_E_LIMIT)
                 return bus_error_set(error,
                                      BUS_ERROR_LIMIT_EXCEEDED,
                                      "too many outputs of uid %u are still being written or are "
                                      "blocked; read or close them",
-                                     (unsigned)uid);
+                                     (unsigned)user);
         if (r == OUTPUT_E_UNUSABLE)
                 return bus_error_set(
                         error, BUS_ERROR_OUTPUT_FAILED, "cannot write to the output: %s", why);
@@ -21,15 +21,15 @@ static int set_output_error(sd_bus_error *error, int r, uid_t uid, const char *w
 }
 
 int bus_session_open_output(BusSession *session,
-                            uid_t uid,
+                            uid_t user,
                             const Config *config,
                             int *fd,
                             sd_bus_error *error) {
         const char *why;
         int r;
 
-        r = session_stream_open(&session->output, uid, config, fd, &why);
-        return r ? set_output_error(error, r, uid, why) : 0;
+        r = session_stream_open(&session->output, user, config, fd, &why);
+        return r ? set_output_error(error, r, user, why) : 0;
 }
 
 int bus_session_read_into(BusSession *session,
@@ -40,9 +40,9 @@ int bus_session_read_into(BusSession *session,
         const char *why;
         int r;
 
-        r = session_stream_open_read(&session->output, client->identity.uid, fd, &why);
+        r = session_stream_open_read(&session->output, client->user, fd, &why);
         if (r)
-                return set_output_error(error, r, client->identity.uid, why);
+                return set_output_error(error, r, client->user, why);
         r = session_wait(NULL, session, client, message, WAIT_READ_INTO, error);
         if (r < 0)
                 session_stream_close(&session->output);

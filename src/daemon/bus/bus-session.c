@@ -97,7 +97,7 @@ int bus_session_new(BusSession **ret,
         if (r < 0)
                 return r;
         if (*fd >= 0) {
-                r = bus_session_open_output(session, owner->identity.uid, *config, fd, error);
+                r = bus_session_open_output(session, owner->user, *config, fd, error);
                 if (r < 0)
                         return r;
         }

@@ -126,7 +126,7 @@ SessionWaiter *session_waiter_free(SessionWaiter *waiter);
 
 /* For what the session of this config records. `fd` is taken over on success only. */
 int bus_session_open_output(BusSession *session,
-                            uid_t uid,
+                            uid_t user,
                             const Config *config,
                             int *fd,
                             sd_bus_error *error);

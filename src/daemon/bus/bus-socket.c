@@ -141,6 +141,7 @@ int bus_accept(Bus *bus, int fd) {
         Client *client = NULL;
         Identity identity;
         sd_id128_t id;
+        uid_t user;
         int r;
 
         r = fd_peer_credentials(fd, &identity.uid, &identity.pid);
@@ -150,7 +151,8 @@ int bus_accept(Bus *bus, int fd) {
                 fd_close(fd);
                 return r;
         }
-        r = bus_gate_new(&gate, &inner_fd, bus, fd, identity.uid, id);
+        user = service_user_of(bus->service, &identity);
+        r = bus_gate_new(&gate, &inner_fd, bus, fd, identity.uid, user, id);
         if (r >= 0)
                 r = connection_new_server(&connection, &inner_fd, id);
         if (r < 0)

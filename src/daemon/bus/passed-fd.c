@@ -18,5 +18,5 @@ int passed_fd_take(int *ret, int stand_in, sd_bus_error *error) {
 }
 
 int passed_fd_close(const Client *client, int fd) {
-        return closer_take(client->identity.uid, fd);
+        return closer_take(client->user, fd);
 }

@@ -22,7 +22,7 @@
 #define CLOSER_DRAIN_FDS   253 /* the kernel's SCM_MAX_FD: as many as a message has */
 
 typedef struct CloserUser {
-        uid_t uid;
+        uid_t user;
         List link;
         int *fds; /* the oldest first */
         size_t n_fds, n_allocated;
@@ -35,26 +35,26 @@ static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static List users = LIST_INIT(users);
 static int (*close_fd)(int fd) = close;
 
-static CloserUser *user_find(uid_t uid) {
-        CloserUser *user;
+static CloserUser *user_find(uid_t user) {
+        CloserUser *found;
 
-        list_for_each (user, &users, link)
-                if (user->uid == uid)
-                        return user;
+        list_for_each (found, &users, link)
+                if (found->user == user)
+                        return found;
         return NULL;
 }
 
-static CloserUser *user_find_or_add(uid_t uid) {
-        CloserUser *user = user_find(uid);
+static CloserUser *user_find_or_add(uid_t user) {
+        CloserUser *found = user_find(user);
 
-        if (user)
-                return user;
-        user = calloc(1, sizeof(*user));
-        if (!user)
+        if (found)
+                return found;
+        found = calloc(1, sizeof(*found));
+        if (!found)
                 return NULL;
-        user->uid = uid;
-        list_append(&users, &user->link);
-        return user;
+        found->user = user;
+        list_append(&users, &found->link);
+        return found;
 }
 
 static bool user_add(CloserUser *user, int fd) {
@@ -115,24 +115,24 @@ static bool start_thread(CloserUser *user) {
         return r == 0;
 }
 
-void closer_close(uid_t uid, int fd) {
-        CloserUser *user;
+void closer_close(uid_t user, int fd) {
+        CloserUser *found;
         bool is_kept;
 
         if (fd < 0)
                 return;
         pthread_mutex_lock(&lock);
-        user = user_find_or_add(uid);
-        is_kept = user && user_add(user, fd);
-        if (is_kept && !user->has_thread)
-                user->has_thread = start_thread(user);
+        found = user_find_or_add(user);
+        is_kept = found && user_add(found, fd);
+        if (is_kept && !found->has_thread)
+                found->has_thread = start_thread(found);
         pthread_mutex_unlock(&lock);
         if (!is_kept) /* better one descriptor too many than a main thread that hangs */
-                log_warning("out of memory: a descriptor of uid %u stays open", (unsigned)uid);
+                log_warning("out of memory: a descriptor of user %u stays open", (unsigned)user);
 }
 
 /* One message. False: there are no more. */
-static bool drain_once(uid_t uid, int fd) {
+static bool drain_once(uid_t user, int fd) {
         union {
                 struct cmsghdr header;
                 uint8_t space[CMSG_SPACE(sizeof(int[CLOSER_DRAIN_FDS]))];
@@ -144,7 +144,7 @@ static bool drain_once(uid_t uid, int fd) {
         size_t n_fds;
 
         /* Without room the kernel lets go of what comes, which asks less of a file system than a close. */
-        if (!closer_is_full(uid)) {
+        if (!closer_is_full(user)) {
                 message.msg_control = &control;
                 message.msg_controllen = sizeof(control.space);
         }
@@ -152,27 +152,27 @@ static bool drain_once(uid_t uid, int fd) {
                 return false;
         n_fds = fd_list_received(&message, fds, ARRAY_SIZE(fds));
         while (n_fds > 0)
-                closer_close(uid, fds[--n_fds]);
+                closer_close(user, fds[--n_fds]);
         return true;
 }
 
 /* Nothing more comes after the shutdown, so this ends. */
-void closer_close_socket(uid_t uid, int fd) {
+void closer_close_socket(uid_t user, int fd) {
         if (fd < 0)
                 return;
         shutdown(fd, SHUT_RDWR);
-        while (drain_once(uid, fd))
+        while (drain_once(user, fd))
                 ;
         fd_close(fd);
 }
 
-bool closer_is_full(uid_t uid) {
-        const CloserUser *user;
+bool closer_is_full(uid_t user) {
+        const CloserUser *found;
         bool is_full;
 
         pthread_mutex_lock(&lock);
-        user = user_find(uid);
-        is_full = user && user->n_fds + user->is_closing >= CLOSER_PENDING_MAX;
+        found = user_find(user);
+        is_full = found && found->n_fds + found->is_closing >= CLOSER_PENDING_MAX;
         pthread_mutex_unlock(&lock);
         return is_full;
 }

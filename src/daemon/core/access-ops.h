@@ -21,7 +21,8 @@ typedef struct AccessQuestion AccessQuestion;
 /* The peer that is asked about. */
 typedef struct AccessPeer {
         Identity identity;
-        int pidfd; /* of its process, the caller's; -1: the kernel has none to give */
+        uid_t user; /* whose limits count for it */
+        int pidfd;  /* of its process, the caller's; -1: the kernel has none to give */
         uint64_t connected_at_ns; /* BOOTTIME */
 } AccessPeer;
 

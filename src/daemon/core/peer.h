@@ -103,7 +103,7 @@ typedef struct ServiceOps {
         bool (*is_suspended)(void *userdata, const Identity *identity);
 
         /* The login user whose limits count for that peer: of a uid that is subordinate to somebody's, that one. NULL:
-         * each uid is a user. */
+         * each uid is a user. Transports call it on other threads, too. */
         uid_t (*user_of)(void *userdata, const Identity *identity);
 
         /* BOOTTIME nanoseconds now. For a trace of the service itself and nothing else; may be NULL, and then time

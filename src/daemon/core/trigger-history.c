@@ -6,7 +6,8 @@
 
 /* The hits of one trigger: a queue of times, oldest first. */
 typedef struct HitHistory {
-        List link; /* the one that was hit last is last */
+        List link;  /* the one that was hit last is last */
+        uid_t user; /* who is charged */
         uid_t uid;
         uint64_t *times;
         size_t n_times, n_allocated;
@@ -21,7 +22,7 @@ typedef struct HitHistory {
 /* What a user may send fills up again with time: all of it is there from full_at on. */
 typedef struct SendHistory {
         List link;
-        uid_t uid;
+        uid_t user;
         uint64_t full_at;
 } SendHistory;
 
@@ -109,12 +110,12 @@ static void history_expire(TriggerHistory *history, uint64_t now) {
 }
 
 /* Room for one more of this user's. */
-static void history_make_room(TriggerHistory *history, uid_t uid) {
+static void history_make_room(TriggerHistory *history, uid_t user) {
         HitHistory *hits, *oldest = NULL;
         size_t n = 0;
 
         list_for_each (hits, &history->hits, link) {
-                if (hits->uid != uid)
+                if (hits->user != user)
                         continue;
                 oldest = oldest ?: hits;
                 n++;
@@ -123,14 +124,15 @@ static void history_make_room(TriggerHistory *history, uid_t uid) {
                 hits_free(oldest);
 }
 
-static HitHistory *hits_new(TriggerHistory *history, uid_t uid, const char *trigger) {
+static HitHistory *hits_new(TriggerHistory *history, uid_t user, uid_t uid, const char *trigger) {
         HitHistory *hits;
 
-        history_make_room(history, uid);
+        history_make_room(history, user);
         hits = calloc(1, sizeof(*hits) + strlen(trigger) + 1);
         if (!hits)
                 return NULL;
         list_init(&hits->link);
+        hits->user = user;
         hits->uid = uid;
         memcpy(hits->trigger, trigger, strlen(trigger) + 1);
         return hits;
@@ -152,11 +154,15 @@ static int hits_reserve(HitHistory *hits) {
         return 0;
 }
 
-void trigger_history_add(TriggerHistory *history, uid_t uid, const char *trigger, uint64_t now) {
+void trigger_history_add(TriggerHistory *history,
+                         uid_t user,
+                         uid_t uid,
+                         const char *trigger,
+                         uint64_t now) {
         HitHistory *hits;
 
         history_expire(history, now);
-        hits = hits_find(history, uid, trigger) ?: hits_new(history, uid, trigger);
+        hits = hits_find(history, uid, trigger) ?: hits_new(history, user, uid, trigger);
         if (!hits || hits->added_round == history->round)
                 return;
         list_unlink(&hits->link);
@@ -169,13 +175,13 @@ void trigger_history_add(TriggerHistory *history, uid_t uid, const char *trigger
 }
 
 /* A user that may send all of it again need not be remembered. */
-static SendHistory *sends_find(List *senders, uid_t uid, uint64_t now) {
+static SendHistory *sends_find(List *senders, uid_t user, uint64_t now) {
         SendHistory *sends, *found = NULL;
 
         list_for_each (sends, senders, link) {
                 if (sends->full_at <= now)
                         sends_free(sends);
-                else if (sends->uid == uid)
+                else if (sends->user == user)
                         found = sends;
         }
         return found;
@@ -191,7 +197,7 @@ bool trigger_history_may_send(TriggerHistory *history,
                 sends = calloc(1, sizeof(*sends));
                 if (!sends)
                         return false;
-                *sends = (SendHistory){ .uid = sender, .full_at = now };
+                *sends = (SendHistory){ .user = sender, .full_at = now };
                 list_append(&history->senders[reach], &sends->link);
         }
         if (sends->full_at + NS_PER_SEND > now + TRIGGER_SENDS_MAX * NS_PER_SEND)

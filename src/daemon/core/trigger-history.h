@@ -7,7 +7,8 @@
  * Two memories, both bounded. Of each user's sessions: when each trigger was hit in the last 24 hours, for
  * max_per_24_h, which outlives the sessions. And of each user who sends triggers that somebody listens to: how many
  * they may still send now, so that a program that sends them in a loop is a bother only to itself. One user's
- * triggers never count for another user's sessions. Embedded in the service.
+ * triggers never count for another user's sessions. What is remembered is bounded by login user (ServiceOps.user_of),
+ * of which each may have many uids. Embedded in the service.
  */
 
 #include <stdbool.h>
@@ -47,10 +48,15 @@ void trigger_history_begin(TriggerHistory *history);
 uint64_t
 trigger_history_count(TriggerHistory *history, uid_t uid, const char *trigger, uint64_t now);
 
-/* Once in an activation, however many sessions are hit. Out of memory forgets it. */
-void trigger_history_add(TriggerHistory *history, uid_t uid, const char *trigger, uint64_t now);
+/* Once in an activation, however many sessions are hit. `user` is the login user of the uid. Out of memory forgets
+ * it. */
+void trigger_history_add(TriggerHistory *history,
+                         uid_t user,
+                         uid_t uid,
+                         const char *trigger,
+                         uint64_t now);
 
-/* Whether this user may send one more now; then it is counted. */
+/* Whether this login user may send one more now; then it is counted. */
 bool trigger_history_may_send(TriggerHistory *history,
                               TriggerReach reach,
                               uid_t sender,

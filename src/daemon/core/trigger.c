@@ -333,6 +333,7 @@ typedef struct Activation {
 
 static void session_activate(Session *session, const TriggerPb *pb, Activation *activation) {
         trigger_history_add(&session->service->trigger_history,
+                            session->user,
                             session->options.owner.uid,
                             pb->name,
                             activation->now);
@@ -343,20 +344,22 @@ static void session_activate(Session *session, const TriggerPb *pb, Activation *
 }
 
 /* A trigger is paid for once, however many sessions of the sender's own user, or of others, take it. */
-static bool activation_pay(Activation *activation, TriggerHistory *history, TriggerReach reach) {
+static bool activation_pay(Activation *activation, Service *service, TriggerReach reach) {
         if (!activation->is_paid[reach])
                 activation->is_paid[reach] = trigger_history_may_send(
-                        history, reach, activation->sender->identity.uid, activation->now);
+                        &service->trigger_history,
+                        reach,
+                        service_user_of(service, &activation->sender->identity),
+                        activation->now);
         return activation->is_paid[reach];
 }
 
 /* What nobody listens to is for free: programs may send triggers all the time, for whoever comes to record. What
  * becomes of it in sessions of others, also that it was one too many, the sender does not learn. */
 static int service_activate_trigger(Service *service, const char *name, Activation *activation) {
-        TriggerHistory *history = &service->trigger_history;
         Session *session;
 
-        trigger_history_begin(history);
+        trigger_history_begin(&service->trigger_history);
         memset(activation->is_paid, 0, sizeof(activation->is_paid));
         list_for_each (session, &service->sessions, link) {
                 const TriggerPb *pb = session_listens(session, name, activation->sender);
@@ -366,7 +369,7 @@ static int service_activate_trigger(Service *service, const char *name, Activati
 
                 if (!pb)
                         continue;
-                if (activation_pay(activation, history, reach)) {
+                if (activation_pay(activation, service, reach)) {
                         if (session_takes(session, pb, activation->now))
                                 session_activate(session, pb, activation);
                 } else if (reach == TRIGGER_REACH_OWN) {

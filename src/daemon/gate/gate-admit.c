@@ -15,7 +15,7 @@
 
 void flow_drop_fd(GateFlow *flow, int fd) {
         if (flow->is_from_peer)
-                closer_close(flow->fds_uid, fd);
+                closer_close(flow->fds_user, fd);
         else
                 fd_close(fd);
 }
@@ -28,7 +28,7 @@ void flow_drop_fds(GateFlow *flow) {
 /* The message bus is not to blame for what others send. */
 static void flow_refuse(GateFlow *flow, const char *why) {
         if (flow->gate->options.is_bus)
-                gate_log(flow->gate, flow->fds_uid, "a message from the bus is dropped", why);
+                gate_log(flow->gate, flow->fds_user, "a message from the bus is dropped", why);
         else
                 gate_break(flow->gate, why);
 }
@@ -38,11 +38,11 @@ static bool admit_from_client(GateFlow *flow, const Frame *frame) {
                 gate_break(flow->gate, "its message is too long");
                 return false;
         }
-        if (closer_is_full(flow->gate->options.uid)) {
+        if (closer_is_full(flow->gate->options.user)) {
                 gate_break(flow->gate, "files that its user has sent cannot be closed");
                 return false;
         }
-        flow->fds_uid = flow->gate->options.uid;
+        flow->fds_user = flow->gate->options.user;
         flow->n_need = frame->n_bytes;
         return true;
 }
@@ -54,9 +54,9 @@ static bool bus_message_is_wanted(GateFlow *flow, const FrameFields *fields) {
         if (flow->keeps_fds || fields->n_fds == 0)
                 return true;
         if (fields->n_fds > GATE_FDS_MAX ||
-            options->find_uid(options->userdata, fields->sender, &flow->fds_uid) != 0)
+            options->find_user(options->userdata, fields->sender, &flow->fds_user) != 0)
                 return false;
-        return !closer_is_full(flow->fds_uid);
+        return !closer_is_full(flow->fds_user);
 }
 
 static bool admit_from_bus(GateFlow *flow, const Frame *frame) {
@@ -114,7 +114,7 @@ static bool exchange_fds(GateFlow *flow) {
         while (r == 0 && n_new < n) {
                 r = stand_in_new(&stand_ins[n_new],
                                  flow->gate->gates->fd,
-                                 flow->fds_uid,
+                                 flow->fds_user,
                                  TAKE_FD(flow->fds[n_new]));
                 n_new += r == 0;
         }

@@ -19,9 +19,9 @@
 #define GATE_BUFFER_BYTES \
         (64u << 10) /* messages up to here are not copied; headers are no longer */
 
-/* One uid with at least one gate. */
+/* One login user with at least one gate. */
 typedef struct GateUser {
-        uid_t uid;
+        uid_t user;
         size_t n_gates;
         size_t n_bytes; /* held for all of them */
         size_t n_peak;  /* since there were none */
@@ -61,7 +61,7 @@ typedef struct GateFlow {
         Bytes held;      /* of the one that is being read */
         size_t n_fds;    /* likewise */
         int fds[GATE_FDS_MAX];
-        uid_t fds_uid;
+        uid_t fds_user;
         bool keeps_fds; /* the message bus itself passes them */
 
         List queue; /* GateMessage */
@@ -89,7 +89,7 @@ void gate_release(Gate *gate, size_t n);
 void gate_break(Gate *gate, const char *why);
 
 /* A line in the log, unless there were many about this user. */
-void gate_log(Gate *gate, uid_t uid, const char *what, const char *why);
+void gate_log(Gate *gate, uid_t user, const char *what, const char *why);
 
 void flow_init(GateFlow *flow, Gate *gate, int from, int to, bool is_from_peer);
 void flow_deinit(GateFlow *flow);

@@ -26,22 +26,22 @@
  * Users
  */
 
-static GateUser *user_find(const Gates *gates, uid_t uid) {
-        GateUser *user;
+static GateUser *user_find(const Gates *gates, uid_t user) {
+        GateUser *found;
 
-        list_for_each (user, &gates->users, link)
-                if (user->uid == uid)
-                        return user;
+        list_for_each (found, &gates->users, link)
+                if (found->user == user)
+                        return found;
         return NULL;
 }
 
 static int gate_join_user(Gate *gate) {
-        gate->user = user_find(gate->gates, gate->options.uid);
+        gate->user = user_find(gate->gates, gate->options.user);
         if (!gate->user) {
                 gate->user = calloc(1, sizeof(*gate->user));
                 if (!gate->user)
                         return -ENOMEM;
-                gate->user->uid = gate->options.uid;
+                gate->user->user = gate->options.user;
                 list_append(&gate->gates->users, &gate->user->link);
         }
         gate->user->n_gates++;
@@ -55,16 +55,16 @@ static void gate_leave_user(Gate *gate) {
         free(gate->user);
 }
 
-size_t gates_n_bytes(const Gates *gates, uid_t uid) {
-        const GateUser *user = user_find(gates, uid);
+size_t gates_n_bytes(const Gates *gates, uid_t user) {
+        const GateUser *found = user_find(gates, user);
 
-        return user ? user->n_bytes : 0;
+        return found ? found->n_bytes : 0;
 }
 
 bool gate_hold(Gate *gate, size_t n) {
         GateUser *user = gate->user;
 
-        if (!gate->options.is_bus && user->n_bytes + n > GATE_BYTES_PER_UID_MAX)
+        if (!gate->options.is_bus && user->n_bytes + n > GATE_BYTES_PER_USER_MAX)
                 return false;
         user->n_bytes += n;
         user->n_peak = MAX(user->n_peak, user->n_bytes);
@@ -88,8 +88,8 @@ void gate_release(Gate *gate, size_t n) {
  * The log
  */
 
-void gate_log(Gate *gate, uid_t uid, const char *what, const char *why) {
-        log_user(uid, LOG_NOTICE, "%s (uid %u): %s", what, (unsigned)uid, why);
+void gate_log(Gate *gate, uid_t user, const char *what, const char *why) {
+        log_user(user, LOG_NOTICE, "%s (user %u): %s", what, (unsigned)user, why);
 }
 
 /*
@@ -106,7 +106,7 @@ void gate_break(Gate *gate, const char *why) {
                 return;
         gate->is_broken = true;
         gate->has_passed = true;
-        gate_log(gate, gate->options.uid, "disconnecting a client", why);
+        gate_log(gate, gate->options.user, "disconnecting a client", why);
         shutdown(gate->inner, SHUT_RDWR);
         shutdown(gate->outer, SHUT_RDWR);
         gate_is_ready(gate);
@@ -143,7 +143,7 @@ int gate_new(Gate **ret, int *ret_fd, Gates *gates, const GateOptions *options) 
         int r;
 
         if (!gate) {
-                closer_close_socket(options->uid, options->fd);
+                closer_close_socket(options->user, options->fd);
                 return -ENOMEM;
         }
         *gate = (Gate){ .gates = gates, .options = *options, .outer = options->fd, .inner = -1 };
@@ -175,7 +175,7 @@ Gate *gate_free(Gate *gate) {
         flow_deinit(&gate->in);
         flow_deinit(&gate->out);
         fd_close(gate->inner);
-        closer_close_socket(gate->options.uid, gate->outer);
+        closer_close_socket(gate->options.user, gate->outer);
         gate_leave_user(gate);
         free(gate);
         return NULL;

@@ -28,8 +28,8 @@
 #define GATE_FDS_MAX           16         /* in one message */
 
 /* What clients have not read, and what of their messages is not complete. More and they are disconnected. */
-#define GATE_QUEUE_BYTES_MAX   (8u << 20) /* of one of them, to be read */
-#define GATE_BYTES_PER_UID_MAX (32u << 20)
+#define GATE_QUEUE_BYTES_MAX    (8u << 20) /* of one of them, to be read */
+#define GATE_BYTES_PER_USER_MAX (32u << 20)
 
 #define GATE_MESSAGES_PER_TURN 4  /* from a client, before others have their turn */
 #define GATE_EVENTS_PER_TURN   64 /* of all clients */
@@ -38,15 +38,16 @@ typedef struct Gates Gates;
 typedef struct Gate Gate;
 
 typedef struct GateOptions {
-        int fd; /* the peer's socket, taken over, always */
-        uid_t uid;
+        int fd;           /* the peer's socket, taken over, always */
+        uid_t uid;        /* of a client */
+        uid_t user;       /* whose limits count for it: a login user */
         bool is_bus;      /* the message bus, of which we are a client */
         const char *guid; /* of this service, 32 digits; for clients */
 
         /* Messages were passed on, or there will be no more. Not called before there is userdata. */
         void (*passed)(void *userdata);
-        /* The uid of a sender on the message bus; not 0 when it is gone. */
-        int (*find_uid)(void *userdata, const char *sender, uid_t *ret);
+        /* The login user of a sender on the message bus; not 0 when it is gone. */
+        int (*find_user)(void *userdata, const char *sender, uid_t *ret);
         void *userdata;
 } GateOptions;
 
@@ -62,7 +63,7 @@ bool gates_are_ready(const Gates *gates);
 void gates_turn(Gates *gates);
 
 /* Bytes that are held for this user. */
-size_t gates_n_bytes(const Gates *gates, uid_t uid);
+size_t gates_n_bytes(const Gates *gates, uid_t user);
 
 /* *ret_fd is for sd-bus. */
 int gate_new(Gate **ret, int *ret_fd, Gates *gates, const GateOptions *options);

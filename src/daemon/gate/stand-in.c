@@ -20,7 +20,7 @@
 
 typedef struct StandIn {
         uint64_t id; /* of the pipe, as long as either end is open */
-        uid_t uid;
+        uid_t user;
         int real;
         int other_end;
         List link;
@@ -46,13 +46,13 @@ static StandIn *find(uint64_t id) {
         return NULL;
 }
 
-static size_t count(uid_t uid) {
+static size_t count(uid_t user) {
         StandIn *stand_in;
         size_t n = 0;
 
         for (uint64_t i = 0; i < N_BUCKETS; i++)
                 list_for_each (stand_in, bucket_of(i), link)
-                        n += stand_in->uid == uid;
+                        n += stand_in->user == user;
         return n;
 }
 
@@ -75,7 +75,7 @@ static int add(StandIn *stand_in, int watch_fd, int fd) {
         if (r < 0)
                 return r;
         event.data.u64 = stand_in->id;
-        if (count(stand_in->uid) >= STAND_INS_PER_UID_MAX)
+        if (count(stand_in->user) >= STAND_INS_PER_USER_MAX)
                 return -EDQUOT;
         /* That nobody reads a pipe is told without having been asked for. */
         if (epoll_ctl(watch_fd, EPOLL_CTL_ADD, stand_in->other_end, &event) < 0)
@@ -84,12 +84,12 @@ static int add(StandIn *stand_in, int watch_fd, int fd) {
         return 0;
 }
 
-int stand_in_new(int *ret, int watch_fd, uid_t uid, int real) {
+int stand_in_new(int *ret, int watch_fd, uid_t user, int real) {
         StandIn *stand_in = calloc(1, sizeof(*stand_in));
         int fds[2] = { -1, -1 }, r = -ENOMEM;
 
         if (stand_in) {
-                *stand_in = (StandIn){ .uid = uid, .real = real };
+                *stand_in = (StandIn){ .user = user, .real = real };
                 r = pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0 ? -errno : 0;
                 stand_in->other_end = fds[1];
         }
@@ -102,7 +102,7 @@ int stand_in_new(int *ret, int watch_fd, uid_t uid, int real) {
                 fd_close(fds[0]);
                 fd_close(fds[1]);
                 free(stand_in);
-                closer_close(uid, real);
+                closer_close(user, real);
                 return r;
         }
         *ret = fds[0];
@@ -124,17 +124,17 @@ static int stand_in_free(StandIn *stand_in) {
 
 void stand_in_gone(uint64_t id) {
         StandIn *stand_in;
-        uid_t uid = 0;
+        uid_t user = 0;
         int real = -1;
 
         pthread_mutex_lock(&lock);
         stand_in = find(id);
         if (stand_in) {
-                uid = stand_in->uid;
+                user = stand_in->user;
                 real = stand_in_free(stand_in);
         }
         pthread_mutex_unlock(&lock);
-        closer_close(uid, real);
+        closer_close(user, real);
 }
 
 int stand_in_take(int *ret, int fd) {

@@ -17,11 +17,11 @@
 #include <sys/types.h>
 
 /* Of one user, in messages that are not done with yet. */
-#define STAND_INS_PER_UID_MAX 64
+#define STAND_INS_PER_USER_MAX 64
 
-/* Takes `real` over, always, from a peer of `uid`. `watch_fd` is an epoll, which gets an event with *ret_id as its data
- * when nobody has the stand-in any more. 0, -EDQUOT past the limit, or another negative errno. */
-int stand_in_new(int *ret, int watch_fd, uid_t uid, int real);
+/* Takes `real` over, always, from a peer of the login user. `watch_fd` is an epoll, which gets an event with *ret_id as
+ * its data when nobody has the stand-in any more. 0, -EDQUOT past the limit, or another negative errno. */
+int stand_in_new(int *ret, int watch_fd, uid_t user, int real);
 
 /* Whether the data of an event is a stand-in's, and what to do then. */
 bool stand_in_is_id(uint64_t data);

@@ -29,7 +29,7 @@ enum {
 };
 
 typedef struct OutputOptions {
-        uid_t uid;               /* who is charged */
+        uid_t user;              /* who is charged */
         Compression compression; /* one of OutputOps.codecs, or none */
         bool syncs;              /* a file's data is on its medium before more is written */
         uint64_t max_bytes;      /* of what is written; 0: as it comes */

@@ -65,10 +65,10 @@ void session_stream_deinit(SessionStream *output) {
 }
 
 static OutputOptions output_options(const SessionStream *output,
-                                    uid_t uid,
+                                    uid_t user,
                                     const Perfetto__Protos__TraceConfig *config) {
         return (OutputOptions){
-                .uid = uid,
+                .user = user,
                 .compression = compression_choose(config, output->pump->ops->codecs),
                 .syncs = config->write_into_file &&
                          config->fflush_post_write ==
@@ -93,19 +93,19 @@ output_open(SessionStream *output, const OutputOptions *options, int *fd, const 
 }
 
 int session_stream_open(SessionStream *output,
-                        uid_t uid,
+                        uid_t user,
                         const Config *config,
                         int *fd,
                         const char **ret_why) {
-        OutputOptions options = output_options(output, uid, config->pb);
+        OutputOptions options = output_options(output, user, config->pb);
 
         options.max_bytes = config->pb->max_file_size_bytes;
         return output_open(output, &options, fd, ret_why);
 }
 
-int session_stream_open_read(SessionStream *output, uid_t uid, int *fd, const char **ret_why) {
+int session_stream_open_read(SessionStream *output, uid_t user, int *fd, const char **ret_why) {
         const OutputOptions options =
-                output_options(output, uid, session_config(output->session)->pb);
+                output_options(output, user, session_config(output->session)->pb);
         int r;
 
         r = output_open(output, &options, fd, ret_why);

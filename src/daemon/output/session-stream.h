@@ -66,15 +66,15 @@ void session_stream_init(SessionStream *output,
 /* Closes it; what is not written yet is lost. */
 void session_stream_deinit(SessionStream *output);
 
-/* For all that the session of this config records. `fd` is taken over on success only. 0, OUTPUT_E_… or a negative
- * errno; *ret_why says what is wrong with an unusable descriptor. */
+/* For all that the session of this config records, at the expense of a login user. `fd` is taken over on success only.
+ * 0, OUTPUT_E_… or a negative errno; *ret_why says what is wrong with an unusable descriptor. */
 int session_stream_open(SessionStream *output,
-                        uid_t uid,
+                        uid_t user,
                         const Config *config,
                         int *fd,
                         const char **ret_why);
 /* For what the session holds now: of one that has no output of its own. */
-int session_stream_open_read(SessionStream *output, uid_t uid, int *fd, const char **ret_why);
+int session_stream_open_read(SessionStream *output, uid_t user, int *fd, const char **ret_why);
 void session_stream_close(SessionStream *output);
 
 /* Whether it is a read. */

@@ -238,7 +238,7 @@ static int clone_open_output(ConsumerClone *clone, int *fd, const char **ret_why
                 return OUTPUT_E_UNUSABLE;
         }
         r = session_stream_open(&clone->session->stream,
-                                port_connection_identity(clone->consumer->connection)->uid,
+                                port_connection_user(clone->consumer->connection),
                                 config,
                                 fd,
                                 ret_why);

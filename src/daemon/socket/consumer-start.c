@@ -91,7 +91,7 @@ static int start_session(ConsumerStart *start) {
                 return r;
         if (start->options.has_output) {
                 r = session_stream_open(&session->stream,
-                                        start->options.owner.uid,
+                                        port_connection_user(consumer->connection),
                                         start->config,
                                         &start->fd,
                                         &why);

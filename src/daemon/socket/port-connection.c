@@ -31,6 +31,7 @@ const Identity *port_connection_identity(const PortConnection *connection) {
 AccessPeer port_connection_peer(const PortConnection *connection) {
         return (AccessPeer){
                 .identity = connection->identity,
+                .user = port_connection_user(connection),
                 .pidfd = fd_peer_pidfd(connection->fd),
                 .connected_at_ns = connection->connected_at_ns,
         };

@@ -10,7 +10,7 @@
  * itself.
  */
 
-#include "host/probe.h"
+#include "probes/probe.h"
 
 extern const ProbeOps frozen_probe_ops;
 

@@ -9,7 +9,7 @@
  * that come or go meanwhile are normal.
  */
 
-#include "host/probe.h"
+#include "probes/probe.h"
 #include "probes/system/cgroup-tree.h"
 
 #define CGROUP_PERIOD_MS_DEFAULT 1000

@@ -295,7 +295,7 @@ START_TEST(test_output_is_told_what_the_config_says) {
 
                 world_init();
                 start_session(cases[i].config);
-                ck_assert_uint_eq(told->uid, getuid());
+                ck_assert_uint_eq(told->user, getuid());
                 ck_assert_uint_eq(told->max_bytes, wanted->max_bytes);
                 ck_assert_int_eq(told->syncs, wanted->syncs);
                 ck_assert_int_eq(told->compression.codec, wanted->compression.codec);

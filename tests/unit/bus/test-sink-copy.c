@@ -39,8 +39,8 @@ static void fixture_deinit(Fixture *fixture) {
 }
 
 /* The descriptor stays the caller's. */
-static Output *open_output(const Fixture *fixture, int fd, uid_t uid) {
-        const OutputOptions options = { .uid = uid };
+static Output *open_output(const Fixture *fixture, int fd, uid_t user) {
+        const OutputOptions options = { .user = user };
         Output *output;
         const char *why;
 

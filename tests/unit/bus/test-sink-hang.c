@@ -36,7 +36,7 @@ static void on_changed(void *userdata) {
 }
 
 static int try_open(Output **ret, sd_event *event, int fd) {
-        const OutputOptions options = { .uid = getuid() };
+        const OutputOptions options = { .user = getuid() };
         const char *why = NULL;
         int r;
 
@@ -74,12 +74,12 @@ static void wait_until_it_hangs(Output *output) {
 }
 
 START_TEST(test_writes_that_hang_are_charged_to_their_user_until_they_end) {
-        int r, fds[2], masters[SINK_WORKERS_PER_UID_MAX];
+        int r, fds[2], masters[SINK_WORKERS_PER_USER_MAX];
         sd_event *event = NULL;
         Output *output;
 
         ck_assert_int_ge(sd_event_new(&event), 0);
-        for (size_t i = 0; i < SINK_WORKERS_PER_UID_MAX; i++) {
+        for (size_t i = 0; i < SINK_WORKERS_PER_USER_MAX; i++) {
                 ck_assert_int_eq(try_open(&output, event, open_terminal(&masters[i])), 0);
                 push_lines(output, LINES);
                 push_lines(output, 1u << 20);
@@ -89,7 +89,7 @@ START_TEST(test_writes_that_hang_are_charged_to_their_user_until_they_end) {
         ck_assert_int_eq(pipe(fds), 0);
         ck_assert_int_eq(try_open(&output, event, dup(fds[1])), OUTPUT_E_LIMIT);
 
-        for (size_t i = 0; i < SINK_WORKERS_PER_UID_MAX; i++)
+        for (size_t i = 0; i < SINK_WORKERS_PER_USER_MAX; i++)
                 close(masters[i]);
         for (int n = 0; n < 500 && (r = try_open(&output, event, dup(fds[1]))) == OUTPUT_E_LIMIT;
              n++)

@@ -65,7 +65,7 @@ static int try_open_with(Fixture *fixture, int fd, const OutputOptions *with) {
         int r;
 
         ck_assert_int_ge(fd, 0);
-        options.uid = getuid();
+        options.user = getuid();
         r = ops->open(&fixture->output, fixture->event, fd, &options, on_changed, NULL, &why);
         if (r == OUTPUT_E_UNUSABLE)
                 ck_assert_ptr_nonnull(why);

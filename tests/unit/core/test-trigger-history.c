@@ -14,7 +14,7 @@ static TriggerHistory history;
 
 static void hit(uid_t uid, const char *trigger, uint64_t now) {
         trigger_history_begin(&history);
-        trigger_history_add(&history, uid, trigger, now);
+        trigger_history_add(&history, uid, uid, trigger, now);
 }
 
 static uint64_t count(uid_t uid, const char *trigger, uint64_t now) {
@@ -48,13 +48,13 @@ START_TEST(test_one_activation_counts_once_and_not_for_itself) {
         hit(1, "a", 1 * H);
         trigger_history_begin(&history);
         ck_assert_uint_eq(trigger_history_count(&history, 1, "a", 2 * H), 1);
-        trigger_history_add(&history, 1, "a", 2 * H);
+        trigger_history_add(&history, 1, 1, "a", 2 * H);
         ck_assert_uint_eq(trigger_history_count(&history, 1, "a", 2 * H), 1);
-        trigger_history_add(&history, 1, "a", 2 * H);
+        trigger_history_add(&history, 1, 1, "a", 2 * H);
         ck_assert_uint_eq(count(1, "a", 2 * H), 2);
 
         trigger_history_begin(&history);
-        trigger_history_add(&history, 1, "new", 2 * H);
+        trigger_history_add(&history, 1, 1, "new", 2 * H);
         ck_assert_uint_eq(trigger_history_count(&history, 1, "new", 2 * H), 0);
         ck_assert_uint_eq(count(1, "new", 2 * H), 1);
         trigger_history_deinit(&history);
@@ -83,6 +83,19 @@ START_TEST(test_names_of_one_user_are_bounded_and_cost_no_other) {
         ck_assert_uint_eq(count(1, "t1", 2 * H), 1);
         ck_assert_uint_eq(count(1, name, 2 * H), 1);
         ck_assert_uint_eq(count(2, "kept", 2 * H), 1);
+        trigger_history_deinit(&history);
+}
+END_TEST
+
+START_TEST(test_names_are_bounded_for_all_uids_of_one_user_together) {
+        trigger_history_init(&history);
+        for (unsigned i = 0; i < TRIGGER_HISTORY_NAMES_MAX + 2; i++) {
+                trigger_history_begin(&history);
+                trigger_history_add(&history, 1, 100000 + i, "a", 1 * H + i);
+        }
+        ck_assert_uint_eq(count(100000, "a", 2 * H), 0); /* forgotten */
+        ck_assert_uint_eq(count(100001, "a", 2 * H), 0);
+        ck_assert_uint_eq(count(100002, "a", 2 * H), 1);
         trigger_history_deinit(&history);
 }
 END_TEST
@@ -123,5 +136,6 @@ TEST_MAIN("trigger-history",
           test_one_activation_counts_once_and_not_for_itself,
           test_hits_of_one_trigger_are_bounded,
           test_names_of_one_user_are_bounded_and_cost_no_other,
+          test_names_are_bounded_for_all_uids_of_one_user_together,
           test_what_is_over_is_forgotten,
           test_who_sends_too_fast_is_refused_and_nobody_else)

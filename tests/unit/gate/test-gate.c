@@ -115,13 +115,16 @@ END_TEST
 
 START_TEST(test_unfinished_messages_of_a_user_are_bounded_and_given_back) {
         const size_t n = make_message(message, LARGE, 0, NULL);
-        GateWorld worlds[GATE_BYTES_PER_UID_MAX / LARGE + 1];
+        GateWorld worlds[GATE_BYTES_PER_USER_MAX / LARGE + 1];
         size_t n_ended = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(worlds); i++) {
                 const uint8_t *at = message, *end = message + n - 1;
 
-                gate_world_begin(&worlds[i], i > 0 ? worlds[0].gates : NULL);
+                if (i % 2 == 0)
+                        gate_world_begin(&worlds[i], i > 0 ? worlds[0].gates : NULL);
+                else
+                        gate_world_begin_subordinate(&worlds[i], worlds[0].gates);
                 while (at < end) {
                         ssize_t n_sent = send(worlds[i].peer,
                                               at,
@@ -134,7 +137,7 @@ START_TEST(test_unfinished_messages_of_a_user_are_bounded_and_given_back) {
                         at += n_sent;
                 }
                 n_ended += has_ended(worlds[i].peer);
-                ck_assert_uint_le(gates_n_bytes(worlds[0].gates, ALICE), GATE_BYTES_PER_UID_MAX);
+                ck_assert_uint_le(gates_n_bytes(worlds[0].gates, ALICE), GATE_BYTES_PER_USER_MAX);
         }
         ck_assert_uint_eq(n_ended, 1);
         for (size_t i = 1; i < ARRAY_SIZE(worlds); i++)

@@ -143,16 +143,20 @@ START_TEST(test_too_many_descriptors_end_the_connection) {
 }
 END_TEST
 
-START_TEST(test_stand_ins_of_a_user_are_bounded) {
-        GateWorld world;
+START_TEST(test_stand_ins_of_a_user_are_bounded_whatever_its_uids) {
+        GateWorld world, subordinate;
         size_t n = 0;
 
         gate_world_begin(&world, NULL);
-        while (pass(&world, 1, NULL) == 1)
-                ck_assert_uint_le(++n, STAND_INS_PER_UID_MAX);
-        ck_assert_uint_eq(n, STAND_INS_PER_UID_MAX);
+        gate_world_begin_subordinate(&subordinate, NULL);
+        while (pass(n % 2 == 0 ? &world : &subordinate, 1, NULL) == 1)
+                ck_assert_uint_le(++n, STAND_INS_PER_USER_MAX);
+        ck_assert_uint_eq(n, STAND_INS_PER_USER_MAX);
+        ck_assert_uint_eq(pass(&subordinate, 1, NULL), 0);
         ck_assert(has_ended(world.peer));
+        ck_assert(has_ended(subordinate.peer));
         gate_world_end(&world);
+        gate_world_end(&subordinate);
 }
 END_TEST
 
@@ -280,7 +284,7 @@ TEST_MAIN_FORKED("gate-stand-in",
                  test_what_the_service_never_read_is_closed_by_the_closer,
                  test_descriptors_that_are_not_as_many_as_said_end_the_connection,
                  test_too_many_descriptors_end_the_connection,
-                 test_stand_ins_of_a_user_are_bounded,
+                 test_stand_ins_of_a_user_are_bounded_whatever_its_uids,
                  test_descriptors_of_the_service_arrive_themselves,
                  test_whose_files_cannot_be_closed_may_pass_no_more,
                  test_senders_on_the_bus_are_told_apart,

@@ -19,21 +19,22 @@ static void on_passed(void *userdata) {
         ((GateWorld *)userdata)->n_passed++;
 }
 
-static int find_uid(void *userdata, const char *sender, uid_t *ret) {
+static int find_user(void *userdata, const char *sender, uid_t *ret) {
         const GateWorld *world = userdata;
 
         *ret = ALICE;
         return world->known && streq(world->known, sender) ? 0 : -ENXIO;
 }
 
-static void world_new(GateWorld *world, Gates *gates, bool is_bus) {
+static void world_new(GateWorld *world, Gates *gates, uid_t uid, bool is_bus) {
         int fds[2];
         GateOptions options = {
-                .uid = ALICE,
+                .uid = uid,
+                .user = ALICE,
                 .is_bus = is_bus,
                 .guid = GUID,
                 .passed = on_passed,
-                .find_uid = find_uid,
+                .find_user = find_user,
                 .userdata = world,
         };
 
@@ -48,7 +49,7 @@ static void world_new(GateWorld *world, Gates *gates, bool is_bus) {
 }
 
 void gate_world_new(GateWorld *world, Gates *gates) {
-        world_new(world, gates, false);
+        world_new(world, gates, ALICE, false);
 }
 
 static void expect(int fd, const char *text, size_t n) {
@@ -58,14 +59,15 @@ static void expect(int fd, const char *text, size_t n) {
         ck_assert_mem_eq(said, text, n);
 }
 
-void gate_world_begin(GateWorld *world, Gates *gates) {
-        static const char hello[] = "\0AUTH EXTERNAL 31303030\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n";
+/* `hello` is with the decimal digits of the uid, in hexadecimal ones. */
+static void
+world_begin(GateWorld *world, Gates *gates, uid_t uid, const char *hello, size_t n_hello) {
         static const char answer[] = "OK " GUID "\r\nAGREE_UNIX_FD\r\n";
         char said[512];
         size_t n;
 
-        gate_world_new(world, gates);
-        send_all(world->peer, hello, sizeof(hello) - 1);
+        world_new(world, gates, uid, false);
+        send_all(world->peer, hello, n_hello);
         gate_world_run(world);
         expect(world->peer, answer, sizeof(answer) - 1);
         n = receive(world->service, said, sizeof(said), NULL, NULL);
@@ -76,11 +78,23 @@ void gate_world_begin(GateWorld *world, Gates *gates) {
         ck_assert_uint_eq(receive(world->peer, said, sizeof(said), NULL, NULL), 0);
 }
 
+void gate_world_begin(GateWorld *world, Gates *gates) {
+        static const char hello[] = "\0AUTH EXTERNAL 31303030\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n";
+
+        world_begin(world, gates, ALICE, hello, sizeof(hello) - 1);
+}
+
+void gate_world_begin_subordinate(GateWorld *world, Gates *gates) {
+        static const char hello[] = "\0AUTH EXTERNAL 31303031\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n";
+
+        world_begin(world, gates, ALICE_SUBORDINATE, hello, sizeof(hello) - 1);
+}
+
 void gate_world_begin_bus(GateWorld *world) {
         static const char hello[] = "\0AUTH EXTERNAL\r\nDATA\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n";
         static const char answer[] = "DATA\r\nOK " GUID "\r\nAGREE_UNIX_FD\r\n";
 
-        world_new(world, NULL, true);
+        world_new(world, NULL, 0, true);
         send_all(world->service, hello, sizeof(hello) - 1);
         gate_world_run(world);
         expect(world->peer, hello, sizeof(hello) - 1);

@@ -11,20 +11,22 @@
 
 #include "gate/gate.h"
 
-#define ALICE 1000
-#define GUID  "0123456789abcdef0123456789abcdef"
+#define ALICE             1000
+#define ALICE_SUBORDINATE 1001 /* whose login user is Alice */
+#define GUID              "0123456789abcdef0123456789abcdef"
 
 typedef struct GateWorld {
         Gates *gates;
         Gate *gate;
         int peer, service; /* nobody waits at them */
         unsigned n_passed;
-        const char *known; /* the sender that find_uid() knows, as ALICE */
+        const char *known; /* the sender that find_user() knows, as ALICE */
 } GateWorld;
 
 /* A client's gate before the handshake, after it, and the message bus's after it. */
 void gate_world_new(GateWorld *world, Gates *gates);
 void gate_world_begin(GateWorld *world, Gates *gates);
+void gate_world_begin_subordinate(GateWorld *world, Gates *gates); /* with another uid of Alice's */
 void gate_world_begin_bus(GateWorld *world);
 void gate_world_end(GateWorld *world); /* frees the gates, too */
 void gate_world_leave(GateWorld *world);

@@ -109,6 +109,27 @@ START_TEST(test_one_user_cannot_fill_the_log) {
 }
 END_TEST
 
+static uid_t same_user(void *userdata, uid_t uid) {
+        return uid < 100000 ? uid : 1000;
+}
+
+START_TEST(test_uids_of_one_user_share_the_limit) {
+        const char *log;
+
+        log_users_tick(UINT64_MAX);
+        log_users_count_by(same_user, NULL);
+        capture_begin();
+        for (unsigned i = 0; i < 10 * LOG_USER_LINES_MAX; i++)
+                log_user(100000 + i, LOG_NOTICE, "noise");
+        log_user(1000, LOG_NOTICE, "noise");
+        log_users_tick(UINT64_MAX);
+        log = capture_end();
+        log_users_count_by(NULL, NULL);
+        ck_assert_uint_eq(count(log, "noise"), LOG_USER_LINES_MAX);
+        ck_assert_uint_eq(count(log, ": 289 messages of user 1000 suppressed"), 1);
+}
+END_TEST
+
 START_TEST(test_more_users_than_are_counted_share_the_limit) {
         const char *log;
 
@@ -128,4 +149,5 @@ TEST_MAIN("log",
           test_a_line_is_cut_off_between_characters,
           test_a_line_of_the_log_is_one_line,
           test_one_user_cannot_fill_the_log,
+          test_uids_of_one_user_share_the_limit,
           test_more_users_than_are_counted_share_the_limit)

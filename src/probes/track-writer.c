@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "host/track-writer.h"
+#include "probes/track-writer.h"
 
 #define SLOTS_MIN 64
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "desktrace/source.h"
-#include "host/host.h"
+#include "probes/host.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 
@@ -80,8 +80,9 @@ struct Host {
         sd_event *event;
         sd_event_source *wake;
         int wake_fd;
-        HostProgram program;
-        HostSource *sources; /* program.n_probes of them */
+        HostBusy *busy;
+        void *userdata;
+        HostSource *sources;
         List instances;
         size_t n_instances;
         List links;
@@ -121,7 +122,7 @@ static void host_count(Host *host, int difference) {
 
         host->n_instances += (size_t)difference;
         if (was_busy != (host->n_instances > 0) && !host->closing)
-                host->program.busy(host->program.userdata, host->n_instances > 0);
+                host->busy(host->userdata, host->n_instances > 0);
 }
 
 /* A poll, now, and the timer for the next one. */
@@ -499,25 +500,26 @@ static int source_register(HostSource *source) {
 static int host_register(Host *host) {
         int r;
 
-        r = dt_set_producer(host->program.producer, HOST_MEMORY_BYTES, HOST_PAGE_BYTES);
-        host->sources = calloc(host->program.n_probes, sizeof(*host->sources));
+        r = dt_set_producer("desktrace-probes", HOST_MEMORY_BYTES, HOST_PAGE_BYTES);
+        host->sources = calloc(n_probes, sizeof(*host->sources));
         if (!host->sources)
                 return -ENOMEM;
-        for (size_t i = 0; r == 0 && i < host->program.n_probes; i++) {
-                host->sources[i] = (HostSource){ .host = host, .ops = host->program.probes[i] };
+        for (size_t i = 0; r == 0 && i < n_probes; i++) {
+                host->sources[i] = (HostSource){ .host = host, .ops = probes[i] };
                 r = source_register(&host->sources[i]);
         }
         return r;
 }
 
-int host_new(Host **ret, sd_event *event, const HostProgram *program) {
+int host_new(Host **ret, sd_event *event, HostBusy *busy, void *userdata) {
         _cleanup_(host_freep) Host *host = calloc(1, sizeof(*host));
         int r;
 
         if (!host)
                 return -ENOMEM;
         host->event = sd_event_ref(event);
-        host->program = *program;
+        host->busy = busy;
+        host->userdata = userdata;
         list_init(&host->instances);
         list_init(&host->links);
         list_init(&host->requests);
@@ -551,7 +553,7 @@ Host *host_free(Host *host) {
         host->closing = true;
         pthread_mutex_unlock(&host->lock);
         host_run_queue(host);
-        for (size_t i = 0; host->sources && i < host->program.n_probes; i++) {
+        for (size_t i = 0; host->sources && i < n_probes; i++) {
                 dt_source_unregister(host->sources[i].dt);
                 free(host->sources[i].unavailable);
                 probe_names_free(host->sources[i].names);
