@@ -152,9 +152,13 @@ static void read_installation(MachineFacts *facts, int root) {
                                                "usr/local/share/polkit-1/actions/",
                                                "usr/share/polkit-1/actions/",
                                                NULL };
+        static const char *const units[] = {
+                "etc/systemd/system/",     "run/systemd/system/", "usr/local/lib/systemd/system/",
+                "usr/lib/systemd/system/", "lib/systemd/system/", NULL
+        };
 
         facts->has_bus_file = any_exists(root, services, "org.desktrace.Tracing1.service");
-        facts->has_probes_bus_file = any_exists(root, services, "org.desktrace.Probes1.service");
+        facts->has_probes_socket = any_exists(root, units, "desktrace-probes.socket");
         facts->has_bus_policy = any_exists(root, policies, "org.desktrace.Tracing1.conf");
         facts->has_polkit_action = any_exists(root, actions, "org.desktrace.tracing1.policy");
         facts->has_probes = exists(root, PROBES_PATH);
@@ -365,7 +369,7 @@ static void check_installation(DoctorReport *report, const MachineFacts *facts) 
                 { facts->has_bus_policy, "org.desktrace.Tracing1.conf" },
                 { facts->has_polkit_action, "org.desktrace.tracing1.policy" },
                 { facts->has_probes, PROBES_PATH },
-                { facts->has_probes_bus_file, "org.desktrace.Probes1.service" },
+                { facts->has_probes_socket, "desktrace-probes.socket" },
         };
         g_autoptr(GString) missing = g_string_new(NULL);
 

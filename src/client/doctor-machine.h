@@ -28,7 +28,7 @@ typedef struct MachineFacts {
         bool has_journal;
 
         bool has_native_socket, has_producer_socket;
-        bool has_bus_file, has_probes_bus_file, has_bus_policy, has_polkit_action;
+        bool has_bus_file, has_probes_socket, has_bus_policy, has_polkit_action;
         bool has_probes;
 } MachineFacts;
 

@@ -190,25 +190,18 @@ static void check_probes(DoctorReport *report, const ServiceFacts *facts) {
         if (is_user(facts) || facts->is_point_to_point)
                 return;
         check_unit(report, facts, unit, "probes", "desktrace-probes.service");
+        check_unit(report, facts, &facts->probes_socket_unit, "probes", "desktrace-probes.socket");
         if (unit->is_known && unit_is(unit->load_state, "loaded"))
                 check_sandbox(report, unit);
         if (report->n_problems > n_problems)
                 return;
-        if (facts->probes == NAME_ABSENT)
-                doctor_add(report,
-                           DOCTOR_PROBLEM,
-                           "probes",
-                           "sudo systemctl reload dbus",
-                           _("the bus knows no org.desktrace.Probes1: the kernel, processes and "
-                             "memory cannot be recorded"));
-        else
-                doctor_add(report,
-                           DOCTOR_OK,
-                           "probes",
-                           NULL,
-                           facts->probes == NAME_RUNNING
-                                   ? _("run")
-                                   : _("do not run; they are started when they are recorded"));
+        doctor_add(report,
+                   DOCTOR_OK,
+                   "probes",
+                   NULL,
+                   facts->probes == NAME_RUNNING
+                           ? _("run")
+                           : _("do not run; they are started when they are recorded"));
 }
 
 /*

@@ -276,11 +276,16 @@ static void read_bus(ServiceFacts *facts, const BusClient *client) {
         }
         if (facts->choice == BUS_CHOICE_USER)
                 return;
-        if (facts->systemd == NAME_RUNNING)
+        if (facts->systemd == NAME_RUNNING) {
                 read_unit(&facts->probes_unit,
                           client->bus,
                           "desktrace-probes.service",
                           SYSTEMD ".Service");
+                read_unit(&facts->probes_socket_unit,
+                          client->bus,
+                          "desktrace-probes.socket",
+                          SYSTEMD ".Socket");
+        }
         read_polkit(&facts->polkit, client->bus);
 }
 
@@ -309,6 +314,7 @@ ServiceFacts *service_facts_free(ServiceFacts *facts) {
         unit_deinit(&facts->service_unit);
         unit_deinit(&facts->probes_unit);
         unit_deinit(&facts->socket_unit);
+        unit_deinit(&facts->probes_socket_unit);
         g_free(facts);
         return NULL;
 }

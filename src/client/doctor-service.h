@@ -43,7 +43,7 @@ typedef struct ServiceFacts {
         NameState service, probes, systemd;
         char *version; /* NULL: it does not run, or does not say */
         char *version_error;
-        UnitFacts service_unit, probes_unit, socket_unit;
+        UnitFacts service_unit, probes_unit, socket_unit, probes_socket_unit;
         PolkitFacts polkit;
 } ServiceFacts;
 

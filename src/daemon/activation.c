@@ -4,11 +4,13 @@
 #include <stdio.h>
 
 #include "activation.h"
+#include "bus/guard.h"
 #include "shared/log.h"
 
 typedef struct Activation {
         Activator *activator;
-        size_t index; /* in config->producers, and in the core */
+        size_t index;       /* in config->producers, and in the core */
+        sd_bus *connection; /* to its socket; NULL: it has none */
         sd_bus_slot *slot;
         char *error; /* it failed, and why */
         List link;
@@ -16,6 +18,7 @@ typedef struct Activation {
 
 static Activation *activation_free(Activation *activation) {
         sd_bus_slot_unref(activation->slot);
+        sd_bus_close_unref(activation->connection);
         list_unlink(&activation->link);
         free(activation->error);
         free(activation);
@@ -24,9 +27,15 @@ static Activation *activation_free(Activation *activation) {
 
 void activator_init(Activator *activator,
                     Service *service,
+                    sd_event *event,
                     sd_bus *bus,
                     const DaemonConfig *config) {
-        *activator = (Activator){ .service = service, .bus = bus, .config = config };
+        *activator = (Activator){
+                .service = service,
+                .event = event,
+                .bus = bus,
+                .config = config,
+        };
         list_init(&activator->activations);
 }
 
@@ -51,11 +60,30 @@ static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *error
         return 0;
 }
 
+/* An answer from there says that it was started. */
+static int activation_connect(Activation *activation, const ProducerEntry *entry) {
+        int r;
+
+        r = guard_connect(&activation->connection, activation->activator->event, entry->socket);
+        return r < 0 ? r
+                     : sd_bus_call_method_async(activation->connection,
+                                                &activation->slot,
+                                                NULL,
+                                                "/",
+                                                "org.freedesktop.DBus.Peer",
+                                                "Ping",
+                                                on_started,
+                                                activation,
+                                                NULL);
+}
+
 static int activation_send(Activation *activation, const ProducerEntry *entry) {
         sd_bus *bus = activation->activator->bus;
 
         if (!bus)
                 return -ENOTCONN;
+        if (entry->socket)
+                return activation_connect(activation, entry);
         if (entry->bus_name)
                 return sd_bus_call_method_async(bus,
                                                 &activation->slot,
@@ -108,7 +136,7 @@ void activator_settle(Activator *activator, uint64_t now) {
                         continue;
                 log_warning("cannot start %s (%s): %s",
                             entry->name,
-                            entry->bus_name ? entry->bus_name : entry->unit,
+                            entry->bus_name ?: entry->unit ?: entry->socket,
                             activation->error ? activation->error : "out of memory");
                 service_activation_failed(activator->service,
                                           activation->index,

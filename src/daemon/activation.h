@@ -4,8 +4,9 @@
 /*
  * Activation: starts producers that are not running
  *
- * By their bus name (the bus daemon starts them) or their unit (systemd does). A failure is told to the core with its
- * reason; a success tells itself, by the producer's registration.
+ * By their bus name (the bus daemon starts them), their unit (systemd does), or their socket, where systemd listens and
+ * those who may connect can have them started. A failure is told to the core with its reason; a success tells itself,
+ * by the producer's registration.
  */
 
 #include <systemd/sd-bus.h>
@@ -16,6 +17,7 @@
 
 typedef struct Activator {
         Service *service;
+        sd_event *event;
         sd_bus *bus; /* NULL: nothing can be started */
         const DaemonConfig *config;
         List activations; /* under way, or failed and not told yet */
@@ -23,6 +25,7 @@ typedef struct Activator {
 
 void activator_init(Activator *activator,
                     Service *service,
+                    sd_event *event,
                     sd_bus *bus,
                     const DaemonConfig *config);
 void activator_deinit(Activator *activator);

@@ -24,13 +24,14 @@
 #define ENV_PRODUCERS_PATH "DESKTRACE_PRODUCERS_PATH" /* instead of the three directories */
 
 static const char *const daemon_keys[] = { "IdleTimeoutSec" };
-static const char *const producer_keys[] = { "Name", "DataSources", "BusName", "Unit" };
+static const char *const producer_keys[] = { "Name", "DataSources", "BusName", "Unit", "Socket" };
 
 static void producer_entry_deinit(ProducerEntry *entry) {
         g_free(entry->name);
         g_strfreev(entry->sources);
         g_free(entry->bus_name);
         g_free(entry->unit);
+        g_free(entry->socket);
 }
 
 void daemon_config_deinit(DaemonConfig *config) {
@@ -113,8 +114,10 @@ static const char *producer_entry_problem(const ProducerEntry *entry) {
                 return "Name= is missing";
         if (!entry->sources || !entry->sources[0])
                 return "DataSources= is missing; list them, separated by ;";
-        if (!entry->bus_name == !entry->unit)
-                return "exactly one of BusName= and Unit= must say how to start it";
+        if (!!entry->bus_name + !!entry->unit + !!entry->socket != 1)
+                return "exactly one of BusName=, Unit= and Socket= must say how to start it";
+        if (entry->socket && entry->socket[0] != '/')
+                return "Socket= must be a path from the root";
         return NULL;
 }
 
@@ -131,6 +134,7 @@ static void load_producer_file(DaemonConfig *config, const char *path, size_t *n
                 .sources = g_key_file_get_string_list(file, "Producer", "DataSources", NULL, NULL),
                 .bus_name = g_key_file_get_string(file, "Producer", "BusName", NULL),
                 .unit = g_key_file_get_string(file, "Producer", "Unit", NULL),
+                .socket = g_key_file_get_string(file, "Producer", "Socket", NULL),
         };
         problem = producer_entry_problem(&entry);
         entries = problem ? NULL

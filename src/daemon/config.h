@@ -14,12 +14,13 @@
 
 #include "shared/macro.h"
 
-/* A producer that is started on demand: by its bus name, or by its unit. */
+/* A producer that is started on demand: by its bus name, its unit, or a connection to its socket. */
 typedef struct ProducerEntry {
         char *name;
         char **sources; /* NULL-terminated */
         char *bus_name; /* or NULL */
         char *unit;     /* or NULL */
+        char *socket;   /* its path, or NULL */
 } ProducerEntry;
 
 typedef struct DaemonConfig {

@@ -330,7 +330,7 @@ static int loop_add_bus(Loop *loop) {
                                   loop->mode == LOOP_SYSTEM ? "system" : "session",
                                   strerror(-r));
         }
-        activator_init(&loop->activator, loop->service, message_bus, loop->config);
+        activator_init(&loop->activator, loop->service, loop->event, message_bus, loop->config);
         return r;
 }
 

@@ -4,7 +4,8 @@
  * desktrace-probes: the kernel's data as data sources
  *
  * A producer like any other, with the privileges that its files need. As a system service it is started when a
- * recording wants it, and ends when none has for a while. Its bus name is only there so that it can be started.
+ * recording wants it, by a connection to its socket, and ends when none has for a while. Its bus name is only there so
+ * that it runs once.
  */
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "build-config.h"
+#include "probes/entrance.h"
 #include "probes/ftrace/instance.h"
 #include "probes/ftrace/static-list.h"
 #include "probes/host.h"
@@ -44,7 +46,8 @@ typedef struct Program {
         sd_event_source *idle;  /* NULL in standalone mode */
         sd_event_source *owner; /* the process that made the private socket */
         int owner_fd;
-        sd_bus *bus; /* NULL in standalone mode */
+        sd_bus *bus;        /* NULL in standalone mode */
+        Entrance *entrance; /* NULL: systemd has passed no socket */
         Host *host;
 } Program;
 
@@ -237,14 +240,14 @@ static int on_bus_gone(sd_bus_message *message, void *userdata, sd_bus_error *re
         return sd_event_exit(program->event, 0);
 }
 
-/* Only activation needs the bus. Started by hand on a machine without one, the program still serves the library's
- * connections. */
+/* Only this needs the bus: on a machine without one the program still serves the library's connections. */
 static int program_take_name(Program *program) {
         int r;
 
         r = sd_bus_open_system_with_description(&program->bus, "probes");
         if (r < 0) {
-                log_notice("no system bus (%s): cannot be started on demand", strerror(-r));
+                log_notice("no system bus (%s): cannot tell whether desktrace-probes runs already",
+                           strerror(-r));
                 return 0;
         }
         r = sd_bus_attach_event(program->bus, program->event, 0);
@@ -266,7 +269,22 @@ static int program_take_name(Program *program) {
         return r < 0 ? r : 0;
 }
 
+/* By hand there is no socket, and nobody to start us. */
+static int program_open_entrance(Program *program) {
+        int n;
+
+        n = sd_listen_fds(true);
+        if (n <= 0)
+                return n;
+        if (n > 1) {
+                log_error("systemd passed %d sockets; desktrace-probes.socket has one", n);
+                return -EINVAL;
+        }
+        return entrance_new(&program->entrance, program->event, SD_LISTEN_FDS_START);
+}
+
 static void program_deinit(Program *program) {
+        entrance_free(program->entrance);
         host_free(program->host);
         sd_event_source_disable_unref(program->idle);
         sd_event_source_disable_unref(program->owner);
@@ -290,9 +308,11 @@ static int program_setup(Program *program, Mode mode) {
                                                 : program_watch_idle(program);
         if (r >= 0)
                 r = host_new(&program->host, program->event, on_busy, program);
-        /* Last: whoever waits for the name then finds that all is there. */
+        /* Last: whoever is answered then finds that all is there. */
         if (r >= 0 && mode == MODE_RUN_SYSTEM)
                 r = program_take_name(program);
+        if (r >= 0 && mode == MODE_RUN_SYSTEM)
+                r = program_open_entrance(program);
         return r;
 }
 

@@ -5,7 +5,7 @@
 . ./lib.sh
 shorten_idle_times
 
-ok 'the units are good' systemd-analyze verify --man=no desktraced.service desktraced.socket desktrace-probes.service
+ok 'the units are good' systemd-analyze verify --man=no desktraced.{service,socket} desktrace-probes.{service,socket}
 ok 'directories for what is only of this boot are there' test -d /run/desktrace/presets -a -d /run/desktrace/producers.d
 ok 'nothing runs before it is asked' is_gone desktraced.service
 ok 'no probes run either' is_gone desktrace-probes.service
@@ -49,7 +49,13 @@ ok 'and why it is not known whether it can record' grep -q 'only for users who m
 ok 'nothing with capabilities was started for it' is_gone desktrace-probes.service
 fails 'nor does systemd do it' 'authentication|denied|Access' \
         as alice systemctl --no-ask-password start desktrace-probes.service
-fails 'nobody can send it anything' 'denied|rejected|AccessDenied' as alice busctl call org.desktrace.Probes1 / a.b c
+fails 'nor does the bus' 'ServiceUnknown|not provided' as alice gdbus call --system --dest org.freedesktop.DBus \
+        --object-path /org/freedesktop/DBus --method org.freedesktop.DBus.StartServiceByName org.desktrace.Probes1 0
+fails 'nor does their socket' 'Permission denied' as alice python3 -c \
+        'import socket; socket.socket(socket.AF_UNIX).connect("/run/desktrace/probes.sock")'
+ok 'which is the service'"'"'s alone' test "$(stat -c '%U %a' /run/desktrace/probes.sock)" = 'desktrace 600'
+fails 'nobody can send it anything' 'denied|rejected|AccessDenied|not provided' \
+        as alice busctl call org.desktrace.Probes1 / a.b c
 ok 'so no probes run' is_gone desktrace-probes.service
 allow alice org.desktrace.tracing1.trace-system
 as alice desktrace list sources --no-legend >/tmp/sources

@@ -9,20 +9,17 @@
 
 [ "$(id -u)" = 0 ] || skip_all "needs root, to be several users"
 
-# What stands for the probes says that it was started, and leaves.
-mkdir -p "$tmp/services" "$tmp/system.d" "$tmp/sockets"
-cat >"$tmp/services/probes.service" <<SERVICE
-[D-BUS Service]
-Name=org.example.Probes
-Exec=/usr/bin/touch $tmp/probes-ran
-User=root
-SERVICE
-echo "<busconfig><servicedir>$tmp/services</servicedir></busconfig>" >"$tmp/system.d/probes.conf"
-cat >"$tmp/producers.d/kernel.conf" <<'CONF'
+# What stands for the probes says that it was started.
+mkdir -p "$tmp/sockets"
+started /usr/bin/python3 -B "$(dirname "$0")/../integration/socket-activator.py" "$tmp/probes.sock" \
+        /bin/sh -c "touch $tmp/probes-ran; exec sleep 60"
+eventually test -S "$tmp/probes.sock"
+chown daemon "$tmp/probes.sock"
+cat >"$tmp/producers.d/kernel.conf" <<CONF
 [Producer]
 Name=kernel
 DataSources=linux.ftrace;linux.sys_stats;
-BusName=org.example.Probes
+Socket=$tmp/probes.sock
 CONF
 chmod 777 "$tmp/sockets"
 socket=$tmp/sockets/consumer.sock
@@ -49,6 +46,9 @@ ok "also about the process on the socket" grep -qE 'check unix-process .*trace-s
 answer trace-system ask
 ok "a user who would have to be asked is not" call_as "$bob" $ROOT $MANAGER ActivateProducers
 ok "and has nobody started" did_not_run
+fails "nor can they be reached behind the service's back" 'Permission denied' as "$bob" /usr/bin/python3 -c \
+        "import socket; socket.socket(socket.AF_UNIX).connect('$tmp/probes.sock')"
+ok "so nothing was started" did_not_run
 innocent_is_unharmed "many who want the probes"
 
 answer trace-system yes

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# For tests of the command line on a bus that starts the probes, on top of its other verbs: root's system bus and
+# For tests of the command line with a service that starts the probes, on top of its other verbs: root's system bus and
 # service.
 
 # shellcheck source=tests/integration/cli-lib.sh
@@ -9,22 +9,14 @@
 
 [ "$(id -u)" = 0 ] || skip_all "not root: the probes' names are root's"
 
-mkdir -p "$tmp/services" "$tmp/system.d"
-cat >"$tmp/services/probes.service" <<SERVICE
-[D-BUS Service]
-Name=org.desktrace.Probes1
-Exec=$DESKTRACE_PROBES --system
-User=root
-SERVICE
-cat >"$tmp/system.d/probes.conf" <<CONF
-<busconfig><servicedir>$tmp/services</servicedir>
-<policy user="root"><allow own="org.desktrace.Probes1"/></policy></busconfig>
-CONF
-cat >"$tmp/producers.d/kernel.conf" <<'CONF'
+mkdir -p "$tmp/system.d"
+echo '<busconfig><policy user="root"><allow own="org.desktrace.Probes1"/></policy></busconfig>' \
+        >"$tmp/system.d/probes.conf"
+cat >"$tmp/producers.d/kernel.conf" <<CONF
 [Producer]
 Name=kernel
 DataSources=linux.ftrace;linux.sys_stats;linux.sysfs_power;
-BusName=org.desktrace.Probes1
+Socket=$tmp/probes.sock
 CONF
 cat >"$tmp/producers.d/nobody.conf" <<'CONF'
 [Producer]
@@ -36,6 +28,8 @@ system_bus root
 chmod 755 "$tmp" "$tmp/work"
 export RUNTIME_DIRECTORY=$tmp/kept
 mkdir "$RUNTIME_DIRECTORY"
+started /usr/bin/python3 -B "$(dirname "$0")/socket-activator.py" "$tmp/probes.sock" "$DESKTRACE_PROBES" --system
+eventually test -S "$tmp/probes.sock"
 service "$DESKTRACED" --system
 
 manager_of_system() {

@@ -47,6 +47,7 @@ ALLOWED = {
     "bus/bus-register.c": {"pid_proof_take": "recvmsg() without waiting; what comes goes to the closer"},
     "bus/bus-socket.c": {"fd_close": LISTENED, "fd_closep": "the gate's pair"},
     "bus/doorbells.c": {"fd_close": OWN},
+    "bus/guard.c": {"fd_closep": OWN},
     "bus/hub.c": {"fd_close": OWN},
     "bus/producer-home.c": {"fd_closep": FILE},
     "closer/closer.c": {

@@ -40,7 +40,7 @@ static void make_machine(void) {
         tree_put(&tree, "sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
         tree_make_parents(&tree, "run/log/journal/");
         tree_put(&tree, "usr/share/dbus-1/system-services/org.desktrace.Tracing1.service", "");
-        tree_put(&tree, "usr/share/dbus-1/system-services/org.desktrace.Probes1.service", "");
+        tree_put(&tree, "usr/lib/systemd/system/desktrace-probes.socket", "");
         tree_put(&tree, "usr/share/dbus-1/system.d/org.desktrace.Tracing1.conf", "");
         tree_put(&tree, "usr/share/polkit-1/actions/org.desktrace.tracing1.policy", "");
         tree_put(&tree, PROBES_PATH[0] == '/' ? PROBES_PATH + 1 : PROBES_PATH, "");
@@ -166,7 +166,7 @@ END_TEST
 START_TEST(test_each_file_that_is_not_installed_is_named) {
         static const char *const files[] = {
                 "usr/share/dbus-1/system-services/org.desktrace.Tracing1.service",
-                "usr/share/dbus-1/system-services/org.desktrace.Probes1.service",
+                "usr/lib/systemd/system/desktrace-probes.socket",
                 "usr/share/dbus-1/system.d/org.desktrace.Tracing1.conf",
                 "usr/share/polkit-1/actions/org.desktrace.tracing1.policy",
         };
@@ -216,7 +216,7 @@ static ServiceFacts healthy_service(void) {
         return (ServiceFacts){
                 .choice = BUS_CHOICE_SYSTEM,
                 .service = NAME_RUNNING,
-                .probes = NAME_ACTIVATABLE,
+                .probes = NAME_ABSENT,
                 .systemd = NAME_RUNNING,
                 .version = (char *)DESKTRACE_VERSION,
                 .service_unit = { .is_known = true,
@@ -301,9 +301,18 @@ START_TEST(test_what_keeps_the_probes_from_starting_is_named) {
                              NULL };
         ServiceFacts facts = healthy_service();
 
-        facts.probes = NAME_ABSENT;
+        facts.probes_socket_unit =
+                (UnitFacts){ .is_known = true, .load_state = (char *)"not-found" };
         examine_service(&facts);
-        assert_finding(DOCTOR_PROBLEM, "probes", "knows no org.desktrace.Probes1");
+        assert_finding(DOCTOR_PROBLEM, "probes", "cannot load desktrace-probes.socket");
+        end();
+
+        facts = healthy_service();
+        facts.probes_socket_unit = (UnitFacts){ .is_known = true,
+                                                .load_state = (char *)"loaded",
+                                                .active_state = (char *)"failed" };
+        examine_service(&facts);
+        assert_remedy("probes", "has failed", "reset-failed desktrace-probes.socket");
         end();
 
         facts = healthy_service();
