@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -12,8 +13,8 @@
 #include "shared/log.h"
 #include "shared/names.h"
 
-#define LISTEN_INTERVAL_USEC (UINT64_C(100) * 1000)
-#define LISTEN_BURST         64
+/* Somebody may connect without end. */
+#define LISTENERS_SERVED_LAST_MAX 256
 
 /* FileDescriptorName= of the socket units. Any other name is the native protocol's. */
 static const struct {
@@ -31,29 +32,48 @@ static ListenerKind listener_kind(const char *name) {
         return LISTENER_NATIVE;
 }
 
-static int listener_accept(Listener *listener) {
-        Listeners *listeners = listener->listeners;
-        int fd;
+static void listeners_serve(Listeners *listeners, const Accepted *accepted) {
+        const ListenersOptions *options = &listeners->options;
 
-        fd = accept4(sd_event_source_get_io_fd(listener->source),
-                     NULL,
-                     NULL,
-                     SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
-                return -errno;
-        listeners->accepted(listeners->userdata, listener->kind, fd);
+        if (options->accepted(options->userdata, (ListenerKind)accepted->kind, accepted->fd) ==
+            -EUSERS)
+                acceptor_refuse(listeners->acceptor, accepted->user);
+}
+
+static int on_ready(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Listeners *listeners = userdata;
+        Accepted accepted;
+        size_t n = 0;
+
+        acceptor_acknowledge(listeners->acceptor);
+        while (n < LISTENERS_SERVED_PER_TURN && acceptor_take(listeners->acceptor, &accepted)) {
+                listeners_serve(listeners, &accepted);
+                n++;
+        }
+        if (n == LISTENERS_SERVED_PER_TURN)
+                acceptor_remind(listeners->acceptor);
         return 0;
 }
 
-static int on_connection(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        const int r = listener_accept(userdata);
+static int listeners_init_acceptor(Listeners *listeners) {
+        const AcceptorOptions options = {
+                .user_of = listeners->options.user_of,
+                .userdata = listeners->options.userdata,
+        };
+        int r;
 
-        if (r < 0 && r != -EAGAIN)
-                log_notice("cannot accept a connection: %s", strerror(-r));
-        return 0;
+        r = acceptor_new(&listeners->acceptor, &options);
+        return r < 0 ? r
+                     : sd_event_add_io(listeners->options.event,
+                                       &listeners->source,
+                                       acceptor_fd(listeners->acceptor),
+                                       EPOLLIN,
+                                       on_ready,
+                                       listeners);
 }
 
-static int listeners_add(Listeners *listeners, ListenerKind kind, int fd) {
+/* The descriptor stays the caller's if this fails. */
+static int listeners_add(Listeners *listeners, ListenerKind kind, int fd, bool is_own) {
         Listener *listener = &listeners->all[listeners->n];
         int r;
 
@@ -63,14 +83,10 @@ static int listeners_add(Listeners *listeners, ListenerKind kind, int fd) {
         }
         if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
                 return -errno;
-        *listener = (Listener){ .listeners = listeners, .kind = kind };
-        r = sd_event_add_io(
-                listeners->event, &listener->source, fd, EPOLLIN, on_connection, listener);
-        if (r >= 0)
-                r = sd_event_source_set_ratelimit(
-                        listener->source, LISTEN_INTERVAL_USEC, LISTEN_BURST);
+        r = acceptor_add(listeners->acceptor, fd, (int)kind);
         if (r < 0)
                 return r;
+        *listener = (Listener){ .kind = kind, .fd = is_own ? fd : -1 };
         listeners->n++;
         return 0;
 }
@@ -82,32 +98,35 @@ static void names_free(char **names) {
 }
 DEFINE_CLEANUP(char **, names_free)
 
-int listeners_init(Listeners *listeners,
-                   sd_event *event,
-                   ListenerAccepted accepted,
-                   void *userdata) {
+int listeners_init(Listeners *listeners, const ListenersOptions *options) {
         _cleanup_(names_freep) char **names = NULL;
-        int n, r = 0;
+        int n, r;
 
-        *listeners = (Listeners){ .event = event, .accepted = accepted, .userdata = userdata };
+        *listeners = (Listeners){ .options = *options };
+        r = listeners_init_acceptor(listeners);
+        if (r < 0)
+                return r;
         n = sd_listen_fds_with_names(1, &names);
         if (n < 0)
                 return n;
         if (n > LISTENERS_MAX)
                 return -E2BIG;
         for (int i = 0; r >= 0 && i < n; i++)
-                r = listeners_add(listeners, listener_kind(names[i]), SD_LISTEN_FDS_START + i);
+                r = listeners_add(
+                        listeners, listener_kind(names[i]), SD_LISTEN_FDS_START + i, false);
         return r;
 }
 
 void listeners_deinit(Listeners *listeners) {
+        listeners->source = sd_event_source_disable_unref(listeners->source);
+        listeners->acceptor = acceptor_free(listeners->acceptor);
         for (size_t i = 0; i < listeners->n; i++) {
                 Listener *listener = &listeners->all[i];
 
                 if (listener->path)
                         unlink(listener->path);
                 free(listener->path);
-                sd_event_source_disable_unref(listener->source);
+                fd_close(listener->fd);
         }
         listeners->n = 0;
 }
@@ -136,11 +155,10 @@ static int listeners_open(Listeners *listeners,
                         "cannot listen at \"%.*s\": %s", (int)n, address, listen_address_error(r));
                 return r < 0 ? r : -EADDRNOTAVAIL;
         }
-        r = listeners_add(listeners, kind, fd);
+        r = listeners_add(listeners, kind, fd, true);
         if (r < 0)
                 return r;
-        sd_event_source_set_io_fd_own(listeners->all[listeners->n - 1].source, true);
-        fd = -1; /* the source's */
+        TAKE_FD(fd);
         listeners->all[listeners->n - 1].path = TAKE(path);
         listeners->has_own = true;
         return 0;
@@ -181,8 +199,17 @@ int listeners_open_environment(Listeners *listeners, bool is_shared) {
                 listeners, LISTENER_CONSUMER, getenv("PERFETTO_CONSUMER_SOCK_NAME"), mode);
 }
 
-void listeners_accept_all(Listeners *listeners) {
-        for (size_t i = 0; i < listeners->n; i++)
-                while (listener_accept(&listeners->all[i]) >= 0)
-                        ;
+int listeners_start(Listeners *listeners) {
+        return acceptor_start(listeners->acceptor);
+}
+
+void listeners_stop(Listeners *listeners) {
+        Accepted accepted;
+
+        acceptor_stop(listeners->acceptor);
+        for (size_t i = 0; i < LISTENERS_SERVED_LAST_MAX; i++) {
+                if (!acceptor_take_any(listeners->acceptor, &accepted))
+                        return;
+                listeners_serve(listeners, &accepted);
+        }
 }

@@ -13,7 +13,11 @@
 #include <stddef.h>
 #include <systemd/sd-event.h>
 
-#define LISTENERS_MAX 16
+#include "accept/acceptor.h"
+
+#define LISTENERS_MAX ACCEPTOR_SOCKETS_MAX
+
+#define LISTENERS_SERVED_PER_TURN 16 /* new connections, before other work has its turn */
 
 typedef enum ListenerKind {
         LISTENER_NATIVE,   /* D-Bus, point to point */
@@ -21,32 +25,33 @@ typedef enum ListenerKind {
         LISTENER_CONSUMER, /* likewise, for programs that ask for recordings */
 } ListenerKind;
 
-typedef struct Listeners Listeners;
-
 typedef struct Listener {
-        Listeners *listeners;
         ListenerKind kind;
-        sd_event_source *source;
+        int fd;     /* -1: systemd's */
         char *path; /* to be removed at the end; NULL: not by us */
 } Listener;
 
-/* A connected socket; takes it over. */
-typedef void (*ListenerAccepted)(void *userdata, ListenerKind kind, int fd);
-
-struct Listeners {
+typedef struct ListenersOptions {
         sd_event *event;
-        ListenerAccepted accepted;
+        /* A connected socket; takes it over. Returns -EUSERS when its user has too many, which is then refused for a
+         * while without asking. */
+        int (*accepted)(void *userdata, ListenerKind kind, int fd);
+        /* The login user of a peer; called on a thread. */
+        uid_t (*user_of)(void *userdata, const Identity *identity);
         void *userdata;
+} ListenersOptions;
+
+typedef struct Listeners {
+        ListenersOptions options;
+        Acceptor *acceptor;
+        sd_event_source *source;
         Listener all[LISTENERS_MAX];
         size_t n;
         bool has_own; /* some that nobody would listen on if we went */
-};
+} Listeners;
 
 /* Those that were passed to this process. A negative errno has been said. */
-int listeners_init(Listeners *listeners,
-                   sd_event *event,
-                   ListenerAccepted accepted,
-                   void *userdata);
+int listeners_init(Listeners *listeners, const ListenersOptions *options);
 void listeners_deinit(Listeners *listeners); /* zeros are allowed */
 
 /* Perfetto's, where PERFETTO_PRODUCER_SOCK_NAME (a list with commas) and PERFETTO_CONSUMER_SOCK_NAME say, each unless
@@ -54,5 +59,9 @@ void listeners_deinit(Listeners *listeners); /* zeros are allowed */
  * clients. `is_shared`: all users may connect. A negative errno has been said. */
 int listeners_open_environment(Listeners *listeners, bool is_shared);
 
-/* Accepts what is waiting now. */
-void listeners_accept_all(Listeners *listeners);
+/* From now on connections are accepted. */
+int listeners_start(Listeners *listeners);
+
+/* Serves what is waiting now, and accepts nothing more until listeners_start(): what comes is whoever's that listens
+ * next. */
+void listeners_stop(Listeners *listeners);

@@ -94,7 +94,7 @@ static int loop_serve(Loop *loop, ListenerKind kind, int fd) {
         }
 }
 
-static void on_accepted(void *userdata, ListenerKind kind, int fd) {
+static int on_accepted(void *userdata, ListenerKind kind, int fd) {
         _cleanup_(fd_closep) int own_fd = fd;
         Loop *loop = userdata;
         uid_t uid = (uid_t)-1;
@@ -107,7 +107,7 @@ static void on_accepted(void *userdata, ListenerKind kind, int fd) {
                          LOG_NOTICE,
                          "refused a connection of uid %u: this instance is private",
                          (unsigned)uid);
-                return;
+                return -EUSERS;
         }
         if (r >= 0)
                 r = loop_serve(loop, kind, TAKE_FD(own_fd));
@@ -119,6 +119,7 @@ static void on_accepted(void *userdata, ListenerKind kind, int fd) {
                          (int)pid,
                          (unsigned)uid,
                          strerror(-r));
+        return r;
 }
 
 /* Until neither has anything to do that the other one's doing has led to. */
@@ -140,7 +141,7 @@ static void loop_leave(Loop *loop, uint64_t now) {
         bus_release_name(loop->bus);
         while (loop->bus->message_bus && sd_bus_process(loop->bus->message_bus, NULL) > 0)
                 ;
-        listeners_accept_all(&loop->listeners);
+        listeners_stop(&loop->listeners);
         loop_settle_transports(loop);
         if (!loop_is_busy(loop)) {
                 sd_event_exit(loop->event, 0);
@@ -148,6 +149,8 @@ static void loop_leave(Loop *loop, uint64_t now) {
         }
         loop->idle_since = UINT64_MAX;
         loop->extend_deadline = now;
+        if (listeners_start(&loop->listeners) < 0)
+                log_warning("connections are accepted no more: there is no thread for it");
         if (bus_request_name(loop->bus) < 0)
                 log_warning("a request came while leaving, and somebody else has the name by now");
 }
@@ -274,9 +277,15 @@ static int loop_add_signals(Loop *loop) {
  * Perfetto's variables are for clients of another service. */
 static int loop_add_listeners(Loop *loop) {
         const bool is_standalone = loop->mode == LOOP_STANDALONE;
+        const ListenersOptions options = {
+                .event = loop->event,
+                .accepted = on_accepted,
+                .user_of = op_user_of,
+                .userdata = loop,
+        };
         int r;
 
-        r = listeners_init(&loop->listeners, loop->event, on_accepted, loop);
+        r = listeners_init(&loop->listeners, &options);
         if (r >= 0 && (!is_standalone || loop->listeners.n == 0))
                 r = listeners_open_environment(&loop->listeners, loop->mode == LOOP_SYSTEM);
         if (r >= 0 && is_standalone && loop->listeners.n == 0) {
@@ -285,7 +294,7 @@ static int loop_add_listeners(Loop *loop) {
                           "PERFETTO_CONSUMER_SOCK_NAME");
                 return -EINVAL;
         }
-        return r;
+        return r < 0 ? r : listeners_start(&loop->listeners);
 }
 
 static int loop_add_service(Loop *loop) {

@@ -97,6 +97,14 @@ for way in 'perfetto /run/perfetto/traced-producer.sock' "native $NATIVE" 'bus /
         unharmed "files: ${way% *}, and their file system is gone"
 done
 
+# A user with several processes that connect would be ahead of it otherwise.
+thread_is() { ps -L -o comm= -o ni= -p "$service" | grep -qx "$1"; }
+if grep -q '^Max nice priority *30' "/proc/$service/limits"; then
+        ok 'connects: the thread that accepts them goes first' thread_is 'accept *-10'
+else
+        ok 'connects: a thread accepts them' thread_is 'accept *0'
+        skip_check 'connects: it goes first' 'this systemd may not raise the limit (LimitNICE=)'
+fi
 attack alice python3 ./hostile-user.py connects $NATIVE /run/dbus/system_bus_socket
 ok 'connects: the flood is on' within 10 says attacked
 sleep 2

@@ -67,7 +67,7 @@ producer_as() {
 # A service on the session bus and on the native socket $socket
 native_service() {
         local name keep=()
-        for name in ${!DESKTRACE_*} DBUS_SESSION_BUS_ADDRESS PERFETTO_PRODUCER_SOCK_NAME; do
+        for name in ${!DESKTRACE_*} DBUS_SESSION_BUS_ADDRESS PERFETTO_PRODUCER_SOCK_NAME PERFETTO_CONSUMER_SOCK_NAME; do
                 [ -z "${!name-}" ] || keep+=(-E "$name")
         done
         socket=$tmp/native.sock

@@ -38,6 +38,13 @@ SEALED = "once the kernel has said that it is a sealed memfd"
 FILE = "a file of the service's own or of /proc"
 
 ALLOWED = {
+    "accept/acceptor.c": {
+        "poll": "listening sockets, its own eventfds, and without waiting what it accepted",
+        "ioctl": KERNEL,
+        "read": OWN,
+        "write": OWN,
+        "fd_close": "its own eventfds, and sockets that nothing is left in",
+    },
     "buffer/segment.c": {"mmap": "memory without a file"},
     "buffer/trace-buffer.c": {"mmap": "memory without a file"},
     "bus/bell.c": {"send": DONTWAIT, "fd_closep": OWN},
@@ -66,7 +73,7 @@ ALLOWED = {
     "gate/stand-in.c": {"fstat": "a pipe of the gate's, in place of what was passed", "fd_close": OWN},
     "kept-events.c": {"fd_closep": FILE, "fd_write_all": FILE},
     "listen-address.c": {"fd_closep": LISTENED},
-    "listeners.c": {"fcntl": LISTENED, "fd_closep": LISTENED},
+    "listeners.c": {"fcntl": LISTENED, "fd_close": LISTENED, "fd_closep": LISTENED},
     "login-users.c": {"fd_closep": FILE},
     "loop.c": {"fd_closep": LISTENED},
     "output/session-stream.c": {"fd_close": OWN},

@@ -27,6 +27,7 @@ LAYERS = {
     "src/config": {"shared", "protobuf-c", "io"},
     "src/smb": {"shared", "io"},
     "src/daemon/closer": {"shared", "io"},
+    "src/daemon/accept": {"shared", "closer", "io"},
     "src/daemon/gate": {"shared", "closer", "io"},
     "src/daemon/buffer": {"shared", "wire", "smb"},
     "src/daemon/packet": {"shared", "wire", "pcre2"},
@@ -39,7 +40,7 @@ LAYERS = {
         "shared", "wire", "config", "closer", "core", "output", "protobuf-c", "systemd", "io",
     },
     "src/daemon": {
-        "shared", "wire", "config", "smb", "core", "output", "bus", "socket",
+        "shared", "wire", "config", "smb", "accept", "core", "output", "bus", "socket",
         "protobuf-c", "systemd", "compression", "io",
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},

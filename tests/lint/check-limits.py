@@ -8,8 +8,8 @@ import sys
 import tap
 
 TOP = sys.argv[1]
-HEADERS = ["core/service.h", "bus/bus.h", "bus/bus-polkit.h", "socket/ports.h", "gate/gate.h", "gate/stand-in.h",
-           "closer/closer.h", "sink.h"]
+HEADERS = ["core/service.h", "bus/bus.h", "bus/bus-polkit.h", "socket/ports.h", "accept/accept-queue.h",
+           "gate/gate.h", "gate/stand-in.h", "closer/closer.h", "sink.h"]
 LIMIT = re.compile(r"^#define (\w+_MAX(?:_MS|_KB)?)\s", re.M)
 OWN_ROW = re.compile(r"^\| `(SERVICE_\w+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \|", re.M)
 

@@ -16,6 +16,7 @@
 #include "bus/bus-register.h"
 #include "bus/bus.h"
 #include "bus/connection.h"
+#include "closer/closer.h"
 #include "shared/fd.h"
 #include "shared/names.h"
 
@@ -152,6 +153,10 @@ int bus_accept(Bus *bus, int fd) {
                 return r;
         }
         user = service_user_of(bus->service, &identity);
+        if (!service_has_connection_room(bus->service, user, 1)) {
+                closer_close_socket(user, fd);
+                return -EUSERS;
+        }
         r = bus_gate_new(&gate, &inner_fd, bus, fd, identity.uid, user, id);
         if (r >= 0)
                 r = connection_new_server(&connection, &inner_fd, id);
