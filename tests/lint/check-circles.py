@@ -27,7 +27,6 @@ ALLOWED = {
     "libbus.a": 27,
     "libcore.a": 27,
     "libgate.a": 4,
-    "libsocket.a": 18,
 }
 
 # Of nm, in upper case: defined for other objects.

@@ -87,11 +87,9 @@ ALLOWED = {
         for call in ("write", "poll", "close", "fstat", "ftruncate", "fcntl", "lseek", "pread", "fdatasync", "fd_close")
     },
     "sink.c": {"fd_close": SINK, "write": OWN, "read": OWN, "fcntl": KERNEL},
-    "socket/port-connection.c": {
-        "recvmsg": DONTWAIT,
-        "fd_close": OWN,
-    },
+    "socket/port-dispatch.c": {"recvmsg": DONTWAIT},
     "socket/port-queue.c": {"sendmsg": DONTWAIT, "fd_close": OWN, "fd_closep": OWN},
+    "socket/port-reply.c": {"fd_close": OWN},
     "socket/ports.c": {"fd_close": LISTENED},
     "socket/producer-port-command.c": {"fd_close": OWN},
     "socket/producer-port-memory.c": {

@@ -5,21 +5,17 @@
  * CloneSession: it is for the clone of a session that streams to a file, and then the answer comes when it is
  * written.
  *
- * A snapshot that a trigger asked for is a clone already, made by the core at its moment: it waits here until its
- * number is asked for, and is handed over as it is.
+ * A snapshot that a trigger asked for is a clone already, made by the core at its moment: it waits until its number is
+ * asked for, and is handed over as it is.
  */
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "closer/closer.h"
 #include "consumer-private.h"
 #include "core/policy.h"
 #include "core/session-clone.h"
 #include "core/session-names.h"
-#include "shared/fd.h"
-#include "shared/log-user.h"
 
 /* Fields of perfetto.protos.CloneSessionRequest, and of the response. */
 enum {
@@ -85,17 +81,6 @@ static void reply_cloned(Consumer *consumer,
         port_reply(consumer->connection, request, false, memory, wire_writer_size(&writer));
 }
 
-static const char *outcome_text(int outcome) {
-        switch (outcome) {
-        case SESSION_E_STATE:
-                return "the session has ended while it was cloned";
-        case SESSION_E_LIMIT:
-                return "there are too many sessions, or of this user, or flushes";
-        default:
-                return outcome < 0 ? strerror(-outcome) : "it is not possible now";
-        }
-}
-
 /* At this moment the clone has what the original has not read, and all else is with its output. */
 static void on_cloned(void *userdata, int outcome, Session *cloned) {
         ConsumerClone *clone = userdata;
@@ -133,7 +118,8 @@ void consumer_clone_work(Consumer *consumer) {
         reply_cloned(consumer,
                      &clone->request,
                      clone->outcome ? NULL : clone->session,
-                     clone->outcome ? outcome_text(clone->outcome) : clone->session->stream.error);
+                     clone->outcome ? consumer_clone_error(clone->outcome)
+                                    : clone->session->stream.error);
         consumer->clone = consumer_clone_free(clone);
 }
 
@@ -284,7 +270,8 @@ clone_new(Consumer *consumer, const PortRequest *request, Session *source, bool 
         }
         if (r) {
                 clone->source = NULL; /* nothing was begun */
-                reply_cloned(consumer, request, NULL, why && why[0] ? why : outcome_text(r));
+                reply_cloned(
+                        consumer, request, NULL, why && why[0] ? why : consumer_clone_error(r));
                 return 0;
         }
         consumer->clone = TAKE(clone);
@@ -317,63 +304,4 @@ int consumer_clone_session(void *port, const PortRequest *request, const void *d
         r = clone_new(consumer, request, source, numbers[CLONE_SKIP_FILTER], &fd);
         closer_close(port_connection_user(consumer->connection), fd);
         return r;
-}
-
-void consumer_op_triggered(void *peer, const char *trigger, const char *producer, uid_t uid) {
-        const ConsumerSession *session = peer;
-
-        log_user(uid,
-                 LOG_INFO,
-                 "session %" PRIu64 ": trigger \"%s\" from \"%s\", uid %u",
-                 session_id(session->session),
-                 trigger,
-                 producer,
-                 (unsigned)uid);
-}
-
-/* The oldest that nobody has fetched is dropped, when it can be: outside of the core. */
-static void drop_old_snapshots(Consumers *consumers, uint64_t source) {
-        ConsumerSession *session;
-        size_t n = 0;
-
-        list_for_each (session, &consumers->sessions, link)
-                n += session->is_snapshot && session_cloned_from(session->session) == source;
-        list_for_each (session, &consumers->sessions, link) {
-                if (n <= SESSION_TRIGGERED_CLONES_MAX)
-                        return;
-                if (!session->is_snapshot || session_cloned_from(session->session) != source)
-                        continue;
-                session->is_snapshot = false;
-                session->free_when_finished = true;
-                consumer_session_mark(session);
-                n--;
-        }
-}
-
-void consumer_op_snapshot_taken(void *peer, Session *clone, const char *trigger) {
-        ConsumerSession *source = peer, *snapshot;
-
-        if (consumer_session_allocate(&snapshot, source->consumers) < 0) {
-                session_free(clone);
-                consumer_op_snapshot_failed(peer, trigger, -ENOMEM, "");
-                return;
-        }
-        snapshot->session = clone;
-        snapshot->is_snapshot = true;
-        session_adopt(clone, &consumer_session_ops, snapshot);
-        consumer_session_publish(snapshot);
-        if (source->consumer)
-                consumer_tell_snapshot(source->consumer, snapshot, trigger);
-        drop_old_snapshots(source->consumers, session_id(source->session));
-}
-
-void consumer_op_snapshot_failed(void *peer, const char *trigger, int outcome, const char *why) {
-        const ConsumerSession *session = peer;
-
-        log_user(session_options(session->session)->owner.uid,
-                 LOG_NOTICE,
-                 "session %" PRIu64 ": no snapshot for trigger \"%s\": %s",
-                 session_id(session->session),
-                 trigger,
-                 why[0] ? why : outcome_text(outcome));
 }

@@ -4,16 +4,20 @@
 /*
  * What the parts of the consumer port know of each other
  *
+ *      consumers-all.c      all sessions: their work, deadlines and end
  *      consumer-port.c      the methods, and a connection's coming and going
  *      consumer-start.c     EnableTracing: what it needs, who is asked, and the session
- *      consumer-session.c   a session from then on: its end, its output, who it belongs to
+ *      consumer-clone.c     CloneSession
  *      consumer-detach.c    Detach and Attach
+ *      consumer-session.c   a session from then on: its end, its output, its snapshots, who it belongs to
+ *      consumer-observe.c   ObserveEvents
  *      consumer-read.c      ReadBuffers
  *      consumer-flush.c     Flush
- *      consumer-clone.c     CloneSession, and snapshots that triggers ask for
- *      consumer-observe.c   ObserveEvents
  *      consumer-query.c     QueryServiceState, QueryCapabilities, GetTraceStats
- *      consumers.c          all sessions
+ *      consumer-call.c      how calls are read and answered
+ *      consumers.c          where sessions are found
+ *
+ * Calls go down in this list only.
  */
 
 #include "consumers.h"
@@ -141,6 +145,9 @@ void consumer_session_mark(ConsumerSession *session);
 void consumer_session_work(ConsumerSession *session);
 uint64_t consumer_session_deadline(const ConsumerSession *session);
 
+/* Why there is no clone. */
+const char *consumer_clone_error(int outcome);
+
 ConsumerSession *consumers_find(Consumers *consumers, const Session *session);
 uint64_t consumers_now(const Consumers *consumers);
 
@@ -168,10 +175,6 @@ ConsumerQuery *consumer_query_free(ConsumerQuery *query);
 
 /* More of what ReadBuffers asks for. */
 void consumer_read_on(Consumer *consumer);
-
-void consumer_op_triggered(void *peer, const char *trigger, const char *producer, uid_t uid);
-void consumer_op_snapshot_taken(void *peer, Session *clone, const char *trigger);
-void consumer_op_snapshot_failed(void *peer, const char *trigger, int outcome, const char *why);
 
 /* The methods; their port is a Consumer. */
 int consumer_enable_tracing(void *port, const PortRequest *request, const void *data, size_t n);

@@ -5,9 +5,11 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "consumer-private.h"
-#include "shared/log.h"
+#include "core/session-clone.h"
+#include "shared/log-user.h"
 
 /* Fields of perfetto.protos.EnableTracingResponse. */
 enum { ENABLED_DISABLED = 1, ENABLED_ERROR = 3 };
@@ -28,14 +30,6 @@ static void op_output_due(void *peer) {
 
         session_stream_due(&session->stream);
 }
-
-const SessionOps consumer_session_ops = {
-        .changed = op_changed,
-        .output_due = op_output_due,
-        .triggered = consumer_op_triggered,
-        .snapshot_taken = consumer_op_snapshot_taken,
-        .snapshot_failed = consumer_op_snapshot_failed,
-};
 
 static void on_stream_changed(SessionStream *stream) {
         consumer_session_mark(container_of(stream, ConsumerSession, stream));
@@ -89,6 +83,84 @@ ConsumerSession *consumer_session_free(ConsumerSession *session) {
         free(session);
         return NULL;
 }
+
+const char *consumer_clone_error(int outcome) {
+        switch (outcome) {
+        case SESSION_E_STATE:
+                return "the session has ended while it was cloned";
+        case SESSION_E_LIMIT:
+                return "there are too many sessions, or of this user, or flushes";
+        default:
+                return outcome < 0 ? strerror(-outcome) : "it is not possible now";
+        }
+}
+
+static void op_triggered(void *peer, const char *trigger, const char *producer, uid_t uid) {
+        const ConsumerSession *session = peer;
+
+        log_user(uid,
+                 LOG_INFO,
+                 "session %" PRIu64 ": trigger \"%s\" from \"%s\", uid %u",
+                 session_id(session->session),
+                 trigger,
+                 producer,
+                 (unsigned)uid);
+}
+
+/* The oldest that nobody has fetched is dropped, when it can be: outside of the core. */
+static void drop_old_snapshots(Consumers *consumers, uint64_t source) {
+        ConsumerSession *session;
+        size_t n = 0;
+
+        list_for_each (session, &consumers->sessions, link)
+                n += session->is_snapshot && session_cloned_from(session->session) == source;
+        list_for_each (session, &consumers->sessions, link) {
+                if (n <= SESSION_TRIGGERED_CLONES_MAX)
+                        return;
+                if (!session->is_snapshot || session_cloned_from(session->session) != source)
+                        continue;
+                session->is_snapshot = false;
+                session->free_when_finished = true;
+                consumer_session_mark(session);
+                n--;
+        }
+}
+
+static void op_snapshot_failed(void *peer, const char *trigger, int outcome, const char *why) {
+        const ConsumerSession *session = peer;
+
+        log_user(session_options(session->session)->owner.uid,
+                 LOG_NOTICE,
+                 "session %" PRIu64 ": no snapshot for trigger \"%s\": %s",
+                 session_id(session->session),
+                 trigger,
+                 why[0] ? why : consumer_clone_error(outcome));
+}
+
+static void op_snapshot_taken(void *peer, Session *clone, const char *trigger) {
+        ConsumerSession *source = peer, *snapshot;
+
+        if (consumer_session_allocate(&snapshot, source->consumers) < 0) {
+                session_free(clone);
+                op_snapshot_failed(peer, trigger, -ENOMEM, "");
+                return;
+        }
+        snapshot->session = clone;
+        snapshot->is_snapshot = true;
+        session_adopt(clone, &consumer_session_ops, snapshot);
+        consumer_session_publish(snapshot);
+        if (source->consumer)
+                consumer_tell_snapshot(source->consumer, snapshot, trigger);
+        drop_old_snapshots(source->consumers, session_id(source->session));
+}
+
+const SessionOps consumer_session_ops = {
+        .changed = op_changed,
+        .output_due = op_output_due,
+        .triggered = op_triggered,
+        .snapshot_taken = op_snapshot_taken,
+        .snapshot_failed = op_snapshot_failed,
+};
 
 /* Nobody could get at the data any more, unless it goes to an output: that is still written. */
 void consumer_session_drop(ConsumerSession *session) {

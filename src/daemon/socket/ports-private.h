@@ -4,10 +4,15 @@
 /*
  * What the parts of the transport know of each other; not for ports.
  *
- *      ports.c             connections come and go; users and their limits
- *      port-connection.c   frames in, dispatch, replies
+ *      ports.c             connections come and go
+ *      port-dispatch.c     frames in, and calls to their methods
+ *      port-reply.c        frames out
  *      port-queue.c        bytes and descriptors out
+ *      port-connection.c   what a connection is, and what it waits for
  *      port-log.c          what is logged about peers
+ *      port-user.c         users and their limits
+ *
+ * Calls go down in this list only.
  */
 
 #include "consumers.h"
@@ -101,6 +106,8 @@ struct PortConnection {
 
 #define PORT_SERVICE_ID 1 /* there is one service on a socket */
 
+/* The connection is its user's from now on. -EUSERS: that user has enough. */
+int port_user_join(PortConnection *connection);
 /* Bytes held for the user of a connection. false: that would be too many. */
 bool port_user_hold(PortConnection *connection, size_t n);
 void port_user_release(PortConnection *connection, size_t n);
@@ -120,6 +127,11 @@ void port_connection_read(PortConnection *connection);
 void port_connection_dispatch_held(PortConnection *connection);
 /* Makes the event source wait for what there is to wait for. */
 void port_connection_watch(PortConnection *connection);
+
+/* A frame is written into memory that all connections share, and sent at once. Takes the descriptor over. */
+void port_begin_frame(PortConnection *connection, WireWriter *ret);
+void port_send(PortConnection *connection, WireWriter *writer, int fd);
+void port_fail_request(PortConnection *connection, uint64_t request_id);
 
 /* Sends, or queues. `fd` is taken over. Breaks the connection if neither can be. */
 void port_queue_send(PortConnection *connection, const void *data, size_t n, int fd);

@@ -5,10 +5,14 @@
  * What the parts of the producer port know of each other
  *
  *      producer-port.c           the table, the connection's life, and what is said in a line
+ *      producer-port-ops.c       what the core asks for
  *      producer-port-source.c    data sources come, change and go
  *      producer-port-commit.c    what is in shared memory, and what is not
- *      producer-port-command.c   what the service asks for
  *      producer-port-memory.c    shared memory, of either side's making
+ *      producer-port-command.c   commands to the producer, which may wait
+ *      producer-port-reply.c     what several calls are read and answered with
+ *
+ * Calls go down in this list only.
  */
 
 #include "core/producer.h"
@@ -16,6 +20,7 @@
 #include "ports.h"
 #include "shared/bytes.h"
 #include "shared/list.h"
+#include "wire/wire-writer.h"
 
 /* Until the producer asks for commands they wait here. */
 #define PRODUCER_HELD_COMMANDS_MAX 1024
@@ -79,6 +84,11 @@ void producer_sources_deinit(ProducerPort *port);
 
 extern const ProducerOps producer_port_ops;
 
+/* Ends what was written, and sends it if there was memory for it. The descriptor is taken over. */
+void producer_command_finish(ProducerPort *port, WireWriter *writer, Bytes *bytes, int fd);
+/* The core is told when it has returned. Without memory even for that the instance is given up on like one that is
+ * silent. */
+void producer_setup_is_too_long(ProducerPort *port, uint64_t instance);
 /* That memory is there: with its descriptor, which is taken over, or (-1) without, when it is the producer's own. */
 void producer_send_memory(ProducerPort *port, int fd, uint32_t page_bytes);
 /* Tells the core what could not be sent. */

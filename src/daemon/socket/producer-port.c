@@ -11,8 +11,6 @@
 #include "core/trigger.h"
 #include "producer-port-private.h"
 #include "producer-port.h"
-#include "shared/fd.h"
-#include "shared/log.h"
 #include "shared/utf8.h"
 #include "wire/wire-reader.h"
 #include "wire/wire-writer.h"
@@ -39,38 +37,6 @@ typedef struct Initialize {
         char name[PRODUCER_NAME_MAX + 1];
         char version[PRODUCER_VERSION_MAX + 1];
 } Initialize;
-
-void producer_reply_done(const ProducerPort *port, const PortRequest *request) {
-        port_reply(port->connection, request, false, NULL, 0);
-}
-
-bool producer_read_numbers(const void *data, size_t n, uint64_t *ret, size_t n_fields) {
-        WireReader reader;
-        WireField field;
-        int r;
-
-        wire_reader_init(&reader, data, n);
-        while ((r = wire_read(&reader, &field)) > 0)
-                if (field.type == WIRE_VARINT && field.number < n_fields)
-                        ret[field.number] = field.value;
-        return r == 0;
-}
-
-int producer_not_initialized(const ProducerPort *port) {
-        return port_refuse(port->connection, "InitializeConnection comes first");
-}
-
-int producer_read_call(const ProducerPort *port,
-                       const void *data,
-                       size_t n,
-                       uint64_t *ret,
-                       size_t n_fields) {
-        if (!port->producer)
-                return producer_not_initialized(port);
-        if (!producer_read_numbers(data, n, ret, n_fields))
-                return port_refuse(port->connection, "it cannot be decoded");
-        return 0;
-}
 
 /* What it is called is mostly a program's name, which may be anything; producers' names are short lines of ASCII. */
 static void copy_name(char *to, size_t n_max, const WireField *field) {
@@ -146,22 +112,6 @@ static void port_observe(ProducerPort *port) {
         observer = port_connection_observer(port->connection, &userdata);
         port->observed = observer ? observer->producer_came(userdata, port->producer) : NULL;
         port->observer = port->observed ? observer : NULL;
-}
-
-void producer_source_came(ProducerPort *port, const char *source) {
-        if (!port->observer)
-                return;
-        port->observer->source_came(port->observed, source);
-        port->has_changed_sources = true;
-        port_connection_mark(port->connection);
-}
-
-void producer_source_went(ProducerPort *port, const char *source) {
-        if (!port->observer)
-                return;
-        port->observer->source_went(port->observed, source);
-        port->has_changed_sources = true;
-        port_connection_mark(port->connection);
 }
 
 int producer_on_initialize(void *userdata, const PortRequest *request, const void *data, size_t n) {
