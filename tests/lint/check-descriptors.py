@@ -62,14 +62,15 @@ ALLOWED = {
         "fd_close": "a socket that nothing is left in",
     },
     "gate/gate-admit.c": {"fd_close": "stand-ins, and what the service sends"},
-    "gate/gate-flow.c": {
+    "gate/gate-flow.c": {"recv": DONTWAIT},
+    "gate/gate-read.c": {
         "recv": DONTWAIT,
         "recvmsg": DONTWAIT,
-        "sendmsg": DONTWAIT,
         "fd_close": "stand-ins, and what the service sends",
     },
     "gate/gate-thread.c": {"poll": OWN, "fd_closep": "the connection to the message bus, and the gate's pair"},
     "gate/gate.c": {"fd_close": OWN, "fd_closep": OWN},
+    "gate/gate-write.c": {"sendmsg": DONTWAIT, "fd_close": "stand-ins, and what the service sends"},
     "gate/stand-in.c": {"fstat": "a pipe of the gate's, in place of what was passed", "fd_close": OWN},
     "kept-events.c": {"fd_closep": FILE, "fd_write_all": FILE},
     "listen-address.c": {"fd_closep": LISTENED},

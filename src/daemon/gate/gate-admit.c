@@ -13,18 +13,6 @@
 
 #define BUS_ITSELF "org.freedesktop.DBus"
 
-void flow_drop_fd(GateFlow *flow, int fd) {
-        if (flow->is_from_peer)
-                closer_close(flow->fds_user, fd);
-        else
-                fd_close(fd);
-}
-
-void flow_drop_fds(GateFlow *flow) {
-        while (flow->n_fds > 0)
-                flow_drop_fd(flow, flow->fds[--flow->n_fds]);
-}
-
 /* The message bus is not to blame for what others send. */
 static void flow_refuse(GateFlow *flow, const char *why) {
         if (flow->gate->options.is_bus)

@@ -4,10 +4,16 @@
 /*
  * What the parts of a gate know of each other.
  *
- *      gate.c          gates come, have their turn and go; users and what is held for them
- *      gate-flow.c     one direction: bytes in, messages out
+ *      gate.c          gates come, have their turn and go
+ *      gate-flow.c     one direction: messages are read whole, and passed on
  *      gate-lines.c    what is said before the first message
  *      gate-admit.c    which messages, and which descriptors, are let through
+ *      gate-write.c    bytes and descriptors out
+ *      gate-read.c     bytes and descriptors in
+ *      gate-break.c    the end of a gate
+ *      gate-user.c     users and what is held for them
+ *
+ * Calls go down in this list only.
  */
 
 #include "gate/frame.h"
@@ -81,9 +87,16 @@ struct Gate {
         List ready_link;
 };
 
+/* The gate is one of its user's. -ENOMEM. */
+int gate_join_user(Gate *gate);
+void gate_leave_user(Gate *gate);
+
 /* Bytes held for the user. false: that would be too many. */
 bool gate_hold(Gate *gate, size_t n);
 void gate_release(Gate *gate, size_t n);
+
+/* It has its turn soon. */
+void gate_is_ready(Gate *gate);
 
 /* The peer must go. */
 void gate_break(Gate *gate, const char *why);
@@ -97,8 +110,17 @@ void flow_deinit(GateFlow *flow);
 /* Whether it has done anything; there may be more then. Breaks the gate if it must. */
 bool flow_step(GateFlow *flow);
 
-/* Sends, or queues. */
+/* Sends, or queues. The descriptors are taken over, or closed. */
 void flow_send(GateFlow *flow, const void *data, size_t n);
+void flow_send_with(GateFlow *flow, const uint8_t *data, size_t n, int *fds, size_t n_fds);
+/* Sends what was queued. false: there is no room for more. */
+bool flow_flush(GateFlow *flow);
+void flow_free_message(GateFlow *flow, GateMessage *message);
+
+/* Reads, and keeps the descriptors that come with it. 0: nothing now. */
+size_t flow_read(GateFlow *flow, void *data, size_t n);
+/* What a call to read has returned, with errno: how many bytes these are. */
+size_t flow_count(GateFlow *flow, ssize_t n);
 
 /* How many of the next bytes could be looked at. 0: none now. */
 size_t flow_peek(GateFlow *flow, void *data, size_t n);

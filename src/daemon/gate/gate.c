@@ -7,7 +7,6 @@
  */
 
 #include <errno.h>
-#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -15,102 +14,13 @@
 #include "gate/gate-private.h"
 #include "gate/stand-in.h"
 #include "shared/fd.h"
-#include "shared/log-user.h"
-
-#define TRIM_BYTES_MIN (1u << 20) /* so much was held: give it back to the system */
 
 /* The data of an event: a gate, and in the lowest bit which of its descriptors. */
 #define EVENT_IS_INNER UINT64_C(1)
 
 /*
- * Users
- */
-
-static GateUser *user_find(const Gates *gates, uid_t user) {
-        GateUser *found;
-
-        list_for_each (found, &gates->users, link)
-                if (found->user == user)
-                        return found;
-        return NULL;
-}
-
-static int gate_join_user(Gate *gate) {
-        gate->user = user_find(gate->gates, gate->options.user);
-        if (!gate->user) {
-                gate->user = calloc(1, sizeof(*gate->user));
-                if (!gate->user)
-                        return -ENOMEM;
-                gate->user->user = gate->options.user;
-                list_append(&gate->gates->users, &gate->user->link);
-        }
-        gate->user->n_gates++;
-        return 0;
-}
-
-static void gate_leave_user(Gate *gate) {
-        if (!gate->user || --gate->user->n_gates > 0)
-                return;
-        list_unlink(&gate->user->link);
-        free(gate->user);
-}
-
-size_t gates_n_bytes(const Gates *gates, uid_t user) {
-        const GateUser *found = user_find(gates, user);
-
-        return found ? found->n_bytes : 0;
-}
-
-bool gate_hold(Gate *gate, size_t n) {
-        GateUser *user = gate->user;
-
-        if (!gate->options.is_bus && user->n_bytes + n > GATE_BYTES_PER_USER_MAX)
-                return false;
-        user->n_bytes += n;
-        user->n_peak = MAX(user->n_peak, user->n_bytes);
-        return true;
-}
-
-void gate_release(Gate *gate, size_t n) {
-        GateUser *user = gate->user;
-
-        if (n == 0)
-                return;
-        user->n_bytes -= n;
-        if (user->n_bytes > 0)
-                return;
-        if (user->n_peak >= TRIM_BYTES_MIN)
-                malloc_trim(0);
-        user->n_peak = 0;
-}
-
-/*
- * The log
- */
-
-void gate_log(Gate *gate, uid_t user, const char *what, const char *why) {
-        log_user(user, LOG_NOTICE, "%s (user %u): %s", what, (unsigned)user, why);
-}
-
-/*
  * Gates
  */
-
-static void gate_is_ready(Gate *gate) {
-        if (!list_is_linked(&gate->ready_link))
-                list_append(&gate->gates->ready, &gate->ready_link);
-}
-
-void gate_break(Gate *gate, const char *why) {
-        if (gate->is_broken)
-                return;
-        gate->is_broken = true;
-        gate->has_passed = true;
-        gate_log(gate, gate->options.user, "disconnecting a client", why);
-        shutdown(gate->inner, SHUT_RDWR);
-        shutdown(gate->outer, SHUT_RDWR);
-        gate_is_ready(gate);
-}
 
 static int gate_watch(Gate *gate, int fd, uint64_t which) {
         struct epoll_event event = {
