@@ -24,7 +24,6 @@ import sys
 import tap
 
 ALLOWED = {
-    "libbus.a": 27,
     "libcore.a": 27,
 }
 

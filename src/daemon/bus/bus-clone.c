@@ -147,24 +147,6 @@ int bus_method_clone(sd_bus_message *message, void *userdata, sd_bus_error *erro
         return r;
 }
 
-int bus_clone_publish(BusSession *clone,
-                      Session *session,
-                      const BusSession *source,
-                      Client *owner) {
-        int r;
-
-        clone->session = session;
-        clone->is_public = source->is_public;
-        session_adopt(session, &bus_session_ops, clone);
-        r = bus_session_publish(clone, owner);
-        if (r < 0) {
-                bus_session_free(clone);
-                return r;
-        }
-        bus_session_mark(clone);
-        return 0;
-}
-
 static int clone_reply(SessionWaiter *waiter) {
         BusSession *clone = TAKE(waiter->clone);
         int r;

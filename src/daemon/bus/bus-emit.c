@@ -9,7 +9,6 @@
 
 #include "bus/bus-counts.h"
 #include "bus/bus-emit.h"
-#include "bus/bus-manager.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-session.h"
 #include "shared/log.h"
@@ -34,9 +33,9 @@ struct Emission {
         bool (*is_visible)(const Emission *emission, const Client *client);
         bool is_public; /* its owner does not mind who sees it */
 
-        const char *object_path, *object_interface;
-        const sd_bus_vtable *vtable;
-        void *object; /* the vtable's userdata */
+        const char *object_path;
+        const BusInterface *class; /* the object's */
+        void *object;              /* the vtable's userdata */
         const char *const *properties;
         EmittedTrigger trigger;
         const InstanceInfo *source;
@@ -122,7 +121,8 @@ static int append_properties(sd_bus_message *message, const Emission *emission) 
         r = sd_bus_message_open_container(message, 'a', "{sv}");
         if (r < 0)
                 return r;
-        for (const sd_bus_vtable *entry = emission->vtable; entry->type != _SD_BUS_VTABLE_END;
+        for (const sd_bus_vtable *entry = emission->class->vtable;
+             entry->type != _SD_BUS_VTABLE_END;
              entry++) {
                 if (entry->type != _SD_BUS_VTABLE_PROPERTY ||
                     !emission_has(emission, entry->x.property.member))
@@ -137,7 +137,7 @@ static int append_properties(sd_bus_message *message, const Emission *emission) 
 static int fill_properties_changed(sd_bus_message *message, const Emission *emission) {
         int r;
 
-        r = sd_bus_message_append(message, "s", emission->object_interface);
+        r = sd_bus_message_append(message, "s", emission->class->name);
         if (r >= 0)
                 r = append_properties(message, emission);
         if (r >= 0)
@@ -154,7 +154,7 @@ static int fill_interfaces_added(sd_bus_message *message, const Emission *emissi
         if (r >= 0)
                 r = sd_bus_message_open_container(message, 'e', "sa{sv}");
         if (r >= 0)
-                r = sd_bus_message_append(message, "s", emission->object_interface);
+                r = sd_bus_message_append(message, "s", emission->class->name);
         if (r >= 0)
                 r = append_properties(message, emission);
         if (r >= 0)
@@ -166,7 +166,7 @@ static int fill_interfaces_added(sd_bus_message *message, const Emission *emissi
 
 static int fill_interfaces_removed(sd_bus_message *message, const Emission *emission) {
         return sd_bus_message_append(
-                message, "oas", emission->object_path, 1, emission->object_interface);
+                message, "oas", emission->object_path, 1, emission->class->name);
 }
 
 static int fill_stopped(sd_bus_message *message, const Emission *emission) {
@@ -240,8 +240,7 @@ static Emission session_emission(BusSession *session) {
                 .is_visible = session_is_visible,
                 .is_public = session->is_public,
                 .object_path = session->path,
-                .object_interface = TRACING_SESSION_INTERFACE,
-                .vtable = bus_session_vtable,
+                .class = &session->bus->interfaces[BUS_SESSION],
                 .object = session,
         };
 }
@@ -252,8 +251,7 @@ static Emission buffer_emission(BusBuffer *buffer) {
                 .is_visible = buffer_is_visible,
                 .is_public = buffer->session->is_public,
                 .object_path = buffer->path,
-                .object_interface = TRACING_BUFFER_INTERFACE,
-                .vtable = bus_buffer_vtable,
+                .class = &buffer->session->bus->interfaces[BUS_BUFFER],
                 .object = buffer,
         };
 }
@@ -263,8 +261,7 @@ static Emission producer_emission(BusProducer *producer) {
                 .path = producer->path,
                 .is_visible = producer_is_visible,
                 .object_path = producer->path,
-                .object_interface = TRACING_PRODUCER_INFO_INTERFACE,
-                .vtable = bus_producer_vtable,
+                .class = &producer->bus->interfaces[BUS_PRODUCER],
                 .object = producer,
         };
 }
@@ -380,8 +377,7 @@ void bus_emit_source(BusSource *source) {
         static const char *const properties[] = { "Producers", "Categories", "Unavailable", NULL };
         _cleanup_(freep) char *path = NULL;
         Emission emission = {
-                .object_interface = TRACING_SOURCE_INFO_INTERFACE,
-                .vtable = bus_source_vtable,
+                .class = &source->bus->interfaces[BUS_SOURCE],
                 .object = source,
         };
 
@@ -402,8 +398,7 @@ void bus_emit_counts(Bus *bus) {
         const Emission manager = {
                 .path = TRACING_PATH,
                 .is_visible = counts_are_news,
-                .object_interface = TRACING_MANAGER_INTERFACE,
-                .vtable = bus_manager_vtable,
+                .class = &bus->interfaces[BUS_MANAGER],
                 .object = bus,
         };
         Client *client;

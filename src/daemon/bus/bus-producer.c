@@ -12,7 +12,6 @@
 #include "bus/bus-source.h"
 #include "bus/producer-call.h"
 #include "bus/producer-request.h"
-#include "core/policy.h"
 #include "shared/fd.h"
 #include "shared/log-user.h"
 #include "shared/names.h"
@@ -309,12 +308,4 @@ BusProducer *bus_producer_free(BusProducer *producer) {
         free(producer->path);
         free(producer);
         return NULL;
-}
-
-bool bus_uid_is_visible(const Bus *bus, uid_t uid, const Client *client) {
-        return policy_may_see(bus->info, &client->identity, uid);
-}
-
-bool bus_producer_is_visible(const BusProducer *producer, const Client *client) {
-        return bus_uid_is_visible(client->bus, producer_identity(producer->producer)->uid, client);
 }

@@ -86,32 +86,6 @@ PROPERTY(get_stop_reason) {
         return sd_bus_message_append(reply, "s", bus_session_stop_reason(userdata));
 }
 
-static const char *source_state(const InstanceInfo *info) {
-        if (info->is_cut_short)
-                return "gone";
-        return info->is_suspended && info->state < INSTANCE_STOPPED
-                       ? "suspended"
-                       : instance_state_name(info->state);
-}
-
-/* Its state; for one that failed, also why. */
-int bus_append_source(sd_bus_message *reply, const char *types, const InstanceInfo *info) {
-        _cleanup_(freep) char *failed = NULL;
-
-        if (info->state == INSTANCE_STOPPED && info->why[0] &&
-            asprintf(&failed, "failed: %s", info->why) < 0) {
-                failed = NULL;
-                return -ENOMEM;
-        }
-        return sd_bus_message_append(reply,
-                                     types,
-                                     info->source,
-                                     info->producer,
-                                     (uint32_t)info->identity.uid,
-                                     (uint32_t)info->identity.pid,
-                                     failed ?: source_state(info));
-}
-
 PROPERTY(get_sources) {
         BusSession *session = userdata;
         InstanceCursor cursor = {};
@@ -415,19 +389,6 @@ const sd_bus_vtable bus_session_vtable[] = {
         SD_BUS_PROPERTY("PacketsLost", "t", get_total, 0, CHANGES),
         SD_BUS_VTABLE_END,
 };
-
-BusSession *bus_session_by_path(Bus *bus, const char *path) {
-        BusSession *session;
-
-        list_for_each (session, &bus->sessions, link) {
-                const size_t n = strlen(session->path);
-
-                if (!strncmp(session->path, path, n) &&
-                    (!path[n] || !strncmp(path + n, "/buffer/", strlen("/buffer/"))))
-                        return session;
-        }
-        return NULL;
-}
 
 int bus_session_find(sd_bus *connection,
                      const char *path,

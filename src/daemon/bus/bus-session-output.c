@@ -4,7 +4,6 @@
  * A session's output, as D-Bus has it: what is wrong with one in words, ReadInto(), and what is signalled
  */
 
-#include "bus/bus-emit.h"
 #include "bus/bus-session.h"
 
 static int set_output_error(sd_bus_error *error, int r, uid_t user, const char *why) {
@@ -47,18 +46,4 @@ int bus_session_read_into(BusSession *session,
         if (r < 0)
                 session_stream_close(&session->output);
         return r;
-}
-
-/* The last bytes fail after the stop, whose reason was signalled by then. */
-void bus_session_output_failed(SessionStream *output) {
-        bus_emit_session_changed(container_of(output, BusSession, output),
-                                 (const char *const[]){ "StopReason", NULL });
-}
-
-void bus_session_totals(const BusSession *session, SessionTotals *ret) {
-        const SessionStream *output = &session->output;
-
-        session_totals(session->session, ret);
-        if (output->output && !session_stream_is_read(output))
-                ret->bytes_output = session_stream_n_written(output);
 }

@@ -7,12 +7,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 
-#include "bus/bus-emit.h"
 #include "bus/bus-session.h"
 #include "shared/error.h"
-#include "shared/log.h"
 
 static void waiter_reply_flush(SessionWaiter *waiter) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;

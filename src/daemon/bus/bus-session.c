@@ -6,39 +6,18 @@
 
 #include "bus/bus-emit.h"
 #include "bus/bus-session.h"
-#include "bus/bus-trigger.h"
-#include "core/policy.h"
 #include "core/session-clone.h"
-#include "shared/fd.h"
-#include "shared/log.h"
 #include "shared/names.h"
 
-void bus_session_mark(BusSession *session) {
-        if (!list_is_linked(&session->dirty_link))
-                list_append(&session->bus->dirty_sessions, &session->dirty_link);
-}
-
-static void op_changed(void *peer) {
-        bus_session_mark(peer);
-}
-
-static void op_output_due(void *peer) {
-        BusSession *session = peer;
-
-        session_stream_due(&session->output);
+/* The last bytes fail after the stop, whose reason was signalled by then. */
+static void on_output_failed(SessionStream *output) {
+        bus_emit_session_changed(container_of(output, BusSession, output),
+                                 (const char *const[]){ "StopReason", NULL });
 }
 
 static void on_output_changed(SessionStream *output) {
         bus_session_mark(container_of(output, BusSession, output));
 }
-
-const SessionOps bus_session_ops = {
-        .changed = op_changed,
-        .output_due = op_output_due,
-        .triggered = bus_op_triggered,
-        .snapshot_taken = bus_op_snapshot_taken,
-        .snapshot_failed = bus_op_snapshot_failed,
-};
 
 int bus_session_allocate(BusSession **ret, Bus *bus) {
         BusSession *session;
@@ -51,8 +30,7 @@ int bus_session_allocate(BusSession **ret, Bus *bus) {
         list_init(&session->owner_link);
         list_init(&session->waiters);
         list_init(&session->dirty_link);
-        session_stream_init(
-                &session->output, &bus->pump, on_output_changed, bus_session_output_failed);
+        session_stream_init(&session->output, &bus->pump, on_output_changed, on_output_failed);
         *ret = session;
         return 0;
 }
@@ -79,43 +57,6 @@ int bus_session_publish(BusSession *session, Client *owner) {
         session->bus->counts_changed = true;
         session->is_announced = true;
         bus_emit_session_added(session);
-        return 0;
-}
-
-int bus_session_new(BusSession **ret,
-                    Client *owner,
-                    Config **config,
-                    int *fd,
-                    const SessionOptions *options,
-                    sd_bus_error *error) {
-        _cleanup_(bus_session_freep) BusSession *session = NULL;
-        Bus *bus = owner->bus;
-        SessionError why = {};
-        int r;
-
-        r = bus_session_allocate(&session, bus);
-        if (r < 0)
-                return r;
-        if (*fd >= 0) {
-                r = bus_session_open_output(session, owner->user, *config, fd, error);
-                if (r < 0)
-                        return r;
-        }
-        r = session_new(&session->session,
-                        bus->service,
-                        *config,
-                        options,
-                        &bus_session_ops,
-                        session,
-                        &why,
-                        bus_now(bus));
-        if (r)
-                return bus_error_set_session(error, "cannot start the session", r, &why);
-        *config = NULL;
-        r = bus_session_publish(session, owner);
-        if (r < 0)
-                return r;
-        *ret = TAKE(session);
         return 0;
 }
 
@@ -165,24 +106,6 @@ BusSession *bus_session_free(BusSession *session) {
         return NULL;
 }
 
-static bool session_has_own_output(const BusSession *session) {
-        return session_options(session->session)->has_output;
-}
-
-bool bus_session_is_finished(const BusSession *session) {
-        return session_stream_is_settled(&session->output);
-}
-
-bool bus_session_is_visible(const BusSession *session, const Client *client) {
-        return policy_owns_session(client->bus->info, &client->identity, session->session) ||
-               client_sees_all(client);
-}
-
-const char *bus_session_stop_reason(const BusSession *session) {
-        return session->output.error[0] ? session->output.error
-                                        : session_stop_reason(session->session);
-}
-
 /* Without an output nobody could get at the data any more; with one, what was recorded is still written. */
 void bus_session_owner_gone(BusSession *session) {
         const bool is_finished = bus_session_is_finished(session);
@@ -193,21 +116,13 @@ void bus_session_owner_gone(BusSession *session) {
                 bus_session_mark(session);
                 return;
         }
-        if (!session_has_own_output(session) || is_finished) {
+        if (!session_options(session->session)->has_output || is_finished) {
                 bus_session_free(session);
                 return;
         }
         session->free_when_finished = true;
         session_stop(session->session, "owner-gone", bus_now(session->bus));
         bus_session_mark(session);
-}
-
-/* A detached session whose starter is gone keeps its data for a while, and nothing when it was written out. */
-uint64_t bus_session_deadline(const BusSession *session) {
-        if (session->owner || !bus_session_is_finished(session))
-                return UINT64_MAX;
-        return session_stopped_at(session->session) +
-               (session_has_own_output(session) ? 0 : SESSION_LINGER_NS);
 }
 
 SessionWaiter *session_waiter_free(SessionWaiter *waiter) {

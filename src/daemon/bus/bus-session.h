@@ -86,7 +86,6 @@ DEFINE_CLEANUP(BusSession *, bus_session_free)
  * NULL. */
 int bus_session_allocate(BusSession **ret, Bus *bus);
 int bus_session_publish(BusSession *session, Client *owner);
-extern const SessionOps bus_session_ops;
 
 /* Its Client is being freed. */
 void bus_session_owner_gone(BusSession *session);
@@ -142,9 +141,6 @@ int bus_session_read_into(BusSession *session,
                           sd_bus_error *error);
 
 void bus_session_totals(const BusSession *session, SessionTotals *ret);
-
-/* SessionStream.failed */
-void bus_session_output_failed(SessionStream *output);
 
 /*
  * Clones: bus-clone.c

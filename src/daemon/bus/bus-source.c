@@ -8,7 +8,6 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "bus/bus-emit.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-source.h"
 #include "shared/names.h"
@@ -91,7 +90,7 @@ static int source_obtain(BusSource **ret, Bus *bus, const char *name) {
         return 0;
 }
 
-static void source_drop(BusSource *source) {
+void bus_source_drop(BusSource *source) {
         tdelete(source, &source->bus->sources_by_name, source_compare);
         source_free(source);
 }
@@ -157,7 +156,7 @@ int bus_source_offer(BusProducer *producer, const char *name) {
 
                         if (!grown) {
                                 if (source->n_producers == 0 && !source->is_permanent)
-                                        source_drop(source);
+                                        bus_source_drop(source);
                                 return -ENOMEM;
                         }
                         source->producers = grown;
@@ -351,31 +350,10 @@ int bus_source_categories(const char ***ret,
         return 0;
 }
 
-/*
- * Signals
- */
-
 /* Out of memory: told less than is so, and the next change says the rest. */
-static void source_note_told(BusSource *source) {
+void bus_source_note_told(BusSource *source) {
         uid_set_clear(&source->changed);
         uid_set_clear(&source->told);
         for (size_t i = 0; i < source->n_producers; i++)
                 uid_set_add(&source->told, producer_identity(source->producers[i]->producer)->uid);
-}
-
-void bus_sources_signal(Bus *bus) {
-        BusSource *source;
-        size_t n = 0;
-
-        list_for_each (source, &bus->dirty_sources, dirty_link) {
-                if (n++ == SOURCE_SIGNALS_MAX) {
-                        bus_signals_due(bus);
-                        return;
-                }
-                list_unlink(&source->dirty_link);
-                bus_emit_source(source);
-                source_note_told(source);
-                if (!source->is_permanent && source->n_producers == 0)
-                        source_drop(source);
-        }
 }

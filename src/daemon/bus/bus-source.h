@@ -80,6 +80,9 @@ void bus_sources_signal(Bus *bus);
 /* How a change looks to that viewer: whether it is one, and whether the object was there before and is now. */
 bool bus_source_has_changed(const BusSource *source, const Client *viewer);
 bool bus_source_was_told(const BusSource *source, const Client *viewer);
+/* It is signalled now; and nobody offers it any more. */
+void bus_source_note_told(BusSource *source);
+void bus_source_drop(BusSource *source);
 
 extern const sd_bus_vtable bus_source_vtable[];
 

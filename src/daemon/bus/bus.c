@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <search.h>
 
 #include "bus/bus-access.h"
 #include "bus/bus-activate.h"
@@ -16,9 +15,30 @@
 #include "bus/bus-source.h"
 #include "bus/bus.h"
 #include "bus/producer-call.h"
-#include "shared/fd.h"
-#include "shared/log.h"
 #include "shared/names.h"
+
+static const BusInterface bus_interfaces[_BUS_KIND_N] = {
+        [BUS_MANAGER] = { TRACING_PATH, TRACING_MANAGER_INTERFACE, bus_manager_vtable },
+        [BUS_SESSION] = { TRACING_SESSION_PATH,
+                          TRACING_SESSION_INTERFACE,
+                          bus_session_vtable,
+                          bus_session_find,
+                          bus_session_enumerate },
+        [BUS_BUFFER] = { TRACING_SESSION_PATH,
+                         TRACING_BUFFER_INTERFACE,
+                         bus_buffer_vtable,
+                         bus_buffer_find },
+        [BUS_PRODUCER] = { TRACING_PRODUCER_PATH,
+                           TRACING_PRODUCER_INFO_INTERFACE,
+                           bus_producer_vtable,
+                           bus_producer_find,
+                           bus_producer_enumerate },
+        [BUS_SOURCE] = { TRACING_SOURCE_PATH,
+                         TRACING_SOURCE_INFO_INTERFACE,
+                         bus_source_vtable,
+                         bus_source_find,
+                         bus_source_enumerate },
+};
 
 int bus_new(Bus **ret, const BusOptions *options) {
         _cleanup_(bus_freep) Bus *bus = NULL;
@@ -30,6 +50,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         bus->event = sd_event_ref(options->event);
         bus->service = options->service;
         bus->info = options->info;
+        bus->interfaces = bus_interfaces;
         bus->counters_due_at = UINT64_MAX;
         bus->hub.due_usec = UINT64_MAX;
         list_init(&bus->hub.touched);
@@ -84,14 +105,6 @@ Bus *bus_free(Bus *bus) {
         return NULL;
 }
 
-uint64_t bus_now(Bus *bus) {
-        uint64_t usec;
-
-        if (sd_event_now(bus->event, CLOCK_BOOTTIME, &usec) < 0)
-                return 0; /* only after a fork, which never happens */
-        return usec * 1000;
-}
-
 /* Calls to paths outside our tree need no access rule: there is nothing but introspection, and the log's level, which
  * sd-bus guards by itself. */
 bool bus_message_is_ours(sd_bus_message *message) {
@@ -141,55 +154,31 @@ static int on_name_gone(sd_bus_message *message, void *userdata, sd_bus_error *e
         return 0;
 }
 
-int bus_serve(Bus *bus, sd_bus *connection) {
+static int serve_interface(Bus *bus, sd_bus *connection, const BusInterface *interface) {
         int r;
 
-        r = sd_bus_add_object_vtable(
-                connection, NULL, TRACING_PATH, TRACING_MANAGER_INTERFACE, bus_manager_vtable, bus);
-        if (r >= 0)
-                r = sd_bus_add_fallback_vtable(connection,
-                                               NULL,
-                                               TRACING_SESSION_PATH,
-                                               TRACING_SESSION_INTERFACE,
-                                               bus_session_vtable,
-                                               bus_session_find,
-                                               bus);
-        if (r >= 0)
-                r = sd_bus_add_fallback_vtable(connection,
-                                               NULL,
-                                               TRACING_SESSION_PATH,
-                                               TRACING_BUFFER_INTERFACE,
-                                               bus_buffer_vtable,
-                                               bus_buffer_find,
-                                               bus);
-        if (r >= 0)
+        if (!interface->find)
+                return sd_bus_add_object_vtable(
+                        connection, NULL, interface->path, interface->name, interface->vtable, bus);
+        r = sd_bus_add_fallback_vtable(connection,
+                                       NULL,
+                                       interface->path,
+                                       interface->name,
+                                       interface->vtable,
+                                       interface->find,
+                                       bus);
+        if (r >= 0 && interface->enumerate)
                 r = sd_bus_add_node_enumerator(
-                        connection, NULL, TRACING_SESSION_PATH, bus_session_enumerate, bus);
-        if (r >= 0)
-                r = sd_bus_add_fallback_vtable(connection,
-                                               NULL,
-                                               TRACING_PRODUCER_PATH,
-                                               TRACING_PRODUCER_INFO_INTERFACE,
-                                               bus_producer_vtable,
-                                               bus_producer_find,
-                                               bus);
-        if (r >= 0)
-                r = sd_bus_add_node_enumerator(
-                        connection, NULL, TRACING_PRODUCER_PATH, bus_producer_enumerate, bus);
-        if (r >= 0)
-                r = sd_bus_add_fallback_vtable(connection,
-                                               NULL,
-                                               TRACING_SOURCE_PATH,
-                                               TRACING_SOURCE_INFO_INTERFACE,
-                                               bus_source_vtable,
-                                               bus_source_find,
-                                               bus);
-        if (r >= 0)
-                r = sd_bus_add_node_enumerator(
-                        connection, NULL, TRACING_SOURCE_PATH, bus_source_enumerate, bus);
-        if (r >= 0)
-                r = sd_bus_add_object_manager(connection, NULL, TRACING_PATH);
+                        connection, NULL, interface->path, interface->enumerate, bus);
         return r;
+}
+
+int bus_serve(Bus *bus, sd_bus *connection) {
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < _BUS_KIND_N; i++)
+                r = serve_interface(bus, connection, &bus->interfaces[i]);
+        return r < 0 ? r : sd_bus_add_object_manager(connection, NULL, TRACING_PATH);
 }
 
 int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared) {
@@ -284,17 +273,6 @@ void bus_tick(Bus *bus, uint64_t now) {
                 if (bus_session_deadline(session) <= now)
                         bus_session_free(session);
         }
-}
-
-void bus_signals_due(Bus *bus) {
-        if (bus->counters_due_at == UINT64_MAX)
-                bus->counters_due_at =
-                        MAX(bus_now(bus), bus->counters_sent_at + BUS_COUNTERS_INTERVAL_NS);
-}
-
-void bus_counters_changed(Bus *bus) {
-        if (!list_is_empty(&bus->sessions))
-                bus_signals_due(bus);
 }
 
 static bool bus_is_settled(const Bus *bus) {

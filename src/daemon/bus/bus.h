@@ -42,10 +42,29 @@
 typedef struct Client Client;
 typedef struct Bus Bus;
 
+typedef enum BusKind {
+        BUS_MANAGER,
+        BUS_SESSION,
+        BUS_BUFFER,
+        BUS_PRODUCER,
+        BUS_SOURCE,
+        _BUS_KIND_N,
+} BusKind;
+
+/* What is served at a path and below it. */
+typedef struct BusInterface {
+        const char *path;
+        const char *name;
+        const sd_bus_vtable *vtable;
+        sd_bus_object_find_t find;          /* NULL: one object, the Bus itself */
+        sd_bus_node_enumerator_t enumerate; /* NULL: others list these objects */
+} BusInterface;
+
 struct Bus {
         sd_event *event;
         Service *service;
         const ServiceInfo *info;
+        const BusInterface *interfaces; /* by BusKind: for who signals what they serve */
 
         Hub hub;      /* of the clients on sockets */
         Gates *gates; /* likewise */

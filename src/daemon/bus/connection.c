@@ -9,21 +9,28 @@
 #include <search.h>
 #include <stdio.h>
 
-#include "bus/bus-producer.h"
-#include "bus/bus-session.h"
 #include "bus/connection.h"
-#include "bus/request.h"
 #include "core/policy.h"
-#include "shared/log-user.h"
 
 static int client_compare(const void *a, const void *b) {
         return strcmp(((const Client *)a)->name, ((const Client *)b)->name);
 }
 
+Client *client_discard(Client *client) {
+        if (!client)
+                return NULL;
+        sd_bus_unref(client->connection);
+        list_unlink(&client->link);
+        charge_deinit(&client->charge);
+        free(client->name);
+        free(client);
+        return NULL;
+}
+
 static int
 client_new(Client **ret, Bus *bus, sd_bus *connection, const char *name, const Identity *identity) {
         const uid_t user = service_user_of(bus->service, identity);
-        _cleanup_(client_freep) Client *client = NULL;
+        _cleanup_(client_discardp) Client *client = NULL;
         Charge charge = {};
         int r;
 
@@ -101,21 +108,7 @@ int client_get(Client **ret, Bus *bus, sd_bus_message *message) {
         return client_new(ret, bus, sd_bus_message_get_bus(message), sender, &identity);
 }
 
-static void client_cancel_requests(Client *client) {
-        /* A cancelled request may take others with it, so always look at the first one. */
-        while (!list_is_empty(&client->requests)) {
-                Request *request = list_entry(client->requests.next, Request, link);
-
-                request->cancel(request);
-        }
-}
-
-static void client_end_sessions(Client *client) {
-        while (!list_is_empty(&client->sessions))
-                bus_session_owner_gone(list_entry(client->sessions.next, BusSession, owner_link));
-}
-
-static void client_close(Client *client) {
+void client_close(Client *client) {
         if (client->name) {
                 tdelete(client, &client->bus->clients_by_name, client_compare);
                 client->connection = sd_bus_unref(client->connection);
@@ -125,25 +118,6 @@ static void client_close(Client *client) {
         client->connection = sd_bus_close_unref(client->connection);
         client->gate = gate_free(client->gate);
         client->bus->n_private_clients--;
-}
-
-Client *client_free(Client *client) {
-        if (!client)
-                return NULL;
-
-        log_debug("%s is gone", client_describe(client));
-        client->is_listener = false;
-        client_cancel_requests(client);
-        client->producer = bus_producer_free(client->producer);
-        client_end_sessions(client);
-        if (client->bus->caller == client)
-                client->bus->caller = NULL;
-        client_close(client);
-        list_unlink(&client->link);
-        charge_deinit(&client->charge);
-        free(client->name);
-        free(client);
-        return NULL;
 }
 
 void client_is_gone(Client *client) {

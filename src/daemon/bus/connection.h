@@ -54,9 +54,14 @@ int client_get(Client **ret, Bus *bus, sd_bus_message *message);
 /* A socket's peer. */
 int client_new_private(Client **ret, Bus *bus, sd_bus *connection, const Identity *identity);
 
-/* Ends everything of it. */
+/* Ends everything of it: client-end.c. */
 Client *client_free(Client *client);
 DEFINE_CLEANUP(Client *, client_free)
+
+/* The two steps behind that: the connection ends; and a client that has nothing is freed. */
+void client_close(Client *client);
+Client *client_discard(Client *client);
+DEFINE_CLEANUP(Client *, client_discard)
 
 /* The peer is gone (or must go): freed by the next bus_settle(). */
 void client_is_gone(Client *client);

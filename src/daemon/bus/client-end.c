@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The end of a peer, and with it of all that it has. */
+
+#include "bus/bus-producer.h"
+#include "bus/bus-session.h"
+#include "bus/connection.h"
+#include "bus/request.h"
+#include "shared/log.h"
+
+static void client_cancel_requests(Client *client) {
+        /* A cancelled request may take others with it, so always look at the first one. */
+        while (!list_is_empty(&client->requests)) {
+                Request *request = list_entry(client->requests.next, Request, link);
+
+                request->cancel(request);
+        }
+}
+
+static void client_end_sessions(Client *client) {
+        while (!list_is_empty(&client->sessions))
+                bus_session_owner_gone(list_entry(client->sessions.next, BusSession, owner_link));
+}
+
+Client *client_free(Client *client) {
+        if (!client)
+                return NULL;
+
+        log_debug("%s is gone", client_describe(client));
+        client->is_listener = false;
+        client_cancel_requests(client);
+        client->producer = bus_producer_free(client->producer);
+        client_end_sessions(client);
+        if (client->bus->caller == client)
+                client->bus->caller = NULL;
+        client_close(client);
+        return client_discard(client);
+}
