@@ -1,0 +1,543 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Changes single lines of the sources at random, and looks whether the unit tests notice.
+
+A mutant is one changed line: a condition negated, a comparison shifted, a statement dropped, a constant changed, an
+early return, a flag dropped. A unit test of its area kills it by failing, crashing, hanging or, in the sanitizer build,
+leaking. A survivor is a line that no test looks at, or a change without any effect: the former wants a test, the latter
+an entry with its reason in tests/mutants/equivalent.
+
+The same seed draws the same mutants of the same sources. The sources stay untouched: a copy of what git knows is built.
+
+Usage: mutants.py AREA [-n COUNT] [--seed SEED] [--sanitize] [--only NUMBER,...] [--minutes N] [--work DIRECTORY]
+       mutants.py AREA --list     prints the mutants, builds nothing
+       mutants.py --self-test     draws from a planted source; builds nothing
+"""
+
+import argparse
+import collections
+import difflib
+import fnmatch
+import glob
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+EQUIVALENT = os.path.join(TOP, "tests/mutants/equivalent")
+
+# The sources of an area, and the folders of tests/unit whose tests have to notice; the nearest first.
+AREAS = {
+    "buffer": (["src/daemon/buffer/**/*.c"], ["core/test-buffer-*", "buffer/*"]),
+    "core": (["src/daemon/core/**/*.c"], ["core/*"]),
+    "smb": (["src/smb/*.c"], ["smb/*"]),
+    "lib": (["src/lib/*.c"], ["lib/*"]),
+    "socket": (["src/daemon/socket/**/*.c"], ["socket/*"]),
+}
+
+TEST_SECONDS_MIN = 20  # a test may take this long, or ten times what it takes unchanged
+BUILD_SECONDS = 600
+N_SINGLE = 4  # tests that are built one by one, as the first often decides; the others are built together
+
+
+# Source text
+
+
+def mask(text):
+    """The same text with blanks in place of comments, and of what is inside of strings."""
+    pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
+    return re.sub(pattern, lambda m: re.sub(r"[^\n]", " ", m[0]) if m[0][0] == "/" else quoted(m[0]), text, flags=re.S)
+
+
+def quoted(text):
+    return text[0] + "\x01" * (len(text) - 2) + text[-1]
+
+
+Line = collections.namedtuple("Line", "path number text code is_statement is_void is_table")
+
+
+def lines_of(path, text):
+    """The lines that can be mutated: in bodies of functions, and in tables of initializers."""
+    raw, code = text.split("\n"), mask(text).split("\n")
+    inside, is_void, is_table, header, last = False, False, False, "", "{"
+    for i, line in enumerate(code):
+        bare = line.strip()
+        if line.startswith("#") or not bare:
+            continue
+        if not inside:
+            header = line if re.match(r"\w", line) else header + " " + bare
+            is_table = bool(re.search(r"=\s*\{$", bare))
+            inside = bare.endswith("{") and (is_table or (") {" in line and not header.startswith(("enum", "typedef"))))
+            is_void = bool(re.match(r"(static )?(inline )?void \w", header))
+            last = "{"
+            continue
+        if line.startswith("}"):
+            inside = False
+            continue
+        is_statement = last[-1] in ";{}:)" or last.endswith("else")
+        yield Line(path, i + 1, raw[i], line, is_statement and not is_table, is_void, is_table)
+        last = bare
+
+
+# Operators: each takes a Line and yields texts that could take its place
+
+
+def swapped(line, pattern, others):
+    """Each place where `pattern` is found, with its other in place of it."""
+    for found in re.finditer(pattern, line.code):
+        a, b = found.span(1)
+        yield line.text[:a] + others[found[1]] + line.text[b:]
+
+
+def negate_condition(line):
+    found = re.match(r"(\s*(?:\} )?(?:else )?(?:if|while) \()(.*)(\)(?: \{)?)$", line.code)
+    if found and balanced(found[2]):
+        a, b = found.span(2)
+        yield line.text[:a] + "!(" + line.text[a:b] + ")" + line.text[b:]
+
+
+def balanced(code):
+    depth = 0
+    for c in code:
+        depth += (c == "(") - (c == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def shift_comparison(line):
+    others = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
+    yield from swapped(line, r" (<=|>=|==|!=|<|>) ", others)
+
+
+def swap_logic(line):
+    yield from swapped(line, r"(&&|\|\|)", {"&&": "||", "||": "&&"})
+
+
+def swap_arithmetic(line):
+    others = {"+": "-", "-": "+", "+=": "-=", "-=": "+=", "++": "--", "--": "++"}
+    yield from swapped(line, r"(?<=[\w)\]]) (\+=|-=|\+|-) ", others)
+    yield from swapped(line, r"(\+\+|--)", others)
+
+
+def change_constant(line):
+    if line.code.strip().startswith("case "):
+        return
+    for found in re.finditer(r"(?<![\w.])(\d+)([uUlL]*)(?![\w.])", line.code):
+        a, b = found.span(1)
+        yield line.text[:a] + str(int(found[1]) + 1) + line.text[b:]
+    yield from swapped(line, r"\b(true|false)\b", {"true": "false", "false": "true"})
+
+
+def is_declaration(bare):
+    return bool(
+        re.match(r"(_cleanup_|static |const |struct |enum |unsigned |va_list )", bare)
+        or re.match(r"[A-Za-z_]\w* \**\w+(\[[^\]]*\])*( = |;|,)", bare)
+    )
+
+
+def drop_statement(line):
+    bare = line.code.strip()
+    if not line.is_statement or not bare.endswith(";") or is_declaration(bare):
+        return
+    if re.match(r"(return .|goto|case|default|do|for|if|while|else|\}|assert|log_|va_)", bare):
+        return
+    if re.match(r"[\w*(+-].*;$", bare):
+        yield line.text[: len(line.text) - len(line.text.lstrip())] + ";"
+
+
+def return_early(line):
+    bare = line.code.strip()
+    indent = line.text[: len(line.text) - len(line.text.lstrip())]
+    found = re.fullmatch(r"return (.*);", bare)
+    if found and found[1] != "NULL":
+        value = {"0": "-5", "true": "false", "false": "true"}.get(found[1], "0")
+        yield f"{indent}return {value};"
+    elif line.is_void and bare != "return;" and list(drop_statement(line)):
+        yield indent + "return;"
+
+
+def drop_flag(line):
+    yield from (
+        line.text[: found.start()] + line.text[found.end() :]
+        for found in re.finditer(r" [|&] ~?[A-Z]\w+\b(?!\()", line.code)
+    )
+    yield from (
+        line.text[: found.start()] + line.text[found.end() :]
+        for found in re.finditer(r"(?<=[(=] )?\b[A-Z][A-Z_0-9]+ \| ", line.code)
+    )
+
+
+OPERATORS = [
+    negate_condition,
+    shift_comparison,
+    swap_logic,
+    swap_arithmetic,
+    change_constant,
+    drop_statement,
+    return_early,
+    drop_flag,
+]
+IN_TABLES = [change_constant, drop_flag]
+
+Mutant = collections.namedtuple("Mutant", "path number operator before after")
+
+
+def mutants_of(line):
+    for operator in IN_TABLES if line.is_table else OPERATORS:
+        for after in operator(line):
+            if after != line.text and not re.match(r"\s*(assert|static_assert|log_\w+)\(", line.code):
+                yield Mutant(line.path, line.number, operator.__name__.replace("_", " "), line.text, after)
+
+
+def draw(sources, seed):
+    """Mutants in a random order, each line once; `sources` are texts by path."""
+    chance = random.Random(seed)
+    lines = [line for path in sorted(sources) for line in lines_of(path, sources[path])]
+    chance.shuffle(lines)
+    for line in lines:
+        by_operator = collections.defaultdict(list)
+        for mutant in mutants_of(line):
+            by_operator[mutant.operator].append(mutant)
+        if by_operator:
+            yield chance.choice(by_operator[chance.choice(sorted(by_operator))])
+
+
+def apply(text, mutant):
+    lines = text.split("\n")
+    assert lines[mutant.number - 1] == mutant.before
+    lines[mutant.number - 1] = mutant.after
+    return "\n".join(lines)
+
+
+def show(text, mutant):
+    name = mutant.path
+    diff = difflib.unified_diff(text.split("\n"), apply(text, mutant).split("\n"), name, name, n=2, lineterm="")
+    return "\n".join(f"    {line}" for line in diff)
+
+
+# Mutants that mean the same
+
+
+def read_equivalent(text):
+    """Reasons by file name, original and mutated line. Folders do not count, as files move."""
+    found = {}
+    for block in re.split(r"\n\s*\n", re.sub(r"^#.*\n?", "", text, flags=re.M)):
+        lines = block.strip("\n").split("\n")
+        if lines == [""]:
+            continue
+        parts = [re.match(r"(@|-|\+|=) ?(.*)", line) for line in lines]
+        marks = "".join(part[1] if part else "?" for part in parts)
+        if not re.fullmatch(r"@-\+=+", marks):
+            raise ValueError(f"not an entry (@ file, - line, + line, = reason): {lines[0]}")
+        name, before, after = (part[2].strip() for part in parts[:3])
+        found[os.path.basename(name), before, after] = " ".join(part[2].strip() for part in parts[3:])
+    return found
+
+
+def reason_for(equivalent, mutant):
+    return equivalent.get((os.path.basename(mutant.path), mutant.before.strip(), mutant.after.strip()))
+
+
+# The copy, its build and its tests
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+class World:
+    """A copy of the sources, and a build of it."""
+
+    def __init__(self, work, sanitize, folders):
+        self.top = os.path.join(work, "source")
+        self.build = os.path.join(work, "build-sanitize" if sanitize else "build")
+        self.environment = {**os.environ, "CK_FORK": "no", "UBSAN_OPTIONS": "halt_on_error=1", "LC_ALL": "C.UTF-8"}
+        self.copy()
+        self.set_up(sanitize)
+        self.tests = self.find_tests(folders)
+        self.killers = collections.Counter()
+
+    def copy(self):
+        """Files that have not changed are left alone, so that they are not built again."""
+        names = subprocess.run(["git", "ls-files", "-z"], cwd=TOP, capture_output=True, text=True, check=True).stdout
+        for name in filter(None, names.split("\0")):
+            source, target = os.path.join(TOP, name), os.path.join(self.top, name)
+            if not os.path.exists(source):
+                continue
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            if os.path.islink(source):
+                if not os.path.islink(target):
+                    os.symlink(os.readlink(source), target)
+                continue
+            with open(source, "rb") as file:
+                wanted = file.read()
+            if os.path.exists(target):
+                with open(target, "rb") as file:
+                    if file.read() == wanted:
+                        continue
+            shutil.copy(source, target)
+
+    def set_up(self, sanitize):
+        if os.path.exists(os.path.join(self.build, "build.ninja")):
+            return
+        options = ["-Dtests=enabled", "-Dprobes=disabled", "-Dwerror=false", "-Doptimization=1"]
+        if sanitize:
+            options += ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
+        if shutil.which("ld.lld"):
+            options += ["-Dc_link_args=-fuse-ld=lld"]
+        subprocess.run(["meson", "setup", self.build, self.top, *options], check=True, stdout=subprocess.DEVNULL)
+
+    def introspect(self, what):
+        command = ["meson", "introspect", self.build, what]
+        return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+    def find_tests(self, folders):
+        """Those of the first folder that matches come first: name → what to build, and how to run it."""
+        files = {t["id"]: t["filename"] for t in self.introspect("--targets")}
+        found = {}
+        for folder in folders:
+            for test in self.introspect("--tests"):
+                program = os.path.relpath(test["cmd"][0], self.build)
+                if "unit" not in str(test["suite"]) or not fnmatch.fnmatch(program, "tests/unit/" + folder):
+                    continue
+                needs = [os.path.relpath(f, self.build) for i in test["depends"] for f in files.get(i, [])]
+                found.setdefault(test["name"], (sorted({program, *needs}), test["cmd"], test["env"]))
+        return found
+
+    def ninja(self, names):
+        targets = sorted({target for name in names for target in self.tests[name][0]})
+        command = ["nice", "ninja", "-C", self.build, "-j1", *targets]
+        try:
+            return subprocess.run(command, capture_output=True, timeout=BUILD_SECONDS, text=True)
+        except subprocess.TimeoutExpired as error:
+            sys.exit(f"the build takes longer than {error.timeout} s")
+
+    def run(self, name, seconds):
+        """What went wrong, or None."""
+        _, command, environment = self.tests[name]
+        # A session of its own: what the test has started ends with it.
+        process = subprocess.Popen(
+            ["nice", *command],
+            env={**self.environment, **environment, "CK_FORK": "no"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd=self.build,
+        )
+        try:
+            status = process.wait(timeout=seconds)
+            return None if status == 0 else f"exit status {status}"
+        except subprocess.TimeoutExpired:
+            return f"more than {seconds:.0f} s"
+        finally:
+            try:
+                os.killpg(process.pid, 9)
+            except ProcessLookupError:
+                pass
+            process.wait()
+
+    def measure(self):
+        """Unchanged, all pass; how long each may take. A test that cannot run here is left out by name."""
+        result = self.ninja(self.tests)
+        if result.returncode != 0:
+            sys.exit(result.stdout[-4000:] + "\nthe sources do not build")
+        self.limits = {}
+        for name in list(self.tests):
+            start = time.monotonic()
+            wrong = self.run(name, 300)
+            if wrong:
+                print(f"left out: {name} fails on the unchanged sources: {wrong}", flush=True)
+                del self.tests[name]
+            self.limits[name] = max(TEST_SECONDS_MIN, 10 * (time.monotonic() - start))
+        if not self.tests:
+            sys.exit("no unit test passes on the unchanged sources")
+
+    def order(self, path):
+        """Who has killed mutants of this file, or others, is asked first."""
+        names = list(self.tests)
+        return sorted(names, key=lambda n: (-self.killers[path, n], -self.killers[None, n], names.index(n)))
+
+    def kill(self, mutant):
+        """The test that notices and how, (None, None) for a survivor; False if it does not compile."""
+        target = os.path.join(self.top, mutant.path)
+        original = read(target)
+        write(target, apply(original, mutant))
+        try:
+            return self.ask(mutant)
+        finally:
+            write(target, original)
+
+    def ask(self, mutant):
+        names = self.order(mutant.path)
+        for batch in [[name] for name in names[:N_SINGLE]] + [names[N_SINGLE:]]:
+            if batch and self.ninja(batch).returncode != 0:
+                return False
+            for name in batch:
+                wrong = self.run(name, self.limits[name])
+                if wrong:
+                    self.killers[mutant.path, name] += 1
+                    self.killers[None, name] += 1
+                    return name, wrong
+        return None, None
+
+
+# The run
+
+
+def read_sources(area):
+    paths = sorted({p for pattern in AREAS[area][0] for p in glob.glob(os.path.join(TOP, pattern), recursive=True)})
+    return {os.path.relpath(path, TOP): read(path) for path in paths}
+
+
+def run(arguments):
+    sources = read_sources(arguments.area)
+    equivalent = read_equivalent(read(EQUIVALENT))
+    world = World(arguments.work, arguments.sanitize, AREAS[arguments.area][1])
+    begin = time.monotonic()
+    world.measure()
+    print(f"{len(world.tests)} tests pass on the unchanged sources ({time.monotonic() - begin:.0f} s)", flush=True)
+    survivors, n_killed, number = [], 0, 0
+    for mutant in draw(sources, arguments.seed):
+        if number == arguments.count or time.monotonic() - begin > arguments.minutes * 60:
+            break
+        reason = reason_for(equivalent, mutant)
+        place = f"{mutant.path}:{mutant.number}: {mutant.operator}"
+        if reason:
+            print(f"    skipped {place}: {reason}")
+            continue
+        number += 1
+        if arguments.only and number not in arguments.only:
+            continue
+        start = time.monotonic()
+        answer = world.kill(mutant)
+        took = time.monotonic() - start
+        if answer is False:
+            # Takes no number, so that --only means the same mutant again: a compiler says the same each time.
+            number -= 1
+            print(f"    does not compile: {place}")
+            continue
+        name, wrong = answer
+        n_killed += bool(name)
+        n = n_killed + len(survivors) + (not name)
+        outcome = f"killed by {name}: {wrong}" if name else "SURVIVED"
+        print(f"[{number}/{arguments.count}] {place}: {outcome} ({took:.0f} s; {100 * n_killed // n} %)", flush=True)
+        if not name:
+            survivors.append((number, mutant))
+            print(show(sources[mutant.path], mutant), flush=True)
+    n = n_killed + len(survivors)
+    print(f"\n{arguments.area}, seed {arguments.seed}: {n_killed} of {n} killed ({100 * n_killed / max(n, 1):.0f} %)")
+    if survivors:
+        print("survived: " + ",".join(str(number) for number, _ in survivors))
+    return 0
+
+
+# Self-test
+
+PLANTED = """/* a < b in a comment */
+#define SIZE (1 + 2)
+enum { A = 1 };
+static const int table[] = {
+        READ | WRITE,
+};
+
+static void list_add(List *list, int n) {
+        int r = n;
+
+        if (n < 3 && list)
+                return;
+        list->n += r;
+        log_debug("%d < 4", n);
+        frob(list, "a == b");
+        frob(list,
+             n);
+}
+
+int list_count(const List *list) {
+        assert(list->n > 0);
+        return 0;
+}
+"""
+
+# Line → what the operators make of it.
+EXPECTED = {
+    5: {"READ,", "WRITE,"},
+    11: {
+        "if (!(n < 3 && list))",
+        "if (n <= 3 && list)",
+        "if (n < 3 || list)",
+        "if (n < 4 && list)",
+    },
+    12: {";"},
+    13: {"list->n -= r;", ";", "return;"},
+    15: {";", "return;"},
+    22: {"return -5;", "return 1;"},
+}
+
+
+def self_test():
+    sys.path.insert(0, os.path.join(TOP, "tests/lint"))
+    import tap  # pylint: disable=import-outside-toplevel
+
+    out = tap.Tap()
+    found = collections.defaultdict(set)
+    for line in lines_of("planted.c", PLANTED):
+        for mutant in mutants_of(line):
+            found[mutant.number].add(mutant.after.strip())
+    wrong = [n for n in sorted({*found, *EXPECTED}) if found[n] != EXPECTED.get(n)]
+    out.check(
+        "the operators make what they should of a planted source, and nothing of comments, texts and definitions",
+        [f"line {n}: {sorted(found[n] ^ EXPECTED.get(n, set()))}" for n in wrong],
+    )
+    one, same, other = (list(draw({"planted.c": PLANTED}, seed)) for seed in (1, 1, 2))
+    problems = [] if one == same != other else [one, same, other]
+    out.check("a seed draws the same mutants again, another seed others", problems)
+    lines = PLANTED.split("\n")
+    out.check(
+        "a mutant changes one line",
+        [m for m in one if sum(a != b for a, b in zip(lines, apply(PLANTED, m).split("\n"))) != 1],
+    )
+    try:
+        problems = [f"no reason: {k}" for k, reason in read_equivalent(read(EQUIVALENT)).items() if len(reason) < 10]
+    except ValueError as error:
+        problems = [str(error)]
+    out.check("each mutant that is listed as equivalent has its reason", problems)
+    out.check("each area has sources", [area for area in AREAS if not read_sources(area)])
+    out.done()
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("area", choices=sorted(AREAS))
+    parser.add_argument("-n", dest="count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sanitize", action="store_true", help="with the address and undefined behaviour sanitizers")
+    parser.add_argument("--only", type=lambda text: {int(n) for n in text.split(",")}, help="numbers of the draw")
+    parser.add_argument("--minutes", type=float, default=600, help="start no further mutant after this time")
+    parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), f"desktrace-mutants-{os.getuid()}"))
+    parser.add_argument("--list", action="store_true", help="print the draw, run nothing")
+    arguments = parser.parse_args()
+    if not arguments.list:
+        sys.exit(run(arguments))
+    sources = read_sources(arguments.area)
+    for mutant, _ in zip(draw(sources, arguments.seed), range(arguments.count)):
+        print(show(sources[mutant.path], mutant))
+
+
+if __name__ == "__main__":
+    main()
