@@ -4,6 +4,7 @@
 
 #include "lib/source-private.h"
 #include "lib/writer.h"
+#include "shared/assert-in-tests.h"
 #include "shared/names.h"
 #include "wire/wire-reader.h"
 
@@ -198,6 +199,9 @@ dt_instance *instance_find(Connection *connection, uint64_t id) {
 
 static dt_instance *instance_free(dt_instance *instance) {
         instance_drop_notes(instance);
+        assert_in_tests(list_is_empty(&instance->notes));
+        assert_in_tests(list_is_empty(&instance->replies));
+        assert_in_tests(list_is_empty(&instance->writers));
         list_unlink(&instance->source_link);
         list_unlink(&instance->connection_link);
         memory_unref(instance->memory);

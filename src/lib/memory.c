@@ -8,6 +8,7 @@
 #include "lib/library.h"
 #include "lib/memory.h"
 #include "lib/pool.h"
+#include "shared/assert-in-tests.h"
 #include "shared/fd.h"
 
 static int map(Memory *memory, int fd) {
@@ -101,6 +102,8 @@ Memory *memory_unref(Memory *memory) {
         if (!memory || atomic_fetch_sub_explicit(&memory->n_ref, 1, memory_order_acq_rel) > 1)
                 return NULL;
 
+        /* Each writer holds a reference. */
+        assert_in_tests(atomic_load(&memory->producer.n_writers) == 0);
         if (memory->address)
                 munmap(memory->address, memory->n_bytes);
         close_duplicate(memory->doorbell_fd);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "lib/source-private.h"
+#include "shared/assert-in-tests.h"
 #include "shared/utf8.h"
 
 #define UNAVAILABLE_BYTES_MAX 1024
@@ -74,6 +75,8 @@ int source_set_options(dt_source *source, const dt_source_options *options) {
 dt_source *source_free(dt_source *source) {
         if (!source)
                 return NULL;
+        assert_in_tests(list_is_empty(&source->instances));
+        assert_in_tests(!list_is_linked(&source->link));
         bytes_deinit(&source->descriptor);
         bytes_deinit(&source->packet_fields);
         categories_free(source->categories);

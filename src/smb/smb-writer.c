@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/assert-in-tests.h"
 #include "shared/fd.h"
 #include "shared/macro.h"
 #include "smb/smb-writer.h"
@@ -633,6 +634,8 @@ void smb_writer_deinit(SmbWriter *writer) {
         if (!producer)
                 return;
         smb_writer_flush(writer);
+        assert_in_tests(!writer->header);
+        assert_in_tests(atomic_load(&producer->n_writers) > 0);
         writer->producer = NULL;
         atomic_fetch_sub_explicit(&producer->n_writers, 1, memory_order_relaxed);
         if (atomic_load_explicit(&producer->closed, memory_order_relaxed))

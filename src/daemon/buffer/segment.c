@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -45,7 +46,10 @@ Segment *segment_ref(Segment *segment) {
 }
 
 Segment *segment_unref(Segment *segment) {
-        if (!segment || --segment->n_refs > 0)
+        if (!segment)
+                return NULL;
+        assert(segment->n_refs > 0);
+        if (--segment->n_refs > 0)
                 return NULL;
 
         munmap(segment->memory, segment->n_bytes);

@@ -5,6 +5,7 @@
  * tombstones and a lookup ends at the first free place.
  */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "buffer/sequence-table.h"
@@ -18,8 +19,15 @@ void sequence_table_init(SequenceTable *table) {
 }
 
 void sequence_table_deinit(SequenceTable *table) {
+        size_t n_sequences = 0;
+
         for (size_t i = 0; i < table->n_allocated; i++)
-                sequence_free(table->sequences[i]);
+                if (table->sequences[i]) {
+                        sequence_free(table->sequences[i]);
+                        n_sequences++;
+                }
+        assert(n_sequences == table->n_sequences);
+        assert(list_is_empty(&table->idle));
         free(table->sequences);
         sequence_table_init(table);
 }
@@ -129,6 +137,7 @@ static void sequence_table_remove(SequenceTable *table, Sequence *sequence) {
         size_t i = sequence_table_place(
                 table, sequence->origin.producer_id, sequence->origin.writer_id);
 
+        assert(table->sequences[i] == sequence && sequence->n_records == 0);
         table->sequences[i] = NULL;
         table->n_sequences--;
         table->n_idle--;

@@ -132,11 +132,16 @@ int trace_buffer_new(TraceBuffer **ret,
 }
 
 TraceBuffer *trace_buffer_free(TraceBuffer *buffer) {
+        uint64_t n_live = 0;
+
         if (!buffer)
                 return NULL;
 
-        for (size_t i = 0; buffer->slots && i < buffer->n_slots; i++)
+        for (size_t i = 0; buffer->slots && i < buffer->n_slots; i++) {
+                n_live += buffer->slots[i].n_live;
                 segment_unref(buffer->slots[i].segment);
+        }
+        assert(n_live > 0 || buffer->n_unread == 0);
         if (buffer->records)
                 munmap(buffer->records, buffer->n_records_mapped);
         sequence_table_deinit(&buffer->sequences);
