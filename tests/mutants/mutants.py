@@ -292,6 +292,8 @@ class World:
 
     def set_up(self, sanitize):
         if os.path.exists(os.path.join(self.build, "build.ninja")):
+            # Tests that are new since then.
+            subprocess.run(["ninja", "-C", self.build, "build.ninja"], check=True, stdout=subprocess.DEVNULL)
             return
         options = ["-Dtests=enabled", "-Dprobes=disabled", "-Dwerror=false", "-Doptimization=1"]
         if sanitize:

@@ -5,6 +5,7 @@
  */
 
 #include "buffer-script.h"
+#include "buffer/trace-buffer-private.h"
 
 /* The size takes one of the four bytes that are patched. */
 SCRIPT_CASE(test_chunk_of_four_bytes_can_be_patched,
@@ -37,8 +38,61 @@ SCRIPT_CASE(test_packet_whose_patch_will_not_come_is_lost,
                        GONE(),
                        PASS("1:d4/25") })
 
+/* A buffer that overwrites nothing has no other room for the rest of a chunk. */
+SCRIPT_CASE(test_rest_of_a_chunk_leaves_a_clone_as_it_was,
+            .policy = TRACE_BUFFER_DISCARD,
+            .steps = { PART(1, 0, 0, "a9", 10),
+                       CLONE(),
+                       PUT(1, 0, 0, "x9|b9"),
+                       HELD("1:a9"),
+                       PASS("1:x9 1:b9") })
+
+SCRIPT_CASE(test_pass_goes_on_in_a_segment_that_starts_again,
+            .steps = { PUT(1, 0, 0, "a9"),
+                       PUT(1, 1, 0, "b9"),
+                       SOME("1:a9 1:b9"),
+                       PUT(1, 2, 0, "c9"),
+                       NEXT("1:c9") })
+
+START_TEST(test_frozen_buffer_gives_back_what_has_been_read) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        const Step chunk = PUT(1, 0, 0, "a9");
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 4 * 4096, 4096, TRACE_BUFFER_RING), 0);
+        ck_assert_int_eq(script_put(buffer, &chunk), 0);
+        ck_assert_uint_eq(script_discard(buffer), 1);
+        trace_buffer_freeze(buffer);
+        for (size_t i = 0; i < buffer->n_slots; i++)
+                ck_assert_ptr_null(buffer->slots[i].segment);
+}
+END_TEST
+
+START_TEST(test_chunk_whose_commit_comes_twice_is_counted_once) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        const Step chunks[] = { PUT(1, 0, 0, "a9"), PUT(1, 1, 0, "b9") };
+        WriterCursor cursor = {};
+        uint64_t n_chunks = 0;
+        WriterStats writer;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 4 * 4096, 4096, TRACE_BUFFER_RING), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(chunks); i++)
+                ck_assert_int_eq(script_put(buffer, &chunks[i]), 0);
+        ck_assert_uint_eq(script_discard(buffer), 2);
+        ck_assert_int_eq(script_put(buffer, &chunks[0]), 0);
+        ck_assert(trace_buffer_next_writer(buffer, &cursor, &writer));
+        for (size_t i = 0; i < TRACE_BUFFER_HISTOGRAM_BUCKETS; i++)
+                n_chunks += writer.n_chunks[i];
+        ck_assert_uint_eq(n_chunks, 2);
+        ck_assert_uint_eq(trace_buffer_stats(buffer)->chunks_committed_out_of_order, 1);
+}
+END_TEST
+
 TEST_MAIN("buffer-edges",
           test_chunk_of_four_bytes_can_be_patched,
           test_size_may_take_more_bytes_than_it_needs,
           test_packet_waits_for_the_patch_of_a_piece_in_its_middle,
-          test_packet_whose_patch_will_not_come_is_lost)
+          test_packet_whose_patch_will_not_come_is_lost,
+          test_rest_of_a_chunk_leaves_a_clone_as_it_was,
+          test_pass_goes_on_in_a_segment_that_starts_again,
+          test_frozen_buffer_gives_back_what_has_been_read,
+          test_chunk_whose_commit_comes_twice_is_counted_once)

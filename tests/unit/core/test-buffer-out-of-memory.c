@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Each allocation of the trace buffer fails in turn: the call says so, and what was in the buffer stays. The allocator is
- * the linker's --wrap.
+ * Each allocation of the trace buffer fails in turn: the call reports it, and what was in the buffer stays. The
+ * allocator is wrapped by the linker (--wrap).
  */
 
 #include <errno.h>
