@@ -80,9 +80,8 @@ struct Host {
         sd_event *event;
         sd_event_source *wake;
         int wake_fd;
-        HostBusy *busy;
-        void *userdata;
-        HostSource *sources;
+        HostProgram program;
+        HostSource *sources; /* program.n_probes of them */
         List instances;
         size_t n_instances;
         List links;
@@ -122,7 +121,7 @@ static void host_count(Host *host, int difference) {
 
         host->n_instances += (size_t)difference;
         if (was_busy != (host->n_instances > 0) && !host->closing)
-                host->busy(host->userdata, host->n_instances > 0);
+                host->program.busy(host->program.userdata, host->n_instances > 0);
 }
 
 /* A poll, now, and the timer for the next one. */
@@ -500,26 +499,25 @@ static int source_register(HostSource *source) {
 static int host_register(Host *host) {
         int r;
 
-        r = dt_set_producer("desktrace-probes", HOST_MEMORY_BYTES, HOST_PAGE_BYTES);
-        host->sources = calloc(n_probes, sizeof(*host->sources));
+        r = dt_set_producer(host->program.producer, HOST_MEMORY_BYTES, HOST_PAGE_BYTES);
+        host->sources = calloc(host->program.n_probes, sizeof(*host->sources));
         if (!host->sources)
                 return -ENOMEM;
-        for (size_t i = 0; r == 0 && i < n_probes; i++) {
-                host->sources[i] = (HostSource){ .host = host, .ops = probes[i] };
+        for (size_t i = 0; r == 0 && i < host->program.n_probes; i++) {
+                host->sources[i] = (HostSource){ .host = host, .ops = host->program.probes[i] };
                 r = source_register(&host->sources[i]);
         }
         return r;
 }
 
-int host_new(Host **ret, sd_event *event, HostBusy *busy, void *userdata) {
+int host_new(Host **ret, sd_event *event, const HostProgram *program) {
         _cleanup_(host_freep) Host *host = calloc(1, sizeof(*host));
         int r;
 
         if (!host)
                 return -ENOMEM;
         host->event = sd_event_ref(event);
-        host->busy = busy;
-        host->userdata = userdata;
+        host->program = *program;
         list_init(&host->instances);
         list_init(&host->links);
         list_init(&host->requests);
@@ -553,7 +551,7 @@ Host *host_free(Host *host) {
         host->closing = true;
         pthread_mutex_unlock(&host->lock);
         host_run_queue(host);
-        for (size_t i = 0; host->sources && i < n_probes; i++) {
+        for (size_t i = 0; host->sources && i < host->program.n_probes; i++) {
                 dt_source_unregister(host->sources[i].dt);
                 free(host->sources[i].unavailable);
                 probe_names_free(host->sources[i].names);

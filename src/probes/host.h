@@ -25,8 +25,17 @@ typedef struct Host Host;
 /* Told, on the loop, when the number of instances became 0, or is not 0 any more. */
 typedef void HostBusy(void *userdata, bool is_busy);
 
-/* Offers the data sources of `probes`; they are registered when the service is there. 0, negative errno. */
-int host_new(Host **ret, sd_event *event, HostBusy *busy, void *userdata);
+/* What a program records, and as whom; all of it outlives the host. */
+typedef struct HostProgram {
+        const char *producer; /* the name of the producer, as the service lists it */
+        const ProbeOps *const *probes;
+        size_t n_probes;
+        HostBusy *busy;
+        void *userdata; /* for `busy` */
+} HostProgram;
+
+/* Offers the data sources of `program->probes`; they are registered once the service is there. 0, negative errno. */
+int host_new(Host **ret, sd_event *event, const HostProgram *program);
 
 /* Stops what records, and takes the data sources back. The loop must not run any more. */
 Host *host_free(Host *host);

@@ -25,6 +25,7 @@
 #include "probes/ftrace/instance.h"
 #include "probes/ftrace/static-list.h"
 #include "probes/host.h"
+#include "probes/probe-registry.h"
 #include "probes/source-list.h"
 #include "shared/fd.h"
 #include "shared/log.h"
@@ -293,6 +294,18 @@ static void program_deinit(Program *program) {
         sd_event_unref(program->event);
 }
 
+static int program_offer(Program *program) {
+        HostProgram offer = {
+                .producer = "desktrace-probes",
+                .probes = probes,
+                .n_probes = n_probes,
+                .busy = on_busy,
+                .userdata = program,
+        };
+
+        return host_new(&program->host, program->event, &offer);
+}
+
 static int program_setup(Program *program, Mode mode) {
         int r;
 
@@ -307,7 +320,7 @@ static int program_setup(Program *program, Mode mode) {
                 r = mode == MODE_RUN_STANDALONE ? program_watch_owner(program)
                                                 : program_watch_idle(program);
         if (r >= 0)
-                r = host_new(&program->host, program->event, on_busy, program);
+                r = program_offer(program);
         /* Last: whoever is answered then finds that all is there. */
         if (r >= 0 && mode == MODE_RUN_SYSTEM)
                 r = program_take_name(program);

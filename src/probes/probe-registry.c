@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "probes/probe-registry.h"
 #include "probes/ftrace/frozen-probe.h"
 #include "probes/ftrace/ftrace-probe.h"
 #include "probes/graphics/drm-probe.h"
 #include "probes/input/input-latency-probe.h"
-#include "probes/probe.h"
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/sys-stats-probe.h"
 #include "probes/system/cgroup-probe.h"

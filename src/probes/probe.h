@@ -106,7 +106,3 @@ uint64_t probe_now_ns(void);
 static inline uint64_t probe_next_on_grid(uint64_t now_ns, uint64_t period_ns) {
         return (now_ns / period_ns + 1) * period_ns;
 }
-
-/* The data sources of this program. */
-extern const ProbeOps *const probes[];
-extern const size_t n_probes;

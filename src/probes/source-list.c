@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "probes/probe.h"
+#include "probes/probe-registry.h"
 #include "probes/source-list.h"
 
 /* Of the machine, so not in the table of docs/SOURCES.md. */

@@ -9,6 +9,7 @@
 
 #include "probes/denial.h"
 #include "probes/ftrace/ftrace-check.h"
+#include "probes/probe-registry.h"
 #include "probes/proc/proc-check.h"
 #include "probes/system/journald-probe.h"
 #include "probes/system/system-info-probe.h"

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Probe registry: the data sources of desktrace-probes
+ */
+
+#include <stddef.h>
+
+#include "probes/probe.h"
+
+extern const ProbeOps *const probes[];
+extern const size_t n_probes;
