@@ -21,10 +21,10 @@
 #include <unistd.h>
 
 #include "build-config.h"
+#include "host/host.h"
 #include "probes/entrance.h"
 #include "probes/ftrace/instance.h"
 #include "probes/ftrace/static-list.h"
-#include "probes/host.h"
 #include "probes/probe-registry.h"
 #include "probes/source-list.h"
 #include "shared/fd.h"

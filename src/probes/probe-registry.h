@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "probes/probe.h"
+#include "host/probe.h"
 
 extern const ProbeOps *const probes[];
 extern const size_t n_probes;

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "host/probe.h"
 #include "probes/ftrace/elf-symbols.h"
-#include "probes/probe.h"
 
 static void look_for(int fd, const char *symbol) {
         char *error = NULL;

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "host/probe.h"
 #include "probes/ftrace/probe-place.h"
 #include "probes/ftrace/static-probes.h"
-#include "probes/probe.h"
 
 static void place(const StaticProbe *probe, uint16_t machine, char *arg) {
         UprobeConfig config = PERFETTO__PROTOS__FTRACE_CONFIG__UPROBE_EVENT__INIT;

@@ -44,8 +44,9 @@ LAYERS = {
         "protobuf-c", "systemd", "compression", "io",
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},
+    "src/host": {"shared", "lib", "wire", "config", "protobuf-c", "systemd", "io"},
     "src/probes": {
-        "shared", "lib", "wire", "config", "protobuf-c", "tracefs", "elf", "systemd", "sd-journal",
+        "shared", "host", "wire", "config", "protobuf-c", "tracefs", "elf", "systemd", "sd-journal",
         "io",
     },
     "src/client": {

@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/packet-writer.h"
+#include "host/pid-set.h"
 #include "probes/ftrace/event-set.h"
 #include "probes/ftrace/id-set.h"
 #include "probes/ftrace/page.h"
-#include "probes/packet-writer.h"
-#include "probes/pid-set.h"
 #include "shared/list.h"
 
 #define BUNDLE_BYTES_MAX   (24u << 10) /* of events in full, when a bundle is closed */

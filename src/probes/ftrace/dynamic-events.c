@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/probe-place.h"
-#include "probes/probe.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 

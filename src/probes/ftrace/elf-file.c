@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/elf-file.h"
-#include "probes/probe.h"
 #include "shared/fd.h"
 
 /* Opening a device can do things of its own, like starting a watchdog, and reading trace_pipe takes away what is

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/elf-file.h"
 #include "probes/ftrace/elf-symbols.h"
-#include "probes/probe.h"
 #include "shared/text.h"
 
 #define NAME_BYTES_MAX 512 /* C++ has long ones */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probes/denial.h"
+#include "host/denial.h"
+#include "host/probe.h"
 #include "probes/ftrace/event-list.h"
-#include "probes/probe.h"
 #include "shared/fd.h"
 
 #define FILE_BYTES_MAX (4u << 20)

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/event-select.h"
 #include "probes/ftrace/event-table.h"
-#include "probes/probe.h"
 #include "shared/text.h"
 
 /* Not in available_events, as they have no switch: what programs write to trace_marker, and what tracers write. */

@@ -10,7 +10,7 @@
  * itself.
  */
 
-#include "probes/probe.h"
+#include "host/probe.h"
 
 extern const ProbeOps frozen_probe_ops;
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "probes/denial.h"
+#include "host/denial.h"
+#include "host/probe.h"
 #include "probes/ftrace/ftrace-check.h"
-#include "probes/probe.h"
 #include "shared/fd.h"
 
 #define TRACING "sys/kernel/tracing"

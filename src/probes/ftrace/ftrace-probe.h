@@ -9,7 +9,7 @@
  */
 
 #include "ftrace_config.pb-c.h"
-#include "probes/probe.h"
+#include "host/probe.h"
 
 /* As ftrace_probe_ops.setup(), of a config that another data source has made: its own calls then pass on to
  * those of ftrace_probe_ops. */

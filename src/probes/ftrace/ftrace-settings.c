@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "probes/ftrace/ftrace-settings.h"
-#include "probes/probe.h"
+#include "host/probe.h"
 #include "shared/text.h"
 
 #define MEMORY_LARGE (UINT64_C(7) << 30)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/event-select.h"
 #include "probes/ftrace/event-set.h"
@@ -19,7 +20,6 @@
 #include "probes/ftrace/kernel-symbols.h"
 #include "probes/ftrace/page.h"
 #include "probes/ftrace/trace-dir.h"
-#include "probes/probe.h"
 
 /* An event of the selection. */
 typedef struct FtraceEvent {

@@ -8,10 +8,10 @@
  * the kernel is checked here.
  */
 
+#include "host/probe.h"
 #include "probes/ftrace/event-select.h"
 #include "probes/ftrace/ftrace-settings.h"
 #include "probes/ftrace/instance-state.h"
-#include "probes/probe.h"
 
 #define FILTER_BYTES_MAX   4095 /* the kernel takes less than a page */
 #define TIDS_MAX           1024

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/instance-state.h"
-#include "probes/probe.h"
 
 static void write_deinit(InstanceWrite *write) {
         free(write->what);

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/instance.h"
-#include "probes/probe.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/text.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/packet-writer.h"
+#include "host/probe.h"
 #include "probes/ftrace/kernel-symbols.h"
-#include "probes/packet-writer.h"
-#include "probes/probe.h"
 #include "shared/fd.h"
 
 #define VISIBLE_LINES_MAX \

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/ftrace-settings.h"
-#include "probes/probe.h"
 #include "shared/macro.h"
 
 #define PRINT_RULES_MAX 256

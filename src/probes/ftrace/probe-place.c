@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/elf-file.h"
 #include "probes/ftrace/elf-symbols.h"
 #include "probes/ftrace/probe-place.h"
-#include "probes/probe.h"
 #include "shared/fd.h"
 #include "shared/utf8.h"
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/static-probes.h"
-#include "probes/probe.h"
 
 #define NOTE_OWNER   "stapsdt"
 #define NOTE_TYPE    3

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/syscall-names.h"
-#include "probes/probe.h"
 #include "shared/text.h"
 
 /* { "read", 0 }, … */

@@ -8,8 +8,8 @@
 #include <tracefs.h>
 #include <unistd.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/trace-dir.h"
-#include "probes/probe.h"
 #include "shared/fd.h"
 
 /* Where the kernel says what a locked-down machine may do: "none [integrity] confidentiality". */

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/track-writer.h"
 #include "probes/graphics/drm-fdinfo.h"
-#include "probes/track-writer.h"
 
 #define DRM_CARDS_MAX        16
 #define DRM_CARD_LABEL_BYTES 64

@@ -19,8 +19,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "host/track-writer.h"
 #include "probes/graphics/drm-card.h"
-#include "probes/track-writer.h"
 #include "shared/list.h"
 
 #define DRM_CLIENTS_MAX    1024 /* at once; further ones are counted */

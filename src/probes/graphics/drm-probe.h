@@ -10,7 +10,7 @@
  */
 
 #include "drm_config.pb-c.h"
-#include "probes/probe.h"
+#include "host/probe.h"
 
 #define DRM_PERIOD_MS     100 /* of samples */
 #define DRM_PERIOD_MS_MIN 50

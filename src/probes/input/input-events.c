@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/probe.h"
 #include "probes/input/input-events.h"
-#include "probes/probe.h"
 
 typedef Perfetto__Protos__FtraceConfig__KprobeEvent KprobeEvent;
 

@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/track-writer.h"
 #include "probes/ftrace/ftrace-check.h"
 #include "probes/input/input-latency-probe.h"
 #include "probes/input/input-ring.h"
 #include "probes/system/sysfs.h"
-#include "probes/track-writer.h"
 #include "shared/fd.h"
 
 #define INPUT_PERIOD_NS     (100 * PROBE_NS_PER_MS)

@@ -9,6 +9,6 @@
  * (input-events.h).
  */
 
-#include "probes/probe.h"
+#include "host/probe.h"
 
 extern const ProbeOps input_latency_probe_ops;

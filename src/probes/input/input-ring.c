@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/probe.h"
 #include "probes/input/input-ring.h"
-#include "probes/probe.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/track-writer.h"
+#include "host/track-writer.h"
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
 

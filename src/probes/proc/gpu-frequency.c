@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "probes/packet-writer.h"
+#include "host/packet-writer.h"
 #include "probes/proc/gpu-frequency.h"
 #include "probes/proc/line.h"
 #include "probes/system/sysfs.h"

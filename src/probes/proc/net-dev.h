@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "probes/track-writer.h"
+#include "host/track-writer.h"
 
 #define NET_DEV_INTERFACES_MAX 512 /* that are looked at; each has up to eight tracks */
 

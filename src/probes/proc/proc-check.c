@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "probes/denial.h"
+#include "host/denial.h"
 #include "probes/proc/proc-check.h"
 #include "shared/fd.h"
 

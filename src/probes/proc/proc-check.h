@@ -7,7 +7,7 @@
  * It may be missing, or have only processes (subset=pid).
  */
 
-#include "probes/probe.h"
+#include "host/probe.h"
 
 /* ProbeOps.check. */
 int process_stats_check(char **ret_error);

@@ -8,7 +8,7 @@
  * later; ProcessStats with the counters that changed, once a poll period.
  */
 
-#include "probes/probe.h"
+#include "host/probe.h"
 
 #define PROCESS_POLL_MS_MIN     100 /* shorter periods are made this long */
 #define PROCESS_STATS_BYTES_MAX (24u << 10)

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "probes/probe.h"
+#include "host/probe.h"
 #include "probes/proc/process-tree.h"
 #include "shared/flatpak-info.h"
 #include "shared/process-unit.h"

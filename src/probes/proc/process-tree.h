@@ -14,7 +14,7 @@
  * TrackDescriptor it would need a uuid, and readers take a process whose own uuid is another one for two processes.
  */
 
-#include "probes/packet-writer.h"
+#include "host/packet-writer.h"
 #include "probes/proc/proc-dir.h"
 #include "probes/proc/task-table.h"
 

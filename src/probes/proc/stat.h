@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "probes/track-writer.h"
+#include "host/track-writer.h"
 #include "wire/wire-writer.h"
 
 /* Bits: 1 << SysStatsConfig.StatCounters. */

@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/probe.h"
+#include "host/probe.h"
+#include "host/track-writer.h"
 #include "probes/proc/counters.h"
 #include "probes/proc/stat.h"
 #include "probes/proc/sys-files.h"
-#include "probes/track-writer.h"
 
 #define SYS_N_KINDS  14
 #define SYS_CPUS_MAX 8192 /* CPU numbers from here on are not looked at */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "probes/denial.h"
+#include "host/denial.h"
 #include "probes/proc/proc-check.h"
 #include "probes/proc/sys-kinds.h"
 #include "probes/proc/sys-stats-probe.h"

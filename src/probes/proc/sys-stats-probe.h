@@ -9,7 +9,7 @@
  * Devices that come are recorded from then on: they are looked for every ten seconds, and soon after one has gone.
  */
 
-#include "probes/probe.h"
+#include "host/probe.h"
 
 #define SYS_STATS_PERIOD_MS_MIN   10   /* shorter periods are made this long */
 #define SYS_STATS_PERIOD_MS_USUAL 1000 /* of the usual kinds, when there is no config */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/track-writer.h"
+#include "host/track-writer.h"
 
 #define CGROUP_DEVICES_MAX 64 /* of one reading of io.stat; further ones are left out */
 

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/track-writer.h"
 #include "probes/system/cgroup-probe.h"
 #include "probes/system/cgroup-settings.h"
 #include "probes/system/cgroup-unit.h"
-#include "probes/track-writer.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 

@@ -9,7 +9,7 @@
  * that come or go meanwhile are normal.
  */
 
-#include "probes/probe.h"
+#include "host/probe.h"
 #include "probes/system/cgroup-tree.h"
 
 #define CGROUP_PERIOD_MS_DEFAULT 1000

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "probes/probe.h"
+#include "host/probe.h"
 #include "probes/system/cgroup-files.h"
 #include "probes/system/cgroup-name.h"
 

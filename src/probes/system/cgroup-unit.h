@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "host/track-writer.h"
 #include "probes/system/block-names.h"
 #include "probes/system/cgroup-reader.h"
 #include "probes/system/cgroup-tree.h"
-#include "probes/track-writer.h"
 
 /* Where a sample goes, and when it was taken. */
 typedef struct CgroupSample {

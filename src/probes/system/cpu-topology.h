@@ -9,7 +9,7 @@
  * there is left out. `root` as in cpu-info.h.
  */
 
-#include "probes/track-writer.h"
+#include "host/track-writer.h"
 
 #define CPU_TOPOLOGY_CPUS_MAX  1024 /* of a machine; the first ones */
 #define CPU_TOPOLOGY_ARGUMENTS 20

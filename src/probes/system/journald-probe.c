@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "probes/denial.h"
+#include "host/denial.h"
 #include "probes/system/journal-entry.h"
 #include "probes/system/journald-probe.h"
 #include "probes/system/sysfs.h"

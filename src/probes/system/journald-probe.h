@@ -10,7 +10,7 @@
 
 #include <systemd/sd-journal.h>
 
-#include "probes/probe.h"
+#include "host/probe.h"
 
 #define JOURNAL_ENTRIES_PER_POLL 256 /* more wait for the next poll, which comes at once */
 #define JOURNAL_ENTRIES_PER_FLUSH \

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "probes/denial.h"
+#include "host/denial.h"
+#include "host/track-writer.h"
 #include "probes/system/power-supply.h"
 #include "probes/system/sysfs-power-probe.h"
 #include "probes/system/sysfs.h"
-#include "probes/track-writer.h"
 #include "shared/fd.h"
 #include "shared/utf8.h"
 

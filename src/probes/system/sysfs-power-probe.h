@@ -8,7 +8,7 @@
  * energy counters. Batteries and adapters that appear later are recorded from then on.
  */
 
-#include "probes/probe.h"
+#include "host/probe.h"
 
 #define SYSFS_POWER_PERIOD_NS    (1000 * PROBE_NS_PER_MS)
 #define SYSFS_POWER_RAILS_MAX    64

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "probes/denial.h"
+#include "host/denial.h"
 #include "probes/system/cpu-info.h"
 #include "probes/system/cpu-topology.h"
 #include "probes/system/system-info-probe.h"

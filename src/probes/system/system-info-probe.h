@@ -8,7 +8,7 @@
  * packet has no fields for is an instant for each CPU (cpu-topology.h).
  */
 
-#include "probes/probe.h"
+#include "host/probe.h"
 
 extern const ProbeOps system_info_probe_ops;
 

@@ -7,11 +7,11 @@
 
 #include <stdio.h>
 
+#include "host/packet-list.h"
+#include "host/probe.h"
 #include "kernel.h"
-#include "packet-list.h"
 #include "probes/ftrace/ftrace-probe.h"
 #include "probes/ftrace/ftrace-settings.h"
-#include "probes/probe.h"
 
 typedef struct FtraceWorld {
         PacketList list;

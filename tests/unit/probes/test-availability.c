@@ -7,7 +7,7 @@
 
 #include "test.h"
 
-#include "probes/denial.h"
+#include "host/denial.h"
 #include "probes/ftrace/ftrace-check.h"
 #include "probes/probe-registry.h"
 #include "probes/proc/proc-check.h"

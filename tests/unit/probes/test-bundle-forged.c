@@ -5,7 +5,7 @@
 #include "test.h"
 
 #include "fixture.h"
-#include "packet-list.h"
+#include "host/packet-list.h"
 #include "probes/ftrace/bundle.h"
 
 enum { BUNDLE_COMPACT = 4, BUNDLE_ERROR = 8 };

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "fixture.h"
-#include "packet-list.h"
+#include "host/packet-list.h"
 #include "probes/ftrace/bundle.h"
 
 enum { BUNDLE_CPU = 1, BUNDLE_EVENT = 2, BUNDLE_LOST = 3, BUNDLE_COMPACT = 4, BUNDLE_ERROR = 8 };

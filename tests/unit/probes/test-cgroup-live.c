@@ -11,7 +11,7 @@
 
 #include "test.h"
 
-#include "packet-list.h"
+#include "host/packet-list.h"
 #include "probes/system/cgroup-probe.h"
 #include "shared/fd.h"
 #include "track-path.h"

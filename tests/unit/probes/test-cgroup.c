@@ -5,10 +5,10 @@
 
 #include "test.h"
 
-#include "packet-list.h"
+#include "host/packet-list.h"
+#include "host/track-writer.h"
 #include "probes/system/cgroup-probe.h"
 #include "probes/system/cgroup-reader.h"
-#include "probes/track-writer.h"
 #include "track-path.h"
 #include "tree.h"
 

@@ -8,7 +8,7 @@
 
 #include "test.h"
 
-#include "packet-list.h"
+#include "host/packet-list.h"
 #include "probes/graphics/drm-clients.h"
 #include "probes/graphics/drm-events.h"
 #include "probes/graphics/drm-probe.h"

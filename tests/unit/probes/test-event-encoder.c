@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "fixture.h"
-#include "packet-list.h"
+#include "host/packet-list.h"
 #include "probes/ftrace/event-encoder.h"
 
 /* A record in memory of exactly its size, so that a sanitizer sees each byte too many. */

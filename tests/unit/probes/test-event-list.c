@@ -6,8 +6,8 @@
 
 #include "test.h"
 
+#include "host/probe.h"
 #include "probes/ftrace/event-list.h"
-#include "probes/probe.h"
 #include "tree.h"
 
 #define TRACING "sys/kernel/tracing/"

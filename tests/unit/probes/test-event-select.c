@@ -3,13 +3,13 @@
 #include "test.h"
 
 #include "fixture.h"
-#include "packet-list.h"
+#include "host/packet-list.h"
+#include "host/probe.h"
 #include "probes/ftrace/cpu-stats.h"
 #include "probes/ftrace/event-select.h"
 #include "probes/ftrace/event-table.h"
 #include "probes/ftrace/ftrace-settings.h"
 #include "probes/ftrace/syscall-names.h"
-#include "probes/probe.h"
 
 static int select_one(EventSelection *ret, const char *pattern, char **ret_error) {
         char *available = fixture_read("tracefs/available_events", NULL);

@@ -16,8 +16,8 @@
 #include <tracefs.h>
 #include <unistd.h>
 
+#include "host/packet-list.h"
 #include "kernel.h"
-#include "packet-list.h"
 #include "probes/ftrace/ftrace-probe.h"
 #include "probes/ftrace/instance.h"
 #include "shared/log.h"

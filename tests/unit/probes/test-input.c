@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "fixture.h"
-#include "packet-list.h"
+#include "host/packet-list.h"
 #include "probes/input/input-latency-probe.h"
 #include "probes/input/input-record.h"
 #include "tree.h"

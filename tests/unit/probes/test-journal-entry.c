@@ -5,7 +5,7 @@
 
 #include "test.h"
 
-#include "packet-list.h"
+#include "host/packet-list.h"
 #include "probes/system/journal-entry.h"
 #include "probes/system/journald-probe.h"
 #include "tree.h"

@@ -17,8 +17,8 @@
 
 #include "test.h"
 
+#include "host/packet-list.h"
 #include "namespace.h"
-#include "packet-list.h"
 #include "probes/system/journald-probe.h"
 
 #define JOURNALD "/lib/systemd/systemd-journald"

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/probe.h"
 #include "probes/ftrace/dynamic-events.h"
 #include "probes/ftrace/elf-symbols.h"
 #include "probes/ftrace/probe-place.h"
-#include "probes/probe.h"
 #include "tree.h"
 
 /* Found in this program's own file. */

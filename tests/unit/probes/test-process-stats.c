@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/packet-list.h"
 #include "kernel.h"
-#include "packet-list.h"
 #include "probes/proc/process-stats-probe.h"
 #include "shared/fd.h"
 

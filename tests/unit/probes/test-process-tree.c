@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "packet-list.h"
-#include "probes/probe.h"
+#include "host/packet-list.h"
+#include "host/probe.h"
 #include "probes/proc/process-tree.h"
 #include "tree.h"
 

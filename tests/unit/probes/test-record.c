@@ -18,8 +18,8 @@
 #include <tracefs.h>
 #include <unistd.h>
 
+#include "host/packet-list.h"
 #include "kernel.h"
-#include "packet-list.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/names.h"

@@ -14,11 +14,11 @@
 
 #include "test.h"
 
+#include "host/probe.h"
 #include "marked.h"
 #include "probes/ftrace/probe-operand.h"
 #include "probes/ftrace/probe-place.h"
 #include "probes/ftrace/static-probes.h"
-#include "probes/probe.h"
 #include "shared/fd.h"
 #include "shared/macro.h"
 

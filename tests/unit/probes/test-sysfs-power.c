@@ -5,7 +5,7 @@
 
 #include "test.h"
 
-#include "packet-list.h"
+#include "host/packet-list.h"
 #include "probes/system/power-supply.h"
 #include "probes/system/sysfs-power-probe.h"
 #include "tree.h"

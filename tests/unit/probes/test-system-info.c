@@ -6,7 +6,7 @@
 #include "test.h"
 
 #include "fixture.h"
-#include "packet-list.h"
+#include "host/packet-list.h"
 #include "probes/system/cpu-info.h"
 #include "probes/system/cpu-topology.h"
 #include "probes/system/system-info-probe.h"

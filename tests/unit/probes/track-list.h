@@ -5,7 +5,7 @@
  * Verbs to look for tracks, and the values of counters, in the packets of a list.
  */
 
-#include "packet-list.h"
+#include "host/packet-list.h"
 
 /* The descriptor of a track; false when no track has that name. */
 static inline bool track_list_find(const PacketList *list, const char *name, WireReader *ret) {

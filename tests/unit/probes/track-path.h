@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "packet-list.h"
+#include "host/packet-list.h"
 
 typedef struct TrackPoint {
         uint64_t now_ns;

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "probes/packet-writer.h"
+#include "host/packet-writer.h"
 
 #define PACKET_BYTES_FIRST (64u << 10)
 

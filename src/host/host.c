@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "desktrace/source.h"
-#include "probes/host.h"
+#include "host/host.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 

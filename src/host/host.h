@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <systemd/sd-event.h>
 
-#include "probes/probe.h"
+#include "host/probe.h"
 #include "shared/macro.h"
 
 #define HOST_INSTANCES_MAX 64 /* instances of all probes at once */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "probes/track-writer.h"
+#include "host/track-writer.h"
 
 #define SLOTS_MIN 64
 

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "probes/pid-set.h"
+#include "host/pid-set.h"
 #include "shared/list.h"
 #include "shared/macro.h"
 

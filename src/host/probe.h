@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "data_source_config.pb-c.h"
-#include "probes/packet-writer.h"
-#include "probes/session-link.h"
+#include "host/packet-writer.h"
+#include "host/session-link.h"
 #include "shared/macro.h"
 
 typedef Perfetto__Protos__DataSourceConfig DataSourceConfig;

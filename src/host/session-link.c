@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "probes/session-link.h"
+#include "host/session-link.h"
 
 int session_link_get(SessionLink **ret, List *list, uint64_t session_id) {
         SessionLink *link;

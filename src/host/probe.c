@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "probes/probe.h"
+#include "host/probe.h"
 #include "shared/log.h"
 
 int probe_refuse(char **ret_error, const char *format, ...) {

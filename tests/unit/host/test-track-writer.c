@@ -4,8 +4,8 @@
 
 #include "test.h"
 
+#include "host/track-writer.h"
 #include "packet-list.h"
-#include "probes/track-writer.h"
 
 typedef struct Fixture {
         PacketList list;

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "probes/denial.h"
+#include "host/denial.h"
 #include "shared/fd.h"
 #include "shared/macro.h"
 

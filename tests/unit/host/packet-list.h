@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "probes/packet-writer.h"
+#include "host/packet-writer.h"
 #include "shared/bytes.h"
 #include "wire/wire-reader.h"
 

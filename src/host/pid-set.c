@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probes/pid-set.h"
+#include "host/pid-set.h"
 #include "shared/macro.h"
 
 #define PID_SET_FRESH_FIRST 64

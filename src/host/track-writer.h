@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/packet-writer.h"
+#include "host/packet-writer.h"
 
 #define TRACKS_MAX 16384 /* of one source; values of further ones are counted as refused */
 
