@@ -102,7 +102,7 @@ static uint8_t wire_type_of(ProtobufCType type) {
         }
 }
 
-/* Values of a packed array, which protobuf-c counts before it reads them. */
+/* The number of values in a packed array, which protobuf-c counts before it reads them. */
 static bool is_packed_array(const ProtobufCFieldDescriptor *field, const ConfigField *value) {
         const uint8_t *at = value->data, *end = at + value->n_bytes;
         uint64_t ignored;
@@ -178,7 +178,7 @@ static int check_field(Check *check,
                                         CONFIG_FIELDS_MAX);
         field = protobuf_c_message_descriptor_get_field(message, value->number);
         if (!field)
-                return 0; /* newer than we are; kept as it is */
+                return 0; /* a field of a newer version; kept as it is */
         if (!field_fits(field, value))
                 return config_error_set(check->error,
                                         0,

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * In what two configs differ
+ * Config compare: the first difference between two configs
  *
- * Compared is what they say: a field that is not there is as one with its default value, as in all of protobuf.
- * Fields that are not known are compared as they are.
+ * The meaning is compared: a missing field equals one with its default value, as everywhere in protobuf. Unknown fields
+ * are compared byte by byte.
  */
 
 #include <protobuf-c/protobuf-c.h>
@@ -13,12 +13,12 @@
 
 #define CONFIG_PATH_BYTES 160
 
-/* Whether the field may differ: then it is not looked at. */
+/* Whether the field may differ; if so, it is skipped. */
 typedef bool (*ConfigMayDiffer)(const ProtobufCMessageDescriptor *message,
                                 const ProtobufCFieldDescriptor *field);
 
-/* Finds the first difference of two messages of one type, and says where it is: "data_sources[1].config.name". Longer
- * paths are cut. */
+/* Finds the first difference between two messages of one type, and its path, such as "data_sources[1].config.name".
+ * Longer paths are cut. */
 bool config_find_difference(const ProtobufCMessage *a,
                             const ProtobufCMessage *b,
                             ConfigMayDiffer may_differ,

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Config error: where and what is wrong, for people
+ * Config error: what is wrong, and where, for people
  *
- * Owned by the caller of whatever can fail. The message is a sentence without the position; it is
- * never empty after CONFIG_E_INVALID.
+ * Owned by the caller of the function that can fail. The message is a sentence without the position; it is never empty
+ * after CONFIG_E_INVALID.
  */
 
 #include "shared/macro.h"

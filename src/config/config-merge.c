@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Works on decoded copies of both: what is taken from the other one is moved, and leaves nothing there. There are no
- * oneofs in our configs.
+ * Works on decoded copies of both configs: values taken from the second one are moved out of it. There are no oneofs in
+ * our configs.
  */
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool ends_with(const char *text, const char *end) {
         return n >= n_end && streq(text + n - n_end, end);
 }
 
-/* The shorter one of two: what is there more often has what the other wants. */
+/* The shorter of two periods: sampling more often also serves the other config. */
 static bool is_period(const ProtobufCFieldDescriptor *field) {
         return ends_with(field->name, "period_ms") || ends_with(field->name, "poll_ms");
 }
@@ -136,7 +136,7 @@ merge_uint32(const ProtobufCFieldDescriptor *field, uint32_t *to, const uint32_t
                 *to = MAX(*to, *from);
 }
 
-/* Both have it: the first one's, unless there is a rule. */
+/* Both configs have the field: keep the first one's value, unless there is a rule. */
 static int
 merge_values(const ProtobufCFieldDescriptor *field, ProtobufCMessage *to, ProtobufCMessage *from) {
         void *a = member(to, field->offset), *b = member(from, field->offset);
@@ -182,7 +182,7 @@ static int move_unknown_fields(ProtobufCMessage *to, ProtobufCMessage *from) {
 }
 
 /*
- * Lists that restrict: left out, all of it is wanted
+ * Lists that restrict: if one is missing, everything is wanted
  */
 
 static void widen(size_t *n_a, size_t *n_b, bool a_wants, bool b_wants) {
@@ -232,7 +232,7 @@ static int list_append(void *list, size_t *n, void *item) {
         return 0;
 }
 
-/* Where the other's i-th buffer is now; its name is the first one's if both have it. */
+/* The new index of the other config's i-th buffer, which is the first config's if both name it. */
 static int merge_buffer(TraceConfig *to, BufferConfig **buffer, uint32_t *ret_index) {
         for (size_t i = 0; i < to->n_buffers; i++) {
                 if (!same_name(to->buffers[i]->name, (*buffer)->name))
@@ -251,7 +251,7 @@ static int merge_buffer(TraceConfig *to, BufferConfig **buffer, uint32_t *ret_in
         return 0;
 }
 
-/* One that producers are chosen for stays by itself. */
+/* A data source that is limited to certain producers is not merged. */
 static bool is_for_all(const DataSource *source) {
         return source->config && source->config->name && source->n_producer_name_filter == 0 &&
                source->n_producer_name_regex_filter == 0 && source->n_machine_name_filter == 0;
@@ -272,7 +272,7 @@ static void free_strings(char **strings, size_t *n) {
                 free(strings[--*n]);
 }
 
-/* Stays disabled: what both disable. */
+/* Only categories that both configs disable stay disabled. */
 static void intersect(char **list, size_t *n, char *const *other, size_t n_other) {
         size_t n_kept = 0;
 
@@ -285,7 +285,7 @@ static void intersect(char **list, size_t *n, char *const *other, size_t n_other
         *n = n_kept;
 }
 
-/* Without rules all categories are on, and what no rule matches is. */
+/* Without rules all categories are enabled, and so is a category that no rule matches. */
 static void widen_categories(SourceConfig *to, SourceConfig *from) {
         Perfetto__Protos__TrackEventConfig *a = to->track_event_config,
                                            *b = from->track_event_config;
@@ -335,7 +335,7 @@ static int merge_buffers_and_sources(TraceConfig *to, TraceConfig *from) {
         return r;
 }
 
-/* The two lists are merged: what is left of them must not be merged once more. */
+/* The two lists have been merged by hand: the generic merge must not see the rest. */
 static int merge_rest(TraceConfig *to, TraceConfig *from) {
         size_t n_buffers = from->n_buffers, n_sources = from->n_data_sources;
         int r;

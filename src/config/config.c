@@ -52,7 +52,7 @@ static int config_find_sources(Config *config) {
         return 0;
 }
 
-/* Takes the bytes over, also on failure. */
+/* Takes ownership of the bytes, even on failure. */
 static int config_new_take(Config **ret, uint8_t *bytes, size_t n_bytes, ConfigError *error) {
         _cleanup_(config_freep) Config *config = NULL;
         int r;
@@ -75,8 +75,7 @@ static int config_new_take(Config **ret, uint8_t *bytes, size_t n_bytes, ConfigE
                 return r;
         config->pb = perfetto__protos__trace_config__unpack(NULL, n_bytes, bytes);
         if (!config->pb)
-                return -ENOMEM; /* the bytes are good: config_check_bytes() knows all other reasons
-                                 */
+                return -ENOMEM; /* the bytes are valid, so only memory can be missing */
         r = config_find_sources(config);
         if (r)
                 return r;
@@ -114,7 +113,7 @@ int config_new_from_text(Config **ret, const char *text, ConfigError *error) {
         r = text_format_parse(&bytes, trace_config, text, error);
         if (r)
                 return r;
-        r = bytes_reserve(&bytes, 1); /* an empty config has bytes too, only none of them */
+        r = bytes_reserve(&bytes, 1); /* an empty config still needs a non-NULL pointer */
         if (r < 0)
                 return r;
         return config_new_take(ret, TAKE(bytes.data), bytes.n, error);

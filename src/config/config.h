@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Config: a decoded trace config that still is what the user sent
+ * Config: a decoded trace config that keeps the user's bytes
  *
- * Holds the serialized perfetto.protos.TraceConfig as given, byte for byte, and its decoded form.
- * The decoded form is for reading only: what must change on the way to a data source is appended to
- * the raw bytes (protobuf: the last one wins), so fields that we do not know survive.
+ * Holds the serialized perfetto.protos.TraceConfig as given, byte for byte, and its decoded form. The decoded form is
+ * read-only: changes on the way to a data source are appended to the raw bytes (in protobuf the last value wins), so
+ * fields that we do not know survive.
  */
 
 #include <stddef.h>

@@ -14,7 +14,7 @@
 #define PRESET_SUFFIX   ".pbtxt"
 #define PRESET_PATH_ENV "DESKTRACE_PRESET_PATH"
 #define PRESET_PATH     "/etc/desktrace/presets:/run/desktrace/presets:" PRESET_DIR
-#define PRESETS_MAX     256 /* files that are looked at in one directory */
+#define PRESETS_MAX     256 /* files considered in one directory */
 #define DESCRIPTION_MAX 200
 
 typedef struct PresetTable {
@@ -50,7 +50,7 @@ static const char *search_path(void) {
         return path && *path ? path : PRESET_PATH;
 }
 
-/* Opens the next directory of a colon-separated path that there is; -ENOENT at its end. */
+/* Opens the next existing directory of a colon-separated path; -ENOENT at the path's end. */
 static int next_directory(const char **path) {
         while (**path) {
                 size_t n = strcspn(*path, ":");
@@ -67,7 +67,7 @@ static int next_directory(const char **path) {
         return -ENOENT;
 }
 
-/* What the first line says, if it is a comment, else "". NULL: no memory. */
+/* The text of the first line if that is a comment, else "". NULL: no memory. */
 static char *description_of(const char *text) {
         size_t n;
 
@@ -86,7 +86,7 @@ static bool table_has(const PresetTable *table, const char *name, size_t n_name)
         return false;
 }
 
-/* Unreadable files are left out: preset_load() says what is wrong with them. */
+/* Unreadable files are skipped here; preset_load() reports what is wrong with them. */
 static int table_add(PresetTable *table, int dir_fd, const char *file, size_t n_name) {
         _cleanup_(freep) char *text = NULL, *name = NULL, *description = NULL;
         Preset *grown;

@@ -2,12 +2,11 @@
 #pragma once
 
 /*
- * Presets: ready configs by name
+ * Presets: predefined configs, found by name
  *
- * A preset is a file NAME.pbtxt (text format) whose first line is a comment: its one-line
- * description. They are looked for in $DESKTRACE_PRESET_PATH (colon-separated) when set, else in
- * /etc/desktrace/presets, /run/desktrace/presets, and the installed directory; the first one found
- * wins, as with systemd's files.
+ * A preset is a file NAME.pbtxt (text format) whose first line is a comment with a one-line description. Presets are
+ * searched in $DESKTRACE_PRESET_PATH (colon-separated) if set, else in /etc/desktrace/presets, /run/desktrace/presets
+ * and the installed directory; the first match wins, as with systemd's files.
  */
 
 #include <stddef.h>

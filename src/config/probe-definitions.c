@@ -16,7 +16,7 @@ typedef Perfetto__Protos__FtraceConfig__EventFilter EventFilter;
 #define FILTER_DEREFERENCE ".ustring"
 #define NUMBER_BYTES       sizeof("0x0123456789abcdef")
 
-/* The kernel's word, wherever it stands: also in a text that is compared with, which does no harm. */
+/* The kernel's keyword anywhere in the filter; a match inside a compared string does no harm. */
 static bool filter_is_definition(const EventFilter *filter) {
         return filter->filter && strstr(filter->filter, FILTER_DEREFERENCE);
 }
@@ -25,7 +25,7 @@ static int append_text(Bytes *bytes, const char *text) {
         return bytes_append(bytes, text, strlen(text));
 }
 
-/* One word: blanks, lines and what cannot be read are escaped, and so is the escape. */
+/* Writes one word: blanks, line ends, unprintable characters and backslashes are escaped. */
 static int append_word(Bytes *bytes, const char *word) {
         int r = 0;
 
@@ -55,7 +55,7 @@ static const char *type_text(unsigned type) {
         }
 }
 
-/* Behind a word that no place begins with. */
+/* Follows a word with which no place begins. */
 static int append_arguments(Bytes *bytes, char *const *arguments, size_t n) {
         int r = n > 0 ? append_text(bytes, " with") : 0;
 
@@ -87,7 +87,7 @@ static int append_keyed(Bytes *bytes, const char *key, const char *value) {
         return r < 0 ? r : append_word(bytes, value);
 }
 
-/* A config that gives more than one place is refused, but not here: all are said. */
+/* A config with more than one place is refused, but elsewhere: all places are listed here. */
 static int append_place(Bytes *bytes, const UprobeEvent *event) {
         char number[NUMBER_BYTES];
         int r;
@@ -153,7 +153,7 @@ int probe_definitions_append(Bytes *bytes, const FtraceConfig *config) {
         return r < 0 ? r : 0;
 }
 
-/* Whatever the source is called: the config is the same for the probes. */
+/* The source's name does not matter: the probes read the same config. */
 static const FtraceConfig *config_ftrace(const Config *config, size_t i) {
         const Perfetto__Protos__DataSourceConfig *source = config->pb->data_sources[i]->config;
 

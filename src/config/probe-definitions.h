@@ -22,13 +22,13 @@
 #include "config/config.h"
 #include "shared/bytes.h"
 
-#define PROBE_DEFINITIONS_TEXT_MAX (16u << 10) /* bytes that a person is shown, or a rule */
+#define PROBE_DEFINITIONS_TEXT_MAX (16u << 10) /* bytes shown to a person or passed to a rule */
 
-/* How many there are in a source's config (NULL: none), all of which are the caller's own: when an administrator can
- * install probes for others to name, those are not to be counted here. */
+/* The number of definitions in a source's config (NULL: none). All of them count as the caller's own: if an
+ * administrator can ever install probes for others to use by name, those must not be counted here. */
 size_t probe_definitions_count(const Perfetto__Protos__FtraceConfig *config);
 
-/* Appends a line for each, ended by '\n'. 0 or -ENOMEM. */
+/* Appends one line for each definition, with a '\n' at its end. 0 or -ENOMEM. */
 int probe_definitions_append(Bytes *bytes, const Perfetto__Protos__FtraceConfig *config);
 
 /* The same of all sources of a config. */

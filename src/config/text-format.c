@@ -25,8 +25,7 @@ typedef struct Parser {
         ConfigError *error;
 } Parser;
 
-/* A message that is being read: `descriptor` is NULL inside a field that is only known by number.
- */
+/* A message that is being parsed; `descriptor` is NULL inside a field that is only known by number. */
 typedef struct Scope {
         const ProtobufCMessageDescriptor *descriptor;
         const Token *opened; /* NULL: the text itself */
@@ -245,7 +244,7 @@ static int parse_field(Parser *parser, Scope *scope) {
         return field ? parse_known(parser, scope, field) : refuse_name(parser, scope);
 }
 
-/* Whether the scope ends here; the wrong bracket and a missing one are errors. */
+/* Whether the scope ends here; a wrong or missing bracket is an error. */
 static int at_scope_end(Parser *parser, const Scope *scope) {
         const Token *token = &parser->lexer.token;
 
@@ -265,7 +264,7 @@ static int at_scope_end(Parser *parser, const Scope *scope) {
         return -EAGAIN;
 }
 
-/* Fields up to the scope's end, which stays the current token. */
+/* Parses fields up to the end of the scope, which stays the current token. */
 static int parse_fields(Parser *parser, Scope *scope) {
         int r;
 

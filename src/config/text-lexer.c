@@ -41,7 +41,7 @@ static void skip_blanks_and_comments(TextLexer *lexer) {
         }
 }
 
-/* The longest run that can be a number; what kind, and whether it is one, is decided afterwards. */
+/* Takes the longest run of characters that can be a number; its kind and validity are decided afterwards. */
 static size_t number_length(const char *text) {
         bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
         size_t n = 0;

@@ -34,7 +34,7 @@ typedef struct Token {
 typedef struct TextLexer {
         const char *at;
         unsigned line, column;
-        Token token; /* the one to look at now */
+        Token token; /* the current token */
         ConfigError *error;
 } TextLexer;
 

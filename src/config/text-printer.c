@@ -47,7 +47,7 @@ static void put_indent(Printer *printer) {
                 put(printer, " ", 1);
 }
 
-/* Quoted. Text keeps its UTF-8; in bytes everything outside ASCII is escaped. */
+/* Prints a quoted string. Text keeps its UTF-8; in bytes, everything outside ASCII is escaped. */
 static void put_string(Printer *printer, const uint8_t *data, size_t n, bool is_text) {
         static const char special[] = "\n\r\t\"\\", names[] = "nrt\"\\";
 

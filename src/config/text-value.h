@@ -16,6 +16,5 @@ int text_value_put_tag(Bytes *out, uint32_t number, ProtobufCWireType type);
  * what it read. 0, CONFIG_E_INVALID, -ENOMEM. */
 int text_value_parse(TextLexer *lexer, const ProtobufCFieldDescriptor *field, Bytes *out);
 
-/* Reads the value of a field that is only known by number; the type is seen from how it is written
- * (text-format.h). */
+/* Reads the value of a field that is only known by number; the type follows from the notation (text-format.h). */
 int text_value_parse_unknown(TextLexer *lexer, uint32_t number, Bytes *out);

@@ -43,7 +43,7 @@ int denial_open_root(void) {
         return fd < 0 ? -errno : fd;
 }
 
-/* Not faccessat(3), which asks an older kernel for the permissions and judges by itself. */
+/* Not faccessat(3): on older kernels it only compares the file's permissions and knows nothing of capabilities. */
 int denial_check(int dir, const char *path, int mode) {
         if (syscall(SYS_faccessat2, dir, path, mode, AT_EACCESS) == 0 || errno == ENOSYS)
                 return 0;
@@ -67,7 +67,7 @@ bool denial_is_locked_down(int root) {
                strstr(text, "[confidentiality]");
 }
 
-/* Those that may forbid what the permissions of a file allow, as far as they are active: "apparmor, landlock". */
+/* The active security modules that may forbid what a file's permissions allow: "apparmor, landlock". */
 static void list_modules(char ret[static LINE_BYTES], int root) {
         static const char *const known[] = { "selinux", "apparmor", "smack",
                                              "tomoyo",  "bpf",      "landlock" };
@@ -83,7 +83,7 @@ static void list_modules(char ret[static LINE_BYTES], int root) {
                                 ret + n, LINE_BYTES - n, "%s%s", n > 0 ? ", " : "", known[i]);
 }
 
-/* A clause, behind the one that names the error. */
+/* Writes a clause that follows the one with the error's name. */
 static void denial_put(char ret[static DENIAL_BYTES], const char *format, ...) _printf_(2, 3);
 
 static void denial_put(char ret[static DENIAL_BYTES], const char *format, ...) {

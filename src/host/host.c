@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The lock guards the queue and `closing`. Once `closing` is set the loop does not run any more, and requests are
- * carried out by whoever makes them, under the lock.
+ * Host: runs the library's callbacks on the main loop
+ *
+ * The lock guards the queue and `closing`. Once `closing` is set, the loop no longer runs, and a request is carried out
+ * by the thread that makes it, under the lock.
  */
 
 #include <errno.h>
@@ -17,9 +19,9 @@
 #include "shared/log.h"
 
 #define HOST_MEMORY_BYTES \
-        (4u << 20) /* shared with the service: a drain of many CPUs comes at once */
+        (4u << 20) /* shared with the service: the rings of many CPUs are drained at once */
 #define HOST_PAGE_BYTES  (32u << 10) /* one chunk each: a bundle needs few fragments */
-#define HOST_ERROR_BYTES 1024        /* of a text that tells why an instance cannot record */
+#define HOST_ERROR_BYTES 1024        /* of the text that says why an instance cannot record */
 
 #define NS_PER_US 1000u
 
@@ -44,13 +46,13 @@ typedef struct HostInstance {
         sd_event_source *readable; /* NULL without a descriptor, and before start */
 } HostInstance;
 
-/* What a data source's callbacks get. */
+/* The userdata of a data source's callbacks. */
 typedef struct HostSource {
         Host *host;
         const ProbeOps *ops;
         dt_source *dt;
-        char *unavailable; /* as the service was told; NULL: it can record */
-        char **names;      /* likewise; NULL: it has none */
+        char *unavailable; /* the reason that the service was given; NULL: the source can record */
+        char **names;      /* the names that the service was given; NULL: none */
 } HostSource;
 
 /* One callback of the library, in the order of ProbeOps. */
@@ -124,7 +126,7 @@ static void host_count(Host *host, int difference) {
                 host->program.busy(host->program.userdata, host->n_instances > 0);
 }
 
-/* A poll, now, and the timer for the next one. */
+/* Polls now, and sets the timer for the next poll. */
 static void instance_poll(HostInstance *instance) {
         uint64_t next_ns = instance->ops->poll(instance->probe, probe_now_ns());
 
@@ -156,7 +158,7 @@ static int instance_watch_fd(HostInstance *instance) {
 }
 
 /*
- * Whether the machine has what a source reads: asked when it is registered, and again whenever it is to record
+ * Whether the machine has what a source reads: checked at registration and before each recording
  */
 
 static char *source_why_unavailable(const HostSource *source) {
@@ -190,7 +192,7 @@ static void source_options(const HostSource *source, uint8_t *memory, dt_source_
                 ret->n_packet_fields++;
 }
 
-/* The list follows what a recording has found out. */
+/* Updates the service's list with what the latest recording found out. */
 static void source_note(HostSource *source, char *why) {
         bool has_changed =
                 !why != !source->unavailable || (why && !streq(why, source->unavailable));
@@ -205,7 +207,7 @@ static void source_note(HostSource *source, char *why) {
         dt_source_update(source->dt, &options);
 }
 
-/* With the same words as in the list. */
+/* A refusal has the same words as the list. */
 static int source_check(HostSource *source, char **ret_error) {
         source_note(source, source_why_unavailable(source));
         return source->unavailable ? probe_refuse(ret_error, "%s", source->unavailable) : 0;
@@ -230,7 +232,7 @@ static int instance_new(HostInstance **ret,
         r = session_link_get(&instance->link, &host->links, config->tracing_session_id);
         if (r < 0)
                 return r;
-        /* An accuracy of 1 µs: samples are promised to be on their grid. */
+        /* An accuracy of 1 µs, because samples are promised to lie on their grid. */
         r = sd_event_add_time(
                 host->event, &instance->timer, CLOCK_BOOTTIME, 0, 1, on_timer, instance);
         if (r >= 0)
@@ -330,7 +332,7 @@ static int request_run_on(Host *host, Request *request, HostInstance *instance) 
         }
 }
 
-/* Carries out; *request->error is set when it failed. */
+/* Carries out a request; sets `request->error` on failure. */
 static void request_run(Host *host, Request *request) {
         HostInstance *instance = dt_instance_get_userdata(request->dt);
         int r = 0;
@@ -396,8 +398,8 @@ static int on_wake(sd_event_source *source, int fd, uint32_t events, void *userd
  * Callbacks: on the library's thread
  */
 
-/* Puts a request into the queue, and waits for it if it is one that is waited for. The loop comes by between any two
- * polls, each of which ends by itself, so the wait is as bounded as they are. */
+/* Queues a request, and waits for it if its `is_waited_for` is set. The loop gets here between any two polls, and
+ * each poll is bounded, so the wait is bounded as well. */
 static void host_request(Host *host, Request *request) {
         uint64_t one = 1;
 
@@ -417,7 +419,7 @@ static void host_request(Host *host, Request *request) {
 
 static const char *
 callback_setup(dt_instance *dt, const void *config, size_t n_config, void *userdata) {
-        static char text[HOST_ERROR_BYTES]; /* there is one such thread */
+        static char text[HOST_ERROR_BYTES]; /* only one thread calls this */
         HostSource *source = userdata;
         Request request = {
                 .kind = REQUEST_SETUP,
@@ -541,7 +543,7 @@ Host *host_free(Host *host) {
 
         if (!host)
                 return NULL;
-        /* What is recorded until now gets out; then the library takes the instances down. */
+        /* Flush what has been recorded so far; then the library ends the instances. */
         list_for_each (instance, &host->instances, instances) {
                 instance_stop(instance);
                 if (instance->writer)

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Host: between libdesktrace and the probes
+ * Host: connects libdesktrace with the probes
  *
- * The library calls back on its private thread; probes live on the main loop. Each callback becomes a request in a
- * queue, which an eventfd announces to the loop. Setup and the end of an instance are waited for, as the library
- * needs their result before it goes on; start, flush and stop are answered by the loop when they are done.
+ * The library calls back on its private thread, but probes live on the main loop. So each callback becomes a request in
+ * a queue, and an eventfd wakes the loop. The library's thread waits for setup and for the end of an instance, because
+ * it needs the result before it can go on; start, flush and stop are answered by the loop when they are done.
  *
- * The loop's side also has a timer for each instance, for its polls.
+ * On the loop, each instance also has a timer for its polls.
  */
 
 #include <stdbool.h>
@@ -18,14 +18,14 @@
 #include "host/probe.h"
 #include "shared/macro.h"
 
-#define HOST_INSTANCES_MAX 64 /* instances of all probes at once */
+#define HOST_INSTANCES_MAX 64 /* at a time, of all probes together */
 
 typedef struct Host Host;
 
-/* Told, on the loop, when the number of instances became 0, or is not 0 any more. */
+/* Called on the loop when the first instance is set up and when the last one has ended. */
 typedef void HostBusy(void *userdata, bool is_busy);
 
-/* What a program records, and as whom; all of it outlives the host. */
+/* What a program can record, and under which name; all of it must outlive the host. */
 typedef struct HostProgram {
         const char *producer; /* the name of the producer, as the service lists it */
         const ProbeOps *const *probes;
@@ -34,10 +34,11 @@ typedef struct HostProgram {
         void *userdata; /* for `busy` */
 } HostProgram;
 
-/* Offers the data sources of `program->probes`; they are registered once the service is there. 0, negative errno. */
+/* Offers the data sources of `program->probes`, which are registered once the service is available. 0 or a negative
+ * errno. */
 int host_new(Host **ret, sd_event *event, const HostProgram *program);
 
-/* Stops what records, and takes the data sources back. The loop must not run any more. */
+/* Stops all instances and unregisters the data sources. The loop must no longer be running. */
 Host *host_free(Host *host);
 DEFINE_CLEANUP(Host *, host_free)
 

@@ -25,8 +25,8 @@ static int grow(WireWriter *wire, size_t n_more) {
 
 void packet_writer_init(PacketWriter *writer, PacketSink *sink) {
         *writer = (PacketWriter){ .sink = sink };
-        /* Ahead of need: doubling from a few bytes would copy the first large packet many times. When
-         * there is no memory, the first packet asks again and fails. */
+        /* Reserve early: growing from a few bytes would copy the first large packet many times. If there is no
+         * memory now, the first packet tries again and fails then. */
         (void)bytes_reserve(&writer->memory, PACKET_BYTES_FIRST);
 }
 

@@ -2,12 +2,11 @@
 #pragma once
 
 /*
- * Packet writer: where probes put their packets
+ * Packet writer: encodes packets and hands them on
  *
- * A PacketSink takes finished packets (bytes of perfetto.protos.TracePacket): a data source's writer in
- * the daemon, an array in the tests. A PacketWriter is reusable memory in which one packet at a time is
- * encoded; it grows to the largest packet and stays there. The packet's owner is the probe; one
- * thread uses both.
+ * A PacketSink takes finished packets (bytes of perfetto.protos.TracePacket): in the daemon it is a data source's
+ * writer, in tests an array. A PacketWriter is reusable memory in which packets are encoded one at a time; it grows to
+ * the size of the largest packet and stays there. The probe owns both; only one thread uses them.
  */
 
 #include <stdbool.h>
@@ -50,7 +49,7 @@ enum {
 typedef struct PacketSink PacketSink;
 
 struct PacketSink {
-        /* 0, -ENOBUFS when the packet was dropped, -ESHUTDOWN when nobody wants packets any more. */
+        /* 0, -ENOBUFS if the packet was dropped, -ESHUTDOWN if the recording has ended. */
         int (*write)(PacketSink *sink, const void *packet, size_t n_bytes);
 };
 
@@ -59,7 +58,7 @@ typedef struct PacketWriter {
         Bytes memory;
         WireWriter wire;
         uint64_t n_packets; /* that the sink took */
-        uint64_t n_dropped; /* that it refused, or that did not fit into memory */
+        uint64_t n_dropped; /* that the sink refused, or that did not fit into memory */
 } PacketWriter;
 
 #define PACKET_BYTES_MAX (4u << 20) /* a packet that would be larger is dropped and counted */
@@ -69,5 +68,5 @@ void packet_writer_deinit(PacketWriter *writer);
 
 /* Starts an empty packet; encode into the result. */
 WireWriter *packet_begin(PacketWriter *writer);
-/* Gives it to the sink: as PacketSink.write(); also -ENOMEM. */
+/* Gives the packet to the sink. Returns what PacketSink.write() returned, or -ENOMEM. */
 int packet_end(PacketWriter *writer);

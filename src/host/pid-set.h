@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Pid set: which threads were met, and which of them are new
+ * Pid set: the threads that were seen, and which of them are new
  *
- * Asked for each scheduling event, so a member costs one bit test: bits in leaves that are made when their
- * first pid appears. What is new since the last pid_set_clear_fresh() is also kept as a list.
+ * It is looked up for each scheduling event, so a lookup costs one bit test: the bits lie in leaves that are allocated
+ * when their first pid appears. The pids added since the last pid_set_clear_fresh() are also kept as a list.
  */
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ typedef struct PidSet {
 
 void pid_set_deinit(PidSet *set);
 
-/* For pid_set_add(). Without memory the pid is not taken, and comes again. */
+/* For pid_set_add(). Without memory the pid is not added; a later event adds it. */
 void pid_set_insert(PidSet *set, pid_t pid);
 
 static inline bool pid_set_has(const PidSet *set, pid_t pid) {
@@ -43,7 +43,7 @@ static inline void pid_set_add(PidSet *set, pid_t pid) {
                 pid_set_insert(set, pid);
 }
 
-/* The pid belongs to somebody else now: it counts as new when it is met again. */
+/* The pid was reused by another thread: it counts as new when it is seen again. */
 void pid_set_remove(PidSet *set, pid_t pid);
 
 static inline void pid_set_clear_fresh(PidSet *set) {

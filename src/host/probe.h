@@ -2,13 +2,14 @@
 #pragma once
 
 /*
- * Probe: one kind of kernel data, as a table of the steps in the life of its instances
+ * Probe: one data source, as a table of the steps in the life of its instances
  *
- * A probe knows neither the tracing service nor the main loop: it gets its config, a place for packets and the time,
- * and says when it wants to be called again. The host (host.h) connects it. All calls come from one thread.
+ * A probe knows neither the tracing service nor the main loop: it gets its config, a sink for packets and the time, and
+ * returns when it wants to be called again. The host (host.h) connects it. All calls come from one thread.
  *
- * To add a data source: write its ProbeOps, name it in probe-registry.c, in data/producers.d and where
- * tests/lint/check-data.py says that it is missing, and let scripts/sources-table write its row into docs/SOURCES.md.
+ * To add a data source of the machine: write its ProbeOps, name it in probes/probe-registry.c, in data/producers.d and
+ * wherever tests/lint/check-data.py reports that it is missing, and let scripts/sources-table write its row into
+ * docs/SOURCES.md.
  */
 
 #include <stdbool.h>
@@ -30,26 +31,28 @@ enum {
         PROBE_E_REFUSED, /* *ret_error says what was asked, what was wrong and what to do */
 };
 
-/* What a recording should know although nothing failed: an event that this kernel lacks, a file that may not be
- * read. Each note is one sentence that says what is missing, why, and what to do, of at most 512 bytes. The session's
- * owner is told, and it is in the trace; with the source's name, which it need not say. */
+/* What the session's owner should know although nothing failed: an event that this kernel lacks, a file that may not
+ * be read. Each note is one sentence of at most 512 bytes that says what is missing, why, and what to do. The
+ * session reports it to its owner and writes it to the trace, together with the name of the source, so the note need
+ * not repeat that. */
 typedef struct ProbeNotes {
         char **texts;
         size_t n;
 } ProbeNotes;
 
-#define PROBE_NOTES_MAX 32 /* of one instance; what is beyond is only logged */
+#define PROBE_NOTES_MAX 32 /* of one instance; further notes are only logged */
 
 typedef struct ProbeSetup {
         const DataSourceConfig *config; /* valid during setup() only */
         ProbeNotes *notes;              /* valid during setup() only; or NULL */
         PacketSink *sink;               /* valid from start() until free() */
-        SessionLink *link;              /* what the probes of one recording tell each other */
+        SessionLink *link;              /* what the probes of one recording share */
 } ProbeSetup;
 
 typedef struct ProbeOps {
-        const char *name;              /* of the data source */
-        const uint32_t *packet_fields; /* of TracePacket that it writes; the last is 0 */
+        const char *name; /* of the data source */
+        const uint32_t
+                *packet_fields; /* the fields of TracePacket that it writes; 0 ends the list */
 
         /* Its row in docs/SOURCES.md and in --list-sources: plain English, no markup, lists by ", ". */
         const char *records;
@@ -57,25 +60,25 @@ typedef struct ProbeOps {
         const char *needs;   /* capabilities beyond a plain user's; NULL: none */
         const char *refuses; /* "when: what to do; when: what to do" */
 
-        /* Whether this machine can give the data at all: 0, or PROBE_E_REFUSED with why not and what to do. Asked
-         * when the source is registered, with the configs unknown, so it opens a few files at most. May be NULL. */
+        /* Whether this machine can provide the data at all: 0, or PROBE_E_REFUSED with the reason and what to do.
+         * Called when the source is registered. No config is known yet, so it opens a few files at most. May be
+         * NULL. */
         int (*check)(char **ret_error);
 
-        /* The names that a config of it can choose from, which the service lists: NULL-terminated, for
-         * probe_names_free(). Asked when the source is registered. 0 or a negative errno. May be NULL. */
+        /* The names that a config can choose from, for the service's lists: NULL-terminated, to be freed with
+         * probe_names_free(). Called when the source is registered. 0 or a negative errno. May be NULL. */
         int (*names)(char ***ret);
 
-        /* Checks the config and prepares everything that can fail. 0, PROBE_E_REFUSED, negative errno. */
+        /* Checks the config and does everything that can fail. 0, PROBE_E_REFUSED or a negative errno. */
         int (*setup)(void **ret, const ProbeSetup *setup, char **ret_error);
 
-        /* Starts recording; the first poll() follows at once. As setup(). May be NULL. */
+        /* Starts recording; the first poll() follows at once. Returns the same as setup(). May be NULL. */
         int (*start)(void *probe, char **ret_error);
 
         /* Does what is due at `now_ns` (CLOCK_BOOTTIME), and returns when it wants to be called next. */
         uint64_t (*poll)(void *probe, uint64_t now_ns);
 
-        /* A descriptor that makes a poll due whenever it can be read; asked for after start(). -1: there is
-         * none. May be NULL. */
+        /* A descriptor that makes a poll due whenever it is readable; called after start(). -1: none. May be NULL. */
         int (*fd)(void *probe);
 
         /* Writes all that was recorded before `now_ns`. May be NULL. */
@@ -84,10 +87,10 @@ typedef struct ProbeOps {
         /* Stops recording and writes all that is left. May be NULL. */
         void (*stop)(void *probe, uint64_t now_ns);
 
-        /* What is written from now on must not need what was written before. May be NULL. */
+        /* From now on, packets must not refer to packets written before. May be NULL. */
         void (*clear_incremental_state)(void *probe);
 
-        /* NULL in, NULL out; also for instances that were never started or stopped. */
+        /* Accepts NULL and returns NULL; also called for instances that were never started or stopped. */
         void *(*free)(void *probe);
 } ProbeOps;
 

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Session link: what the probes of one recording know of each other
+ * Session link: what the probes of one recording share
  *
- * linux.ftrace meets threads; linux.process_stats of the same recording (tracing_session_id) looks up who they
- * are. The link holds the set between them. Reference counted: each instance holds one.
+ * linux.ftrace sees threads; linux.process_stats of the same recording (tracing_session_id) looks up what they are. The
+ * link holds the set of threads between the two. It is reference counted: each instance holds one reference.
  */
 
 #include <stdint.h>
@@ -16,7 +16,7 @@
 
 typedef struct SessionLink SessionLink;
 
-/* Called when threads were met; takes what is fresh in link->pids. */
+/* Called when new threads were seen; takes the fresh pids out of `link->pids`. */
 typedef void SessionResolve(SessionLink *link, void *userdata);
 
 struct SessionLink {
@@ -34,11 +34,11 @@ SessionLink *session_link_ref(SessionLink *link);
 SessionLink *session_link_unref(SessionLink *link);
 DEFINE_CLEANUP(SessionLink *, session_link_unref)
 
-/* The first one who wants to know is told; the others of a session would only repeat it. */
+/* Only the first watcher of a session is called; a second one would only repeat its work. */
 void session_link_watch(SessionLink *link, SessionResolve *resolve, void *userdata);
 void session_link_unwatch(SessionLink *link, void *userdata);
 
-/* Where to put threads that were met; NULL while nobody wants to know. */
+/* Where to add the threads that were seen; NULL while no probe watches. */
 static inline PidSet *session_link_pids(SessionLink *link) {
         return link && link->resolve ? &link->pids : NULL;
 }

@@ -56,7 +56,7 @@ void track_writer_clear(TrackWriter *writer) {
         writer->says_cleared = true;
 }
 
-/* The track's slot, or the free one where it belongs. */
+/* The track's slot, or the free slot where it belongs. */
 static TrackSlot *find_slot(TrackSlot *slots, size_t n_slots, uint64_t uuid) {
         size_t i = (uuid ^ uuid >> 32) & (n_slots - 1);
 
@@ -81,7 +81,7 @@ static int writer_grow(TrackWriter *writer) {
         return 0;
 }
 
-/* The slot of a track, also of one that is not described yet (its uuid is 0); NULL without room. */
+/* The slot of a track; its uuid is 0 if the track has not been described yet. NULL if there is no room. */
 static TrackSlot *writer_slot(TrackWriter *writer, uint64_t uuid) {
         TrackSlot *slot =
                 writer->n_slots > 0 ? find_slot(writer->slots, writer->n_slots, uuid) : NULL;
@@ -104,7 +104,7 @@ static WireWriter *writer_begin(TrackWriter *writer) {
         return wire;
 }
 
-/* What a dropped packet said must be said again. */
+/* What a dropped packet described must be described again. */
 static bool writer_end(TrackWriter *writer) {
         if (packet_end(writer->packets) < 0) {
                 track_writer_clear(writer);
@@ -134,7 +134,8 @@ describe(TrackWriter *writer, uint64_t uuid, uint64_t parent, const char *name, 
         return writer_end(writer);
 }
 
-/* A unit below 0: no counter. A group that is called like a counter beside it, as a cgroup can be, is another track. */
+/* A unit below 0 means that the track is not a counter. A group with the same name as a counter beside it, as a
+ * cgroup can have, is another track. */
 static uint64_t track_get(TrackWriter *writer, uint64_t parent, const char *name, int unit) {
         uint64_t uuid = track_hash((parent ?: writer->root) ^ (unit >= 0), name);
         TrackSlot *slot = writer_slot(writer, uuid);
@@ -158,7 +159,7 @@ uint64_t track_counter(TrackWriter *writer, uint64_t parent, const char *name, T
         return track_get(writer, parent, name, (int)unit);
 }
 
-/* NULL when it is not described. */
+/* NULL if the track has not been described. */
 static TrackSlot *described_slot(TrackWriter *writer, uint64_t track) {
         TrackSlot *slot = track && writer->n_slots > 0
                                   ? find_slot(writer->slots, writer->n_slots, track)
@@ -167,7 +168,7 @@ static TrackSlot *described_slot(TrackWriter *writer, uint64_t track) {
         return slot && slot->uuid ? slot : NULL;
 }
 
-/* A packet with an event up to its end; the result is for end_event(). */
+/* Begins a packet and its event; the result is for end_event(). */
 static size_t
 begin_event(TrackWriter *writer, WireWriter **ret, uint64_t track, uint64_t at_ns, unsigned type) {
         WireWriter *wire = writer_begin(writer);
@@ -212,7 +213,7 @@ static void put_argument(WireWriter *wire, const TrackArgument *argument) {
         wire_end(wire, begin);
 }
 
-/* Whether the sink took it. */
+/* Whether the sink took the packet. */
 static bool write_instant(TrackWriter *writer,
                           uint64_t track,
                           uint64_t now_ns,

@@ -2,13 +2,12 @@
 #pragma once
 
 /*
- * Track writer: counters and events of what has no packet of its own, as tracks that every reader draws
+ * Track writer: counters and events as tracks that every viewer draws, for data that has no packet type of its own
  *
- * A track (perfetto.protos.TrackDescriptor) is known by its parent, its kind and its name, and gets its number from
- * these, so it is the same after a restart. It is described before its first value, and once more after
- * track_writer_clear().
- * A counter is only written when it has changed. One thread, one sequence: all packets go through one PacketWriter,
- * and nothing else of that sequence may be interned.
+ * A track (perfetto.protos.TrackDescriptor) is identified by its parent, its kind and its name. Its number is computed
+ * from these, so it is the same after a restart. A track is described before its first value, and once more after
+ * track_writer_clear(). A counter is only written when its value has changed. One thread, one sequence: all packets go
+ * through one PacketWriter, and nothing else in that sequence may be interned.
  *
  * A source that uses it lists PACKET_TRACK_EVENT and PACKET_TRACK_DESCRIPTOR among its packet fields.
  */
@@ -19,7 +18,7 @@
 
 #include "host/packet-writer.h"
 
-#define TRACKS_MAX 16384 /* of one source; values of further ones are counted as refused */
+#define TRACKS_MAX 16384 /* of one source; values of further tracks are counted as refused */
 
 /* perfetto.protos.CounterDescriptor.Unit */
 typedef enum TrackUnit {
@@ -32,39 +31,39 @@ typedef enum TrackUnit {
 typedef struct TrackSlot {
         uint64_t uuid; /* 0: free */
         bool has_value;
-        int64_t value; /* as last written; of a state, a hash */
+        int64_t value; /* the last one written; for a state, a hash of its name */
 } TrackSlot;
 
 typedef struct TrackWriter {
         PacketWriter *packets; /* borrowed */
         uint64_t root;         /* parent of the top level: no other source has the same numbers */
-        TrackSlot *slots;      /* what was described; an open hash */
+        TrackSlot *slots;      /* the tracks that were described; an open hash table */
         size_t n_slots;        /* a power of two, at least twice n_tracks */
         size_t n_tracks;
         bool says_cleared; /* the next packet begins the sequence again */
         uint64_t n_refused;
 } TrackWriter;
 
-/* `source`: the data source's name. */
+/* `source` is the data source's name. */
 void track_writer_init(TrackWriter *writer, PacketWriter *packets, const char *source);
 void track_writer_deinit(TrackWriter *writer);
 
-/* Both return the track's number and describe it when that has not been done; 0 for `parent` is the top level.
- * Without memory, or beyond TRACKS_MAX, 0. Numbers may be kept, but a track is only described again if it is asked
- * for again: ask before each sample. */
+/* Both return the track's number, and describe the track if that has not been done yet. A `parent` of 0 is the top
+ * level. Without memory, or beyond TRACKS_MAX, they return 0. A number may be kept, but the track is only described
+ * again if it is asked for again: so ask before each sample. */
 uint64_t track_group(TrackWriter *writer, uint64_t parent, const char *name);
 uint64_t track_counter(TrackWriter *writer, uint64_t parent, const char *name, TrackUnit unit);
 
-/* A counter's value at `now_ns`, unless it is what it was. A track of 0 is ignored. */
+/* Writes a counter's value at `now_ns`, unless it has not changed. A track of 0 is ignored. */
 void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t value);
 
-/* What is said about an instant: a text, or (NULL) a number. */
+/* An argument of an instant: a text, or, if `text` is NULL, a number. */
 typedef struct TrackArgument {
         const char *name, *text;
         int64_t number;
 } TrackArgument;
 
-/* Something at `now_ns` on a track of track_group(). A track of 0 is ignored. */
+/* Writes an instant at `now_ns` on a track of track_group(). A track of 0 is ignored. */
 void track_instant(TrackWriter *writer,
                    uint64_t track,
                    uint64_t now_ns,
@@ -72,11 +71,11 @@ void track_instant(TrackWriter *writer,
                    const TrackArgument *arguments,
                    size_t n_arguments);
 
-/* An instant of that name, unless it was the last one on its track. */
+/* Writes an instant with this name, unless the last one on the track had the same name. */
 void track_state(TrackWriter *writer, uint64_t track, uint64_t now_ns, const char *name);
 
-/* What lasted from one time to another, on a track that is a group; slices of one track may not overlap. A track of 0
- * is ignored. */
+/* Writes a slice from `begin_ns` to `end_ns` on a track of track_group(). Slices of one track may not overlap. A
+ * track of 0 is ignored. */
 void track_slice(TrackWriter *writer,
                  uint64_t track,
                  uint64_t begin_ns,

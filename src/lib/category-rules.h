@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Which categories a session wants: the rules of TrackEventConfig
+ * Category rules: which categories a session wants, by TrackEventConfig
  *
- * In each of three tiers (the exact name; "prefix*"; "*") these lists are asked in turn: enabled_categories,
- * disabled_categories, disabled_tags, enabled_tags. The first match decides; what nothing matches is on. If the config
- * lists no tags at all, the tags "slow" and "debug" are disabled.
+ * These lists are searched in turn in each of three tiers (the exact name; "prefix*"; "*"): enabled_categories,
+ * disabled_categories, disabled_tags, enabled_tags. The first match decides; a category that nothing matches is
+ * enabled. If the config lists no tags at all, the tags "slow" and "debug" are disabled.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* `config` is a serialized perfetto.protos.TrackEventConfig; bytes that are none mean no rules. `tags` is a
- * list with commas, or NULL. */
+/* `config` is a serialized perfetto.protos.TrackEventConfig; invalid bytes mean no rules. `tags` is a
+ * comma-separated list, or NULL. */
 bool category_rules_enable(const void *config, size_t n_config, const char *name, const char *tags);

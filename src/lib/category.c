@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Categories that are made at run time. Readers take no lock: what is in a list never changes and never goes. Who
- * adds takes one, to add each name once.
+ * Categories that are made at run time. Readers take no lock, because entries of the list never change and are never
+ * removed. Writers take a lock, so that each name is added only once.
  */
 
 #include <errno.h>
@@ -18,17 +18,17 @@
 
 typedef struct Found {
         struct Found *next;
-        dt_category category; /* its texts are copies */
+        dt_category category; /* with copies of its texts */
         uint64_t hash;
         size_t n_key;
-        char key[]; /* the name as it was given, as far as it counts */
+        char key[]; /* the given name, cut to its significant length */
 } Found;
 
 static _Atomic(Found *) heads[HEADS];
 static unsigned n_found; /* under the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Has no number and is in no list: never on. */
+/* It has no number and is in no list, so it is never enabled. */
 static const dt_category nobody = { .name = "", .number = DT_CATEGORIES_MAX };
 
 typedef struct Key {
@@ -59,7 +59,8 @@ static Found *found_free(Found *found) {
 }
 DEFINE_CLEANUP(Found *, found_free)
 
-/* Of a text for people, who may be far away: what is no UTF-8 cannot be sent. NULL: there is none, or no memory. */
+/* Copies a text for people; invalid UTF-8 is replaced, as it could not be sent. NULL: there is no text, or no
+ * memory. */
 static char *copy_text(const char *text, size_t n_max) {
         return text ? utf8_copy_line(text, track_text_cut(text, n_max)) : NULL;
 }
@@ -78,7 +79,7 @@ static Found *found_new(const Key *key, const char *description, const char *tag
         return found->category.name ? TAKE(found) : NULL;
 }
 
-/* With the lock held. It is on, if anybody wants it, before anybody can find it. */
+/* Called with the lock held. If a session wants the category, it is enabled before any thread can find it. */
 static const dt_category *publish(Found *found) {
         _Atomic(Found *) *head = &heads[found->hash % HEADS];
 

@@ -13,7 +13,7 @@ bool connection_has_its_bus(const Connection *connection) {
 int connection_new_call(Connection *connection, sd_bus_message **ret, const char *member) {
         int r;
 
-        if (!connection_has_its_bus(connection)) /* connection_run() will see */
+        if (!connection_has_its_bus(connection)) /* connection_run() will notice */
                 return -ENOTCONN;
         r = sd_bus_message_new_method_call(connection->bus,
                                            ret,
@@ -23,7 +23,7 @@ int connection_new_call(Connection *connection, sd_bus_message **ret, const char
                                            member);
         if (r < 0)
                 return r;
-        /* A unique name starts nothing; this says it once more. */
+        /* A call to a unique name activates nothing anyway; the flag makes that explicit. */
         return sd_bus_message_set_auto_start(*ret, false);
 }
 
@@ -37,7 +37,7 @@ bool connection_is_usable(const Connection *connection) {
 bool connection_trusts(const Connection *connection, sd_bus_message *message) {
         const char *sender = sd_bus_message_get_sender(message);
 
-        if (connection->kind == CONNECTION_SOCKET) /* there is nobody else on it */
+        if (connection->kind == CONNECTION_SOCKET) /* there is no other peer on it */
                 return true;
         return sender && connection->owner && streq(sender, connection->owner);
 }

@@ -13,7 +13,7 @@
 #define BUS_PATH "/org/freedesktop/DBus"
 #define KIB      1024
 
-/* arg0: without it every client that comes or goes would wake every process on the desktop. */
+/* arg0 matters: without it, every client that appears or disappears would wake every process on the desktop. */
 #define OWNER_MATCH                                                                    \
         "type='signal',sender='" BUS_NAME "',path='" BUS_PATH "',interface='" BUS_NAME \
         "',member='NameOwnerChanged',arg0='" TRACING_BUS_NAME "'"
@@ -27,15 +27,15 @@ static void register_later(Connection *connection) {
         retry_after(connection, &connection->register_delay_ns);
 }
 
-/* One that did not last does not count as one: a program that has no descriptors left finds a bus, and breaks with it
- * over the shared memory. */
+/* A connection that did not last does not count as a success: a program that has no descriptors left finds a bus,
+ * and loses it over the shared memory. */
 static void connect_later(Connection *connection) {
         if (library_now_ns() - connection->connected_ns >= CONNECTION_SETTLED_NS)
                 connection->connect_delay_ns = CONNECTION_RETRY_FIRST_NS;
         retry_after(connection, &connection->connect_delay_ns);
 }
 
-/* The service is gone, or never was. */
+/* The service has gone, or was never there. */
 static void drop_service(Connection *connection) {
         dt_instance *instance;
 
@@ -90,7 +90,7 @@ static int append_kib(sd_bus_message *message, const char *key, size_t n_bytes) 
                        : 0;
 }
 
-/* Behind a proxy the bus sees only the proxy. The name keeps a proof from being of use to another connection. */
+/* Behind a proxy the bus sees only the proxy. The name makes the proof useless to any other connection. */
 static int append_proof(Connection *connection, sd_bus_message *message) {
         _cleanup_(fd_closep) int fd = -1;
         const char *name;
@@ -102,7 +102,7 @@ static int append_proof(Connection *connection, sd_bus_message *message) {
         return sd_bus_message_append(message, "{sv}", "pid-proof", "h", fd);
 }
 
-/* What a service outside of our pid namespace needs to know us by. */
+/* What a service outside our pid namespace needs in order to identify us. */
 static int append_namespace(Connection *connection, sd_bus_message *message) {
         uint64_t namespace = 0; /* not known: there is no /proc */
         int r;
@@ -259,7 +259,7 @@ static int on_owner(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
         Connection *connection = userdata;
         const char *owner;
 
-        if (sd_bus_message_is_method_error(reply, NULL)) /* nobody: the usual case */
+        if (sd_bus_message_is_method_error(reply, NULL)) /* no owner: the usual case */
                 return 1;
         if (sd_bus_message_read(reply, "s", &owner) < 0)
                 return 1;
@@ -270,7 +270,7 @@ static int on_owner(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
 static int watch_name(Connection *connection) {
         int r;
 
-        /* In this order there is no gap: the bus handles our messages one after the other. */
+        /* This order leaves no gap: the bus handles our messages one after another. */
         r = sd_bus_add_match_async(
                 connection->bus, NULL, OWNER_MATCH, on_owner_changed, NULL, connection);
         if (r < 0)
@@ -353,7 +353,7 @@ static void connect_now(Connection *connection) {
 
         connection->retry_ns = UINT64_MAX;
         r = open_bus(connection);
-        if (r == -ENOMEDIUM || r == -ENOPKG) /* the environment names no such bus, and will not */
+        if (r == -ENOMEDIUM || r == -ENOPKG) /* the environment names no such bus, and never will */
                 return;
         if (r < 0) {
                 retry_after(connection, &connection->connect_delay_ns);
@@ -417,7 +417,7 @@ void connection_run(Connection *connection, uint64_t now_ns) {
                 disconnect(connection);
         if (connection->bus)
                 process(connection);
-        connection_take_requests(connection); /* behind the calls that came before them */
+        connection_take_requests(connection); /* after the calls that came before them */
         connection_return_idle_chunks(connection);
 }
 
@@ -432,7 +432,7 @@ uint64_t connection_prepare(Connection *connection, struct pollfd ret[static CON
                 return due_ns;
         events = sd_bus_get_events(connection->bus);
         if (events < 0 || sd_bus_get_timeout(connection->bus, &usec) < 0)
-                return 0; /* sd_bus_process() will say why */
+                return 0; /* sd_bus_process() will return the reason */
         ret->fd = sd_bus_get_fd(connection->bus);
         ret->events = (short)events;
         if (usec < UINT64_MAX / 1000)

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Connection: one place where the service may be
+ * Connection: one place where the service may be found
  *
- * That is the system bus, the session bus, or the socket that $DESKTRACE_SOCKET names. Watches for the service and
- * never starts it; registers the sources when it is there, and ends all instances when it goes. A bus or socket
- * that is not there, or is lost at once, is tried again after 100 ms, then after twice as long each time, at last every
- * 30 s; a session bus that the environment does not name is not tried at all. Used only on the private thread; nothing
- * here blocks.
+ * That is the system bus, the session bus, or the socket that $DESKTRACE_SOCKET names. A connection watches for the
+ * service and never starts it; it registers the sources when the service appears, and ends all instances when it
+ * disappears. A bus or socket that is missing, or lost at once, is retried after 100 ms, then after twice as long each
+ * time, and finally every 30 s; a session bus that the environment does not name is never tried. Used only on the
+ * private thread; nothing here blocks.
  */
 
 #include <poll.h>
@@ -19,7 +19,8 @@
 
 #define CONNECTION_RETRY_FIRST_NS UINT64_C(100000000)
 #define CONNECTION_RETRY_MAX_NS   UINT64_C(30000000000)
-#define CONNECTION_SETTLED_NS     UINT64_C(5000000000) /* what lasts longer was not lost at once */
+#define CONNECTION_SETTLED_NS \
+        UINT64_C(5000000000) /* a connection that lasts longer was not lost at once */
 
 typedef enum ConnectionKind {
         CONNECTION_SYSTEM,
@@ -28,8 +29,8 @@ typedef enum ConnectionKind {
 } ConnectionKind;
 
 typedef enum ConnectionState {
-        CONNECTION_OFF,      /* no bus; retry_ns says when to try */
-        CONNECTION_WATCHING, /* the service is not there, or has refused us and retry_ns is set */
+        CONNECTION_OFF,         /* no bus; the next attempt is at retry_ns */
+        CONNECTION_WATCHING,    /* there is no service, or it has refused us and retry_ns is set */
         CONNECTION_REGISTERING, /* asked, no answer yet */
         CONNECTION_REGISTERED,
 } ConnectionState;
@@ -40,12 +41,12 @@ struct Connection {
         unsigned index; /* bit number in dt_source.registered_on */
         sd_bus *bus;
         sd_bus_slot *registration; /* the pending call */
-        char *owner;       /* unique name of the service; NULL when absent, and on the socket */
+        char *owner;       /* unique name of the service; NULL if absent, and on the socket */
         uint64_t retry_ns; /* UINT64_MAX: never */
         uint64_t connected_ns;
         uint64_t connect_delay_ns, register_delay_ns; /* the next ones */
         int fork_fd; /* of the bus, known to library_fork_close() */
-        sd_bus *abandoned; /* the last one whose descriptor the program has closed: it would close what is there now */
+        sd_bus *abandoned; /* its descriptor was closed by the program: freeing it would close another file */
         Memory *memory;
         List instances; /* dt_instance.connection_link */
 };
@@ -55,14 +56,14 @@ int connection_new(Connection **ret, ConnectionKind kind, unsigned index);
 /* Does what is due. */
 void connection_run(Connection *connection, uint64_t now_ns);
 
-/* What to wait for: fills in two descriptors and returns when it is due anyway, UINT64_MAX for never. */
+/* What to wait for: fills in two descriptors, and returns when the connection is due in any case; UINT64_MAX: never. */
 #define CONNECTION_FDS 2
 uint64_t connection_prepare(Connection *connection, struct pollfd ret[static CONNECTION_FDS]);
 
-/* Tells a service that knows us about sources that it does not know. */
+/* Registers new sources with a service that already knows us. */
 void connection_sources_changed(Connection *connection);
 
-/* Tells it that a source is gone. */
+/* Tells the service that a source is gone. */
 void connection_source_removed(Connection *connection, const char *name);
 
 /*
@@ -72,11 +73,11 @@ void connection_source_removed(Connection *connection, const char *name);
 /* Whether the bus's descriptor is still ours. */
 bool connection_has_its_bus(const Connection *connection);
 
-/* Whether the service is there and knows as much about us as it is going to: a call would reach it now. With the
- * lock held. */
+/* Whether the service is there and has been told all about us, so that a call would reach it now. With the lock
+ * held. */
 bool connection_is_usable(const Connection *connection);
 
-/* A call of the service's Manager, to be filled in. */
+/* Makes a call to the service's Manager, whose arguments the caller appends. */
 int connection_new_call(Connection *connection, sd_bus_message **ret, const char *member);
 
 /* Whether a message is from the service. */
@@ -89,11 +90,11 @@ bool connection_trusts(const Connection *connection, sd_bus_message *message);
 /* requests.c: carries out what the service asks for in shared memory. */
 void connection_take_requests(Connection *connection);
 
-/* instance.c: if writers starve, the chunks that others have at hand go to the service. Most are of threads that have
- * nothing to say any more, and whoever has can take another one. */
+/* instance.c: if writers find no chunk, returns the chunks of the other writers to the service. Most of these belong
+ * to threads that write nothing at the moment, and a thread that does can take another chunk. */
 void connection_return_idle_chunks(Connection *connection);
 
-/* The service is about to pass other memory, or none: nobody writes into this one any more. */
+/* The service is about to pass other memory, or none: no writer may use this memory from now on. */
 void connection_drop_memory(Connection *connection);
 
 /* producer-object.c: serves org.desktrace.Tracing1.Producer. */

@@ -18,11 +18,11 @@ void host_task_offer(int link_fd) {
             (pid == getpid() && tid == gettid()))
                 return;
         fd = fcntl(link_fd, F_DUPFD_CLOEXEC, 3);
-        if (fd >= 0) /* which a forked child may keep: no peer waits for its end */
+        if (fd >= 0) /* a forked child may keep it: no peer waits for it to be closed */
                 atomic_store(&kept_link, fd);
 }
 
-/* An application that closes all descriptors may have something else there by now: then it is no task. */
+/* An application that closes all descriptors may have another file there by now, which is no task link. */
 bool host_task_get(pid_t own_tid, pid_t *ret_pid, pid_t *ret_tid) {
         int fd = atomic_load(&kept_link);
         pid_t tid;

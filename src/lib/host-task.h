@@ -12,9 +12,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* What a service passed; stays the caller's. On the private thread. */
+/* Takes a copy of the descriptor that a service passed; the original stays the caller's. On the private thread. */
 void host_task_offer(int link_fd);
 
-/* Of a thread, by the tid that it knows itself. Any thread; false: of that one only itself could tell the tid (here it
- * is neither the caller nor the first of the process). No lock, and no system call but where there is a link. */
+/* Looks up a thread by the tid that it knows itself. Any thread. False: only that thread itself could tell its tid
+ * outside (it is neither the caller nor the first thread of the process). No lock, and a system call only where
+ * there is a link. */
 bool host_task_get(pid_t own_tid, pid_t *ret_pid, pid_t *ret_tid);

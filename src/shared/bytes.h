@@ -25,6 +25,6 @@ static inline void bytes_clear(Bytes *bytes) {
         bytes->n = 0;
 }
 
-/* Makes room for `n_more` bytes behind the end; 0 or -ENOMEM. */
+/* Makes room for `n_more` bytes after the end; 0 or -ENOMEM. */
 int bytes_reserve(Bytes *bytes, size_t n_more);
 int bytes_append(Bytes *bytes, const void *data, size_t n);

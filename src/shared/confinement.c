@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Flatpak mounts a file at /.flatpak-info of each sandbox, and puts it into a scope of the user's manager: either will
- * do. Snap has an AppArmor profile for each program. Where that is not enforced (a classic snap, such as an editor with
- * a terminal) there is no sandbox; only where the kernel has no AppArmor is the control group asked.
+ * Confinement: reads cgroups, mounts and AppArmor labels
+ *
+ * Flatpak mounts a file at /.flatpak-info in each sandbox, and puts the sandbox into a scope of the user's manager:
+ * either of the two identifies it. Snap has an AppArmor profile for each program. Where that is not enforced (a classic
+ * snap, such as an editor with a terminal) there is no sandbox; the control group is consulted only if the kernel has
+ * no AppArmor.
  */
 
 #include <fcntl.h>
@@ -17,7 +20,7 @@
 #include "shared/macro.h"
 
 #define CGROUP_BYTES_MAX    (64u << 10)
-#define MOUNTINFO_BYTES_MAX (1u << 20) /* of a host with thousands of containers' mounts */
+#define MOUNTINFO_BYTES_MAX (1u << 20) /* thousands of containers mount a lot */
 #define LABEL_BYTES_MAX     4096
 #define PATH_BYTES          64
 
@@ -34,7 +37,7 @@ static bool ends_with(const char *text, size_t n, const char *suffix) {
                memcmp(text + n - strlen(suffix), suffix, strlen(suffix)) == 0;
 }
 
-/* Whether any directory in any of the paths is one that `is` says. */
+/* Whether `is` holds for any directory in any of the paths. */
 static bool cgroup_has(const char *cgroup, bool (*is)(const char *name, size_t n)) {
         while (cgroup && *cgroup) {
                 size_t n = strcspn(cgroup, "/\n");
@@ -101,7 +104,7 @@ Confinement confinement_read(int proc_fd, pid_t pid) {
         _cleanup_(freep) char *cgroup = NULL, *mountinfo = NULL, *label = NULL;
 
         if (pid <= 0)
-                return CONFINEMENT_UNKNOWN; /* of another pid namespace */
+                return CONFINEMENT_UNKNOWN; /* a process of another pid namespace */
         if (proc_fd < 0)
                 proc_fd = own_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (proc_fd < 0)

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Confinement: whether a process is in a sandbox that its user gave it, such as Flatpak's or Snap's
+ * Confinement: whether a process runs in a sandbox such as Flatpak's or Snap's
  *
- * By what the kernel says to everybody: its control group, its mounts, its AppArmor label. None of it is a file of the
- * peer's, so reading it cannot wait for him; and no process gets rid of it from within the sandbox. The proxy through
- * which Flatpak's programs reach the bus has the same marks.
+ * The answer comes from what the kernel tells every process: the control group, the mounts, the AppArmor label. None of
+ * these is a file that the peer controls, so reading them never blocks on the peer; and a process cannot get rid of
+ * them from within the sandbox. The proxy through which Flatpak's programs reach the bus has the same marks.
  *
- * /proc may not say (hidepid=, or the process has ended). Then it is not known, and who asks should think of the worst.
- * The system's service is not affected by hidepid=: its unit has a /proc of its own, without.
+ * /proc may not tell (hidepid=, or the process has ended). Then the answer is unknown, and the caller should assume the
+ * worst. hidepid= does not affect the system's service: its unit has a /proc of its own without that option.
  */
 
 #include <stddef.h>
@@ -22,12 +22,12 @@ typedef enum Confinement {
         CONFINEMENT_SNAP,
 } Confinement;
 
-/* Of a process below `proc_fd` (/proc; -1: that of this program). */
+/* Looks up a process below `proc_fd` (/proc; -1: the /proc of this program). */
 Confinement confinement_read(int proc_fd, pid_t pid);
 
 /* The same from the texts of PID/cgroup, PID/mountinfo and PID/attr/apparmor/current; the first and the last may be
  * NULL: the kernel has none. */
 Confinement confinement_judge(const char *cgroup, const char *mountinfo, const char *label);
 
-/* "Flatpak"; for errors: "a sandbox" if it is not known. */
+/* The kind of sandbox for error texts: "Flatpak"; "a sandbox" if it is not known. */
 const char *confinement_name(Confinement confinement);

@@ -42,7 +42,8 @@ int fd_check_sealed_memfd(int fd, size_t n_bytes) {
         struct stat st;
         int seals;
 
-        /* First: only the kernel's own memory has seals, and it alone is sure to answer what follows. */
+        /* The seals come first: only the kernel's own memory has any, and only that is sure to answer the calls
+         * below. */
         seals = fcntl(fd, F_GET_SEALS);
         if (seals < 0 || (seals & MEMFD_SEALS) != MEMFD_SEALS)
                 return -EINVAL;
@@ -123,7 +124,8 @@ int fd_raise_limit(void) {
         return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
 }
 
-/* The signal for O_ASYNC, which nobody asks for: a number that the kernel keeps with the open file. */
+/* The signal for O_ASYNC, which is never enabled here: it serves as a number that the kernel keeps with the open
+ * file. */
 #define MARK SIGURG
 
 static _Atomic bool marks_are_unknown;

@@ -37,33 +37,34 @@ int fd_write_all(int fd, const void *data, size_t n_bytes);
 int fd_read_file(char **ret, size_t *ret_n, int dir_fd, const char *path, size_t max_bytes);
 int fd_read_all(char **ret, size_t *ret_n, int fd, size_t max_bytes);
 
-/* Lets this process have as many descriptors as it may, for whoever needs one for each of many things. 0, or a
+/* Raises the limit of descriptors as far as this process may, for programs that keep many files open. 0, or a
  * negative errno. */
 int fd_raise_limit(void);
 
-/* For a descriptor in a process that is not ours, whose program may close what it has not opened and be given its
- * number for another file. The mark is on the open file, costs one system call to look at, and survives dup() and
- * fork(). Where the kernel knows no such mark every open descriptor passes for marked. -1 is not. */
+/* Marks a descriptor in a process that is not ours: the program may close descriptors that it has not opened, and
+ * get the number again for another file. The mark belongs to the open file, costs one system call to check, and
+ * survives dup() and fork(). On kernels without such marks every open descriptor passes for marked. -1 never does. */
 void fd_mark(int fd);
 bool fd_is_marked(int fd);
 
-/* Closes it if it still is the one that was marked. Returns -1. Async-signal-safe, and no cancellation point. */
+/* Closes the descriptor if it is still the marked one. Returns -1. Async-signal-safe, and no cancellation point. */
 int fd_close_marked(int fd);
 
-/* Adds one to an eventfd, if it still is the one that was marked; false: it is not. The same holds for it. */
+/* Adds one to an eventfd if it is still the marked one; false if it is not. Async-signal-safe, and no cancellation
+ * point. */
 bool fd_ring_marked(int fd);
 
 struct msghdr;
 
-/* Of a message that recvmsg() has filled in: the descriptors that came with it, which are the caller's from now on.
- * Returns how many; those beyond `max` are not told, so there must be room for as many as the control data has. To be
- * called also where none is wanted: the kernel gives as many as there is room for, which after alignment or without
- * what was expected is more than was meant. */
+/* Collects the descriptors of a message that recvmsg() has filled in; from now on they are the caller's. Returns how
+ * many there are; any beyond `max` are not returned, so there must be room for as many as the control data can hold.
+ * Call it even where no descriptors are expected: the kernel passes as many as there is room for, which, after
+ * alignment or without the expected data, is more than intended. */
 size_t fd_list_received(struct msghdr *message, int *fds, size_t max);
 
 /* The uid and pid of the peer of a connected AF_UNIX socket, as the kernel recorded them. */
 int fd_peer_credentials(int fd, uid_t *ret_uid, pid_t *ret_pid);
 
-/* A pidfd of that process, which no other one can take the place of. -1: the kernel has none to give (before Linux
- * 6.5), or the process is gone. */
+/* A pidfd of the peer's process, which no other process can replace. -1: the kernel has none to give (before Linux
+ * 6.5), or the process has ended. */
 int fd_peer_pidfd(int fd);

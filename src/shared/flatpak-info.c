@@ -61,7 +61,7 @@ bool flatpak_mount_is_tmpfs(const char *mountinfo, long mount_id) {
                 const char *end = strchrnul(mountinfo, '\n'), *at;
                 char *behind;
 
-                /* Numbers may be looked for across the ends of lines. */
+                /* strtoull() may read past the end of a line. */
                 if (!isdigit((unsigned char)*mountinfo) ||
                     strtol(mountinfo, &behind, 10) != mount_id || *behind != ' ')
                         continue;
@@ -71,7 +71,7 @@ bool flatpak_mount_is_tmpfs(const char *mountinfo, long mount_id) {
         return false;
 }
 
-/* The number of the mount that a descriptor is in, from the kernel alone. -1 when it is not known. */
+/* The number of the mount that a descriptor is in, asked of the kernel alone. -1 if it is not known. */
 static long mount_of(int fd) {
         _cleanup_(freep) char *text = NULL;
         char path[PATH_BYTES];
@@ -86,7 +86,7 @@ static long mount_of(int fd) {
         return -1;
 }
 
-/* While the descriptor is open its mount keeps its number. */
+/* While the descriptor is open, its mount keeps its number. */
 static bool is_in_tmpfs(int fd, int proc_fd, pid_t pid) {
         _cleanup_(freep) char *text = NULL;
         char path[PATH_BYTES];
@@ -98,7 +98,7 @@ static bool is_in_tmpfs(int fd, int proc_fd, pid_t pid) {
                flatpak_mount_is_tmpfs(text, mount_id);
 }
 
-/* O_PATH asks nothing of a file system beyond the directories on the way, and there are none. */
+/* O_PATH asks nothing of a file system but the directories on the way, and there are none. */
 static int open_info(int proc_fd, pid_t pid) {
         _cleanup_(fd_closep) int root_fd = -1, info_fd = -1;
         char path[PATH_BYTES];
@@ -114,7 +114,8 @@ static int open_info(int proc_fd, pid_t pid) {
         if (fstat(info_fd, &st) < 0 || !S_ISREG(st.st_mode))
                 return -EPERM;
         snprintf(path, sizeof(path), "/proc/self/fd/%d", info_fd);
-        /* Without waiting: its owner may hold a lease of it (fcntl(2)), and let others wait for most of a minute. */
+        /* Non-blocking: the file's owner may hold a lease on it (fcntl(2)), and make others wait for most of a
+         * minute. */
         return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 

@@ -9,7 +9,7 @@
 
 #define ESCAPE_BYTES 4 /* of \xNN */
 
-/* Drives the terminal, or turns the text behind it around (UAX #9). */
+/* Characters that control the terminal, or reverse the text after them (UAX #9). */
 static bool is_unsafe(const uint8_t *at, size_t n) {
         if (n == 1)
                 return at[0] < ' ' || at[0] == 0x7f;

@@ -65,7 +65,7 @@ void log_users_tick(uint64_t now) {
         pthread_mutex_unlock(&lock);
 }
 
-/* The user's, or else a new one; when none is left, one that another user has. */
+/* The user's count, or a new one; if none is left, one that is shared with another user. */
 static LogCount *count_of(uid_t user, uint64_t now) {
         LogCount *unused = NULL;
 

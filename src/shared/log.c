@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * One write(2) a line, so that lines of several threads or processes do not mix. Whether stderr is
- * the journal is decided as systemd documents it: JOURNAL_STREAM names stderr's device and inode.
+ * Log: writes lines to stderr
+ *
+ * Each line is one write(2), so that lines of several threads or processes do not mix. Whether stderr is the journal is
+ * decided as systemd documents it: JOURNAL_STREAM names stderr's device and inode.
  */
 
 #include <errno.h>
@@ -90,6 +92,6 @@ void log_write(int level, const char *format, ...) {
         n += (int)log_escape(line + n, sizeof(line) - (size_t)n - 1, text);
         line[n++] = '\n';
         if (write(STDERR_FILENO, line, (size_t)n) < 0)
-                (void)0; /* nowhere left to say it */
+                (void)0; /* there is nowhere left to report it */
         errno = saved_errno;
 }

@@ -2,13 +2,12 @@
 #pragma once
 
 /*
- * Log
+ * Log: lines on stderr
  *
- * Lines on stderr, each with the "<N>" priority prefix of sd-daemon(3) when stderr is the journal,
- * and with the program's name otherwise. The level comes from DESKTRACE_LOG_LEVEL (err, warning,
- * notice, info, debug, or 3..7), default info. What is not printable in a line is escaped (log-text.h), and lines about
- * what peers do are written with log_user() (log-user.h). May be called from any thread. Not for the library,
- * which never writes to an application's stderr.
+ * Each has the "<N>" priority prefix of sd-daemon(3) if stderr is the journal, and the program's name otherwise. The
+ * level comes from DESKTRACE_LOG_LEVEL (err, warning, notice, info, debug, or 3..7); the default is info. Unprintable
+ * characters are escaped (log-text.h), and lines about what peers do are written with log_user() (log-user.h). May be
+ * called from any thread. Not for the library, which never writes to an application's stderr.
  */
 
 #include <stdbool.h>

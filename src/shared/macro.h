@@ -23,10 +23,11 @@
 #define LIKELY(x)       __builtin_expect(!!(x), 1)
 #define UNLIKELY(x)     __builtin_expect(!!(x), 0)
 
-/* Marks a text for the catalogue of the client, which translates what the others say. GLib has the same. */
+/* Marks a text for the client's message catalogue: the client translates what the other programs report. GLib
+ * defines the same macro. */
 #define N_(String) (String)
 
-/* GLib has its own, which evaluate an argument twice. */
+/* GLib has its own versions, which evaluate an argument twice. */
 #undef MIN
 #undef MAX
 

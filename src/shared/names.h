@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Names on the bus and in the file system, said once for the service, the library and the client.
- * The interfaces are documented in data/dbus/org.desktrace.Tracing1.xml.
+ * Names on the bus and in the file system, defined once for the service, the library and the client. The interfaces are
+ * documented in data/dbus/org.desktrace.Tracing1.xml.
  */
 
 #define TRACING_BUS_NAME      "org.desktrace.Tracing1"
@@ -18,20 +18,20 @@
 #define TRACING_BUFFER_INTERFACE        "org.desktrace.Tracing1.Buffer"
 #define TRACING_PRODUCER_INFO_INTERFACE "org.desktrace.Tracing1.ProducerInfo"
 
-/* Implemented by producers, at this path of their own connection. */
+/* Producers implement it at this path of their own connection. */
 #define TRACING_PRODUCER_INTERFACE "org.desktrace.Tracing1.Producer"
 #define TRACING_PRODUCER_OBJECT    "/org/desktrace/Tracing1/Producer"
 
 /* The data source that shows the service itself. */
 #define TRACING_SELF_SOURCE "desktrace.self"
 
-/* The one that records the kernel's events: the names that its producer tells are theirs. */
+/* The data source that records the kernel's events; its producer lists the names of these events. */
 #define TRACING_EVENTS_SOURCE "linux.ftrace"
 
-/* The one of programs' events: Desktrace's library offers it, and Perfetto's. */
+/* The data source of programs' events, which Desktrace's library offers, and Perfetto's. */
 #define TRACING_TRACK_EVENT_SOURCE "track_event"
 
-/* Where a trace has what producers say of their own recording: the track's name, and its events' category. */
+/* The name of the track on which producers report about their own recording, and the category of its events. */
 #define TRACING_NOTES_TRACK    "Desktrace notes"
 #define TRACING_NOTES_CATEGORY "desktrace.notes"
 
@@ -50,22 +50,23 @@
 #define TRACING_PRODUCER_SOCKET "perfetto-producer"
 #define TRACING_CONSUMER_SOCKET "perfetto-consumer"
 
-/* What they are called in a directory of sockets: Perfetto's own names. */
+/* Their file names in a directory of sockets: Perfetto's own. */
 #define TRACING_PERFETTO_PRODUCER_NAME "traced-producer.sock"
 #define TRACING_PERFETTO_CONSUMER_NAME "traced-consumer.sock"
 
-/* Environment of programs with Perfetto's SDK: where they look for the service. */
+/* Environment: where programs with Perfetto's SDK look for the service. */
 #define TRACING_ENV_PERFETTO_PRODUCER "PERFETTO_PRODUCER_SOCK_NAME"
 
 /* Environment: where a private (--standalone) service listens. Makes the library and the client
  * use only that service. */
 #define TRACING_ENV_SOCKET "DESKTRACE_SOCKET"
 
-/* Environment of a program that is run to be recorded: how many ms its dt_init() may wait for that. */
+/* Environment of a program that is started in order to record it: how many ms its dt_init() may wait for the
+ * recording. */
 #define TRACING_ENV_WAIT "DESKTRACE_WAIT"
 
-/* The same: the categories of which its events are kept until a session comes, how much memory that may take, and how
- * long. */
+/* Likewise: the categories whose events the program keeps until a session starts, how much memory they may take, and
+ * for how long. */
 #define TRACING_ENV_STARTUP         "DESKTRACE_STARTUP"
 #define TRACING_ENV_STARTUP_KIB     "DESKTRACE_STARTUP_KIB"
 #define TRACING_ENV_STARTUP_SECONDS "DESKTRACE_STARTUP_SECONDS"

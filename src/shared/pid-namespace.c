@@ -33,7 +33,7 @@ int pid_proof_new(int *ret, const char *words) {
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
                 return -errno;
-        /* Asked for before the words are sent, or the kernel does not say who sends them. */
+        /* Must be enabled before the words are sent, or the kernel does not attach the sender. */
         if (setsockopt(fds[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
             send(fds[1], words, strlen(words), MSG_NOSIGNAL) < 0)
                 r = -errno;
@@ -100,7 +100,7 @@ int task_link_open(int *ret) {
         return 0;
 }
 
-/* Digits and what stands behind them. NULL: not so, or no pid. */
+/* Reads digits followed by `after`. NULL: the text is different, or the number is no pid. */
 static const char *take_pid(const char *at, const char *behind, pid_t *ret) {
         long pid = 0;
 

@@ -22,21 +22,23 @@
 
 #include "shared/identity.h"
 
-#define PID_NAMESPACE_INITIAL UINT64_C(0xEFFFFFFC) /* the first one's number on every Linux */
+#define PID_NAMESPACE_INITIAL UINT64_C(0xEFFFFFFC) /* its inode on every Linux */
 #define PID_PROOF_BYTES_MAX   256                  /* of the words */
 
-/* The number of the caller's own, as others see it, too. 0 or a negative errno (no /proc). */
+/* The number of the caller's own pid namespace, which is the same for all observers. 0 or a negative errno (no
+ * /proc). */
 int pid_namespace_get(uint64_t *ret);
 
-/* What proves that this process says `words`; the descriptor is not blocking. 0 or a negative errno. */
+/* Makes a proof that this process said `words`; the descriptor is non-blocking. 0 or a negative errno. */
 int pid_proof_new(int *ret, const char *words);
 
-/* The room for credentials is room for so many descriptors. */
+/* The room for credentials could hold this many descriptors. */
 #define PID_PROOF_STRAYS_MAX 8
 
-/* The sender of `words`. Takes them out: a proof is good for once. The descriptor may be anything that a peer has sent,
- * and `strays` are descriptors that came in place of credentials: the caller's, whatever is returned.
- * 0; -EBADMSG when it proves nothing, or somebody whom the reader cannot see; another negative errno. */
+/* Reads the sender of `words` from a proof, and consumes it: a proof can be used once. The descriptor may be
+ * anything that a peer has sent. `strays` are descriptors that came in place of credentials; they are the caller's,
+ * whatever is returned. 0; -EBADMSG if it proves nothing, or a process that the reader cannot see; another negative
+ * errno. */
 int pid_proof_take(Identity *ret,
                    int fd,
                    const char *words,
@@ -46,6 +48,7 @@ int pid_proof_take(Identity *ret,
 /* 0 or a negative errno. */
 int task_link_open(int *ret);
 
-/* The calling thread, by what task_link_open() gave somebody else. 0; -EBADMSG when it is no such thing, or nobody whom
- * its owner can see; another negative errno. One system call; async-signal-safe. */
+/* Reads the calling thread's pid and tid through a link that task_link_open() made in another process. 0; -EBADMSG
+ * if the descriptor is no such link, or its owner cannot see the thread; another negative errno. One system call;
+ * async-signal-safe. */
 int task_link_read(int fd, pid_t *ret_pid, pid_t *ret_tid);

@@ -43,7 +43,7 @@ static bool is(PathPart part, PathPart text) {
         return part.n == text.n && starts_with(part, text);
 }
 
-/* Both return false, and leave the part as it is, when it is not there. */
+/* Both return false and leave the part unchanged if the text is not there. */
 static bool skip_prefix(PathPart *part, PathPart prefix) {
         if (!starts_with(*part, prefix))
                 return false;
@@ -59,7 +59,7 @@ static bool skip_suffix(PathPart *part, PathPart suffix) {
         return true;
 }
 
-/* Cuts off what is before the first `separator`, and that. */
+/* Cuts off everything up to and including the first `separator`. */
 static bool split_first(PathPart *part, char separator, PathPart *ret_first) {
         const char *at = part->n > 0 ? memchr(part->text, separator, part->n) : NULL;
 
@@ -124,7 +124,7 @@ static int is_unit_character(int c) {
 static bool is_unit_of(PathPart part, PathPart suffix) {
         const PathPart all = part;
 
-        /* "a@.service" is a template, of which units are made. */
+        /* "a@.service" is a template from which units are instantiated. */
         return skip_suffix(&part, suffix) && part.n > 0 && all.n < PROCESS_UNIT_NAME_BYTES &&
                part.text[0] != '@' && part.text[part.n - 1] != '@' &&
                all_are(all, is_unit_character);
@@ -148,7 +148,7 @@ static bool is_unit(PathPart part) {
         return false;
 }
 
-/* What could be taken for a file of the kernel has a "_" before it. */
+/* systemd puts a "_" in front of names that could be mistaken for files of the kernel. */
 static PathPart next_manager_part(PathPart *path) {
         PathPart part = next_part(path);
 
@@ -156,7 +156,7 @@ static PathPart next_manager_part(PathPart *path) {
         return part;
 }
 
-/* What one manager made of the path, which is left behind its unit. */
+/* The part of the path that one manager made; the rest of the path begins after its unit. */
 static void take_manager(PathPart *path, PathPart *ret_slice, PathPart *ret_unit) {
         PathPart slice = {}, part = next_manager_part(path);
 
@@ -251,7 +251,7 @@ static bool take_old_app(ProcessUnit *unit, PathPart name) {
 static void take_app(ProcessUnit *unit) {
         PathPart own = unit->user_unit.n > 0 ? unit->user_unit : unit->unit;
 
-        /* What an app starts in scopes of their own, as terminals do, is in its slice. */
+        /* Processes that an app starts in scopes of their own, as terminals do, are in the app's slice. */
         if (!take_desktop_app(unit, own) && !take_snap(unit, own) && !take_old_app(unit, own))
                 take_slice_app(unit, unit->user_slice);
 }
@@ -320,7 +320,7 @@ static bool take_container_child(ProcessUnit *unit, PathPart parent, PathPart pa
         return false;
 }
 
-/* The innermost counts. What supervises a container is in its cgroup, but not in it. */
+/* The innermost match counts. A container's supervisor is in the container's cgroup, but not in the container. */
 static void take_container(ProcessUnit *unit, PathPart path) {
         PathPart parent = {}, part;
 
@@ -343,7 +343,7 @@ void process_unit_parse_path(ProcessUnit *ret, const char *path, size_t n) {
         *ret = (ProcessUnit){ .app_kind = "", .container_kind = "" };
         (void)skip_suffix(&rest, PART(" (deleted)"));
         ret->cgroup = rest;
-        /* Seen from within a cgroup namespace, what is outside. */
+        /* How a cgroup outside looks from within a cgroup namespace. */
         while (skip_prefix(&rest, PART("/..")))
                 ;
         take_container(ret, rest);
@@ -374,7 +374,7 @@ bool process_unit_parse(ProcessUnit *ret, const char *text) {
         return path.n > 1;
 }
 
-/* What people use of the hash of a container. */
+/* The part of a container's hash that people use. */
 static int label_container(char ret[static PROCESS_LABEL_BYTES], const ProcessUnit *unit) {
         bool is_hash = all_are((PathPart){ unit->container, strlen(unit->container) }, isxdigit);
 

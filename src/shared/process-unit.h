@@ -17,7 +17,7 @@
 #define PROCESS_LABEL_BYTES     (PROCESS_UNIT_NAME_BYTES + 32)
 #define PROCESS_LABELS_MAX      2
 
-/* A part of the text that was parsed; not ended by a NUL. */
+/* A part of the parsed text; not NUL-terminated. */
 typedef struct PathPart {
         const char *text;
         size_t n; /* 0: there is none */
@@ -25,7 +25,7 @@ typedef struct PathPart {
 
 typedef struct ProcessUnit {
         PathPart cgroup;                         /* the whole path */
-        PathPart unit, slice;                    /* of the system's manager */
+        PathPart unit, slice;                    /* a unit of the system's manager */
         PathPart user_unit, user_slice;          /* of the user's */
         char app_id[PROCESS_UNIT_NAME_BYTES];    /* "" : none */
         const char *app_kind;                    /* "flatpak", "snap"; "" : neither, or not known */
@@ -33,11 +33,12 @@ typedef struct ProcessUnit {
         const char *container_kind;              /* its manager; "" without a container */
 } ProcessUnit;
 
-/* The text of PID/cgroup, which must outlive the result. False when no path in it is of use. */
+/* Parses the text of PID/cgroup, which must outlive the result. False if no path in it is of use. */
 bool process_unit_parse(ProcessUnit *ret, const char *text);
 
 /* A path in it. */
 void process_unit_parse_path(ProcessUnit *ret, const char *path, size_t n);
 
-/* What to show beside the name of the process: its container; its app, or else its unit. Returns how many. */
+/* The labels to show beside the name of a process: its container; its app, or else its unit. Returns how many there
+ * are. */
 size_t process_unit_labels(const ProcessUnit *unit, char ret[][PROCESS_LABEL_BYTES]);

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Text that people write and read: numbers with units, and "did you mean".
+ * Text: numbers with units as people write them, and "did you mean"
  */
 
 #include <stddef.h>
@@ -23,5 +23,5 @@ int text_parse_duration(uint64_t *ret_ns, const char *text);
 char *text_format_size(char buffer[static TEXT_SIZE_BYTES], uint64_t n_bytes);
 char *text_format_duration(char buffer[static TEXT_SIZE_BYTES], uint64_t ns);
 
-/* The known name nearest to `name`, or NULL when none is near enough to be what was meant. */
+/* The known name nearest to `name`, or NULL if none is near enough to have been meant. */
 const char *text_nearest(const char *name, const char *const known[], size_t n_known);

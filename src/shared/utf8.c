@@ -55,7 +55,7 @@ void utf8_clean(char *text) {
         }
 }
 
-/* Those of ASCII, and U+0080 to U+009F, which some terminals obey as well. */
+/* The control characters of ASCII, and U+0080 to U+009F, which some terminals obey as well. */
 static size_t control_character(const uint8_t *at) {
         if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f)
                 return 2;

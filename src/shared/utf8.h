@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The length of the first character, or 0 if it is not one. n_bytes is at least 1. */
+/* The length of the first character, or 0 if the bytes are not one. `n_bytes` is at least 1. */
 size_t utf8_character(const uint8_t *at, size_t n_bytes);
 
 bool utf8_is_valid(const uint8_t *bytes, size_t n_bytes);
 
-/* Replaces every byte that is not part of a character. For text that quotes what peers wrote, perhaps cut off amidst a
- * character: sd-bus refuses to send it otherwise, and the caller would get no reply at all. */
+/* Replaces every byte that is not part of a character. For text that quotes peers and may have been cut in the
+ * middle of a character: sd-bus would refuse to send it, and the caller would get no reply at all. */
 void utf8_clean(char *text);
 
-/* A copy of what a peer says to people, for lists, logs and terminals: cut off behind n_max bytes, clean, and on one
- * line, with spaces for control characters. NULL: no memory. */
+/* Copies text that a peer wrote for people, so that lists, logs and terminals can show it: valid UTF-8 of at most
+ * `n_max` bytes, on one line, with spaces in place of control characters. NULL: no memory. */
 char *utf8_copy_line(const char *text, size_t n_max);

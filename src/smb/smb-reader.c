@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Everything here is bounded whatever the producer does to the memory meanwhile: a page's state is
- * changed with at most CAS_TRIES attempts, and what a chunk's place is computed from is a copy.
+ * Everything here is bounded, whatever the producer does to the memory meanwhile: a page's state is changed with at
+ * most CAS_TRIES attempts, and a chunk's place is computed from a private copy.
  */
 
 #include <limits.h>
@@ -20,7 +20,7 @@ static SmbSlot *slot_at(const SmbArea *area, uint32_t position) {
         return &area->control->slots[position & (area->n_slots - 1)];
 }
 
-/* Where the lap of the next position began. */
+/* The position at which the current lap began. */
 static uint32_t lap(const SmbArea *area) {
         return area->head & ~(area->n_slots - 1);
 }
@@ -89,7 +89,7 @@ int smb_next_commit(SmbArea *area, SmbCommit *ret) {
         return SMB_E_EMPTY;
 }
 
-/* Fills in what follows from one state word; false when the word has no such chunk. */
+/* Fills in everything that follows from one state word; false if the word has no such chunk. */
 static bool
 locate_chunk(const SmbArea *area, uint32_t page, uint32_t chunk, uint32_t state, SmbChunk *ret) {
         SmbLayout layout = smb_state_layout(state);
@@ -193,7 +193,7 @@ int smb_peek_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret) 
         return writer_id_valid(area, ret->writer_id) ? 0 : SMB_E_INVALID;
 }
 
-/* Bytes of a message lie anywhere, and nobody else writes to them. */
+/* A message's bytes have any alignment, and no other thread writes to them. */
 int smb_read_chunk(const void *data, size_t n, bool is_complete, SmbChunk *ret) {
         const uint8_t *bytes = data;
         uint16_t packets;
@@ -285,7 +285,7 @@ void smb_wake(SmbArea *area) {
 bool smb_take_rescan(SmbArea *area) {
         if (!area->control || !atomic_load_explicit(&area->control->rescan, memory_order_relaxed))
                 return false;
-        /* Before the pages are looked at: a chunk completed later sets it again. */
+        /* Cleared before the pages are searched: a chunk completed later sets it again. */
         return atomic_exchange(&area->control->rescan, 0) != 0;
 }
 
@@ -324,7 +324,7 @@ bool smb_take_answer(SmbArea *area, unsigned place) {
         if (place >= SMB_REQUESTS || !(area->asked & 1u << place))
                 return false;
         request = &area->control->requests[place];
-        /* Pairs with smb_answer(): what the producer wrote before is there. */
+        /* Pairs with smb_answer(): everything that the producer wrote before is visible. */
         if (atomic_load_explicit(&request->state, memory_order_acquire) != SMB_REQUEST_DONE)
                 return false;
         atomic_store_explicit(&request->state, SMB_REQUEST_FREE, memory_order_relaxed);

@@ -21,7 +21,7 @@ typedef struct SmbChunk {
         uint8_t flags;          /* SMB_CHUNK_… */
         bool complete;          /* the writer has returned it */
         const uint8_t *payload; /* shared: copy, then parse */
-        uint32_t n_payload;     /* room behind the chunk header, not what is used */
+        uint32_t n_payload;     /* room after the chunk header, not the part in use */
 } SmbChunk;
 
 typedef struct SmbCommit {
@@ -36,63 +36,60 @@ typedef struct SmbCommit {
 
 enum {
         _SMB_E_SUCCESS,
-        SMB_E_EMPTY,   /* nothing there, or not in the state for it */
+        SMB_E_EMPTY,   /* there is nothing, or its state is a different one */
         SMB_E_INVALID, /* a page, chunk or writer number that does not exist */
         SMB_E_FULL,    /* no room for a request */
 };
 
-/* The next entry of the commit ring: 0, or SMB_E_EMPTY. After n_slots entries in a row it says
- * SMB_E_EMPTY once, so a loop over it ends, and a producer that keeps writing cannot hold the
- * service. Retirements of writers are carried out in here, but not before a rescan that is due:
- * smb_take_rescan() after each such loop. */
+/* Takes the next entry of the commit ring: 0, or SMB_E_EMPTY. After n_slots entries in a row it returns SMB_E_EMPTY
+ * once, so a loop over it ends, and a producer that keeps writing cannot hold up the service. It also carries out
+ * retirements of writers, but not while a rescan is due: call smb_take_rescan() after each such loop. */
 int smb_next_commit(SmbArea *area, SmbCommit *ret);
 
-/* Complete -> BeingRead, and a checked copy of the header: 0; release it. SMB_E_EMPTY when it is in
- * another state. SMB_E_INVALID: no such page or chunk, or its writer id cannot be; it has been
- * freed then. n_fragments is what the producer says: more may be counted than fit. */
+/* Complete -> BeingRead: returns 0 and a checked copy of the header; release the chunk afterwards. SMB_E_EMPTY if it
+ * is in another state. SMB_E_INVALID: there is no such page or chunk, or its writer id is impossible; the chunk has
+ * been freed then. `n_fragments` is what the producer claims: it may be more than fit. */
 int smb_take_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret);
 
-/* BeingRead -> Free, wherever the producer says by now that chunks lie. Clears the header first,
- * then counts it in n_freed and wakes waiting writers. */
+/* BeingRead -> Free, wherever the producer now claims that chunks lie. Clears the header first, then counts the
+ * chunk in n_freed and wakes waiting writers. */
 void smb_release_chunk(SmbArea *area, const SmbChunk *chunk);
 
-/* A chunk as it is now, in whatever state but Free; the state is left alone. For draining what was
- * never committed. 0; SMB_E_EMPTY, also when it has no fragment yet; SMB_E_INVALID. */
+/* Reads a chunk in any state but Free, and leaves its state alone: for data that was never committed. 0;
+ * SMB_E_EMPTY, also if the chunk has no fragment yet; SMB_E_INVALID. */
 int smb_peek_chunk(SmbArea *area, uint32_t page, uint32_t chunk, SmbChunk *ret);
 
-/* A chunk with its header that came in a message instead. 0; SMB_E_INVALID: it is shorter than its header or longer
- * than one can be, or its writer id cannot be. */
+/* Reads a chunk, with its header, that came in a message. 0; SMB_E_INVALID: it is shorter than a header or longer
+ * than a chunk can be, or its writer id is impossible. */
 int smb_read_chunk(const void *data, size_t n, bool is_complete, SmbChunk *ret);
 
-/* Chunks are only in pages below this number: what was used so far, as the producer says; all pages
- * without a control area. */
+/* Chunks lie only in pages below this number, which the producer reports as used so far; without a control area, all
+ * pages. */
 uint32_t smb_n_used_pages(SmbArea *area);
 
 /* Number of chunks in a page now; 0 when it is not partitioned. */
 uint32_t smb_page_chunks(SmbArea *area, uint32_t page);
 
-/* The target buffer that a native writer declared; 0 for none, or no such writer. */
+/* The target buffer that a native writer declared; 0 if it declared none, or there is no such writer. */
 uint16_t smb_writer_buffer(SmbArea *area, uint16_t writer_id);
 
-/* Tells producers that the next commit must ring. Returns false when something came in meanwhile:
- * drain again. */
+/* Tells producers that the next commit must ring. Returns false if something was committed meanwhile: drain again. */
 bool smb_prepare_sleep(SmbArea *area);
 void smb_wake(SmbArea *area);
 
-/* Whether a writer found the ring full since the last call: look at all pages for complete chunks.
- */
+/* Whether a writer found the ring full since the last call. If so, search all pages for complete chunks. */
 bool smb_take_rescan(SmbArea *area);
 
-/* Asks for something; the bell is the caller's to ring. 0 and which place it has; SMB_E_FULL when there is no
- * room for it, or for so many instances. */
+/* Makes a request; the caller rings the bell. Returns 0 and the request's place; SMB_E_FULL if there is no free
+ * place, or too many instances. */
 int smb_ask(SmbArea *area,
             SmbRequestKind kind,
             const uint64_t *instances,
             size_t n_instances,
             unsigned *ret_place);
 
-/* Whether the request at this place is answered; its place is free then. */
+/* Whether the request at this place has been answered; if so, the place is free again. */
 bool smb_take_answer(SmbArea *area, unsigned place);
 
-/* Packets that writers dropped for want of a chunk, as they say. */
+/* The number of packets that writers dropped for lack of a chunk, as reported by them. */
 uint64_t smb_n_dropped(SmbArea *area);

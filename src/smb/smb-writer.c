@@ -14,8 +14,7 @@
 #include "shared/macro.h"
 #include "smb/smb-writer.h"
 
-/* Less room than this is not worth a fragment: size, some bytes, and the bookkeeping of a packet in
- * two. */
+/* Less room than this is not worth a fragment, which costs a size and splits the packet. */
 #define FRAGMENT_ROOM_MIN 12
 #define CROWDED_DIVISOR   8 /* more than this part of the pages is taken: see search_start() */
 #define CHUNKS_PER_WRITER 4 /* one at hand, the others on their way */
@@ -38,7 +37,7 @@ void smb_producer_close(SmbProducer *producer) {
         SmbControl *control = producer->area.control;
 
         atomic_store(&producer->closed, true);
-        /* A thread that has looked at `closed` but does not wait yet must find another value than it saw. */
+        /* A thread that has checked `closed` but does not wait yet must find a changed value. */
         atomic_fetch_add(&control->n_freed, 1);
         wake_writers(control);
 }
@@ -48,8 +47,9 @@ void smb_producer_close(SmbProducer *producer) {
  */
 
 static void ring_doorbell(SmbProducer *producer) {
-        /* Full it cannot be: the service looks every few milliseconds while it is awake, and a sleeping one has
-         * nothing in the counter. Gone it may be: then the program has closed what is not its own. */
+        /* The eventfd's counter cannot be full: while awake the service reads it every few milliseconds, and a
+         * sleeping service has already emptied it. The descriptor may be gone, if the program has closed descriptors
+         * that it does not own. */
         fd_ring_marked(producer->doorbell_fd);
 }
 
@@ -61,7 +61,7 @@ static void ring_if_sleeping(SmbProducer *producer) {
                 ring_doorbell(producer);
 }
 
-/* Vyukov's enqueue. false when the ring is full. */
+/* Vyukov's enqueue. False if the ring is full. */
 static bool ring_put(SmbProducer *producer, uint32_t what, uint32_t a, uint32_t b) {
         SmbControl *control = producer->area.control;
         uint32_t position = atomic_load_explicit(&control->tail, memory_order_relaxed);
@@ -78,7 +78,8 @@ static bool ring_put(SmbProducer *producer, uint32_t what, uint32_t a, uint32_t 
                 if (ahead > 0) {
                         uint32_t tail = atomic_load_explicit(&control->tail, memory_order_relaxed);
 
-                        /* Whichever thread filled the slot moved tail before: memory where it did not is hostile. */
+                        /* The thread that filled the slot has moved tail before. If tail is elsewhere, the memory is
+                         * hostile. */
                         if (tail == position)
                                 return false;
                         position = tail;
@@ -103,7 +104,7 @@ static uint32_t n_outstanding(SmbProducer *producer) {
                atomic_load_explicit(&producer->area.control->n_freed, memory_order_relaxed);
 }
 
-/* How a page is partitioned that is free now. */
+/* How a free page is to be partitioned. */
 static SmbLayout choose_layout(SmbProducer *producer) {
         uint32_t n = CHUNKS_PER_WRITER *
                      atomic_load_explicit(&producer->n_writers, memory_order_relaxed);
@@ -114,8 +115,8 @@ static SmbLayout choose_layout(SmbProducer *producer) {
         return layout;
 }
 
-/* Chunks of that layout that can be had now, as far as the counters know: they lag a little, and other layouts
- * make it a guess. */
+/* An estimate of the free chunks of this layout: the counters lag a little, and pages with other layouts make it
+ * less exact. */
 static uint32_t n_free(SmbProducer *producer, SmbLayout layout) {
         uint32_t n_all = producer->area.n_pages * smb_layout_chunks(layout);
         uint32_t n = n_outstanding(producer);
@@ -123,9 +124,9 @@ static uint32_t n_free(SmbProducer *producer, SmbLayout layout) {
         return n < n_all ? n_all - n : 0;
 }
 
-/* Rings when more waits for the service than a third of what is free: what is left then has to last until it gets
- * a CPU, which takes milliseconds on a busy machine. Once for each state of the ring's head, so that a service
- * that is on its way is not rung for each chunk. */
+/* Rings when more chunks wait for the service than a third of the free ones: what is left has to last until the
+ * service gets a CPU, which takes milliseconds on a busy machine. Rings once for each position of the ring's head,
+ * so that a service that is on its way is not rung again for each chunk. */
 static void ring_if_filling(SmbProducer *producer) {
         SmbControl *control = producer->area.control;
         uint32_t head = atomic_load_explicit(&control->head, memory_order_relaxed);
@@ -208,8 +209,7 @@ static bool take_writer_id(SmbProducer *producer, uint16_t writer_id, uint16_t t
                 memory_order_relaxed);
 }
 
-/* An id that is free and, unless `any`, was never used for another buffer than this. 0: there is
- * none. */
+/* Finds a free id; unless `any` is set, one that was never used for another buffer. 0: there is none. */
 static uint16_t find_writer_id(SmbProducer *producer, uint16_t target_buffer, bool any) {
         uint32_t start = atomic_fetch_add_explicit(&producer->next_writer, 1, memory_order_relaxed);
 
@@ -277,7 +277,7 @@ int smb_writer_init(SmbWriter *writer,
 
 static void set_packets(SmbWriter *writer, uint16_t packets) {
         writer->packets = packets;
-        /* Last, with release: who reads the count finds the ids and the bytes. */
+        /* Stored last, with release: a reader of the count finds the ids and the bytes. */
         atomic_store_explicit(&writer->header->packets, packets, memory_order_release);
 }
 
@@ -292,22 +292,23 @@ static void note_used_page(SmbProducer *producer, uint32_t page) {
                 ;
 }
 
-/* A chunk of a page that nobody but its finder has. */
+/* Takes a chunk of a page that only this thread has found. */
 typedef struct Place {
         uint32_t page;
         uint32_t chunk;
         SmbLayout layout;
 } Place;
 
-/* While few are taken the first ones do: no memory is given to the others, and the service need not look at them. When
- * many are it would take long to find a free one from there. */
+/* While few pages are taken, the search begins at the first page: the other pages then need no memory, and the
+ * service need not look at them. When many are taken, it would take long to find a free page from there. */
 static uint32_t search_start(SmbProducer *producer) {
         if (n_outstanding(producer) <= producer->area.n_pages / CROWDED_DIVISOR)
                 return 0;
         return atomic_load_explicit(&producer->page_hint, memory_order_relaxed);
 }
 
-/* The state with one more chunk taken, or 0: there is none for that layout, or none at all with SMB_LAYOUT_NONE. */
+/* The page's state with one more chunk taken. 0: no chunk of that layout (with SMB_LAYOUT_NONE: of any layout) is
+ * free. */
 static uint32_t state_with_taken(uint32_t state, SmbLayout layout, Place *ret) {
         SmbLayout here = smb_state_layout(state);
 
@@ -339,7 +340,7 @@ static bool take_in_page(SmbProducer *producer, uint32_t page, SmbLayout layout,
         return false;
 }
 
-/* With SMB_LAYOUT_NONE any free chunk of a page that has others. */
+/* With SMB_LAYOUT_NONE, any free chunk of a page that is already partitioned. */
 static bool search_chunk(SmbProducer *producer, SmbLayout layout, Place *ret) {
         uint32_t n_pages = producer->area.n_pages, start = search_start(producer);
 
@@ -360,7 +361,7 @@ static void note_taken(SmbProducer *producer, const Place *place) {
         note_used_page(producer, place->page);
 }
 
-/* A thread that has searched in vain spares others the search, until something is freed. */
+/* After one thread has searched in vain, the others skip the search until something is freed. */
 static bool take_chunk(SmbProducer *producer, Place *ret) {
         /* acquire: what was freed before is seen by the search. */
         uint32_t n_freed =
@@ -380,7 +381,7 @@ static bool take_chunk(SmbProducer *producer, Place *ret) {
         return true;
 }
 
-/* Once for each state of n_freed: if nothing was freed since, nothing more is at hand. */
+/* Once for each value of n_freed: if nothing was freed since, no more chunks can be returned. */
 static void tell_starving(SmbProducer *producer) {
         SmbControl *control = producer->area.control;
         uint32_t n_freed = atomic_load_explicit(&control->n_freed, memory_order_relaxed);
@@ -403,7 +404,7 @@ static uint64_t now_ns(void) {
 
 static void wait_for_chunk(SmbProducer *producer, uint32_t n_freed, uint64_t deadline_ns) {
         SmbControl *control = producer->area.control;
-        /* What this system call takes: where `long` is narrow, its time_t is narrow, too, unlike libc's. */
+        /* The system call's own type: where `long` is narrow, its time_t is narrow as well, unlike libc's. */
         struct __kernel_old_timespec until = {
                 .tv_sec = (__kernel_long_t)(deadline_ns / NS_PER_SEC),
                 .tv_nsec = (long)(deadline_ns % NS_PER_SEC),
@@ -434,8 +435,8 @@ static bool take_chunk_or_wait(SmbWriter *writer, Place *ret) {
 
                 if (take_chunk(producer, ret))
                         return true;
-                /* After waiting in vain it does not wait again until it gets something: a service that hangs costs a
-                 * thread one wait, not one for each packet. */
+                /* After waiting in vain the writer does not wait again until it gets a chunk: a service that hangs
+                 * costs a thread one wait, not one for each packet. */
                 if (writer->full_policy == SMB_FULL_DROP || writer->lost ||
                     atomic_load(&producer->closed))
                         return false;
@@ -542,7 +543,7 @@ int smb_writer_drop(SmbWriter *writer) {
 
 static bool could_fit(const SmbWriter *writer, size_t n) {
         SmbProducer *producer = writer->producer;
-        /* Where pages are divided, more than there is, rather than less. */
+        /* Where pages are divided, overestimate rather than underestimate. */
         SmbLayout layout = atomic_load_explicit(&producer->is_divided, memory_order_relaxed)
                                    ? SMB_LAYOUT_DIV14
                                    : SMB_LAYOUT_DIV1;
@@ -551,18 +552,18 @@ static bool could_fit(const SmbWriter *writer, size_t n) {
 
         if (n >= SMB_PACKET_DROPPED)
                 return false;
-        /* One that waits can get more than there is at once. */
+        /* A writer that waits can get more chunks than are free at once. */
         return writer->full_policy == SMB_FULL_STALL ||
                n <= room(writer) + n_payload * n_free(producer, layout);
 }
 
-/* Writes as much as fits into the chunk at hand, which is not enough, and goes on to the next. */
+/* Writes as much as fits into the current chunk, which is too small for the rest, and takes the next chunk. */
 static int put_some(SmbWriter *writer, const uint8_t **data, size_t *n) {
         size_t n_size = varint_bytes(room(writer));
         size_t n_now = MIN(*n, room(writer) - n_size);
         Place next;
 
-        /* Not counted yet: if there is no next chunk, it has not happened. */
+        /* Not counted yet: if there is no next chunk, the fragment does not exist. */
         if (!take_chunk_or_wait(writer, &next))
                 return -ENOBUFS;
         put_fragment(writer, *data, n_now);
@@ -580,7 +581,7 @@ static int write_in_pieces(SmbWriter *writer, const uint8_t *data, size_t n) {
         Place place;
         bool begun = false;
 
-        /* First of all: a full chunk at hand is what others, or this writer, may be short of. */
+        /* First commit a full chunk: it may be just what others, or this writer, are short of. */
         if (writer->header && room(writer) < FRAGMENT_ROOM_MIN)
                 commit_chunk(writer);
         if (!could_fit(writer, n))
@@ -623,7 +624,7 @@ void smb_writer_flush(SmbWriter *writer) {
         if (!writer->header)
                 return;
         if (atomic_load_explicit(&writer->producer->closed, memory_order_relaxed))
-                writer->header = NULL; /* nobody is there to take it */
+                writer->header = NULL; /* the service is gone */
         else
                 commit_chunk(writer);
 }

@@ -28,11 +28,10 @@
 
 typedef enum SmbFullPolicy {
         SMB_FULL_DROP, /* drop the packet, count it, and mark the next one */
-        SMB_FULL_STALL, /* wait for the service up to stall_ns, then drop, and go on dropping until there is room */
+        SMB_FULL_STALL, /* wait for the service for up to stall_ns, then drop packets until there is room */
 } SmbFullPolicy;
 
-/* A writer id that is used again goes on where it was, so that no reader takes the change for a
- * loss. */
+/* A writer id that is reused continues its chunk ids, so that readers do not mistake the change for a loss. */
 typedef struct SmbWriterPast {
         _Atomic uint32_t next_chunk_id;
         _Atomic uint16_t target_buffer; /* 0: never used */
@@ -47,17 +46,17 @@ struct SmbProducer {
         _Atomic uint32_t page_hint;   /* where the next search starts */
         _Atomic uint32_t next_writer; /* where the next search for a writer id starts */
         _Atomic uint32_t n_writers;   /* living ones */
-        _Atomic uint64_t full_at;     /* n_freed when a search found nothing, plus FULL_AT_KNOWN */
+        _Atomic uint64_t full_at;     /* n_freed when a search failed, plus FULL_AT_KNOWN */
         _Atomic uint32_t starved_at;  /* n_freed when starving() was last called */
         _Atomic bool is_divided;      /* some page has or had several chunks */
         void (*starving)(SmbProducer *producer); /* NULL: nobody can help. Any writer's thread */
         _Atomic uint32_t rung_head; /* the ring's head when it was last rung for filling */
-        _Atomic bool closed;        /* the connection is gone: writers drop everything */
+        _Atomic bool closed;        /* the connection is lost: writers drop everything */
 
-        /* By writer id, for the next writer that takes it. Written only by who has the id. */
+        /* By writer id, for the id's next writer. Written only by the id's current writer. */
         SmbWriterPast pasts[SMB_NATIVE_WRITERS_MAX];
 
-        /* A bit for each id whose retirement found the ring full; tried again when ids run out. */
+        /* A bit for each id whose retirement found the ring full; the retirement is repeated when ids run out. */
         _Atomic uint64_t unretired[SMB_NATIVE_WRITERS_MAX / 64];
 };
 
@@ -83,34 +82,34 @@ enum {
         SMB_WRITER_E_NO_ID,  /* all writer ids are in use */
 };
 
-/* `producer` is all zeros: most of it is for writers that will never be, and stays untouched. A producer without
- * control area, or with one that other producers use, is not possible. */
+/* `producer` must be zeroed: most of it is for writers that will never exist, and stays untouched. A producer
+ * without a control area, or whose control area other producers use as well, is not possible. */
 void smb_producer_init(SmbProducer *producer, const SmbArea *area, int doorbell_fd);
 
-/* The connection is gone: all writers drop from now on and leave the memory alone, those that wait are woken. Any
- * thread. */
+/* Call it when the connection is lost: from now on all writers drop their packets and leave the memory alone;
+ * waiting writers are woken. Any thread. */
 void smb_producer_close(SmbProducer *producer);
 
-/* Takes a writer id and declares its buffer, which is not 0. 0 or SMB_WRITER_E_NO_ID. */
+/* Takes a writer id and declares its target buffer, which must not be 0. 0 or SMB_WRITER_E_NO_ID. */
 int smb_writer_init(SmbWriter *writer,
                     SmbProducer *producer,
                     uint16_t target_buffer,
                     SmbFullPolicy full_policy,
                     uint64_t stall_ns);
 
-/* Returns the chunk at hand and the writer id. May be called twice, or on zeros. */
+/* Returns the current chunk and the writer id. May be called twice, or on a zeroed writer. */
 void smb_writer_deinit(SmbWriter *writer);
 
-/* Writes one packet (the bytes of a TracePacket; none at all is nothing to do). 0,
- * SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. After a drop the next packet that gets through must say
- * so: smb_writer_lost() tells, before the packet is encoded. */
+/* Writes one packet, the bytes of a TracePacket; an empty packet is ignored. 0, SMB_WRITER_E_FULL or
+ * SMB_WRITER_E_CLOSED. After a drop, the next packet that gets through must report the loss: check smb_writer_lost()
+ * before encoding the packet. */
 int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes);
 
 #define SMB_WRITER_SMALL_MIN 8
 #define SMB_WRITER_SMALL_MAX 127 /* its size takes one byte */
 
-/* Most packets are so small that finding out how to copy them costs more than doing it: pieces of which the last
- * two may overlap. */
+/* Most packets are so small that deciding how to copy them costs more than copying: so they are copied in pieces, of
+ * which the last two may overlap. */
 static inline void smb_copy_small(uint8_t *at, const uint8_t *data, size_t n) {
         if (LIKELY(n >= 16 && n <= 32)) {
                 memcpy(at, data, 16);
@@ -119,14 +118,15 @@ static inline void smb_copy_small(uint8_t *at, const uint8_t *data, size_t n) {
                 memcpy(at, data, 8);
                 memcpy(at + n - 8, data + n - 8, 8);
         } else {
-                /* Not memcpy(), which becomes a string instruction where the compiler knows that n is small. */
+                /* Not memcpy(): the compiler knows that n is small and would emit a string instruction. */
                 for (size_t i = 0; i < n - 16; i += 16)
                         memcpy(at + i, data + i, 16);
                 memcpy(at + n - 16, data + n - 16, 16);
         }
 }
 
-/* What smb_writer_write() does with nearly all packets. False: this is none of them, and nothing has happened. */
+/* The fast path of smb_writer_write(), for nearly all packets. False: it does not apply to this packet, and nothing
+ * was written. */
 static inline bool smb_writer_put_small(SmbWriter *writer, const void *packet, size_t n) {
         if (UNLIKELY(n < SMB_WRITER_SMALL_MIN || n > SMB_WRITER_SMALL_MAX || !writer->header ||
                      (size_t)(writer->end - writer->at) <= n ||
@@ -137,13 +137,13 @@ static inline bool smb_writer_put_small(SmbWriter *writer, const void *packet, s
         smb_copy_small(writer->at + 1, packet, n);
         writer->at += 1 + n;
         writer->packets++;
-        /* Last, with release: who reads the count finds the bytes. */
+        /* Stored last, with release: a reader of the count finds the bytes. */
         atomic_store_explicit(&writer->header->packets, writer->packets, memory_order_release);
         return true;
 }
 
-/* Where the caller may encode a packet of at most SMB_WRITER_SMALL_MAX bytes itself, to be written with
- * smb_writer_put_placed() or forgotten about. NULL: there is no such place, and nothing has happened. */
+/* Returns where the caller may itself encode a packet of at most SMB_WRITER_SMALL_MAX bytes, to be written with
+ * smb_writer_put_placed() or abandoned. NULL: there is no such place, and nothing was written. */
 static inline uint8_t *smb_writer_place_small(const SmbWriter *writer) {
         if (UNLIKELY(!writer->header || writer->end - writer->at <= SMB_WRITER_SMALL_MAX ||
                      (writer->packets & SMB_COUNT_MASK) == SMB_FRAGMENTS_MAX || writer->lost ||
@@ -152,7 +152,7 @@ static inline uint8_t *smb_writer_place_small(const SmbWriter *writer) {
         return writer->at + 1;
 }
 
-/* At least one byte, where smb_writer_place_small() said. */
+/* `n_bytes` is at least 1; the bytes are where smb_writer_place_small() pointed. */
 static inline void smb_writer_put_placed(SmbWriter *writer, size_t n) {
         *writer->at = (uint8_t)n;
         writer->at += 1 + n;
@@ -161,17 +161,17 @@ static inline void smb_writer_put_placed(SmbWriter *writer, size_t n) {
         atomic_store_explicit(&writer->header->packets, writer->packets, memory_order_release);
 }
 
-/* Counts and marks a packet that the caller has to drop itself. SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. */
+/* Counts a packet that the caller drops, and marks the next one. SMB_WRITER_E_FULL or SMB_WRITER_E_CLOSED. */
 int smb_writer_drop(SmbWriter *writer);
 
-/* Counts packets that are lost elsewhere, and belong here. */
+/* Counts packets of this producer that were lost elsewhere. */
 void smb_producer_count_dropped(SmbProducer *producer, uint64_t n);
 
 static inline bool smb_writer_lost(const SmbWriter *writer) {
         return writer->lost;
 }
 
-/* Returns the chunk at hand, so that the service gets it now. */
+/* Commits the current chunk, so that the service gets it now. */
 void smb_writer_flush(SmbWriter *writer);
 
 typedef struct SmbAsked {
@@ -181,11 +181,12 @@ typedef struct SmbAsked {
         uint64_t instances[SMB_REQUEST_INSTANCES_MAX];
 } SmbAsked;
 
-/* The next request of the service, for one thread to carry out; false when there is none. Each is answered once. */
+/* Takes the service's next request, for one thread to carry out; false if there is none. Each request is answered
+ * once. */
 bool smb_take_request(SmbProducer *producer, SmbAsked *ret);
 void smb_answer(SmbProducer *producer, unsigned place);
 
-/* Publishes a patch of a chunk committed earlier: see SmbSlot. false: the ring is full. */
+/* Publishes a patch for a chunk that was committed earlier: see SmbSlot. False: the ring is full. */
 bool smb_post_patch(SmbProducer *producer,
                     uint16_t writer_id,
                     uint32_t chunk_id,

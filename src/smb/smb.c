@@ -58,7 +58,7 @@ void smb_area_create(SmbArea *ret, void *memory, size_t pages_bytes, uint32_t pa
         control->geometry.n_pages = n_pages;
         control->geometry.n_slots = n_slots;
         control->geometry.pages_offset = (uint32_t)n_control;
-        /* The slots stay untouched: fresh memory is an empty ring. */
+        /* The slots are left untouched: fresh memory is an empty ring. */
 
         *ret = (SmbArea){
                 .memory = memory,

@@ -91,9 +91,9 @@ typedef enum SmbChunkState {
 
 /* Flags in the chunk header's last word, shifted down by 10. */
 enum {
-        SMB_CHUNK_CONTINUES = 1 << 0,       /* the first fragment goes on from the chunk before */
-        SMB_CHUNK_TO_BE_CONTINUED = 1 << 1, /* the last fragment goes on in the chunk behind */
-        SMB_CHUNK_NEEDS_PATCHING = 1 << 2,  /* lengths in here are still to come, out of band */
+        SMB_CHUNK_CONTINUES = 1 << 0, /* the first fragment continues the previous chunk's last */
+        SMB_CHUNK_TO_BE_CONTINUED = 1 << 1, /* the last fragment continues in the next chunk */
+        SMB_CHUNK_NEEDS_PATCHING = 1 << 2,  /* sizes in the payload will be patched later */
 };
 
 #define SMB_FLAGS_SHIFT 10
@@ -137,7 +137,7 @@ static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
 
 #define SMB_SLOT_MORE_PATCHES (1u << 15)
 #define SMB_SLOT_RETIRE       UINT32_MAX
-#define SMB_RING_SHARE        3 /* rung for when so many times what waits is more than what is free */
+#define SMB_RING_SHARE        3 /* ring when this many times the waiting chunks exceed the free ones */
 #define SMB_SLOTS_MIN         64 /* else the power of two that has these for each page: */
 #define SMB_SLOTS_PER_PAGE    16 /* more than there are chunks */
 
@@ -153,10 +153,10 @@ static_assert(sizeof(SmbSlot) == 16, "slot is ABI");
  * what they mean, the service remembers by itself.
  */
 typedef enum SmbRequestKind {
-        SMB_REQUEST_FLUSH = 1, /* everything older, of these instances, is to be in this memory */
-        SMB_REQUEST_STOP, /* the one instance has written its last packet and returned its chunks */
-        SMB_REQUEST_CLEAR,   /* what these write from now on is to be decodable by itself */
-        SMB_REQUEST_RELEASE, /* no instance writes here any more: unmap it. Is not answered */
+        SMB_REQUEST_FLUSH = 1, /* put everything older of these instances into this memory */
+        SMB_REQUEST_STOP,      /* one instance: write its last packet and return its chunks */
+        SMB_REQUEST_CLEAR, /* from now on, these write what can be decoded without earlier packets */
+        SMB_REQUEST_RELEASE, /* no instance writes here any longer: unmap it. Not answered */
 } SmbRequestKind;
 
 typedef enum SmbRequestState {
@@ -166,7 +166,7 @@ typedef enum SmbRequestState {
         SMB_REQUEST_DONE,
 } SmbRequestState;
 
-#define SMB_REQUESTS              8 /* out at a time; more are D-Bus calls */
+#define SMB_REQUESTS              8 /* pending at a time; further ones are D-Bus calls */
 #define SMB_REQUEST_INSTANCES_MAX 6 /* the same */
 
 typedef struct SmbRequest {
@@ -251,10 +251,10 @@ typedef struct SmbArea {
         uint32_t n_slots;
         uint32_t head;     /* service: next ring position */
         uint32_t n_in_row; /* service: entries since the last SMB_E_EMPTY */
-        uint8_t asked;     /* service: a bit for each request that is out */
+        uint8_t asked;     /* service: a bit for each pending request */
 } SmbArea;
 
-/* Bytes of a whole native memory with so many bytes of pages; both are multiples of page_bytes. */
+/* The size of a native memory with this many bytes of pages; both are multiples of `page_bytes`. */
 size_t smb_native_bytes(size_t pages_bytes, uint32_t page_bytes);
 
 /* Whether the pair is allowed: page 4, 8, 16 or 32 KiB, pages a non-zero multiple of it and within

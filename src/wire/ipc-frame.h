@@ -17,21 +17,20 @@
 #include "wire/wire-reader.h"
 #include "wire/wire-writer.h"
 
-#define IPC_LENGTH_BYTES 4
-#define IPC_FRAME_BYTES_MAX \
-        (128u << 10) /* with its length; who sends more is not understood by anybody */
+#define IPC_LENGTH_BYTES    4
+#define IPC_FRAME_BYTES_MAX (128u << 10) /* with its length; no peer accepts longer frames */
 
-/* What a reply adds to its message at most. */
+/* The most bytes that a reply adds to its message. */
 #define IPC_REPLY_OVERHEAD_MAX 32
 
 typedef enum IpcKind {
-        IPC_UNKNOWN, /* no message of ours: a newer peer's, or none at all */
+        IPC_UNKNOWN, /* a message of a newer peer, or none at all */
         IPC_BIND,
         IPC_BIND_REPLY,
         IPC_INVOKE,
         IPC_INVOKE_REPLY,
         IPC_REQUEST_ERROR,
-        IPC_PEER_IDENTITY, /* what the peer says of itself; of no use where the kernel says it */
+        IPC_PEER_IDENTITY, /* what the peer claims; the kernel's answer is used instead */
 } IpcKind;
 
 typedef struct IpcFrame {
@@ -48,8 +47,8 @@ typedef struct IpcFrame {
         size_t n_data;
 } IpcFrame;
 
-/* How long the frame at the front of these bytes is, with its length. 1: it is all there. 0: it is not, and *ret_n
- * is what can be told: how many bytes are needed at least. -EMSGSIZE: longer than frames may be. */
+/* The size of the frame at the start of these bytes, with its length. 1: the frame is complete. 0: it is not, and
+ * `*ret_n` is the least number of bytes needed, as far as is known. -EMSGSIZE: it is longer than a frame may be. */
 int ipc_frame_next(const void *data, size_t n_bytes, size_t *ret_n);
 
 /* Reads a frame without its length. 0, or -EBADMSG: no protobuf message. */
@@ -65,7 +64,7 @@ typedef struct IpcMethod {
 
 int ipc_read_method(WireReader *reader, IpcMethod *ret);
 
-/* Whole frames, at the writer's end. Too long a one fails the writer. */
+/* Appends whole frames to the writer. A frame that is too long fails the writer. */
 void ipc_put_bind(WireWriter *writer, uint64_t request_id, const char *service);
 void ipc_put_invoke(WireWriter *writer,
                     uint64_t request_id,
@@ -83,7 +82,7 @@ void ipc_put_reply(WireWriter *writer,
 void ipc_put_failure(WireWriter *writer, uint64_t request_id);
 void ipc_put_request_error(WireWriter *writer, uint64_t request_id, const char *why);
 
-/* A bind reply is begun, given its methods and ended. */
+/* A bind reply is begun, then given its methods, then ended. */
 typedef struct IpcBindReply {
         size_t frame, reply;
 } IpcBindReply;

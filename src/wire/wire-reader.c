@@ -14,7 +14,8 @@ int wire_read_varint(WireReader *reader, uint64_t *ret) {
                 if (at == reader->end)
                         return -EBADMSG;
                 byte = *at++;
-                value |= (uint64_t)(byte & 0x7f) << shift; /* the tenth byte's high bits fall off */
+                value |= (uint64_t)(byte & 0x7f)
+                         << shift; /* the high bits of the tenth byte do not fit */
                 if (!(byte & 0x80)) {
                         reader->at = at;
                         *ret = value;

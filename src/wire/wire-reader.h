@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Wire reader: a bounded cursor over protobuf bytes that nobody vouches for
+ * Wire reader: a bounded cursor over untrusted protobuf bytes
  *
- * Knows no message. Returns one field at a time and never reads past the end it was given, whatever
- * the bytes say. Groups (wire types 3 and 4) are refused: no message of ours or Perfetto's has them.
+ * It knows no message. It returns one field at a time and never reads past the given end, whatever the bytes are.
+ * Groups (wire types 3 and 4) are refused: no message of ours or Perfetto's has them.
  */
 
 #include <stddef.h>

@@ -43,7 +43,7 @@ void wire_put_fixed64(WireWriter *writer, uint32_t field, uint64_t value) {
                 return;
         writer->at = encode_tag(writer->at, field, WIRE_FIXED64);
         for (size_t i = 0; i < sizeof(value); i++)
-                *writer->at++ = (uint8_t)(value >> (8 * i)); /* little endian by the format */
+                *writer->at++ = (uint8_t)(value >> (8 * i)); /* the format is little-endian */
 }
 
 void wire_put_double(WireWriter *writer, uint32_t field, double value) {

@@ -42,7 +42,7 @@ enum {
 
 static inline void wire_writer_init(WireWriter *writer, void *memory, size_t n_bytes) {
         *writer = (WireWriter){ .start = memory, .at = memory, .end = memory };
-        if (n_bytes > 0) /* no memory at all has no end that could be computed */
+        if (n_bytes > 0) /* without memory there is no pointer to add to */
                 writer->end += n_bytes;
 }
 
@@ -54,7 +54,7 @@ static inline bool wire_writer_failed(const WireWriter *writer) {
         return writer->failed;
 }
 
-/* Whether there is room for n bytes now; grows when it can, and fails the writer when not. */
+/* Whether there is room for `n` bytes; grows if it can, and otherwise fails the writer. */
 bool wire_reserve(WireWriter *writer, size_t n_bytes);
 
 /* Unchecked: the caller has reserved WIRE_VARINT_MAX bytes. Returns the end. */
@@ -67,7 +67,7 @@ static inline uint8_t *wire_encode_varint(uint8_t *at, uint64_t value) {
         return at;
 }
 
-/* Exactly n bytes long, which must be enough: continuation bytes of nothing fill it up. For a length that has become
+/* Exactly `n` bytes long, which must be enough: padded with empty continuation bytes. For a length that has become
  * smaller in place. */
 static inline void wire_put_padded_varint(uint8_t *at, size_t n, uint64_t value) {
         for (; n > 1; n--, value >>= 7)
@@ -91,9 +91,9 @@ void wire_put_double(WireWriter *writer, uint32_t field, double value);
 void wire_put_bytes(WireWriter *writer, uint32_t field, const void *data, size_t n_bytes);
 void wire_put_string(WireWriter *writer, uint32_t field, const char *text);
 
-/* Bytes that are encoded already. */
+/* Appends bytes that are already encoded. */
 void wire_put_raw(WireWriter *writer, const void *data, size_t n_bytes);
 
-/* Opens a length-delimited field; give the result to wire_end(). Nested ones close inside out. */
+/* Opens a length-delimited field; pass the result to wire_end(). Nested fields are closed innermost first. */
 size_t wire_begin(WireWriter *writer, uint32_t field);
 void wire_end(WireWriter *writer, size_t begin);

@@ -23,9 +23,9 @@
 
 #include <desktrace/track-event.h>
 
-#define DT_GLIB_LOG_FIELDS_MAX 16 /* of one message; more are left out */
+#define DT_GLIB_LOG_FIELDS_MAX 16 /* of one message; further ones are left out */
 #define DT_GLIB_LOG_COPIES_MAX \
-        512 /* bytes of values that do not end with a NUL; what does not fit is left out */
+        512 /* bytes of values without a NUL at the end; what does not fit is left out */
 
 DT_CATEGORY(dt_glib_log_category, "log", "Messages that the program logs");
 
@@ -45,7 +45,7 @@ static inline const char *dt_glib_log_priority(GLogLevelFlags level) {
         }
 }
 
-/* A field's text, cut to `size`; "" when it is not there. Lengths below 0 say that it ends with a NUL. */
+/* A field's text, cut to `size`; "" if there is none. A length below 0 means that it ends with a NUL. */
 static inline void dt_glib_log_field(char *ret,
                                      size_t size,
                                      const GLogField *fields,
@@ -64,7 +64,7 @@ static inline void dt_glib_log_field(char *ret,
         }
 }
 
-/* What the event says in its own way. */
+/* Fields that the event shows in other ways. */
 static inline gboolean dt_glib_log_is_said(const char *key) {
         static const char *const keys[] = { "MESSAGE",   "PRIORITY",  "GLIB_DOMAIN",
                                             "CODE_FILE", "CODE_LINE", "CODE_FUNC" };
@@ -75,7 +75,7 @@ static inline gboolean dt_glib_log_is_said(const char *key) {
         return FALSE;
 }
 
-/* The other fields. Bytes that are no text are left out, as are pointers, which have the length 0. */
+/* The other fields. Values that are not text are left out, and so are pointers, whose length is 0. */
 static inline gsize dt_glib_log_args(dt_arg ret[DT_GLIB_LOG_FIELDS_MAX],
                                      char copies[DT_GLIB_LOG_COPIES_MAX],
                                      const GLogField *fields,
@@ -124,7 +124,7 @@ static inline void dt_glib_log_emit(GLogLevelFlags level, const GLogField *field
                    3 + dt_glib_log_args(args + 3, copies, fields, n_fields));
 }
 
-/* Records a message, if anybody records: for writer functions. */
+/* Records a message if the program is being recorded. For writer functions. */
 static inline void
 dt_glib_log_trace(GLogLevelFlags level, const GLogField *fields, gsize n_fields) {
         if (dt_category_enabled(&dt_glib_log_category))

@@ -55,7 +55,7 @@ extern "C" {
 #endif
 
 typedef struct dt_proto {
-        uint8_t *start; /* the encoded bytes, dt_proto_size() of them */
+        uint8_t *start; /* the encoded bytes; there are dt_proto_size() */
         uint8_t *at;
         uint8_t *end;
         bool has_failed;
@@ -64,7 +64,7 @@ typedef struct dt_proto {
 #define DT_PROTO_VARINT_MAX 10 /* bytes of the longest number */
 #define DT_PROTO_FIELD_MAX  536870911
 
-/* Starts at the beginning of `memory`, which stays the caller's and must live as long. */
+/* Starts at the beginning of `memory`, which stays the caller's and must outlive the writer. */
 static inline void dt_proto_init(dt_proto *proto, void *memory, size_t n_bytes) {
         proto->start = proto->at = proto->end = (uint8_t *)memory;
         if (n_bytes > 0)
@@ -72,24 +72,24 @@ static inline void dt_proto_init(dt_proto *proto, void *memory, size_t n_bytes) 
         proto->has_failed = false;
 }
 
-/* Bytes that are encoded; of use only when it has not failed. */
+/* The number of encoded bytes; only meaningful if the writer has not failed. */
 static inline size_t dt_proto_size(const dt_proto *proto) {
         return (size_t)(proto->at - proto->start);
 }
 
-/* Whether something did not fit, or was no possible field. */
+/* Whether something did not fit, or a field was invalid. */
 static inline bool dt_proto_failed(const dt_proto *proto) {
         return proto->has_failed;
 }
 
-/* For the functions below: whether `n_bytes` fit; if not, it has failed. */
+/* For the functions below: whether `n_bytes` fit; if not, the writer has failed. */
 static inline bool dt_proto_reserve(dt_proto *proto, size_t n_bytes) {
         if (!proto->has_failed && (size_t)(proto->end - proto->at) < n_bytes)
                 proto->has_failed = true;
         return !proto->has_failed;
 }
 
-/* Bytes that are fields already, or a part of a packed one. */
+/* Appends bytes that are already encoded fields, or part of a packed one. */
 static inline void dt_proto_raw(dt_proto *proto, const void *data, size_t n_bytes) {
         if (n_bytes == 0 || !dt_proto_reserve(proto, n_bytes))
                 return;
@@ -169,7 +169,7 @@ static inline void dt_proto_float(dt_proto *proto, uint32_t field, float value) 
         dt_proto_fixed32(proto, field, bits);
 }
 
-/* bytes, and messages that are encoded already. */
+/* bytes, and messages that are already encoded. */
 static inline void
 dt_proto_bytes(dt_proto *proto, uint32_t field, const void *data, size_t n_bytes) {
         dt_proto_tag(proto, field, 2);
@@ -182,7 +182,7 @@ static inline void dt_proto_string(dt_proto *proto, uint32_t field, const char *
         dt_proto_bytes(proto, field, text, strlen(text));
 }
 
-/* Opens a message or a packed field, to be closed with dt_proto_end() and the result. They nest. */
+/* Opens a message or a packed field; pass the result to dt_proto_end() to close it. They nest. */
 static inline size_t dt_proto_begin(dt_proto *proto, uint32_t field) {
         uint8_t length = 0; /* one byte, if it is below 128 */
 
@@ -201,7 +201,7 @@ static inline void dt_proto_end(dt_proto *proto, size_t begin) {
                 n_more++;
         if (!dt_proto_reserve(proto, n_more))
                 return;
-        /* What is in it moves up when the length takes more than a byte. */
+        /* The contents move up if the length takes more than one byte. */
         memmove(proto->start + begin + n_more, proto->start + begin, n_body);
         proto->at = proto->start + begin - 1;
         dt_proto_varint(proto, n_body);

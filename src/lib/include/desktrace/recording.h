@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * Recording, as the program sees it: who records its track events, and those from before anybody does
+ * Recording, as the program sees it: which sessions record its track events, and how to keep events from before the
+ * first one
  *
- * <desktrace/track-event.h> includes this. Sessions are those that record this program's track events; data sources of
- * one's own hear of theirs by their callbacks, see <desktrace/source.h>.
+ * <desktrace/track-event.h> includes this. "Sessions" are those that record this program's track events; a program's
+ * own data sources learn of theirs through callbacks, see <desktrace/source.h>.
  */
 
 #include <stdbool.h>
@@ -23,7 +24,7 @@ extern "C" {
 bool dt_is_recording(void);
 
 typedef enum dt_recording {
-        DT_RECORDING_STARTED, /* one more session records */
+        DT_RECORDING_STARTED, /* another session has started to record */
         DT_RECORDING_ENDS,    /* one is about to end */
 } dt_recording;
 
@@ -38,17 +39,17 @@ typedef enum dt_recording {
  */
 typedef void (*dt_observer_func)(dt_recording what, unsigned n_sessions, void *userdata);
 
-/* An observer of starts and ends; lives until dt_observer_remove(). */
+/* An observer of starts and ends. It lives until dt_observer_remove(). */
 typedef struct dt_observer dt_observer;
 
-/* Tells of all starts and ends from now on. If sessions record already, the first call comes soon, and is about
+/* Reports all starts and ends from now on. If sessions are recording already, the first call comes soon and reports
  * all of them: DT_RECORDING_STARTED. Any thread, also in a callback, and before dt_init(). 0, -EINVAL (no callback),
  * -ENOMEM, -ECANCELED (a forked child, which is not recorded). */
 int dt_observer_add(dt_observer **ret, dt_observer_func callback, void *userdata);
 
-/* Frees it; NULL is allowed. Returns NULL. When this returns the callback does not run and will not be called any more:
- * it waits for a call that runs, so hold no lock that the callback takes. In the callback itself, and in others on the
- * library's thread, it does not wait. Any thread. */
+/* Frees the observer; NULL is allowed. Returns NULL. When this returns, the callback is not running and will not be
+ * called again: the function waits for a call that is in progress, so hold no lock that the callback takes. In the
+ * callback itself, and in others on the library's thread, it does not wait. Any thread. */
 dt_observer *dt_observer_remove(dt_observer *observer);
 
 /*
@@ -69,7 +70,7 @@ dt_observer *dt_observer_remove(dt_observer *observer);
  * before the program's static constructors. `desktrace record -- PROGRAM` sets it.
  */
 
-#define DT_STARTUP_BYTES          (4u << 20) /* what it takes if it is not told */
+#define DT_STARTUP_BYTES          (4u << 20) /* the default memory size */
 #define DT_STARTUP_BYTES_MAX      (256u << 20)
 #define DT_STARTUP_TIMEOUT_MS     10000u /* the same */
 #define DT_STARTUP_TIMEOUT_MAX_MS 3600000u
@@ -81,12 +82,12 @@ typedef struct dt_startup_options {
          * those with the tags "debug" and "slow". */
         const char *categories;
         size_t bytes;        /* of memory at most; 0: DT_STARTUP_BYTES */
-        unsigned timeout_ms; /* how long; 0: DT_STARTUP_TIMEOUT_MS */
+        unsigned timeout_ms; /* how long to keep them; 0: DT_STARTUP_TIMEOUT_MS */
 } dt_startup_options;
 
-/* Keeps events from now on; NULL: defaults. Before dt_init(), which is still needed, or after it. Once in
- * the life of a program. Any thread. 0, -EALREADY (asked before, or by the environment), -EBUSY (a session records
- * already), -EINVAL (out of range), -ENOMEM, -ECANCELED (a forked child). */
+/* Keeps events from now on; NULL: defaults. May be called before dt_init(), which is still needed, or after it, but
+ * only once in the life of a program. Any thread. 0, -EALREADY (called before, or set by the environment), -EBUSY (a
+ * session is already recording), -EINVAL (out of range), -ENOMEM, -ECANCELED (a forked child). */
 int dt_startup_record(const dt_startup_options *options);
 
 #ifdef __cplusplus

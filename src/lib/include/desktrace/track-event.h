@@ -37,33 +37,32 @@
 
 #include <desktrace/recording.h>
 
-/* What follows uses what gcc and clang add to the language: programs that are compiled with -Wpedantic hear nothing of
- * that, wherever this is installed. */
+/* The macros below use extensions of gcc and clang; this keeps -Wpedantic quiet about them, wherever the header is
+ * installed. */
 #pragma GCC system_header
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define DT_SESSIONS_MAX    8     /* more are refused, and told why */
-#define DT_CATEGORIES_MAX  512   /* more are never on */
-#define DT_TEXT_BYTES_MAX  4096  /* of a name or a string argument: the rest is cut off */
-#define DT_EVENT_BYTES_MAX 16384 /* of one event: one that is longer loses its arguments */
-#define DT_ARGS_DEPTH_MAX \
-        8 /* of DT_DICT() and DT_ARRAY() in each other: what is deeper is left out */
-#define DT_CATEGORIES_FOUND_MAX  256  /* of dt_category_find_or_add() */
-#define DT_TRACKS_DESCRIBED_MAX  1024 /* of dt_track_describe() */
+#define DT_SESSIONS_MAX          8     /* further sessions are refused, with the reason */
+#define DT_CATEGORIES_MAX        512   /* more are never on */
+#define DT_TEXT_BYTES_MAX        4096  /* of a name or a string argument: the rest is cut off */
+#define DT_EVENT_BYTES_MAX       16384 /* of one event; a longer one loses its arguments */
+#define DT_ARGS_DEPTH_MAX        8     /* of DT_DICT() and DT_ARRAY(); deeper levels are left out */
+#define DT_CATEGORIES_FOUND_MAX  256   /* of dt_category_find_or_add() */
+#define DT_TRACKS_DESCRIBED_MAX  1024  /* of dt_track_describe() */
 #define DT_LABEL_BYTES_MAX       255 /* of names of processes and found categories, labels and keys */
 #define DT_DESCRIPTION_BYTES_MAX 1024
 #define DT_PROCESS_LABELS_MAX    8
-#define DT_LANES_MAX             256 /* that are used again; more get a track each */
+#define DT_LANES_MAX             256 /* lanes that are reused; further ones get a track each */
 
 /*
  * Start
  */
 
 typedef struct dt_options {
-        const char *name;           /* what to call this program; NULL: its short name */
+        const char *name;           /* the program's name; NULL: its short name */
         size_t shared_memory_bytes; /* a hint; 0: the service's default, 1 MiB */
         size_t page_bytes; /* a hint: 4, 8, 16 or 32 KiB; 0: the service's default, 4 KiB */
 } dt_options;
@@ -83,7 +82,7 @@ int dt_init(const dt_options *options);
  * Categories
  */
 
-/* Only the first three are the application's. */
+/* The application sets only the first three. */
 typedef struct dt_category {
         const char *name;
         const char *description; /* or NULL */
@@ -128,7 +127,7 @@ void dt_category_unregister(dt_category *category);
 const dt_category *
 dt_category_find_or_add(const char *name, const char *description, const char *tags);
 
-/* Whether any session records the category now: for arguments that are expensive to compute. */
+/* Whether any session records the category now. Useful before computing expensive arguments. */
 static inline bool dt_category_enabled(const dt_category *category) {
         return __builtin_expect(__atomic_load_n(&category->enabled, __ATOMIC_RELAXED) != 0, 0);
 }
@@ -148,7 +147,7 @@ typedef enum dt_arg_type {
         DT_ARG_FLOW,
         DT_ARG_FLOW_END,
         DT_ARG_STRING_INTERNED,
-        DT_ARG_DICT,  /* what follows is inside, up to its DT_ARG_CLOSE */
+        DT_ARG_DICT,  /* contains the arguments up to its DT_ARG_CLOSE */
         DT_ARG_ARRAY, /* the same */
         DT_ARG_CLOSE,
         DT_ARG_CORRELATION,
@@ -229,7 +228,7 @@ static inline dt_arg dt_arg_text(dt_arg_type type, const char *name, const char 
         return arg;
 }
 
-/* Of a pointer that is no name, for the types that have one. */
+/* For pointer types without a name of their own. */
 static inline dt_arg dt_arg_of(dt_arg_type type, const void *object, uint64_t value) {
         return dt_arg_uint(type, (const char *)object, value);
 }
@@ -248,7 +247,7 @@ static inline dt_arg dt_arg_count_double(const void *track, double value) {
 #define DT_STRING(name, value)  dt_arg_string(name, value) /* NULL is shown as (null) */
 #define DT_POINTER(name, value) dt_arg_uint(DT_ARG_POINTER, name, (uintptr_t)(value))
 
-/* A text out of a small set, as a state or a type is: it is written once, and then only its number. */
+/* A text from a small set, such as a state or a type: it is written once, then only its number. */
 #define DT_STRING_INTERNED(name, value) dt_arg_text(DT_ARG_STRING_INTERNED, name, value)
 
 /* Arguments in an argument: DT_DICT("size", DT_INT("width", w), DT_INT("height", h)). The names in an array are not
@@ -257,31 +256,32 @@ static inline dt_arg dt_arg_count_double(const void *track, double value) {
 #define DT_ARRAY(name, ...) dt_arg_text(DT_ARG_ARRAY, name, NULL), __VA_ARGS__, DT_CLOSE
 #define DT_CLOSE            dt_arg_text(DT_ARG_CLOSE, NULL, NULL)
 
-/* What an event has beside its arguments. Each at most once in an event, unless it says "also"; none but DT_RAW() in a
- * dictionary or an array. */
+/* Other properties of an event. Each may be given once in an event, unless its comment says "also"; only DT_RAW()
+ * may be in a dictionary or an array. */
 
-/* When it happened, in ns of CLOCK_BOOTTIME, for what is known only afterwards. Events of one track must still begin
- * and end in the order of time. */
+/* The event's time, in ns of CLOCK_BOOTTIME, for events that become known only afterwards. Events of one track must
+ * still begin and end in the order of time. */
 #define DT_AT(ns) dt_arg_uint(DT_ARG_TIME, NULL, ns)
-/* Where in the source it is: of the place that this is written at. */
+/* The place in the source where this macro stands. */
 #define DT_HERE dt_arg_text(DT_ARG_LOCATION, __FILE__ ":" DT_STRINGIFY(__LINE__), __func__)
-/* Events that belong together without being in each other, such as all of one request: by a number or a text that
- * is unique in the whole trace, see dt_flow_id(). */
+/* Correlates events that are not nested in each other, such as all of one request, by a number or a text that is
+ * unique in the whole trace, see dt_flow_id(). */
 #define DT_CORRELATION(id)        dt_arg_uint(DT_ARG_CORRELATION, NULL, id)
 #define DT_CORRELATION_TEXT(text) dt_arg_text(DT_ARG_CORRELATION_TEXT, NULL, text)
-/* A line of a log, with one of the priorities below: viewers show it among other logs. */
+/* A log message with one of the priorities below: viewers show it among other logs. */
 #define DT_LOG(priority, text) dt_arg_text(DT_ARG_LOG, priority, text)
-/* It is also of this category (a dt_category), also sets this counter (a const dt_track *); at most eight counters. */
+/* The event also belongs to this category (a dt_category); it also sets this counter (a const dt_track *), at most
+ * eight of them. */
 #define DT_ALSO_CATEGORY(category)         dt_arg_of(DT_ARG_CATEGORY, &(category), 0)
 #define DT_ALSO_COUNT(track, value)        dt_arg_of(DT_ARG_COUNTER, track, (uint64_t)(int64_t)(value))
 #define DT_ALSO_COUNT_DOUBLE(track, value) dt_arg_count_double(track, value)
-/* It is also of a category of this name, which is written out: for what has no bound. The event's own decides who
- * records it. */
+/* The event also belongs to a category of this name, which is written out each time: for unbounded sets of names.
+ * The event's first category alone decides which sessions record it. */
 #define DT_ALSO_CATEGORY_TEXT(text) dt_arg_text(DT_ARG_CATEGORY_TEXT, NULL, text)
-/* Its name, written out each time, of an event whose own name is NULL: for one that hardly ever comes again. */
+/* The name of an event whose `name` is NULL, written out each time: for names that hardly ever recur. */
 #define DT_NAME(text) dt_arg_text(DT_ARG_NAME, NULL, text)
-/* Also any other fields of perfetto.protos.TrackEvent, encoded by the caller, see <desktrace/proto.h>. An event with
- * bytes that are no protobuf fields is dropped by the service, and counted. */
+/* Also adds any other fields of perfetto.protos.TrackEvent, encoded by the caller, see <desktrace/proto.h>. The
+ * service drops and counts events with bytes that are not protobuf fields. */
 #define DT_RAW(data, n_bytes) dt_arg_of(DT_ARG_RAW, data, n_bytes)
 
 #define DT_LOG_VERBOSE "\002"
@@ -294,8 +294,8 @@ static inline dt_arg dt_arg_count_double(const void *track, double value) {
 #define DT_STRINGIFY(line)  DT_STRINGIFY_(line)
 #define DT_STRINGIFY_(line) #line
 
-/* Arrows between events: all events with the same id are connected, in the order of time. The id is unique in the
- * whole trace; dt_flow_id() makes such a one of a number that is unique in this program. */
+/* Draws arrows between events: all events with the same id are connected, in the order of time. The id must be
+ * unique in the whole trace; dt_flow_id() makes one from a number that is unique in this program. */
 #define DT_FLOW(id)     dt_arg_uint(DT_ARG_FLOW, NULL, id)
 #define DT_FLOW_END(id) dt_arg_uint(DT_ARG_FLOW_END, NULL, id)
 uint64_t dt_flow_id(uint64_t number);
@@ -304,12 +304,13 @@ uint64_t dt_flow_id(uint64_t number);
  * Tracks
  */
 
-/* A row of the timeline. Events without a track are on that of their thread. The same name, unit, id and parent is the
- * same track, for all threads of the program. Only slices and instants, only values of a counter or only states. */
+/* A row of the timeline. Events without a track are on the track of their thread. The same name, unit, id and parent
+ * denote the same track, for all threads of the program. A track holds only slices and instants, only values of a
+ * counter, or only states. */
 typedef struct dt_track {
         const char *name;
         const char *unit;              /* of a counter's values, or NULL */
-        uint64_t id;                   /* tells tracks of the same name apart */
+        uint64_t id;                   /* distinguishes tracks of the same name */
         const struct dt_track *parent; /* NULL: the program's */
 } dt_track;
 
@@ -322,12 +323,12 @@ typedef struct dt_track {
 #define DT_COUNTER_TRACK_UNDER(parent, name, unit) \
         { name, unit, 0, parent }
 
-/* Parents that are there already: the track of whatever thread an event comes from, so that each thread has a track of
- * its own below; and the whole trace, where the same name, unit and id is the same track for all programs. */
+/* Predefined parents: the track of the thread that emits the event, so that each thread has a track of its own below
+ * it; and the whole trace, where the same name, unit and id denote the same track for all programs. */
 extern const dt_track dt_thread_track;
 extern const dt_track dt_root_track;
 
-/* In which order viewers show the tracks under a track. */
+/* The order in which viewers show the tracks under a track. */
 typedef enum dt_track_order {
         DT_ORDER_DEFAULT = 0,
         DT_ORDER_BY_NAME = 1,
@@ -335,7 +336,7 @@ typedef enum dt_track_order {
         DT_ORDER_BY_RANK = 3,
 } dt_track_order;
 
-/* Which tracks under the same parent viewers show as one, with what happens at once below each other. */
+/* Which tracks under the same parent viewers merge into one, with simultaneous events below each other. */
 typedef enum dt_track_merge {
         DT_MERGE_DEFAULT = 0, /* by name */
         DT_MERGE_BY_NAME = 1,
@@ -350,12 +351,12 @@ typedef enum dt_unit {
         DT_UNIT_SIZE_BYTES = 3,
 } dt_unit;
 
-/* What else there is to say about a track. Zero and NULL say nothing. Members may be added at the end. */
+/* Further properties of a track. Zero and NULL mean "not set". Members may be added at the end. */
 typedef struct dt_track_details {
         size_t size;             /* sizeof(dt_track_details) */
         const char *description; /* for people; cut at DT_DESCRIPTION_BYTES_MAX */
         dt_track_order child_order;
-        int32_t rank; /* among those of the same parent, if that orders by rank: the lowest is first */
+        int32_t rank; /* among the tracks of a parent that orders by rank; the lowest is first */
         dt_track_merge merge;
         const char *merge_key; /* for DT_MERGE_BY_KEY */
 
@@ -365,17 +366,16 @@ typedef struct dt_track_details {
         const char
                 *y_axis; /* counters under the same parent with the same text share their scale */
         const char *categories; /* names with commas */
-        /* Values are written as the difference from the one before, which takes fewer bytes when they are large. The
-         * program still gives whole values. Only directly under dt_thread_track, else it is ignored. */
+        /* Values are written as the difference from the previous value, which takes fewer bytes if they are large.
+         * The program still passes absolute values. Only directly under dt_thread_track; elsewhere it is ignored. */
         bool is_incremental;
 } dt_track_details;
 
-/* Says more about a track, for all sessions from now on. Before its first event: what viewers have been told about a
- * track they do not take back. Copies all of it; a track cannot be forgotten. Any thread, also before dt_init().
- *
- * 0 (also when it has been described in the same way before); -EINVAL: no track or details, an impossible size or
- * value; -EEXIST: it has been described in another way, which stays; -ENOSPC: DT_TRACKS_DESCRIBED_MAX are; -ENOMEM;
- * -ECANCELED: this is a forked child. */
+/* Describes a track for all sessions from now on. Call it before the track's first event: viewers do not revise what
+ * they know about a track. Copies everything; a track's description cannot be removed. Any thread, also before
+ * dt_init(). 0 (also if it has been described in the same way before); -EINVAL: no track or details, an impossible
+ * size or value; -EEXIST: it has been described differently, and that stays; -ENOSPC: DT_TRACKS_DESCRIBED_MAX tracks
+ * are described; -ENOMEM; -ECANCELED: this is a forked child. */
 int dt_track_describe(const dt_track *track, const dt_track_details *details);
 
 /*
@@ -394,10 +394,10 @@ int dt_track_describe(const dt_track *track, const dt_track_details *details);
  * and each is described.
  */
 
-/* The first three are the application's. Must live as long as its lanes. */
+/* The application sets the first three. It must live as long as its lanes. */
 typedef struct dt_lanes {
         const char *name;
-        uint64_t id;                       /* tells those of the same name apart */
+        uint64_t id;                       /* distinguishes those of the same name */
         const dt_track *parent;            /* NULL: the program's; not dt_thread_track */
         uint64_t taken[DT_LANES_MAX / 64]; /* so this limit can never grow */
         uint64_t n_more;
@@ -406,71 +406,71 @@ typedef struct dt_lanes {
 #define DT_LANES(name) \
         { name, 0, NULL, { 0 }, 0 }
 
-/* The first lane that is free, or one of its own when DT_LANES_MAX are taken: never fails. Any thread, without a lock.
+/* Takes the first free lane, or, if DT_LANES_MAX are taken, a new track. Never fails. Any thread, without a lock.
  * The result is the caller's; its name and parent are those of `lanes`. */
 dt_track dt_lane_take(dt_lanes *lanes);
-/* Gives it back, after the end of its last slice. Once. */
+/* Returns a lane after the end of its last slice. Call it once. */
 void dt_lane_return(dt_lanes *lanes, const dt_track *lane);
 
 /*
- * Names of threads and of the program. What is said again while sessions run, they are told; but viewers may
- * keep the first name of a program.
+ * Names of threads and of the program. Running sessions learn of changes, but viewers may keep the first name of a
+ * program.
  */
 
 /* Names the calling thread in traces; default (and ""): its kernel name, see pthread_setname_np(3), as it is when a
  * session first records it. At most 63 bytes. */
 void dt_thread_set_name(const char *name);
 
-/* Where viewers show the calling thread among those of the program: the lowest is first, others have 0. Told with its
- * next event. That threads are to be ordered so is said about the whole trace. */
+/* The position of the calling thread among those of the program in viewers: the lowest is first, the default is 0.
+ * Written with the thread's next event. The ordering of threads by rank applies to the whole trace. */
 void dt_thread_set_rank(int32_t rank);
 
-/* Names the program; NULL or "": its short name, as at first. Copied, cut at DT_LABEL_BYTES_MAX. Any thread, any time;
- * makes a packet in each session that runs. */
+/* Names the program; NULL or "": its short name, which is the default. Copied, cut at DT_LABEL_BYTES_MAX. Any
+ * thread, any time; writes a packet to each running session. */
 void dt_process_set_name(const char *name);
 
-/* What the program is busy with, such as the names of its documents, beside its name. Replaces those of before. Copied,
- * each cut at DT_LABEL_BYTES_MAX; of more than DT_PROCESS_LABELS_MAX the rest is left out. Any thread, any time; makes
- * a packet in each session that runs. */
+/* Labels that viewers show beside the program's name, such as the names of its documents. Replaces earlier labels.
+ * Copied, each cut at DT_LABEL_BYTES_MAX; labels beyond DT_PROCESS_LABELS_MAX are left out. Any thread, any time;
+ * writes a packet to each running session. */
 void dt_process_set_labels(const char *const *labels, size_t n_labels);
 
-/* The same for the program among others as dt_thread_set_rank() for threads. */
+/* Like dt_thread_set_rank(), for the program among others. */
 void dt_process_set_rank(int32_t rank);
 
 /*
- * Events. `track` is NULL for the thread's own. The macros below look at the category first; so need
- * not do the functions' callers, but it is cheaper.
+ * Events. `track` is NULL for the thread's own track. The macros below check the category first; callers of the
+ * functions need not, but it is cheaper.
  */
 
-/* Begins a slice on the track, within those that are open there. */
+/* Begins a slice on the track, nested in the slices that are open there. */
 void dt_slice_begin(const dt_category *category,
                     const dt_track *track,
                     const char *name,
                     const dt_arg *args,
                     size_t n_args);
-/* Ends the slice that began last on the track. On the thread's own: one that began before the session did, or whose
- * begin was lost, is not mentioned. */
+/* Ends the slice that began last on the track. On the thread's own track, nothing is written for a slice that began
+ * before the session, or whose begin was lost. */
 void dt_slice_end(const dt_category *category, const dt_track *track);
-/* The same with arguments, for what is known only at the end; `name` is ignored and may be NULL. */
+/* Likewise, with arguments that are known only at the end; `name` is ignored and may be NULL. */
 void dt_slice_end_args(const dt_category *category,
                        const dt_track *track,
                        const char *name,
                        const dt_arg *args,
                        size_t n_args);
-/* Something has happened that takes no time. */
+/* An event without a duration. */
 void dt_instant(const dt_category *category,
                 const dt_track *track,
                 const char *name,
                 const dt_arg *args,
                 size_t n_args);
-/* What the thing that `track` stands for is doing from now on: a counter with names for values. "" is nothing. The
- * track must not be NULL, and have nothing but states. */
+/* The state from now on of whatever `track` represents: like a counter whose values are names. "" is no state. The
+ * track must not be NULL, and must hold nothing but states. */
 void dt_state(const dt_category *category,
               const dt_track *track,
               const char *name,
               const dt_arg *args,
               size_t n_args);
-/* The counter's value from now on. The track must not be NULL, and have nothing but values. */
+/* The counter's value from now on. The track must not be NULL, and must hold nothing but values. */
 void dt_counter_int(const dt_category *category, const dt_track *track, int64_t value);
 void dt_counter_double(const dt_category *category, const dt_track *track, double value);
 
@@ -487,8 +487,8 @@ void dt_counter_double(const dt_category *category, const dt_track *track, doubl
                 }                                                                   \
         } while (0)
 
-/* The functions, called only while somebody records the category: until then arguments are not computed. Those with
- * _ON have a track (a const dt_track *), those with _WITH arguments for the end. */
+/* These call the functions only while a session records the category; otherwise the arguments are not computed. The
+ * _ON variants take a track (a const dt_track *), the _WITH variants arguments for the end. */
 #define DT_SLICE_BEGIN(category, name, ...) \
         DT_EVENT_WITH_ARGS(dt_slice_begin, category, NULL, name, ##__VA_ARGS__)
 #define DT_SLICE_BEGIN_ON(category, track, name, ...) \
@@ -538,7 +538,8 @@ void dt_counter_double(const dt_category *category, const dt_track *track, doubl
 #define DT_COUNTER_DOUBLE_ON(category, track, value) \
         DT_COUNTER_WITH(dt_counter_double, category, track, value)
 
-/* A slice from here to the end of the block, however that is left. Declares a variable, so it is no statement. */
+/* A slice from here to the end of the block, however the block is left. It declares a variable, so it is not a
+ * statement. */
 #define DT_SLICE(category, name, ...) DT_SLICE_AT(__COUNTER__, category, name, ##__VA_ARGS__)
 #define DT_SLICE_AT(counter, category, name, ...) \
         DT_SLICE_NAMED(counter, category, name, ##__VA_ARGS__)
