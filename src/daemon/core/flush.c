@@ -234,11 +234,12 @@ void flush_finish(Flush *flush, int outcome) {
         session->answering_flush = 0;
 }
 
-void flush_progress(Flush *flush, uint64_t now) {
-        if (flush->n_pending > 0 && now < flush->deadline)
-                return;
+bool flush_is_due(const Flush *flush, uint64_t now) {
+        return flush->n_pending == 0 || now >= flush->deadline;
+}
 
-        /* What producers have answered for is in shared memory; of the silent ones what they had finished is. */
+/* What producers have answered for is in shared memory; of the silent ones what they had finished is. */
+void flush_complete(Flush *flush) {
         session_drain(flush->session);
         flush_finish(flush, 0);
 }

@@ -51,7 +51,7 @@ enum {
 };
 
 /* Asks every producer with running instances that hold data. Nobody is asked twice; with nobody to ask the flush is
- * complete: flush_progress() ends it. */
+ * complete: session_progress() ends it. */
 int flush_new(Flush **ret,
               Session *session,
               uint64_t timeout_ns,
@@ -86,8 +86,9 @@ void flush_give_up_on(Flush *flush, const Producer *producer);
 /* The same for all that still owe the answer to an older flush: they need not be waited for twice. */
 void flush_give_up_on_debtors(Flush *flush);
 
-/* Replies and frees when complete or overdue. */
-void flush_progress(Flush *flush, uint64_t now);
+/* Everybody has answered, or it is overdue: flush_complete(), which takes what there is, replies and frees. */
+bool flush_is_due(const Flush *flush, uint64_t now);
+void flush_complete(Flush *flush);
 
 /* Replies now; who has not answered by now is told. */
 void flush_finish(Flush *flush, int outcome);

@@ -296,13 +296,23 @@ static void session_tell_all_started(Session *session, uint64_t now) {
         session->said_all_started = true;
 }
 
+/* Looked for again after each: a reply may ask again, and the new flush end others. */
+static Flush *session_due_flush(const Session *session, uint64_t now) {
+        Flush *flush;
+
+        list_for_each (flush, &session->flushes, link)
+                if (flush_is_due(flush, now))
+                        return flush;
+        return NULL;
+}
+
 /* In the order of the states: a session with nobody to wait for runs through several of them at once. */
 void session_progress(Session *session, uint64_t now) {
         Flush *flush;
 
         session->is_dirty = false;
-        list_for_each (flush, &session->flushes, link)
-                flush_progress(flush, now);
+        while ((flush = session_due_flush(session, now)))
+                flush_complete(flush);
 
         if (session->state == SESSION_STARTING && session_is_ready(session, now)) {
                 if (session->n_asleep > 0)

@@ -365,7 +365,36 @@ START_TEST(test_periodic_flush_does_not_pile_up_on_a_silent_producer) {
 }
 END_TEST
 
+/* Asks again as soon as it has its reply. */
+static void on_done_ask_again(void *userdata, int outcome) {
+        Reply *reply = userdata;
+
+        if (reply->n++ == 0)
+                ck_assert_int_eq(
+                        session_flush(
+                                (Session *)reply->session, 0, 4, on_done_ask_again, reply, f.now),
+                        0);
+}
+
+START_TEST(test_reply_may_ask_again_while_other_flushes_are_complete) {
+        FakeProducer *app;
+        FakeConsumer *consumer = start(&app);
+        Reply first = { .session = consumer->session }, second;
+
+        ck_assert_int_eq(session_flush(consumer->session, 0, 4, on_done_ask_again, &first, f.now),
+                         0);
+        ask(consumer, 0, &second);
+        producer_flushed(app->producer, app->flush_id, f.now); /* both */
+        ck_assert_uint_eq(first.n, 1);
+        ck_assert_uint_eq(second.n, 1);
+        producer_flushed(app->producer, app->flush_id, f.now);
+        ck_assert_uint_eq(first.n, 2);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("flush",
+          test_reply_may_ask_again_while_other_flushes_are_complete,
           test_flush_is_answered_when_all_producers_have,
           test_flush_takes_what_is_in_unfinished_chunks,
           test_flush_names_who_is_silent_at_its_deadline,
