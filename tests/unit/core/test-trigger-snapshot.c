@@ -114,6 +114,23 @@ START_TEST(test_snapshot_that_is_due_after_the_end_is_taken_at_the_end) {
 }
 END_TEST
 
+/* Whoever ends a session may free it before the next tick. */
+START_TEST(test_planned_snapshots_are_there_when_the_stop_returns) {
+        FakeConsumer *consumer = start(CLONE("triggers { name: \"a\" stop_delay_ms: 60000 } "
+                                             "triggers { name: \"b\" stop_delay_ms: 90000 }"));
+
+        ck_assert_uint_eq(fake_trigger(app, "a"), 1);
+        ck_assert_uint_eq(fake_trigger(app, "b"), 1);
+        fixture_disconnect_producer(app); /* nobody is waited for */
+        session_stop(consumer->session, "requested", f.now);
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STOPPED);
+        ck_assert_uint_eq(consumer->n_snapshots, 2);
+        fixture_free_session(consumer);
+        ck_assert_int_eq(session_state(consumer->snapshots[1]->session), SESSION_STOPPED);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_session_may_go_while_its_snapshots_are_waited_for) {
         FakeConsumer *consumer = start(CLONE("triggers { name: \"now\" } "
                                              "triggers { name: \"later\" stop_delay_ms: 60000 }"));
@@ -163,6 +180,7 @@ TEST_MAIN("trigger-snapshot",
           test_only_the_clones_of_such_a_session_are_read,
           test_stop_session_takes_snapshots_where_the_config_would_rather,
           test_snapshot_that_is_due_after_the_end_is_taken_at_the_end,
+          test_planned_snapshots_are_there_when_the_stop_returns,
           test_session_may_go_while_its_snapshots_are_waited_for,
           test_snapshots_of_silent_producers_complete_each_other,
           test_snapshot_that_a_limit_forbids_is_told)
