@@ -5,6 +5,7 @@
 
 #include "core/census.h"
 #include "core/policy.h"
+#include "core/service-private.h"
 
 static CensusRow *census_find(const List *census, uid_t uid) {
         CensusRow *row;
@@ -54,4 +55,16 @@ census_count(const List *census, const ServiceInfo *info, const Identity *viewer
                 if (is_counted(info, viewer, row->uid, what))
                         n += row->n[what];
         return n;
+}
+
+uint64_t service_count_visible(const Service *service, const Identity *viewer, CensusWhat what) {
+        return census_count(&service->census, &service->info, viewer, what);
+}
+
+size_t service_n_visible_sessions(const Service *service, const Identity *viewer) {
+        return service_count_visible(service, viewer, CENSUS_SESSIONS);
+}
+
+size_t service_n_visible_producers(const Service *service, const Identity *viewer) {
+        return service_count_visible(service, viewer, CENSUS_PRODUCERS);
 }

@@ -14,6 +14,8 @@
 
 #define PRODUCER_FORMER_BUFFERS 16 /* that it wrote to, and are remembered */
 
+typedef struct SourceInstance SourceInstance;
+
 typedef struct ProducerSource {
         char *name;
         Bytes descriptor;  /* empty: none */
@@ -131,3 +133,26 @@ void producer_begin_losses(Producer *producer);
 /* Packets that the producer says it had no room for, as far as that can be: never fewer than before, and never more
  * than PRODUCER_DROPS_PER_SECOND_MAX while it had memory. */
 uint64_t producer_n_dropped(Producer *producer);
+
+ProducerSource *source_free(ProducerSource *source);
+DEFINE_CLEANUP(ProducerSource *, source_free)
+/* 0, PRODUCER_E_LIMIT, PRODUCER_E_FIELD, PRODUCER_E_INVALID or -ENOMEM. */
+int source_new(ProducerSource **ret,
+               const Producer *producer,
+               const char *name,
+               const SourceOptions *options);
+
+/* Printable ASCII without spaces at least at its ends: it goes into lists, logs and regular expressions. */
+bool name_is_valid(const char *name, size_t max);
+
+SourceInstance *producer_find_instance(const Producer *producer, uint64_t id);
+ssize_t producer_find_source(const Producer *producer, const char *name);
+bool producer_had_buffer(const Producer *producer, uint32_t id);
+
+/* Takes the source over on success only. */
+int producer_append_source(Producer *producer, ProducerSource *source);
+void producer_take_all(Producer *producer);
+void producer_end_instances(Producer *producer, const ProducerSource *source);
+void producer_stop_instances(Producer *producer, const ProducerSource *source);
+/* Takes what is committed, until so many bytes were taken ever. */
+size_t producer_drain_until(Producer *producer, uint64_t until);

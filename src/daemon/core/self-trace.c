@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * One writer an instance, that is for each session that records the service. It fills a chunk in private memory, which
- * is put into the buffer when it is full, with each flush, and when the instance stops.
+ * What desktrace.self says. One writer an instance, that is for each session that records the service. It fills a chunk
+ * in private memory, which is put into the buffer when it is full, with each flush, and when the instance stops.
  */
 
 #include <errno.h>
@@ -14,28 +14,7 @@
 #include "core/self-trace.h"
 #include "core/session-private.h"
 
-#define SELF_CHUNK_BYTES 4000
-
-typedef struct SelfWriter {
-        List link;
-        SourceInstance *instance;
-        uint16_t id;
-        bool is_described; /* its reader knows the rows */
-        uint32_t next_chunk;
-        uint16_t n_fragments;
-        size_t n_used;
-        SelfSpan pass; /* the read-out of its own session; n_bytes: in this pass so far */
-        uint8_t payload[SELF_CHUNK_BYTES];
-} SelfWriter;
-
-struct SelfTrace {
-        Service *service;
-        Producer *producer;
-        List writers;
-        uint16_t last_writer_id;
-};
-
-static uint64_t self_now(const Service *service) {
+uint64_t self_now(const Service *service) {
         return service->ops->read_boottime ? service->ops->read_boottime(service->userdata)
                                            : service->now;
 }
@@ -49,7 +28,7 @@ SelfSpan self_span_begin_traced(Service *service, uint64_t n_bytes) {
  */
 
 /* A refusal is counted by the buffer. */
-static void writer_commit(SelfWriter *writer) {
+void writer_commit(SelfWriter *writer) {
         SessionBuffer *buffer = writer->instance->buffer;
         const Producer *producer = writer->instance->producer;
         const ChunkOrigin origin = {
@@ -87,7 +66,7 @@ static void writer_put(SelfWriter *writer, const SelfPacket *packet) {
         writer->n_fragments++;
 }
 
-static bool writer_sees(const SelfWriter *writer, const Session *session) {
+bool writer_sees(const SelfWriter *writer, const Session *session) {
         const Session *reader = writer->instance->session;
 
         return policy_owns_session(&reader->service->info, &reader->options.owner, session);
@@ -164,7 +143,7 @@ static void writer_put_slice(SelfWriter *writer,
                                        .track = track });
 }
 
-static void writer_put_state(SelfWriter *writer, uint64_t ns, const Session *session) {
+void writer_put_state(SelfWriter *writer, uint64_t ns, const Session *session) {
         writer_put_event(writer,
                          &(SelfEvent){
                                  .type = SELF_SLICE_BEGIN,
@@ -183,129 +162,6 @@ static void writer_end_state(SelfWriter *writer, uint64_t ns, const Session *ses
 /*
  * The producer
  */
-
-static SelfWriter *self_find_writer(const SelfTrace *self, uint64_t instance) {
-        SelfWriter *writer;
-
-        list_for_each (writer, &self->writers, link)
-                if (writer->instance->id == instance)
-                        return writer;
-        return NULL;
-}
-
-static SourceInstance *self_find_instance(const SelfTrace *self, uint64_t id) {
-        SourceInstance *instance;
-
-        list_for_each (instance, &self->producer->instances, producer_link)
-                if (instance->id == id)
-                        return instance;
-        return NULL;
-}
-
-static void op_setup_source(void *peer,
-                            uint64_t instance,
-                            const char *name,
-                            const void *config,
-                            size_t n_config) {
-}
-
-/* Nobody needs to be waited for: the answers are given at once. */
-static void op_start_source(void *peer, uint64_t id) {
-        SelfTrace *self = peer;
-        SourceInstance *instance = self_find_instance(self, id);
-        SelfWriter *writer = calloc(1, sizeof(*writer));
-        uint64_t now = self_now(self->service);
-        const Session *session;
-
-        if (!writer) {
-                instance_stopped(instance, strerror(ENOMEM));
-                return;
-        }
-        writer->instance = instance;
-        writer->id = self->last_writer_id = self->last_writer_id % SMB_WRITER_MAX + 1;
-        list_append(&self->writers, &writer->link);
-        self->service->n_self_writers++;
-        instance_started(instance);
-        list_for_each (session, &self->service->sessions, link)
-                if (writer_sees(writer, session))
-                        writer_put_state(writer, now, session);
-}
-
-static void op_stop_source(void *peer, uint64_t id) {
-        SelfTrace *self = peer;
-        SourceInstance *instance = self_find_instance(self, id);
-        SelfWriter *writer = self_find_writer(self, id);
-
-        if (writer) {
-                writer_commit(writer);
-                list_unlink(&writer->link);
-                self->service->n_self_writers--;
-                free(writer);
-        }
-        instance_stopped(instance, NULL);
-}
-
-static void op_clear_incremental_state(void *peer, const uint64_t *instances, size_t n_instances) {
-        for (size_t i = 0; i < n_instances; i++) {
-                SelfWriter *writer = self_find_writer(peer, instances[i]);
-
-                if (writer)
-                        writer->is_described = false;
-        }
-}
-
-/* Its memory is not shared, and flushing is a drain. */
-static const ProducerOps self_ops = {
-        .setup_source = op_setup_source,
-        .start_source = op_start_source,
-        .stop_source = op_stop_source,
-        .clear_incremental_state = op_clear_incremental_state,
-};
-
-static int self_trace_new(SelfTrace **ret, Service *service) {
-        SelfTrace *self = calloc(1, sizeof(*self));
-        int r;
-
-        if (!self)
-                return -ENOMEM;
-        self->service = service;
-        list_init(&self->writers);
-        r = producer_new_builtin(&self->producer, service, SERVICE_SELF_SOURCE, &self_ops, self);
-        if (r) {
-                free(self);
-                return r;
-        }
-        *ret = self;
-        return 0;
-}
-
-SelfTrace *self_trace_free(SelfTrace *self) {
-        if (!self)
-                return NULL;
-        producer_free(self->producer);
-        free(self);
-        return NULL;
-}
-
-static bool session_wants_self(const Session *session) {
-        for (size_t i = 0; i < session->n_sources; i++)
-                if (streq(session->sources[i].pb->config->name, SERVICE_SELF_SOURCE))
-                        return true;
-        return false;
-}
-
-void self_trace_offer(Session *session) {
-        Service *service = session->service;
-        Producer *producer;
-
-        if (!session_wants_self(session))
-                return;
-        /* Out of memory: missing, like any source that nobody offers. */
-        if (!service->self && self_trace_new(&service->self, service) != 0)
-                return;
-        producer = service->self->producer;
-        session_match_source(session, producer, producer->sources[0]);
-}
 
 size_t self_trace_commit(SelfTrace *self) {
         SelfWriter *writer;

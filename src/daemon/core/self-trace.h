@@ -16,6 +16,7 @@
  */
 
 #include "core/service-private.h"
+#include "core/source-instance.h"
 
 typedef struct Flush Flush;
 typedef struct SelfTrace SelfTrace;
@@ -53,3 +54,34 @@ void self_flush_ended(const Flush *flush);
 void self_session_added(const Session *session);
 void self_session_changed(const Session *session);
 void self_session_removed(const Session *session);
+
+/*
+ * For self-producer.c
+ */
+
+#define SELF_CHUNK_BYTES 4000
+
+typedef struct SelfWriter {
+        List link;
+        SourceInstance *instance;
+        uint16_t id;
+        bool is_described; /* its reader knows the rows */
+        uint32_t next_chunk;
+        uint16_t n_fragments;
+        size_t n_used;
+        SelfSpan pass; /* the read-out of its own session; n_bytes: in this pass so far */
+        uint8_t payload[SELF_CHUNK_BYTES];
+} SelfWriter;
+
+struct SelfTrace {
+        Service *service;
+        Producer *producer;
+        List writers;
+        uint16_t last_writer_id;
+};
+
+uint64_t self_now(const Service *service);
+/* Puts what is written so far into the buffer. */
+void writer_commit(SelfWriter *writer);
+bool writer_sees(const SelfWriter *writer, const Session *session);
+void writer_put_state(SelfWriter *writer, uint64_t ns, const Session *session);

@@ -70,6 +70,9 @@ typedef struct ClockRing {
 
 void clock_ring_add(ClockRing *ring, const ClockSnapshot *snapshot);
 
+/* When it was by that clock; 0: it is not in there. */
+uint64_t snapshot_find(const ClockSnapshot *snapshot, uint32_t clock_id);
+
 /* false: none left. */
 bool clock_ring_take(ClockRing *ring, ClockSnapshot *ret);
 

@@ -65,6 +65,7 @@ uint64_t service_note_now(Service *service, uint64_t now);
 
 /* Ids of sessions and producers, which their users see. The service's own user counts from 1; what others are given
  * does not tell how many there are. */
+void service_init_numbers(Service *service);
 uint64_t service_new_session_id(Service *service, uid_t uid);
 uint64_t service_new_producer_id(Service *service, uid_t uid);
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/*
- * The service holds lists and numbers; what happens, happens in producers and sessions. Their waits are
- * polled: the next deadline is the least of all sessions' (there are at most SERVICE_SESSIONS_MAX) and of the
- * common drain of awake producers, so that thousands of sleeping producers cost nothing.
- */
+/* What there is in the service: its lists, numbers and ids, which ask nobody anything. */
 
 #include <assert.h>
 #include <errno.h>
@@ -26,7 +22,7 @@ uint64_t service_note_now(Service *service, uint64_t now) {
 #define PRODUCER_NUMBER_BITS 24
 #define BUFFER_NUMBER_BITS   16
 
-static void service_init_numbers(Service *service) {
+void service_init_numbers(Service *service) {
         uint64_t keys[6];
 
         service->ops->random(service->userdata, keys, sizeof(keys));
@@ -53,41 +49,6 @@ uint64_t service_new_producer_id(Service *service, uid_t uid) {
                                                   numbers_next(&service->producer_numbers);
 }
 
-int service_new(Service **ret,
-                const ServiceInfo *info,
-                const ServiceOps *ops,
-                void *userdata,
-                uint64_t now) {
-        _cleanup_(service_freep) Service *service = NULL;
-
-        service = calloc(1, sizeof(*service));
-        if (!service)
-                return -ENOMEM;
-        service->info = *info;
-        service->ops = ops;
-        service->userdata = userdata;
-        service->now = now;
-        service->settled_at = now + SERVICE_SETTLE_NS;
-        service->next_drain = UINT64_MAX;
-        service_init_numbers(service);
-        list_init(&service->census);
-        quota_init(&service->quota, info->ram_bytes);
-        list_init(&service->recent);
-        trigger_history_init(&service->trigger_history);
-        list_init(&service->sessions);
-        list_init(&service->producers);
-        list_init(&service->awake);
-        list_init(&service->unused);
-
-        /* Half a megabyte of address space; only pages with buffers in them become memory. */
-        service->buffers = calloc(SERVICE_BUFFER_IDS, sizeof(*service->buffers));
-        if (!service->buffers)
-                return -ENOMEM;
-
-        *ret = TAKE(service);
-        return 0;
-}
-
 uid_t service_user_of(const Service *service, const Identity *identity) {
         return service->ops->user_of ? service->ops->user_of(service->userdata, identity)
                                      : identity->uid;
@@ -109,30 +70,6 @@ void strings_free(char **strings) {
         for (size_t i = 0; strings && strings[i]; i++)
                 free(strings[i]);
         free(strings);
-}
-
-Service *service_free(Service *service) {
-        Recent *recent;
-
-        if (!service)
-                return NULL;
-        assert(list_is_empty(&service->sessions));
-        assert(list_is_empty(&service->producers));
-
-        list_for_each (recent, &service->recent, link)
-                recent_free(recent);
-        self_trace_free(service->self);
-        service_free_descriptors(service);
-        for (size_t i = 0; i < service->n_activatables; i++) {
-                free(service->activatables[i].name);
-                strings_free(service->activatables[i].sources);
-                free(service->activatables[i].why);
-        }
-        trigger_history_deinit(&service->trigger_history);
-        free(service->activatables);
-        free(service->buffers);
-        free(service);
-        return NULL;
 }
 
 char **strings_copy(const char *const strings[]) {
@@ -189,17 +126,6 @@ bool service_can_activate(Service *service, const char *source) {
         return service_find_activatable(service, source) >= 0;
 }
 
-void service_activation_failed(Service *service, size_t index, const char *why, uint64_t now) {
-        Session *session;
-
-        now = service_note_now(service, now);
-        service_activation_ends(service, index, why, now);
-        list_for_each (session, &service->sessions, link) {
-                session_give_up_on(session, (ssize_t)index, why);
-                session_progress(session, now);
-        }
-}
-
 void service_producer_gone(Service *service, uint64_t producer_id) {
         const Session *session;
 
@@ -235,63 +161,6 @@ SessionBuffer *service_find_buffer(Service *service, uint16_t id) {
         return service->buffers[id];
 }
 
-uint64_t service_next_deadline(Service *service) {
-        uint64_t next = list_is_empty(&service->awake) ? UINT64_MAX : service->next_drain;
-        const Session *session;
-
-        if (!list_is_empty(&service->unused))
-                next = MIN(next,
-                           list_entry(service->unused.next, Producer, unused_link)->release_at);
-        next = MIN(next, service_activations_deadline(service));
-        list_for_each (session, &service->sessions, link)
-                next = MIN(next, session_next_deadline(session));
-        return next;
-}
-
-/* One timer for all of them: producers that are awake at the same time cost one wake-up. When they have more than is
- * taken in one look, the next one is due at once and begins with the first that was not looked at. */
-static void service_look_at_awake(Service *service, uint64_t now) {
-        uint64_t room = SERVICE_LOOK_BYTES;
-        Producer *producer;
-
-        if (list_is_empty(&service->awake) || now < service->next_drain)
-                return;
-        service->next_drain = now + PRODUCER_DRAIN_INTERVAL_NS;
-        list_for_each (producer, &service->awake, awake_link) {
-                if (room == 0) {
-                        list_unlink(&service->awake);
-                        list_insert_before(&producer->awake_link, &service->awake);
-                        break;
-                }
-                room -= MIN(room, producer_look(producer, room));
-        }
-        if (room == 0)
-                service->next_drain = now;
-}
-
-static void service_release_unused(Service *service, uint64_t now) {
-        Producer *producer;
-
-        list_for_each (producer, &service->unused, unused_link) {
-                if (producer->release_at > now)
-                        return;
-                producer_release_memory(producer);
-        }
-}
-
-void service_tick(Service *service, uint64_t now) {
-        Session *session;
-
-        now = service_note_now(service, now);
-        if (self_is_traced(service))
-                self_ticked(service, service_next_deadline(service));
-        service_look_at_awake(service, now);
-        service_release_unused(service, now);
-        service_tick_activations(service, now);
-        list_for_each (session, &service->sessions, link)
-                session_tick(session, now);
-}
-
 bool service_is_locked_down(const Service *service) {
         return service->is_locked_down;
 }
@@ -302,18 +171,6 @@ size_t service_n_sessions(Service *service) {
 
 size_t service_n_producers(Service *service) {
         return service->n_producers;
-}
-
-uint64_t service_count_visible(const Service *service, const Identity *viewer, CensusWhat what) {
-        return census_count(&service->census, &service->info, viewer, what);
-}
-
-size_t service_n_visible_sessions(const Service *service, const Identity *viewer) {
-        return service_count_visible(service, viewer, CENSUS_SESSIONS);
-}
-
-size_t service_n_visible_producers(const Service *service, const Identity *viewer) {
-        return service_count_visible(service, viewer, CENSUS_PRODUCERS);
 }
 
 Session *service_find_session(Service *service, uint64_t id) {

@@ -13,19 +13,6 @@ int check_buffer_count(const Check *check) {
                            "SESSION_BUFFERS_MAX");
 }
 
-/* Smaller ones than the minimum are made larger: Perfetto's configs have them, and mean no harm. */
-uint64_t session_buffer_bytes(const Perfetto__Protos__TraceConfig__BufferConfig *buffer) {
-        return MAX((uint64_t)buffer->size_kb * 1024, (uint64_t)TRACE_BUFFER_BYTES_MIN);
-}
-
-/* The first of that name, which tells duplicates from their originals. */
-static ssize_t config_find_buffer(const ConfigPb *config, const char *name) {
-        for (size_t i = 0; i < config->n_buffers; i++)
-                if (config->buffers[i]->name && streq(config->buffers[i]->name, name))
-                        return (ssize_t)i;
-        return -1;
-}
-
 static int check_buffer(const Check *check, size_t i) {
         const Perfetto__Protos__TraceConfig__BufferConfig *buffer = check->config->buffers[i];
         char field[48];
@@ -73,14 +60,6 @@ int check_buffer_names(const Check *check) {
                                              name);
         }
         return 0;
-}
-
-/* The index, or -1 for none. Name and index have been checked to agree. */
-ssize_t session_target_buffer(const ConfigPb *config,
-                              const Perfetto__Protos__DataSourceConfig *source) {
-        if (source->target_buffer_name && source->target_buffer_name[0])
-                return config_find_buffer(config, source->target_buffer_name);
-        return source->target_buffer < config->n_buffers ? (ssize_t)source->target_buffer : -1;
 }
 
 static const char *config_nearest_buffer(const ConfigPb *config, const char *name) {

@@ -13,31 +13,6 @@
 #include "core/policy.h"
 #include "core/session-check.h"
 
-int session_error(SessionError *error, int outcome, const char *format, ...) {
-        va_list arguments;
-
-        va_start(arguments, format);
-        vsnprintf(error->message, sizeof(error->message), format, arguments);
-        va_end(arguments);
-        return outcome;
-}
-
-int check_range(const Check *check,
-                const char *field,
-                uint64_t value,
-                uint64_t max,
-                const char *limit) {
-        if (value <= max)
-                return 0;
-        return session_error(check->error,
-                             SESSION_E_LIMIT,
-                             "%s is %llu, which exceeds the limit %s of %llu",
-                             field,
-                             (unsigned long long)value,
-                             limit,
-                             (unsigned long long)max);
-}
-
 /* A file name for others to use: one component, and nothing that a shell would look at twice. */
 static int check_bugreport_filename(const Check *check) {
         const char *name = check->config->bugreport_filename ?: "";

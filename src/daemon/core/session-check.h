@@ -17,8 +17,6 @@
 
 #include "core/session-private.h"
 
-typedef Perfetto__Protos__TraceConfig ConfigPb;
-
 typedef struct Check {
         Service *service;
         const ConfigPb *config;

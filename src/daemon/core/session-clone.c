@@ -13,9 +13,6 @@
 #include "core/session-private.h"
 #include "shared/error.h"
 
-/* Between the request to start over and what a producer writes thereafter: a mark counts only that much later. */
-#define MARK_SLACK_NS (UINT64_C(100) * 1000000)
-
 typedef struct SessionClone SessionClone;
 
 typedef struct CloneGroup {
@@ -57,37 +54,6 @@ static void clone_finish(SessionClone *clone, int outcome) {
 
         session_clone_free(clone);
         done(userdata, outcome, session);
-}
-
-/*
- * Marks
- */
-
-static void buffer_mark(SessionBuffer *buffer, uint64_t now) {
-        if (buffer->n_marks == BUFFER_MARKS_MAX) {
-                buffer->n_marks--;
-                memmove(buffer->marks,
-                        buffer->marks + 1,
-                        buffer->n_marks * sizeof(buffer->marks[0]));
-        }
-        buffer->marks[buffer->n_marks++] = (BufferMark){
-                .ns = now,
-                .bytes_written = trace_buffer_stats(buffer->buffer)->bytes_written,
-        };
-}
-
-void session_mark_buffers(Session *session, const SessionBuffer *buffer) {
-        for (size_t i = 0; i < session->n_buffers; i++)
-                if (!buffer || buffer == &session->buffers[i])
-                        buffer_mark(&session->buffers[i], session->service->now);
-}
-
-/* The latest place from which on everything since the cut can be understood; 0: the beginning. */
-static uint64_t buffer_cut(const SessionBuffer *buffer, uint64_t cut_ns) {
-        for (size_t i = buffer->n_marks; i > 0; i--)
-                if (buffer->marks[i - 1].ns + MARK_SLACK_NS <= cut_ns)
-                        return buffer->marks[i - 1].bytes_written;
-        return 0;
 }
 
 /*
@@ -425,14 +391,4 @@ void session_abort_clones(Session *session) {
 
         list_for_each (clone, &session->clones, link)
                 clone_finish(clone, SESSION_E_STATE);
-}
-
-void session_adopt(Session *clone, const SessionOps *ops, void *peer) {
-        clone->ops = ops;
-        clone->peer = peer;
-        clone->is_quiet = false;
-}
-
-uint64_t session_cloned_from(const Session *session) {
-        return session->cloned_from;
 }

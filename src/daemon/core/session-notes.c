@@ -10,15 +10,6 @@
 #include "core/session-private.h"
 #include "shared/utf8.h"
 
-typedef struct SourceNote {
-        List link; /* session->notes */
-        Charge charge;
-        uint64_t ns;
-        Identity identity;
-        uid_t user; /* who is charged */
-        char *source, *producer, *text;
-} SourceNote;
-
 static SourceNote *note_free(SourceNote *note) {
         if (!note)
                 return NULL;
@@ -153,32 +144,4 @@ void session_free_notes(Session *session) {
 
         list_for_each (note, &session->notes, link)
                 note_free(note);
-}
-
-static int put_note(const Session *session, const SourceNote *note, Bytes *out) {
-        const NoteEvent event = {
-                .ns = note->ns,
-                .text = note->text,
-                .source = note->source,
-                .producer = note->producer,
-                .pid = note->identity.pid,
-        };
-
-        return packet_put_note(out, &session->service->info, &event);
-}
-
-/* Notes that no read has returned yet. */
-int session_put_notes(Session *session, Bytes *out) {
-        SessionReader *reader = &session->reader;
-        const SourceNote *note;
-        size_t n = 0;
-        int r = 0;
-
-        if (reader->n_notes_said == 0 && session->n_notes > 0)
-                r = packet_put_note_track(out, &session->service->info);
-        list_for_each (note, &session->notes, link)
-                if (r == 0 && n++ >= reader->n_notes_said)
-                        r = put_note(session, note, out);
-        reader->n_notes_said = n;
-        return r;
 }

@@ -38,6 +38,8 @@ typedef struct BufferMark {
 
 #define BUFFER_MARKS_MAX 32 /* older ones are forgotten */
 
+typedef Perfetto__Protos__TraceConfig ConfigPb;
+
 struct SessionBuffer {
         Session *session;
         TraceBuffer *buffer;
@@ -183,6 +185,15 @@ struct Session {
         uint64_t marked_at_bytes; /* recorded when the last marker was due */
 };
 
+typedef struct SourceNote {
+        List link; /* session->notes */
+        Charge charge;
+        uint64_t ns;
+        Identity identity;
+        uid_t user; /* who is charged */
+        char *source, *producer, *text;
+} SourceNote;
+
 #define SESSION_MACHINE_NAME "host" /* Perfetto's word for this one */
 #define SESSION_GONE_MAX     64     /* ended instances that are kept for people to see */
 
@@ -282,3 +293,37 @@ int session_put_notes(Session *session, Bytes *out);
 int session_put_provenance(Session *session, Bytes *out);
 int session_put_late_provenance(Session *session, Bytes *out);
 void session_put_writer_stats(Session *session, WireWriter *writer);
+
+/* session-buffer.c */
+/* The first of that name, which tells duplicates from their originals. */
+ssize_t config_find_buffer(const ConfigPb *config, const char *name);
+TraceBufferPolicy buffer_policy(const Perfetto__Protos__TraceConfig__BufferConfig *config);
+uint64_t buffer_cut(const SessionBuffer *buffer, uint64_t cut_ns);
+bool session_buffer_has_turned(const SessionBuffer *buffer);
+
+/* event-list.c */
+uint64_t session_snapshot_period_ns(const Session *session);
+
+/* session.c */
+void session_arm(Session *session, SessionTimer timer, uint64_t now, uint64_t after_ns);
+void session_disarm_all(Session *session);
+
+/* session-progress.c */
+void session_enter(Session *session, SessionState state);
+uint64_t session_clear_period_ns(const Session *session);
+uint64_t session_read_monotonic(const Session *session);
+void session_record(Session *session, uint64_t now);
+void session_tell_slow_starters(Session *session, uint64_t now);
+void session_stop_within(Session *session,
+                         const char *reason,
+                         uint64_t flush_timeout_ns,
+                         uint64_t now);
+
+/* session-make.c */
+int session_charge(Session *session, SessionError *error);
+int session_add_buffers(Session *session,
+                        const Perfetto__Protos__TraceConfig *config,
+                        SessionError *error);
+int session_add_sources(Session *session, const Perfetto__Protos__TraceConfig *config);
+int session_add_filter(Session *session, const Perfetto__Protos__TraceConfig *config);
+void session_free_buffers(Session *session);

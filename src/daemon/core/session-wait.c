@@ -31,12 +31,6 @@ void session_give_grace(Session *session, uint64_t now) {
                 session_waits(session) ? now + SESSION_GRACE_NS : UINT64_MAX;
 }
 
-bool producer_is_suspended(const Producer *producer) {
-        const Service *service = producer->service;
-
-        return service->ops->is_suspended(service->userdata, &producer->identity);
-}
-
 static bool session_awaits_answer_of(const Session *session, const SourceInstance *instance) {
         const Flush *flush;
 

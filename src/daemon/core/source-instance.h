@@ -16,7 +16,7 @@ typedef struct SessionSource SessionSource;
 
 #define INSTANCE_WHY_BYTES 512 /* the rest is cut off */
 
-typedef struct SourceInstance {
+struct SourceInstance {
         List session_link;
         List producer_link;
         List changed_link; /* session->changed_instances: nobody was told yet */
@@ -38,7 +38,7 @@ typedef struct SourceInstance {
         uint64_t missed_flush;   /* the number of the last one that its producer did not answer */
         uint64_t owed_flush;     /* the last that it did not answer in time, nor since; 0: none */
         uint64_t dropped_before; /* the producer's count of lost packets when the session came */
-} SourceInstance;
+};
 
 /* Makes an instance in its session and its producer, and asks for its setup. The instance exists, stopped and with a
  * reason, when the setup could not even be asked for. */
@@ -69,3 +69,7 @@ void instance_stopped(SourceInstance *instance, const char *why);
 static inline bool instance_is_live(const SourceInstance *instance) {
         return instance->producer && instance->state != INSTANCE_STOPPED;
 }
+
+/* instance-state.c */
+void instance_count(const SourceInstance *instance, int by);
+void instance_enter(SourceInstance *instance, InstanceState state);

@@ -14,6 +14,9 @@
 
 #define TRIGGER_HITS_MAX 128 /* that wait to be read; later ones are not in the trace */
 
+typedef Perfetto__Protos__TraceConfig__TriggerConfig TriggerConfig;
+typedef Perfetto__Protos__TraceConfig__TriggerConfig__Trigger TriggerPb;
+
 /* A hit, as it gets into the trace. */
 typedef struct TriggerHit {
         List link;
@@ -62,12 +65,30 @@ int session_put_triggers(Session *session, Bytes *out);
 /* A clone gets the hits. */
 void session_move_triggers(Session *clone, Session *source);
 
-TriggerHit *trigger_hit_new(uint64_t ns,
-                            const Perfetto__Protos__TraceConfig__TriggerConfig__Trigger *trigger,
-                            const TriggerSender *sender);
+TriggerHit *trigger_hit_new(uint64_t ns, const TriggerPb *trigger, const TriggerSender *sender);
 TriggerHit *trigger_hit_free(TriggerHit *hit);
 DEFINE_CLEANUP(TriggerHit *, trigger_hit_free)
 
 /* The session's clone is due `delay_ms` from now. Takes the hit over. */
 void session_plan_snapshot(Session *session, TriggerHit *hit, uint64_t now);
 void session_drop_snapshots(Session *session);
+
+typedef struct TriggerSnapshot {
+        List link; /* session->triggers.snapshots */
+        Session *session;
+        TriggerHit *hit;
+        uint64_t due_at;
+        bool is_taken; /* the clone is being made */
+} TriggerSnapshot;
+
+/* The first that is due by then and not yet being taken; NULL: none. */
+TriggerSnapshot *session_due_snapshot(const Session *session, uint64_t due_by);
+TriggerSnapshot *snapshot_free(TriggerSnapshot *snapshot);
+/* trigger-snapshot.c */
+void session_take_snapshots(Session *session, uint64_t due_by, uint64_t now);
+void session_arm_snapshots(Session *session);
+
+const TriggerConfig *session_trigger_config(const Session *session);
+uint64_t session_trigger_timeout_ns(const Session *session);
+void session_keep_hit(Session *session, const TriggerPb *pb, const TriggerSender *sender);
+void session_drop_hits(Session *session);
