@@ -109,8 +109,11 @@ int producer_new_builtin(Producer **ret,
         if (r < 0)
                 return r;
         r = source_new(&offered, producer, source, &(SourceOptions){ .no_flush = true });
-        if (r == 0)
+        if (r == 0) {
+                offered->tells_start = offered->tells_stop =
+                        false; /* it has done it when it was asked */
                 r = producer_append_source(producer, offered);
+        }
         if (r)
                 return r;
         TAKE(offered);
@@ -132,7 +135,7 @@ void producer_end_instances(Producer *producer, const ProducerSource *source) {
         list_for_each (instance, &producer->instances, producer_link) {
                 if (source && instance->offered != source)
                         continue;
-                instance->session->is_dirty = true;
+                session_mark(instance->session);
                 instance->is_cut_short = session_is_running(instance->session);
                 instance_stopped(instance, NULL);
         }

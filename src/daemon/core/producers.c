@@ -21,12 +21,12 @@ static void producer_update_source(Producer *producer, size_t at, ProducerSource
 }
 
 /* To every session, also to those that do not know yet that they miss it. */
-static void producer_offer(Producer *producer, ProducerSource *source, uint64_t now) {
+static void producer_offer(Producer *producer, ProducerSource *source) {
         Session *session;
 
         list_for_each (session, &producer->service->sessions, link) {
                 session_match_source(session, producer, source);
-                session_progress(session, now);
+                session_mark(session);
         }
 }
 
@@ -39,7 +39,7 @@ int producer_add_source(Producer *producer,
         ssize_t at;
         int r;
 
-        now = service_note_now(service, now);
+        service_note_now(service, now);
         if (!name_is_valid(name, SOURCE_NAME_MAX))
                 return PRODUCER_E_INVALID;
         if (streq(name, SERVICE_SELF_SOURCE) ||
@@ -59,8 +59,9 @@ int producer_add_source(Producer *producer,
         r = producer_append_source(producer, source);
         if (r < 0)
                 return r;
-        producer_offer(producer, TAKE(source), now);
+        producer_offer(producer, TAKE(source));
         service_activated(service);
+        service_settle(service);
         return 0;
 }
 
@@ -71,7 +72,7 @@ int producer_remove_source(Producer *producer, const char *name, uint64_t now) {
 
         if (at < 0)
                 return PRODUCER_E_UNKNOWN;
-        now = service_note_now(producer->service, now);
+        service_note_now(producer->service, now);
         source = producer->sources[at];
         producer->sources[at] = producer->sources[--producer->n_sources];
         producer->census->n[CENSUS_SOURCES]--;
@@ -82,7 +83,8 @@ int producer_remove_source(Producer *producer, const char *name, uint64_t now) {
         producer_end_instances(producer, source);
         source_free(source);
         list_for_each (session, &producer->service->sessions, link)
-                session_progress(session, now);
+                session_mark(session);
+        service_settle(producer->service);
         return 0;
 }
 
@@ -104,7 +106,8 @@ static void producer_is_awake(Producer *producer) {
 static void producer_answered(Session *session, Producer *producer, uint64_t now) {
         producer_is_awake(producer);
         session_give_grace(session, now);
-        session_progress(session, now);
+        session_mark(session);
+        service_settle(producer->service);
 }
 
 /* An answer that comes when nobody waits any more, or that was never asked for, changes nothing. */

@@ -2,15 +2,16 @@
 
 /* The producer of desktrace.self: who has a writer (self-trace.c). */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "core/self-trace.h"
 #include "core/session-private.h"
 
-static SelfWriter *self_find_writer(const SelfTrace *self, uint64_t instance) {
+static SelfWriter *find_writer(const List *writers, uint64_t instance) {
         SelfWriter *writer;
 
-        list_for_each (writer, &self->writers, link)
+        list_for_each (writer, writers, link)
                 if (writer->instance->id == instance)
                         return writer;
         return NULL;
@@ -25,52 +26,58 @@ static SourceInstance *self_find_instance(const SelfTrace *self, uint64_t id) {
         return NULL;
 }
 
-static void op_setup_source(void *peer,
-                            uint64_t instance,
-                            const char *name,
-                            const void *config,
-                            size_t n_config) {
+/* There is a spare writer for each source of the session: self_trace_offer() has seen to that. */
+static void
+op_setup_source(void *peer, uint64_t id, const char *name, const void *config, size_t n_config) {
+        SelfTrace *self = peer;
+        SelfWriter *writer = list_first(&self->spares, SelfWriter, link);
+
+        assert(writer);
+        list_unlink(&writer->link);
+        writer->instance = self_find_instance(self, id);
+        list_append(&self->prepared, &writer->link);
 }
 
-/* Nobody needs to be waited for: the answers are given at once. */
+/* Its source does not answer (producer_new_builtin()): the core does so itself. */
 static void op_start_source(void *peer, uint64_t id) {
         SelfTrace *self = peer;
-        SourceInstance *instance = self_find_instance(self, id);
-        SelfWriter *writer = calloc(1, sizeof(*writer));
+        SelfWriter *writer = find_writer(&self->prepared, id);
         uint64_t now = self_now(self->service);
         const Session *session;
 
-        if (!writer) {
-                instance_stopped(instance, strerror(ENOMEM));
-                return;
-        }
-        writer->instance = instance;
+        list_unlink(&writer->link);
         writer->id = self->last_writer_id = self->last_writer_id % SMB_WRITER_MAX + 1;
         list_append(&self->writers, &writer->link);
         self->service->n_self_writers++;
-        instance_started(instance);
         list_for_each (session, &self->service->sessions, link)
                 if (writer_sees(writer, session))
                         writer_put_state(writer, now, session);
 }
 
+static SelfWriter *writer_free(SelfWriter *writer) {
+        list_unlink(&writer->link);
+        free(writer);
+        return NULL;
+}
+
 static void op_stop_source(void *peer, uint64_t id) {
         SelfTrace *self = peer;
-        SourceInstance *instance = self_find_instance(self, id);
-        SelfWriter *writer = self_find_writer(self, id);
+        SelfWriter *writer = find_writer(&self->writers, id);
 
         if (writer) {
                 writer_commit(writer);
-                list_unlink(&writer->link);
                 self->service->n_self_writers--;
-                free(writer);
+        } else {
+                writer = find_writer(&self->prepared, id);
         }
-        instance_stopped(instance, NULL);
+        writer_free(writer);
 }
 
 static void op_clear_incremental_state(void *peer, const uint64_t *instances, size_t n_instances) {
+        const SelfTrace *self = peer;
+
         for (size_t i = 0; i < n_instances; i++) {
-                SelfWriter *writer = self_find_writer(peer, instances[i]);
+                SelfWriter *writer = find_writer(&self->writers, instances[i]);
 
                 if (writer)
                         writer->is_described = false;
@@ -92,6 +99,8 @@ static int self_trace_new(SelfTrace **ret, Service *service) {
         if (!self)
                 return -ENOMEM;
         self->service = service;
+        list_init(&self->spares);
+        list_init(&self->prepared);
         list_init(&self->writers);
         r = producer_new_builtin(&self->producer, service, SERVICE_SELF_SOURCE, &self_ops, self);
         if (r) {
@@ -105,27 +114,50 @@ static int self_trace_new(SelfTrace **ret, Service *service) {
 SelfTrace *self_trace_free(SelfTrace *self) {
         if (!self)
                 return NULL;
+        assert(list_is_empty(&self->spares));
+        assert(list_is_empty(&self->prepared) && list_is_empty(&self->writers));
         producer_free(self->producer);
         free(self);
         return NULL;
 }
 
-static bool session_wants_self(const Session *session) {
+static size_t session_n_self_sources(const Session *session) {
+        size_t n = 0;
+
         for (size_t i = 0; i < session->n_sources; i++)
-                if (streq(session->sources[i].pb->config->name, SERVICE_SELF_SOURCE))
-                        return true;
-        return false;
+                n += streq(session->sources[i].pb->config->name, SERVICE_SELF_SOURCE);
+        return n;
 }
 
+static void self_drop_spares(SelfTrace *self) {
+        SelfWriter *writer;
+
+        list_for_each (writer, &self->spares, link)
+                writer_free(writer);
+}
+
+/* 0 or -ENOMEM; then some may be there. */
+static int self_make_spares(SelfTrace *self, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                SelfWriter *writer = calloc(1, sizeof(*writer));
+
+                if (!writer)
+                        return -ENOMEM;
+                list_append(&self->spares, &writer->link);
+        }
+        return 0;
+}
+
+/* Out of memory: missing, like any source that nobody offers. */
 void self_trace_offer(Session *session) {
+        const size_t n = session_n_self_sources(session);
         Service *service = session->service;
         Producer *producer;
 
-        if (!session_wants_self(session))
-                return;
-        /* Out of memory: missing, like any source that nobody offers. */
-        if (!service->self && self_trace_new(&service->self, service) != 0)
+        if (n == 0 || (!service->self && self_trace_new(&service->self, service) != 0))
                 return;
         producer = service->self->producer;
-        session_match_source(session, producer, producer->sources[0]);
+        if (self_make_spares(service->self, n) == 0)
+                session_match_source(session, producer, producer->sources[0]);
+        self_drop_spares(service->self); /* of instances that could not be made */
 }

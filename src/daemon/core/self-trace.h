@@ -76,6 +76,8 @@ typedef struct SelfWriter {
 struct SelfTrace {
         Service *service;
         Producer *producer;
+        List spares;   /* SelfWriter, of nobody yet */
+        List prepared; /* of instances that have not started */
         List writers;
         uint16_t last_writer_id;
 };

@@ -38,6 +38,7 @@ struct Service {
         bool is_locked_down;
         TriggerHistory trigger_history;
         List sessions, producers;
+        List marked; /* sessions that service_settle() carries on */
         List unused; /* producers whose memory will be given back, the next one first */
         List awake;  /* producers that are looked at every PRODUCER_DRAIN_INTERVAL_NS */
         uint64_t next_drain;

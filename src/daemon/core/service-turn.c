@@ -38,6 +38,7 @@ int service_new(Service **ret,
         list_init(&service->recent);
         trigger_history_init(&service->trigger_history);
         list_init(&service->sessions);
+        list_init(&service->marked);
         list_init(&service->producers);
         list_init(&service->awake);
         list_init(&service->unused);
@@ -58,6 +59,9 @@ Service *service_free(Service *service) {
                 return NULL;
         assert(list_is_empty(&service->sessions));
         assert(list_is_empty(&service->producers));
+        assert(list_is_empty(&service->marked));
+        assert(list_is_empty(&service->awake) && list_is_empty(&service->unused));
+        assert(service->n_sessions == 0 && service->n_producers == 0 && service->n_buffers == 0);
 
         list_for_each (recent, &service->recent, link)
                 recent_free(recent);
@@ -82,8 +86,9 @@ void service_activation_failed(Service *service, size_t index, const char *why, 
         service_activation_ends(service, index, why, now);
         list_for_each (session, &service->sessions, link) {
                 session_give_up_on(session, (ssize_t)index, why);
-                session_progress(session, now);
+                session_mark(session);
         }
+        service_settle(service);
 }
 
 uint64_t service_next_deadline(Service *service) {
@@ -141,4 +146,5 @@ void service_tick(Service *service, uint64_t now) {
         service_tick_activations(service, now);
         list_for_each (session, &service->sessions, link)
                 session_tick(session, now);
+        service_settle(service);
 }

@@ -143,7 +143,7 @@ int session_change_config(Session *session, Config *config, SessionError *error,
         const Check check = { session->service, config->pb, &session->options, error, now };
         int r;
 
-        now = service_note_now(session->service, now);
+        service_note_now(session->service, now);
         if (!session_is_open(session))
                 return session_error(error,
                                      SESSION_E_STATE,
@@ -163,6 +163,7 @@ int session_change_config(Session *session, Config *config, SessionError *error,
         config_free(session->change);
         session->change = config;
         session->reader.said_change = false;
-        session_progress(session, now);
+        session_mark(session);
+        service_settle(session->service);
         return 0;
 }

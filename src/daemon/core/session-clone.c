@@ -40,7 +40,7 @@ static SessionClone *session_clone_free(SessionClone *clone) {
         list_unlink(&clone->link);
         for (size_t i = 0; i < ARRAY_SIZE(clone->groups); i++)
                 session_flush_cancel(clone->source, &clone->groups[i]);
-        session_free(clone->session);
+        session_discard(clone->session);
         free(clone);
         return NULL;
 }
@@ -178,7 +178,7 @@ static int clone_allocate(Session **ret,
                 .has_output = options->has_output,
                 .detached = options->detached,
         };
-        _cleanup_(session_freep) Session *session = NULL;
+        _cleanup_(session_discardp) Session *session = NULL;
         int r;
 
         r = session_allocate(&session, source->service, &clone_options);
@@ -338,20 +338,19 @@ static int clone_begin(SessionClone *clone, uint64_t now) {
         r = clone_flush(clone);
         if (r < 0)
                 return r;
-        session_progress(source, now);
+        session_mark(source);
         return 0;
 }
 
-int session_clone(Session *session,
-                  const CloneOptions *options,
-                  SessionCloneDone done,
-                  void *userdata,
-                  SessionError *error,
-                  uint64_t now) {
+int session_begin_clone(Session *session,
+                        const CloneOptions *options,
+                        SessionCloneDone done,
+                        void *userdata,
+                        SessionError *error,
+                        uint64_t now) {
         _cleanup_(session_clone_freep) SessionClone *clone = NULL;
         int r;
 
-        now = service_note_now(session->service, now);
         if (session->n_flushes + 2 > SESSION_FLUSHES_MAX)
                 return session_error(error,
                                      SESSION_E_LIMIT,

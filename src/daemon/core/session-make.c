@@ -2,6 +2,7 @@
 
 /* The parts of a session, and that nothing is left of them. */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "core/session-private.h"
@@ -129,6 +130,7 @@ int session_allocate(Session **ret, Service *service, const SessionOptions *opti
         session->user = service_user_of(service, &options->owner);
         session->is_quiet = true;
         list_init(&session->link);
+        list_init(&session->marked_link);
         list_init(&session->instances);
         list_init(&session->changed_instances);
         list_init(&session->notes);
@@ -143,11 +145,44 @@ int session_allocate(Session **ret, Service *service, const SessionOptions *opti
 }
 
 /* The ids first: no chunk may find its way to a buffer that goes. */
-void session_free_buffers(Session *session) {
+static void session_free_buffers(Session *session) {
         for (size_t i = 0; i < session->n_buffers; i++) {
                 service_release_buffer_id(session->service, session->buffers[i].id);
                 trace_buffer_free(session->buffers[i].buffer);
                 charge_deinit(&session->buffers[i].charge);
         }
         free(session->buffers);
+}
+
+Session *session_discard(Session *session) {
+        if (!session)
+                return NULL;
+        assert(list_is_empty(&session->instances) && session->n_instances == 0);
+        assert(list_is_empty(&session->flushes) && session->n_flushes == 0);
+        assert(list_is_empty(&session->clones));
+
+        session_free_buffers(session);
+        for (size_t i = 0; i < session->n_sources; i++)
+                patterns_free(session->sources[i].filters, session->sources[i].n_filters);
+        free(session->sources);
+        trace_filter_free(session->filter);
+        if (list_is_linked(&session->link)) {
+                list_unlink(&session->link);
+                session->service->n_sessions--;
+                session->census->n[CENSUS_SESSIONS]--;
+        }
+        census_leave(session->census);
+
+        sequence_ids_deinit(&session->reader.sequences);
+        session_rules_deinit(&session->reader.rules);
+        session_triggers_deinit(session);
+        event_list_clear(&session->events);
+        session_free_notes(session);
+        charge_deinit(&session->charge);
+        config_free(session->change);
+        config_free(session->config);
+        bytes_deinit(&session->concurrent.packets);
+        list_unlink(&session->marked_link);
+        free(session);
+        return NULL;
 }

@@ -132,7 +132,6 @@ void session_match_all(Session *session) {
         list_for_each (producer, &session->service->producers, link)
                 for (size_t i = 0; i < producer->n_sources; i++)
                         session_match_source(session, producer, producer->sources[i]);
-        self_trace_offer(session);
 }
 
 /* Asks once for each activatable producer, however many of its sources are wanted. */

@@ -21,16 +21,17 @@ static void session_choose_uuid(Session *session, const Perfetto__Protos__TraceC
 }
 
 /* Those that an exclusive one does not want beside it. What they have recorded stays theirs to read. */
-static void session_stop_others(Session *session, uint64_t now) {
+static void session_stop_others(Session *session) {
         Session *other;
 
         list_for_each (other, &session->service->sessions, link)
                 if (other != session)
-                        session_stop(other, "exclusive", now);
+                        session_end(other, "exclusive");
+        service_settle(session->service);
 }
 
 /* What the session changes for everybody; it has been asked for with the right to. */
-static void session_take_over(Session *session, uint64_t now) {
+static void session_take_over(Session *session) {
         const Perfetto__Protos__TraceConfig *config = session->config->pb;
 
         if (config->lockdown_mode)
@@ -38,7 +39,7 @@ static void session_take_over(Session *session, uint64_t now) {
                         config->lockdown_mode ==
                         PERFETTO__PROTOS__TRACE_CONFIG__LOCKDOWN_MODE_OPERATION__LOCKDOWN_SET;
         if (config->exclusive_prio > 0)
-                session_stop_others(session, now);
+                session_stop_others(session);
 }
 
 /* The last thing that can fail, so that only what begins counts. */
@@ -63,7 +64,7 @@ int session_new(Session **ret,
                 void *peer,
                 SessionError *error,
                 uint64_t now) {
-        _cleanup_(session_freep) Session *session = NULL;
+        _cleanup_(session_discardp) Session *session = NULL;
         int r;
 
         now = service_note_now(service, now);
@@ -98,11 +99,12 @@ int session_new(Session **ret,
         session_register(session);
         session->config = config;
         /* Nothing can fail any more. */
-        session_take_over(session, now);
+        session_take_over(session);
         session_note_periods(session, now);
         concurrent_added(session);
         self_session_added(session);
         session_match_all(session);
+        self_trace_offer(session);
         session_triggers_set_up(session, now);
         session->is_quiet = false;
         *ret = TAKE(session);

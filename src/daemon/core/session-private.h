@@ -22,6 +22,7 @@
 #include "core/flush.h"
 #include "core/sequence-ids.h"
 #include "core/service-packets.h"
+#include "core/session-clone.h"
 #include "core/session-filter.h"
 #include "core/session.h"
 #include "core/source-instance.h"
@@ -135,8 +136,8 @@ struct Session {
         Config *change; /* and what he sent later, if he did; filters count as it says */
         Charge charge;
         CensusRow *census;
-        bool is_quiet; /* within session_new() or session_free(): no SessionOps */
-        bool is_dirty; /* something happened at an unknown time: the next tick looks */
+        bool is_quiet;    /* within session_new() or session_free(): no SessionOps */
+        List marked_link; /* service->marked: something happened that it may have waited for */
         char stop_reason[128];
         uint64_t started_at, stopped_at;
         uint64_t turned_at; /* when incremental state was cleared for a ring; or recording began */
@@ -199,8 +200,16 @@ typedef struct SourceNote {
 
 /* session.c */
 void session_changed(Session *session);
-/* Enters the next state once everything it waits for has arrived. */
+/* It may go on: the entry point that is under way ends in service_settle(), which looks at it. */
+void session_mark(Session *session);
+/* Enters the next state once everything it waits for has arrived. For session_settle() alone. */
 void session_progress(Session *session, uint64_t now);
+
+/* settle.c */
+/* Carries on one session: its states, and when it has stopped, the snapshots that are planned. */
+void session_settle(Session *session, uint64_t now);
+/* The end of each entry point: carries on every session that is marked. */
+void service_settle(Service *service);
 void session_tick(Session *session, uint64_t now);
 uint64_t session_next_deadline(const Session *session);
 bool session_is_running(const Session *session); /* sources that appear are started at once */
@@ -252,6 +261,13 @@ int session_error_quota(const Session *session, SessionError *error, QuotaSlot s
 uint64_t session_buffer_bytes(const Perfetto__Protos__TraceConfig__BufferConfig *buffer);
 
 /* session-clone.c */
+/* What session_clone() does, but for the settling. */
+int session_begin_clone(Session *session,
+                        const CloneOptions *options,
+                        SessionCloneDone done,
+                        void *userdata,
+                        SessionError *error,
+                        uint64_t now);
 /* Writers to this buffer, or to all (NULL), are asked to start over. */
 void session_mark_buffers(Session *session, const SessionBuffer *buffer);
 /* The original goes away. */
@@ -314,10 +330,15 @@ uint64_t session_clear_period_ns(const Session *session);
 uint64_t session_read_monotonic(const Session *session);
 void session_record(Session *session, uint64_t now);
 void session_tell_slow_starters(Session *session, uint64_t now);
-void session_stop_within(Session *session,
-                         const char *reason,
-                         uint64_t flush_timeout_ns,
-                         uint64_t now);
+/* What session_start(), session_flush(), session_stop() do, but for the settling: they mark. */
+int session_begin(Session *session, uint64_t now);
+int session_begin_flush(Session *session,
+                        uint64_t timeout_ns,
+                        uint64_t flags,
+                        SessionFlushDone done,
+                        void *userdata);
+void session_end(Session *session, const char *reason);
+void session_end_within(Session *session, const char *reason, uint64_t flush_timeout_ns);
 
 /* session-make.c */
 int session_charge(Session *session, SessionError *error);
@@ -326,4 +347,7 @@ int session_add_buffers(Session *session,
                         SessionError *error);
 int session_add_sources(Session *session, const Perfetto__Protos__TraceConfig *config);
 int session_add_filter(Session *session, const Perfetto__Protos__TraceConfig *config);
-void session_free_buffers(Session *session);
+/* Frees what no list of the service has a use for: its memory, charges and buffers. session_free() ends all that goes
+ * on in it first. */
+Session *session_discard(Session *session);
+DEFINE_CLEANUP(Session *, session_discard)

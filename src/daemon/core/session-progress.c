@@ -106,13 +106,55 @@ static void final_flush_done(void *userdata, int outcome) {
                 instance->missed_end |= instance->missed_flush == session->answering_flush;
 }
 
-void session_stop_within(Session *session,
-                         const char *reason,
-                         uint64_t flush_timeout_ns,
-                         uint64_t now) {
+int session_begin(Session *session, uint64_t now) {
+        SourceInstance *instance;
+
+        if (session->state != SESSION_CONFIGURED)
+                return SESSION_E_STATE;
+
+        /* Before any source is asked: trace readers drop what is older than tracing_started. */
+        session_snapshot_clocks(session);
+        event_list_add(&session->events, EVENT_TRACING_STARTED, now, NULL);
+        session_enter(session, SESSION_STARTING);
+        session_arm(session, SESSION_TIMER_SLOW, now, SESSION_SLOW_START_NS);
+        session_arm(session, SESSION_TIMER_START, now, SESSION_START_TIMEOUT_NS);
+        session_arm(session, SESSION_TIMER_SNAPSHOT, now, session_snapshot_period_ns(session));
+        if (now < session->service->settled_at)
+                session->timers[SESSION_TIMER_SETTLE] = session->service->settled_at;
+
+        session_activate_missing(session);
+        list_for_each (instance, &session->instances, session_link)
+                instance_start(instance);
+        session_expect_answers(session, now);
+        session_mark(session);
+        return 0;
+}
+
+int session_begin_flush(Session *session,
+                        uint64_t timeout_ns,
+                        uint64_t flags,
+                        SessionFlushDone done,
+                        void *userdata) {
+        Flush *flush;
+        int r;
+
+        if (!session_is_running(session))
+                return SESSION_E_STATE;
+        if (session->n_flushes >= SESSION_FLUSHES_MAX)
+                return SESSION_E_LIMIT;
+
+        timeout_ns = MIN(timeout_ns ?: session_flush_timeout_ns(session),
+                         SESSION_TIMEOUT_MAX_MS * NS_PER_MS);
+        r = flush_new(&flush, session, timeout_ns, flags, done, userdata);
+        if (r < 0)
+                return r;
+        session_mark(session);
+        return 0;
+}
+
+void session_end_within(Session *session, const char *reason, uint64_t flush_timeout_ns) {
         Flush *flush;
 
-        now = service_note_now(session->service, now);
         if (session->state >= SESSION_FLUSHING)
                 return;
 
@@ -129,7 +171,11 @@ void session_stop_within(Session *session,
                 session->final_flush = FINAL_FLUSH_FAILED;
         else
                 flush_give_up_on_debtors(flush);
-        session_progress(session, now);
+        session_mark(session);
+}
+
+void session_end(Session *session, const char *reason) {
+        session_end_within(session, reason, session_flush_timeout_ns(session));
 }
 
 /* Nobody is stopped before everybody has flushed: what one has recorded about another is complete then. */
@@ -157,7 +203,6 @@ static void session_finish(Session *session, uint64_t now) {
         session->stopped_at = now;
         session_enter(session, SESSION_STOPPED);
         session_output_due(session);
-        session_triggers_stopped(session, now);
 }
 
 static bool session_is_ready(const Session *session, uint64_t now) {
@@ -187,7 +232,6 @@ static Flush *session_due_flush(const Session *session, uint64_t now) {
 void session_progress(Session *session, uint64_t now) {
         Flush *flush;
 
-        session->is_dirty = false;
         while ((flush = session_due_flush(session, now)))
                 flush_complete(flush);
 

@@ -15,28 +15,28 @@ static void periodic_flush_done(void *userdata, int outcome) {
         session_output_due(session);
 }
 
-static void session_flush_periodically(Session *session, uint64_t now) {
+static void session_flush_periodically(Session *session) {
         if (session->has_periodic_flush)
                 return;
         session->has_periodic_flush = true;
-        if (session_flush(session,
-                          0,
-                          FLUSH_REASON_PERIODIC | FLUSH_INITIATOR_SERVICE,
-                          periodic_flush_done,
-                          session,
-                          now) != 0)
+        if (session_begin_flush(session,
+                                0,
+                                FLUSH_REASON_PERIODIC | FLUSH_INITIATOR_SERVICE,
+                                periodic_flush_done,
+                                session) != 0)
                 session->has_periodic_flush = false;
 }
 
+/* The service is old enough for it to go on. */
 static void on_settle(Session *session, uint64_t now) {
-        session_progress(session, now);
+        session_mark(session);
 }
 
 static void on_start_overdue(Session *session, uint64_t now) {
         session_give_up_on(session, -1, "its producer did not appear in time");
         session_tell_slow_starters(session, now);
         session_record(session, now);
-        session_progress(session, now);
+        session_mark(session);
 }
 
 /* Names again the producers that have not started: that the recording went on without some was said then. */
@@ -56,12 +56,12 @@ static void on_duration(Session *session, uint64_t now) {
                             now,
                             session->ends_at_monotonic - monotonic);
         else
-                session_stop(session, "duration", now);
+                session_end(session, "duration");
 }
 
 static void on_flush_period(Session *session, uint64_t now) {
         session_arm(session, SESSION_TIMER_FLUSH, now, session_flush_period_ns(session));
-        session_flush_periodically(session, now);
+        session_flush_periodically(session);
 }
 
 static void on_clear_period(Session *session, uint64_t now) {
@@ -90,7 +90,7 @@ static void on_output_period(Session *session, uint64_t now) {
         session_arm(session, SESSION_TIMER_OUTPUT, now, session_write_period_ns(session));
         session->output_awaits_flush = session_flushes_before_output(session);
         if (session->output_awaits_flush)
-                session_flush_periodically(session, now);
+                session_flush_periodically(session);
         if (session->output_awaits_flush && session->has_periodic_flush)
                 return;
         session->output_awaits_flush = false;
@@ -106,7 +106,25 @@ static void on_stop_overdue(Session *session, uint64_t now) {
                 instance->missed_end |= instance->state == INSTANCE_STOPPING;
                 instance_stopped(instance, "did not stop in time");
         }
-        session_progress(session, now);
+        session_mark(session);
+}
+
+static void on_look(Session *session, uint64_t now) {
+        session_look_for_suspended(session, now);
+        session_mark(session);
+}
+
+static void on_trigger_timeout(Session *session, uint64_t now) {
+        session_end(session, "trigger-timeout");
+}
+
+static void on_trigger_stop(Session *session, uint64_t now) {
+        session_end(session, "trigger");
+}
+
+static void on_trigger_snapshot(Session *session, uint64_t now) {
+        while (session_take_snapshot(session, now, now))
+                session_settle(session, now);
 }
 
 static void (*const timer_handlers[_SESSION_TIMER_N])(Session *, uint64_t) = {
@@ -119,16 +137,16 @@ static void (*const timer_handlers[_SESSION_TIMER_N])(Session *, uint64_t) = {
         [SESSION_TIMER_TURN] = on_turn,
         [SESSION_TIMER_SNAPSHOT] = on_snapshot_period,
         [SESSION_TIMER_OUTPUT] = on_output_period,
-        [SESSION_TIMER_LOOK] = session_look_for_suspended,
+        [SESSION_TIMER_LOOK] = on_look,
         [SESSION_TIMER_STOP] = on_stop_overdue,
-        [SESSION_TIMER_TRIGGER_TIMEOUT] = session_on_trigger_timeout,
-        [SESSION_TIMER_TRIGGER_STOP] = session_on_trigger_stop,
-        [SESSION_TIMER_TRIGGER_SNAPSHOT] = session_on_trigger_snapshot,
+        [SESSION_TIMER_TRIGGER_TIMEOUT] = on_trigger_timeout,
+        [SESSION_TIMER_TRIGGER_STOP] = on_trigger_stop,
+        [SESSION_TIMER_TRIGGER_SNAPSHOT] = on_trigger_snapshot,
 };
 
 /* Something that happened at an unknown time is due at once. */
 uint64_t session_next_deadline(const Session *session) {
-        uint64_t next = session->is_dirty ? 0 : UINT64_MAX;
+        uint64_t next = list_is_linked(&session->marked_link) ? 0 : UINT64_MAX;
         const Flush *flush;
 
         for (size_t i = 0; i < _SESSION_TIMER_N; i++)
@@ -141,24 +159,14 @@ uint64_t session_next_deadline(const Session *session) {
 void session_tick(Session *session, uint64_t now) {
         if (session_next_deadline(session) > now)
                 return;
-        session_progress(session, now);
+        session_settle(session, now);
         /* A handler may disarm the timers behind it, which are looked at only then. */
         for (size_t i = 0; i < _SESSION_TIMER_N; i++) {
                 if (session->timers[i] > now)
                         continue;
                 session->timers[i] = UINT64_MAX;
                 timer_handlers[i](session, now);
+                if (list_is_linked(&session->marked_link))
+                        session_settle(session, now);
         }
-}
-
-void session_on_trigger_timeout(Session *session, uint64_t now) {
-        session_stop(session, "trigger-timeout", now);
-}
-
-void session_on_trigger_stop(Session *session, uint64_t now) {
-        session_stop(session, "trigger", now);
-}
-
-void session_on_trigger_snapshot(Session *session, uint64_t now) {
-        session_take_snapshots(session, now, now);
 }

@@ -97,5 +97,4 @@ void session_look_for_suspended(Session *session, uint64_t now) {
         if (session_waits(session))
                 session->timers[SESSION_TIMER_LOOK] =
                         now + SESSION_GRACE_NS * (1 + n / LOOKS_PER_GRACE);
-        session_progress(session, now);
 }

@@ -40,6 +40,12 @@ void session_changed(Session *session) {
                 session->ops->changed(session->peer);
 }
 
+/* Idempotent: what has changed is looked at once, when the entry point is done. */
+void session_mark(Session *session) {
+        if (!list_is_linked(&session->marked_link))
+                list_append(&session->service->marked, &session->marked_link);
+}
+
 uint64_t session_stop_timeout_ns(const Session *session) {
         return config_ns(session->config->pb->data_source_stop_timeout_ms, SESSION_STOP_TIMEOUT_NS);
 }

@@ -185,28 +185,21 @@ SourceInstance *instance_free(SourceInstance *instance) {
 
 /* Late joiners and deferred sessions come here more than once. */
 void instance_start(SourceInstance *instance) {
-        bool tells_start;
-
         if (instance->state != INSTANCE_CONFIGURED)
                 return;
-        tells_start = instance->offered->tells_start;
         instance_enter(instance, INSTANCE_STARTING);
         instance->producer->ops->start_source(instance->producer->peer, instance->id);
-        if (!tells_start)
+        if (!instance->offered->tells_start)
                 instance_started(instance);
 }
 
 /* Also for one that was never started: the producer has set it up and must be told. */
 void instance_stop(SourceInstance *instance) {
-        bool tells_stop;
-
         if (instance->state >= INSTANCE_STOPPING)
                 return;
-        tells_stop =
-                instance->offered->tells_stop; /* it may leave within the call: the service's own */
         instance_enter(instance, INSTANCE_STOPPING);
         instance->producer->ops->stop_source(instance->producer->peer, instance->id);
-        if (tells_stop)
+        if (instance->offered->tells_stop)
                 return;
         /* Its last answer was to the flush before; what it has written since is there to be taken. */
         producer_drain(instance->producer);

@@ -46,15 +46,9 @@ typedef struct SessionTriggers {
 int session_triggers_init(Session *session, const Perfetto__Protos__TraceConfig *config);
 void session_triggers_deinit(Session *session);
 
-/* It waits for its start; it records; it has stopped. */
+/* It waits for its start; it records. */
 void session_triggers_set_up(Session *session, uint64_t now);
 void session_triggers_record(Session *session, uint64_t now);
-void session_triggers_stopped(Session *session, uint64_t now);
-
-/* Timers. */
-void session_on_trigger_timeout(Session *session, uint64_t now);
-void session_on_trigger_stop(Session *session, uint64_t now);
-void session_on_trigger_snapshot(Session *session, uint64_t now);
 
 /* Nothing may be read, now or (when it has stopped) ever. */
 bool session_hides_data(const Session *session);
@@ -85,7 +79,8 @@ typedef struct TriggerSnapshot {
 TriggerSnapshot *session_due_snapshot(const Session *session, uint64_t due_by);
 TriggerSnapshot *snapshot_free(TriggerSnapshot *snapshot);
 /* trigger-snapshot.c */
-void session_take_snapshots(Session *session, uint64_t due_by, uint64_t now);
+/* Takes the first that is due by then; false: there is none. */
+bool session_take_snapshot(Session *session, uint64_t due_by, uint64_t now);
 void session_arm_snapshots(Session *session);
 
 const TriggerConfig *session_trigger_config(const Session *session);

@@ -45,20 +45,17 @@ static void snapshot_take(TriggerSnapshot *snapshot, uint64_t now) {
         int r;
 
         snapshot->is_taken = true;
-        r = session_clone(snapshot->session, &options, on_snapshot, snapshot, &error, now);
+        r = session_begin_clone(snapshot->session, &options, on_snapshot, snapshot, &error, now);
         if (r)
                 snapshot_failed(snapshot, r, error.message);
 }
 
 /* To take one may complete others, so that none of them is known to be there after it. */
-void session_take_snapshots(Session *session, uint64_t due_by, uint64_t now) {
-        TriggerSnapshot *snapshot;
+bool session_take_snapshot(Session *session, uint64_t due_by, uint64_t now) {
+        TriggerSnapshot *snapshot = session_due_snapshot(session, due_by);
 
-        while ((snapshot = session_due_snapshot(session, due_by)))
+        if (snapshot)
                 snapshot_take(snapshot, now);
         session_arm_snapshots(session);
-}
-
-void session_triggers_stopped(Session *session, uint64_t now) {
-        session_take_snapshots(session, UINT64_MAX, now);
+        return snapshot;
 }

@@ -20,7 +20,7 @@ static void session_start_by_trigger(Session *session, const TriggerPb *pb, uint
         if (session->state == SESSION_STARTED)
                 session_triggers_record(session, now);
         else
-                session_start(session, now);
+                session_begin(session, now);
 }
 
 static void session_stop_by_trigger(Session *session, const TriggerPb *pb, uint64_t now) {
@@ -185,5 +185,6 @@ int service_activate_triggers(Service *service,
         for (size_t i = 0; i < n_names && r == 0; i++)
                 r = service_activate_trigger(service, names[i], &activation);
         *ret_n_sessions = activation.n_sessions;
+        service_settle(service);
         return r;
 }

@@ -98,6 +98,7 @@ struct Fixture {
         uint8_t random_byte;   /* all random bytes are this one */
         unsigned n_activations[4];
         unsigned n_clock_looks;
+        bool has_gone;    /* a producer, since the last tick */
         unsigned n_looks; /* whether a producer is suspended */
         FakeProducer *producers[FAKE_PEERS_MAX];
         size_t n_producers;
