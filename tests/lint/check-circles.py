@@ -6,9 +6,6 @@ What a file defines and what it needs is read from its object in the build tree 
 linker sees: a function of a header counts for the file that includes it, and an address in a table as a use. What is
 called through a table is not seen, and need not be.
 
-ALLOWED has the numbers of objects that still are in circles. They must be right: whoever takes a file out of a circle
-lowers the number, so that nobody puts it back.
-
 Usage: check-circles.py BUILD-ROOT
        check-circles.py BUILD-ROOT LIBRARY    prints what closes the circles of a library, such as libcore.a
        check-circles.py --self-test           plants circles and sees that each is found
@@ -22,8 +19,6 @@ import subprocess
 import sys
 
 import tap
-
-ALLOWED = {}
 
 # Of nm, in upper case: defined for other objects.
 DEFINED = set("TDBRVWCGSI")
@@ -80,16 +75,11 @@ def closing(graph, circle):
             yield f"  {where} -> {other}: {' '.join(sorted(graph[where][other]))}"
 
 
-def problems(library, objects, allowed):
+def problems(library, objects):
     graph = arrows(objects)
-    found = circles(graph)
-    n = sum(len(circle) for circle in found)
-    if n < allowed:
-        yield f"{library}: {n} objects are in circles; lower its number in check-circles.py, which is {allowed}"
-    elif n > allowed:
-        yield f"{library}: {n} objects are in circles, {allowed} are allowed"
-        for circle in found:
-            yield from closing(graph, circle)
+    for circle in circles(graph):
+        yield f"{library}: {len(circle)} objects are in a circle"
+        yield from closing(graph, circle)
 
 
 def object_name(path):
@@ -162,11 +152,10 @@ def self_test():
     for promise, objects, n in expected:
         got = n_found(objects)
         check.check(f"{promise}: {n}", [] if got == n else [f"found {got}"])
-    named = any("b -> a: fa" in line for line in problems("x", two, 0))
+    named = any("b -> a: fa" in line for line in problems("x", two))
     check.check("what closes a circle is named", [] if named else ["it is not"])
-    check.check("more than allowed is a problem", [] if list(problems("x", three, 2)) else ["not found"])
-    check.check("less than allowed is a problem", [] if list(problems("x", two, 3)) else ["not found"])
-    check.check("as much as allowed is none", problems("x", two, 2))
+    check.check("a circle is a problem", [] if list(problems("x", three)) else ["not found"])
+    check.check("what only calls down is none", problems("x", straight))
     check.done()
 
 
@@ -184,7 +173,7 @@ def main(build, wanted=None):
         if reason:
             check.skip(promise, reason)
         else:
-            check.check(promise, problems(name, read(paths), ALLOWED.get(name, 0)))
+            check.check(promise, problems(name, read(paths)))
     check.check("libraries are built", [] if built else [f"there are none in {build}"])
     check.done()
 
