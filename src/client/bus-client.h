@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Bus client: the way to the service
+ * Bus client: the connection to the service
  *
- * The system bus, the session bus, or a socket on which the service itself answers (point to point). Errors of
- * calls are said here, once, and turned into an exit status.
+ * The system bus, the session bus, or a socket on which the service itself answers (point to point). Errors of calls
+ * are reported here, once, and turned into an exit status.
  */
 
 #include <systemd/sd-bus.h>
@@ -23,16 +23,16 @@ typedef struct BusClient {
 
 void bus_client_deinit(BusClient *client);
 
-/* As the invocation says. Says what is wrong. */
+/* Connects as the invocation says. Reports errors. */
 ExitStatus bus_client_open(BusClient *client, const Invocation *invocation);
 
-/* Likewise, by the choice alone, without a word. 0 or an errno. */
+/* Likewise, by the choice alone, and without messages. 0 or an errno. */
 int bus_client_try_open(BusClient *client, BusChoice choice);
 
 /* Connects to a service that listens at a socket's path. 0 or an errno. */
 int bus_client_open_socket(BusClient *client, const char *path);
 
-/* As sd_bus_call_method(). Says what is wrong; `types` and `ret_reply` may be NULL. */
+/* Like sd_bus_call_method(). Reports errors; `types` and `ret_reply` may be NULL. */
 ExitStatus bus_client_call(const BusClient *client,
                            sd_bus_message **ret_reply,
                            const char *path,
@@ -48,7 +48,7 @@ int bus_client_new_call(const BusClient *client,
                         const char *interface,
                         const char *member);
 
-/* Says the error and what to do about it. */
+/* Reports the error and what to do about it. */
 ExitStatus bus_client_say_error(const sd_bus_error *error);
 ExitStatus bus_client_say_errno(int r);
 

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Bus watch: is the service still there?
+ * Bus watch: notices when the service disappears
  *
- * On a socket of its own the connection ends with the service. On a message bus it does not, and a client that only
- * waits for signals would wait for ever; there the bus tells when the name has lost its owner.
+ * On a private socket the connection ends with the service. On a message bus it does not, and a client that only waits
+ * for signals would wait for ever; there the bus signals when the name has lost its owner.
  */
 
 #include <systemd/sd-bus.h>
@@ -19,8 +19,8 @@ typedef struct BusWatch {
         bool is_told;
 } BusWatch;
 
-/* Calls on_gone() once, from the loop that the bus is attached to; what it returns is the handler's result. The watch
- * must stay where it is. 0 or an errno. */
+/* Calls on_gone() once, from the loop that the bus is attached to, and returns its result from the handler. The
+ * watch must not be moved. 0 or an errno. */
 int bus_watch_start(BusWatch *watch,
                     const BusClient *client,
                     int (*on_gone)(void *userdata),

@@ -16,9 +16,9 @@
 
 #include "shared/macro.h"
 
-#define CHARACTER_BYTES_MAX 16 /* of one character in any charset, or of what stands for it */
+#define CHARACTER_BYTES_MAX 16 /* of one character in any charset, or of its substitute */
 
-/* What our own texts have. Of the rest the C library knows look-alikes in most locales. */
+/* The special characters of our own texts. For the rest, the C library has substitutes in most locales. */
 static const struct {
         gunichar from;
         const char *to;
@@ -37,7 +37,7 @@ static iconv_t exact = (iconv_t)-1, alike = (iconv_t)-1;
 typedef struct Output {
         int fd;
         char begun
-                [CHARACTER_BYTES_MAX]; /* a character of which the rest comes with the next write */
+                [CHARACTER_BYTES_MAX]; /* the beginning of a character that the next write completes */
         size_t n_begun;
 } Output;
 
@@ -47,7 +47,7 @@ bool charset_is_utf8(void) {
         return charset == NULL;
 }
 
-/* 0, or -1 when the charset does not have it. */
+/* 0, or -1 if the charset lacks the character. */
 static int convert(iconv_t with,
                    const char *from,
                    size_t n_from,
@@ -90,7 +90,7 @@ static void append_character(GString *to, const char *from, size_t n_from) {
                 g_string_append_c(to, '?');
 }
 
-/* Appends what is whole; returns how many bytes at the end are the beginning of a character. */
+/* Appends the complete characters; returns how many bytes at the end begin another one. */
 static size_t append_text(GString *to, const char *text, size_t n) {
         while (n > 0) {
                 gunichar c = g_utf8_get_char_validated(text, (gssize)n);

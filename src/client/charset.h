@@ -18,8 +18,8 @@ void charset_init(void);
 
 bool charset_is_utf8(void);
 
-/* The text as it will be seen, in UTF-8: what is aligned or cut has to be measured in this form. Takes
- * `text`, which is valid UTF-8 and may be returned; malloc'ed. */
+/* The text as it will be displayed, in UTF-8: text that is aligned or cut has to be measured in this form. Takes
+ * ownership of `text`, which is valid UTF-8 and may be returned; malloc'ed. */
 char *charset_reduce(char *text);
 
 /* Columns that the text takes on a terminal: wide characters have two, combining ones none. */

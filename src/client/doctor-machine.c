@@ -22,7 +22,7 @@
  * Facts
  */
 
-/* Without the newline at its end; NULL when it cannot be read. */
+/* Without the newline at its end; NULL if it cannot be read. */
 static char *read_line(int root, const char *path) {
         g_autofree char *line = NULL;
         char *text;
@@ -357,7 +357,7 @@ static void check_sockets(DoctorReport *report, const MachineFacts *facts) {
                            _("programs with Perfetto's SDK, such as Chromium, find no service"));
 }
 
-/* Where the bus is another machine's (a container), nothing of it needs to be installed here. */
+/* If the bus is another machine's (in a container), nothing needs to be installed here. */
 static void check_installation(DoctorReport *report, const MachineFacts *facts) {
         static const char remedy[] = N_("install Desktrace's package, or \"meson install\" with "
                                         "-Dprefix=/usr, then systemctl reload dbus");

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Doctor, machine: what the kernel, the installation and the place where we run allow
+ * Doctor, machine: what the kernel, the installation and our environment allow
  *
  * `root` is the machine's "/", or a tree of fixtures.
  */
@@ -16,7 +16,7 @@
 
 typedef struct MachineFacts {
         uint32_t uid;
-        bool is_user_service;  /* the user's own is asked about: the system's need not be here */
+        bool is_user_service; /* the user's service is checked: the system's need not be installed */
         uint64_t capabilities; /* of this process, in effect */
         char *container;       /* whose, or NULL */
         bool is_flatpak;       /* this program is in a Flatpak's sandbox */
@@ -42,11 +42,11 @@ void machine_check(DoctorReport *report, const MachineFacts *facts);
 /* Where recordings go by default. */
 typedef struct OutputFacts {
         char *path;
-        int error; /* of looking at it, or of writing to it */
+        int error; /* of reading or writing it */
         uint64_t n_bytes_free;
 } OutputFacts;
 
-#define OUTPUT_BYTES_MIN (UINT64_C(256) << 20) /* less is worth a note */
+#define OUTPUT_BYTES_MIN (UINT64_C(256) << 20) /* less space is worth a note */
 
 OutputFacts *output_facts_new(const char *path);
 OutputFacts *output_facts_free(OutputFacts *facts);

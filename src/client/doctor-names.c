@@ -8,7 +8,7 @@
 #include "shared/names.h"
 #include "shared/text.h"
 
-#define SETTLE_USEC 300000 /* of a service that has just started: programs that run come to it */
+#define SETTLE_USEC 300000 /* after the service has started: running programs register with it */
 
 /*
  * Facts
@@ -59,7 +59,7 @@ bool name_is_source(const NameFacts *facts, const char *name) {
         return find_source(facts, name);
 }
 
-/* The event of that name, in any group if it has none. */
+/* The event with this name; in any group if the name has no group. */
 static const char *find_event(const NameFacts *facts, const char *name) {
         const bool has_group = strchr(name, '/');
 

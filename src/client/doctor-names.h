@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Doctor, names: whether there is such an event, data source or category
+ * Doctor, names: whether an event, data source or category exists
  */
 
 #include "client/doctor.h"
@@ -11,7 +11,7 @@
 
 #define CATEGORY_PREFIX "cat:"
 
-/* What the service has. Asking starts it, but not the probes. */
+/* The names that the service knows. Asking starts the service, but not the probes. */
 typedef struct NameFacts {
         bool is_known;
         GArray *sources;   /* ViewSource */
@@ -27,7 +27,7 @@ DEFINE_CLEANUP(NameFacts *, name_facts_free)
 bool name_is_source(const NameFacts *facts, const char *name);
 bool name_is_event(const NameFacts *facts, const char *name); /* with its group, or without */
 
-/* What the process offers, as words; NULL: it is no producer. */
+/* The names of the data sources that the process offers; NULL: it is no producer. */
 char *name_sources_of(const NameFacts *facts, uint32_t pid);
 
 /* Pure. */

@@ -4,8 +4,8 @@
 /*
  * Doctor, process: why a program is not among the producers
  *
- * What /proc says of a process is its owner's choice: names, paths and variables may hold anything. They are bounded
- * here, and made safe to print by the report.
+ * A process's owner chooses what /proc shows of it: names, paths and variables may hold anything. They are bounded
+ * here, and the report makes them safe to print.
  */
 
 #include <stdint.h>
@@ -13,14 +13,13 @@
 
 #include "client/doctor.h"
 
-#define PROCESSES_MAX             65536 /* that are looked at for a name */
+#define PROCESSES_MAX             65536 /* searched for a name */
 #define PROCESSES_FOUND_MAX       4
 #define PROCESS_MAPS_BYTES_MAX    (4u << 20)
 #define PROCESS_ENVIRON_BYTES_MAX (1u << 20)
-#define PROCESS_PROGRAM_BYTES_MAX \
-        (UINT64_C(256) << 20) /* of a program's file that are looked through */
+#define PROCESS_PROGRAM_BYTES_MAX (UINT64_C(256) << 20) /* of a program's file that are searched */
 
-/* What a program's file has in it. */
+/* What a program's file contains. */
 typedef struct ProgramFacts {
         bool is_readable;
         bool is_static;       /* no other file is loaded into it */
@@ -60,18 +59,18 @@ GArray *process_find(int root, const char *program);
 
 void program_facts_read(ProgramFacts *facts, int root, const char *path);
 
-/* How the service sees the process: what it offers, as words; NULL: it is no producer; service_is_known false: nobody
- * could be asked. */
+/* How the service sees the process: the names of the data sources that it offers; NULL: it is no producer;
+ * `service_is_known` is false if the service could not be asked. */
 typedef struct ProcessOnService {
         bool service_is_known;
         const char *sources;
         bool has_perfetto_socket; /* /run/perfetto/traced-producer.sock */
 } ProcessOnService;
 
-/* Pure. `facts` NULL: the process did not let itself be looked at in time. */
+/* Pure. `facts` NULL: the process could not be inspected in time. */
 void process_check(DoctorReport *report,
                    const ProcessFacts *facts,
                    const ProcessOnService *service);
 
-/* Pure: a program that does not run. */
+/* Pure: reports that the program is not running. */
 void program_check(DoctorReport *report, const char *path, const ProgramFacts *facts);

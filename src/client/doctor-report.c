@@ -37,7 +37,7 @@ void doctor_report_deinit(DoctorReport *report) {
         g_clear_pointer(&report->findings, g_array_unref);
 }
 
-/* One line: what is cut off is shown by an ellipsis. */
+/* Makes one line; an ellipsis shows where text was cut off. */
 static char *shorten(const char *text) {
         g_autofree char *clean = say_clean(text, strlen(text));
         const char *end;

@@ -41,7 +41,7 @@ typedef struct ServiceFacts {
         int bus_error; /* 0: it answers */
         bool is_point_to_point;
         NameState service, probes, systemd;
-        char *version; /* NULL: it does not run, or does not say */
+        char *version; /* NULL: it is not running, or does not tell */
         char *version_error;
         UnitFacts service_unit, probes_unit, socket_unit, probes_socket_unit;
         PolkitFacts polkit;
@@ -52,5 +52,5 @@ void *service_facts_new(void *argument);
 ServiceFacts *service_facts_free(ServiceFacts *facts);
 DEFINE_CLEANUP(ServiceFacts *, service_facts_free)
 
-/* Pure. NULL: the bus did not answer in time. */
+/* Pure. `facts` NULL: the bus did not answer in time. */
 void service_check(DoctorReport *report, const ServiceFacts *facts, uint32_t uid);

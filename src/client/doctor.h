@@ -4,8 +4,8 @@
 /*
  * Doctor: why a program, an event or a data source is not in a recording
  *
- * Facts are gathered first, each group with a deadline, then looked at by pure functions, each of which adds findings
- * to a report. Nothing is started but, when something is asked for by name, the service itself.
+ * First facts are gathered, each group with a deadline; then pure functions examine them and add findings to a report.
+ * Nothing is started except, if something is asked for by name, the service itself.
  */
 
 #include <glib.h>
@@ -15,7 +15,7 @@
 #include "shared/macro.h"
 
 #define DOCTOR_DEADLINE_S     10  /* of a group of facts */
-#define DOCTOR_TEXT_BYTES_MAX 600 /* of a finding; names in it are anybody's choice */
+#define DOCTOR_TEXT_BYTES_MAX 600 /* of a finding; names in it are untrusted */
 
 typedef enum DoctorLevel {
         DOCTOR_OK,
@@ -49,6 +49,6 @@ void doctor_add(DoctorReport *report,
 void doctor_print_text(const DoctorReport *report, bool is_quiet);
 void doctor_print_json(const DoctorReport *report, JsonMode mode);
 
-/* Calls gather(argument) on a thread, for a file system, a bus or a process may never answer. Returns what it
- * returns, or NULL when it is late; then it keeps the argument for ever. */
+/* Calls gather(argument) on a thread, because a file system, a bus or a process may never answer. Returns its
+ * result, or NULL if it is late; in that case the thread keeps the argument for ever. */
 void *doctor_within(unsigned seconds, void *(*gather)(void *argument), void *argument);

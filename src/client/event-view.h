@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Event view: the kernel's events, as far as the service knows them
+ * Event view: the kernel's events that the service knows
  */
 
 #include <glib.h>
@@ -12,12 +12,12 @@
 
 typedef struct ViewEvents {
         GPtrArray *names; /* of char *, "group/name", sorted */
-        bool is_current;  /* the probes have just said so; else what they said last, or nothing */
-        char *why;        /* not current, for people; or NULL */
+        bool is_current;  /* the probes have just listed them; otherwise the last list, or none */
+        char *why;        /* why they are not current, for people; or NULL */
 } ViewEvents;
 
 void view_events_deinit(ViewEvents *events);
 
-/* Nobody is asked for a password. With `start` the probes are started for it if the caller may record the system. A
- * service that is older than the method knows no events. Says what is wrong. */
+/* Never asks for a password. With `start`, the service starts the probes if the caller may record the system. A
+ * service that is older than the method knows no events. Reports errors. */
 ExitStatus view_list_events(ViewEvents *ret, const BusClient *client, bool start);

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Exit status: what scripts learn, and how errors of the bus turn into it
+ * Exit status: the exit codes, and how D-Bus errors map to them
  *
  * The numbers are documented in desktrace(1) and never change.
  */
@@ -13,14 +13,14 @@ typedef enum ExitStatus {
         STATUS_OK = 0,
         STATUS_FAILED = 1,
         STATUS_USAGE = 2,                /* wrong options, presets, events or configs */
-        STATUS_NOT_AUTHORIZED = 3,       /* polkit or the bus said no */
+        STATUS_NOT_AUTHORIZED = 3,       /* polkit or the bus denied it */
         STATUS_NEEDS_AUTHENTICATION = 4, /* polkit would have to ask, and could not */
         STATUS_NOT_FOUND = 5,            /* no such data source or session */
-        STATUS_DATA_LOST = 6,            /* recorded, but the file tells of losses */
+        STATUS_DATA_LOST = 6,            /* recorded, but the file reports losses */
         STATUS_LIMIT = 7,
         STATUS_NO_SERVICE = 8, /* not reachable */
         STATUS_TIMED_OUT = 9,
-        STATUS_PROBLEM = 10, /* doctor has found one */
+        STATUS_PROBLEM = 10, /* doctor has found a problem */
         _STATUS_N,
         /* As shells say it, of the command behind "--". */
         STATUS_CANNOT_RUN = 126,
@@ -33,7 +33,7 @@ const char *exit_status_text(ExitStatus status);
 /* By the name of a D-Bus error; STATUS_FAILED for unknown ones. */
 ExitStatus exit_status_of_bus_error(const char *name);
 
-/* What to do about an error, translated; NULL when the error's own text has to do. */
+/* What to do about an error, translated; NULL if the error's own text has to suffice. */
 const char *exit_status_hint(const char *bus_error_name);
 
 /* The error's text as a sentence for people, malloc'ed: without the bus's decorations. */

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Flight recorder: a ring that goes on, and is asked for what was just now
+ * Flight recorder: a ring buffer that keeps recording, for snapshots of the last seconds
  *
- * Without triggers the session is detached: it runs until its time is over, and "desktrace snapshot" takes from it.
- * With triggers it is ours, and each hit makes a file.
+ * Without triggers the session is detached: it runs until its time is over, and "desktrace snapshot" takes snapshots of
+ * it. With triggers it belongs to us, and each hit makes a file.
  */
 
 #include <stdbool.h>
@@ -21,9 +21,10 @@
         (24u * 3600 * 1000) /* without a word; and so nobody has to allow it */
 #define FLIGHT_DURATION_MS_MAX (7u * 24 * 3600 * 1000) /* as the service has it */
 
-/* A ring holds bytes and people want seconds. Twice what a busy desktop's scheduling comes to. */
+/* A ring holds bytes, but people want seconds. This is twice the rate of scheduling events on a busy desktop. */
 #define FLIGHT_BYTES_PER_SECOND (4u << 20)
-#define FLIGHT_BUFFER_KB_MAX    (512u << 10) /* that we choose; -b may say more */
+#define FLIGHT_BUFFER_KB_MAX \
+        (512u << 10) /* the largest size that we choose; -b may set a larger one */
 
 typedef struct FlightRecorder {
         char **triggers;    /* NULL: none */
@@ -31,19 +32,19 @@ typedef struct FlightRecorder {
         uint32_t after_ms;
 } FlightRecorder;
 
-/* Sets what the request leaves open: the name, the end, the ring. `keeps_config`: the config is the user's own, and is
- * right about its periods. */
+/* Sets what the request leaves open: the name, the end, the ring. With `keeps_config`, the config is the user's own,
+ * and its periods are kept. */
 void flight_recorder_apply(const FlightRecorder *recorder,
                            RecordRequest *request,
                            bool keeps_config);
 
-/* It runs and we leave: what it is, when it ends, and the next commands. */
+/* Reports a session that keeps running when we exit: its name, its end, and the next commands. */
 void flight_recorder_say_left(const FlightRecorder *recorder,
                               const RecordRequest *request,
                               const Invocation *invocation,
                               const char *session_path);
 
-/* It runs and we stay. `socket` NULL: the bus. */
+/* Reports a session that runs while we wait. `socket` is NULL for the bus. */
 void flight_recorder_say_waiting(const char *trigger,
                                  const Invocation *invocation,
                                  const char *socket,

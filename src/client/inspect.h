@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Inspect: a trace summary, for people and for programs
+ * Inspect: prints a trace summary, for people and for programs
  */
 
 #include <stdio.h>

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Invocation: one command line, taken apart
+ * Invocation: one parsed command line
  *
  *      desktrace [OPTION…] VERB [OPTION…] [ARGUMENT…] [-- COMMAND…]
  *
- * Options may stand on both sides of the verb. What is behind "--" is never looked at.
+ * Options may stand on either side of the verb. Everything after "--" is left alone.
  */
 
 #include <glib.h>
@@ -58,14 +58,14 @@ struct Invocation {
 void invocation_init(Invocation *invocation, char **ret_verb, const char *const argv[]);
 void invocation_deinit(Invocation *invocation);
 
-/* Parses the options by the verb's entries and the common ones. STATUS_USAGE: said what is wrong,
- * and the nearest thing to it. May end the process for --help. */
+/* Parses the options by the verb's entries and the common ones. STATUS_USAGE: it has reported the error and the
+ * nearest valid option. May end the process for --help. */
 ExitStatus invocation_parse(Invocation *invocation, const GOptionEntry *entries);
 
 /* " --user", or "": what other commands need to find the same service. */
 const char *invocation_bus_option(const Invocation *invocation);
 
-/* Checks how many arguments there are; says so. */
+/* Checks the number of arguments; reports an error. */
 ExitStatus invocation_expect(const Invocation *invocation, size_t n_min, size_t n_max);
 
 /* "unknown verb 'x'. Did you mean 'y'?"; `format` is translated, with one %s. Always STATUS_USAGE. */

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Hashes of what a file says, for GHashTable
+ * Keyed hash: hashes of untrusted keys, for GHashTable
  *
- * GLib's own hashes of numbers and texts are known in advance, so a file could be made of which all keys fall into one
- * place, and a table of them would take minutes. These are SipHash-2-4 with a key that this process has drawn.
+ * GLib's own hashes of numbers and texts are predictable, so a file could be crafted whose keys all collide, and a
+ * table of them would take minutes. These are SipHash-2-4 with a key that this process has drawn at random.
  */
 
 #include <glib.h>

@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Name check: whether somebody offers what the command line asks for by name
+ * Name check: whether the names on the command line are offered by any producer
  *
- * Before the session starts, and before anybody is asked for a password: a slip would record nothing, and nobody would
- * notice. The kernel's events are what they are. Data sources and categories come with programs, so one that nobody has
- * may still come if the recording is long, or starts a program of its own.
+ * It runs before the session starts, and before a password is asked for: a slip would record nothing, and nobody would
+ * notice. The set of kernel events is fixed. Data sources and categories come with programs, so one that no program
+ * offers now may still appear if the recording is long, or starts a program of its own.
  */
 
 #include "client/record-request.h"
 
-/* A recording that is to be no longer than this is of what runs when it starts. */
+/* A recording no longer than this is about the programs that run when it starts. */
 #define NAME_CHECK_SHORT_MS (10u * 1000)
 
 typedef enum NameCheckWait {
@@ -20,7 +20,7 @@ typedef enum NameCheckWait {
         NAME_CHECK_OURS,  /* we start the program ourselves: nothing needs to be there */
 } NameCheckWait;
 
-/* Says what is not there and what was perhaps meant: STATUS_USAGE, STATUS_NOT_FOUND. */
+/* Reports missing names and what was probably meant: STATUS_USAGE, STATUS_NOT_FOUND. */
 ExitStatus name_check(const BusClient *client,
                       const RecordRequest *request,
                       NameCheckWait wait,

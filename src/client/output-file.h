@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Output file: where a recording goes
+ * Output file: the file that a recording is written to
  *
- * A new file is made under its name, so that it can be watched as it grows and survives a crash of ours. A file
- * that exists is never touched, unless it is to be replaced: then the new one is written beside it, and takes its
- * name at the end. Pipes, devices, sockets and "-" (stdout) are written to as they are.
+ * A new file is created under its final name, so that it can be watched as it grows, and survives if we crash. An
+ * existing file is never touched unless it is to be replaced: then the new one is written beside it, and takes its name
+ * at the end. Pipes, devices, sockets and "-" (stdout) are written to directly.
  */
 
 #include <stdbool.h>
@@ -39,14 +39,14 @@ int output_file_open(OutputFile *output, const char *path, bool replace);
 /* Whether nothing was written to a file of ours. */
 bool output_file_is_empty(const OutputFile *output);
 
-/* Says what was wrong with opening. */
+/* Reports why opening failed. */
 ExitStatus output_file_say_error(const OutputFile *output, int r);
 
-/* Keeps what was written, once the service has closed it. 0 or an errno. */
+/* Keeps the file, once the service has closed it. 0 or an errno. */
 int output_file_commit(OutputFile *output);
 
-/* Likewise, and says what is wrong. */
+/* Likewise, and reports errors. */
 ExitStatus output_file_keep(OutputFile *output);
 
-/* Leaves nothing behind that was not there before; does nothing after a commit. Also closes. */
+/* Removes everything that was not there before, and closes the file; does nothing after a commit. */
 void output_file_deinit(OutputFile *output);

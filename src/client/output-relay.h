@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Output relay: copies a recording to where the service does not write itself
+ * Output relay: copies a recording to outputs that the service does not write to itself
  *
- * The service writes to files and pipes only. For a socket or a device it is given a pipe, and a thread here copies
- * from that. Belongs to the OutputFile; all calls from one thread.
+ * The service only writes to files and pipes. For a socket or a device it is given a pipe, and a thread here copies
+ * from that. Belongs to the OutputFile; all calls come from one thread.
  */
 
 #include <pthread.h>
@@ -28,5 +28,5 @@ int output_relay_start(OutputRelay *relay, int *fd);
  * copying. Does nothing, and leaves *fd alone, where nothing is copied. */
 int output_relay_finish(OutputRelay *relay, int *fd);
 
-/* Gives up what is not copied yet. */
+/* Drops what has not been copied yet. */
 void output_relay_cancel(OutputRelay *relay);

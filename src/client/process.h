@@ -11,7 +11,7 @@
 
 #include "shared/macro.h"
 
-/* What it finds in its environment, beside ours. */
+/* Variables for its environment, in addition to ours. */
 typedef struct ProcessVariable {
         const char *name;
         const char *value; /* NULL: nothing is set */
@@ -32,7 +32,7 @@ typedef struct ProcessSpec {
         const ProcessSocket *listen;      /* passed as systemd passes them (LISTEN_FDS), or NULL */
         size_t n_listen;                  /* PROCESS_SOCKETS_MAX at most */
         bool is_without_stdout;           /* what it writes to stdout goes to stderr */
-        bool is_helper;      /* of ours: out of reach of the terminal's Ctrl-C, and ends with us */
+        bool is_helper;      /* a helper of ours: Ctrl-C does not reach it, and it ends with us */
         bool is_on_terminal; /* a helper that reads from the terminal, so it is not out of reach */
 } ProcessSpec;
 
@@ -46,5 +46,5 @@ int process_wait(pid_t *pid, unsigned timeout_ms);
 /* The same after a SIGTERM. */
 int process_end(pid_t *pid, unsigned grace_ms);
 
-/* As shells say it: the status, or 128 plus the signal. */
+/* As shells report it: the status, or 128 plus the signal. */
 int process_exit_status(int wait_status);

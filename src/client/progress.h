@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Progress: one line on stderr that is redrawn; nothing at all when stderr is no terminal
+ * Progress: one line on stderr that is redrawn; nothing if stderr is not a terminal
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct Progress {
-        const char *label; /* translated: what is going on */
+        const char *label; /* translated: the current activity */
         bool is_on;
         bool is_drawn;
 } Progress;

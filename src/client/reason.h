@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Reasons: what the service and its probes tell, in the user's language
+ * Reasons: translates texts of the service and its probes
  *
  * Why a data source does not record, what is wrong with a config, why a call was refused: these texts are written in
  * English, with names and numbers in them, and travel over D-Bus. All of their formats are known here
- * (reason-formats.py takes them out of the sources, as the catalogues have them), so a text is recognised by its
- * words, and what is between them is put into the translated format. A part may be such a text itself, and several
- * may be joined by ": " or "; ". The C library translates its own (strerror()). What no format makes, as from other
- * producers or another version, stays as it is.
+ * (reason-formats.py extracts them from the sources, as the catalogues have them), so a text is recognised by its
+ * words, and the parts between the words are put into the translated format. A part may be such a text itself, and
+ * several may be joined by ": " or "; ". The C library translates its own texts (strerror()). Texts that match no
+ * format, as those of other producers or versions, stay as they are.
  */
 
 #include <stdbool.h>

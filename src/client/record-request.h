@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Record request: what the user wants to have recorded
+ * Record request: what the user wants to record
  *
- * From a config file, a preset, and events, to the arguments of StartSession(). Configs are parsed here with the
- * service's own parser, so that mistakes are told with file, line and column before anything is started.
+ * Turns a config file, a preset and events into the arguments of StartSession(). Configs are parsed here with the
+ * service's own parser, so that mistakes are reported with file, line and column before anything is started.
  */
 
 #include <glib.h>
@@ -45,7 +45,7 @@ typedef struct RecordRequest {
 void record_request_init(RecordRequest *request);
 void record_request_deinit(RecordRequest *request);
 
-/* Each says what is wrong: STATUS_USAGE. */
+/* Each reports errors: STATUS_USAGE. */
 ExitStatus record_request_load_file(RecordRequest *request, const char *path);    /* "-": stdin */
 ExitStatus record_request_load_preset(RecordRequest *request, const char *names); /* "a,b": both */
 ExitStatus record_request_add_event(RecordRequest *request, const char *event);
@@ -64,8 +64,8 @@ RecordTriggers record_request_triggers(const RecordRequest *request, const char 
 /* Whether events of programs are wanted, those of track-event.h. */
 bool record_request_wants_track_events(const RecordRequest *request);
 
-/* Their categories, as a program that is about to start is told them ($DESKTRACE_STARTUP): no fewer than are wanted.
- * NULL: none. Free with g_free(). */
+/* Their categories, in the form that a program about to be started gets them ($DESKTRACE_STARTUP); they may include
+ * more than are wanted. NULL: none. Free with g_free(). */
 char *record_request_startup_categories(const RecordRequest *request);
 
 /* The data sources of desktrace-probes that are wanted, and all of them; free with g_strfreev(). */

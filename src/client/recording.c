@@ -60,7 +60,7 @@ typedef struct Recording {
         SnapshotWriter snapshots;
 } Recording;
 
-/* What to do with a reply; `reply` is no error. */
+/* Handles a reply; `reply` is not an error. */
 typedef int (*RecordingReply)(Recording *recording, sd_bus_message *reply);
 
 void recording_result_deinit(RecordingResult *result) {
@@ -84,7 +84,7 @@ static void recording_deinit(Recording *recording) {
         sd_event_unref(recording->event);
 }
 
-/* Ends the loop. The first trouble is the one that counts. */
+/* Ends the loop. The first failure is the one that counts. */
 static int recording_done(Recording *recording, ExitStatus status) {
         if (recording->state == RECORDING_DONE)
                 return 0;
@@ -146,7 +146,7 @@ recording_get_info(Recording *recording, sd_bus_slot **slot, sd_bus_message_hand
                                         TRACING_SESSION_INTERFACE);
 }
 
-/* Each once: those of the start when it records, and what came later at the end. */
+/* Reports each note once: those of the start when it records, later ones at the end. */
 static void recording_say_notes(Recording *recording) {
         RecordingResult *result = recording->result;
 
@@ -275,7 +275,7 @@ on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void 
                 say_error(_("cancelled before anything was recorded"));
                 return recording_give_up(recording);
         }
-        /* It is about to be left, and its number must be told. */
+        /* We are about to exit, and must report its number first. */
         if (recording->state == RECORDING_RUNNING && recording->options->is_detached)
                 return 0;
         if (recording->state == RECORDING_RUNNING) {
@@ -365,7 +365,7 @@ static bool recording_is_in_vain(const Recording *recording) {
         return true;
 }
 
-/* The command starts when it is sure that something records it. */
+/* The command starts once something is sure to record it. */
 static int on_first_info(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
         bool is_known = !sd_bus_message_is_method_error(reply, NULL) &&

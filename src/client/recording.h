@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Recording: one session, from its start (or from where it is taken over) to the last byte
+ * Recording: one session, from its start (or from when we take it over) to the last byte
  *
- * Runs the event loop until the session has ended: by itself (duration, a failed output), because the command
+ * Runs the event loop until the session has ended: by itself (duration, a failed output), because the command has
  * ended, or on Ctrl-C, which keeps the data. A second Ctrl-C gives up and discards it.
  */
 
@@ -40,11 +40,12 @@ struct RecordingOptions {
 
 struct RecordingResult {
         char *session_path;
-        SessionInfo info;      /* at the end */
-        GPtrArray *silent;     /* who did not answer at the end, see silent-sources.h; or NULL */
+        SessionInfo info; /* at the end */
+        GPtrArray *
+                silent; /* the sources that did not answer at the end, see silent-sources.h; or NULL */
         unsigned n_notes_said; /* of the info's, on stderr */
         unsigned n_snapshots;
-        ExitStatus snapshot_status; /* the first trouble with one */
+        ExitStatus snapshot_status; /* the first failure with one */
         int command_status;         /* -1: no command, or not by itself */
         bool is_started;
         bool is_in_vain;   /* nothing of it can record, so it ended at once */
@@ -56,5 +57,5 @@ struct RecordingResult {
 
 void recording_result_deinit(RecordingResult *result);
 
-/* Says what goes wrong. */
+/* Reports errors. */
 ExitStatus recording_run(RecordingResult *result, const RecordingOptions *options);

@@ -14,19 +14,19 @@
 /* "desktrace: …"; %m is the errno of before the call. */
 void say_error(const char *format, ...) _printf_(1, 2);
 
-/* What to do about it; nothing when NULL. "{bus}" becomes the option below. */
+/* Prints what to do about it; nothing if NULL. "{bus}" becomes the option below. */
 void say_hint(const char *hint);
 
 /* " --user" or "", not copied: what the commands in hints need to ask the same service. */
 void say_set_bus_option(const char *option);
 
-/* The command line, copied: what a hint repeats. NULL: it would not help to be root. */
+/* The command line, copied, which a hint repeats. NULL: being root would not help. */
 void say_set_command(char *const argv[]);
 
-/* The ways to what somebody was denied: the command as root, and the rule that would allow it. */
+/* Prints how to get what was denied: the command as root, and the rule that would allow it. */
 void say_hint_denied(void);
 
-/* To be copied into a shell: in quotes where it needs them. Malloc'ed. */
+/* Quotes a word for a shell where necessary. Malloc'ed. */
 char *say_shell_word(const char *text);
 
 typedef enum Style {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Service view: what the service has, as lists
+ * Service view: the service's objects, as lists
  *
- * Each list is an array of structs that owns them; free it with g_array_unref(). Functions say what is wrong.
+ * Each list is an array of structs that owns them; free it with g_array_unref(). The functions report errors.
  */
 
 #include <glib.h>
@@ -38,10 +38,10 @@ typedef struct ViewManager {
 ExitStatus view_manager_get(ViewManager *ret, const BusClient *client);
 void view_manager_deinit(ViewManager *manager);
 
-/* Starts who would be started by a recording, so that the list below has what they say. */
+/* Starts the producers that a recording would start, so that the list below includes their answers. */
 ExitStatus view_activate_producers(const BusClient *client);
 
-/* Programs that see a service that has just started have the time to register with it. */
+/* Gives running programs the time to register with a service that has just started. */
 void view_await_producers(const BusClient *client);
 
 ExitStatus view_list_sources(GArray **ret, const BusClient *client);

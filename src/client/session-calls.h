@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Session calls: what several verbs ask of a session
+ * Session calls: calls to a session that several verbs need
  *
- * Each waits for its reply, until Ctrl-C, and says what is wrong.
+ * Each waits for its reply or Ctrl-C, and reports errors.
  */
 
 #include <glib.h>

@@ -10,7 +10,7 @@
 #include "client/session-choice.h"
 #include "shared/names.h"
 
-/* Running, and no snapshot itself. */
+/* Whether it is running, and is not a snapshot. */
 static bool is_choice(const SessionInfo *session, uid_t uid) {
         return session->owner_uid == uid && session->cloned_from == 0 && session->state &&
                !streq(session->state, "stopped");
@@ -20,7 +20,7 @@ static bool is_flight_recorder(const SessionInfo *session) {
         return session->name && streq(session->name, FLIGHT_RECORDER_NAME);
 }
 
-/* Sets *ret to the one that is meant, or to NULL when there is none or more than one; counts them. */
+/* Sets `*ret` to the matching session, or to NULL if there is none or more than one; counts them. */
 static size_t find_choice(const GArray *sessions, const SessionInfo **ret) {
         size_t n = 0;
 

@@ -9,6 +9,6 @@
 
 #define FLIGHT_RECORDER_NAME "flight-recorder"
 
-/* The one that was named; without a name (NULL) our own flight recorder: the session of that name, or else the only
- * one of ours that runs. Says what there is to choose from when that is not clear. */
+/* Finds the named session; without a name (NULL) our own flight recorder: the session of that name, or else our only
+ * running session. If that is ambiguous, reports what there is to choose from. */
 ExitStatus session_choose(const BusClient *client, const char *name, char **ret_path);

@@ -30,7 +30,7 @@ typedef struct SessionInfo {
         uint32_t owner_uid, duration_ms;
         bool is_detached;
         uint64_t start_ns; /* by the boot clock, as is end_ns; 0: not yet */
-        uint64_t end_ns;   /* when it stops by itself, or its data is freed; 0: nobody knows */
+        uint64_t end_ns;   /* when it stops by itself, or its data is freed; 0: not known */
         uint64_t n_bytes_written, n_bytes_output, n_chunks_lost, n_packets_lost;
         GArray *sources; /* of SessionSource */
         GArray *notes;   /* of SessionNote, oldest first */
@@ -39,7 +39,7 @@ typedef struct SessionInfo {
 void session_info_init(SessionInfo *info);
 void session_info_deinit(SessionInfo *info);
 
-/* Prints the notes from the first one that was not printed yet on, as warnings. */
+/* Prints the notes that have not been printed yet, as warnings. */
 void session_info_say_notes(const SessionInfo *info, guint first);
 
 /* "session/3" → "3": what people call it. */
@@ -48,5 +48,5 @@ const char *session_path_number(const char *path);
 /* From a reply to Properties.GetAll(); unknown properties are skipped. 0 or an errno. */
 int session_info_read(SessionInfo *info, sd_bus_message *reply);
 
-/* Asks for them. Says what is wrong. */
+/* Asks the service for them. Reports errors. */
 ExitStatus session_info_get(SessionInfo *info, const BusClient *client, const char *path);

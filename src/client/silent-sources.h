@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Silent sources: who did not answer a flush or a stop in time
+ * Silent sources: data sources that did not answer a flush or a stop in time
  *
- * What they had committed is still in the trace; what they held themselves is not.
+ * Data that they had committed is still in the trace; data that they held back is not.
  */
 
 #include <glib.h>

@@ -4,8 +4,9 @@
 /*
  * Snapshot writer: a file for each trigger that hits
  *
- * The service makes the snapshots of a session; each is told by a signal, read into the next free FILE-N.pftrace,
- * freed, and reported. One after the other: the service keeps some that wait. A file that exists is never touched.
+ * The service makes the snapshots of a session and signals each one, which is then read into the next free
+ * FILE-N.pftrace, freed, and reported. This happens one by one: the service keeps some that wait. An existing file is
+ * never touched.
  */
 
 #include <stdbool.h>
@@ -20,7 +21,7 @@ typedef struct SnapshotWriterOptions {
         const BusClient *client;
         Progress *progress; /* to clear before a line is printed */
         const char *output; /* FILE or FILE.pftrace */
-        uint64_t before_ns; /* how far back they are to reach; 0: nobody said */
+        uint64_t before_ns; /* how far back they are to reach; 0: not set */
 } SnapshotWriterOptions;
 
 typedef struct SnapshotWriter {
@@ -50,5 +51,5 @@ void snapshot_writer_set_session(SnapshotWriter *writer, const char *path);
  * once; those that are overdue are not waited for. 0 or an errno. */
 int snapshot_writer_finish(SnapshotWriter *writer, void (*on_idle)(void *), void *userdata);
 
-/* Whether files can be made there at all, before anything is started for them. Says what is wrong. */
+/* Whether files can be created there at all, checked before anything is started for them. Reports errors. */
 ExitStatus snapshot_check_output(const char *output);

@@ -25,16 +25,16 @@ typedef struct Standalone {
         pid_t probes; /* 0: not started */
 } Standalone;
 
-/* Starts the service, and connects to it, unless Ctrl-C comes. Says what is wrong. */
+/* Starts the service, and connects to it, unless Ctrl-C comes. Reports errors. */
 ExitStatus standalone_start(Standalone *standalone, BusClient *client, Waiting *waiting);
 
-/* Starts the probes, and waits (bounded) until the service knows these data sources. Says what is wrong. */
+/* Starts the probes, and waits for a bounded time until the service knows these data sources. Reports errors. */
 ExitStatus standalone_start_probes(Standalone *standalone,
                                    const BusClient *client,
                                    Waiting *waiting,
                                    char *const *sources);
 
-/* Has the probes list the static probes of a program's file on stdout, and say what is wrong. */
+/* Makes the probes list the static probes of a program's file on stdout, or report errors. */
 ExitStatus standalone_list_static_probes(const char *path);
 
 /* Ends both, and removes the directory. */

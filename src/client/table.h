@@ -4,8 +4,8 @@
 /*
  * Table: rows of text in columns, on stdout
  *
- * On a terminal a row is no wider than that: long cells are wrapped, and the last column goes below the others if
- * there is too little left for it. Elsewhere a row is a line.
+ * On a terminal, no row is wider than the terminal: long cells are wrapped, and the last column is printed below the
+ * others if there is too little room for it. Otherwise each row is one line.
  */
 
 #include <glib.h>

@@ -11,9 +11,9 @@
 
 #define TIME_OPTION_BYTES 32
 
-/* As a person would write it: "10s", "1h30m", "1d2h", "250ms"; seconds are left out of days. Into `buffer`, which is
- * returned. */
+/* Formats a duration as people write it: "10s", "1h30m", "1d2h", "250ms"; durations of days have no seconds. Into
+ * `buffer`, which is returned. */
 char *time_option_format(char buffer[static TIME_OPTION_BYTES], uint64_t ms);
 
-/* Whole milliseconds. Says what is wrong with it. */
+/* Whole milliseconds. Reports errors. */
 ExitStatus time_option_parse(uint32_t *ret_ms, const char *text, uint32_t min_ms, uint32_t max_ms);

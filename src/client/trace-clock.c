@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Each clock knows the first step of its shortest way to trace time: a group, and a clock in it that is
- * one step nearer. A new group can only shorten ways, so the steps are kept up to date from there
- * outwards, and no conversion searches. They are found from the beginning only when trace time
- * is another clock, or when a clock that others go through ran backwards.
+ * Each clock knows the first step of its shortest path to trace time: a group, and a clock in it that is one step
+ * nearer. A new group can only shorten paths, so the steps are updated outwards from there, and conversions never
+ * search. The steps are computed from scratch only if trace time becomes another clock, or if a clock on others' paths
+ * ran backwards.
  */
 
 #include "client/trace-clock.h"

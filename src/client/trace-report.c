@@ -43,7 +43,7 @@ static void report_missing(const TraceReport *report) {
         }
 }
 
-/* What was asked for by name never came. */
+/* A data source that was asked for by name never appeared. */
 static ExitStatus report_none_came(const TraceReport *report) {
         const SessionSource *source;
 
@@ -98,7 +98,7 @@ static ExitStatus report_failed_sources(const TraceReport *report) {
         return status;
 }
 
-/* Programs come and go; but the kernel's producer has no reason to, so there is less than was wanted. */
+/* Programs come and go, but the kernel's producer has no reason to leave: so less was recorded than was wanted. */
 static bool is_cut_short(const SessionSource *source) {
         return streq(source->state, "gone") && g_str_has_prefix(source->source, PROBE_PREFIX);
 }
@@ -132,7 +132,7 @@ static ExitStatus report_silent(const TraceReport *report) {
  * What the file says
  */
 
-/* How long before its taking the first event of a snapshot was. */
+/* The age of a snapshot's first event when the snapshot was taken. */
 static uint64_t reach_ns(const TraceReport *report, const TraceSummary *summary) {
         uint64_t taken_ns = trace_summary_of_boottime(summary, report->taken_ns);
 
@@ -229,7 +229,7 @@ static ExitStatus report_file(const TraceReport *report) {
                 say_error(_("cannot read %s: %s"), output->path, g_strerror(-r));
                 return STATUS_FAILED;
         }
-        /* What a producer had yet to say when it was killed, no file can tell. */
+        /* No file can tell what a producer had not yet written when it was killed. */
         trace_summary_add_loss(summary,
                                "sources_cut_short",
                                N_("data sources whose producer ended during the recording"),
@@ -238,7 +238,7 @@ static ExitStatus report_file(const TraceReport *report) {
                 print_json(report, summary);
         if (!report->invocation->is_quiet)
                 print_summary(report, summary);
-        /* Nobody tells of a snapshot who was silent, but its file does that somebody was. */
+        /* For snapshots, the service does not report which sources were silent; the file only shows that some were. */
         is_incomplete = report->taken_ns > 0 && summary->stats.final_flush_failed;
         return summary->verdict == TRACE_VERDICT_LOST || is_incomplete ? STATUS_DATA_LOST
                                                                        : STATUS_OK;

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Trace report: what a recording came to
+ * Trace report: the result of a recording
  *
- * Reads the finished file, and tells what is in it and what is missing: on stderr for people, on stdout as JSON, and
- * as the exit status. Of what cannot be read again, a pipe, the service's own counts have to do.
+ * Reads the finished file and reports what is in it and what is missing: on stderr for people, on stdout as JSON, and
+ * as the exit status. For outputs that cannot be read again, such as a pipe, the service's own counts have to suffice.
  */
 
 #include "client/invocation.h"
@@ -22,13 +22,13 @@ typedef struct TraceReport {
         /* Of a snapshot: */
         uint64_t taken_ns;   /* when, by the boot clock; 0: it is none */
         bool is_one_of_many; /* how to look at one was said before */
-        uint64_t before_ns;  /* how far back it was to reach; 0: nobody said */
+        uint64_t before_ns;  /* how far back it was to reach; 0: not set */
 } TraceReport;
 
 /* A session that gave no byte, not even the service's own. Always STATUS_FAILED. */
 ExitStatus trace_report_nothing(void);
 
-/* A session that could record nothing: says why. Never STATUS_OK. */
+/* A session that could record nothing: reports why. Never STATUS_OK. */
 ExitStatus trace_report_in_vain(const TraceReport *report);
 
 ExitStatus trace_report(const TraceReport *report);

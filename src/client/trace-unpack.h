@@ -5,12 +5,12 @@
  * Trace unpack: the packets in a compressed packet
  *
  * Writers of traces put many packets into one, with zstd or deflate: TracePacket.zstd_compressed_packets or
- * compressed_packets, whose decompressed payload is again a trace. The bytes may be anybody's.
+ * compressed_packets, whose decompressed payload is again a trace. The bytes are untrusted.
  */
 
 #include "shared/bytes.h"
 
-/* What one packet may become; more is an attack, or broken. */
+/* The largest size that one packet may be decompressed to; more is an attack, or corrupt. */
 #define TRACE_UNPACKED_BYTES_MAX (UINT64_C(1) << 28)
 
 enum {

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Triggers: names that sessions wait for
+ * Triggers: names of events that sessions listen for
  */
 
 #include <stdint.h>
@@ -11,9 +11,9 @@
 
 #define TRIGGERS_MAX 64 /* on a command line */
 
-/* Whether these can be names at all; says so. NULL-terminated. */
+/* Whether these are valid names; reports those that are not. NULL-terminated. */
 ExitStatus triggers_check(char *const *names);
 
-/* Tells the service that they happened, if it runs: nobody waits otherwise. Prints how many sessions they reached;
- * STATUS_NOT_FOUND: none. Says what is wrong. */
+/* Sends the triggers to the service if it runs; otherwise no session can be waiting. Prints how many sessions they
+ * reached; STATUS_NOT_FOUND: none. Reports errors. */
 ExitStatus triggers_send(const Invocation *invocation, char *const *names);

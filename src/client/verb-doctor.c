@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What is asked for is found out in this order: a process by its number, a category, a file, an event, a data source,
- * and then a program by its name.
+ * The argument is interpreted in this order: a process by its number, a category, a file, an event, a data source, and
+ * then a program by its name.
  */
 
 #include <fcntl.h>
@@ -77,7 +77,7 @@ static void check_pid(const Patient *patient, pid_t pid) {
         process_check(patient->report, facts, &service);
 }
 
-/* false: none of that name runs. */
+/* False: no process of that name is running. */
 static bool check_running(const Patient *patient, const char *program) {
         g_autoptr(GArray) pids = process_find(patient->root, program);
 
@@ -140,7 +140,7 @@ static void check_target(const Patient *patient, const char *target) {
  * The whole
  */
 
-/* What this shell says changes what is asked. */
+/* The environment of this shell affects which service is asked. */
 static void check_own_environment(DoctorReport *report, BusChoice choice) {
         const char *socket = g_getenv(TRACING_ENV_SOCKET);
 

@@ -36,7 +36,7 @@ static void add_strings(Table *table, char *const *strings) {
         table_add(table, text);
 }
 
-/* Other programs' names may hold anything that a string can. */
+/* Names from other programs may contain anything. */
 static void write_string(JsonWriter *writer, const char *key, const char *value) {
         g_autofree char *clean = value ? say_clean(value, strlen(value)) : NULL;
 
@@ -171,7 +171,7 @@ static void add_time(Table *table, const char *format, uint64_t from_ns, uint64_
                                  time_option_format(text, (to_ns - from_ns) / 1000000000 * 1000));
 }
 
-/* A snapshot shows where it is from. */
+/* A snapshot shows which session it was taken from. */
 static void add_session_name(Table *table, const SessionInfo *session) {
         if (session->cloned_from)
                 table_add_format(table, _("(snapshot of %" PRIu64 ")"), session->cloned_from);
@@ -308,7 +308,7 @@ static void name_clear(gpointer item) {
         g_free(*(char **)item);
 }
 
-/* Nothing is wrong when nobody knows: lists are for looking. */
+/* An empty list is not an error here. */
 static void say_how_current(const ViewEvents *events) {
         g_autofree char *translated = events->why ? reason_translate(events->why) : NULL;
         g_autofree char *why = translated ? say_clean(translated, strlen(translated)) : NULL;

@@ -125,7 +125,7 @@ static bool is_stdout(const char *output) {
         return output && streq(output, "-");
 }
 
-/* Options that say nothing together. The first trouble is told. */
+/* Options that make no sense together. The first conflict is reported. */
 static const char *find_trouble(const Run *run) {
         const char *const *command = (const char *const *)run->invocation->command;
         const struct {
@@ -215,7 +215,7 @@ static ExitStatus build_request(Run *run) {
         return status;
 }
 
-/* What only shows when the config is read. */
+/* Checks that need the parsed config. */
 static ExitStatus build_triggers(Run *run) {
         const char *trouble = NULL;
 
@@ -251,7 +251,7 @@ static bool is_of_preset(const Run *run) {
         return !arg_config && !run->invocation->arguments[0];
 }
 
-/* Somebody asked for these, and for nothing else. */
+/* The user asked for these sources, and for nothing else. */
 static bool is_by_name(const Run *run) {
         return run->invocation->arguments[0] && !arg_config && !arg_presets;
 }
@@ -291,7 +291,7 @@ static ExitStatus open_service(Run *run) {
                                   : bus_client_open(&run->client, run->invocation);
 }
 
-/* Until when what is asked for may come. */
+/* Until when the requested sources may appear. */
 static NameCheckWait name_check_wait(const Run *run) {
         const RecordRequest *request = &run->request;
         uint64_t duration_ms = request->duration_ms;
@@ -411,7 +411,7 @@ static ExitStatus report_detached(Run *run) {
         return STATUS_OK;
 }
 
-/* Then there is nothing to read: what is around the trigger was wanted. */
+/* Then there is nothing to read: only the data around triggers was wanted. */
 static bool no_trigger_came(const Run *run) {
         const char *reason = run->result.info.stop_reason;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Whether the service is there, and for each data source whether it records and why not. Looking must not start
- * the service, so the bus is asked before the service is.
+ * Status: whether the service is there, and for each data source whether it records and why not
+ *
+ * Looking must not start the service, so the bus is asked before the service is.
  */
 
 #include <glib/gi18n.h>
@@ -18,7 +19,7 @@
 
 typedef enum InstanceState {
         INSTANCE_NO_BUS,      /* and no socket */
-        INSTANCE_ABSENT,      /* nobody has it, and nobody would start it */
+        INSTANCE_ABSENT,      /* no process owns the name, and the bus cannot start one */
         INSTANCE_ACTIVATABLE, /* the bus starts it when it is needed */
         INSTANCE_RUNNING,
 } InstanceState;
@@ -102,7 +103,7 @@ static char *recording_sessions(const InstanceStatus *instance, const char *sour
         return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* Why it does not record now; not translated yet. */
+/* Why it is not recording now; not translated yet. */
 static const char *source_reason(const ViewSource *source) {
         if (source->unavailable)
                 return source->unavailable;
@@ -226,7 +227,7 @@ static void show(const InstanceStatus *instances, size_t n, const Invocation *in
         json_writer_print(&writer);
 }
 
-/* Usable: the next call would be answered. */
+/* The service is usable: the next call would be answered. */
 static bool is_reachable(const InstanceStatus *instances, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (instances[i].state >= INSTANCE_ACTIVATABLE)

@@ -35,7 +35,7 @@ static ExitStatus check_combination(void) {
         return STATUS_USAGE;
 }
 
-/* Somebody may hold back what belongs to the trace; only a written file is reported as such. */
+/* A producer may hold back parts of the trace; only a written file is reported as such. */
 static ExitStatus stop(const SessionCalls *calls, const char *path, GPtrArray **ret_silent) {
         ExitStatus status = session_call_stop(calls, path, ret_silent);
 
@@ -70,7 +70,7 @@ static ExitStatus fetch(const SessionCalls *calls,
         return status ? status : trace_report(&report);
 }
 
-/* Data is read once: who follows a session gets it. */
+/* Data is read only once: the client that follows a session gets it. */
 static ExitStatus check_is_left_alone(const SessionCalls *calls, const char *path) {
         _cleanup_(session_info_deinit) SessionInfo info;
         ExitStatus status;

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Verbs: what desktrace can do. One row, one function, one file each.
+ * Verbs: the subcommands of desktrace. One row, one function, one file each.
  */
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ ExitStatus verb_read(Invocation *invocation);
 ExitStatus verb_flush(Invocation *invocation);
 ExitStatus verb_help(Invocation *invocation);
 
-/* NULL when there is none of that name. */
+/* NULL if there is none with that name. */
 const Verb *verb_find(const char *name);
 
 /* "unknown verb", with the nearest one. STATUS_USAGE. */

@@ -17,12 +17,12 @@ typedef struct Waiting {
         sd_event *event;
 } Waiting;
 
-/* Each says what is wrong. After a signal: "given up", and STATUS_FAILED. */
+/* Each reports errors. After a signal: "given up", and STATUS_FAILED. */
 ExitStatus waiting_init(Waiting *waiting);
 void waiting_deinit(Waiting *waiting);
 
 ExitStatus waiting_sleep(Waiting *waiting, uint64_t usec);
-/* Leaves it to the caller to say what the reply is, which may be an error. */
+/* Leaves the reply, which may be an error, to the caller. */
 ExitStatus waiting_send(Waiting *waiting,
                         const BusClient *client,
                         sd_bus_message *call,

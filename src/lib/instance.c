@@ -14,7 +14,7 @@ enum {
         CONFIG_BUFFER_EXHAUSTED_POLICY = 9,
 };
 
-/* DataSourceConfig.BufferExhaustedPolicy: nobody's program is aborted, whatever the config says. */
+/* DataSourceConfig.BufferExhaustedPolicy: no program is aborted, whatever the config says. */
 enum {
         EXHAUSTED_STALL_THEN_ABORT = 2,
         EXHAUSTED_STALL_THEN_DROP = 3,
@@ -60,7 +60,7 @@ void request_close(Request *request, const char *error) {
                 request->error = strdup(error);
         if (--request->n_open > 0)
                 return;
-        /* When the service is gone this fails, and nobody minds. */
+        /* If the service has gone, this fails, which does no harm. */
         if (request->memory)
                 smb_answer(&request->memory->producer, request->place);
         else if (request->call && request->error)
@@ -108,7 +108,7 @@ void connection_return_idle_chunks(Connection *connection) {
                 flush_writers(instance);
 }
 
-/* What an answer means for the instance, if there still is one. */
+/* Applies an answer to its instance, if that still exists. */
 static void reply_apply(dt_reply *reply) {
         dt_instance *instance = reply->instance;
 
@@ -159,7 +159,7 @@ DT_EXPORT void dt_reply_done(dt_reply *reply, const char *error) {
         library_lock();
         list_append(&library.answers, &reply->answer_link);
         library_unlock();
-        if (!library_on_thread()) /* else the loop comes by there before it waits */
+        if (!library_on_thread()) /* otherwise the loop sends them before it waits */
                 library_wake();
 }
 
@@ -300,7 +300,7 @@ static int ask(dt_instance *instance, ReplyKind kind, Handler handler, Request *
 }
 
 int instance_start(dt_instance *instance, Request *request) {
-        /* Asked again, of a program that was suspended when it was asked first. */
+        /* A repeated request: the program was suspended when it was first asked. */
         if (instance->state == INSTANCE_STARTED)
                 return 0;
         if (instance->state != INSTANCE_CONFIGURED)

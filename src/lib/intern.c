@@ -8,7 +8,7 @@
 #define SLOTS_MIN 64
 #define TEXTS_MIN (1024 - POOL_HEAD_BYTES)
 
-/* An odd constant with its bits well spread. */
+/* An odd constant with well-spread bits. */
 #define MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
 
 static inline uint64_t mix(uint64_t hash, uint64_t word) {
@@ -30,7 +30,7 @@ static inline uint64_t load32(const uint8_t *at) {
         return word;
 }
 
-/* All bytes of a text of less than eight, some maybe twice. */
+/* Loads all bytes of a text shorter than eight, some of them twice. */
 static inline uint64_t load_short(const uint8_t *at, size_t n_bytes) {
         if (n_bytes >= 4)
                 return load32(at) | load32(at + n_bytes - 4) << 32;
@@ -39,7 +39,7 @@ static inline uint64_t load_short(const uint8_t *at, size_t n_bytes) {
         return at[0] | (uint64_t)at[n_bytes / 2] << 8 | (uint64_t)at[n_bytes - 1] << 16;
 }
 
-/* Eight bytes at a time, the last eight maybe over some of those before: names are short. */
+/* Eight bytes at a time; the last eight may overlap the previous ones, because names are short. */
 uint64_t intern_hash(uint64_t seed, const void *data, size_t n_bytes) {
         uint64_t hash = seed + n_bytes * MULTIPLIER;
         const uint8_t *at = data;
@@ -83,7 +83,7 @@ static InternEntry *find_slot(InternEntry *entries,
         }
 }
 
-/* At most half of the slots are ever used, so that there is always an empty one near. */
+/* At most half of the slots are ever used, so that an empty one is always near. */
 static int grow(Intern *intern) {
         uint32_t n_slots = intern->n_slots ? 2 * intern->n_slots : SLOTS_MIN;
         InternEntry *entries;

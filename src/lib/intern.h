@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * Intern table: numbers for byte strings, from 1 on
+ * Intern table: numbers byte strings, from 1 on
  *
- * By content, so that it does not matter where a text lives or whether it is freed. Grows up to a limit; what
- * comes behind it has no number and is written out each time. Zero-initialised is empty. One thread.
+ * Strings are compared by content, so it does not matter where a text lives or whether it has been freed. The table
+ * grows up to a limit; strings beyond it have no number and are written out each time. Zero-initialised means empty.
+ * One thread.
  */
 
 #include <stddef.h>
@@ -25,7 +26,7 @@ typedef struct InternEntry {
         uint32_t number; /* 0: empty */
 } InternEntry;
 
-/* A text that was asked for lately, by where it lay: spares the hash, not the comparison. */
+/* A recently used text, found by its address: this saves the hash, not the comparison. */
 typedef struct InternRecent {
         const char *text; /* NULL: empty */
         uint32_t offset;
@@ -36,35 +37,37 @@ typedef struct Intern {
         InternEntry *entries;
         uint32_t n_slots; /* power of two, or 0 */
         uint32_t n_entries;
-        Bytes texts; /* each with a NUL behind it; of the pool, as all of this */
+        Bytes texts; /* each with a NUL after it; allocated from the pool, like all of this */
         InternRecent recent[INTERN_RECENT];
 } Intern;
 
 enum {
         _INTERN_E_SUCCESS, /* known */
-        INTERN_E_NEW,      /* it has this number from now on */
+        INTERN_E_NEW,      /* it was new and now has this number */
         INTERN_E_FULL,     /* it has none */
 };
 
 void intern_deinit(Intern *intern);
 
-/* Forgets all, but keeps the memory. */
+/* Removes all strings, but keeps the memory. */
 void intern_clear(Intern *intern);
 
 /* 0, INTERN_E_NEW or INTERN_E_FULL. */
 int intern_number(Intern *intern, const void *data, size_t n_bytes, uint32_t *ret);
 
-/* The same for a text, of which at most n_bytes_max count; faster for one that lies where it did last time. */
+/* Likewise for a text, of which at most `n_bytes_max` bytes count; faster if it lies at the same address as last
+ * time. */
 int intern_text(Intern *intern, const char *text, size_t n_bytes_max, uint32_t *ret);
 
 static inline InternRecent *intern_recent(Intern *intern, const char *text) {
         uintptr_t address = (uintptr_t)text;
 
-        /* Literals lie close together, with any alignment. */
+        /* Literals lie close together, at any alignment. */
         return &intern->recent[(address ^ address >> 6) % INTERN_RECENT];
 }
 
-/* The number of a text that lies where it did last time; 0: it is another, or intern_text() has to look for it. */
+/* The number of a text that lies at the same address as last time; 0: the text has changed, or intern_text() has to
+ * search for it. */
 static inline uint32_t intern_known(Intern *intern, const char *text) {
         const InternRecent *recent = intern_recent(intern, text);
 

@@ -26,7 +26,7 @@
 /* Enough for sd-bus and for decent callbacks. A program that locks its memory (mlockall()) pays for all of it. */
 #define STACK_BYTES (512u * 1024)
 
-/* Where a program expects its own: one that has closed them must not find ours there. */
+/* 0 to 2 are left free: a program that has closed them must not find our descriptors there. */
 #define FD_MIN 3
 
 /*
@@ -55,7 +55,7 @@ static int make_wake_fd(void) {
         return 0;
 }
 
-/* Without a new one we are woken by the service only. */
+/* Without a new one, only the service can wake us. */
 static void keep_wake_fd(void) {
         int fd = library.wake_fd;
 
@@ -108,7 +108,7 @@ sleep_until_woken(struct pollfd fds[], const struct timespec *timeout, bool is_i
 
         if (timeout && !is_in_hurry)
                 prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
-        /* Denied by a sandbox, or no memory: not to be asked again and again. */
+        /* A sandbox denies it, or there is no memory: do not try again and again. */
         if (ppoll(fds, 1 + CONNECTION_FDS * library.n_connections, timeout, NULL) < 0 &&
             errno != EINTR)
                 nanosleep(&pause, NULL);
@@ -188,7 +188,7 @@ static int start_thread(void) {
         pthread_t thread;
         int r;
 
-        /* Signals are the application's: they must find one of its threads. */
+        /* Signals belong to the application, and must be delivered to one of its threads. */
         fill_signals(&signals);
         r = pthread_sigmask(SIG_SETMASK, &signals, &saved);
         if (r != 0)
@@ -225,7 +225,7 @@ static void init_removed(void) {
         pthread_condattr_destroy(&attributes);
 }
 
-/* A program may be called anything, and its user would never see it if it were refused. */
+/* A program may have any name; if the service refused it, its user would never learn why. */
 static int choose_name(void) {
         library.name = library.name ?: library_plain_name(program_invocation_short_name);
         return library.name ? 0 : -ENOMEM;

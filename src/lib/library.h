@@ -37,13 +37,13 @@ typedef struct Connection Connection;
 typedef struct Library {
         pthread_mutex_t lock;
         pthread_cond_t
-                removed; /* the private thread has let go of a source; waits by CLOCK_MONOTONIC */
+                removed; /* signalled when the private thread has removed a source; waits use CLOCK_MONOTONIC */
 
         /* Under the lock. */
         List sources; /* dt_source.link */
         List answers; /* dt_reply.link, answered but not yet sent */
         bool sources_changed;
-        bool has_notes; /* some instance has some that are not sent */
+        bool has_notes; /* some instance has notes that have not been sent */
         bool started;
         char *name; /* what the service calls the program; set when it has started */
         size_t shared_memory_bytes, page_bytes;
@@ -67,8 +67,8 @@ static inline bool library_inert(void) {
         return atomic_load_explicit(&library_is_inert, memory_order_relaxed);
 }
 
-/* How many locks of the library this thread has or is waiting for. An event of a signal handler, or of the program's
- * malloc(), that comes then must not ask for any. */
+/* How many locks of the library this thread holds or waits for. Meanwhile, an event of a signal handler, or of the
+ * program's malloc(), must not ask for any. */
 extern _Thread_local volatile unsigned library_n_locks
         __attribute__((__tls_model__("initial-exec")));
 
@@ -77,7 +77,7 @@ static inline void library_lock_mutex(pthread_mutex_t *mutex) {
         pthread_mutex_lock(mutex);
 }
 
-/* False: somebody has it. */
+/* False: another thread holds it. */
 static inline bool library_try_lock_mutex(pthread_mutex_t *mutex) {
         library_n_locks++;
         if (pthread_mutex_trylock(mutex) == 0)
@@ -99,8 +99,8 @@ static inline void library_unlock(void) {
         library_unlock_mutex(&library.lock);
 }
 
-/* A name as the service takes it, for lists and logs: other characters than those of ASCII become `?`, the rest is cut
- * off. NULL: no memory. */
+/* A name in the form that the service accepts, for lists and logs: non-ASCII characters become `?`, and the rest is
+ * cut off. NULL: no memory. */
 char *library_plain_name(const char *name);
 
 /* library-thread.c: starts the thread if there is none. With the lock held. 0 or a negative errno. */
@@ -109,18 +109,18 @@ int library_start(void);
 /* Whether the thread runs. Without the lock. */
 bool library_has_started(void);
 
-/* Makes the thread look at sources and answers. Any thread, with or without the lock. False: the program has closed its
- * descriptor, and the thread looks when something else wakes it. */
+/* Makes the thread process sources and answers. Any thread, with or without the lock. False: the program has closed
+ * the descriptor, and the thread will do it when something else wakes it. */
 bool library_wake(void);
 
-/* Whether this is the private thread, and that it is from now on. */
+/* Whether this is the private thread; and declares that it is. */
 bool library_on_thread(void);
 void library_thread_begins(void);
 
 uint64_t library_now_ns(void); /* CLOCK_MONOTONIC */
 
-/* A descriptor that a forked child must not keep: closed there. At most LIBRARY_FORK_FDS_MAX; more are
- * kept, which does no harm but to delay the end of a connection. */
+/* Registers a descriptor for a forked child to close. At most LIBRARY_FORK_FDS_MAX; further ones stay open, which
+ * only delays the end of a connection. */
 #define LIBRARY_FORK_FDS_MAX 16
 void library_fork_close(int fd);
 void library_fork_keep(int fd);

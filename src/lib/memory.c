@@ -14,7 +14,7 @@
 static int map(Memory *memory, int fd) {
         struct stat st;
 
-        /* Sealed, or else a crashed service's file could shrink under us: SIGBUS in somebody's program. */
+        /* It must be sealed: otherwise the file could shrink under us, and the application would get a SIGBUS. */
         if (fd_check_sealed_memfd(fd, 1) < 0 || fstat(fd, &st) < 0)
                 return -EBADMSG;
         memory->address = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -57,7 +57,7 @@ static void close_duplicate(int fd) {
         fd_close_marked(fd);
 }
 
-/* On a thread that is in the middle of an event. */
+/* Called on a thread that is in the middle of an event. */
 static void on_starving(SmbProducer *producer) {
         Memory *memory = container_of(producer, Memory, producer);
 

@@ -16,10 +16,10 @@ typedef struct Memory {
         void *address;
         size_t n_bytes;
         int doorbell_fd;
-        int bell_fd; /* of the service's requests; -1: it sends none */
+        int bell_fd; /* rung for the service's requests; -1: it sends none */
         _Atomic bool
-                is_starving; /* some writer finds no chunk, while others have some that are partly filled */
-        bool release_asked; /* when no instance is left; of the private thread */
+                is_starving; /* a writer finds no chunk, while others hold partly filled ones */
+        bool release_asked;  /* release it when no instance is left; private thread only */
         SmbProducer producer;
 } Memory;
 

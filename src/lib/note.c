@@ -20,7 +20,7 @@ static void note_free(Note *note) {
         free(note);
 }
 
-/* What is no UTF-8 cannot be sent. */
+/* Invalid UTF-8 cannot be sent. */
 static Note *note_new(const char *text) {
         Note *note = calloc(1, sizeof(*note));
 
@@ -52,7 +52,7 @@ DT_EXPORT int dt_instance_add_note(dt_instance *instance, const char *text) {
         list_append(&instance->notes, &note->link);
         library.has_notes = true;
         library_unlock();
-        if (!library_on_thread()) /* else the loop comes by there before it waits */
+        if (!library_on_thread()) /* otherwise the loop sends them before it waits */
                 library_wake();
         return 0;
 }
@@ -75,7 +75,7 @@ void instance_drop_notes(dt_instance *instance) {
                 note_free(note);
 }
 
-/* A service that does not know the call says so to nobody. */
+/* A service that does not know the call sends no reply. */
 void instance_send_notes(dt_instance *instance) {
         Note *note;
 

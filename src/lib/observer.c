@@ -14,8 +14,8 @@ struct dt_observer {
 
         /* Under the lock. */
         List link;
-        uint64_t turn; /* of the last announcement that it has heard of */
-        bool is_new;   /* there are sessions that it has not heard of */
+        uint64_t turn; /* number of the last announcement that it received */
+        bool is_new;   /* sessions exist that it has not been told about */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,7 +38,7 @@ static void set_new(dt_observer *observer, bool is_new) {
         observer->is_new = is_new;
 }
 
-/* Callbacks add and remove observers, so there is no place in the list to go on from. */
+/* Callbacks add and remove observers, so the search starts over after each call. */
 static dt_observer *next_observer(bool of_new, uint64_t up_to) {
         dt_observer *observer;
 
@@ -48,7 +48,7 @@ static dt_observer *next_observer(bool of_new, uint64_t up_to) {
         return NULL;
 }
 
-/* With the lock, which is given up meanwhile. */
+/* Called with the lock, which is released during the callback. */
 static void call(dt_observer *observer, dt_recording what, unsigned n) {
         running = observer;
         pthread_mutex_unlock(&lock);
@@ -69,7 +69,7 @@ void observers_tell(dt_recording what) {
         this_turn = ++turn;
         while ((observer = next_observer(false, this_turn))) {
                 observer->turn = this_turn;
-                /* An end means nothing to who has not heard of the start. */
+                /* An observer that was not told of the start is not told of the end. */
                 if (observer->is_new && what == DT_RECORDING_ENDS)
                         continue;
                 set_new(observer, false);
@@ -108,7 +108,7 @@ DT_EXPORT int dt_observer_add(dt_observer **ret, dt_observer_func callback, void
         observer->turn = turn;
         list_append(&observers, &observer->link);
         set_new(observer, n_sessions > 0);
-        /* Before it can be called: the callback may need it. */
+        /* Set before the callback can be called, as it may need it. */
         *ret = observer;
         pthread_mutex_unlock(&lock);
         if (atomic_load(&n_new) > 0)

@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * Observers: who in the program wants to know whether it is recorded
+ * Observers: callbacks of the program for starts and ends of recordings
  *
- * See <desktrace/recording.h>. They have a lock of their own, which is never held over a callback.
+ * See <desktrace/recording.h>. Observers have a lock of their own, which is never held during a callback.
  */
 
 #include "desktrace/recording.h"
 
-/* A session has started, or is about to end: tells everybody. The library's thread, without any lock. */
+/* A session has started, or is about to end: calls all observers. On the library's thread, without any lock. */
 void observers_tell(dt_recording what);
 
-/* Tells those who came while sessions were recording. The library's thread, in each turn. */
+/* Calls observers that were added while sessions were recording. On the library's thread, in each turn. */
 void observers_greet(void);

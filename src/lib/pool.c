@@ -64,7 +64,7 @@ static void *map(size_t n_bytes) {
         return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* What is left of the last block is less than a large piece: lost. */
+/* The rest of the last block is smaller than a large piece, and is wasted. */
 static Piece *cut_off(size_t n_bytes) {
         Piece *piece;
 
@@ -115,7 +115,7 @@ void *pool_take(size_t n_bytes) {
 void *pool_new(size_t n_bytes) {
         void *memory = pool_take(n_bytes);
 
-        /* What is mapped by itself is zero already, and may stay untouched. */
+        /* Separately mapped memory is zero already, and may stay untouched. */
         if (memory && class_of(n_bytes + sizeof(Piece)) < CLASSES)
                 memset(memory, 0, n_bytes);
         return memory;

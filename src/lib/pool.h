@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Memory for what threads need to be recorded, that is not the program's heap
+ * Pool: memory for the threads' own data, apart from the program's heap
  *
  * An event may happen anywhere: in the program's own malloc(), or in a signal handler that has interrupted it. So
- * nothing on the way of an event may call malloc() or free(). Any thread, and any signal handler: one that has
- * interrupted its thread in here is refused. Small pieces come out of larger ones and are kept for the next thread when
- * they are freed, so there is as much as was ever needed at once; large ones are mapped by themselves.
+ * nothing on the path of an event may call malloc() or free(). Any thread, and any signal handler: a handler that has
+ * interrupted its thread in here is refused. Small pieces are cut from larger blocks and are kept for the next thread
+ * when they are freed, so the pool is as large as its highest use; large pieces are mapped separately.
  */
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ void *pool_new(size_t n_bytes);
 /* Returns NULL; accepts NULL. Keeps errno. */
 void *pool_free(void *memory);
 
-/* In a forked child, where the thread that is in here may not be: what is free is forgotten. Async-signal-safe. */
+/* For a forked child, where a thread that was in here no longer exists: forgets all free pieces. Async-signal-safe. */
 void pool_after_fork(void);
 
 static inline void pool_freep(void *memory) {

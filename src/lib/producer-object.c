@@ -88,11 +88,12 @@ static int on_setup_tracing(sd_bus_message *call, void *userdata, sd_bus_error *
                         "eventfd, or the bell is no socket.");
         if (r < 0)
                 return r;
-        /* What was asked for in the old memory came before this call. Instances that have not ended yet end there. */
+        /* Requests in the old memory were made before this call. Instances that have not ended yet end in the old
+         * memory. */
         connection_take_requests(connection);
         connection_drop_memory(connection);
         connection->memory = TAKE(memory);
-        /* However short it lasts: a service that comes and goes is found again as fast as the first time. */
+        /* However short its life: a service that comes and goes is found again as fast as the first time. */
         connection->connect_delay_ns = CONNECTION_RETRY_FIRST_NS;
         if (options.task_link_fd >= 0)
                 host_task_offer(options.task_link_fd);

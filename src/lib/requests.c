@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Requests in shared memory: see SmbRequest. The bell only wakes us; what is asked for stands in the memory.
+ * Requests in shared memory: see SmbRequest. The bell only wakes us; the memory says what is requested.
  */
 
 #include <errno.h>
@@ -19,8 +19,8 @@ static void silence_bell(int fd) {
 
         if (!fd_is_marked(fd)) /* connection_run() sees to that */
                 return;
-        /* Nothing there is the usual case: somebody else's descriptor woke us. Whether a read would wait then is up to
-         * the service, too, so it must not depend on the descriptor's own flags. */
+        /* Usually there is nothing: another descriptor woke us. Whether a read would block then is up to the service
+         * as well, so this must not depend on the descriptor's own flags. */
         do
                 n_read = recv(fd, &n, sizeof(n), MSG_DONTWAIT);
         while (n_read < 0 && errno == EINTR);
@@ -44,7 +44,7 @@ static void carry_out_on(dt_instance *instance, SmbRequestKind kind, Request *re
         }
 }
 
-/* An instance that is not there has ended, and has nothing more to give. */
+/* An instance that is missing has ended, and has nothing left to flush. */
 static void carry_out(Connection *connection, const SmbAsked *asked) {
         Request *request;
 
@@ -78,7 +78,7 @@ void connection_take_requests(Connection *connection) {
                 else
                         carry_out(connection, &asked);
         }
-        /* Stops that were asked for before may take a while. */
+        /* Earlier requests to stop may take a while. */
         if (connection->memory->release_asked && list_is_empty(&connection->instances))
                 connection_drop_memory(connection);
 }

@@ -31,18 +31,19 @@ struct dt_source {
         char **categories;   /* NULL-terminated, or NULL */
         char *unavailable;   /* why it cannot record, or NULL */
         bool no_flush;
-        bool doomed;            /* the private thread shall let go of it */
-        bool removed;           /* it has */
-        bool is_orphan;         /* nobody waits for that: it frees it, too */
-        unsigned registered_on; /* a bit for each connection whose service knows it as it is */
+        bool doomed;    /* the private thread shall remove it */
+        bool removed;   /* it has */
+        bool is_orphan; /* no caller waits for that: the private thread frees it, too */
+        unsigned
+                registered_on; /* a bit for each connection whose service knows its current options */
 
         List instances; /* private thread: dt_instance.source_link */
 };
 
 typedef enum InstanceState {
         INSTANCE_CONFIGURED,
-        INSTANCE_STARTED,  /* its start has been asked for: it may record */
-        INSTANCE_STOPPING, /* its stop has been asked for */
+        INSTANCE_STARTED,  /* the service has requested its start: it may record */
+        INSTANCE_STOPPING, /* the service has requested its stop */
 } InstanceState;
 
 struct dt_instance {
@@ -66,10 +67,10 @@ struct dt_instance {
         unsigned n_notes; /* ever */
 };
 
-/* Something that the service asked for, which is answered when the last of its replies is. */
+/* A request of the service, which is answered when the last of its replies is. */
 typedef struct Request {
         sd_bus_message *call; /* by D-Bus; or else in shared memory: */
-        Memory *memory;       /* or neither: nobody hears of it */
+        Memory *memory;       /* or neither: the answer is sent nowhere */
         unsigned place;       /* of smb_answer() */
         unsigned n_open;
         char *error; /* the first one */
@@ -108,7 +109,7 @@ DEFINE_CLEANUP(dt_source *, source_free)
 
 /* The next five with the lock held. */
 
-/* Takes over a copy of everything, or nothing. */
+/* Copies everything, or nothing. */
 int source_set_options(dt_source *source, const dt_source_options *options);
 
 /* Appends all sources as a(sa{sv}), or one that the connection's service does not know as sa{sv}, and takes them for
@@ -139,10 +140,10 @@ int instance_new(Connection *connection,
 
 dt_instance *instance_find(Connection *connection, uint64_t id);
 
-/* Its writers are closed and it is freed. */
+/* Closes its writers and frees it. */
 void instance_end(dt_instance *instance);
 
-/* What has been asked of it by D-Bus is not answered any more. */
+/* Its requests that came by D-Bus are no longer answered. */
 void instance_drop_replies(dt_instance *instance);
 
 int instance_start(dt_instance *instance, Request *request);
@@ -155,7 +156,7 @@ int request_new(Request **ret, sd_bus_message *call);
 int request_new_in_memory(Request **ret, Memory *memory, unsigned place);
 void request_close(Request *request, const char *error);
 
-/* Sends what dt_instance_add_note() has: of one instance, of all. */
+/* Send the notes of dt_instance_add_note(): of one instance, of all. */
 #define INSTANCE_NOTES_MAX      32
 #define INSTANCE_NOTE_BYTES_MAX 512
 void instance_send_notes(dt_instance *instance);

@@ -8,10 +8,11 @@
 
 #define NAME_BYTES_MAX 128 /* what the service takes */
 
-/* For a thread that cannot be woken up, because the program has closed the descriptor for that. */
+/* For a private thread that cannot be woken, because the program has closed its descriptor. */
 #define UNREGISTER_WAIT_S 1
 
-/* As the service wants it: who offers one that it refuses would not be recorded at all. */
+/* Checks a name as the service does: a program that offers one that the service refuses would not be recorded at
+ * all. */
 static bool name_is_valid(const char *name) {
         size_t n = name ? strnlen(name, NAME_BYTES_MAX + 1) : 0;
 
@@ -61,7 +62,7 @@ DT_EXPORT int dt_source_update(dt_source *source, const dt_source_options *optio
         return r;
 }
 
-/* With the lock held. False: the thread has not come by, as nobody could wake it. */
+/* With the lock held. False: the thread has not removed it, because it could not be woken. */
 static bool wait_for_removal(dt_source *source) {
         struct timespec deadline;
         bool is_woken = library_wake();
@@ -86,7 +87,7 @@ DT_EXPORT void dt_source_unregister(dt_source *source) {
         library_lock();
         source->doomed = true;
         is_removed = wait_for_removal(source);
-        if (!is_removed) { /* it sleeps, and will find this when it wakes up */
+        if (!is_removed) { /* the thread sleeps, and will find this when it wakes up */
                 source->ops = &nothing;
                 source->is_orphan = true;
         }

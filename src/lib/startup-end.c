@@ -15,7 +15,7 @@ void startup_expire(uint64_t now_ns) {
         if (now_ns < atomic_load_explicit(&startup.deadline_ns, memory_order_relaxed))
                 return;
         track_lock();
-        /* A session that has come gets it, on the library's thread. */
+        /* A session that has started gets the events, on the library's thread. */
         is_over = startup.is_keeping && !startup_interests_any();
         if (is_over)
                 startup_end();

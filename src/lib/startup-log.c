@@ -15,7 +15,7 @@
  * Copies
  */
 
-/* Room for one record. Goes on counting when there is none. */
+/* Room for one record. Keeps counting when there is no room. */
 typedef struct Room {
         uint8_t *at;
         size_t n_bytes;
@@ -72,7 +72,7 @@ static const dt_category *copy_category(Room *room, const dt_category *category)
         return copy;
 }
 
-/* What the name of an argument is, by its type. */
+/* How an argument is named, by its type. */
 static const void *copy_arg_name(Room *room, const dt_arg *arg) {
         switch (arg->type) {
         case DT_ARG_CATEGORY:
@@ -170,7 +170,7 @@ static bool is_closed(void) {
         return atomic_load_explicit(&startup.logs, memory_order_acquire) == &startup_closed;
 }
 
-/* False: nothing can be added. */
+/* False: the log is closed, nothing can be added. */
 static bool add_log(StartupLog *log) {
         StartupLog *first = atomic_load_explicit(&startup.logs, memory_order_acquire);
 
@@ -233,7 +233,7 @@ static int grow(TrackKept *kept, uint64_t end, size_t n_bytes) {
         return publish(kept->log, end, block);
 }
 
-/* The event; NULL: what the thread is called. 0, -ENOBUFS, -E2BIG, or -ESHUTDOWN when the log is closed. */
+/* Writes the event, or, if it is NULL, the thread's name. 0, -ENOBUFS, -E2BIG, or -ESHUTDOWN if the log is closed. */
 static int append(const TrackThread *thread, const TrackEvent *event, uint64_t now_ns) {
         TrackKept *kept = thread->kept;
 

@@ -15,13 +15,13 @@
 #define LOSERS_POLL_NS 100000
 #define LOSERS_POLLS   1000
 
-/* A session that gets something. */
+/* A session that gets some of the events. */
 typedef struct Taker {
         TrackSession *session;
         uint64_t wants[DT_CATEGORIES_MAX / 64];
 } Taker;
 
-/* What the replay of a log needs. */
+/* The state of replaying one log. */
 typedef struct Replay {
         TrackThread thread; /* stands for the log's */
         TrackStream stream;
@@ -108,7 +108,7 @@ static void replay_records(Replay *replay, const StartupLog *log, const Taker *t
         }
 }
 
-/* So that readers see that something is missing here. */
+/* Tells readers that something is missing here. */
 static void mark_loss(Replay *replay) {
         uint8_t bytes[TRACK_TICK_BYTES_MAX];
         WireWriter tick;
@@ -160,7 +160,8 @@ static void replay(const StartupLog *logs, const Taker *takers, unsigned n_taker
                 return;
         replay->thread.scratch = &replay->scratch;
         for (unsigned i = 0; i < n_takers; i++) {
-                /* It waits for the service to make room, as there may be more than fits; but only once in vain. */
+                /* It waits for the service to make room, as there may be more events than fit; but after waiting in
+                 * vain once, it drops. */
                 replay->policy = DT_FULL_STALL;
                 for (const StartupLog *log = logs; log; log = log->next)
                         replay_log(replay, log, &takers[i]);

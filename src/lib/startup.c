@@ -29,7 +29,7 @@ enum {
  * Rules
  */
 
-/* One of the names in the options. */
+/* Adds one of the names in the options. */
 static int put_rule(Bytes *rules, uint32_t field, const char *text, size_t n) {
         WireWriter writer;
         int r;
@@ -202,7 +202,7 @@ static uint64_t read_number(const char *variable, uint64_t max) {
         }
 }
 
-/* Runs before the constructors of programs that link the library. Whatever is wrong, the program starts. */
+/* Runs before the constructors of programs that link the library. Whatever goes wrong, the program starts. */
 __attribute__((__constructor__)) static void begin_by_environment(void) {
         const char *categories = secure_getenv(TRACING_ENV_STARTUP);
         dt_startup_options options = { .categories = categories };

@@ -32,10 +32,10 @@
 
 #define STARTUP_BYTES_MIN 65536u
 
-/* How long the first session that wants something waits for others. */
+/* How long the first session that wants events waits for others. */
 #define STARTUP_GATHER_NS UINT64_C(10000000)
 
-/* What one record may have; an event that is longer loses its arguments. */
+/* The most bytes of one record; a longer event loses its arguments. */
 #define STARTUP_RECORD_BYTES_MAX 65536u
 
 typedef enum StartupKind {
@@ -130,15 +130,15 @@ uint32_t startup_n_open(const TrackKept *kept, const TrackSession *session);
  * startup-end.c
  */
 
-/* Keeps nothing any more: categories go to the sessions. With track_lock(). */
+/* Stops keeping events: the categories go to the sessions. With track_lock(). */
 void startup_end(void);
 
 /* The others without it. */
 
-/* If the time is over and nobody has come. */
+/* If the time is over and no session has started. */
 void startup_expire(uint64_t now_ns);
 
-/* Forgets what was kept, which must be over and closed. */
+/* Frees the kept events; keeping must have ended, and the logs must be closed. */
 void startup_forget(void);
 
 /* Nobody adds to what was kept any more. Returns the logs; with their ends it can be read. */
@@ -148,7 +148,7 @@ StartupLog *startup_close(void);
  * startup-log.c: any thread
  */
 
-/* False: it is over, and the event is for the sessions. */
+/* False: keeping has ended, and the event goes to the sessions. */
 bool startup_keep(TrackThread *thread, const TrackEvent *event, uint64_t now_ns);
 
 /* Counts one that cannot be kept. The same. */
@@ -158,7 +158,7 @@ bool startup_lose(const TrackThread *thread, const TrackEvent *event);
  * startup-replay.c: the library's thread
  */
 
-/* Does what is due, and says in how many ns it wants to be called again; UINT64_MAX: never. */
+/* Does what is due, and returns in how many ns to call it again; UINT64_MAX: never. */
 uint64_t startup_run(void);
 
 /* Does it now if the session gets something. */

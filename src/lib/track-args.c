@@ -123,7 +123,7 @@ put_short_arg(uint8_t *at, const uint8_t *end, TrackStream *stream, const dt_arg
         if (UNLIKELY(!iid))
                 return NULL;
         if (arg->type == DT_ARG_STRING) {
-                /* One that does not fit is cut off by this, and does not fit either. */
+                /* A text that does not fit is cut off, and the argument is left out as well. */
                 n_text = strnlen(arg->value.as_string ?: NO_TEXT, SMB_WRITER_SMALL_MAX);
                 if (UNLIKELY(!has_room(at, end, n_text)))
                         return NULL;
@@ -172,7 +172,7 @@ typedef struct Nest {
         unsigned n_too_deep; /* open ones that are left out, with all that is in them */
 } Nest;
 
-/* Opens the next annotation, with its name unless it is in an array. Returns what is to be closed. */
+/* Opens the next annotation, with its name unless it is in an array. Returns the message to close. */
 static inline size_t annotation_begin(WireWriter *packet,
                                       WireWriter *interned,
                                       TrackStream *stream,
@@ -298,7 +298,7 @@ static void
 put_category(WireWriter *packet, WireWriter *interned, TrackStream *stream, const dt_arg *arg) {
         const dt_category *category = (const dt_category *)arg->name;
 
-        /* Only an event's own is always one of those that can be recorded. */
+        /* Only an event's own category is sure to be one that can be recorded. */
         if (category->number >= DT_CATEGORIES_MAX) {
                 if (category->name[0])
                         put_text(packet, EVENT_CATEGORIES, category->name);
@@ -358,7 +358,7 @@ put_other(WireWriter *packet, WireWriter *interned, TrackStream *stream, const d
         case DT_ARG_NAME:
                 put_text(packet, EVENT_NAME, arg->value.as_string ?: NO_TEXT);
                 break;
-        default: /* DT_ARG_TIME is in the head; what a newer header knows is not for us */
+        default: /* DT_ARG_TIME is in the head; kinds of newer headers are skipped */
                 break;
         }
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What an event has beside its head: arguments, flows, the place in the source, a line of a log, …
+ * Track arguments: the parts of an event besides its head: arguments, flows, the place in the source, a log message, …
  *
- * Also the interning that the head and the arguments have in common: a text is written once in each incremental state,
- * and then only its number. Fields are those of perfetto.protos.TrackEvent and DebugAnnotation.
+ * Also the interning that heads and arguments share: in each incremental state a text is written once, and after that
+ * only its number. Fields are those of perfetto.protos.TrackEvent and DebugAnnotation.
  */
 
 #include <endian.h>
@@ -25,7 +25,7 @@ enum {
 
 void track_put_interned(WireWriter *interned, uint32_t kind, uint32_t iid, const char *text);
 
-/* The number of a text; 0: it can have none, and is to be written out. */
+/* The number of a text; 0: it can have none, and must be written out. */
 static inline uint32_t
 track_number(WireWriter *interned, Intern *texts, uint32_t kind, const char *text) {
         uint32_t iid;

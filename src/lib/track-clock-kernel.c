@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* For CPUs of which no counter is known that is faster than the kernel's clock. */
+/* For CPUs without a known counter that is faster than the kernel's clock. */
 
 #include "lib/track-clock.h"
 

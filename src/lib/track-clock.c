@@ -14,7 +14,7 @@ uint64_t track_now_ns(void) {
         return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-/* Of the time between two looks. Only a clock that does not jump and was read closely has one. */
+/* The rate between two readings. Only a clock that does not jump and was read precisely has one. */
 static uint64_t measure_rate(const ClockPair *from, const ClockPair *to) {
         uint64_t n_ticks = to->counter - from->counter, ns = to->ns - from->ns;
 
@@ -41,7 +41,7 @@ static bool is_close(const TrackClock *clock, const ClockPair *pair) {
         return pair->n_ticks * clock->rate >> 32 <= CLOCK_ANCHOR_NS / CLOCK_ERROR_SHARE;
 }
 
-/* Nobody comes between the two reads most of the time. */
+/* Most of the time nothing interrupts the two reads. */
 static bool read_closely(const TrackClock *clock, ClockPair *ret, ClockReader read) {
         for (unsigned i = 0; i < READ_TRIES; i++) {
                 read(ret);

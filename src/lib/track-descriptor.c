@@ -73,7 +73,8 @@ static void put_text(WireWriter *packet, uint32_t field, const char *text) {
 void track_encode_root(WireWriter *packet) {
         size_t descriptor = begin_descriptor(packet, TRACK_ROOT_UUID);
 
-        /* Both at once, as viewers take the first that they are told. What has no rank stays where it was. */
+        /* Both at once, because viewers keep the first value that they read. Without a rank, the position stays
+         * unchanged. */
         wire_put_uint(packet, TRACK_PROCESS_ORDERING, ORDERING_EXPLICIT);
         wire_put_uint(packet, TRACK_THREAD_ORDERING, ORDERING_EXPLICIT);
         wire_end(packet, descriptor);

@@ -10,7 +10,7 @@
 
 #define HEADS 256
 
-/* What the first version of the structure had: a program that was built with it says no more. */
+/* The size of the structure's first version: a program that was built with it sets no more. */
 #define SIZE_MIN      (offsetof(dt_track_details, is_incremental) + sizeof(bool))
 #define SIZE_MAX_SANE 4096
 
@@ -79,7 +79,8 @@ static Described *described_free(Described *described) {
 }
 DEFINE_CLEANUP(Described *, described_free)
 
-/* Of what the program's header knows. What it does not is zero, what we do not is left out. */
+/* Copies the members that the program's header has. Members it lacks are zero; members that we do not know are left
+ * out. */
 static int
 read_details(dt_track_details *ret, const dt_track *track, const dt_track_details *from) {
         *ret = (dt_track_details){ 0 };
@@ -90,7 +91,7 @@ read_details(dt_track_details *ret, const dt_track *track, const dt_track_detail
         if (ret->child_order > DT_ORDER_BY_RANK || ret->merge > DT_MERGE_BY_KEY ||
             ret->unit > DT_UNIT_SIZE_BYTES)
                 return -EINVAL;
-        /* It is of one stream of packets: that of a thread. */
+        /* The track belongs to one stream of packets: that of a thread. */
         ret->is_incremental = ret->is_incremental && track->parent == &dt_thread_track;
         return 0;
 }
@@ -133,7 +134,7 @@ static bool details_equal(Described *a, const Described *b) {
                a->details.is_incremental == copy.is_incremental;
 }
 
-/* With the lock held. Takes it over, if all is well. */
+/* With the lock held. Takes ownership on success. */
 static int add(Described **described) {
         _Atomic(Described *) *head = &heads[(*described)->key % HEADS];
         const Described *known = find((*described)->key);

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * What programs have said about their tracks, by dt_track_describe()
+ * Track details: descriptions from dt_track_describe()
  *
- * Kept for good, since a later session wants to know it as well, and under the track's name, unit, id and parents, as
- * its uuid is another in each thread or not known yet. Readers take no lock: what is in the list never
- * changes and never goes.
+ * They are kept for good, because later sessions need them as well, under the track's name, unit, id and parents: its
+ * uuid differs in each thread or is not known yet. Readers take no lock: entries of the list never change and are never
+ * removed.
  */
 
 #include "lib/track.h"
 
-/* What has been said; nothing else than zeros, if nothing has. Its texts stay. */
+/* The track's description; all zeros if it has none. Its texts stay valid. */
 void track_details_get(dt_track_details *ret, const dt_track *track);

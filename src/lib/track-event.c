@@ -58,7 +58,7 @@ static TrackSession *find_free_session(void) {
         return NULL;
 }
 
-/* The number of a session that wants the same, or one that no session has. */
+/* The number of a session with the same config, or an unused one. */
 static unsigned choose_stream(const Bytes *config) {
         unsigned n_used = 0;
 
@@ -214,7 +214,7 @@ static int describe(Offer *offer) {
         return wire_writer_failed(&writer) ? -ENOMEM : 0;
 }
 
-/* What the source looks like with the categories that there are. */
+/* Builds the source's descriptor with the current categories. */
 static int offer_make(Offer *offer, dt_source_options *ret) {
         size_t n = 0;
 
@@ -240,7 +240,7 @@ static void update_source(void) {
         _cleanup_(offer_deinit) Offer offer = { 0 };
         dt_source_options options;
 
-        /* Without memory for it people see the old list; what they record is still right. */
+        /* Without memory, users see the old list; recordings are still right. */
         if (source && offer_make(&offer, &options) == 0)
                 dt_source_update(source, &options);
 }
@@ -298,7 +298,7 @@ DT_EXPORT void dt_category_unregister(dt_category *category) {
                         break;
                 }
         __atomic_store_n(&category->enabled, 0, __ATOMIC_RELAXED);
-        /* The service is told with the next change: usually it is the whole program that ends. */
+        /* The service learns of it with the next change: usually the whole program is ending. */
         track_unlock();
 }
 
@@ -331,7 +331,8 @@ static int start(const dt_options *options) {
         if (options) {
                 r = dt_set_producer(
                         options->name, options->shared_memory_bytes, options->page_bytes);
-                if (r < 0 && r != -EBUSY) /* who has sources of its own may have said it already */
+                if (r < 0 &&
+                    r != -EBUSY) /* a program with sources of its own may have set it already */
                         return r;
         }
         r = track_introduce_process();
@@ -355,7 +356,7 @@ DT_EXPORT int dt_init(const dt_options *options) {
         is_first = !source;
         r = source ? 0 : start(options);
         track_unlock();
-        /* The library's thread, in a callback of another source, would wait for itself. */
+        /* On the library's thread, in a callback of another source, this would wait for itself. */
         if (r == 0 && is_first && !library_on_thread())
                 track_wait(track_wait_ms(secure_getenv(TRACING_ENV_WAIT)));
         pthread_setcancelstate(cancel_state, NULL);

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What the program calls itself, and where it and its threads want to be among others
+ * Track names: the names and ranks that the program has set for itself and its threads
  *
- * Set by any thread, and read by whichever describes the program: behind a lock of its own, which is held only for
- * copying texts.
+ * Any thread sets them, and any thread that describes the program reads them: a lock of their own, held only for
+ * copying texts, guards them.
  */
 
 #include "lib/track.h"

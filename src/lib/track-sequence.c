@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What a stream says refers to what it said before: names by number, times by difference, tracks by uuid. So
- * whenever a packet may be missing for the reader (one was dropped, or the session asks for it because
- * old packets are overwritten) everything is said again.
+ * Track sequence: one thread's stream of packets into one or several sessions
  *
- * The sessions of a stream keep step: each has been written the same packets since the stream began. One that
- * comes later, has lost a packet or is asked to start over begins by itself, and when that has gone well the whole
- * stream starts over with it; until then it misses events and the others do not mind.
+ * The packets of a stream refer to earlier ones: to names by number, to times by difference, to tracks by uuid. So
+ * whenever a reader may miss a packet (one was dropped, or the session asks to start over because old packets are
+ * overwritten), everything is written again.
+ *
+ * The sessions of a stream keep in step: each has got the same packets since the stream began. A session that joins
+ * later, has lost a packet or is asked to start over begins separately; once that has succeeded, the whole stream
+ * starts over with it. Until then it misses events, and the others are not affected.
  */
 
 #include "lib/pool.h"
@@ -43,13 +45,13 @@ TrackStream *track_stream_free(TrackStream *stream) {
  * Members
  */
 
-/* A stream that misses a packet is no longer a member, and has to begin. */
+/* A sequence that misses a packet is no longer a member, and has to begin again. */
 static void members_drop(TrackMembers *members, unsigned i) {
         members->sequences[i]->position = 0;
         members->sequences[i] = members->sequences[--members->n];
 }
 
-/* Returns whether anybody has got it. */
+/* Returns whether any session has got it. */
 static bool members_put(TrackMembers *members, const WireWriter *packet) {
         size_t n_bytes = wire_writer_size(packet);
 
@@ -61,7 +63,7 @@ static bool members_put(TrackMembers *members, const WireWriter *packet) {
         return members->n > 0;
 }
 
-/* That ranks count, for whoever has one. */
+/* Declares that ranks count, for tracks that have one. */
 static bool describe_root(TrackMembers *members, TrackThread *thread, int32_t rank) {
         WireWriter packet;
 
@@ -139,7 +141,7 @@ static bool all_keep_step(const TrackMembers *members) {
         return true;
 }
 
-/* Those that keep step first: if nobody else can begin, they have nothing to do with it. */
+/* Those in step come first: if none of the others can begin, they are not affected. */
 static bool members_join(TrackMembers *members, TrackThread *thread, uint64_t now_ns) {
         TrackMembers old = { .stream = members->stream }, new = old;
 
@@ -261,7 +263,8 @@ static int depth_change(const TrackEvent *event) {
         return (event->type == TRACK_EVENT_SLICE_BEGIN) - (event->type == TRACK_EVENT_SLICE_END);
 }
 
-/* The session has not heard of the slice, so its end is not mentioned either: else another would end in its place. */
+/* The session does not have the slice, so its end is not written either: otherwise another slice would end in its
+ * place. */
 static void miss_begin(TrackSequence *sequence) {
         if (sequence->depth == 0 && sequence->n_missing > 0)
                 sequence->missing[sequence->n_missing - 1].n_slices++;
@@ -291,7 +294,7 @@ static void miss(TrackSequence *sequence, const TrackEvent *event) {
                 skip_end(sequence);
 }
 
-/* An end of what began before the session did, or whose begin was dropped, is not mentioned. */
+/* The end of a slice that began before the session, or whose begin was dropped, is not written. */
 static bool concerns_nobody(const TrackMembers *members, const TrackEvent *event) {
         if (LIKELY(!is_thread_end(event)))
                 return false;
@@ -303,7 +306,7 @@ static bool concerns_nobody(const TrackMembers *members, const TrackEvent *event
         return true;
 }
 
-/* A stream that is spared the event still gets its time, as the next one counts from here. */
+/* A stream that skips the event still gets its time, because the next event's time counts from here. */
 static int write_tick(TrackSequence *sequence, uint64_t since_ns) {
         uint8_t bytes[TRACK_TICK_BYTES_MAX];
         WireWriter tick;
@@ -347,7 +350,7 @@ write_event(TrackMembers *members, TrackThread *thread, const TrackEvent *event,
         if (UNLIKELY(wire_writer_failed(&packet))) {
                 TrackEvent bare = *event;
 
-                /* Too much for one packet. What it interned was never said, so it starts over, too. */
+                /* Too much for one packet. What it interned was never written, so the sequence starts over, too. */
                 bare.n_args = 0;
                 since_ns = 0;
                 if (!begin(members, thread, now_ns) ||
@@ -358,7 +361,7 @@ write_event(TrackMembers *members, TrackThread *thread, const TrackEvent *event,
         if (event->time_ns == 0)
                 stream->last_ns = now_ns;
         else
-                since_ns = 0; /* who is spared the event */
+                since_ns = 0; /* those that skip the event */
         put_event(members, &packet, event, since_ns);
 }
 
@@ -395,7 +398,7 @@ static void members_write(TrackMembers *members,
 
         if (UNLIKELY(!all_keep_step(members)) && !members_join(members, thread, now_ns))
                 return;
-        /* From here on who is no member is out of step. */
+        /* From here on, a sequence that is not a member is out of step. */
         stream->position++;
         for (unsigned i = 0; i < members->n; i++)
                 members->sequences[i]->position = stream->position;
@@ -417,6 +420,7 @@ void track_members_write(TrackMembers *members,
                 return;
         members_write(members, thread, event, now_ns);
         for (unsigned i = 0; i < all.n; i++)
-                if (UNLIKELY(all.sequences[i]->position == 0)) /* who has lost it has to begin */
+                if (UNLIKELY(all.sequences[i]->position ==
+                             0)) /* a sequence that lost it has to begin again */
                         miss(all.sequences[i], event);
 }

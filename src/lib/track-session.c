@@ -23,7 +23,7 @@ static unsigned category_bits(const dt_category *category) {
         return bits;
 }
 
-/* release: who sees a session's bit finds its epoch. */
+/* release: a thread that sees a session's bit finds its epoch. */
 void track_apply_category(dt_category *category) {
         __atomic_store_n(&category->enabled, category_bits(category), __ATOMIC_RELEASE);
 }

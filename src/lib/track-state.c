@@ -3,7 +3,7 @@
 #include "lib/library.h"
 #include "lib/track.h"
 
-TrackSession track_sessions[TRACK_PLACES]; /* the last is nobody's */
+TrackSession track_sessions[TRACK_PLACES]; /* the last one is unused */
 dt_category *track_categories;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Texts of the program: how much of them is taken
+ * Track text: how much of the program's texts is used
  */
 
 #include <stddef.h>

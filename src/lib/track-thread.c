@@ -125,7 +125,7 @@ void track_thread_forget_parent(void) {
  * Emitting
  */
 
-/* What a thread needs once it is recorded. */
+/* A thread's state from its first recorded event on. */
 static bool thread_equip(TrackThread *thread) {
         uint64_t number;
 
@@ -138,11 +138,11 @@ static bool thread_equip(TrackThread *thread) {
         number = atomic_fetch_add(&n_threads, 1);
         thread->uuid = intern_hash(track_program_seed, &number, sizeof(number)) ?: 1;
         thread->tid =
-                gettid(); /* now: a program may have named it, and forked to become a daemon */
+                gettid(); /* read now: the program may have named the thread, and forked to become a daemon */
         return true;
 }
 
-/* Never the stream that other sequences are in the middle of: what is there is kept. */
+/* Never the stream that other sequences are using: it is left as it is. */
 static bool stream_equip(TrackThread *thread, unsigned number) {
         if (!thread->streams[number])
                 thread->streams[number] = pool_new(sizeof(*thread->streams[number]));
@@ -218,7 +218,7 @@ static uint64_t time_of(const TrackEvent *event) {
         return 0;
 }
 
-/* To one session that has got everything so far: most events. False: nothing has happened. */
+/* The path of most events: one session that has got everything so far. False: nothing was written. */
 static inline bool
 emit_short(const TrackThread *thread, unsigned sessions, const TrackEvent *event, uint64_t now_ns) {
         unsigned session = (unsigned)__builtin_ctz(sessions);
@@ -232,7 +232,7 @@ emit_short(const TrackThread *thread, unsigned sessions, const TrackEvent *event
                 sequence, thread, thread->streams[sequence->stream], event, now_ns);
 }
 
-/* It was to be kept, but that is over. */
+/* It was to be kept, but keeping has ended. */
 static unsigned sessions_after_startup(const TrackEvent *event) {
         return __atomic_load_n(&event->category->enabled, __ATOMIC_ACQUIRE) & ~TRACK_STARTUP_BIT;
 }
@@ -250,7 +250,7 @@ count_nested(const TrackThread *thread, const TrackEvent *event, unsigned sessio
         }
 }
 
-/* Returns the sessions that it is for after all. Takes no lock. */
+/* Returns the sessions that the event goes to after all. Takes no lock. */
 static unsigned
 keep(TrackThread *thread, const TrackEvent *event, unsigned sessions, uint64_t now_ns) {
         if (!(sessions & TRACK_STARTUP_BIT))

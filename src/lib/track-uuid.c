@@ -4,7 +4,7 @@
 #include "lib/track-text.h"
 #include "lib/track.h"
 
-/* Known by their addresses; the names are for whoever looks at them without knowing that. */
+/* Identified by their addresses; the names are only for readers who do not know that. */
 DT_EXPORT const dt_track dt_thread_track = DT_TRACK("thread", 0);
 DT_EXPORT const dt_track dt_root_track = DT_TRACK("trace", 0);
 

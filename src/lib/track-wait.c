@@ -12,7 +12,7 @@
 #define NS_PER_SEC INT64_C(1000000000)
 #define NS_PER_MS  INT64_C(1000000)
 
-/* A lock of their own: a program that waits must not keep the library's thread from starting the session. */
+/* A lock of its own: a program that waits must not keep the library's thread from starting the session. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended;
 static bool has_ended;

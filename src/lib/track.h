@@ -197,14 +197,14 @@ typedef struct TrackThread {
 
 extern TrackSession track_sessions[TRACK_PLACES];
 
-/* The registered ones, under the lock. */
+/* The registered categories, under the lock. */
 extern dt_category *track_categories;
 
 /* Guards what is said to be under it, in all of track-*.c and startup*.c. Taken before the library's lock, never while
  * that is held. */
 void track_lock(void);
 void track_unlock(void);
-bool track_try_lock(void); /* false: somebody has it */
+bool track_try_lock(void); /* False: another thread holds it */
 
 /* A bit for each session that has started and not ended. */
 unsigned track_sessions_recording(void);
@@ -213,7 +213,7 @@ unsigned track_sessions_recording(void);
  * track-session.c
  */
 
-/* Tells the category who records it, or each. With the lock. */
+/* Updates the recording sessions of one category, or of all. With the lock. */
 void track_apply_category(dt_category *category);
 void track_apply_categories(void);
 
@@ -243,7 +243,7 @@ extern uint64_t track_program_seed;
 extern char *track_cmdline;
 extern size_t track_n_cmdline;
 
-/* Finds out what the program is, once. 0 or a negative errno. With the lock. */
+/* Reads the program's identity, once. 0 or a negative errno. With the lock. */
 int track_introduce_process(void);
 
 /*
@@ -252,7 +252,7 @@ int track_introduce_process(void);
 
 #define TRACK_ROOT_UUID 0
 
-/* Whether it is none of the program's own, and needs no description. */
+/* Whether the track is not one of the program's own, and needs no description. */
 static inline bool track_is_given(const dt_track *track) {
         return track == &dt_thread_track || track == &dt_root_track;
 }
@@ -282,8 +282,8 @@ TrackSequence *track_sequence_free(TrackSequence *sequence);
 TrackStream *track_stream_free(TrackStream *stream);
 void track_stream_deinit(TrackStream *stream);
 
-/* Writes an event that says nothing new, if there is nothing else to do about it either. False: nothing has happened,
- * and it is for track_members_write(). */
+/* Writes an event that refers to known texts only, if nothing else has to be done either. False: nothing was
+ * written, and track_members_write() has to do it. */
 bool track_sequence_write_short(TrackSequence *sequence,
                                 const TrackThread *thread,
                                 TrackStream *stream,
@@ -322,14 +322,14 @@ track_encode_short(uint8_t *at, TrackStream *stream, const TrackEvent *event, ui
 /* The track of an event has been described: next time the event may be short. */
 void track_remember(TrackStream *stream, const TrackEvent *event);
 
-/* Nothing but the time, for who is spared an event. */
+/* Nothing but the time, for sequences that skip an event. */
 void track_encode_tick(WireWriter *packet, uint64_t since_ns);
 
 /*
  * track-descriptor.c
  */
 
-/* That ranks count, in the whole trace. */
+/* Declares that ranks count, in the whole trace. */
 void track_encode_root(WireWriter *packet);
 void track_encode_thread(WireWriter *packet, const TrackThread *thread);
 void track_encode_process(WireWriter *packet);
@@ -345,5 +345,5 @@ void track_encode_track(WireWriter *packet,
 /* From here on the stream's values of the counter are differences. False: there is no memory to do that. */
 bool track_counts_add(TrackStream *stream, uint64_t uuid);
 
-/* Makes a difference of the value, if the counter is such a one. */
+/* Turns the value into a difference, if the counter is written as differences. */
 void track_counts_make_relative(TrackStream *stream, uint64_t uuid, TrackValue *value);

@@ -47,7 +47,7 @@ static void barrier_in_all_threads(void) {
  * The writer's thread
  */
 
-/* false: the writer is over. Else smb is ours until writer_leave(). */
+/* False: the writer has ended. Otherwise smb is ours until writer_leave(). */
 static inline bool enter(dt_writer *writer) {
         writer_set_busy(writer);
         /* acquire: pairs with the private thread's giving it back. */
@@ -65,7 +65,7 @@ static inline bool enter(dt_writer *writer) {
 }
 
 void writer_leave(dt_writer *writer) {
-        /* Ended while we were too long in here for the private thread to wait. */
+        /* The writer was ended while we were in here for longer than the private thread waits. */
         if (UNLIKELY(atomic_load_explicit(&writer->over, memory_order_relaxed)))
                 smb_writer_deinit(&writer->smb);
         atomic_store_explicit(&writer->busy, false, memory_order_release);
@@ -114,8 +114,8 @@ void writers_return_chunks(List *writers, bool end) {
         }
         barrier_in_all_threads();
         list_for_each (writer, writers, link) {
-                /* One that is still busy is waiting for room: what it has finished is counted in shared memory
-                 * already, and the service reads it there. */
+                /* A writer that is still busy is waiting for room: its finished fragments are already counted in
+                 * shared memory, and the service reads them there. */
                 if (wait_until_idle(writer, deadline_ns))
                         return_chunk(writer, end);
                 atomic_store_explicit(&writer->claimed, false, memory_order_release);
@@ -181,7 +181,7 @@ DT_EXPORT dt_writer *dt_writer_free(dt_writer *writer) {
         if (!writer)
                 return NULL;
         if (!library_inert()) {
-                /* With the lock the private thread has no claim. */
+                /* While we hold the lock, the private thread has no claim. */
                 library_lock();
                 list_unlink(&writer->link);
                 smb_writer_deinit(&writer->smb);
@@ -192,7 +192,7 @@ DT_EXPORT dt_writer *dt_writer_free(dt_writer *writer) {
         return pool_free(writer);
 }
 
-/* The packet and the marks that it must have, as one. */
+/* Writes the packet and its marks as one. */
 static int write_marked(dt_writer *writer, const void *packet, size_t n_bytes) {
         _cleanup_(pool_freep) uint8_t *allocated = NULL;
         uint8_t on_stack[PACKET_ON_STACK];

@@ -49,7 +49,7 @@ static inline void writer_set_busy(dt_writer *writer) {
                 atomic_exchange(&writer->busy, true);
 }
 
-/* Gives smb up, and cleans up if the private thread could not wait for that. */
+/* Releases smb, and cleans up if the private thread could not wait for the release. */
 void writer_leave(dt_writer *writer);
 
 /* Room for SMB_WRITER_SMALL_MAX bytes of a packet in shared memory, which writer_put_placed() ends. NULL: nothing has
@@ -67,7 +67,7 @@ static inline uint8_t *writer_place_small(dt_writer *writer) {
         return place;
 }
 
-/* The packet has so many bytes; 0: there is none after all. */
+/* The packet has this many bytes; 0: there is none after all. */
 static inline void writer_put_placed(dt_writer *writer, size_t n_bytes) {
         if (LIKELY(n_bytes > 0))
                 smb_writer_put_placed(&writer->smb, n_bytes);
@@ -83,7 +83,7 @@ void writers_prepare(void);
 /* What it has interned. */
 void writer_state_deinit(dt_writer *writer);
 
-/* Makes dt_writer_begins() say so. With the lock held. */
+/* Makes dt_writer_begins() return true. With the lock held. */
 void writers_clear_state(List *writers);
 
 /* Returns the chunks at hand of all writers of an instance; `end` also ends the writers and takes them off the
