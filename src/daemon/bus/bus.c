@@ -9,6 +9,7 @@
 #include "bus/bus-error.h"
 #include "bus/bus-events.h"
 #include "bus/bus-gates.h"
+#include "bus/bus-identity.h"
 #include "bus/bus-manager.h"
 #include "bus/bus-producer.h"
 #include "bus/bus-session.h"
@@ -54,6 +55,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         bus->counters_due_at = UINT64_MAX;
         bus->hub.due_usec = UINT64_MAX;
         list_init(&bus->hub.touched);
+        list_init(&bus->unknowns);
         list_init(&bus->clients);
         list_init(&bus->sessions);
         list_init(&bus->producers);
@@ -87,6 +89,7 @@ static void bus_free_all_clients(List *clients) {
 Bus *bus_free(Bus *bus) {
         if (!bus)
                 return NULL;
+        bus_identities_deinit(bus);
         bus_free_all_clients(&bus->gone);
         bus_free_all_clients(&bus->clients);
         while (!list_is_empty(&bus->sessions))
@@ -106,7 +109,7 @@ Bus *bus_free(Bus *bus) {
 }
 
 /* Calls to paths outside our tree need no access rule: there is nothing but introspection, and the log's level, which
- * sd-bus guards by itself. */
+ * guards itself (log-control.c). */
 bool bus_message_is_ours(sd_bus_message *message) {
         const char *path = sd_bus_message_get_path(message);
 
@@ -123,25 +126,42 @@ int bus_check(Bus *bus, Client *client, sd_bus_message *message, sd_bus_error *e
         return r;
 }
 
-static int on_bus_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
-        Bus *bus = userdata;
+static int on_known(Bus *bus, const char *name, const Identity *identity, sd_bus_error *error) {
         Client *client;
         int r;
 
-        bus->caller = NULL;
-        if (!bus_message_is_ours(message))
-                return 0;
-        r = client_get(&client, bus, message);
+        r = client_new_public(&client, bus, bus->message_bus, name, identity);
         if (r == CLIENT_E_LIMIT)
                 return bus_error_set(error,
                                      BUS_ERROR_LIMIT_EXCEEDED,
                                      "the service has too many connections, or this user has %d "
                                      "(SERVICE_CONNECTIONS_PER_USER_MAX); close some, or try later",
                                      SERVICE_CONNECTIONS_PER_USER_MAX);
-        if (r < 0)
-                return sd_bus_error_set_errnof(
-                        error, r, "cannot identify the caller: %s", strerror(-r));
-        return bus_check(bus, client, message, error);
+        return r < 0 ? sd_bus_error_set_errnof(
+                               error, r, "cannot identify the caller: %s", strerror(-r))
+                     : 0;
+}
+
+static bool is_property_set(sd_bus_message *message) {
+        return sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Properties", "Set") > 0;
+}
+
+static int on_bus_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Bus *bus = userdata;
+        const char *sender;
+        Client *client;
+
+        bus->caller = NULL;
+        if (!bus_message_is_ours(message) && !is_property_set(message))
+                return 0;
+        sender = sd_bus_message_get_sender(message);
+        client = sender ? client_find(bus, sender) : NULL;
+        if (!client)
+                return bus_identity_ask(bus, message, on_known, error);
+        if (bus_message_is_ours(message))
+                return bus_check(bus, client, message, error);
+        bus->caller = client;
+        return 0;
 }
 
 static int on_name_gone(sd_bus_message *message, void *userdata, sd_bus_error *error) {
@@ -215,9 +235,10 @@ int bus_release_name(Bus *bus) {
 
 /* A lockdown would end with the process. */
 bool bus_is_busy(const Bus *bus) {
-        return !list_is_empty(&bus->sessions) || !list_is_empty(&bus->queries) ||
-               !list_is_empty(&bus->activate_requests) || !list_is_empty(&bus->events_requests) ||
-               bus->n_private_clients > 0 || service_is_locked_down(bus->service);
+        return !list_is_empty(&bus->unknowns) || !list_is_empty(&bus->sessions) ||
+               !list_is_empty(&bus->queries) || !list_is_empty(&bus->activate_requests) ||
+               !list_is_empty(&bus->events_requests) || bus->n_private_clients > 0 ||
+               service_is_locked_down(bus->service);
 }
 
 void bus_stop_sessions(Bus *bus, const char *reason) {

@@ -73,6 +73,8 @@ struct Bus {
         sd_bus *message_bus; /* NULL in a standalone instance */
         bool is_shared; /* users who must not see each other listen on it, and polkit is there */
 
+        List unknowns; /* Unknown (bus-identity.c) */
+        size_t n_unknown_messages;
         void *clients_by_name; /* tsearch(3) tree of those on the message bus */
         List clients;
         size_t n_private_clients; /* of these, on sockets */

@@ -66,46 +66,23 @@ client_new(Client **ret, Bus *bus, sd_bus *connection, const char *name, const I
         return 0;
 }
 
+int client_new_public(Client **ret,
+                      Bus *bus,
+                      sd_bus *connection,
+                      const char *name,
+                      const Identity *identity) {
+        return client_new(ret, bus, connection, name, identity);
+}
+
 int client_new_private(Client **ret, Bus *bus, sd_bus *connection, const Identity *identity) {
         return client_new(ret, bus, connection, NULL, identity);
 }
 
-/* What the bus daemon attests. A round trip to the daemon, once in the life of a peer. */
-static int message_query_identity(sd_bus_message *message, Identity *ret) {
-        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-        int r;
-
-        r = sd_bus_query_sender_creds(message, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &creds);
-        if (r < 0)
-                return r;
-        r = sd_bus_creds_get_euid(creds, &ret->uid);
-        if (r < 0)
-                return r;
-        return sd_bus_creds_get_pid(creds, &ret->pid);
-}
-
-static Client *client_find(Bus *bus, const char *name) {
+Client *client_find(Bus *bus, const char *name) {
         const Client key = { .name = (char *)name };
         Client *const *found = tfind(&key, &bus->clients_by_name, client_compare);
 
         return found ? *found : NULL;
-}
-
-int client_get(Client **ret, Bus *bus, sd_bus_message *message) {
-        const char *sender = sd_bus_message_get_sender(message);
-        Identity identity;
-        int r;
-
-        if (!sender)
-                return -EBADMSG;
-        *ret = client_find(bus, sender);
-        if (*ret)
-                return 0;
-
-        r = message_query_identity(message, &identity);
-        if (r < 0)
-                return r;
-        return client_new(ret, bus, sd_bus_message_get_bus(message), sender, &identity);
 }
 
 void client_close(Client *client) {

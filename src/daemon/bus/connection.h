@@ -48,8 +48,13 @@ enum {
         CLIENT_E_LIMIT, /* too many of them, or of this user */
 };
 
-/* The sender of a message, made known if need be. Asks the bus daemon the first time. */
-int client_get(Client **ret, Bus *bus, sd_bus_message *message);
+/* A peer on the message bus, by its unique name; NULL: not known yet (bus-identity.h). */
+Client *client_find(Bus *bus, const char *name);
+int client_new_public(Client **ret,
+                      Bus *bus,
+                      sd_bus *connection,
+                      const char *name,
+                      const Identity *identity);
 
 /* A socket's peer. */
 int client_new_private(Client **ret, Bus *bus, sd_bus *connection, const Identity *identity);
