@@ -4,6 +4,7 @@
 
 #include "log-control.h"
 #include "bus/bus-property.h"
+#include "bus/connection.h"
 #include "shared/log.h"
 
 #define LOG_CONTROL_PATH      "/org/freedesktop/LogControl1"
@@ -11,6 +12,16 @@
 
 PROPERTY(get_level) {
         return sd_bus_message_append(reply, "s", log_level_name(log_level()));
+}
+
+/* sd-bus would ask the message bus, and wait for its answer. */
+static int check_caller(const Bus *bus, sd_bus_error *error) {
+        if (bus->caller &&
+            (bus->caller->identity.uid == 0 || bus->caller->identity.uid == bus->info->uid))
+                return 0;
+        return sd_bus_error_set(error,
+                                SD_BUS_ERROR_ACCESS_DENIED,
+                                "only root and the user of the service may change what it logs");
 }
 
 static int set_level(sd_bus *connection,
@@ -23,7 +34,9 @@ static int set_level(sd_bus *connection,
         const char *text;
         int level, r;
 
-        r = sd_bus_message_read(value, "s", &text);
+        r = check_caller(userdata, error);
+        if (r >= 0)
+                r = sd_bus_message_read(value, "s", &text);
         if (r < 0)
                 return r;
         if (log_level_parse(&level, text) < 0)
@@ -50,7 +63,9 @@ static int set_target(sd_bus *connection,
         const char *text;
         int r;
 
-        r = sd_bus_message_read(value, "s", &text);
+        r = check_caller(userdata, error);
+        if (r >= 0)
+                r = sd_bus_message_read(value, "s", &text);
         if (r < 0)
                 return r;
         if (streq(text, "auto") || streq(text, log_is_journal() ? "journal" : "console"))
@@ -67,17 +82,27 @@ PROPERTY(get_identifier) {
 
 static const sd_bus_vtable log_control_vtable[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_WRITABLE_PROPERTY("LogLevel", "s", get_level, set_level, 0, 0),
-        SD_BUS_WRITABLE_PROPERTY("LogTarget", "s", get_target, set_target, 0, 0),
+        SD_BUS_WRITABLE_PROPERTY("LogLevel",
+                                 "s",
+                                 get_level,
+                                 set_level,
+                                 0,
+                                 SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_WRITABLE_PROPERTY("LogTarget",
+                                 "s",
+                                 get_target,
+                                 set_target,
+                                 0,
+                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("SyslogIdentifier", "s", get_identifier, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_VTABLE_END,
 };
 
-int log_control_serve(sd_bus *message_bus) {
+int log_control_serve(Bus *bus, sd_bus *message_bus) {
         return sd_bus_add_object_vtable(message_bus,
                                         NULL,
                                         LOG_CONTROL_PATH,
                                         LOG_CONTROL_INTERFACE,
                                         log_control_vtable,
-                                        NULL);
+                                        bus);
 }

@@ -4,10 +4,12 @@
 /*
  * org.freedesktop.LogControl1
  *
- * systemd's interface to a service's log: "systemctl service-log-level desktraced debug". Anyone may read it; sd-bus
- * lets only root and the service's own user change it.
+ * systemd's interface to a service's log: "systemctl service-log-level desktraced debug". Anyone may read it; only
+ * root and the service's own user may change it.
  */
 
 #include <systemd/sd-bus.h>
 
-int log_control_serve(sd_bus *message_bus);
+#include "bus/bus.h"
+
+int log_control_serve(Bus *bus, sd_bus *message_bus);

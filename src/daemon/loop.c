@@ -138,6 +138,7 @@ static void loop_settle_transports(Loop *loop) {
 static void loop_leave(Loop *loop, uint64_t now) {
         log_info("idle, leaving");
         sd_notify(0, "STOPPING=1\nSTATUS=Idle.");
+        bus_line_detach(loop->line);
         bus_release_name(loop->bus);
         while (loop->bus->message_bus && sd_bus_process(loop->bus->message_bus, NULL) > 0)
                 ;
@@ -153,6 +154,7 @@ static void loop_leave(Loop *loop, uint64_t now) {
                 log_warning("connections are accepted no more: there is no thread for it");
         if (bus_request_name(loop->bus) < 0)
                 log_warning("a request came while leaving, and somebody else has the name by now");
+        bus_line_attach(loop->line, loop->event);
 }
 
 static void loop_extend(Loop *loop, uint64_t now) {
@@ -331,7 +333,7 @@ static int loop_add_bus(Loop *loop) {
                 r = bus_line_open(
                         &loop->line, &message_bus, loop->mode == LOOP_SYSTEM, op_user_of, loop);
                 if (r >= 0)
-                        r = log_control_serve(message_bus);
+                        r = log_control_serve(loop->bus, message_bus);
                 if (r >= 0)
                         r = bus_set_message_bus(loop->bus, message_bus, loop->mode == LOOP_SYSTEM);
                 if (r < 0)
@@ -441,6 +443,7 @@ void loop_deinit(Loop *loop) {
         activator_deinit(&loop->activator);
         listeners_deinit(&loop->listeners);
         sd_event_source_disable_unref(loop->timer);
+        bus_line_detach(loop->line); /* the last is said without the loop */
         ports_free(loop->ports);
         bus_free(loop->bus);
         bus_line_free(loop->line);
@@ -456,6 +459,11 @@ int loop_run(Loop *loop) {
         r = bus_request_name(loop->bus);
         if (r < 0) {
                 log_error("cannot own the bus name: %s", strerror(-r));
+                return r;
+        }
+        r = bus_line_attach(loop->line, loop->event);
+        if (r < 0) {
+                log_error("cannot serve the message bus: %s", strerror(-r));
                 return r;
         }
         sd_notify(0, "READY=1\nSTATUS=Waiting for sessions.");

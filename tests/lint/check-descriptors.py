@@ -68,7 +68,12 @@ ALLOWED = {
         "recvmsg": DONTWAIT,
         "fd_close": "stand-ins, and what the service sends",
     },
-    "gate/gate-thread.c": {"poll": OWN, "fd_closep": "the connection to the message bus, and the gate's pair"},
+    "gate/gate-thread.c": {
+        "recv": "on the thread",
+        "poll": OWN,
+        "fd_close": OWN,
+        "fd_closep": "the connection to the message bus, and the gate's pair",
+    },
     "gate/gate.c": {"fd_close": OWN, "fd_closep": OWN},
     "gate/gate-write.c": {"sendmsg": DONTWAIT, "fd_close": "stand-ins, and what the service sends"},
     "gate/stand-in.c": {"fstat": "a pipe of the gate's, in place of what was passed", "fd_close": OWN},

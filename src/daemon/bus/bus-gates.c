@@ -4,8 +4,12 @@
 
 #include "bus/bus-gates.h"
 
+/* What came is dispatched at once: a turn of the loop later each call would wait for that turn. */
 static int on_ready(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        gates_turn(userdata);
+        Bus *bus = userdata;
+
+        gates_turn(bus->gates);
+        hub_settle(&bus->hub);
         return 0;
 }
 
@@ -19,7 +23,7 @@ int bus_gates_init(Bus *bus) {
                                        gates_fd(bus->gates),
                                        EPOLLIN,
                                        on_ready,
-                                       bus->gates);
+                                       bus);
 }
 
 void bus_gates_deinit(Bus *bus) {

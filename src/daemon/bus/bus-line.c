@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -21,6 +22,8 @@
 #define ASK_TIMEOUT_USEC UINT64_C(5000000)
 #define SENDERS_KNOWN    32
 
+#define MESSAGES_PER_TURN 16 /* before others have their turn */
+
 typedef struct Sender {
         char name[256];
         uid_t user;
@@ -31,7 +34,9 @@ struct BusLine {
         GateThread *thread;
         BusLineUserOf user_of;
         void *userdata;
-        Sender senders[SENDERS_KNOWN]; /* the thread's; "": unused */
+        sd_bus *bus;                    /* NULL: it has no gate */
+        sd_event_source *source, *more; /* of the main loop, while it is attached */
+        Sender senders[SENDERS_KNOWN];  /* the thread's; "": unused */
         size_t next_sender;
 };
 
@@ -209,7 +214,7 @@ static int start(sd_bus **ret, int *fd, bool is_system) {
 }
 
 static int open_gated(BusLine *line, sd_bus **ret_bus, bool is_system) {
-        GateOptions options = { .is_bus = true, .find_user = find_user, .userdata = line };
+        GateThreadOptions options = { .find_user = find_user, .userdata = line };
         _cleanup_(fd_closep) int fd = -1;
         int r;
 
@@ -217,7 +222,11 @@ static int open_gated(BusLine *line, sd_bus **ret_bus, bool is_system) {
         if (r < 0)
                 return r;
         r = gate_thread_new(&line->thread, &fd, &options);
-        return r < 0 ? r : start(ret_bus, &fd, is_system);
+        if (r >= 0)
+                r = start(ret_bus, &fd, is_system);
+        if (r >= 0)
+                line->bus = sd_bus_ref(*ret_bus);
+        return r;
 }
 
 int bus_line_open(BusLine **ret,
@@ -246,9 +255,59 @@ int bus_line_open(BusLine **ret,
         return 0;
 }
 
+/*
+ * In the main loop
+ */
+
+/* What came is dispatched at once, and what is said to it leaves at once. */
+static bool line_turn(BusLine *line) {
+        const bool has_more = gate_thread_turn(line->thread);
+
+        for (unsigned i = 0; i < MESSAGES_PER_TURN && sd_bus_process(line->bus, NULL) > 0; i++)
+                gate_thread_pump(line->thread);
+        return has_more;
+}
+
+static int on_ready(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        BusLine *line = userdata;
+
+        return line_turn(line) ? sd_event_source_set_enabled(line->more, SD_EVENT_ONESHOT) : 0;
+}
+
+static int on_more(sd_event_source *source, void *userdata) {
+        return on_ready(source, -1, 0, userdata);
+}
+
+int bus_line_attach(BusLine *line, sd_event *event) {
+        int r;
+
+        if (!line || !line->bus || line->source)
+                return 0;
+        r = sd_event_add_io(
+                event, &line->source, gate_thread_fd(line->thread), EPOLLIN, on_ready, line);
+        if (r >= 0)
+                r = sd_event_add_defer(event, &line->more, on_more, line);
+        if (r < 0) {
+                line->source = sd_event_source_disable_unref(line->source);
+                return r;
+        }
+        gate_thread_hand_over(line->thread);
+        return 0;
+}
+
+void bus_line_detach(BusLine *line) {
+        if (!line || !line->source)
+                return;
+        line->source = sd_event_source_disable_unref(line->source);
+        line->more = sd_event_source_disable_unref(line->more);
+        gate_thread_take_back(line->thread);
+}
+
 BusLine *bus_line_free(BusLine *line) {
         if (!line)
                 return NULL;
+        bus_line_detach(line);
+        sd_bus_unref(line->bus);
         gate_thread_free(line->thread);
         free(line->address);
         free(line);

@@ -25,5 +25,10 @@ int bus_line_open(BusLine **ret,
                   BusLineUserOf user_of,
                   void *userdata);
 
+/* Once attached, the line needs the main loop, so nothing may wait for an answer of the message bus any more, until it
+ * is detached. NULL, and a second time, are allowed. */
+int bus_line_attach(BusLine *line, sd_event *event);
+void bus_line_detach(BusLine *line);
+
 /* Once the connection is closed; waits until all that it said is sent. */
 BusLine *bus_line_free(BusLine *line);

@@ -87,14 +87,18 @@ void hub_touch(HubLink *link) {
                 list_append(&link->hub->touched, &link->touched_link);
 }
 
-/* Whether there is room for more of what was sent. */
-static bool link_pump(HubLink *link) {
+/* Whether the connection has more to write than there was room for. */
+static bool link_has_more(HubLink *link) {
         uint64_t n;
 
-        if (!link->pump)
-                return false;
-        link->pump(link);
-        return sd_bus_get_n_queued_write(link->connection, &n) >= 0 && n > 0;
+        return link->pump && sd_bus_get_n_queued_write(link->connection, &n) >= 0 && n > 0;
+}
+
+/* Whether there is room now for more. */
+static bool link_pump(HubLink *link) {
+        if (link->pump)
+                link->pump(link);
+        return link_has_more(link);
 }
 
 /* 0, or a negative errno when it is broken. What is left over leaves the link ready. */
@@ -104,10 +108,12 @@ static int link_dispatch(HubLink *link) {
 
                 if (r < 0)
                         return r;
-                if (!link_pump(link) && r == 0) {
+                /* It has neither read nor written. */
+                if (r == 0 && !link_has_more(link)) {
                         link->is_ready = false;
                         return 0;
                 }
+                link_pump(link);
         }
         return 0;
 }
@@ -138,7 +144,8 @@ static int link_update(HubLink *link) {
 static void link_settle(HubLink *link) {
         int r = 0;
 
-        link->is_ready |= link_pump(link);
+        if (!link->is_ready)
+                link->is_ready = link_pump(link);
         if (link->is_ready)
                 r = link_dispatch(link);
         if (r == 0)

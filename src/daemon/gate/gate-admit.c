@@ -13,6 +13,8 @@
 
 #define BUS_ITSELF "org.freedesktop.DBus"
 
+#define LOOK_BYTES 4096 /* most messages are shorter, and one look tells all about them */
+
 /* The message bus is not to blame for what others send. */
 static void flow_refuse(GateFlow *flow, const char *why) {
         if (flow->gate->options.is_bus)
@@ -35,59 +37,78 @@ static bool admit_from_client(GateFlow *flow, const Frame *frame) {
         return true;
 }
 
-static bool bus_message_is_wanted(GateFlow *flow, const FrameFields *fields) {
-        const GateOptions *options = &flow->gate->options;
+void flow_take_answer(GateFlow *flow, const GateAnswer *answer) {
+        const uint64_t n = flow->n_asked;
 
-        flow->keeps_fds = streq(fields->sender, BUS_ITSELF);
-        if (flow->keeps_fds || fields->n_fds == 0)
-                return true;
-        if (fields->n_fds > GATE_FDS_MAX ||
-            options->find_user(options->userdata, fields->sender, &flow->fds_user) != 0)
-                return false;
-        return !closer_is_full(flow->fds_user);
-}
-
-static bool admit_from_bus(GateFlow *flow, const Frame *frame) {
-        uint8_t *buffer = flow->gate->gates->buffer;
-        FrameFields fields;
-        size_t n = 0;
-
-        if (frame->n_bytes <= GATE_MESSAGE_BYTES_MAX &&
-            frame->n_header_bytes <= GATE_BUFFER_BYTES) {
-                n = flow_peek(flow, buffer, (size_t)frame->n_header_bytes);
-                if (n < frame->n_header_bytes) {
-                        flow_wait(flow);
-                        return false;
-                }
-        }
-        if (n > 0 && frame_read_fields(&fields, buffer, n) == 0 &&
-            bus_message_is_wanted(flow, &fields)) {
-                flow->n_need = frame->n_bytes;
-                return true;
+        flow->n_asked = 0;
+        flow->fds_user = answer->is_wanted ? answer->user : (uid_t)-1;
+        if (answer->is_wanted) {
+                flow->n_need = n;
+                return;
         }
         flow_refuse(flow, "it is too long, or its descriptors cannot be taken");
-        flow->n_skip = frame->n_bytes;
+        flow->n_skip = n - answer->n_dropped;
+}
+
+/* Descriptors are neither taken of somebody who is not known, nor dropped here. */
+static bool ask(GateFlow *flow, const Frame *frame, const FrameFields *fields) {
+        const GateOptions *options = &flow->gate->options;
+        GateQuestion question = { .fd = flow->from, .is_refused = true };
+        GateAnswer answer;
+
+        if (fields) {
+                question.is_refused = fields->n_fds > GATE_FDS_MAX;
+                memcpy(question.sender, fields->sender, sizeof(question.sender));
+        }
+        flow->n_asked = frame->n_bytes;
+        if (!options->ask(options->userdata, &question, &answer))
+                return false;
+        flow_take_answer(flow, &answer);
+        return true;
+}
+
+/* Of the message `n` bytes were seen so far. */
+static bool admit_from_bus(GateFlow *flow, const Frame *frame, size_t n) {
+        uint8_t *buffer = flow->gate->gates->buffer;
+        const bool is_readable = frame->n_bytes <= GATE_MESSAGE_BYTES_MAX &&
+                                 frame->n_header_bytes <= GATE_BUFFER_BYTES;
+        FrameFields fields;
+
+        if (is_readable && n < frame->n_header_bytes)
+                n = flow_peek(flow, buffer, (size_t)frame->n_header_bytes);
+        if (is_readable && n < frame->n_header_bytes) {
+                flow_wait(flow);
+                return false;
+        }
+        if (!is_readable || frame_read_fields(&fields, buffer, n) < 0)
+                return ask(flow, frame, NULL);
+        flow->keeps_fds = streq(fields.sender, BUS_ITSELF);
+        if (fields.n_fds > 0 && !flow->keeps_fds)
+                return ask(flow, frame, &fields);
+        flow->n_need = frame->n_bytes;
         return true;
 }
 
 bool flow_admit(GateFlow *flow) {
-        uint8_t head[FRAME_HEAD_BYTES];
+        uint8_t *buffer = flow->gate->gates->buffer;
         Frame frame;
         size_t n;
 
-        n = flow_peek(flow, head, sizeof(head));
+        n = flow_peek(flow, buffer, LOOK_BYTES);
         if (n == 0)
                 return false;
-        if (n < sizeof(head)) {
+        if (n < FRAME_HEAD_BYTES) {
                 flow_wait(flow);
                 return false;
         }
-        if (frame_read(&frame, head) < 0) {
+        if (frame_read(&frame, buffer) < 0) {
                 gate_break(flow->gate, "it does not speak D-Bus");
                 return false;
         }
+        /* A look ends with the first bytes that have descriptors. What comes later is told by epoll. */
+        flow->is_alone = n == frame.n_bytes && n < LOOK_BYTES;
         if (flow->is_from_peer)
-                return flow->gate->options.is_bus ? admit_from_bus(flow, &frame)
+                return flow->gate->options.is_bus ? admit_from_bus(flow, &frame, n)
                                                   : admit_from_client(flow, &frame);
         flow->n_need = frame.n_bytes;
         return true;

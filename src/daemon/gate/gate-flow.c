@@ -55,6 +55,8 @@ static bool flow_take_first(GateFlow *flow) {
 
         if (n == 0)
                 return false;
+        if (flow->is_alone && flow->n_fds == 0)
+                flow_wait(flow);
         if (n == flow->n_need)
                 flow_pass_on(flow, buffer, n);
         else if (!gate_hold(flow->gate, n))
@@ -117,7 +119,7 @@ bool flow_step(GateFlow *flow) {
                 return false;
         if (flow->is_writable && !list_is_empty(&flow->queue))
                 flow_flush(flow);
-        if (flow_must_wait(flow) || !flow->is_readable || flow->is_ended)
+        if (flow_must_wait(flow) || flow->n_asked > 0 || !flow->is_readable || flow->is_ended)
                 return false;
         return flow_take(flow) && !flow->gate->is_broken;
 }

@@ -10,6 +10,7 @@
  *      gate-admit.c    which messages, and which descriptors, are let through
  *      gate-write.c    bytes and descriptors out
  *      gate-read.c     bytes and descriptors in
+ *      gate-watch.c    what epoll tells
  *      gate-break.c    the end of a gate
  *      gate-user.c     users and what is held for them
  *
@@ -41,6 +42,9 @@ struct Gates {
         uint8_t buffer[GATE_BUFFER_BYTES]; /* of whichever flow reads */
 };
 
+/* The data of an event: a gate, and in the lowest bit which of its descriptors. */
+#define EVENT_IS_INNER UINT64_C(1)
+
 /* What waits to be sent, and the descriptors that go with its first byte. */
 typedef struct GateMessage {
         List link;
@@ -58,14 +62,17 @@ typedef struct GateFlow {
         bool is_readable, is_writable; /* as far as is known */
         bool is_hung_up;               /* nothing comes behind what is there */
         bool is_ended;                 /* and that was read */
+        bool awaits_room;              /* epoll tells when `to` has some */
 
         bool has_lines;
         unsigned n_lines; /* so far */
 
-        uint64_t n_need; /* of the message that is being read; 0: none is */
-        uint64_t n_skip; /* of one that is dropped */
-        Bytes held;      /* of the one that is being read */
-        size_t n_fds;    /* likewise */
+        uint64_t n_need;  /* of the message that is being read; 0: none is */
+        bool is_alone;    /* nothing was behind it, unless it has descriptors */
+        uint64_t n_asked; /* of one that waits for gate_answer() */
+        uint64_t n_skip;  /* of one that is dropped */
+        Bytes held;       /* of the one that is being read */
+        size_t n_fds;     /* likewise */
         int fds[GATE_FDS_MAX];
         uid_t fds_user;
         bool keeps_fds; /* the message bus itself passes them */
@@ -101,6 +108,11 @@ void gate_is_ready(Gate *gate);
 /* The peer must go. */
 void gate_break(Gate *gate, const char *why);
 
+/* From now on it is ready when one of its descriptors is, once they are there. */
+int gate_watch(Gate *gate);
+/* From now on the flow is told when there is room to write, or no longer. */
+void gate_await_room(GateFlow *flow, bool is_wanted);
+
 /* A line in the log, unless there were many about this user. */
 void gate_log(Gate *gate, uid_t user, const char *what, const char *why);
 
@@ -134,6 +146,8 @@ bool flow_take_line(GateFlow *flow);
 
 /* The next message: sets what is needed, or skipped, of it. false: its header is not there yet. */
 bool flow_admit(GateFlow *flow);
+/* For what it has asked about. */
+void flow_take_answer(GateFlow *flow, const GateAnswer *answer);
 /* The message is there: sees that its descriptors are as many as it says, and exchanges them. */
 bool flow_admit_fds(GateFlow *flow, const uint8_t *data, size_t n);
 void flow_drop_fd(GateFlow *flow, int fd);

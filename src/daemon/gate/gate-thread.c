@@ -1,38 +1,191 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * The lock is over who has the gate, and over a question and its answer. The gate itself is touched without it, by the
+ * one that has it. An event in its epoll wakes that one up: the thread when it must give the gate away, the loop when
+ * a question is answered.
+ */
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 
+#include "closer/closer.h"
 #include "gate/gate-thread.h"
 #include "shared/fd.h"
 
+typedef enum QuestionState {
+        QUESTION_NONE,
+        QUESTION_ASKED,
+        QUESTION_ANSWERED,
+} QuestionState;
+
 struct GateThread {
+        GateThreadOptions options;
         Gates *gates;
-        Gate *gate;
+        Gate *gate; /* NULL: it is over */
+        int wake_fd;
         pthread_t thread;
-        bool is_running;
+        bool is_running; /* there is a thread to be joined */
+
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        bool is_mine;    /* the thread has the gate, or shall have it */
+        bool is_turning; /* it does have it at the moment */
+        QuestionState question;
+        GateQuestion asked;
+        GateAnswer answer;
 };
+
+/*
+ * Questions
+ */
+
+/* Where a message is not wanted its first byte is read, without room for what comes with that. */
+static void find_answer(const GateThread *thread, const GateQuestion *question, GateAnswer *ret) {
+        uint8_t first;
+        ssize_t n;
+
+        *ret = (GateAnswer){};
+        ret->is_wanted = !question->is_refused &&
+                         thread->options.find_user(
+                                 thread->options.userdata, question->sender, &ret->user) == 0 &&
+                         !closer_is_full(ret->user);
+        if (ret->is_wanted)
+                return;
+        n = recv(question->fd, &first, sizeof(first), MSG_DONTWAIT);
+        ret->n_dropped = n > 0 ? (size_t)n : 0;
+}
+
+/* The thread itself need not wait for itself. */
+static bool ask(void *userdata, const GateQuestion *question, GateAnswer *ret) {
+        GateThread *thread = userdata;
+        bool is_mine;
+
+        pthread_mutex_lock(&thread->lock);
+        is_mine = thread->is_turning;
+        if (!is_mine) {
+                thread->asked = *question;
+                thread->question = QUESTION_ASKED;
+                pthread_cond_broadcast(&thread->changed);
+        }
+        pthread_mutex_unlock(&thread->lock);
+        if (is_mine)
+                find_answer(thread, question, ret);
+        return is_mine;
+}
+
+static void wake(GateThread *thread) {
+        eventfd_write(thread->wake_fd, 1);
+}
+
+/* With the lock, which is given up meanwhile. */
+static void answer_question(GateThread *thread) {
+        const GateQuestion question = thread->asked;
+        GateAnswer answer;
+
+        pthread_mutex_unlock(&thread->lock);
+        find_answer(thread, &question, &answer);
+        pthread_mutex_lock(&thread->lock);
+        thread->answer = answer;
+        thread->question = QUESTION_ANSWERED;
+        wake(thread);
+}
+
+static void take_answer(GateThread *thread) {
+        GateAnswer answer;
+        bool is_answered;
+
+        pthread_mutex_lock(&thread->lock);
+        is_answered = thread->question == QUESTION_ANSWERED;
+        answer = thread->answer;
+        if (is_answered)
+                thread->question = QUESTION_NONE;
+        pthread_mutex_unlock(&thread->lock);
+        if (is_answered && thread->gate)
+                gate_answer(thread->gate, &answer);
+}
+
+/*
+ * Turns
+ */
+
+bool gate_thread_turn(GateThread *thread) {
+        take_answer(thread);
+        gates_turn(thread->gates);
+        return gates_are_ready(thread->gates);
+}
+
+void gate_thread_pump(GateThread *thread) {
+        if (thread->gate)
+                gate_pump(thread->gate);
+}
+
+int gate_thread_fd(const GateThread *thread) {
+        return gates_fd(thread->gates);
+}
 
 /* How long to sleep at most; 0: it is time to end. */
 static int next_wait_ms(const GateThread *thread) {
         return gate_is_closed_by_service(thread->gate) ? GATE_LINGER_MS : -1;
 }
 
+/* With the lock, which is given up meanwhile. false: the gate is over. */
+static bool turn(GateThread *thread) {
+        struct pollfd wait = { .fd = gates_fd(thread->gates), .events = POLLIN };
+        int n;
+
+        thread->is_turning = true;
+        pthread_mutex_unlock(&thread->lock);
+        /* Only what lingers is waited for with an end. */
+        n = gates_are_ready(thread->gates) ? 1 : poll(&wait, 1, next_wait_ms(thread));
+        gate_thread_turn(thread);
+        pthread_mutex_lock(&thread->lock);
+        thread->is_turning = false;
+        pthread_cond_broadcast(&thread->changed);
+        return n != 0 && !gate_is_over(thread->gate);
+}
+
 static void *run(void *userdata) {
         GateThread *thread = userdata;
-        struct pollfd wait = { .fd = gates_fd(thread->gates), .events = POLLIN };
-        int n = 1;
+        bool is_over = false;
 
-        /* Only what lingers is waited for with an end. */
-        while (n != 0 && !gate_is_over(thread->gate)) {
-                n = gates_are_ready(thread->gates) ? 1 : poll(&wait, 1, next_wait_ms(thread));
-                gates_turn(thread->gates);
-        }
+        pthread_mutex_lock(&thread->lock);
+        while (!is_over)
+                if (thread->question == QUESTION_ASKED)
+                        answer_question(thread);
+                else if (thread->is_mine)
+                        is_over = !turn(thread);
+                else
+                        pthread_cond_wait(&thread->changed, &thread->lock);
         thread->gate = gate_free(thread->gate);
+        pthread_mutex_unlock(&thread->lock);
         return NULL;
 }
+
+void gate_thread_hand_over(GateThread *thread) {
+        pthread_mutex_lock(&thread->lock);
+        thread->is_mine = false;
+        wake(thread);
+        while (thread->is_turning)
+                pthread_cond_wait(&thread->changed, &thread->lock);
+        pthread_mutex_unlock(&thread->lock);
+}
+
+void gate_thread_take_back(GateThread *thread) {
+        pthread_mutex_lock(&thread->lock);
+        thread->is_mine = true;
+        pthread_cond_broadcast(&thread->changed);
+        pthread_mutex_unlock(&thread->lock);
+}
+
+/*
+ * Beginning and end
+ */
 
 /* Signals are the main thread's business. */
 static int start(GateThread *thread) {
@@ -47,21 +200,39 @@ static int start(GateThread *thread) {
         return -r;
 }
 
-int gate_thread_new(GateThread **ret, int *ret_fd, const GateOptions *options) {
+static int init(GateThread *thread, int *ret_fd, int *bus_fd) {
+        GateOptions options = { .fd = -1, .is_bus = true, .ask = ask, .userdata = thread };
+        int r;
+
+        r = gates_new(&thread->gates);
+        if (r < 0)
+                return r;
+        thread->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (thread->wake_fd < 0)
+                return -errno;
+        r = gates_add_wake(thread->gates, thread->wake_fd);
+        if (r < 0)
+                return r;
+        options.fd = TAKE_FD(*bus_fd);
+        r = gate_new(&thread->gate, ret_fd, thread->gates, &options);
+        return r < 0 ? r : start(thread);
+}
+
+int gate_thread_new(GateThread **ret, int *ret_fd, const GateThreadOptions *options) {
         _cleanup_(gate_thread_freep) GateThread *thread = calloc(1, sizeof(*thread));
-        _cleanup_(fd_closep) int outer = options->fd, fd = -1;
-        GateOptions own = *options;
+        _cleanup_(fd_closep) int bus_fd = options->fd, fd = -1;
         int r;
 
         if (!thread)
                 return -ENOMEM;
-        r = gates_new(&thread->gates);
-        if (r < 0)
-                return r;
-        own.fd = TAKE_FD(outer);
-        r = gate_new(&thread->gate, &fd, thread->gates, &own);
-        if (r >= 0)
-                r = start(thread);
+        *thread = (GateThread){
+                .options = *options,
+                .wake_fd = -1,
+                .lock = PTHREAD_MUTEX_INITIALIZER,
+                .changed = PTHREAD_COND_INITIALIZER,
+                .is_mine = true,
+        };
+        r = init(thread, &fd, &bus_fd);
         if (r < 0)
                 return r;
         *ret_fd = TAKE_FD(fd);
@@ -72,10 +243,13 @@ int gate_thread_new(GateThread **ret, int *ret_fd, const GateOptions *options) {
 GateThread *gate_thread_free(GateThread *thread) {
         if (!thread)
                 return NULL;
-        if (thread->is_running)
+        if (thread->is_running) {
+                gate_thread_take_back(thread);
                 pthread_join(thread->thread, NULL);
+        }
         gate_free(thread->gate);
         gates_free(thread->gates);
+        fd_close(thread->wake_fd);
         free(thread);
         return NULL;
 }

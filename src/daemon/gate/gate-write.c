@@ -43,6 +43,7 @@ flow_write(GateFlow *flow, const uint8_t *data, size_t n, const int *fds, size_t
         if (errno != EAGAIN && errno != EWOULDBLOCK)
                 return n;
         flow->is_writable = false;
+        gate_await_room(flow, true);
         return 0;
 }
 
@@ -109,5 +110,6 @@ bool flow_flush(GateFlow *flow) {
                         return false;
                 flow_free_message(flow, message);
         }
+        gate_await_room(flow, false);
         return true;
 }

@@ -15,21 +15,12 @@
 #include "gate/stand-in.h"
 #include "shared/fd.h"
 
-/* The data of an event: a gate, and in the lowest bit which of its descriptors. */
-#define EVENT_IS_INNER UINT64_C(1)
+/* Of no gate: somebody has something to say, and says what elsewhere. */
+#define EVENT_IS_WAKE UINT64_C(2)
 
 /*
  * Gates
  */
-
-static int gate_watch(Gate *gate, int fd, uint64_t which) {
-        struct epoll_event event = {
-                .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-                .data.u64 = (uint64_t)(uintptr_t)gate | which,
-        };
-
-        return epoll_ctl(gate->gates->fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
 
 static int gate_init(Gate *gate, int *ret_fd) {
         int fds[2], r;
@@ -43,8 +34,7 @@ static int gate_init(Gate *gate, int *ret_fd) {
         *ret_fd = fds[1];
         flow_init(&gate->in, gate, gate->outer, gate->inner, true);
         flow_init(&gate->out, gate, gate->inner, gate->outer, false);
-        r = gate_watch(gate, gate->outer, 0);
-        return r < 0 ? r : gate_watch(gate, gate->inner, EVENT_IS_INNER);
+        return gate_watch(gate);
 }
 
 int gate_new(Gate **ret, int *ret_fd, Gates *gates, const GateOptions *options) {
@@ -100,6 +90,11 @@ static void gate_send(Gate *gate) {
 void gate_pump(Gate *gate) {
         gate->out.is_readable = true;
         gate_send(gate);
+}
+
+void gate_answer(Gate *gate, const GateAnswer *answer) {
+        flow_take_answer(&gate->in, answer);
+        gate_is_ready(gate);
 }
 
 /* A client's next calls wait until it has read what the last ones gave. */
@@ -181,6 +176,12 @@ static void gate_take_event(Gate *gate, bool is_inner, uint32_t events) {
         gate_is_ready(gate);
 }
 
+int gates_add_wake(Gates *gates, int fd) {
+        struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = EVENT_IS_WAKE };
+
+        return epoll_ctl(gates->fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
 static void gates_take_events(Gates *gates) {
         struct epoll_event events[GATE_EVENTS_PER_TURN];
         const int n = epoll_wait(gates->fd, events, ARRAY_SIZE(events), 0);
@@ -190,7 +191,7 @@ static void gates_take_events(Gates *gates) {
 
                 if (stand_in_is_id(data))
                         stand_in_gone(data);
-                else
+                else if (data != EVENT_IS_WAKE)
                         gate_take_event((Gate *)(uintptr_t)(data & ~EVENT_IS_INNER),
                                         data & EVENT_IS_INNER,
                                         events[i].events);

@@ -13,7 +13,8 @@
  * The peer is a client on a socket, or the message bus itself, which is trusted but passes on what others send. The
  * identity of a client comes from its socket; to sd-bus every connection looks like the service's own.
  *
- * Nothing here waits. Gates are one thread's: the main loop's for clients, a gate-thread.h for the message bus.
+ * Nothing here waits. Gates are one thread's at a time: the main loop's, but for the message bus's now and then
+ * (gate-thread.h).
  */
 
 #include <stdbool.h>
@@ -21,6 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "gate/frame.h"
 #include "shared/macro.h"
 
 /* A client that sends more is disconnected. Of what the message bus passes on the message is dropped. */
@@ -37,6 +39,19 @@
 typedef struct Gates Gates;
 typedef struct Gate Gate;
 
+/* Whether a message that the message bus passes on is taken with its descriptors. */
+typedef struct GateQuestion {
+        int fd; /* the message bus's, where it waits */
+        char sender[FRAME_SENDER_BYTES];
+        bool is_refused; /* in any case: all that is left to do is to drop them */
+} GateQuestion;
+
+typedef struct GateAnswer {
+        bool is_wanted;
+        uid_t user;       /* the login user of the sender, if it is wanted */
+        size_t n_dropped; /* otherwise: so many bytes were read, and all descriptors with them */
+} GateAnswer;
+
 typedef struct GateOptions {
         int fd;           /* the peer's socket, taken over, always */
         uid_t uid;        /* of a client */
@@ -46,8 +61,8 @@ typedef struct GateOptions {
 
         /* Messages were passed on, or there will be no more. Not called before there is userdata. */
         void (*passed)(void *userdata);
-        /* The login user of a sender on the message bus; not 0 when it is gone. */
-        int (*find_user)(void *userdata, const char *sender, uid_t *ret);
+        /* For the message bus. false: gate_answer() comes later, and until then nothing more is read. */
+        bool (*ask)(void *userdata, const GateQuestion *question, GateAnswer *ret);
         void *userdata;
 } GateOptions;
 
@@ -62,6 +77,9 @@ bool gates_are_ready(const Gates *gates);
 /* Does what there is to do, in turn. */
 void gates_turn(Gates *gates);
 
+/* Whenever something is written to this eventfd, gates_fd() gets input once. */
+int gates_add_wake(Gates *gates, int fd);
+
 /* Bytes that are held for this user. */
 size_t gates_n_bytes(const Gates *gates, uid_t user);
 
@@ -73,6 +91,9 @@ void gate_set_userdata(Gate *gate, void *userdata);
 /* Sends what was not sent yet as far as the socket takes it, and closes that. */
 Gate *gate_free(Gate *gate);
 DEFINE_CLEANUP(Gate *, gate_free)
+
+/* To the question that was asked last. */
+void gate_answer(Gate *gate, const GateAnswer *answer);
 
 /* sd-bus has said something: it goes out now rather than at the next turn. */
 void gate_pump(Gate *gate);

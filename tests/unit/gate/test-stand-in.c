@@ -261,6 +261,32 @@ START_TEST(test_bus_goes_on_behind_a_message_that_is_too_long) {
 }
 END_TEST
 
+START_TEST(test_bus_waits_until_it_is_known_whose_descriptors_come) {
+        const size_t n = make_message(message, 8, 1, ":1.9");
+        const GateAnswer answer = { .is_wanted = true, .user = ALICE };
+        const int file = some_file();
+        uint8_t received[2 * ROOM];
+        GateWorld world;
+        size_t n_passed;
+
+        gate_world_begin_bus(&world);
+        world.answers_later = true;
+        send_with_fds(world.peer, message, n, &file, 1);
+        send_all(world.peer, message, make_message(message, 24, 0, ":1.9"));
+        gate_world_run(&world);
+        ck_assert_uint_eq(receive(world.service, received, sizeof(received), NULL, NULL), 0);
+        ck_assert_str_eq(world.question.sender, ":1.9");
+        ck_assert(!world.question.is_refused);
+        gate_answer(world.gate, &answer);
+        gate_world_run(&world);
+        ck_assert_uint_eq(receive(world.service, received, sizeof(received), passed, &n_passed), n);
+        ck_assert_uint_eq(n_passed, 1);
+        ck_assert_uint_eq(receive(world.service, received, sizeof(received), NULL, NULL),
+                          make_message(message, 24, 0, ":1.9"));
+        gate_world_end(&world);
+}
+END_TEST
+
 START_TEST(test_bus_passes_descriptors_of_its_own) {
         const size_t n = make_message(message, 8, 1, "org.freedesktop.DBus");
         const int file = some_file();
@@ -290,4 +316,5 @@ TEST_MAIN_FORKED("gate-stand-in",
                  test_senders_on_the_bus_are_told_apart,
                  test_bus_goes_on_behind_a_message_of_somebody_who_is_gone,
                  test_bus_goes_on_behind_a_message_that_is_too_long,
+                 test_bus_waits_until_it_is_known_whose_descriptors_come,
                  test_bus_passes_descriptors_of_its_own)

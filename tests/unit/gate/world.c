@@ -19,11 +19,20 @@ static void on_passed(void *userdata) {
         ((GateWorld *)userdata)->n_passed++;
 }
 
-static int find_user(void *userdata, const char *sender, uid_t *ret) {
-        const GateWorld *world = userdata;
+static bool ask(void *userdata, const GateQuestion *question, GateAnswer *ret) {
+        GateWorld *world = userdata;
+        uint8_t first;
 
-        *ret = ALICE;
-        return world->known && streq(world->known, sender) ? 0 : -ENXIO;
+        if (world->answers_later) {
+                world->question = *question;
+                return false;
+        }
+        *ret = (GateAnswer){ .user = ALICE };
+        ret->is_wanted =
+                !question->is_refused && world->known && streq(world->known, question->sender);
+        if (!ret->is_wanted)
+                ret->n_dropped = (size_t)recv(question->fd, &first, sizeof(first), MSG_DONTWAIT);
+        return true;
 }
 
 static void world_new(GateWorld *world, Gates *gates, uid_t uid, bool is_bus) {
@@ -34,7 +43,7 @@ static void world_new(GateWorld *world, Gates *gates, uid_t uid, bool is_bus) {
                 .is_bus = is_bus,
                 .guid = GUID,
                 .passed = on_passed,
-                .find_user = find_user,
+                .ask = ask,
                 .userdata = world,
         };
 

@@ -20,7 +20,9 @@ typedef struct GateWorld {
         Gate *gate;
         int peer, service; /* nobody waits at them */
         unsigned n_passed;
-        const char *known; /* the sender that find_user() knows, as ALICE */
+        const char *known;     /* the sender that is known when the gate asks, as ALICE */
+        bool answers_later;    /* the gate is told nothing yet */
+        GateQuestion question; /* which it has asked then */
 } GateWorld;
 
 /* A client's gate before the handshake, after it, and the message bus's after it. */
