@@ -166,10 +166,11 @@ int bus_identity_ask(Bus *bus,
                                      BUS_UNKNOWN_MESSAGES_MAX);
         unknown = unknown_find(bus, sender);
         if (unknown && unknown->n_messages >= BUS_REQUESTS_PER_CLIENT_MAX)
-                return bus_error_set(error,
-                                     BUS_ERROR_LIMIT_EXCEEDED,
-                                     "%d calls of this connection wait; wait for their replies",
-                                     BUS_REQUESTS_PER_CLIENT_MAX);
+                return bus_error_set(
+                        error,
+                        BUS_ERROR_LIMIT_EXCEEDED,
+                        "this connection has %d unanswered calls; wait for their replies",
+                        BUS_REQUESTS_PER_CLIENT_MAX);
         if (!unknown)
                 r = unknown_new(&unknown, bus, sender, known);
         if (r >= 0)
