@@ -45,6 +45,8 @@ void hub_deinit(Hub *hub) {
         hub->event = NULL;
 }
 
+/* What is at the other end of one with a pump says itself when something has come: a socket that nobody waits for is
+ * cheaper to write to. */
 static int hub_watch(HubLink *link, int operation, uint32_t events) {
         struct epoll_event event = { .events = events, .data.ptr = link };
         int fd = sd_bus_get_fd(link->connection);
@@ -62,7 +64,7 @@ int hub_add(Hub *hub, HubLink *link, sd_bus *connection) {
         link->connection = connection;
         list_init(&link->touched_link);
         list_append(&hub->links, &link->link);
-        r = hub_watch(link, EPOLL_CTL_ADD, EPOLLIN);
+        r = hub_watch(link, EPOLL_CTL_ADD, link->pump ? 0 : EPOLLIN);
         if (r < 0) {
                 hub_remove(link);
                 return r;
@@ -126,6 +128,8 @@ static int link_update(HubLink *link) {
 
         if (events < 0)
                 return events;
+        if (link->pump)
+                events &= ~EPOLLIN;
         if ((uint32_t)events != link->events) {
                 r = hub_watch(link, EPOLL_CTL_MOD, (uint32_t)events);
                 if (r < 0)

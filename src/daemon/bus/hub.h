@@ -42,8 +42,8 @@ struct HubLink {
         List link;
         List touched_link;
 
-        /* The connection has written: what is at its other end takes that now, so that there is room for more. NULL: it
-         * does so by itself. */
+        /* The connection has written: what is at its other end takes that now, so that there is room for more, and
+         * touches the link when it has something for it. NULL: it does so by itself, and the socket is watched. */
         void (*pump)(HubLink *link);
 
         /* The connection cannot be used any more. */

@@ -106,6 +106,7 @@ bool flow_flush(GateFlow *flow) {
                         while (message->n_fds > 0)
                                 fd_close(message->fds[--message->n_fds]);
                 message->n_sent += n_sent;
+                flow->gate->has_passed |= flow->is_from_peer && n_sent > 0;
                 if (message->n_sent < message->n)
                         return false;
                 flow_free_message(flow, message);
