@@ -101,6 +101,8 @@ int sequence_table_obtain(SequenceTable *table, Sequence **ret, const ChunkOrigi
                 return 0;
         }
 
+        if (table->n_sequences >= table->n_sequences_max)
+                return SEQUENCE_TABLE_E_FULL;
         r = sequence_table_grow(table);
         if (r < 0)
                 return r;
@@ -177,6 +179,14 @@ int sequence_table_copy(SequenceTable *ret, const SequenceTable *table) {
                         ret,
                         sequence_table_find(ret, idle->origin.producer_id, idle->origin.writer_id));
         return 0;
+}
+
+bool sequence_table_forget_idle(SequenceTable *table) {
+        Sequence *oldest = list_first(&table->idle, Sequence, idle_link);
+
+        if (oldest)
+                sequence_table_remove(table, oldest);
+        return oldest;
 }
 
 void sequence_table_collect(SequenceTable *table) {

@@ -14,6 +14,7 @@ typedef struct SequenceTable {
         Sequence **sequences; /* n_allocated places (0 or a power of two), NULL where free */
         size_t n_allocated;
         size_t n_sequences;
+        size_t n_sequences_max;
         List idle; /* oldest first */
         size_t n_idle;
 } SequenceTable;
@@ -28,12 +29,20 @@ int sequence_table_copy(SequenceTable *ret, const SequenceTable *table);
 /* The sequence, or NULL. */
 Sequence *sequence_table_find(const SequenceTable *table, uint64_t producer_id, uint16_t writer_id);
 
-/* The sequence, made (idle) if there was none: 0 or -ENOMEM. */
+enum {
+        _SEQUENCE_TABLE_E_SUCCESS,
+        SEQUENCE_TABLE_E_FULL, /* there are n_sequences_max */
+};
+
+/* The sequence, made (idle) if there was none: 0, SEQUENCE_TABLE_E_FULL or -ENOMEM. */
 int sequence_table_obtain(SequenceTable *table, Sequence **ret, const ChunkOrigin *origin);
 
 /* To be called when a sequence has got its first record, and when it has lost its last. */
 void sequence_table_set_busy(SequenceTable *table, Sequence *sequence);
 void sequence_table_set_idle(SequenceTable *table, Sequence *sequence);
+
+/* Forgets the oldest idle sequence. false: all are busy. */
+bool sequence_table_forget_idle(SequenceTable *table);
 
 /* Forgets the oldest idle sequences beyond the limit. */
 void sequence_table_collect(SequenceTable *table);

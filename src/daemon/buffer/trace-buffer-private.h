@@ -41,6 +41,8 @@ struct TraceBuffer {
         List free;
         uint64_t n_rotations;
         SequenceTable sequences;
+        TraceBufferMayGrow may_grow;
+        void *may_grow_userdata;
         TraceBufferStats stats;
         uint64_t n_unread;
 
@@ -56,6 +58,9 @@ struct TraceBuffer {
 
 /* A record's charge, see TRACE_BUFFER_RECORD_BYTES. */
 static_assert(sizeof(Record) + sizeof(Record *) <= TRACE_BUFFER_RECORD_BYTES, "charge all of it");
+/* With its places in the table, the first of its records, and what the allocator keeps. */
+static_assert(sizeof(Sequence) + 12 * sizeof(void *) <= TRACE_BUFFER_SEQUENCE_BYTES,
+              "charge all of it");
 static_assert(TRACE_BUFFER_CHUNK_BYTES_MAX <= UINT16_MAX, "sizes in Record");
 static_assert(TRACE_BUFFER_CHUNK_BYTES_MAX >= SMB_PAGE_BYTES_MAX, "every chunk fits");
 

@@ -27,6 +27,11 @@ typedef struct Payload {
         uint8_t flags;   /* SMB_CHUNK_… | RECORD_… */
 } Payload;
 
+static uint64_t trace_buffer_sequences_max(const TraceBuffer *buffer) {
+        return MAX(buffer->stats.buffer_bytes / TRACE_BUFFER_SEQUENCE_BYTES,
+                   (uint64_t)TRACE_BUFFER_SEQUENCES_MIN);
+}
+
 static size_t segment_bytes_for(uint64_t n_bytes) {
         uint64_t wanted = MAX(n_bytes / SEGMENTS_WANTED, (uint64_t)SEGMENT_BYTES_MIN);
 
@@ -73,6 +78,8 @@ int trace_buffer_new_empty(TraceBuffer **ret,
         list_init(&buffer->used);
         list_init(&buffer->free);
         sequence_table_init(&buffer->sequences);
+        buffer->sequences.n_sequences_max =
+                (size_t)trace_buffer_sequences_max(buffer) / TRACE_BUFFER_SEQUENCES_FREE;
 
         buffer->slots = calloc(buffer->n_slots, sizeof(*buffer->slots));
         if (!buffer->slots)
@@ -421,6 +428,37 @@ trace_buffer_holds(const TraceBuffer *buffer, const ChunkOrigin *origin, uint32_
         return sequence && sequence_find(sequence, chunk_id);
 }
 
+void trace_buffer_set_may_grow(TraceBuffer *buffer, TraceBufferMayGrow may_grow, void *userdata) {
+        buffer->may_grow = may_grow;
+        buffer->may_grow_userdata = userdata;
+}
+
+/* Room for a few more writers. */
+static bool trace_buffer_allow_sequences(TraceBuffer *buffer) {
+        const uint64_t n_max = trace_buffer_sequences_max(buffer);
+        SequenceTable *table = &buffer->sequences;
+        const size_t n =
+                (size_t)MIN(n_max - table->n_sequences_max, (uint64_t)TRACE_BUFFER_SEQUENCES_STEP);
+
+        if (n == 0 || (buffer->may_grow && !buffer->may_grow(buffer->may_grow_userdata,
+                                                             n * TRACE_BUFFER_SEQUENCE_BYTES)))
+                return false;
+        table->n_sequences_max += n;
+        return true;
+}
+
+static int
+trace_buffer_obtain_sequence(TraceBuffer *buffer, Sequence **ret, const ChunkOrigin *origin) {
+        int r;
+
+        sequence_table_collect(&buffer->sequences);
+        r = sequence_table_obtain(&buffer->sequences, ret, origin);
+        if (r == SEQUENCE_TABLE_E_FULL && (trace_buffer_allow_sequences(buffer) ||
+                                           sequence_table_forget_idle(&buffer->sequences)))
+                r = sequence_table_obtain(&buffer->sequences, ret, origin);
+        return r == SEQUENCE_TABLE_E_FULL ? trace_buffer_refuse(buffer) : r;
+}
+
 int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const ChunkData *chunk) {
         Sequence *sequence;
         Payload payload;
@@ -432,9 +470,8 @@ int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const Chunk
         if (chunk->n_payload > TRACE_BUFFER_CHUNK_BYTES_MAX)
                 return trace_buffer_refuse_violation(buffer);
 
-        sequence_table_collect(&buffer->sequences);
-        r = sequence_table_obtain(&buffer->sequences, &sequence, origin);
-        if (r < 0)
+        r = trace_buffer_obtain_sequence(buffer, &sequence, origin);
+        if (r)
                 return r;
 
         trace_buffer_rewind(buffer);

@@ -19,7 +19,8 @@
  *
  * The bytes of the buffer are those of the payloads and of what is needed to find them
  * (TRACE_BUFFER_RECORD_BYTES a chunk), so that many small chunks do not take more memory than few
- * large ones, but for what huge pages round up.
+ * large ones, but for what huge pages round up. What is kept of each writer comes on top, up to once more the size of
+ * the buffer; whoever owns that asks for it (trace_buffer_set_may_grow()).
  *
  * Untrusted: all of a chunk's contents, and the order and ids in which they come. Patches are found
  * in constant time whatever their age.
@@ -48,6 +49,13 @@ typedef enum TraceBufferPolicy {
 #define TRACE_BUFFER_CHUNK_BYTES_MAX    32768 /* of one payload */
 #define TRACE_BUFFER_IDLE_SEQUENCES_MAX 1024  /* kept to tell gaps from beginnings */
 #define TRACE_BUFFER_HISTOGRAM_BUCKETS  11
+
+/* Of a writer that has something in the buffer, or had lately. There may be as many as fit into the size of the buffer,
+ * and at least so many; a sixteenth of that is taken without asking. */
+#define TRACE_BUFFER_SEQUENCE_BYTES 512
+#define TRACE_BUFFER_SEQUENCES_MIN  2048
+#define TRACE_BUFFER_SEQUENCES_FREE 16 /* one of so many */
+#define TRACE_BUFFER_SEQUENCES_STEP 64 /* asked for at once */
 
 /* Why something is missing before a packet: Perfetto's TracePacket.previous_packet_dropped. */
 enum {
@@ -150,7 +158,12 @@ int trace_buffer_new(TraceBuffer **ret,
 TraceBuffer *trace_buffer_free(TraceBuffer *buffer);
 DEFINE_CLEANUP(TraceBuffer *, trace_buffer_free)
 
-/* 0, TRACE_BUFFER_E_DISCARDED, -ENOMEM. A put of what is there already is 0. */
+/* Whether so many more bytes may be taken for writers; NULL: all that there may be. They are never given back. */
+typedef bool (*TraceBufferMayGrow)(void *userdata, size_t n_bytes);
+void trace_buffer_set_may_grow(TraceBuffer *buffer, TraceBufferMayGrow may_grow, void *userdata);
+
+/* 0, TRACE_BUFFER_E_DISCARDED, -ENOMEM. A put of what is there already is 0. A chunk of a writer that there is no room
+ * for is discarded. */
 int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const ChunkData *chunk);
 
 /* Overwrites four bytes of a chunk's payload. Without more_patches the chunk no longer waits. 0 or

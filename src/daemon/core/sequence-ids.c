@@ -30,9 +30,12 @@ static int sequence_ids_grow(SequenceIds *ids) {
         size_t n_slots = ids->n_slots ? ids->n_slots * 2 : SLOTS_FIRST;
         SequenceIdsSlot *slots;
 
+        if (ids->charge.owner &&
+            charge_grow(&ids->charge, (n_slots - ids->n_slots) * sizeof(*slots)))
+                return SEQUENCE_IDS_E_LIMIT;
         slots = calloc(n_slots, sizeof(*slots));
         if (!slots)
-                return -ENOMEM;
+                return -ENOMEM; /* the charge ends with the session */
         for (size_t i = 0; i < ids->n_slots; i++)
                 if (ids->slots[i].sequence != 0)
                         *slots_find(slots, n_slots, ids->slots[i].key) = ids->slots[i];
@@ -47,15 +50,14 @@ int sequence_ids_get(SequenceIds *ids, uint64_t producer_id, uint16_t writer_id,
         SequenceIdsSlot *slot;
         int r;
 
-        if (ids->n * 2 >= ids->n_slots) {
-                r = sequence_ids_grow(ids);
-                if (r < 0)
-                        return r;
-        }
-        slot = slots_find(ids->slots, ids->n_slots, key);
-        if (slot->sequence == 0) {
+        slot = ids->n_slots > 0 ? slots_find(ids->slots, ids->n_slots, key) : NULL;
+        if (!slot || slot->sequence == 0) {
                 if (ids->n >= SESSION_SEQUENCES_MAX)
                         return SEQUENCE_IDS_E_LIMIT;
+                r = ids->n * 2 >= ids->n_slots ? sequence_ids_grow(ids) : 0;
+                if (r)
+                        return r;
+                slot = slots_find(ids->slots, ids->n_slots, key);
                 *slot = (SequenceIdsSlot){ .key = key,
                                            .sequence = SEQUENCE_SERVICE + (uint32_t)++ids->n };
         }
@@ -64,19 +66,30 @@ int sequence_ids_get(SequenceIds *ids, uint64_t producer_id, uint16_t writer_id,
 }
 
 int sequence_ids_copy(SequenceIds *ids, const SequenceIds *from) {
+        const uint64_t n_bytes = sequence_ids_bytes(from);
         SequenceIdsSlot *slots = NULL;
 
+        if (ids->charge.owner && n_bytes > ids->charge.n &&
+            charge_grow(&ids->charge, n_bytes - ids->charge.n))
+                return -EDQUOT;
         if (from->n_slots > 0) {
                 slots = calloc(from->n_slots, sizeof(*slots));
                 if (!slots)
                         return -ENOMEM;
                 memcpy(slots, from->slots, from->n_slots * sizeof(*slots));
         }
-        *ids = (SequenceIds){ .slots = slots, .n_slots = from->n_slots, .n = from->n };
+        ids->slots = slots;
+        ids->n_slots = from->n_slots;
+        ids->n = from->n;
         return 0;
+}
+
+uint64_t sequence_ids_bytes(const SequenceIds *ids) {
+        return ids->n_slots * sizeof(*ids->slots);
 }
 
 void sequence_ids_deinit(SequenceIds *ids) {
         free(ids->slots);
+        charge_deinit(&ids->charge);
         *ids = (SequenceIds){};
 }

@@ -135,13 +135,23 @@ static int clone_allocate_buffers(Session *session, const Session *source, Sessi
         return 0;
 }
 
-static int clone_charge(Session *session, SessionError *error) {
+static int clone_charge(Session *session, const Session *source, SessionError *error) {
+        const uint64_t n_sequence_bytes = sequence_ids_bytes(&source->reader.sequences);
         int r;
 
         r = quota_charge(
                 &session->service->quota, &session->charge, session->user, QUOTA_SESSIONS, 1);
         if (r == QUOTA_E_EXCEEDED)
                 return session_error_quota(session, error, QUOTA_SESSIONS, 1);
+        if (r < 0)
+                return r;
+        r = quota_charge(&session->service->quota,
+                         &session->reader.sequences.charge,
+                         session->user,
+                         QUOTA_BUFFER_BYTES,
+                         n_sequence_bytes);
+        if (r == QUOTA_E_EXCEEDED)
+                return session_error_quota(session, error, QUOTA_BUFFER_BYTES, n_sequence_bytes);
         return r;
 }
 
@@ -189,7 +199,7 @@ static int clone_allocate(Session **ret,
         session->skips_filter = options->skips_filter;
         snprintf(session->clone_name, sizeof(session->clone_name), "%s", options->name ?: "");
         snprintf(session->stop_reason, sizeof(session->stop_reason), "cloned");
-        r = clone_charge(session, error);
+        r = clone_charge(session, source, error);
         if (r)
                 return r;
         r = clone_allocate_buffers(session, source, error);

@@ -17,13 +17,26 @@ int session_charge(Session *session, SessionError *error) {
                 &session->service->quota, &session->charge, session->user, QUOTA_SESSIONS, 1);
         if (r == QUOTA_E_EXCEEDED)
                 return session_error_quota(session, error, QUOTA_SESSIONS, 1);
-        return r;
+        /* Nothing yet: it grows with the writers whose packets are read. */
+        return r < 0 ? r
+                     : quota_charge(&session->service->quota,
+                                    &session->reader.sequences.charge,
+                                    session->user,
+                                    QUOTA_BUFFER_BYTES,
+                                    0);
 }
 
 static int session_buffer_make(TraceBuffer **ret,
                                const Perfetto__Protos__TraceConfig__BufferConfig *config) {
         return error_fold(
                 trace_buffer_new(ret, session_buffer_bytes(config), 0, buffer_policy(config)));
+}
+
+/* What is kept of writers belongs to whoever wanted them recorded. */
+static bool session_buffer_may_grow(void *userdata, size_t n_bytes) {
+        SessionBuffer *buffer = userdata;
+
+        return charge_grow(&buffer->charge, n_bytes) == 0;
 }
 
 static int session_add_buffer(Session *session,
@@ -49,6 +62,7 @@ static int session_add_buffer(Session *session,
                 charge_deinit(&buffer->charge);
                 return r;
         }
+        trace_buffer_set_may_grow(buffer->buffer, session_buffer_may_grow, buffer);
         buffer->clear_at_bytes = buffer_policy(config) == TRACE_BUFFER_RING ? 0 : UINT64_MAX;
         session_buffer_cleared(buffer);
         buffer->id = service_claim_buffer_id(session->service, buffer);

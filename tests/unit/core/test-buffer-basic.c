@@ -362,6 +362,68 @@ START_TEST(test_idle_sequences_are_few_and_the_recent_ones_are_known) {
 }
 END_TEST
 
+/* Of different producers: there are more of them than one has writers. */
+static int put_of(TraceBuffer *buffer, uint32_t writer) {
+        const ChunkOrigin origin = { .producer_id = 1 + writer / 1000,
+                                     .writer_id = (uint16_t)(1 + writer % 1000) };
+        const ChunkData data = {
+                .payload = "\1x", .n_payload = 2, .n_fragments = 1, .complete = true
+        };
+
+        return trace_buffer_put(buffer, &origin, &data);
+}
+
+START_TEST(test_writers_take_no_more_memory_than_the_buffer) {
+        const uint32_t n_max = (4u << 20) / TRACE_BUFFER_SEQUENCE_BYTES;
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 4 << 20, 0, TRACE_BUFFER_RING), 0);
+        for (uint32_t writer = 0; writer < n_max; writer++)
+                ck_assert_int_eq(put_of(buffer, writer), 0);
+        for (uint32_t writer = n_max; writer < n_max + 100; writer++)
+                ck_assert_int_eq(put_of(buffer, writer), TRACE_BUFFER_E_DISCARDED);
+        ck_assert_uint_eq(trace_buffer_stats(buffer)->chunks_discarded, 100);
+        ck_assert_uint_eq(buffer->sequences.n_sequences, n_max);
+
+        /* Those that are there go on, and the others when there is room again. */
+        ck_assert_int_eq(put_of(buffer, 5), 0);
+        script_discard(buffer);
+        ck_assert_int_eq(put_of(buffer, n_max + 200), 0);
+}
+END_TEST
+
+static bool may_grow(void *userdata, size_t n_bytes) {
+        size_t *left = userdata;
+
+        if (n_bytes > *left)
+                return false;
+        *left -= n_bytes;
+        return true;
+}
+
+START_TEST(test_writers_take_no_more_memory_than_is_granted) {
+        const uint32_t n_free =
+                (4u << 20) / TRACE_BUFFER_SEQUENCE_BYTES / TRACE_BUFFER_SEQUENCES_FREE;
+        size_t left = 2 * TRACE_BUFFER_SEQUENCES_STEP * TRACE_BUFFER_SEQUENCE_BYTES + 100;
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        uint32_t writer = 0;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 4 << 20, 0, TRACE_BUFFER_RING), 0);
+        trace_buffer_set_may_grow(buffer, may_grow, &left);
+        while (put_of(buffer, writer) == 0)
+                writer++;
+        ck_assert_uint_eq(writer, n_free + 2 * TRACE_BUFFER_SEQUENCES_STEP);
+        ck_assert_uint_eq(left, 100);
+        ck_assert_uint_eq(trace_buffer_stats(buffer)->chunks_discarded, 1);
+
+        /* Silent ones make room for others. */
+        script_discard(buffer);
+        for (uint32_t i = 0; i < writer; i++)
+                ck_assert_int_eq(put_of(buffer, 10000 + i), 0);
+        ck_assert_int_eq(put_of(buffer, 1), TRACE_BUFFER_E_DISCARDED);
+}
+END_TEST
+
 START_TEST(test_gone_producer_is_forgotten_first) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
         const Sequence *first;
@@ -418,4 +480,6 @@ TEST_MAIN("buffer-basic",
           test_chunks_may_come_during_a_pass,
           test_idle_sequence_takes_little_memory,
           test_idle_sequences_are_few_and_the_recent_ones_are_known,
+          test_writers_take_no_more_memory_than_the_buffer,
+          test_writers_take_no_more_memory_than_is_granted,
           test_gone_producer_is_forgotten_first)

@@ -2,6 +2,8 @@
 
 #include "core/quota.h"
 #include "core/service.h"
+#include "core/session-private.h"
+#include "fixture.h"
 #include "test.h"
 
 #define RAM (UINT64_C(16) << 30)
@@ -132,6 +134,48 @@ START_TEST(test_charge_grows_and_shrinks) {
 }
 END_TEST
 
+static Fixture f;
+
+static uint64_t n_buffer_bytes(void) {
+        return f.service->quota.used[QUOTA_BUFFER_BYTES];
+}
+
+START_TEST(test_what_is_kept_of_writers_is_charged_and_given_back) {
+        FakeConsumer *consumer, *clone;
+        SmbWriter *writers[400];
+        FakeProducer *app;
+        uint64_t before;
+        Bytes trace;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        before = n_buffer_bytes();
+        for (size_t i = 0; i < ARRAY_SIZE(writers); i++)
+                writers[i] = fake_writer_new(app, fake_instance(app, "track_event"));
+        for (size_t i = 0; i < ARRAY_SIZE(writers); i++) {
+                fake_write(writers[i], "a");
+                fake_ring(app);
+                fixture_advance(&f, PRODUCER_DRAIN_INTERVAL_NS);
+        }
+        ck_assert_uint_ge(n_buffer_bytes(), before + 256 * TRACE_BUFFER_SEQUENCE_BYTES);
+        before = n_buffer_bytes();
+        clone = fixture_clone(&f, consumer);
+        ck_assert_uint_ge(n_buffer_bytes(), 2 * before);
+        fixture_free_session(clone);
+        before = n_buffer_bytes();
+        fixture_stop_session(&f, consumer);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_ge(n_buffer_bytes(), before + ARRAY_SIZE(writers) * sizeof(SequenceIdsSlot));
+        bytes_deinit(&trace);
+        fixture_free_session(consumer);
+        ck_assert_uint_eq(n_buffer_bytes(), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(writers); i++)
+                free(writers[i]);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("quota",
           test_charges_are_limited_and_given_back,
           test_users_and_resources_do_not_share_limits,
@@ -139,4 +183,5 @@ TEST_MAIN("quota",
           test_every_limit_has_a_name_and_a_remedy,
           test_shares_fit_into_each_other,
           test_bytes_follow_the_machines_memory,
-          test_charge_grows_and_shrinks)
+          test_charge_grows_and_shrinks,
+          test_what_is_kept_of_writers_is_charged_and_given_back)
