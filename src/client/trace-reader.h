@@ -5,7 +5,7 @@
  * Trace reader: a trace file, one packet at a time
  *
  * A trace file is a sequence of perfetto.protos.Trace.packet fields: the byte 0x0a, a varint
- * length, and so many bytes. The reader takes them from any descriptor (file, pipe) with read(2),
+ * length, and that number of bytes. The reader takes them from any descriptor (file, pipe) with read(2),
  * in order, so a file that is cut short under it is an outcome and not a signal. Its memory grows
  * with the largest packet that is really there, not with what a length claims. Packets that were
  * compressed together come one by one, as if they had never been.

@@ -133,7 +133,7 @@ static gint compare_events(gconstpointer a, gconstpointer b) {
         return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The oldest ones, so many. */
+/* Matches the oldest ones, this many. */
 static void summary_match(TraceSummary *summary, guint n) {
         GArray *events = summary->state->events;
 

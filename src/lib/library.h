@@ -18,7 +18,7 @@
  *
  * No function that the program calls is a cancellation point: a thread that is cancelled must not take a lock along.
  *
- * In a forked child nothing of this exists: library_inert() says so, and every public function looks at
+ * In a forked child nothing of this exists: library_inert() is true, and every public function checks
  * it before it touches anything else. The child keeps the mappings, so that a stray look at them is
  * harmless, but not the descriptors, so that the parent's connections end when the parent does.
  */

@@ -220,7 +220,7 @@ static int publish(StartupLog *log, uint64_t end, uint64_t to) {
                        : -ESHUTDOWN;
 }
 
-/* Goes on in another block, with room for so many bytes and a jump. */
+/* Continues in another block, with room for this many bytes and a jump. */
 static int grow(TrackKept *kept, uint64_t end, size_t n_bytes) {
         size_t n_block = ALIGN_UP(n_bytes + sizeof(StartupJump), BLOCK_BYTES);
         StartupJump *jump = (StartupJump *)(startup.memory + end);
@@ -298,7 +298,7 @@ static void count_open(TrackKept *kept, const TrackEvent *event) {
 bool startup_lose(const TrackThread *thread, const TrackEvent *event) {
         bool is_over;
 
-        /* seq_cst, as what comes next: either we see that it is closed, or who has closed it sees us and waits. */
+        /* seq_cst, as what comes next: either we see that it is closed, or the closing thread sees us and waits. */
         atomic_fetch_add(&startup.n_losing, 1);
         is_over = atomic_load(&startup.logs) == &startup_closed;
         if (!is_over) {

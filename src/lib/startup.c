@@ -90,7 +90,7 @@ static int read_rules(Bytes *rules, const char *text) {
 
 static _Thread_local bool fork_has_lock;
 
-/* Not for long: a signal handler that forks may have interrupted who has the lock. */
+/* Only for a short time: a signal handler that forks may have interrupted the thread that holds the lock. */
 static void before_fork(void) {
         fork_has_lock = track_try_lock();
         for (unsigned i = 0; i < FORK_LOCK_TRIES && !fork_has_lock; i++) {

@@ -94,7 +94,7 @@ typedef struct Startup {
         uint8_t *memory;
         size_t n_bytes;
         _Atomic size_t n_used;
-        _Atomic(StartupLog *) logs; /* &startup_closed: none can be added any more */
+        _Atomic(StartupLog *) logs; /* &startup_closed: no more can be added */
         _Atomic uint64_t deadline_ns;
 
         /* By their numbers. Copies, as the program may unload its own. */
@@ -141,7 +141,7 @@ void startup_expire(uint64_t now_ns);
 /* Frees the kept events; keeping must have ended, and the logs must be closed. */
 void startup_forget(void);
 
-/* Nobody adds to what was kept any more. Returns the logs; with their ends it can be read. */
+/* Ends the keeping of events. Returns the logs, which can be read now that their ends are final. */
 StartupLog *startup_close(void);
 
 /*

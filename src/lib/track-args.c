@@ -106,7 +106,7 @@ static inline uint8_t *put_value(uint8_t *at, const dt_arg *arg, size_t n_text) 
         }
 }
 
-/* Whether there is room for an argument with a text of so many bytes, and its size is one byte. */
+/* Whether there is room for an argument with a text of `n_bytes`, and its size is one byte. */
 static inline bool has_room(const uint8_t *at, const uint8_t *end, size_t n_text) {
         return at + ARG_BYTES_MAX + n_text <= end;
 }

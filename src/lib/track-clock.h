@@ -34,7 +34,7 @@
 #define CLOCK_RATE_NS_MAX \
         UINT64_C(100000000) /* and not over longer: no sleep of the machine is so short */
 #define CLOCK_RATE_AGE_NS  UINT64_C(1000000000)
-#define CLOCK_RATE_ERROR   5000 /* measured as exactly as one part in so many */
+#define CLOCK_RATE_ERROR   5000 /* measured to one part in this many */
 #define CLOCK_ERROR_SHARE  512  /* of CLOCK_ANCHOR_NS: that both are read within, 98 ns */
 #define CLOCK_FAILURES_MAX 100  /* in a row; then it is left */
 

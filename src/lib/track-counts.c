@@ -23,7 +23,7 @@ static TrackCount *find(const TrackStream *stream, uint64_t uuid) {
 bool track_counts_add(TrackStream *stream, uint64_t uuid) {
         if (!stream->counts)
                 stream->counts = pool_new(TRACK_COUNTS_MAX * sizeof(*stream->counts));
-        /* Said again, as streams remember only so many tracks. */
+        /* Described again, as streams remember only a limited number of tracks. */
         if (stream->counts && find(stream, uuid))
                 return true;
         if (!stream->counts || stream->n_counts == TRACK_COUNTS_MAX)

@@ -259,8 +259,8 @@ static bool number_is_free(unsigned number) {
         return true;
 }
 
-/* A new one while there are any. Then that of one that has gone, as with plugins that come and go: whoever has been
- * told its name has to hear the other. DT_CATEGORIES_MAX: there is none. */
+/* A new number while there are any; after that, the number of an unregistered category, as with plugins that come and
+ * go: streams that know its old name have to be given the new one. DT_CATEGORIES_MAX: there is none. */
 static unsigned choose_number(void) {
         if (n_numbers < DT_CATEGORIES_MAX)
                 return n_numbers++;

@@ -5,7 +5,7 @@
  * The start of a program that is run in order to be recorded
  *
  * Registering with the service, and its order to start, take a few milliseconds, in which the program's first events
- * would be lost. The recorder that runs it says so in $DESKTRACE_WAIT, and dt_init() then waits: until a session
+ * would be lost. The recorder that runs it sets $DESKTRACE_WAIT, and dt_init() then waits: until a session
  * records the program, but never longer than the variable says, as there may be no such session.
  */
 

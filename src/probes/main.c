@@ -32,7 +32,7 @@
 #include "shared/names.h"
 
 #define PROBES_BUS_NAME "org.desktrace.Probes1"
-#define IDLE_US         UINT64_C(5000000) /* without an instance, until the program ends */
+#define IDLE_US         UINT64_C(5000000) /* the program exits after this long without an instance */
 #define IDLE_SLACK_US   UINT64_C(500000)
 
 typedef enum Mode {
@@ -184,7 +184,8 @@ static int on_owner_gone(sd_event_source *source, int fd, uint32_t events, void 
         return sd_event_exit(program->event, 0);
 }
 
-/* The socket's maker: the kernel tells it to the process that connects. The connection itself is of no use. */
+/* The process that made the socket, which the kernel reveals to a process that connects. The connection itself is
+ * not used. */
 static int socket_owner(pid_t *ret, const char *path) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         _cleanup_(fd_closep) int fd = -1;
@@ -270,7 +271,7 @@ static int program_take_name(Program *program) {
         return r < 0 ? r : 0;
 }
 
-/* By hand there is no socket, and nobody to start us. */
+/* When started by hand, there is no socket, and no service that starts us. */
 static int program_open_entrance(Program *program) {
         int n;
 
@@ -321,7 +322,7 @@ static int program_setup(Program *program, Mode mode) {
                                                 : program_watch_idle(program);
         if (r >= 0)
                 r = program_offer(program);
-        /* Last: whoever is answered then finds that all is there. */
+        /* Last: a peer that gets an answer then finds everything in place. */
         if (r >= 0 && mode == MODE_RUN_SYSTEM)
                 r = program_take_name(program);
         if (r >= 0 && mode == MODE_RUN_SYSTEM)
@@ -334,7 +335,7 @@ static int run(Mode mode) {
         sigset_t signals;
         int r;
 
-        /* On the terminal of whoever records: he is told by the session what it does not record. */
+        /* Stderr is the recording user's terminal then, and the session already reports what it cannot record. */
         if (mode == MODE_RUN_STANDALONE && !getenv("DESKTRACE_LOG_LEVEL"))
                 log_set_level(LOG_WARNING);
 
@@ -344,7 +345,7 @@ static int run(Mode mode) {
         sigaddset(&signals, SIGINT);
         sigprocmask(SIG_BLOCK, &signals, NULL);
 
-        /* Rings, and files of devices, are kept open: one for each CPU, and more. */
+        /* Rings and device files are kept open: at least one for each CPU. */
         r = fd_raise_limit();
         if (r < 0)
                 log_debug("cannot raise the limit of descriptors: %s", strerror(-r));

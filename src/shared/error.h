@@ -8,7 +8,7 @@
  *
  *   0    done.
  *   < 0  a negative errno. Fatal to the operation and anonymous: nobody matches on it, everybody
- *        passes it up, and whoever started the operation ends it.
+ *        passes it up, and the code that started the operation ends it.
  *   > 0  an outcome (OBJECT_E_WHY), listed in the function's header. It is part of normal life, is
  *        handled by the direct caller, and never travels further up.
  *

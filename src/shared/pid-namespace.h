@@ -9,7 +9,7 @@
  * sandbox see more than itself:
  *
  * A proof is one end of a socket pair into which a process has written agreed words. The kernel says with the
- * words which process wrote them, in the numbers of whoever reads. Unlike the peer of just any socket, or a pidfd, it
+ * words which process wrote them, in the reader's numbers. Unlike the peer of just any socket, or a pidfd, it
  * cannot be had without that process wanting it for just this purpose.
  *
  * A task link is the reader's own /proc/thread-self, opened as a link and not followed. To the kernel its text is the

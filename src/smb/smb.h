@@ -40,7 +40,7 @@
  * -------
  * Starts with an 8-byte header: chunk_id u32 (counts up for each writer, wraps), writer_id u16 (1
  * …), and a word with the number of fragments (bits 0 to 9) and flags (bits 10 to 15). Then the
- * fragments, back to back: varint size and so many bytes. Size 0 is an empty fragment, skipped.
+ * fragments, back to back: a varint size and that number of bytes. Size 0 is an empty fragment, skipped.
  * The size FF FF FF 7F says that the writer gave up on the packet; nothing behind it is read.
  *
  * The number of fragments is stored last, with release: a reader that loads it with acquire sees

@@ -4,7 +4,7 @@
 /*
  * IPC frames: the messages on Perfetto's sockets
  *
- * A frame is a little-endian 32-bit length and so many bytes of an IPCFrame message: a request with a number of
+ * A frame is a little-endian 32-bit length and that number of bytes of an IPCFrame message: a request with a number of
  * its sender's choice, or a reply with the same number. Both directions are read and written here, as a client
  * would need them too. What is read points into the caller's bytes, of which nothing is believed; what is written
  * goes into a WireWriter of the caller. Nothing is allocated.

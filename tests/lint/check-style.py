@@ -114,6 +114,9 @@ def all_functions(top, prefix=""):
 HABITS = re.compile(r"\banew\b|\ball the same\b|\bfor so long\b|(?:^|[.:;] |[*#] )Who(?:ever)? [^?]*$", re.I)
 # Likewise, in what users read: documents, public headers, and the texts of programs.
 TOLD_HABITS = re.compile(r"(?<!there )\bis none\b|\bso many\b|\bexclude each other\b|\bof the own\b", re.I)
+# Likewise, in comments of the layers that have been gone through.
+COMMENT_HABITS = re.compile(r"\bany more\b|\bwhoever\b|\bsays? what is wrong\b|(?<!:) so many\b(?! that\b)", re.I)
+COMMENTED = tuple(f"src/{layer}/" for layer in "client config host lib probes shared smb wire".split())
 TOLD = ("docs/", "data/", "examples/", "src/lib/include/", "README.md", "NEWS.md")
 PROSE = ("src/", "docs/", "data/", "examples/", "README.md", "NEWS.md", "HACKING.md")
 
@@ -126,6 +129,9 @@ def check_habits(top):
             found = HABITS.search(line)
             if found and not found.group().strip(".:;*# ").startswith("who"):
                 yield f"{path}:{number}: \"{found.group().strip()[:20]}\" is hard to read: say it plainly"
+            found = COMMENT_HABITS.search(line) if path.startswith(COMMENTED) else None
+            if found:
+                yield f"{path}:{number}: \"{found.group().strip()}\" is hard to read: say it plainly"
             told = line if path.startswith(TOLD) else " ".join(re.findall(r'"[^"]*"', line))
             found = TOLD_HABITS.search(told)
             if found:
@@ -183,6 +189,8 @@ PLANTED = {
     "src/note.c": SPDX + "int note; /* TO" + "DO */\n",
     "src/plain.c": SPDX + "/* Who comes\n * starts anew, all the " + "same.\n * Who is it? */\n"
     'char *s = "its name is none";\n/* there is none; so many */\n',
+    "src/smb/plain.h": SPDX + "/* Says what is " + "wrong; not any " + "more. */\n",
+    "src/daemon/plain.h": SPDX + "/* not any " + "more */\n",
     "docs/told.md": "There is none of so many.\n",
     "tests/test.c": SPDX + "START_TEST(test_long) {\n" + "        a++;\n" * 81 + "}\nEND_TEST\n",
 }
@@ -198,6 +206,7 @@ EXPECTED = [
     'src/plain.c:2: "* Who comes" is hard to read: say it plainly',
     'src/plain.c:3: "anew" is hard to read: say it plainly',
     'src/plain.c:5: "is none" is hard to read: say it plainly',
+    'src/smb/plain.h:2: "Says what is wrong" is hard to read: say it plainly',
     "tests/test.c:2: test_long() has 81 lines, 80 are allowed",
 ]
 CHECKS = [

@@ -40,7 +40,7 @@ int64_t array_load_signed(const uint8_t *at, size_t size) {
         return (int64_t)(array_load(at, size) << n_unused) >> n_unused;
 }
 
-/* False when the text is full, and says so. */
+/* False if the text is full, which is marked in the text. */
 static bool text_has_room(Text *text) {
         if (text->n + ELEMENT_BYTES_MAX + 4 <= sizeof(text->bytes))
                 return true;

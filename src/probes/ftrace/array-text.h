@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Array text: arrays of a tracepoint's record, as a person reads them
+ * Array text: formats the arrays in a tracepoint's record for people
  *
- * Messages of generic events have only numbers and texts, and readers show bytes as if they were a text. So an address
- * is "aa:bb:cc:00:11:22", a list of numbers is "1 2 3", and a set of CPUs is "0-3,8", as everywhere in /sys.
+ * Messages of generic events have only numbers and texts, and readers show bytes as if they were text. So an address
+ * becomes "aa:bb:cc:00:11:22", a list of numbers "1 2 3", and a set of CPUs "0-3,8", as everywhere in /sys.
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ typedef struct ArrayShape {
         bool is_mask;
 } ArrayShape;
 
-/* Appends a field with the text of n_bytes of elements. A rest that is no whole element is left out. */
+/* Appends a field with the text of `n_bytes` of elements. An incomplete last element is left out. */
 void array_put_text(WireWriter *wire,
                     uint32_t number,
                     ArrayShape shape,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What differs from one receiver to the next stands in front: the fields of a bundle may come in any order. The packet
- * is encoded behind some room, in which each receiver's tag, length and first fields are put right before its packet is
- * given away; nothing is moved or copied for that.
+ * Bundle writer
+ *
+ * What differs between receivers comes first: the fields of a bundle may have any order. The packet is encoded after
+ * some free room, into which each receiver's tag, length and first fields are written right before its packet is passed
+ * on; nothing is moved or copied for that.
  */
 
 #include <errno.h>
@@ -118,7 +120,7 @@ static void bundle_open(BundleWriter *writer, uint64_t timestamp) {
                 writer->n_takers = count_takers(writer, timestamp);
 }
 
-/* Puts the receiver's own fields in front of the body that all have. Returns where the packet begins. */
+/* Puts the receiver's own fields in front of the common body. Returns where the packet begins. */
 static uint8_t *
 put_front(BundleWriter *writer, const BundleCpu *cpu, const ReceiverCpu *state, size_t n_body) {
         uint8_t *body = writer->wire->start + FRONT_BYTES_MAX;
@@ -149,7 +151,7 @@ bundle_give(BundleWriter *writer, const BundleCpu *cpu, BundleReceiver *receiver
         uint8_t *packet;
         int r = -ENOMEM;
 
-        /* It begins later, or there is nothing but a loss of others to tell. */
+        /* The receiver begins later, or there is nothing to write but a loss of other receivers. */
         if (receiver->from_ns > writer->first_timestamp || (n_body == 0 && !state->lost))
                 return;
         if (!wire_writer_failed(writer->wire)) {
@@ -255,7 +257,7 @@ static bool add_full(BundleWriter *writer, const EventEncoder *encoder, const Pa
         return true;
 }
 
-/* Makes sure that the bundle at hand is for all that want this record, and for no others. */
+/* Makes sure that the current bundle is for exactly the receivers that want this record. */
 static inline void bundle_prepare(BundleWriter *writer, BundleCpu *cpu, uint64_t timestamp) {
         if (LIKELY(writer->is_for_all))
                 return;
@@ -274,7 +276,7 @@ static __attribute__((__noinline__)) void
 add_other(BundleWriter *writer, BundleCpu *cpu, uint16_t id, const PageRecord *record) {
         const EventEncoder *encoder = id < writer->n_encoders ? writer->encoders[id] : NULL;
 
-        /* Others than asked for are those that other recordings want, or the kernel's own, like stack traces. */
+        /* Unwanted events are those that other recordings want, or the kernel's own, like stack traces. */
         if (!encoder || event_is_filtered(encoder, record->data, record->n_bytes))
                 return;
         bundle_prepare(writer, cpu, record->timestamp);
@@ -284,7 +286,7 @@ add_other(BundleWriter *writer, BundleCpu *cpu, uint16_t id, const PageRecord *r
                 close_at(writer, cpu, record->timestamp);
 }
 
-/* Most events are these two, so nothing is looked at twice here. */
+/* Most events are of these two types, so nothing is read twice here. */
 static inline void
 bundle_add_record(BundleWriter *writer, BundleCpu *cpu, const PageRecord *record) {
         const CompactLayout *compact = &writer->compact;
@@ -353,7 +355,7 @@ void bundle_add_page(BundleWriter *writer, BundleCpu *cpu, const void *page, siz
         }
 }
 
-/* A loss must be told even if nothing that is wanted comes behind it. */
+/* A loss must be reported even if no wanted event follows it. */
 static bool has_untold_loss(const BundleWriter *writer, const BundleCpu *cpu) {
         BundleReceiver *receiver;
 

@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * Bundle writer: from pages of the kernel's ring to perfetto.protos.FtraceEventBundle packets
+ * Bundle writer: turns pages of the kernel's ring into perfetto.protos.FtraceEventBundle packets
  *
- * A writer encodes a set of events once, for all receivers that want just these. Pages of one CPU are added in their
- * order; then bundle_end_turn() ends the CPU's turn, and the next CPU's pages may come. A bundle holds only events
- * without a loss in between: when the kernel lost some, a new bundle begins and says so. What one receiver's sink drops
- * is missing there alone: the next bundle that this receiver gets says so, and where the last one that it got ended.
+ * A writer encodes a set of events once, for all receivers that want exactly these. Pages of one CPU are added in
+ * order; bundle_end_turn() ends the CPU's turn, and then the next CPU's pages may follow. A bundle holds only events
+ * without a loss in between: after a loss in the kernel a new bundle begins and reports it. A packet that one
+ * receiver's sink drops is missing there alone: the next bundle for this receiver reports the loss, and where the last
+ * bundle that it got ended.
  */
 
 #include <stdbool.h>
@@ -33,7 +34,7 @@ typedef struct BundleCpu {
 
 /* What is remembered of a CPU for one receiver, from one bundle to the next. */
 typedef struct ReceiverCpu {
-        uint64_t end_timestamp; /* up to here the sink took all; 0 at first */
+        uint64_t end_timestamp; /* up to here the sink accepted everything; 0 at first */
         bool lost;              /* events are missing since end_timestamp */
 } ReceiverCpu;
 
@@ -64,7 +65,7 @@ typedef struct BundleWriter {
 
         uint64_t newest_ns; /* of all from_ns */
 
-        /* The bundle at hand; wire is NULL when there is none. */
+        /* The current bundle; `wire` is NULL if there is none. */
         WireWriter *wire;
         bool is_for_all; /* it is open, and for all receivers */
         uint64_t first_timestamp;
@@ -87,15 +88,15 @@ int bundle_writer_use(BundleWriter *writer,
                       const IdSet *ids,
                       KernelSymbols *symbols);
 
-/* From now on borrows these, which mean the same, for what was borrowed before. Between turns. */
+/* From now on borrows these equivalents in place of those borrowed before. Between turns. */
 void bundle_writer_borrow(BundleWriter *writer, const EventSet *set, KernelSymbols *symbols);
 
 /* Takes effect from the next page on. */
 void bundle_writer_add(BundleWriter *writer, BundleReceiver *receiver);
 
-/* Bytes as read from trace_pipe_raw. What makes no sense is skipped, and noted in the bundle. */
+/* Bytes as read from trace_pipe_raw. Invalid data is skipped and noted in the bundle. */
 void bundle_add_page(BundleWriter *writer, BundleCpu *cpu, const void *page, size_t n_bytes);
 void bundle_end_turn(BundleWriter *writer, BundleCpu *cpu);
 
-/* After whoever wants to know has looked at pids and born. */
+/* Call it once `pids` and `born` have been evaluated. */
 void bundle_forget_pids(BundleWriter *writer);

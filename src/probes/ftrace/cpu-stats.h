@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * CPU stats: what the kernel counts for one CPU's ring, as perfetto.protos.FtraceCpuStats
+ * CPU stats: the kernel's counters of one CPU's ring, as perfetto.protos.FtraceCpuStats
  *
- * With those of the start and of the end a reader can prove that nothing was lost.
+ * With the counters of the start and the end, a reader can prove that nothing was lost.
  */
 
 #include <stdint.h>
@@ -22,7 +22,7 @@ typedef struct CpuStats {
         uint64_t read_events;
 } CpuStats;
 
-/* Parses the text of per_cpu/cpuN/stats. What a kernel does not say stays 0. */
+/* Parses the text of per_cpu/cpuN/stats. Counters that a kernel lacks stay 0. */
 void cpu_stats_parse(CpuStats *ret, uint32_t cpu, const char *text);
 
 /* Appends FtraceStats.cpu_stats. */

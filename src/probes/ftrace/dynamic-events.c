@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The file is opened for reading and writing and never truncated: that would remove everybody's definitions. One write
- * is one definition, and "-:group/name" takes one back.
+ * The file is opened for reading and writing and never truncated: that would remove the definitions of all users. Each
+ * write is one definition; "-:group/name" removes one.
  */
 
 #include <errno.h>
@@ -74,7 +74,8 @@ static bool parse_own(const char *line, unsigned *ret_slot, char name[static NAM
         return true;
 }
 
-/* Those of a slot, which the caller has locked. False when some are on in an instance that is still there. */
+/* Removes the definitions of a slot, which the caller has locked. False if some are enabled in an instance that
+ * still exists. */
 static bool remove_of_slot(int fd, const char *list, unsigned slot, int *n_removed) {
         bool all = true;
 
@@ -114,7 +115,7 @@ int dynamic_events_remove_stale(const TraceDir *dir) {
         return n_removed;
 }
 
-/* A slot is free when nobody has locked it and what a dead one left in it is gone. */
+/* A slot is free if no process has locked it and the leftovers of dead processes are gone. */
 static int take_slot(DynamicEvents *events, const TraceDir *dir, char **ret_error) {
         _cleanup_(freep) char *list = NULL;
         int r, n_removed = 0;
@@ -216,7 +217,7 @@ static int add_defined(DynamicEvents *events,
                 .slice_type = slice_type,
                 .is_kprobe = place->is_kprobe,
         };
-        events->n_events++; /* also half of one is to be freed, and taken back */
+        events->n_events++; /* even a half-made one has to be removed and freed */
         if (!event->name || (place->n_args == 0 && !event->label))
                 return -ENOMEM;
         return event_selection_add(selection, full_name);
@@ -320,7 +321,7 @@ static int define_again(DynamicEvents *events,
         return define_place(events, dir, selection, place, ret_error);
 }
 
-/* Whether an earlier probe of the file says the same, and then whether of the same place. */
+/* Whether an earlier probe of the file has the same text, and if so, whether at the same place. */
 static bool is_again(const StaticProbes *list, const StaticProbe *probe, bool *ret_is_same_place) {
         bool is_again = false;
 
@@ -334,7 +335,7 @@ static bool is_again(const StaticProbes *list, const StaticProbe *probe, bool *r
         return is_again;
 }
 
-/* One of the probes that a config's pattern fits. What is refused is told of this one alone. */
+/* One of the probes that a config's pattern matches. A refusal is reported for this one alone. */
 static int define_one_static(DynamicEvents *events,
                              const TraceDir *dir,
                              EventSelection *selection,
@@ -438,7 +439,7 @@ static int define_asked(DynamicEvents *events,
         return r == 0 ? define_place(events, dir, selection, &place, ret_error) : r;
 }
 
-/* One probe that is refused does not take the others along: the selection has it as unknown, with the reason. */
+/* A refused probe does not affect the others: the selection lists it as unknown, with the reason. */
 static int define_all(DynamicEvents *events,
                       const TraceDir *dir,
                       const FtraceConfig *config,

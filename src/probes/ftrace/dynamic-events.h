@@ -4,12 +4,13 @@
 /*
  * Dynamic events: kprobes and uprobes that a config defines
  *
- * The kernel has one list of them for everybody (dynamic_events at the top of tracefs), and they outlive who made them.
- * So each recording has a group of its own, desktrace_SLOT, which is taken by a lock on the SLOT-th byte of that file.
- * The kernel takes the lock away from a process that dies, and what is in a group that nobody has locked is stale.
+ * The kernel has one list of them for the whole machine (dynamic_events at the top of tracefs), and they outlive their
+ * creators. So each recording has a group of its own, desktrace_SLOT, which it claims with a lock on the SLOT-th byte
+ * of that file. The kernel releases the locks of a process that dies, and definitions in a group without a lock are
+ * stale.
  *
- * A probe without arguments is a slice or an instant of its name in the trace; one with arguments is an event with
- * these as fields. What cannot be defined is told; the others are recorded.
+ * A probe without arguments is a slice or an instant with its name in the trace; one with arguments is an event with
+ * these as fields. Probes that cannot be defined are reported; the others are recorded.
  */
 
 #include <stdbool.h>
@@ -52,14 +53,14 @@ typedef struct DynamicEvents {
         bool has_start;
 } DynamicEvents;
 
-/* Defines what the config asks for. Adds those that are defined to the selection's events, and what cannot be to its
- * unknown ones. *ret is NULL when the config has none. 0, PROBE_E_REFUSED, -ENOMEM. */
+/* Defines the config's probes. Adds those that could be defined to the selection's events, and the others to its
+ * unknown ones. `*ret` is NULL if the config has none. 0, PROBE_E_REFUSED, -ENOMEM. */
 int dynamic_events_new(DynamicEvents **ret,
                        const TraceDir *dir,
                        const FtraceConfig *config,
                        EventSelection *selection,
                        char **ret_error);
-/* Removes the definitions, which no instance may have enabled any more. */
+/* Removes the definitions, none of which may still be enabled in an instance. */
 DynamicEvents *dynamic_events_free(DynamicEvents *events);
 DEFINE_CLEANUP(DynamicEvents *, dynamic_events_free)
 
@@ -68,14 +69,14 @@ static inline bool dynamic_event_is_ours(const char *name) {
         return strncmp(name, DYNAMIC_EVENT_PREFIX, strlen(DYNAMIC_EVENT_PREFIX)) == 0;
 }
 
-/* NULL when it is none of them, or `events` is NULL. */
+/* NULL if it is not one of them, or if `events` is NULL. */
 const DynamicEvent *dynamic_events_find(const DynamicEvents *events, const char *name);
 
-/* Appends FtraceStats.kprobe_stats: how often the kernel came to the kprobes, and could not record it. */
+/* Appends FtraceStats.kprobe_stats: how often the kprobes were hit, and how often the kernel could not record a hit. */
 void dynamic_events_encode_stats(DynamicEvents *events,
                                  const TraceDir *dir,
                                  WireWriter *wire,
                                  bool of_start);
 
-/* Removes what dead processes left, after their instances are gone. Returns how many. */
+/* Removes the definitions of dead processes, once their instances are gone. Returns how many. */
 int dynamic_events_remove_stale(const TraceDir *dir);

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * ELF file: what the readers of programs' files have in common
+ * ELF file: the common part of the readers of programs' files
  *
  * The files are whatever a config names, so sizes are checked before libelf, which reads a section as a whole, is asked
  * for it.
@@ -18,7 +18,7 @@
 #define ELF_TABLE_BYTES_MAX \
         (UINT64_C(512) << 20) /* of a symbol table or its names: 20 million symbols */
 
-/* A program's file, and nothing that does something when it is opened or read. 0, PROBE_E_REFUSED. */
+/* Opens a program's file, and nothing that has side effects when it is opened or read. 0, PROBE_E_REFUSED. */
 int elf_file_open_program(int *ret, const char *path, char **ret_error);
 
 /* `fd` is of a regular file and stays open as long as the result; `path` is for errors. 0, PROBE_E_REFUSED, -EIO. */
@@ -33,5 +33,5 @@ static inline bool elf_section_is_sane(const GElf_Shdr *header) {
         return header->sh_size <= ELF_TABLE_BYTES_MAX;
 }
 
-/* Addresses are those in memory; the segments say which part of the file comes there. With all of `flags` (PF_X). */
+/* Converts an address in memory to an offset in the file, by the segments that have all of `flags` (PF_X). */
 bool elf_file_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *ret);

@@ -13,11 +13,11 @@
 /* Programs have one of all symbols and one for the dynamic linker. Each that is read stays in memory until the end. */
 #define ELF_TABLES_MAX 4
 
-/* Among so many of a program's functions a near name is looked for: browsers have half a million, and a config names
+/* A near name is searched among at most this many functions: browsers have half a million, and a config names
  * hundreds of probes. */
 #define ELF_NEAREST_MAX 20000
 
-/* Whether a function begins at that place of the file, as its symbols say. 0 with *ret; PROBE_E_REFUSED. */
+/* Whether, by the file's symbols, a function begins at that offset. 0 with `*ret`; PROBE_E_REFUSED. */
 int elf_has_function_at(bool *ret, int fd, const char *path, uint64_t offset, char **ret_error);
 
 /* `symbol` is "name" or "name+offset". `fd` is of a regular file; `path` is for errors. 0; PROBE_E_REFUSED, with the

@@ -73,7 +73,7 @@ put_dynamic(WireWriter *wire, const FieldEncoder *field, const uint8_t *record, 
                 put_array(wire, field, record + offset, n_bytes);
 }
 
-/* What the kernel does not list is shown as the address that it is. */
+/* An address that the kernel does not list is shown as a number. */
 static void put_pointed(WireWriter *wire,
                         const EventEncoder *encoder,
                         const FieldEncoder *field,
@@ -287,8 +287,7 @@ bool event_encode(const EventEncoder *encoder,
 
         if (n_record < encoder->n_bytes_min)
                 return false;
-        /* Readers have a fast path for this order: timestamp, pid (0 is the idle task and must be
-         * said), event. */
+        /* Readers have a fast path for this order: timestamp, pid (0 is the idle task and must be written), event. */
         n_room = encoder->n_room + (uint64_t)encoder->n_texts * n_record;
         if (UNLIKELY(!encoder->is_plain || n_room > PLAIN_BYTES_MAX))
                 put_event(encoder, wire, timestamp, record, n_record, symbols);

@@ -88,7 +88,7 @@ typedef struct EventEncoder {
         FieldEncoder *fields;
         size_t n_fields;
 
-        /* One that is plain asks once for room: so many bytes, and the record's as often as it has texts anywhere. */
+        /* A plain event reserves room once: these bytes, and those of the record for each text in it. */
         bool is_plain;
         uint8_t tag[FIELD_TAG_MAX]; /* of the event's message */
         uint8_t n_tag;
@@ -96,7 +96,7 @@ typedef struct EventEncoder {
 
         uint16_t pid_offsets[EVENT_PIDS_MAX];
         size_t n_pids;
-        bool makes_task; /* its pids are those of somebody new, or who has got another name */
+        bool makes_task; /* its pids are of new tasks, or of tasks with a new name */
         const KernelStrings *strings;
         const PrintFilter *print_filter;
         uint32_t text_offset; /* of the print_filter's text */

@@ -158,7 +158,7 @@ int event_format_parse_words(EventFormat **ret,
         r = format_take_head(format, &cursor);
         if (r == 0)
                 r = format_take_fields(format, &cursor, long_size);
-        /* What follows is how to print it, which is of no use here. */
+        /* The print format follows, which is not needed here. */
         if (r == 0 && !text_skip(&cursor, "print fmt:"))
                 r = -EBADMSG;
         if (r < 0)

@@ -4,9 +4,9 @@
 /*
  * Event list: the names of the kernel's events, "group/name"
  *
- * For people to choose from, whether or not they may record. Only those of the kernel's own source: what programs and
- * administrators have defined (kprobes, uprobes, user events, synthetic events) is left out, for its names tell what
- * they look at.
+ * For people to choose from, whether or not they may record. Only events of the kernel's own source are listed: those
+ * that programs and administrators have defined (kprobes, uprobes, user events, synthetic events) are left out, because
+ * their names reveal what they watch.
  */
 
 #define EVENT_LIST_BYTES_MAX \

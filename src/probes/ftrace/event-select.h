@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Event selection: from the names in a config to events of the running kernel
+ * Event selection: finds the events of the running kernel that a config names
  *
- * A name is "group/name", a whole group ("group/" and a star), or a bare "name" of any group. One that this kernel
- * does not have costs nothing but itself: configs are meant to work on many kernels. It is listed in the trace as
- * unknown, with the nearest event that exists for whoever mistyped it.
+ * A name is "group/name", a whole group ("group/" and a star), or a bare "name" in any group. A name that this kernel
+ * lacks affects nothing else: configs are meant to work on many kernels. It is listed in the trace as unknown, with the
+ * nearest existing event in case of a typing error.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 typedef struct EventName {
         char *text; /* "group/name" */
         size_t n_group;
-        size_t n_whole; /* from this one on so many are all events of the group; 0: not known to be */
+        size_t n_whole; /* this many events from here on are the whole group; 0: not known to be */
 } EventName;
 
 typedef struct UnknownEvent {
@@ -50,5 +50,5 @@ void event_selection_deinit(EventSelection *selection);
 int event_selection_add(EventSelection *selection, const char *full);
 int event_selection_add_unknown(EventSelection *selection, const char *name, char *why);
 
-/* For a config of which nothing is left: names all that is unknown. Returns PROBE_E_REFUSED, or -ENOMEM. */
+/* For a config without any known event: names all unknown ones. Returns PROBE_E_REFUSED, or -ENOMEM. */
 int event_selection_refuse(const EventSelection *selection, char **ret_error);

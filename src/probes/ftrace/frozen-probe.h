@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Frozen probe: the data source "linux.frozen_ftrace", what the kernel recorded before the last reboot
+ * Frozen probe: the data source "linux.frozen_ftrace", with what the kernel recorded before the last reboot
  *
- * A kernel that was started with memory set aside for a tracefs instance finds in it what the one before has recorded
- * until its end. It is read once, and taken out of the ring by that; the instance stays as it is otherwise, and belongs
- * to whoever configured the kernel. Only the same build of a kernel can make sense of it, and throws away the rest by
- * itself.
+ * A kernel that was booted with memory reserved for a tracefs instance finds in it what the previous kernel recorded
+ * until its end. Reading takes the data out of the ring, so it can be read once; otherwise the instance stays unchanged
+ * and belongs to the administrator who configured the kernel. Only the same build of a kernel can interpret the data,
+ * and the kernel itself discards the rest.
  */
 
 #include "host/probe.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Whether this machine lets us record kernel events: what instance_new() would find, without making one
+ * Whether this machine lets us record kernel events: checks what instance_new() needs, without making an instance
  */
 
 /* ProbeOps.check. */

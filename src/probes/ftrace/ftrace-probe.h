@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * linux.ftrace: kernel events through an own tracefs instance
+ * linux.ftrace: kernel events through a private tracefs instance
  *
- * Each recording has its own instance (instance.h), which is read out once a drain period, on flush and on
- * stop. Packets: FtraceEventBundle, and FtraceStats of the start and of the end with each flush.
+ * Each recording has its own instance (instance.h), which is read once a drain period, on flush and on stop. Packets:
+ * FtraceEventBundle, and FtraceStats of the start and of the end with each flush.
  */
 
 #include "ftrace_config.pb-c.h"

@@ -14,7 +14,7 @@ typedef struct FtraceCpu {
         BundleCpu bundle;
         int fd;          /* trace_pipe_raw */
         bool is_watched; /* in the reader's epoll_fd */
-        bool failed;     /* a read failed in a way that is not normal; told once */
+        bool failed;     /* a read failed unexpectedly; logged once */
 } FtraceCpu;
 
 typedef struct FtraceReader {
@@ -31,12 +31,12 @@ typedef struct FtraceReader {
 int ftrace_reader_init(FtraceReader *reader, Instance *instance, size_t n_page);
 void ftrace_reader_deinit(FtraceReader *reader);
 
-/* Reads each CPU until it is empty, or until its events are younger than `until_ns`: a drain follows no writer
- * that is as fast as itself. */
+/* Reads each CPU until it is empty, or its events are younger than `until_ns`: otherwise a drain would never catch
+ * up with a writer that is as fast. */
 void ftrace_reader_drain(FtraceReader *reader, uint64_t until_ns);
 
 /* Makes reader->epoll_fd readable whenever the ring of a CPU is filled to the instance's buffer_percent. Called again,
  * it takes CPUs in that have come meanwhile. 0; -EOPNOTSUPP when this kernel cannot tell; negative errno. */
 int ftrace_reader_watch(FtraceReader *reader);
-/* Leaves those out that would only keep it readable: CPUs that were never on. */
+/* Leaves out CPUs that were never online, which would keep it readable for ever. */
 void ftrace_reader_unwatch_broken(FtraceReader *reader);

@@ -145,7 +145,7 @@ event_prepare(FtraceSetup *setup, const EventName *name, FtraceEvent *event, cha
         return setup_add_encoder(setup, name->text, format);
 }
 
-/* What the kernel refuses is told; the rest is recorded. */
+/* What the kernel refuses is reported; the rest is recorded. */
 static int setup_prepare_events(FtraceSetup *setup, ProbeNotes *notes) {
         setup->n_events = setup->selection.n_events;
         setup->events = calloc(MAX(setup->n_events, (size_t)1), sizeof(*setup->events));
@@ -169,7 +169,7 @@ static int setup_prepare_events(FtraceSetup *setup, ProbeNotes *notes) {
         return 0;
 }
 
-/* Without them there are addresses in the trace, and the rest of it is as good. */
+/* Without symbols the trace has addresses; nothing else is missing. */
 static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes) {
         _cleanup_(freep) char *restricted = NULL;
         int r;
@@ -195,7 +195,7 @@ static int setup_load_symbols(FtraceSetup *setup, const FtraceConfig *config, Pr
         return 0;
 }
 
-/* What configs of others may ask for and is done in another way. */
+/* Options of Perfetto's configs that are implemented in another way. */
 static void setup_note_options(const FtraceConfig *config, ProbeNotes *notes) {
         if (config->instance_name && *config->instance_name)
                 probe_note(notes,
@@ -216,7 +216,8 @@ static int setup_make_keys(FtraceSetup *setup) {
         prints = setup->print_filter ? print_filter_key(setup->print_filter) : strdup("");
         if (!state || !prints)
                 return -ENOMEM;
-        /* The kernel empties rings in which a definition was on when that goes: not with those of others in them. */
+        /* When a definition is removed, the kernel empties all rings in which it was enabled: so such rings are not
+         * shared. */
         if (asprintf(&setup->ring_key,
                      "%sprobes=%d",
                      state,

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Ftrace setup: what one FtraceConfig asks for, checked against the running kernel and prepared
+ * Ftrace setup: the wishes of one FtraceConfig, checked against the running kernel and prepared
  *
- * Made before anything of the kernel is changed, and owned by the recording that it is for: the settings with their
- * limits applied, the events with the formats and encoders of each, symbols, and the text of what is written to an
+ * It is made before anything in the kernel is changed, and belongs to the recording that it is for: the settings with
+ * their limits applied, the events with their formats and encoders, symbols, and the texts to be written to an
  * instance. A Ring (ring.h) applies it.
  */
 

@@ -86,7 +86,7 @@ static int refuse_other_event(const EventSelection *selection, const char *name,
                             name);
 }
 
-/* What an event is filtered by already, like system calls, must hold as well. */
+/* An existing filter of the event, as for system calls, must hold as well. */
 static int
 add_filter(InstanceState *state, const char *event, const char *expression, char **ret_error) {
         _cleanup_(freep) char *what = NULL, *both = NULL;
@@ -186,8 +186,8 @@ static bool is_option_name(const char *name) {
                strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
 }
 
-/* One takes the kernel's own texts away from everybody else, with the other programs cannot write theirs while the ring
- * does not record (see ring_copy_markers()). */
+/* One of them takes the kernel's own texts away from all other users; with the other, programs cannot write theirs
+ * while the ring is not recording (see ring_copy_markers()). */
 static bool is_of_machine(const char *name) {
         return streq(name, "trace_printk_dest") || streq(name, "copy_trace_marker");
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Instance state: what a recording writes to files of its tracefs instance, beside sizes and switches of events
+ * Instance state: what a recording writes to the files of its tracefs instance, besides buffer sizes and event switches
  *
- * Filters, options, threads, CPUs: an instance has one of each, so recordings share an instance only when all of it is
- * the same. Made and checked before the kernel is touched; applied once, with recording off.
+ * Filters, options, threads, CPUs: an instance has one of each, so recordings share an instance only if all of it is
+ * the same. It is made and checked before the kernel is touched, and applied once, with recording off.
  */
 
 #include <stdbool.h>
@@ -38,6 +38,6 @@ char *instance_state_key(const InstanceState *state);
 /* 0, PROBE_E_REFUSED with the kernel's own words where it has any, -ENOMEM. */
 int instance_state_apply(const InstanceState *state, Instance *instance, char **ret_error);
 
-/* What the kernel says of a filter that it refused, made one line: "Field not found, at 11: \"prio < 5\"". `text` is of
- * the event's filter file. NULL when that says nothing; malloc'ed. */
+/* The kernel's reason for refusing a filter, as one line: "Field not found, at 11: \"prio < 5\"". `text` is from the
+ * event's filter file. NULL if it has no reason; malloc'ed. */
 char *filter_error(const char *text);

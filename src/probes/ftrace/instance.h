@@ -4,12 +4,12 @@
 /*
  * Instance: a private set of ring buffers in tracefs
  *
- * Each recording gets its own directory instances/desktrace-PID-N, so that neither other recordings nor other
- * tracing tools are disturbed, and the kernel drops all of the recording's state with the directory.
+ * Each recording gets its own directory instances/desktrace-PID-N, so that it disturbs neither other recordings nor
+ * other tracing tools, and the kernel drops all of the recording's state with the directory.
  *
- * An instance lives as long as somebody holds a lock (flock) on its directory. The kernel takes the lock
- * away from a process that dies, however it dies, so instances_remove_stale() can tell which directories
- * nobody owns any more, also from within another pid namespace.
+ * An instance is alive as long as a process holds a lock (flock) on its directory. The kernel releases the locks of a
+ * process that dies, however it dies, so instances_remove_stale() can tell which directories have no owner left, even
+ * from within another pid namespace.
  */
 
 #include <stddef.h>
@@ -29,7 +29,8 @@ typedef struct Instance {
 
 /* A fresh instance, with recording off. 0, PROBE_E_REFUSED with *ret_error, negative errno. */
 int instance_new(Instance **ret, const TraceDir *dir, char **ret_error);
-/* One that others have made and keep. As instance_new(); the nearest name is told when there is none of this one. */
+/* Opens an instance that others have made and keep. Like instance_new(); if there is none with this name, the error
+ * names the nearest one. */
 int instance_open(Instance **ret, const TraceDir *dir, const char *name, char **ret_error);
 /* Removes it from the kernel, unless it is of others. Its descriptors must be closed by then. */
 Instance *instance_free(Instance *instance);
@@ -48,5 +49,5 @@ int instance_read(Instance *instance,
 /* Opens the pages of one CPU for reading without waiting. A descriptor or a negative errno. */
 int instance_open_pages(Instance *instance, unsigned cpu);
 
-/* Removes what dead processes left. Returns how many, or a negative errno. */
+/* Removes the instances of dead processes. Returns how many, or a negative errno. */
 int instances_remove_stale(void);

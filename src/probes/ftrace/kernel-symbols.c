@@ -82,7 +82,7 @@ static void table_unrefp(SymbolTable **table) {
         table_unref(*table);
 }
 
-/* Takes the text. Does nothing that another thread could notice. */
+/* Takes ownership of the text. Has no effect that another thread could notice. */
 static int table_new(SymbolTable **ret, char *text) {
         SymbolTable *table = calloc(1, sizeof(*table));
         char *line, *state = NULL;
@@ -149,7 +149,7 @@ static int load_new(SymbolLoad **ret) {
         return 0;
 }
 
-/* Waits for the thread. NULL when there was nothing to be had. */
+/* Waits for the thread. NULL if it could read nothing. */
 static SymbolTable *load_finish(SymbolLoad *load) {
         SymbolTable *table;
 

@@ -60,7 +60,7 @@ typedef struct KernelSymbols {
         RecentSymbol recent[1 << KERNEL_SYMBOLS_RECENT_BITS];
 } KernelSymbols;
 
-/* Takes the text, which it changes. 0; -ENODATA when the kernel hides the addresses; -ENOMEM. */
+/* Takes ownership of the text, and changes it. 0; -ENODATA if the kernel hides the addresses; -ENOMEM. */
 int kernel_symbols_new(KernelSymbols **ret, char *text);
 /* Begins to read kallsyms, or shares what another recording has. 0; -ENODATA when the kernel hides the addresses;
  * another negative errno. */

@@ -67,7 +67,7 @@ typedef struct PageRecord {
 /* Parses the text of events/header_page. 0 or -EBADMSG. */
 int page_layout_parse(PageLayout *ret, const char *text);
 
-/* 0, or -EBADMSG with reader->status saying why. */
+/* 0, or -EBADMSG with the reason in `reader->status`. */
 int page_reader_init(PageReader *reader,
                      const PageLayout *layout,
                      const void *page,

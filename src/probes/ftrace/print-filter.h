@@ -4,8 +4,8 @@
 /*
  * Print filter: which texts of trace_marker are recorded
  *
- * The rules of FtraceConfig.print_filter, in their order: the first that fits decides, and what fits none is recorded.
- * Applied to each text when it is encoded, as the kernel cannot.
+ * The rules of FtraceConfig.print_filter, in order: the first match decides, and a text that matches none is recorded.
+ * They are applied to each text when it is encoded, because the kernel cannot do it.
  */
 
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Probe operand: where an argument of a static probe is, in the kernel's words for arguments of uprobes
+ * Probe operand: translates the operands of static probes into the kernel's syntax for arguments of uprobes
  *
- * The note says it as the assembler does, "-4@8(%rbp)" or "8@[sp, 16]": a size in bytes, negative if it is signed, and
- * an operand. The kernel has registers, constants and memory at a fixed distance from a register; floating point and
- * index registers it has not.
+ * The note has them in the assembler's syntax, "-4@8(%rbp)" or "8@[sp, 16]": a size in bytes, negative if it is signed,
+ * and an operand. The kernel supports registers, constants and memory at a fixed distance from a register, but not
+ * floating-point and index registers.
  */
 
 #include <stdbool.h>

@@ -65,8 +65,7 @@ static bool has_prefix(const char *text, const char *prefix) {
         return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* At the return, registers and the stack are no more what the function was called with, so what they point to is
- * anything. */
+/* At the return, registers and the stack no longer hold the function's arguments, so they may point anywhere. */
 static int check_exit_args(const ProbePlace *place, char **ret_error) {
         for (size_t i = 0; place->exit && i < place->n_args; i++) {
                 const char *arg = place->args[i], *base = arg_base(arg);
@@ -171,8 +170,8 @@ has_static_probe_at(bool *ret, int fd, const char *path, uint64_t offset, char *
         return r;
 }
 
-/* A breakpoint in the middle of an instruction makes another one of it, and the program computes something else. The
- * kernel looks at that in its own code, but not in programs. */
+/* A breakpoint in the middle of an instruction turns it into another one, and the program computes something else.
+ * The kernel prevents that in its own code, but not in programs. */
 static int check_start(int fd, const char *path, uint64_t offset, char **ret_error) {
         bool is_start;
         int r;
@@ -335,7 +334,7 @@ static int name_args(ProbePlace *place, const ProbeOperand operands[], size_t n_
         return 0;
 }
 
-/* By the file that was looked at: the path may lead to another one by now. */
+/* By the file that was checked: the path may lead to another one by now. */
 static int place_at(ProbePlace *place, int fd, const StaticProbe *probe) {
         int n = probe->semaphore_offset
                         ? asprintf(&place->where,

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Probe place: a kprobe or uprobe of a config, in the words in which the kernel takes definitions
+ * Probe place: a kprobe or uprobe of a config, in the kernel's syntax for definitions
  *
- * The kernel reads a definition as a line of words, so nothing of a config may bring in a blank, a line or a comment.
+ * The kernel parses a definition as a line of words, so no text of a config may contain a blank, a line end or a
+ * comment.
  */
 
 #include <stdbool.h>
@@ -25,7 +26,7 @@ typedef Perfetto__Protos__FtraceConfig__UprobeEvent UprobeConfig;
 
 typedef struct ProbePlace {
         const char *what;            /* the config's field */
-        const char *asked;           /* what the config calls it: function, symbol or path */
+        const char *asked;           /* its name in the config: function, symbol or path */
         const char *label;           /* what it is called in the trace */
         char name[PLACE_NAME_BYTES]; /* the same, as the kernel takes names of events */
         char *where;                 /* "vfs_read", "/proc/self/fd/7:0x1234" */

@@ -126,7 +126,7 @@ static int ring_use_event(Ring *ring, const FtraceEvent *event, bool is_on, char
         return r;
 }
 
-/* What the kernel refuses is told, and the rest is recorded, unless there is no rest. */
+/* What the kernel refuses is reported, and the rest is recorded, if there is any. */
 static int ring_use_events(Ring *ring, Stream *stream, ProbeNotes *notes, char **ret_error) {
         const FtraceSetup *setup = stream->setup;
         _cleanup_(freep) char *first_error = NULL;
@@ -173,7 +173,7 @@ static void ring_unuse_events(Ring *ring, Stream *stream) {
         }
 }
 
-/* From 6.9 on the kernel counts right how full a ring is. */
+/* From 6.9 on, the kernel counts correctly how full a ring is. */
 static bool kernel_tells_watermark(void) {
         unsigned major, minor;
         struct utsname name;
@@ -182,7 +182,7 @@ static bool kernel_tells_watermark(void) {
                (major > 6 || (major == 6 && minor >= 9));
 }
 
-/* The lowest of all streams', so nobody is woken later than it wants. */
+/* The lowest of all streams, so that no stream is woken later than it wants. */
 static void ring_set_watermark(Ring *ring) {
         unsigned percent = 0;
         Stream *stream;
@@ -294,7 +294,7 @@ int ring_start(Ring *ring, char **ret_error) {
         return 0;
 }
 
-/* Whether nothing is recorded any more: should the kernel refuse even this, then it is. */
+/* Whether recording has stopped; false only if the kernel refuses even that. */
 static bool ring_switch_off(Ring *ring) {
         _cleanup_(freep) char *error = NULL;
 
@@ -312,7 +312,8 @@ void ring_stop(Ring *ring) {
         ring_drain(ring, is_off ? UINT64_MAX : probe_now_ns());
 }
 
-/* To each session the threads that its streams have met. A new thread is new, even under a pid that was met before. */
+/* Gives each session the threads that its streams have seen. A new thread counts as new, even if its pid was seen
+ * before. */
 static void stream_tell_pids(const Stream *stream) {
         PidSet *pids = session_link_pids(stream->link);
         const PidSet *met, *born;

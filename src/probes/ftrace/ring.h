@@ -4,10 +4,9 @@
 /*
  * Ring: a tracefs instance of ours, and the streams that it feeds
  *
- * Recordings share a ring when what they want of the kernel can be united: its events are all that any of them wants,
- * its buffers as large as the largest wish, its watermark the lowest. A recording that cannot be united
- * (FtraceSetup.ring_key) has a ring of its own. All is done with recording off, or adds to a ring that records without
- * disturbing it.
+ * Recordings share a ring if their wishes can be combined: the ring has all events that any of them wants, buffers as
+ * large as the largest wish, and the lowest watermark. A recording that cannot share (FtraceSetup.ring_key) has a ring
+ * of its own. Every change is made with recording off, or adds to a recording ring without disturbing it.
  *
  * A ring exists while streams are in it. Rings are known to the whole process; one thread uses them.
  */
@@ -45,7 +44,7 @@ int ring_join(Stream *stream, ProbeNotes *notes, char **ret_error);
 /* Switches off what only this stream wanted. The last one takes the instance with it. */
 void ring_leave(Stream *stream);
 
-/* Recording is on while a stream wants it. 0, PROBE_E_REFUSED. */
+/* Switches recording on while any stream wants it. 0, PROBE_E_REFUSED. */
 int ring_start(Ring *ring, char **ret_error);
 void ring_stop(Ring *ring);
 

@@ -2,9 +2,7 @@
 #pragma once
 
 /*
- * Static list: the static probes of a program, for whoever is to write one of them into a config
- *
- * What --list-static-probes prints.
+ * Static list: lists the static probes of a program, to be used in a config
  */
 
 /* To stdout: a line for each probe and each form of its arguments, "provider:name arg1:s32 arg2:u64 arg3:?"; "?" is

@@ -21,7 +21,7 @@ typedef struct Addresses {
         uint64_t place, base, semaphore;
 } Addresses;
 
-/* A text of the note, which has to end in it. */
+/* A text of the note, which must end within the note. */
 static const char *take_text(const char **at, const char *end) {
         const char *text = *at, *nul = memchr(text, '\0', (size_t)(end - text));
 
@@ -67,7 +67,7 @@ static int add(StaticProbes *list, const StaticProbe *probe) {
         return 0;
 }
 
-/* A note that makes no sense is passed over. */
+/* An invalid note is skipped. */
 static int add_note(StaticProbes *list, const char *note, size_t n_note, uint64_t base) {
         const char *end = note + n_note;
         Addresses addresses;

@@ -4,9 +4,9 @@
 /*
  * Static probes: the places that a program's author has marked (sys/sdt.h, dtrace)
  *
- * Each is a note in the ELF section .note.stapsdt: an address in the code, where a single instruction does nothing; a
- * provider and a name; where the arguments are at that instruction; and perhaps a semaphore, a counter in the program's
- * data that is not zero while somebody looks, for arguments that are expensive to compute. A probe that was compiled
+ * Each is a note in the ELF section .note.stapsdt: the address of a single no-op instruction in the code; a provider
+ * and a name; where the arguments are at that instruction; and perhaps a semaphore, a counter in the program's data
+ * that is not zero while a tracer is attached, for arguments that are expensive to compute. A probe that was compiled
  * into several places has as many notes.
  */
 
@@ -16,7 +16,7 @@
 #include "probes/ftrace/elf-file.h"
 
 #define STATIC_PROBES_MAX 65536 /* of one file; more are passed over */
-#define STATIC_NAME_BYTES 512   /* of provider and name together, for whoever wants one of them */
+#define STATIC_NAME_BYTES 512   /* of provider and name together, to look one up */
 
 /* The texts belong to the list, and are whatever the file says. */
 typedef struct StaticProbe {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A stream that starts on a ring which records already has all that is older read first, by the others. One that stops
- * may have had events that other streams of its session want as well: these have them from then on.
+ * When a stream starts on a ring that is already recording, the other streams first read everything older. When a
+ * stream stops, events that other streams of its session want as well go to those from then on.
  */
 
 #include <errno.h>
@@ -175,7 +175,7 @@ static void stream_detach(Stream *stream) {
                 writer_free(writer);
 }
 
-/* Takes what another stream of the session has left. Without memory for that things stay as they are. */
+/* Takes over the events that another stream of the session has left. Without memory, nothing changes. */
 static void stream_choose_again(Stream *stream) {
         IdSet before = stream->granted, now;
 

@@ -4,11 +4,12 @@
 /*
  * Stream: the kernel events of one recording
  *
- * What a FtraceSetup asks for, as packets to one sink. It comes from a Ring (ring.h), which it may share with other
- * streams; it neither sees what only they asked for, nor anything from before its start. Streams of one session (one
- * SessionLink) record each event once: the first that wants it has it, if their conditions for it are the same.
+ * Writes the events of a FtraceSetup as packets to one sink. They come from a Ring (ring.h), which the stream may share
+ * with others; it gets neither the events that only others asked for, nor anything from before its start. Streams of
+ * one session (one SessionLink) record each event once: the first stream that wants it gets it, if their conditions for
+ * it are the same.
  *
- * Its owner is the probe, which polls it. A poll, a flush or a stop of one stream drains the ring for all of it.
+ * Its owner is the probe, which polls it. A poll, a flush or a stop of one stream drains the whole ring.
  */
 
 #include "probes/ftrace/bundle.h"
@@ -32,8 +33,8 @@ typedef struct Stream {
         int fd; /* for stream_fd() */
 } Stream;
 
-/* Prepares all that can fail; takes the setup, also when it fails. `sink` is used from start to stop. 0,
- * PROBE_E_REFUSED, negative errno. */
+/* Prepares everything that can fail; takes ownership of the setup, even on failure. `sink` is used from start to
+ * stop. 0, PROBE_E_REFUSED, negative errno. */
 int stream_new(Stream **ret,
                FtraceSetup *setup,
                SessionLink *link,
@@ -45,7 +46,7 @@ DEFINE_CLEANUP(Stream *, stream_free)
 
 /* 0, PROBE_E_REFUSED, negative errno. */
 int stream_start(Stream *stream, char **ret_error);
-/* All that was recorded until now is in the sink, and nothing comes any more. */
+/* Afterwards, everything recorded until now is in the sink, and nothing more follows. */
 void stream_stop(Stream *stream);
 
 /* Reads all that was recorded before `now_ns`. */

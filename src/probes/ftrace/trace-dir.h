@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Trace dir: the top of tracefs
+ * Trace dir: the top directory of tracefs
  *
- * What all instances share is read here: which events there are, their formats, the layout of pages. Nothing below it
- * is changed but our own instances, and definitions of probes that carry our prefix.
+ * Reads what all instances share: the available events, their formats, the layout of pages. Nothing below it is changed
+ * except our own instances, and definitions of probes that carry our prefix.
  */
 
 #include <stddef.h>
@@ -19,7 +19,7 @@ typedef struct TraceDir {
         int fd;
 } TraceDir;
 
-/* Finds where tracefs is mounted, and mounts it when it is nowhere and we may. 0, PROBE_E_REFUSED, -ENOMEM. */
+/* Finds where tracefs is mounted; if it is not mounted, mounts it if we may. 0, PROBE_E_REFUSED, -ENOMEM. */
 int trace_dir_new(TraceDir **ret, char **ret_error);
 TraceDir *trace_dir_free(TraceDir *dir);
 DEFINE_CLEANUP(TraceDir *, trace_dir_free)
@@ -52,7 +52,8 @@ typedef enum TraceAction {
         TRACE_DEFINE, /* probes */
 } TraceAction;
 
-/* Says what could not be done and what to do about it; `error` is an errno. Returns PROBE_E_REFUSED, or -ENOMEM. */
+/* Sets an error text with what failed and what to do about it; `error` is an errno. Returns PROBE_E_REFUSED, or
+ * -ENOMEM. */
 int trace_refuse(char **ret_error,
                  TraceAction action,
                  const char *path,

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * DRM cards: the GPUs of /sys/class/drm, and what each tells of itself
+ * DRM cards: the GPUs of /sys/class/drm, and what they report
  *
  * A card's place in the table is its number in the trace (gpu_id), so the table only grows: a device that a client has
- * open and that is no card (a compute accelerator) is put behind them.
+ * open and that is not a card (a compute accelerator) is appended.
  */
 
 #include <stdbool.h>

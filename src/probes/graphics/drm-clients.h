@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * DRM clients: which programs have a GPU open, how long its engines work for them and how much memory they have there
+ * DRM clients: which programs have a GPU open, how long its engines work for them and how much of its memory they use
  *
- * A client is one opening of a device; descriptors of it may be in several processes (those of logind's sessions are
- * also the compositor's). It is counted once, for one of them. A program may have several clients of a card: they are
+ * A client is one opening of a device; its descriptors may be in several processes (logind also holds those of a
+ * session's compositor). It is counted once, for one of them. A program may have several clients of a card: they are
  * added up.
  *
- * Finding them means to look at every descriptor of every process, at 1 us each. So a walk over all of /proc begins
- * every two seconds at most, and goes on with DRM_WALK_FDS descriptors a sample. What was found is read at each sample,
- * and leaves the table when its descriptor is closed, or is another client's.
+ * To find clients, every descriptor of every process has to be inspected, which takes 1 µs each. So a walk over all of
+ * /proc begins at most every two seconds, and continues with DRM_WALK_FDS descriptors per sample. Known clients are
+ * read at each sample, and leave the table when their descriptor is closed, or belongs to another client.
  */
 
 #include <dirent.h>
@@ -37,7 +37,7 @@ typedef struct DrmProcess {
         DrmCard *card;
         pid_t pid;
         char comm[DRM_COMM_BYTES];
-        size_t n_clients;                  /* 0: none any more, and freed after this sample */
+        size_t n_clients;                  /* 0: none left, and freed after this sample */
         uint64_t busy_ns[DRM_ENGINES_MAX]; /* since the recording met it; by drm_card_engine() */
         uint64_t bytes[DRM_REGIONS_MAX];   /* of one sample; by drm_card_region() */
 

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * DRM fdinfo: what the kernel tells of one open GPU device (Documentation/gpu/drm-usage-stats.rst)
+ * DRM fdinfo: the kernel's data about one open GPU device (Documentation/gpu/drm-usage-stats.rst)
  *
- * Lines of "key: value", of which all drivers have drm-driver and newer kernels drm-client-id; which engines and
- * regions of memory there are, and how time on an engine is counted, differs from driver to driver. Values only: it
- * allocates nothing and keeps no pointers into the text.
+ * Lines of "key: value". All drivers have drm-driver, newer kernels drm-client-id; the engines and memory regions, and
+ * how time on an engine is counted, differ between drivers. Values only: it allocates nothing and keeps no pointers
+ * into the text.
  */
 
 #include <stdbool.h>
@@ -55,7 +55,7 @@ typedef struct DrmFdinfo {
 int drm_fdinfo_parse(DrmFdinfo *ret, const char *text, size_t n);
 
 /* How long the engine worked for the client between two readings that are `passed_ns` apart. Some drivers count time,
- * some cycles of so many in all, some only cycles. 0 when a counter went backwards. */
+ * some cycles and their total, some only cycles. 0 if a counter went backwards. */
 uint64_t drm_engine_busy_ns(const DrmEngine *before, const DrmEngine *now, uint64_t passed_ns);
 
 /* Bytes that take room now; where the driver does not tell, all that there are. */

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * linux.drm: what GPUs do, for whom, and when what they drew is shown
+ * linux.drm: what GPUs do, for which programs, and when their frames are shown
  *
- * Events are those of linux.ftrace, from an inner probe of that kind. What programs use of a card is polled
- * (drm-clients.h): a GpuMemTotalEvent a process, and tracks: "GPU", the card, the process, its engines and memory. What
- * a card is comes first (GpuInfo).
+ * The events are those of linux.ftrace, from an inner probe of that kind. Programs' use of a card is polled
+ * (drm-clients.h): a GpuMemTotalEvent for each process, and tracks: "GPU", the card, the process, its engines and
+ * memory. A description of the card comes first (GpuInfo).
  */
 
 #include "drm_config.pb-c.h"

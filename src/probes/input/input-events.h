@@ -5,8 +5,8 @@
  * Input events: kernel probes where devices report and programs read
  *
  * The kernel has no tracepoints there, so kprobes are defined (dynamic-events.h): on evdev_events(), which gets each
- * report, and on the return of evdev_read(). They record names of devices, numbers of values and numbers of bytes. What
- * was typed or where was pointed at is in none of their arguments, so it is never in the ring, let alone in a trace.
+ * report, and on the return of evdev_read(). They record names of devices, numbers of values and numbers of bytes. None
+ * of their arguments contains what was typed or pointed at, so that never reaches the ring, let alone a trace.
  */
 
 #include "probes/ftrace/dynamic-events.h"

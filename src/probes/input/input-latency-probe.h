@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * linux.input_latency: how long what a device reports waits until a program reads it
+ * linux.input_latency: how long a device's reports wait until a program reads them
  *
- * As slices on tracks: "Input", the device, and each thread that reads it. A slice begins when the kernel has the
+ * They are slices on tracks: "Input", the device, and each thread that reads it. A slice begins when the kernel has the
  * first report that a read returns, and ends with that read. No keys, positions or other values are recorded
  * (input-events.h).
  */

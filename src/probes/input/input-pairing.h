@@ -4,11 +4,12 @@
 /*
  * Input pairing: which reports of a device a program read, and how long they had waited
  *
- * A report is what a device says at once (keys, axes, and the mark behind them); how many values that were is known,
- * not which. Every program that has the device open gets a copy of each report, except of kinds that it does not want,
- * so a read is paired by its size: it ends with the newest report, and reaches back as far as its values do.
+ * A report is everything that a device reports at one time (keys, axes, and the mark that ends it); only the number of
+ * values is known, not the values. Every program that has the device open gets a copy of each report, except of kinds
+ * that it does not want. So a read is paired by its size: it ends with the newest report, and reaches back as far as
+ * its number of values.
  *
- * Reports and reads come in the order of their time. Fixed memory; what does not fit is counted.
+ * Reports and reads come in the order of their time. Memory is fixed; what does not fit is counted.
  */
 
 #include <stdbool.h>
@@ -40,7 +41,7 @@ typedef struct InputDevice {
         char handler[INPUT_HANDLER_BYTES];
         char name[INPUT_NAME_BYTES]; /* empty until it reported something */
         uint64_t n_reports;          /* the last ones are in the ring */
-        uint64_t n_forgotten;        /* the first that count: they may not be paired any more */
+        uint64_t n_forgotten;        /* the first reports that may no longer be paired */
         InputReport reports[INPUT_REPORTS_MAX];
 } InputDevice;
 
@@ -82,5 +83,5 @@ int input_pairing_read(InputPairing *pairing,
                        pid_t tid,
                        uint64_t n_bytes);
 
-/* Records were lost: what was not read by now is not known any more. */
+/* Records were lost: reports that have not been read yet are forgotten. */
 void input_pairing_forget(InputPairing *pairing);

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Input record: what the kernel's ring says of one report or read
+ * Input record: one report or read from the kernel's ring
  *
- * Copied out of the ring's page, from where the events' formats say that the fields are, and never from beyond the
- * record, whatever it says.
+ * Copied out of the ring's page by the offsets in the events' formats, and never from beyond the record, whatever the
+ * bytes are.
  */
 
 #include <stdbool.h>

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Input ring: an instance that records the input events, and their records in the order of their time
+ * Input ring: an instance that records the input events, and returns their records in the order of time
  *
- * The rings of the CPUs are read one after the other, so what is newer than the beginning of a turn is kept for the
- * next one: only then is it known that nothing older comes.
+ * The rings of the CPUs are read one after another, so records newer than the beginning of a turn are kept for the next
+ * turn: only then is it certain that nothing older follows.
  */
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * GPU frequency: the files in which drivers of graphics processors say how fast they run
+ * GPU frequency: the files in which graphics drivers report clock rates
  */
 
 #include <stdbool.h>

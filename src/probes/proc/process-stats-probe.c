@@ -30,7 +30,7 @@ typedef struct ProcessStats {
         ProcessTree tree;
         SessionLink *link;
         uint64_t poll_period_ns; /* 0: off */
-        uint64_t n_cache_polls;  /* after so many polls all counters are written again; 0: never */
+        uint64_t n_cache_polls;  /* polls after which all counters are written again; 0: never */
         bool scan_all, smaps, runtime;
         bool scan_is_due;
         uint64_t next_scan_ns; /* not before, for a ring that forgets */
@@ -90,7 +90,7 @@ static bool sees_all_pids(void) {
         return stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == PID_NAMESPACE_FIRST;
 }
 
-/* hidepid= hides 1 from who may not look into all processes. */
+/* hidepid= hides process 1 from users who may not inspect all processes. */
 static void note_what_is_missing(const ProcessStatsConfig *config,
                                  bool wants_threads,
                                  ProcDir *proc,

@@ -10,7 +10,7 @@
 #include "probes/system/cgroup-tree.h"
 #include "shared/fd.h"
 
-#define FDS_SHARE 4 /* of all that the process may have, one in so many */
+#define FDS_SHARE 4 /* the share of its descriptors that the process uses: one in this many */
 
 static size_t n_fds; /* that are kept open */
 

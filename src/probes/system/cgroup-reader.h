@@ -16,7 +16,7 @@
 
 #define CGROUP_FDS_MAX      4096 /* kept open by all instances; fewer where the process may have few */
 #define CGROUP_TEXT_BYTES   16384 /* of a file; the rest of a larger one is not read */
-#define CGROUP_RETRY_ROUNDS 8 /* a file that is not there is looked for again in one of so many */
+#define CGROUP_RETRY_ROUNDS 8     /* a missing file is tried again in one of this many */
 
 /* Of one cgroup. */
 typedef struct CgroupFds {

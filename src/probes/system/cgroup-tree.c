@@ -220,7 +220,7 @@ static bool has_new_children(const CgroupTree *tree, const Cgroup *cgroup, nlink
                (cgroup->n_beyond > 0 && tree_has_room(tree));
 }
 
-/* What was found in the place of a cgroup; NULL when there is nothing any more. */
+/* What was found in the place of a cgroup; NULL if it has gone. */
 static Cgroup *replace(CgroupTree *tree, Cgroup *cgroup, bool is_there) {
         char name[CGROUP_NAME_MAX + 1];
         Cgroup *parent = cgroup->parent;

@@ -44,7 +44,7 @@ typedef struct CpuTable {
 typedef enum KeyKind {
         KEY_NAME,
         KEY_FEATURES,
-        KEY_ARM, /* and so many fields further */
+        KEY_ARM, /* further fields: KEY_ARM + n */
 } KeyKind;
 
 static const struct {

@@ -59,7 +59,7 @@ dt_observer *dt_observer_remove(dt_observer *observer);
  * wants some of them. Then they are written there, each once, as if the session had been there from the start:
  * the same threads, tracks, names, arguments and times, and slices that are open go on. What the session does not want
  * is left out. All sessions that start within 10 ms of the first one that wants something get theirs, and then
- * it is over; who comes later hears of events from then on.
+ * it is over; sessions that start later get events from then on.
  *
  * Nothing waits for anybody. To keep an event takes a few hundred nanoseconds at most, and a copy of its texts and
  * arguments. One that finds no room is counted, and the session hears how many it misses. What nobody fetches in time,

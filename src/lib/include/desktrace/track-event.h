@@ -24,7 +24,7 @@
  * <desktrace/source.h>) and at exit. Events may also be emitted by signal handlers and by the program's own malloc(),
  * whatever they have interrupted: one that comes in the middle of another event of its thread is lost, and counted.
  * The functions that register, name or start something are not for these, and a handler must not leave an event by
- * longjmp(): its thread would not be recorded any more. Nothing here is a cancellation point. Nothing fails in a way
+ * longjmp(): its thread would no longer be recorded. Nothing here is a cancellation point. Nothing fails in a way
  * that the program must handle. Texts are UTF-8, are copied where they are needed longer than the call, and may differ
  * from call to call; but names that vary without bound (that have numbers in them) make traces large: use arguments.
  *
