@@ -8,7 +8,9 @@
 
 #include "build-config.h"
 #include "bus/bus-ask.h"
+#include "bus/bus-emit.h"
 #include "bus/bus-producer.h"
+#include "bus/bus-session.h"
 #include "bus/bus-source.h"
 #include "descriptor-files.h"
 #include "host.h"
@@ -346,7 +348,7 @@ static int loop_add_bus(Loop *loop) {
 }
 
 /*
- * Producers of Perfetto's sockets are shown on the bus like its own.
+ * Producers and sessions of Perfetto's sockets are shown on the bus like its own.
  */
 
 static void *on_producer_came(void *userdata, Producer *producer) {
@@ -372,12 +374,46 @@ static void on_producer_goes(void *object) {
         bus_producer_free(object);
 }
 
+static void *on_session_came(void *userdata, Session *session, const SessionStream *stream) {
+        BusSession *object;
+        Loop *loop = userdata;
+
+        return bus_session_new_foreign(&object, loop->bus, session, stream) < 0 ? NULL : object;
+}
+
+static void on_session_changed(void *object) {
+        bus_session_mark(object);
+}
+
+static void on_session_source(void *object, const InstanceInfo *source) {
+        bus_emit_session_source(object, source);
+}
+
+static void
+on_session_triggered(void *object, const char *trigger, const char *producer, uid_t uid) {
+        bus_emit_session_triggered(object, trigger, producer, uid);
+}
+
+static void on_session_snapshot(void *object, void *snapshot, const char *trigger) {
+        bus_emit_session_snapshot(object, ((BusSession *)snapshot)->path, trigger);
+}
+
+static void on_session_goes(void *object) {
+        bus_session_free(object);
+}
+
 static const PortsObserver ports_observer = {
         .producer_came = on_producer_came,
         .source_came = on_source_came,
         .source_went = on_source_went,
         .sources_changed = on_sources_changed,
         .producer_goes = on_producer_goes,
+        .session_came = on_session_came,
+        .session_changed = on_session_changed,
+        .session_source = on_session_source,
+        .session_triggered = on_session_triggered,
+        .session_snapshot = on_session_snapshot,
+        .session_goes = on_session_goes,
 };
 
 static int loop_add_ports(Loop *loop) {

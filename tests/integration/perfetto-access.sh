@@ -55,6 +55,13 @@ started setpriv --reuid=$alice --clear-groups -- /usr/bin/python3 -B "$program" 
 holder=$started
 ok "a user sees the own sessions" eventually sees $alice sessions hers
 fails "others do not see them" '' sees $bob sessions hers
+listed_as() { as "$1" busctl --system call "$BUS" "$ROOT" "$MANAGER" ListSessions; }
+gives "on the bus the session is listed for its user" '"hers" [0-9]+ "started"' listed_as $alice
+gives "and for root" '"hers" [0-9]+ "started"' listed_as 0
+fails "not for others" '' eval "listed_as $bob | grep -q hers"
+hers=$(manager GetSession s hers | cut -d'"' -f2)
+fails "who cannot guess it either" 'Unknown object|No such' \
+        as $bob busctl --system get-property "$BUS" "$hers" "$SESSION" State
 gives "nor clone them" 'Tracing session not found' consume $bob clone hers
 gives "their owner may" '^cloned$' consume $alice clone hers
 gives "and root" '^cloned$' timeout 30 /usr/bin/python3 -B "$program" "$socket" clone hers

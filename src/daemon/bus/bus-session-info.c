@@ -15,25 +15,40 @@ void bus_session_mark(BusSession *session) {
                 list_append(&session->bus->dirty_sessions, &session->dirty_link);
 }
 
+const SessionStream *bus_session_stream(const BusSession *session) {
+        return session->foreign ?: &session->output;
+}
+
+int bus_session_check_own(const BusSession *session, sd_bus_error *error) {
+        if (!session->foreign)
+                return 0;
+        return bus_error_set(
+                error,
+                BUS_ERROR_WRONG_STATE,
+                "the session belongs to a program on Perfetto's consumer socket, and only that "
+                "program can read, free, attach or detach it; stop it, or clone it");
+}
+
 bool bus_session_is_finished(const BusSession *session) {
-        return session_stream_is_settled(&session->output);
+        return session_stream_is_settled(bus_session_stream(session));
 }
 
 const char *bus_session_stop_reason(const BusSession *session) {
-        return session->output.error[0] ? session->output.error
-                                        : session_stop_reason(session->session);
+        const SessionStream *stream = bus_session_stream(session);
+
+        return stream->error[0] ? stream->error : session_stop_reason(session->session);
 }
 
 /* A detached session whose starter is gone keeps its data for a while, and nothing when it was written out. */
 uint64_t bus_session_deadline(const BusSession *session) {
-        if (session->owner || !bus_session_is_finished(session))
+        if (session->foreign || session->owner || !bus_session_is_finished(session))
                 return UINT64_MAX;
         return session_stopped_at(session->session) +
                (session_options(session->session)->has_output ? 0 : SESSION_LINGER_NS);
 }
 
 void bus_session_totals(const BusSession *session, SessionTotals *ret) {
-        const SessionStream *output = &session->output;
+        const SessionStream *output = bus_session_stream(session);
 
         session_totals(session->session, ret);
         if (output->output && !session_stream_is_read(output))

@@ -195,6 +195,11 @@ static int method_flush(sd_bus_message *message, void *userdata, sd_bus_error *e
 }
 
 static int check_readable(BusSession *session, sd_bus_error *error) {
+        int r;
+
+        r = bus_session_check_own(session, error);
+        if (r < 0)
+                return r;
         if (session_options(session->session)->has_output)
                 return bus_error_set(
                         error,
@@ -266,7 +271,11 @@ static int method_read_into(sd_bus_message *message, void *userdata, sd_bus_erro
 
 static int method_free(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         BusSession *session = userdata;
+        int r;
 
+        r = bus_session_check_own(session, error);
+        if (r < 0)
+                return r;
         if (session_options(session->session)->has_output && !bus_session_is_finished(session)) {
                 session_stop(session->session, "requested", bus_now(session->bus));
                 session->free_when_finished = true;

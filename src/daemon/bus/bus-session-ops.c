@@ -133,6 +133,27 @@ static const SessionOps session_ops = {
         .snapshot_failed = op_snapshot_failed,
 };
 
+int bus_session_new_foreign(BusSession **ret,
+                            Bus *bus,
+                            Session *session,
+                            const SessionStream *stream) {
+        BusSession *object;
+        int r;
+
+        r = bus_session_allocate(&object, bus);
+        if (r < 0)
+                return r;
+        object->foreign = stream;
+        object->session = session;
+        r = bus_session_publish(object, NULL);
+        if (r < 0) {
+                bus_session_free(object);
+                return r;
+        }
+        *ret = object;
+        return 0;
+}
+
 int bus_session_new(BusSession **ret,
                     Client *owner,
                     Config **config,

@@ -44,7 +44,11 @@ static void bus_session_set_detached(BusSession *session, bool detached) {
 int bus_method_attach(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         BusSession *session = userdata;
         Client *client = session->bus->caller;
+        int r;
 
+        r = bus_session_check_own(session, error);
+        if (r < 0)
+                return r;
         if (session->free_when_finished)
                 return bus_error_set(error,
                                      BUS_ERROR_WRONG_STATE,
@@ -119,7 +123,11 @@ static int detach_ask(BusSession *session, sd_bus_message *message, sd_bus_error
 int bus_method_detach(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         BusSession *session = userdata;
         const Client *client = session->bus->caller;
+        int r;
 
+        r = bus_session_check_own(session, error);
+        if (r < 0)
+                return r;
         if (session->free_when_finished)
                 return bus_error_set(
                         error, BUS_ERROR_WRONG_STATE, "cannot detach: the session is being freed");

@@ -72,7 +72,8 @@ static bool session_is_in_transit(const BusSession *session) {
 static void session_signal_instances(BusSession *session) {
         InstanceInfo info;
 
-        while (session_take_changed_instance(session->session, &info))
+        /* Each change is taken once: its own transport does that for a session that is not ours. */
+        while (!session->foreign && session_take_changed_instance(session->session, &info))
                 bus_emit_session_source(session, &info);
         if (session->all_started_is_signalled || !session_all_started(session->session))
                 return;

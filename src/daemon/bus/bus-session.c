@@ -94,7 +94,8 @@ BusSession *bus_session_free(BusSession *session) {
         if (session->is_announced)
                 bus_emit_session_removed(session);
         session_refuse_waiters(session);
-        session->session = session_free(session->session);
+        if (!session->foreign)
+                session->session = session_free(session->session);
         session_stream_deinit(&session->output);
         list_unlink(&session->link);
         list_unlink(&session->owner_link);

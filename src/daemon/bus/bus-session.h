@@ -34,6 +34,8 @@ struct BusSession {
         List dirty_link; /* bus->dirty_sessions */
         List waiters;    /* SessionWaiter */
 
+        const SessionStream
+                *foreign;     /* it is another transport's, and this its output; NULL: ours */
         SessionStream output; /* the one of StartSession(), or ReadInto()'s while that call lasts */
         bool is_finished; /* bus_session_is_finished(), as of the last look at the output's error */
         bool free_when_finished;
@@ -86,6 +88,17 @@ DEFINE_CLEANUP(BusSession *, bus_session_free)
  * NULL. */
 int bus_session_allocate(BusSession **ret, Bus *bus);
 int bus_session_publish(BusSession *session, Client *owner);
+
+/* Only the object, for a session of another transport that has just begun: the object goes before the session does. Its
+ * connection alone reads it, ends it and decides whether it outlives it. */
+int bus_session_new_foreign(BusSession **ret,
+                            Bus *bus,
+                            Session *session,
+                            const SessionStream *stream);
+/* For a method that only sessions of ours have: a negative errno with *error set. */
+int bus_session_check_own(const BusSession *session, sd_bus_error *error);
+/* Where its data goes, if anywhere. */
+const SessionStream *bus_session_stream(const BusSession *session);
 
 /* Its Client is being freed. */
 void bus_session_owner_gone(BusSession *session);

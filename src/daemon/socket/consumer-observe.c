@@ -94,13 +94,18 @@ static void tell_all_started(Consumer *consumer) {
 }
 
 /* Changes are taken also when nobody observes them, so that they are not told late. */
-void consumer_tell_events(Consumer *consumer) {
+void consumer_tell_events(ConsumerSession *session) {
+        Consumer *consumer = session->consumer;
         InstanceInfo info;
 
-        while (session_take_changed_instance(consumer->session->session, &info))
-                if (consumer_observes(consumer, OBSERVES_INSTANCES))
+        while (session_take_changed_instance(session->session, &info)) {
+                if (session->observer)
+                        session->observer->session_source(session->observed, &info);
+                if (consumer && consumer_observes(consumer, OBSERVES_INSTANCES))
                         tell_instance(consumer, &info);
-        tell_all_started(consumer);
+        }
+        if (consumer)
+                tell_all_started(consumer);
 }
 
 /* The peer fetches it by a CloneSession of this number. */
@@ -166,6 +171,6 @@ int consumer_observe_events(void *port, const PortRequest *request, const void *
         if (consumer->session && consumer_observes(consumer, OBSERVES_INSTANCES))
                 tell_all_instances(consumer);
         if (consumer->session)
-                consumer_tell_events(consumer);
+                consumer_tell_events(consumer->session);
         return 0;
 }

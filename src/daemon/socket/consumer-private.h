@@ -23,6 +23,7 @@
 #include "consumers.h"
 #include "core/session.h"
 #include "port.h"
+#include "ports.h"
 #include "shared/bytes.h"
 #include "shared/fd.h"
 #include "wire/wire-reader.h"
@@ -105,6 +106,8 @@ struct ConsumerSession {
         bool is_snapshot; /* a trigger asked for it, and nobody has fetched it yet */
         bool is_finished; /* has ended, and its output is written or has failed */
         bool free_when_finished;
+        const PortsObserver *observer; /* of this session; NULL: nobody */
+        void *observed;
         List link;       /* consumers->sessions */
         List dirty_link; /* consumers->dirty */
 };
@@ -159,8 +162,8 @@ void consumer_flush_cancel(ConsumerFlush *flush);
 /* The core has made it, or its output is written. */
 void consumer_clone_work(Consumer *consumer);
 
-/* The session's events for who observes it. */
-void consumer_tell_events(Consumer *consumer);
+/* The session's events, for its consumer and for who shows sessions to people. */
+void consumer_tell_events(ConsumerSession *session);
 void consumer_tell_snapshot(Consumer *consumer,
                             const ConsumerSession *snapshot,
                             const char *trigger);

@@ -53,9 +53,19 @@ int consumer_session_allocate(ConsumerSession **ret, Consumers *consumers) {
         return 0;
 }
 
+static void session_show(ConsumerSession *session) {
+        const PortsObserver *observer = session->consumers->observer;
+
+        if (observer && observer->session_came)
+                session->observed = observer->session_came(
+                        session->consumers->observer_userdata, session->session, &session->stream);
+        session->observer = session->observed ? observer : NULL;
+}
+
 void consumer_session_publish(ConsumerSession *session) {
         session->stream.session = session->session;
         list_append(&session->consumers->sessions, &session->link);
+        session_show(session);
         consumer_session_mark(session);
 }
 
@@ -73,7 +83,10 @@ void consumer_session_set_consumer(ConsumerSession *session, Consumer *consumer)
 ConsumerSession *consumer_session_free(ConsumerSession *session) {
         if (!session)
                 return NULL;
-        /* First: what flushes and clones of it wait for is told by the core, to the connection. */
+        if (session->observer)
+                session->observer->session_goes(session->observed);
+        session->observer = NULL;
+        /* Next: what flushes and clones of it wait for is told by the core, to the connection. */
         session->session = session_free(session->session);
         consumer_session_set_consumer(session, NULL);
         session_stream_deinit(&session->stream);
@@ -105,6 +118,8 @@ static void op_triggered(void *peer, const char *trigger, const char *producer, 
                  trigger,
                  producer,
                  (unsigned)uid);
+        if (session->observer)
+                session->observer->session_triggered(session->observed, trigger, producer, uid);
 }
 
 /* The oldest that nobody has fetched is dropped, when it can be: outside of the core. */
@@ -151,6 +166,8 @@ static void op_snapshot_taken(void *peer, Session *clone, const char *trigger) {
         consumer_session_publish(snapshot);
         if (source->consumer)
                 consumer_tell_snapshot(source->consumer, snapshot, trigger);
+        if (source->observer && snapshot->observer)
+                source->observer->session_snapshot(source->observed, snapshot->observed, trigger);
         drop_old_snapshots(source->consumers, session_id(source->session));
 }
 
@@ -205,12 +222,13 @@ void consumer_session_work(ConsumerSession *session) {
         /* In this order: an output that is done has said before whether it failed. */
         session->is_finished = session_stream_is_settled(&session->stream);
         session_stream_check(&session->stream);
-        if (session->consumer) {
+        if (session->observer)
+                session->observer->session_changed(session->observed);
+        if (session->consumer)
                 port_connection_mark(session->consumer->connection); /* a clone may be complete */
-                consumer_tell_events(session->consumer);
-                if (session->is_finished)
-                        consumer_tell_end(session->consumer);
-        }
+        consumer_tell_events(session);
+        if (session->consumer && session->is_finished)
+                consumer_tell_end(session->consumer);
         if (session->free_when_finished && session->is_finished)
                 consumer_session_free(session);
 }

@@ -14,6 +14,8 @@
 #include "core/service.h"
 #include "output/session-stream.h"
 
+typedef struct PortsObserver PortsObserver;
+
 typedef struct Consumers {
         Service *service;
         const ServiceInfo *info;
@@ -22,6 +24,8 @@ typedef struct Consumers {
                 *access; /* NULL: there is nobody to ask, so that what needs asking is denied */
         void *access_host;
         OutputPump pump;
+        const PortsObserver *observer; /* NULL: nobody */
+        void *observer_userdata;
 
         List sessions; /* ConsumerSession */
         List dirty;    /* ConsumerSession; work for consumers_settle() */

@@ -73,6 +73,8 @@ int ports_new(Ports **ret, const PortsOptions *options) {
                            options->output_host);
         if (r < 0)
                 return r;
+        ports->consumers.observer = ports->observer;
+        ports->consumers.observer_userdata = ports->observer_userdata;
         *ret = TAKE(ports);
         return 0;
 }

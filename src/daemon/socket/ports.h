@@ -18,7 +18,8 @@
 
 #include "core/access-ops.h"
 #include "core/service.h"
-#include "output/output-ops.h"
+#include "core/session.h"
+#include "output/session-stream.h"
 #include "shared/list.h"
 #include "shared/macro.h"
 
@@ -49,6 +50,18 @@ typedef struct PortsObserver {
         void (*source_went)(void *object, const char *source);
         void (*sources_changed)(void *object); /* after some of these */
         void (*producer_goes)(void *object);   /* and is still there */
+
+        /* Sessions of consumers. These may be NULL, all together. A session and its stream stay until the session goes.
+         * Some are called from within the core: they may send, and must not call it. */
+        void *(*session_came)(void *userdata, Session *session, const SessionStream *stream);
+        void (*session_changed)(void *object);
+        void (*session_source)(void *object, const InstanceInfo *source); /* has started or ended */
+        void (*session_triggered)(void *object,
+                                  const char *trigger,
+                                  const char *producer,
+                                  uid_t uid);
+        void (*session_snapshot)(void *object, void *snapshot, const char *trigger);
+        void (*session_goes)(void *object); /* and is still there */
 } PortsObserver;
 
 typedef struct PortsOptions {
