@@ -50,6 +50,19 @@ kill "$holder"
 ok "it goes with its connection" eventually gone held
 ok "with a signal" heard "InterfacesRemoved.*$held'"
 
+hold org.example.demo armed snap
+holder=$started
+ok "a session that takes snapshots is listed" eventually listed '"armed" [0-9]+ "started"'
+armed=$(path_of armed)
+gives "a trigger reaches it" '^u 1$' manager ActivateTriggers 'asa{sv}' 1 snap 0
+ok "which is told" heard "$armed: .*Triggered \('snap'"
+ok "as is the snapshot" heard "$armed: .*SnapshotTaken \(objectpath '$ROOT/session/[0-9]+', 'snap'\)"
+snapshot=$(grep -oE "SnapshotTaken \(objectpath '[^']+" "$tmp/signals" | cut -d"'" -f2)
+gives "which is an object, too" "^t ${armed##*/}\$" property "$snapshot" ClonedFrom
+gives "and has stopped" '"stopped"' property "$snapshot" State
+kill "$holder"
+ok "it goes with its connection as well" eventually gone armed
+
 gives "a session that is left behind" '^left$' consume leave org.example.demo key
 ok "is listed, too" listed '"" [0-9]+ "start(ing|ed)"'
 gives "until somebody attaches to it and leaves" '^attached$' consume attach key

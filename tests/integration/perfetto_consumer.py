@@ -4,7 +4,7 @@
 
 Usage: perfetto_consumer.py ADDRESS VERB ARGUMENTS…
   record SOURCE [NAME]   records for a moment; says why it may not
-  hold SOURCE NAME       records until it is killed, and says "recording" when it does
+  hold SOURCE NAME [TRIGGER]   records until it is killed, and says "recording" when it does; TRIGGER takes a snapshot
   leave SOURCE KEY       records, and detaches at once, without waiting for an answer in between
   attach KEY             says whether there is such a session
   clone NAME             says why it may not
@@ -19,10 +19,12 @@ import perfetto_ipc as ipc
 from perfetto_ipc import fields, get, message
 
 
-def config(source, name=""):
-    return message(
-        (1, message((1, 256))), (2, message((1, message((1, source))))), (22, name)
-    )
+def config(source, name="", trigger=None):
+    parts = [(1, message((1, 256))), (2, message((1, message((1, source))))), (22, name)]
+    if trigger:
+        clone_snapshot = 4
+        parts.append((17, message((1, clone_snapshot), (2, message((1, trigger))), (3, 60000))))
+    return message(*parts)
 
 
 def enable(client, *arguments):
