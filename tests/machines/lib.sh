@@ -132,11 +132,21 @@ make_stage() {
         root=$1/root
         mount_devices
         mkdir -p "$root/tmp/scripts" && cp "$top"/scripts/{install-packages,packages} "$root/tmp/scripts/" || return
+        echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/80machine" # what breaks is made again: no wait for the disk
         # shellcheck disable=SC2016 # for the shell inside
+        # What was downloaded stays in the cache: each attempt goes on where the network left the one before.
         in_chroot sh -euc 'export DEBIAN_FRONTEND=noninteractive
                 [ -z "$1" ] || /tmp/scripts/install-packages $1
-                apt-get update -qq
-                [ -z "$2" ] || apt-get install -y -qq --no-install-recommends $2
+                packages=$2
+                update_and_install() {
+                        apt-get update -qq &&
+                                { [ -z "$packages" ] || apt-get install -y -qq --no-install-recommends $packages; }
+                }
+                for pause in 10 20 0; do
+                        ! update_and_install || break
+                        [ $pause -gt 0 ]
+                        sleep $pause
+                done
                 rm -r /tmp/scripts' sh "${sections[*]}" "${packages[*]}"
 }
 

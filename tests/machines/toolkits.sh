@@ -4,7 +4,7 @@
 # The toolkits and languages of Debian 13, as authors have them: programs in GJS, Python, Vala, C++ with Qt, and Rust,
 # and windows of GTK and Qt Quick, are recorded, and their events counted. The tests are those that skip what is not
 # installed.
-# Time limit: 12 min
+# Time limit: 30 min
 
 # shellcheck source=tests/machines/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +13,7 @@
 toolkit() {
         # shellcheck disable=SC2016 # for the shell inside
         ok "the test \"$1\" passes" in_chroot sh -c 'status=0
-                meson test -C build "$0" >/dev/null || status=$?
+                meson test -C build --timeout-multiplier 3 "$0" >/dev/null || status=$?
                 cat build/meson-logs/testlog.txt
                 exit $status' "$1"
         grep -aE '^ok .*# SKIP' "$output" | sed 's/^/# /'
