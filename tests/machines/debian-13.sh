@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A clean Debian 13, as root, without sudo: the README's first command as it is.
+# A clean Debian 13, as root, without sudo: the README's first command as it is, and its commands to install.
 # Time limit: 20 min
 
 # shellcheck source=tests/machines/lib.sh
@@ -10,4 +10,5 @@
 machine trixie
 project
 readme_try
+readme_install
 finish

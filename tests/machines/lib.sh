@@ -22,6 +22,9 @@ PROJECT=/srv/desktrace
 OUTPUT_LINES=80         # of a failing check
 # What Docker and Podman leave a container's root.
 CONTAINER_CAPABILITIES=chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap,net_bind_service,sys_chroot,setfcap
+# What a system needs to be booted by tests/boot.
+# shellcheck disable=SC2034 # for the cases
+BOOT_PACKAGES='+systemd-sysv +dbus +polkitd +libpam-systemd +procps +systemd'
 
 top=$(realpath "$(dirname "$0")/../..")
 n_checks=0 n_failed=0 root='' suite='' arch=''
@@ -303,6 +306,34 @@ readme_try() {
         ok "the README's first command succeeds" as_root bash -euc "$(readme '# Desktrace' '^\./scripts/try')"
         said 'it has recorded the kernel' '^linux\.ftrace +[a-z_]+ +[1-9]'
         said 'and the example' '^frame +mandelbrot'
+}
+
+# The README's way to install, as root, and a recording with what was installed.
+readme_install() {
+        ok "the README's commands install it" as_root bash -euc "$(readme '## Install')"
+        ok 'what was installed records' as_root sh -c 'cd /root &&
+                desktrace record --standalone -o installed.pftrace -- $0/build/examples/hello-desktrace --seconds 0.5 &&
+                desktrace inspect installed.pftrace' $PROJECT
+        said 'the kernel' '^linux\.ftrace +[a-z_]+ +[1-9]'
+        said 'and the program' '^peel +kitchen'
+}
+
+# boot_it CASE: what the machine booted with systemd says; each line of its TAP is a check of ours
+boot_it() {
+        local line
+        while IFS= read -r line; do
+                case $line in
+                'ok '*) n_checks=$((n_checks + 1)) && echo "ok $n_checks - $suite: ${line#ok * - }" ;;
+                'not ok '*)
+                        n_checks=$((n_checks + 1)) n_failed=$((n_failed + 1))
+                        echo "not ok $n_checks - $suite: ${line#not ok * - }"
+                        ;;
+                1..*SKIP*) skip_check "$suite: boots" "${line#*SKIP }" ;;
+                1..*) ;;
+                Bail*) echo "# $line" && ok "$suite: boots" false ;;
+                *) echo "# ${line#\# }" ;;
+                esac
+        done < <("$top/tests/boot/boot.sh" --root="$root" "$top/tests/boot/$1" 2>&1)
 }
 
 # suite VERB...: the README's second command in there, without the sanitizers; no test fails

@@ -10,7 +10,6 @@
 . "$(dirname "$0")/lib.sh"
 
 BUILD='+debhelper +dh-python +valac +gobject-introspection +libgirepository1.0-dev +lintian'
-BOOT='+systemd-sysv +dbus +polkitd +libpam-systemd +procps +systemd'
 
 # The sources as somebody else has them; without a repository, as they are here.
 make_sources() {
@@ -49,34 +48,16 @@ make_next_version() {
                 done'
 }
 
-# Lines of the booted system's TAP, as checks of ours.
-boot_it() {
-        local line
-        while IFS= read -r line; do
-                case $line in
-                'ok '*) n_checks=$((n_checks + 1)) && echo "ok $n_checks - $suite: ${line#ok * - }" ;;
-                'not ok '*)
-                        n_checks=$((n_checks + 1)) n_failed=$((n_failed + 1))
-                        echo "not ok $n_checks - $suite: ${line#not ok * - }"
-                        ;;
-                1..*SKIP*) skip_check "$suite: boots" "${line#*SKIP }" ;;
-                1..*) ;;
-                Bail*) echo "# $line" && ok "$suite: boots" false ;;
-                *) echo "# ${line#\# }" ;;
-                esac
-        done < <("$top/tests/boot/boot.sh" --root="$root" "$top/tests/boot/case-packages.sh" 2>&1)
-}
-
 work_files=$(mktemp -d)
 trap 'rm -rf "$work_files" "$output"' EXIT
 ok 'meson makes a source archive' make_sources
 for suite in bookworm trixie; do
         # shellcheck disable=SC2086 # words
-        machine $suite build $BUILD $BOOT
+        machine $suite build $BUILD $BOOT_PACKAGES
         ok "$suite: the archive is unpacked" unpack_sources
         ok "$suite: the packages are built" build_packages
         ok "$suite: lintian has no complaint" in_chroot sh -c 'lintian --fail-on warning,error /srv/*.changes'
         ok "$suite: a later version of them" make_next_version
-        boot_it
+        boot_it case-packages.sh
 done
 finish
