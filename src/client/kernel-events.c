@@ -16,6 +16,7 @@
 
 void kernel_events_deinit(KernelEvents *events) {
         g_clear_pointer(&events->names, g_ptr_array_unref);
+        kernel_names_deinit(&events->symbols);
 }
 
 /*
@@ -128,6 +129,7 @@ static void read_presets(KernelEvents *events) {
         }
         presets_free(presets, n);
         g_ptr_array_sort(events->names, compare_names);
+        (void)kernel_names_read(&events->symbols);
 }
 
 void kernel_events_read(KernelEvents *events, const BusClient *client, bool starts_probes) {
@@ -189,6 +191,68 @@ static bool is_none(const KernelEvents *events, const char *event, const char *n
         return false;
 }
 
+/*
+ * Slips that the kernel's symbols tell. What a group or a name is near to is taken for what was meant; where nothing is
+ * near, it may be an event that was defined on this machine.
+ */
+
+static bool has_group(const KernelEvents *events, const char *group) {
+        for (guint i = 0; i < events->names->len; i++)
+                if (is_of_group(event_name(events, i), group, strlen(group)))
+                        return true;
+        return kernel_names_has_group(&events->symbols, group);
+}
+
+/* The event of that name: tracepoints are called differently, whatever their groups. NULL: its group is not known. */
+static const char *find_named(const KernelEvents *events, const char *name) {
+        for (guint i = 0; i < events->names->len; i++)
+                if (streq(strchr(event_name(events, i), '/') + 1, name))
+                        return event_name(events, i);
+        return NULL;
+}
+
+/* "group/name" of a group that there is; NULL: nothing is near. */
+static char *meant_in_group(const KernelEvents *events, const char *group, const char *name) {
+        const GPtrArray *known = events->symbols.events;
+        const char *nearest, *whole;
+
+        if (streq(name, "*") || kernel_names_has_event(&events->symbols, name))
+                nearest = name;
+        else
+                nearest = nearest_of(name, known);
+        if (!nearest)
+                return NULL;
+        whole = find_named(events, nearest);
+        return whole ? g_strdup(whole) : g_strconcat(group, "/", nearest, NULL);
+}
+
+/* A group that there is not, as far as all are known. */
+static char *
+meant_of_unknown_group(const KernelEvents *events, const char *group, const char *name) {
+        const char *whole = find_named(events, name), *nearest;
+
+        if (whole) {
+                g_autofree char *of_name = g_strndup(whole, strcspn(whole, "/"));
+                const char *const only[] = { of_name };
+
+                return text_nearest(group, only, 1) ? g_strdup(whole) : NULL;
+        }
+        nearest = nearest_of(group, events->symbols.groups);
+        return nearest ? meant_in_group(events, nearest, name) : NULL;
+}
+
+static ExitStatus check_by_symbols(const KernelEvents *events, const char *event) {
+        g_autofree char *group = g_strndup(event, strcspn(event, "/"));
+        const char *name = event + strlen(group) + (event[strlen(group)] == '/');
+        g_autofree char *meant = has_group(events, group)
+                                         ? meant_in_group(events, group, name)
+                                         : meant_of_unknown_group(events, group, name);
+
+        return meant && !streq(meant, event)
+                       ? usage_meant(_("unknown kernel event '%s'"), event, meant)
+                       : STATUS_OK;
+}
+
 ExitStatus kernel_events_check(const KernelEvents *events, const char *event) {
         g_autoptr(GPtrArray) known = NULL;
         const char *nearest;
@@ -198,6 +262,8 @@ ExitStatus kernel_events_check(const KernelEvents *events, const char *event) {
         for (guint i = 0; i < events->names->len; i++)
                 if (name_matches(event_name(events, i), event))
                         return STATUS_OK;
+        if (events->symbols.events)
+                return check_by_symbols(events, event);
         known = is_group(event) ? list_groups(events) : g_ptr_array_ref(events->names);
         nearest = nearest_of(event, known);
         return is_none(events, event, nearest)

@@ -4,17 +4,19 @@
 /*
  * Kernel events: the names of this machine's kernel events, as far as we can find out
  *
- * tracefs knows them, but only root may read it; the service has them from the probes, if these have run. The events of
- * the presets are always known: enough to suggest what was meant, but not enough to tell that a name is wrong.
+ * tracefs knows them, but only root may read it; the service has them from the probes, if these have run. Where neither
+ * knows, there are the events of the presets and the kernel's symbols (kernel-names.h), which have the names of all events
+ * but seldom their groups: enough to refuse most misspelt names before anybody is asked for a password.
  */
 
 #include <glib.h>
 #include <stdbool.h>
 
 #include "client/bus-client.h"
+#include "client/kernel-names.h"
 
 typedef enum KernelEventsOrigin {
-        KERNEL_EVENTS_SAMPLES, /* some there are */
+        KERNEL_EVENTS_SAMPLES, /* some there are: those of the presets */
         KERNEL_EVENTS_LAST,    /* the probes' last list: modules may have added more since */
         KERNEL_EVENTS_CURRENT, /* all, but for those that were defined on this machine (kprobes) */
         KERNEL_EVENTS_ALL,
@@ -23,6 +25,7 @@ typedef enum KernelEventsOrigin {
 typedef struct KernelEvents {
         GPtrArray *names; /* "group/name", sorted by group; NULL: none is known */
         KernelEventsOrigin origin;
+        KernelNames symbols; /* of KERNEL_EVENTS_SAMPLES, where the kernel tells */
 } KernelEvents;
 
 void kernel_events_deinit(KernelEvents *events);

@@ -17,6 +17,17 @@ exits 0 "who may not record the system is told why the kernel's events are not k
         'starting them needs the right to record the system.*trace-system' nobody list events
 ok "polkit was asked without a prompt" grep -qE 'check .*trace-system flags=0 ' "$tmp/questions"
 ok "and nothing was started for it" no_probes
+
+# The probes have never said what there is, and would be asked only after the password.
+printf 'org.desktrace.tracing1.trace-system ask\n' >"$tmp/answers"
+: >"$tmp/questions"
+if grep -q ' __traceiter_sched_process_hang$' /proc/kallsyms; then
+        exits 2 "a misspelt event is refused" "'sched/sched_process_han'. Did you mean 'sched/sched_process_hang'" \
+                nobody record sched/sched_process_han -t 100ms -o /dev/null
+        ok "before anybody was asked for a password" test "$(grep -c 'flags=1' "$tmp/questions")" = 0
+else
+        skip_check "a misspelt event is refused" "this kernel's symbols do not tell its events"
+fi
 printf 'org.desktrace.tracing1.trace-system yes\n' >"$tmp/answers"
 exits 0 "who may has the probes started, and sees the events" '^sched/sched_switch *$' \
         nobody list events --no-legend 'sched/*'
