@@ -85,6 +85,27 @@ static void print_finding(const DoctorFinding *finding) {
                 printf("%*s%s\n", 8 + 2 + TOPIC_WIDTH + 4, "", finding->remedy);
 }
 
+/* A sentence for each number: no text is put together of pieces. */
+static void print_verdict(const DoctorReport *report) {
+        const unsigned n_problems = report->n_problems, n_notes = report->n_notes;
+
+        printf("\n");
+        if (n_problems == 0 && n_notes == 0)
+                printf("%s\n", _("Nothing is wrong."));
+        if (n_problems > 0)
+                printf(g_dngettext(GETTEXT_PACKAGE,
+                                   "%u problem was found.\n",
+                                   "%u problems were found.\n",
+                                   n_problems),
+                       n_problems);
+        if (n_notes > 0)
+                printf(g_dngettext(GETTEXT_PACKAGE,
+                                   "%u note may explain what you see.\n",
+                                   "%u notes may explain what you see.\n",
+                                   n_notes),
+                       n_notes);
+}
+
 void doctor_print_text(const DoctorReport *report, bool is_quiet) {
         for (guint i = 0; i < report->findings->len; i++) {
                 const DoctorFinding *finding = &g_array_index(report->findings, DoctorFinding, i);
@@ -92,17 +113,8 @@ void doctor_print_text(const DoctorReport *report, bool is_quiet) {
                 if (!is_quiet || finding->level == DOCTOR_PROBLEM)
                         print_finding(finding);
         }
-        if (is_quiet)
-                return;
-        if (report->n_problems == 0 && report->n_notes == 0) {
-                printf("\n%s\n", _("Nothing is wrong."));
-                return;
-        }
-        printf("\n");
-        printf(g_dngettext(GETTEXT_PACKAGE, "%u problem, ", "%u problems, ", report->n_problems),
-               report->n_problems);
-        printf(g_dngettext(GETTEXT_PACKAGE, "%u note.\n", "%u notes.\n", report->n_notes),
-               report->n_notes);
+        if (!is_quiet)
+                print_verdict(report);
 }
 
 void doctor_print_json(const DoctorReport *report, JsonMode mode) {
