@@ -133,6 +133,7 @@ static const struct {
         { TRACING_PATH, TRACING_MANAGER_INTERFACE, "StartSession", "a{sv}" },
         { TRACING_PATH, TRACING_MANAGER_INTERFACE, "ActivateTriggers", "a(su)" },
         { TRACING_PATH, TRACING_MANAGER_INTERFACE, "ListSources", "" },
+        { TRACING_PATH, TRACING_MANAGER_INTERFACE, "ListCategories", "" },
         { TRACING_PATH, "org.freedesktop.DBus.Properties", "GetAll", "s" },
         { TRACING_PATH, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", "" },
         { TRACING_SESSION_PATH "/1", TRACING_SESSION_INTERFACE, "ReadInto", "h" },

@@ -86,6 +86,14 @@ def list_sources(world, caller, member):
     return shows(world, caller, world.manager(caller, member), SOURCE)
 
 
+@asks("Manager", "methods", "ListCategories")
+def list_categories(world, caller, member):
+    options = "('p', [('track_event', {'categories': <['of-hers']>})], {})"
+    world.peers["own"].connect("producer", world.addresses[world.transport], world.transport == "bus")
+    world.manager("own", "RegisterProducer", "(sa(sa{sv})a{sv})", options, connection="producer")
+    return shows(world, caller, world.manager(caller, member), "of-hers")
+
+
 @asks("Manager", "methods", "ActivateProducers AwaitProducers ListPresets")
 def plain_call(world, caller, member):
     return word_of(world.manager(caller, member))

@@ -17,6 +17,7 @@
 static const AccessRule access_rules[] = {
         { TRACING_MANAGER_INTERFACE, "StartSession",         ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "ListSources",          ACCESS_ANYONE,   true },
+        { TRACING_MANAGER_INTERFACE, "ListCategories",       ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "ActivateProducers",    ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "ListEvents",           ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "AwaitProducers",       ACCESS_ANYONE,   true },

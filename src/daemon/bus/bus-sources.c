@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "bus/bus-categories.h"
+#include "bus/bus-producer.h"
 #include "bus/bus-source.h"
 #include "bus/bus-sources.h"
 #include "core/policy.h"
@@ -86,5 +88,23 @@ int bus_method_list_sources(sd_bus_message *message, void *userdata, sd_bus_erro
         listing.reply = reply;
         bus_source_for_each(bus, list_source, &listing);
         r = listing.r < 0 ? listing.r : sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+int bus_method_list_categories(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(category_rows_deinit) CategoryRows rows = {};
+        Bus *bus = userdata;
+        BusProducer *producer;
+        int r = 0;
+
+        list_for_each (producer, &bus->producers, link) {
+                if (r == 0 && bus_producer_is_visible(producer, bus->caller))
+                        r = category_rows_add(&rows, producer->producer, producer->path);
+        }
+        if (r == 0)
+                r = sd_bus_message_new_method_return(message, &reply);
+        if (r >= 0)
+                r = category_rows_append(&rows, reply);
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }

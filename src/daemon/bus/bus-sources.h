@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * ListSources()
+ * ListSources() and ListCategories()
  */
 
 #include <systemd/sd-bus.h>
 
 int bus_method_list_sources(sd_bus_message *message, void *userdata, sd_bus_error *error);
+int bus_method_list_categories(sd_bus_message *message, void *userdata, sd_bus_error *error);

@@ -36,6 +36,11 @@
 #define BUS_CALLS_QUEUED_MAX        4096 /* of one producer; more and it is disconnected */
 #define BUS_CALLS_QUEUED_BYTES_MAX  (2u << 20) /* the same, of the configs in them */
 
+/* What ListCategories() looks at. */
+#define BUS_CATEGORIES_MAX        16384
+#define BUS_CATEGORIES_OF_ONE_MAX 4096 /* of one producer */
+#define BUS_CATEGORIES_BYTES_MAX  (4u << 20)
+
 /* Counters are signalled at most so often. */
 #define BUS_COUNTERS_INTERVAL_NS (UINT64_C(500) * 1000000)
 
