@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "core/categories.h"
 #include "producer-port-private.h"
 #include "wire/wire-reader.h"
 #include "wire/wire-writer.h"
@@ -18,10 +19,7 @@ enum {
         REQUEST_NAME = 1,       /* of UnregisterDataSource */
         RESPONSE_ERROR = 1,     /* of RegisterDataSourceResponse */
         DESCRIPTOR_NAME = 1,
-        DESCRIPTOR_TRACK_EVENT = 6,
         DESCRIPTOR_ID = 7,
-        TRACK_EVENT_CATEGORIES = 1,
-        CATEGORY_NAME = 1,
 };
 
 #define CATEGORIES_MAX 4096 /* of one source, that are listed */
@@ -57,11 +55,12 @@ static void read_name(char ret[static SOURCE_NAME_MAX + 1], const WireField *fie
 }
 
 /* Always with a NULL behind the last. */
-static int add_category(Descriptor *descriptor, const uint8_t *name, size_t n) {
+static int add_category(void *userdata, const Category *category) {
+        Descriptor *descriptor = userdata;
         size_t n_allocated = descriptor->n_allocated ? 2 * descriptor->n_allocated : 16;
         char **grown;
 
-        if (n == 0 || memchr(name, 0, n) || descriptor->n_categories >= CATEGORIES_MAX)
+        if (descriptor->n_categories >= CATEGORIES_MAX)
                 return 0;
         if (descriptor->n_categories + 1 >= descriptor->n_allocated) {
                 grown = reallocarray(descriptor->categories, n_allocated, sizeof(*grown));
@@ -70,39 +69,12 @@ static int add_category(Descriptor *descriptor, const uint8_t *name, size_t n) {
                 descriptor->categories = grown;
                 descriptor->n_allocated = n_allocated;
         }
-        descriptor->categories[descriptor->n_categories] = strndup((const char *)name, n);
+        descriptor->categories[descriptor->n_categories] =
+                strndup(category->name, category->n_name);
         if (!descriptor->categories[descriptor->n_categories])
                 return -ENOMEM;
         descriptor->categories[++descriptor->n_categories] = NULL;
         return 0;
-}
-
-static int read_category(Descriptor *descriptor, const WireField *category) {
-        WireReader reader;
-        WireField field;
-        int r;
-
-        wire_reader_init_field(&reader, category);
-        while ((r = wire_read(&reader, &field)) > 0)
-                if (field.number == CATEGORY_NAME && field.type == WIRE_BYTES)
-                        return add_category(descriptor, field.data, field.n_bytes);
-        return r;
-}
-
-static int read_categories(Descriptor *descriptor, const WireField *track_event) {
-        WireReader reader;
-        WireField field;
-        int r;
-
-        wire_reader_init_field(&reader, track_event);
-        while ((r = wire_read(&reader, &field)) > 0) {
-                if (field.number != TRACK_EVENT_CATEGORIES || field.type != WIRE_BYTES)
-                        continue;
-                r = read_category(descriptor, &field);
-                if (r < 0)
-                        return r;
-        }
-        return r;
 }
 
 static int descriptor_read_fields(Descriptor *ret, const WireField *descriptor) {
@@ -118,13 +90,8 @@ static int descriptor_read_fields(Descriptor *ret, const WireField *descriptor) 
                         read_name(ret->name, &field);
                 if (field.number == DESCRIPTOR_ID && field.type == WIRE_VARINT)
                         ret->id = field.value;
-                if (field.number != DESCRIPTOR_TRACK_EVENT || field.type != WIRE_BYTES)
-                        continue;
-                r = read_categories(ret, &field);
-                if (r < 0)
-                        return r;
         }
-        return r;
+        return r < 0 ? r : categories_read(ret->data, ret->n, add_category, ret);
 }
 
 /* 0, PORT_E_REFUSED or -ENOMEM. The descriptor may have no valid name. */

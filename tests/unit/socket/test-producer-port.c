@@ -137,6 +137,13 @@ PORT_WORLD_TEST(test_sources_come_change_and_go) {
         ck_assert(world_reply(&app, request)->success);
         ck_assert_str_eq(producer_source_categories(only_producer(), 0)[0], "category");
 
+        /* What no list on the bus could hold. */
+        client_describe_source(&app, CLIENT_UPDATE_SOURCE, "track_event", 77, "not \xff UTF-8");
+        world_run_one(&app);
+        ck_assert(!producer_source_categories(only_producer(), 0) ||
+                  !producer_source_categories(only_producer(), 0)[0]);
+        client_describe_source(&app, CLIENT_UPDATE_SOURCE, "track_event", 77, "category");
+
         /* Another number, another name, no number: nothing changes. */
         client_describe_source(&app, CLIENT_UPDATE_SOURCE, "track_event", 78, "other");
         client_describe_source(&app, CLIENT_UPDATE_SOURCE, "own", 77, "other");
