@@ -5,48 +5,34 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/event-view.h"
 #include "client/reason.h"
 #include "client/record-request.h"
 #include "client/say.h"
 #include "client/service-view.h"
 #include "client/standalone.h"
-#include "client/table.h"
 #include "client/time-option.h"
+#include "client/verb-list.h"
 #include "client/verbs.h"
 #include "config/preset.h"
 #include "shared/names.h"
 #include "shared/text.h"
 
-/* What a list is made of: columns for people, objects for programs. */
-typedef struct ListKind {
-        const char *name;
-        const TableColumn *columns;
-        size_t n_columns;
-        ExitStatus (*get)(GArray **ret, const BusClient *client); /* NULL: needs no service */
-        size_t n_item;
-        size_t name_offset; /* of a char * in it, which is what a GLOB is compared with; or NULL */
-        void (*add_row)(Table *table, const void *item);
-        void (*write)(JsonWriter *writer, const void *item);
-} ListKind;
-
-static void add_strings(Table *table, char *const *strings) {
-        g_autofree char *text = strings ? g_strjoinv(", ", (char **)strings) : NULL;
+void list_add_strings(Table *table, char *const *strings) {
+        g_autofree char *text = strings && *strings ? g_strjoinv(", ", (char **)strings) : NULL;
 
         table_add(table, text);
 }
 
-/* Names from other programs may contain anything. */
-static void write_string(JsonWriter *writer, const char *key, const char *value) {
+void list_write_string(JsonWriter *writer, const char *key, const char *value) {
         g_autofree char *clean = value ? say_clean(value, strlen(value)) : NULL;
 
         json_string(writer, key, clean);
 }
 
-static void write_strings(JsonWriter *writer, const char *key, char *const *strings) {
+void list_write_strings(JsonWriter *writer, const char *key, char *const *strings) {
         json_begin_array(writer, key);
         for (; strings && *strings; strings++)
-                write_string(writer, NULL, *strings);
+                list_write_string(writer, NULL, *strings);
         json_end_array(writer);
 }
 
@@ -80,22 +66,22 @@ static void add_source(Table *table, const void *item) {
         if (source->unavailable)
                 add_reason(table, source->unavailable);
         else
-                add_strings(table, source->categories);
+                list_add_strings(table, source->categories);
 }
 
 static void write_source(JsonWriter *writer, const void *item) {
         const ViewSource *source = item;
 
-        write_string(writer, "name", source->name);
-        write_strings(writer, "producers", source->producers);
+        list_write_string(writer, "name", source->name);
+        list_write_strings(writer, "producers", source->producers);
         json_bool(writer, "activatable", source->is_activatable);
         json_bool(writer, "system", source->is_system);
         if (source_is_available(source) >= 0)
                 json_bool(writer, "available", source_is_available(source));
         else
                 json_string(writer, "available", NULL);
-        write_string(writer, "unavailable", source->unavailable);
-        write_strings(writer, "categories", source->categories);
+        list_write_string(writer, "unavailable", source->unavailable);
+        list_write_strings(writer, "categories", source->categories);
 }
 
 static const TableColumn producer_columns[] = {
@@ -129,7 +115,7 @@ static void add_producer(Table *table, const void *item) {
                   producer->n_memory_bytes ? text_format_size(size, producer->n_memory_bytes)
                                            : NULL);
         add_home(table, producer);
-        add_strings(table, producer->sources);
+        list_add_strings(table, producer->sources);
 }
 
 static void write_producer(JsonWriter *writer, const void *item) {
@@ -138,12 +124,12 @@ static void write_producer(JsonWriter *writer, const void *item) {
         json_string(writer, "path", producer->path);
         json_uint(writer, "pid", producer->pid);
         json_uint(writer, "uid", producer->uid);
-        write_string(writer, "name", producer->name);
-        write_string(writer, "unit", producer->unit);
-        write_string(writer, "app", producer->app);
-        write_string(writer, "container", producer->container);
+        list_write_string(writer, "name", producer->name);
+        list_write_string(writer, "unit", producer->unit);
+        list_write_string(writer, "app", producer->app);
+        list_write_string(writer, "container", producer->container);
         json_uint(writer, "memory_bytes", producer->n_memory_bytes);
-        write_strings(writer, "sources", producer->sources);
+        list_write_strings(writer, "sources", producer->sources);
 }
 
 static const TableColumn session_columns[] = {
@@ -199,21 +185,21 @@ static void add_session(Table *table, const void *item) {
 
 static void write_session_source(JsonWriter *writer, const SessionSource *source) {
         json_begin_object(writer, NULL);
-        write_string(writer, "source", source->source);
-        write_string(writer, "producer", source->producer);
+        list_write_string(writer, "source", source->source);
+        list_write_string(writer, "producer", source->producer);
         json_uint(writer, "uid", source->uid);
         json_uint(writer, "pid", source->pid);
-        write_string(writer, "state", source->state);
+        list_write_string(writer, "state", source->state);
         json_end_object(writer);
 }
 
 static void write_session_note(JsonWriter *writer, const SessionNote *note) {
         json_begin_object(writer, NULL);
-        write_string(writer, "source", note->source);
-        write_string(writer, "producer", note->producer);
+        list_write_string(writer, "source", note->source);
+        list_write_string(writer, "producer", note->producer);
         json_uint(writer, "uid", note->uid);
         json_uint(writer, "pid", note->pid);
-        write_string(writer, "text", note->text);
+        list_write_string(writer, "text", note->text);
         json_end_object(writer);
 }
 
@@ -221,11 +207,11 @@ static void write_session(JsonWriter *writer, const void *item) {
         const SessionInfo *session = item;
 
         json_uint(writer, "id", session->id);
-        write_string(writer, "name", session->name);
+        list_write_string(writer, "name", session->name);
         json_uint(writer, "uid", session->owner_uid);
-        write_string(writer, "state", session->state);
-        write_string(writer, "stop_reason", session->stop_reason);
-        write_string(writer, "scope", session->scope);
+        list_write_string(writer, "state", session->state);
+        list_write_string(writer, "stop_reason", session->stop_reason);
+        list_write_string(writer, "scope", session->scope);
         json_bool(writer, "detached", session->is_detached);
         json_uint(writer, "cloned_from", session->cloned_from);
         json_uint(writer, "start_ns", session->start_ns);
@@ -257,8 +243,8 @@ static void add_preset(Table *table, const void *item) {
 static void write_preset(JsonWriter *writer, const void *item) {
         const Preset *preset = item;
 
-        write_string(writer, "name", preset->name);
-        write_string(writer, "description", preset->description);
+        list_write_string(writer, "name", preset->name);
+        list_write_string(writer, "description", preset->description);
 }
 
 static void preset_clear(gpointer item) {
@@ -288,143 +274,72 @@ static ExitStatus get_presets(GArray **ret, const BusClient *client) {
         return STATUS_OK;
 }
 
-/*
- * Events: known to the probes, and to a service that they have told
- */
-
 static gboolean arg_sources, arg_no_start;
 
-static const TableColumn event_columns[] = { { N_("EVENT") } };
-
-static void add_name(Table *table, const void *item) {
-        table_add(table, *(char *const *)item);
+bool list_may_start(void) {
+        return !arg_no_start;
 }
 
-static void write_name(JsonWriter *writer, const void *item) {
-        write_string(writer, "name", *(char *const *)item);
-}
+static const ListKind list_sources = {
+        "sources",
+        COLUMNS(source_columns),
+        view_list_sources,
+        sizeof(ViewSource),
+        offsetof(ViewSource, name),
+        add_source,
+        write_source,
+        NULL,
+};
 
-static void name_clear(gpointer item) {
-        g_free(*(char **)item);
-}
+static const ListKind list_producers = {
+        "producers",
+        COLUMNS(producer_columns),
+        view_list_producers,
+        sizeof(ViewProducer),
+        offsetof(ViewProducer, name),
+        add_producer,
+        write_producer,
+        NULL,
+};
 
-/* An empty list is not an error here. */
-static void say_how_current(const ViewEvents *events) {
-        g_autofree char *translated = events->why ? reason_translate(events->why) : NULL;
-        g_autofree char *why = translated ? say_clean(translated, strlen(translated)) : NULL;
+static const ListKind list_sessions = {
+        "sessions",
+        COLUMNS(session_columns),
+        view_list_sessions,
+        sizeof(SessionInfo),
+        offsetof(SessionInfo, name),
+        add_session,
+        write_session,
+        NULL,
+};
 
-        if (events->is_current)
-                return;
-        if (events->names->len > 0)
-                say_error(_("this is what the kernel had when it was recorded last: %s"),
-                          why ? why : "");
-        else
-                say_error(_("the kernel's events are not known: %s"),
-                          why ? why : _("the service is too old to list them"));
-        if (events->names->len == 0)
-                say_hint(_(
-                        "\"sudo desktrace list events\" asks; everybody sees them from then on."));
-}
+static const ListKind list_presets = {
+        "presets",
+        COLUMNS(preset_columns),
+        NULL,
+        sizeof(Preset),
+        offsetof(Preset, name),
+        add_preset,
+        write_preset,
+        NULL,
+};
 
-static ExitStatus get_events(GArray **ret, const BusClient *client) {
-        _cleanup_(view_events_deinit) ViewEvents events = { 0 };
-        g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(char *));
-        ExitStatus status;
-
-        status = view_list_events(&events, client, !arg_no_start);
-        if (status)
-                return status;
-        if (!arg_no_start)
-                say_how_current(&events);
-        g_array_set_clear_func(list, name_clear);
-        g_array_append_vals(list, events.names->pdata, events.names->len);
-        g_ptr_array_set_free_func(events.names, NULL); /* the array's now */
-        *ret = g_steal_pointer(&list);
-        return STATUS_OK;
-}
-
-/*
- * Categories: those of programs that run
- */
-
-static const TableColumn category_columns[] = { { N_("CATEGORY") } };
-
-static void append_categories(GArray *list, char *const *categories) {
-        for (; categories && *categories; categories++) {
-                char *name = g_strdup(*categories);
-
-                g_array_append_val(list, name);
-        }
-}
-
-static ExitStatus get_categories(GArray **ret, const BusClient *client) {
-        g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(char *));
-        g_autoptr(GArray) sources = NULL;
-        ExitStatus status;
-
-        status = view_list_sources(&sources, client);
-        if (status)
-                return status;
-        g_array_set_clear_func(list, name_clear);
-        for (guint i = 0; i < sources->len; i++) {
-                const ViewSource *source = &g_array_index(sources, ViewSource, i);
-
-                if (streq(source->name, "track_event"))
-                        append_categories(list, source->categories);
-        }
-        *ret = g_steal_pointer(&list);
-        return STATUS_OK;
-}
-
-#define COLUMNS(columns) (columns), ARRAY_SIZE(columns)
-
-static const ListKind kinds[] = {
-        { "sources",
-          COLUMNS(source_columns),
-          view_list_sources,
-          sizeof(ViewSource),
-          offsetof(ViewSource, name),
-          add_source,
-          write_source },
-        { "producers",
-          COLUMNS(producer_columns),
-          view_list_producers,
-          sizeof(ViewProducer),
-          offsetof(ViewProducer, name),
-          add_producer,
-          write_producer },
-        { "sessions",
-          COLUMNS(session_columns),
-          view_list_sessions,
-          sizeof(SessionInfo),
-          offsetof(SessionInfo, name),
-          add_session,
-          write_session },
-        { "presets",
-          COLUMNS(preset_columns),
-          NULL,
-          sizeof(Preset),
-          offsetof(Preset, name),
-          add_preset,
-          write_preset },
-        { "events", COLUMNS(event_columns), get_events, sizeof(char *), 0, add_name, write_name },
-        { "categories",
-          COLUMNS(category_columns),
-          get_categories,
-          sizeof(char *),
-          0,
-          add_name,
-          write_name },
+static const ListKind *const kinds[] = {
+        &list_sources,   &list_events,   &list_categories,
+        &list_producers, &list_sessions, &list_presets,
 };
 
 static const void *list_item(const ListKind *kind, const GArray *list, guint i) {
         return list->data + i * kind->n_item;
 }
 
-static void print_table(const ListKind *kind, const GArray *list, const Invocation *invocation) {
+static void print_table(const ListKind *kind,
+                        size_t n_columns,
+                        const GArray *list,
+                        const Invocation *invocation) {
         _cleanup_(table_deinit) Table table = { 0 };
 
-        table_init(&table, kind->columns, kind->n_columns);
+        table_init(&table, kind->columns, n_columns);
         for (guint i = 0; i < list->len; i++)
                 kind->add_row(&table, list_item(kind, list, i));
         table_print(&table, invocation->has_legend);
@@ -467,12 +382,12 @@ static const GOptionEntry entries[] = {
 };
 
 static bool asks_producers(const ListKind *kind) {
-        return kind->get == view_list_sources && !arg_no_start;
+        return kind == &list_sources && !arg_no_start;
 }
 
 /* Of the events of a private service, nobody has told before. */
 static bool needs_own_probes(const ListKind *kind) {
-        return asks_producers(kind) || kind->get == get_events;
+        return asks_producers(kind) || kind == &list_events;
 }
 
 static ExitStatus get_list_standalone(GArray **ret, const ListKind *kind) {
@@ -547,13 +462,15 @@ static void say_unknown_sources(const ListKind *kind, const GArray *list) {
 static ExitStatus print_list(const ListKind *kind, const char *glob, const Invocation *invocation) {
         g_autoptr(GArray) list = NULL;
         ExitStatus status = get_list(&list, kind, invocation);
+        size_t n_columns;
 
         if (status)
                 return status;
         if (glob)
                 list_choose(list, kind, glob);
+        n_columns = kind->describe ? kind->describe(list) : kind->n_columns;
         if (invocation->json == JSON_OFF) {
-                print_table(kind, list, invocation);
+                print_table(kind, n_columns, list, invocation);
                 say_unknown_sources(kind, list);
         } else {
                 print_json(kind, list, invocation->json);
@@ -568,9 +485,9 @@ static ExitStatus list_named(const char *name, const char *glob, const Invocatio
         const char *names[ARRAY_SIZE(kinds) + 1];
 
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-                names[i] = kinds[i].name;
-                if (streq(kinds[i].name, name))
-                        return print_list(&kinds[i], glob, invocation);
+                names[i] = kinds[i]->name;
+                if (streq(kinds[i]->name, name))
+                        return print_list(kinds[i], glob, invocation);
         }
         names[ARRAY_SIZE(kinds)] = "probes";
         return usage_unknown(_("unknown list '%s'"), name, names, ARRAY_SIZE(names));

@@ -41,7 +41,7 @@ gives "the list is current" '"current" b true' manager_of_system ListEvents 'a{s
 gives "and not among the data source's details" '^as 0$' busctl --system get-property \
         $BUS $ROOT/source/linux_2eftrace $BUS.SourceInfo Categories
 all_are_listed() {
-        "$DESKTRACE" list events --no-legend | sed 's/ *$//' >"$tmp/listed"
+        "$DESKTRACE" list events --no-legend | awk '{ print $1 }' >"$tmp/listed"
         [ "$(wc -l <"$tmp/listed")" -gt 100 ]
 }
 ok "all of this kernel's are there" all_are_listed
@@ -49,6 +49,11 @@ no_listed_one_is_missing() {
         ! sed 's,/,:,' "$tmp/listed" | grep -vxFf /sys/kernel/tracing/available_events
 }
 ok "each of them exists" no_listed_one_is_missing
+exits 0 "root, who can read tracefs, sees their numbers and fields" \
+        '^sched/sched_switch +[0-9]+ +prev_comm, prev_pid, prev_prio, prev_state, next_comm, next_pid, next_prio *$' \
+        "$DESKTRACE" list events sched/sched_switch
+exits 0 "with their types as JSON" '"id":[1-9][0-9]*,"fields":\["char prev_comm\[16\]",' \
+        "$DESKTRACE" list events --json=short sched/sched_switch
 ok "the probes go" eventually no_probes
 printf 'org.desktrace.tracing1.trace-system no\n' >"$tmp/answers"
 exits 0 "then everybody sees what they said" '^sched/sched_switch *$' nobody list events --no-legend 'sched/*'

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Category view: the categories of the programs that run
+ */
+
+#include <glib.h>
+
+#include "client/bus-client.h"
+
+typedef struct ViewCategory {
+        char *name;
+        char *description; /* or NULL */
+        char **tags;
+        char **programs; /* "name (pid)" of each that has it; NULL: the service is too old to say */
+} ViewCategory;
+
+/* An array that owns what is in it, sorted. Says what is wrong. */
+ExitStatus view_list_categories(GArray **ret, const BusClient *client);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Lists: what "desktrace list" is made of, for the files that have one
+ */
+
+#include "client/bus-client.h"
+#include "client/json-writer.h"
+#include "client/table.h"
+
+/* What a list is made of: columns for people, objects for programs. */
+typedef struct ListKind {
+        const char *name;
+        const TableColumn *columns;
+        size_t n_columns;
+        ExitStatus (*get)(GArray **ret, const BusClient *client); /* NULL: needs no service */
+        size_t n_item;
+        size_t name_offset; /* of a char * in it, which is what a GLOB is compared with; or NULL */
+        void (*add_row)(Table *table, const void *item);
+        void (*write)(JsonWriter *writer, const void *item);
+        /* Looks up more of what is left to be shown, and returns how many columns that fills; or NULL. */
+        size_t (*describe)(GArray *list);
+} ListKind;
+
+#define COLUMNS(columns) (columns), ARRAY_SIZE(columns)
+
+extern const ListKind list_events, list_categories;
+
+/* Whether producers may be started to be asked. */
+bool list_may_start(void);
+
+/* A cell of several words, "-" for none. */
+void list_add_strings(Table *table, char *const *strings);
+/* Other programs' names may hold anything that a string can. */
+void list_write_string(JsonWriter *writer, const char *key, const char *value);
+void list_write_strings(JsonWriter *writer, const char *key, char *const *strings);
