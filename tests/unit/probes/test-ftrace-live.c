@@ -210,9 +210,15 @@ START_TEST(test_every_switch_of_a_known_load_is_in_the_trace) {
         n_found = count_switches_to(&world.list, load.pid, &n_losses);
         ck_assert_uint_ge(load.n_switches, N_ROUND_TRIPS / 2);
         ck_assert_msg(n_found + 2 >= load.n_switches && n_found <= load.n_switches + 16,
-                      "%zu switches to the load, the kernel counted %" PRIu64,
+                      "%zu switches to the load, the kernel counted %" PRIu64
+                      "; %zu marked losses, %" PRIu64 " overrun, %" PRIu64 " refused, %" PRIu64
+                      " dropped",
                       n_found,
-                      load.n_switches);
+                      load.n_switches,
+                      n_losses,
+                      sum_stats(&world.list, 2, 3),
+                      sum_stats(&world.list, 2, 4),
+                      sum_stats(&world.list, 2, 8));
         ck_assert_uint_eq(n_losses, 0);
 
         /* The last stats say so, too: nothing overrun, nothing dropped, nothing left in the rings. */
