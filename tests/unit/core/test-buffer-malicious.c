@@ -112,6 +112,14 @@ SCRIPT_CASE(test_boundaries_moved_over_what_was_read,
                        PUT(1, 1, 0, "d9|e9"),
                        PASS("1:d9/5 1:e9") })
 
+SCRIPT_CASE(test_boundaries_moved_in_a_complete_chunk_that_was_read,
+            .steps = { PUT(1, 0, 0, "a29|b39"),
+                       SOME("1:a29 1:b39"),
+                       PUT(1, 0, 0, "a9|b9|c49"),
+                       PASS(""),
+                       PUT(1, 1, 0, "d9|e9"),
+                       PASS("1:d9 1:e9") })
+
 static const Script violations[] = {
         { "shorter than before, incomplete",
           .steps = { PART(1, 0, 0, "a5|b5", 50),
@@ -194,5 +202,6 @@ TEST_MAIN("buffer-malicious",
           test_chunk_that_has_become_shorter_is_refused,
           test_chunk_that_has_become_shorter_after_it_was_read_is_refused,
           test_boundaries_moved_over_what_was_read,
+          test_boundaries_moved_in_a_complete_chunk_that_was_read,
           test_chunks_against_the_rules_are_contained,
           test_writer_that_counts_backwards_is_stopped)
