@@ -185,6 +185,20 @@ static size_t count_switches_to(const PacketList *list, pid_t pid, size_t *ret_n
         return n_found;
 }
 
+/* Kernels were seen (of virtual machines, whose process 1 is no init system but their agent) that record nothing while
+ * a thread of process 1 runs, nor count it: when such a thread leaves the CPU to the load, there is no event. */
+static size_t count_unseen(const PacketList *list) {
+        DIR *threads = opendir("/proc/1/task");
+        size_t n = 0, n_losses;
+
+        ck_assert_ptr_nonnull(threads);
+        for (struct dirent *entry = readdir(threads); entry; entry = readdir(threads))
+                if (entry->d_name[0] != '.')
+                        n += count_switches_to(list, atoi(entry->d_name), &n_losses);
+        closedir(threads);
+        return n;
+}
+
 static uint64_t sum_stats(const PacketList *list, size_t packet, uint32_t field) {
         WireReader stats, cpu;
         uint64_t sum = 0;
@@ -198,7 +212,7 @@ static uint64_t sum_stats(const PacketList *list, size_t packet, uint32_t field)
 START_TEST(test_every_switch_of_a_known_load_is_in_the_trace) {
         static char *events[] = { (char *)"sched/sched_switch", (char *)"sched_waking" };
         World world;
-        size_t n_found, n_losses;
+        size_t n_found, n_unseen, n_losses;
         Load load;
 
         ck_assert_msg(world_setup(&world, events, 2) == 0, "%s", world.error);
@@ -209,11 +223,13 @@ START_TEST(test_every_switch_of_a_known_load_is_in_the_trace) {
         /* As often as it left the CPU it must have come there, but for its last moments. */
         n_found = count_switches_to(&world.list, load.pid, &n_losses);
         ck_assert_uint_ge(load.n_switches, N_ROUND_TRIPS / 2);
-        ck_assert_msg(n_found + 2 >= load.n_switches && n_found <= load.n_switches + 16,
-                      "%zu switches to the load, the kernel counted %" PRIu64
-                      "; %zu marked losses, %" PRIu64 " overrun, %" PRIu64 " refused, %" PRIu64
-                      " dropped",
+        n_unseen = count_unseen(&world.list);
+        ck_assert_msg(n_found + n_unseen + 2 >= load.n_switches && n_found <= load.n_switches + 16,
+                      "%zu switches to the load, %zu from whom none is recorded, the kernel "
+                      "counted %" PRIu64 "; %zu marked losses, %" PRIu64 " overrun, %" PRIu64
+                      " refused, %" PRIu64 " dropped",
                       n_found,
+                      n_unseen,
                       load.n_switches,
                       n_losses,
                       sum_stats(&world.list, 2, 3),
