@@ -16,5 +16,5 @@ typedef struct ViewCategory {
         char **programs; /* "name (pid)" of each that has it; NULL: the service is too old to say */
 } ViewCategory;
 
-/* An array that owns what is in it, sorted. Says what is wrong. */
+/* An array that owns what is in it, sorted. Reports errors. */
 ExitStatus view_list_categories(GArray **ret, const BusClient *client);

@@ -5,8 +5,8 @@
  * Kernel events: the names of this machine's kernel events, as far as we can find out
  *
  * tracefs knows them, but only root may read it; the service has them from the probes, if these have run. Where neither
- * knows, there are the events of the presets and the kernel's symbols (kernel-names.h), which have the names of all events
- * but seldom their groups: enough to refuse most misspelt names before anybody is asked for a password.
+ * knows, there are the events of the presets and the kernel's symbols (kernel-names.h), which have the names of all
+ * events but seldom their groups: enough to refuse most misspelt names before anybody is asked for a password.
  */
 
 #include <glib.h>
