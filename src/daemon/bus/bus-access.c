@@ -124,13 +124,14 @@ int access_ask_manage(Client *client,
         if (request_init(&question->request, client, message, manage_question_cancel))
                 return request_refuse(error);
         r = polkit_ask(&question->query,
-                       client,
-                       TRACING_ACTION_MANAGE,
-                       NULL,
-                       0,
-                       interactive,
-                       on_manage_answer,
-                       question);
+                       client->bus,
+                       &(PolkitQuestion){
+                               .subject = polkit_subject_of(client),
+                               .action = TRACING_ACTION_MANAGE,
+                               .is_interactive = interactive,
+                               .done = on_manage_answer,
+                               .userdata = question,
+                       });
         if (r < 0)
                 return r;
         if (r > 0)
@@ -242,13 +243,17 @@ static int confined_ask(Client *client, sd_bus_message *message, sd_bus_error *e
         if (request_init(&question->request, client, message, confined_question_cancel))
                 return request_refuse(error);
         r = polkit_ask(&question->query,
-                       client,
-                       TRACING_ACTION_TRACE_SANDBOX,
-                       details,
-                       ARRAY_SIZE(details),
-                       sd_bus_message_get_allow_interactive_authorization(message) > 0,
-                       on_confined_answer,
-                       question);
+                       client->bus,
+                       &(PolkitQuestion){
+                               .subject = polkit_subject_of(client),
+                               .action = TRACING_ACTION_TRACE_SANDBOX,
+                               .details = details,
+                               .n_details = ARRAY_SIZE(details),
+                               .is_interactive = sd_bus_message_get_allow_interactive_authorization(
+                                                         message) > 0,
+                               .done = on_confined_answer,
+                               .userdata = question,
+                       });
         if (r == POLKIT_E_LIMIT)
                 return polkit_refuse(error);
         if (r > 0)

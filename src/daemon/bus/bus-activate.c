@@ -66,16 +66,16 @@ static int activate_ask(ActivateRequest *activate) {
         const PolkitDetail details[] = { { "sources", TRACING_EVENTS_SOURCE } };
         Client *client = activate->request.client;
 
-        if (client_is_private(client))
-                return POLKIT_E_UNAVAILABLE;
         return polkit_ask(&activate->query,
-                          client,
-                          TRACING_ACTION_TRACE_SYSTEM,
-                          details,
-                          ARRAY_SIZE(details),
-                          false,
-                          on_answer,
-                          activate);
+                          client->bus,
+                          &(PolkitQuestion){
+                                  .subject = polkit_subject_of(client),
+                                  .action = TRACING_ACTION_TRACE_SYSTEM,
+                                  .details = details,
+                                  .n_details = ARRAY_SIZE(details),
+                                  .done = on_answer,
+                                  .userdata = activate,
+                          });
 }
 
 int bus_method_activate_producers(sd_bus_message *message, void *userdata, sd_bus_error *error) {

@@ -96,15 +96,17 @@ static int question_ask(AccessQuestion *question,
                                      "cannot ask polkit about process %d: %s",
                                      (int)peer->identity.pid,
                                      strerror(-r));
-        return need_ask_subject(&question->query,
-                                bus,
-                                &subject,
-                                question->need,
-                                config,
-                                true,
-                                on_answer,
-                                question,
-                                error);
+        return need_ask(&question->query,
+                        bus,
+                        &(NeedQuestion){
+                                .subject = subject,
+                                .need = question->need,
+                                .config = config,
+                                .is_interactive = true,
+                                .done = on_answer,
+                                .userdata = question,
+                        },
+                        error);
 }
 
 static int access_ask(AccessQuestion **ret,
@@ -155,15 +157,16 @@ static int access_ask_quietly(AccessQuestion **ret,
         };
         if (peer_start_time(peer, &subject.start_time) < 0)
                 return ACCESS_E_DENIED;
-        r = polkit_ask_subject(&question->query,
-                               host,
-                               &subject,
-                               TRACING_ACTION_TRACE_SYSTEM,
-                               details,
-                               ARRAY_SIZE(details),
-                               false,
-                               on_answer,
-                               question);
+        r = polkit_ask(&question->query,
+                       host,
+                       &(PolkitQuestion){
+                               .subject = subject,
+                               .action = TRACING_ACTION_TRACE_SYSTEM,
+                               .details = details,
+                               .n_details = ARRAY_SIZE(details),
+                               .done = on_answer,
+                               .userdata = question,
+                       });
         if (r)
                 return r < 0 ? r : ACCESS_E_DENIED;
         *ret = TAKE(question);

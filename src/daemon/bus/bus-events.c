@@ -153,16 +153,16 @@ static int events_ask(EventsRequest *events) {
                 events_start_probes(events);
                 return 1;
         }
-        if (client_is_private(client))
-                return 0;
         r = polkit_ask(&events->query,
-                       client,
-                       TRACING_ACTION_TRACE_SYSTEM,
-                       details,
-                       ARRAY_SIZE(details),
-                       false,
-                       on_answer,
-                       events);
+                       client->bus,
+                       &(PolkitQuestion){
+                               .subject = polkit_subject_of(client),
+                               .action = TRACING_ACTION_TRACE_SYSTEM,
+                               .details = details,
+                               .n_details = ARRAY_SIZE(details),
+                               .done = on_answer,
+                               .userdata = events,
+                       });
         return r < 0 ? r : r == 0;
 }
 

@@ -132,15 +132,9 @@ static int probes_text(char **ret, const Config *config, sd_bus_error *error) {
 }
 
 /* All details are there always: a prompt's text that names one that is not shows its name. */
-static int polkit_ask_need(PolkitQuery **ret,
-                           Bus *bus,
-                           const PolkitSubject *subject,
-                           unsigned need,
-                           const Config *config,
-                           const char *probes,
-                           bool interactive,
-                           PolkitDone done,
-                           void *userdata) {
+static int
+need_ask_polkit(PolkitQuery **ret, Bus *bus, const NeedQuestion *question, const char *probes) {
+        const Config *config = question->config;
         const char *name = config->pb->unique_session_name;
         _cleanup_(freep) char *sources = NULL;
         char duration_ms[DURATION_TEXT_BYTES];
@@ -150,55 +144,34 @@ static int polkit_ask_need(PolkitQuery **ret,
         if (r < 0)
                 return r;
         snprintf(duration_ms, sizeof(duration_ms), "%" PRIu32, config->pb->duration_ms);
-        return polkit_ask_subject(ret,
-                                  bus,
-                                  subject,
-                                  needs[need_find(need)].action,
-                                  (const PolkitDetail[]){ { "sources", sources },
-                                                          { "duration-ms", duration_ms },
-                                                          { "session", name ? name : "" },
-                                                          { "probes", probes } },
-                                  4,
-                                  interactive,
-                                  done,
-                                  userdata);
+        return polkit_ask(
+                ret,
+                bus,
+                &(PolkitQuestion){
+                        .subject = question->subject,
+                        .action = needs[need_find(question->need)].action,
+                        .details = (const PolkitDetail[]){ { "sources", sources },
+                                                           { "duration-ms", duration_ms },
+                                                           { "session", name ? name : "" },
+                                                           { "probes", probes } },
+                        .n_details = 4,
+                        .is_interactive = question->is_interactive,
+                        .done = question->done,
+                        .userdata = question->userdata,
+                });
 }
 
-int need_ask_subject(PolkitQuery **ret,
-                     Bus *bus,
-                     const PolkitSubject *subject,
-                     unsigned need,
-                     const Config *config,
-                     bool interactive,
-                     PolkitDone done,
-                     void *userdata,
-                     sd_bus_error *error) {
+int need_ask(PolkitQuery **ret, Bus *bus, const NeedQuestion *question, sd_bus_error *error) {
         _cleanup_(freep) char *probes = NULL;
         int r;
 
-        r = probes_text(&probes, config, error);
+        r = probes_text(&probes, question->config, error);
         if (r < 0)
                 return r;
-        r = polkit_ask_need(ret, bus, subject, need, config, probes, interactive, done, userdata);
+        r = need_ask_polkit(ret, bus, question, probes);
         if (r == POLKIT_E_UNAVAILABLE)
-                return need_refuse(need, POLKIT_UNAVAILABLE, error);
+                return need_refuse(question->need, POLKIT_UNAVAILABLE, error);
         if (r == POLKIT_E_LIMIT)
                 return polkit_refuse(error);
         return error_fold(r);
-}
-
-int need_ask(PolkitQuery **ret,
-             Client *client,
-             unsigned need,
-             const Config *config,
-             bool interactive,
-             PolkitDone done,
-             void *userdata,
-             sd_bus_error *error) {
-        const PolkitSubject subject = polkit_subject_of(client);
-
-        if (client_is_private(client))
-                return need_refuse(need, POLKIT_UNAVAILABLE, error);
-        return need_ask_subject(
-                ret, client->bus, &subject, need, config, interactive, done, userdata, error);
 }

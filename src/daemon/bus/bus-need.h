@@ -12,26 +12,17 @@
 /* One of them; there must be one. */
 unsigned need_first(unsigned mask);
 
-/* Asks about one, with what the config is about for rules to look at. 0, or a negative errno with *error set. */
-int need_ask(PolkitQuery **ret,
-             Client *client,
-             unsigned need,
-             const Config *config,
-             bool interactive,
-             PolkitDone done,
-             void *userdata,
-             sd_bus_error *error);
+typedef struct NeedQuestion {
+        PolkitSubject subject;
+        unsigned need;        /* the one that is asked about */
+        const Config *config; /* for rules to look at */
+        bool is_interactive;
+        PolkitDone done;
+        void *userdata;
+} NeedQuestion;
 
-/* The same about a peer that is no Client. */
-int need_ask_subject(PolkitQuery **ret,
-                     Bus *bus,
-                     const PolkitSubject *subject,
-                     unsigned need,
-                     const Config *config,
-                     bool interactive,
-                     PolkitDone done,
-                     void *userdata,
-                     sd_bus_error *error);
+/* 0, or a negative errno with *error set. */
+int need_ask(PolkitQuery **ret, Bus *bus, const NeedQuestion *question, sd_bus_error *error);
 
 /* Any answer but a grant. Fills *error and returns a negative errno. */
 int need_refuse(unsigned need, PolkitAnswer answer, sd_bus_error *error);

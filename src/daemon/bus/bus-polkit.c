@@ -150,11 +150,7 @@ static int polkit_append_subject(sd_bus_message *call, const PolkitSubject *subj
                                      (int32_t)subject->uid);
 }
 
-static int polkit_send(PolkitQuery *query,
-                       const PolkitSubject *subject,
-                       const char *action,
-                       const PolkitDetail *details,
-                       size_t n_details) {
+static int polkit_send(PolkitQuery *query, const PolkitQuestion *question) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         sd_bus *bus = query->bus->message_bus;
         int r;
@@ -163,16 +159,16 @@ static int polkit_send(PolkitQuery *query,
                 bus, &call, POLKIT_NAME, POLKIT_PATH, POLKIT_INTERFACE, "CheckAuthorization");
         if (r < 0)
                 return r;
-        r = polkit_append_subject(call, subject);
+        r = polkit_append_subject(call, &question->subject);
         if (r >= 0)
-                r = sd_bus_message_append(call, "s", action);
+                r = sd_bus_message_append(call, "s", question->action);
         if (r < 0)
                 return r;
-        r = polkit_append_details(call, details, n_details);
+        r = polkit_append_details(call, question->details, question->n_details);
         if (r < 0)
                 return r;
         r = sd_bus_message_append(
-                call, "us", query->is_interactive ? POLKIT_ALLOW_INTERACTION : 0, query->id);
+                call, "us", question->is_interactive ? POLKIT_ALLOW_INTERACTION : 0, query->id);
         if (r < 0)
                 return r;
         return sd_bus_call_async(
@@ -187,55 +183,28 @@ PolkitSubject polkit_subject_of(const Client *client) {
         };
 }
 
-int polkit_ask_subject(PolkitQuery **ret,
-                       Bus *bus,
-                       const PolkitSubject *subject,
-                       const char *action,
-                       const PolkitDetail *details,
-                       size_t n_details,
-                       bool interactive,
-                       PolkitDone done,
-                       void *userdata) {
+static bool can_ask(const Bus *bus, const PolkitSubject *subject) {
+        return bus->is_shared && (subject->name || subject->pid > 0);
+}
+
+int polkit_ask(PolkitQuery **ret, Bus *bus, const PolkitQuestion *question) {
         _cleanup_(polkit_query_freep) PolkitQuery *query = NULL;
+        const uid_t user = question->subject.user;
         int r;
 
-        if (!bus->is_shared)
+        if (!can_ask(bus, &question->subject))
                 return POLKIT_E_UNAVAILABLE;
-        if (bus_count_queries(bus, subject->user) >= POLKIT_PENDING_PER_USER_MAX)
+        if (bus_count_queries(bus, user) >= POLKIT_PENDING_PER_USER_MAX)
                 return POLKIT_E_LIMIT;
-
-        r = polkit_query_new(&query, bus, subject->user, done, userdata);
+        r = polkit_query_new(&query, bus, user, question->done, question->userdata);
         if (r < 0)
                 return r;
-        query->is_interactive = interactive;
-        r = polkit_send(query, subject, action, details, n_details);
+        query->is_interactive = question->is_interactive;
+        r = polkit_send(query, question);
         if (r < 0)
                 return r;
         *ret = TAKE(query);
         return 0;
-}
-
-int polkit_ask(PolkitQuery **ret,
-               Client *client,
-               const char *action,
-               const PolkitDetail *details,
-               size_t n_details,
-               bool interactive,
-               PolkitDone done,
-               void *userdata) {
-        const PolkitSubject subject = polkit_subject_of(client);
-
-        if (client_is_private(client))
-                return POLKIT_E_UNAVAILABLE;
-        return polkit_ask_subject(ret,
-                                  client->bus,
-                                  &subject,
-                                  action,
-                                  details,
-                                  n_details,
-                                  interactive,
-                                  done,
-                                  userdata);
 }
 
 int polkit_refuse(sd_bus_error *error) {

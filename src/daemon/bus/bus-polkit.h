@@ -48,26 +48,21 @@ enum {
         POLKIT_E_LIMIT,       /* POLKIT_PENDING_PER_USER_MAX */
 };
 
-/* Of a client on the message bus. */
+/* Of a client; one on a socket has neither name nor process, and cannot be asked about. */
 PolkitSubject polkit_subject_of(const Client *client);
 
-int polkit_ask_subject(PolkitQuery **ret,
-                       Bus *bus,
-                       const PolkitSubject *subject,
-                       const char *action,
-                       const PolkitDetail *details,
-                       size_t n_details,
-                       bool interactive,
-                       PolkitDone done,
-                       void *userdata);
-int polkit_ask(PolkitQuery **ret,
-               Client *client,
-               const char *action,
-               const PolkitDetail *details,
-               size_t n_details,
-               bool interactive,
-               PolkitDone done,
-               void *userdata);
+typedef struct PolkitQuestion {
+        PolkitSubject subject;
+        const char *action;
+        const PolkitDetail *details;
+        size_t n_details;
+        bool is_interactive; /* a person may be asked */
+        PolkitDone done;
+        void *userdata;
+} PolkitQuestion;
+
+/* 0, POLKIT_E_… or a negative errno. The question is the caller's. */
+int polkit_ask(PolkitQuery **ret, Bus *bus, const PolkitQuestion *question);
 
 /* What to reply after POLKIT_E_LIMIT: fills *error and returns a negative errno, for a handler to return. */
 int polkit_refuse(sd_bus_error *error);

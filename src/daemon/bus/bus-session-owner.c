@@ -107,12 +107,16 @@ static int detach_ask(BusSession *session, sd_bus_message *message, sd_bus_error
         if (request_init(&detach->request, client, message, detach_cancel))
                 return request_refuse(error);
         r = need_ask(&detach->query,
-                     client,
-                     POLICY_NEEDS_DETACH,
-                     session_config(session->session),
-                     sd_bus_message_get_allow_interactive_authorization(message) > 0,
-                     on_detach_answer,
-                     detach,
+                     client->bus,
+                     &(NeedQuestion){
+                             .subject = polkit_subject_of(client),
+                             .need = POLICY_NEEDS_DETACH,
+                             .config = session_config(session->session),
+                             .is_interactive = sd_bus_message_get_allow_interactive_authorization(
+                                                       message) > 0,
+                             .done = on_detach_answer,
+                             .userdata = detach,
+                     },
                      error);
         if (r < 0)
                 return r;

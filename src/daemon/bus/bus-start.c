@@ -93,12 +93,15 @@ static void on_answer(void *userdata, PolkitAnswer answer);
 static int start_ask(StartRequest *start, sd_bus_error *error) {
         start->asked = need_first(start->needs);
         return need_ask(&start->query,
-                        start->client,
-                        start->asked,
-                        start->config,
-                        start->is_interactive,
-                        on_answer,
-                        start,
+                        start->client->bus,
+                        &(NeedQuestion){
+                                .subject = polkit_subject_of(start->client),
+                                .need = start->asked,
+                                .config = start->config,
+                                .is_interactive = start->is_interactive,
+                                .done = on_answer,
+                                .userdata = start,
+                        },
                         error);
 }
 
