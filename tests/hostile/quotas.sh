@@ -70,6 +70,18 @@ ok "root is not refused" starts_as 0
 ok "nor another user" starts_as 30001
 innocent_is_unharmed "eight subordinate uids"
 
+# What was recorded and left behind stays for a while, until there is no room for it.
+stops_as() {
+        as "$1" gdbus call --address "unix:path=$socket" --dest "$BUS" --object-path "$2" --method "$SESSION.Stop"
+}
+left=$(start_as 30051 | grep -o "/[^']*session/[0-9a-z_]*")
+ok "a user records, and leaves it behind" stops_as 30051 "$left"
+for _ in 1 2 3 4 5 6 7; do starts_as 30051; done
+ok "it is there while there is room" stops_as 30051 "$left"
+ok "another session of the user takes its place" starts_as 30051
+fails "and it is gone" 'UnknownObject|UnknownMethod|Unknown object|No such' stops_as 30051 "$left"
+fails "one that still records is not dropped" 'SERVICE_SESSIONS_PER_USER_MAX' start_as 30051
+
 # Many accounts: a share is kept for those who have none yet, and one for root.
 # shellcheck disable=SC2046 # one word each
 take_all $(seq 30002 30040)

@@ -190,3 +190,26 @@ int bus_session_new(BusSession **ret,
         *ret = TAKE(session);
         return 0;
 }
+
+static bool is_left(const BusSession *session, uid_t uid) {
+        return session->session && !session->foreign && !session->owner &&
+               bus_session_is_finished(session) && list_is_empty(&session->waiters) &&
+               session_options(session->session)->owner.uid == uid;
+}
+
+bool bus_drop_left_session(Bus *bus, uid_t uid) {
+        BusSession *session, *first = NULL;
+
+        list_for_each (session, &bus->sessions, link)
+                if (is_left(session, uid) && (!first || session_stopped_at(session->session) <
+                                                                session_stopped_at(first->session)))
+                        first = session;
+        if (!first)
+                return false;
+        log_user(uid,
+                 LOG_NOTICE,
+                 "session %" PRIu64 " is dropped unread: its user starts another one",
+                 session_id(first->session));
+        bus_session_free(first);
+        return true;
+}

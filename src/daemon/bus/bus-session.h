@@ -100,6 +100,10 @@ int bus_session_check_own(const BusSession *session, sd_bus_error *error);
 /* Where its data goes, if anywhere. */
 const SessionStream *bus_session_stream(const BusSession *session);
 
+/* Frees the one of this uid that stopped first of those that nobody is connected to or waits for. false: there is
+ * none. */
+bool bus_drop_left_session(Bus *bus, uid_t uid);
+
 /* Its Client is being freed. */
 void bus_session_owner_gone(BusSession *session);
 

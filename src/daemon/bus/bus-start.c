@@ -173,15 +173,17 @@ static int start_read(StartRequest *start, sd_bus_message *message, sd_bus_error
         return 0;
 }
 
+/* What the same uid has recorded and left behind gives way, and nothing else does. */
 static int start_check(const StartRequest *start, sd_bus_error *error) {
-        SessionError why = {};
+        Bus *bus = start->client->bus;
+        SessionError why;
         int r;
 
-        r = session_check(start->client->bus->service,
-                          start->config,
-                          &start->options,
-                          &why,
-                          bus_now(start->client->bus));
+        do {
+                why = (SessionError){};
+                r = session_check(bus->service, start->config, &start->options, &why, bus_now(bus));
+        } while (r == SESSION_E_LIMIT && why.is_quota &&
+                 bus_drop_left_session(bus, start->options.owner.uid));
         return r ? bus_error_set_session(error, "cannot start the session", r, &why) : 0;
 }
 

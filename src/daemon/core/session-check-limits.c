@@ -67,6 +67,7 @@ int check_quota(const Check *check, QuotaSlot slot, uint64_t n) {
         if (quota_has_room(&check->service->quota, check->user, slot, n))
                 return 0;
         quota_explain(&check->service->quota, why, check->user, slot, n);
+        check->error->is_quota = true;
         return check_refuse(check, SESSION_E_LIMIT, "%s", why);
 }
 

@@ -36,5 +36,6 @@ int session_error_quota(const Session *session, SessionError *error, QuotaSlot s
         char why[QUOTA_WHY_BYTES];
 
         quota_explain(&session->service->quota, why, session->user, slot, n);
+        error->is_quota = true;
         return session_error(error, SESSION_E_LIMIT, "%s", why);
 }

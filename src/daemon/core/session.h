@@ -69,6 +69,7 @@ enum {
 
 typedef struct SessionError {
         char message[QUOTA_WHY_BYTES];
+        bool is_quota; /* of SESSION_E_LIMIT: the user has too much, and could do with less of something else */
 } SessionError;
 
 /* Checks everything that session_new() would refuse, and changes nothing: for asking polkit only about what could
