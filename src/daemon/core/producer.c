@@ -157,6 +157,7 @@ Producer *producer_free(Producer *producer) {
         /* While its buffers are still its own: a crash loses only the packet at hand. */
         producer_take_all(producer);
         producer_end_instances(producer, NULL);
+        assert(list_is_empty(&producer->instances));
         if (list_is_linked(&producer->link)) {
                 service_producer_gone(producer->service, producer->origin_id);
                 list_unlink(&producer->link);

@@ -5,6 +5,7 @@
  * and goes with its last, so a user who is not there costs nothing.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -107,6 +108,12 @@ static uint64_t amount(const Quota *quota, const Amount *amount) {
 void quota_init(Quota *quota, uint64_t ram_bytes) {
         *quota = (Quota){ .ram_bytes = ram_bytes };
         list_init(&quota->owners);
+}
+
+void quota_deinit(Quota *quota) {
+        assert(list_is_empty(&quota->owners));
+        for (size_t i = 0; i < _QUOTA_SLOT_N; i++)
+                assert(quota->used[i] == 0);
 }
 
 static Owner *quota_find(const Quota *quota, uid_t user) {

@@ -53,6 +53,8 @@ enum {
 
 /* Of a machine with so much memory. */
 void quota_init(Quota *quota, uint64_t ram_bytes);
+/* Nothing is charged to anybody any more. */
+void quota_deinit(Quota *quota);
 
 /* Charges `n` to the user. The charge must be empty. 0, QUOTA_E_EXCEEDED or -ENOMEM. */
 int quota_charge(Quota *quota, Charge *charge, uid_t user, QuotaSlot slot, uint64_t n);

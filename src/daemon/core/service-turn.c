@@ -73,6 +73,8 @@ Service *service_free(Service *service) {
                 free(service->activatables[i].why);
         }
         trigger_history_deinit(&service->trigger_history);
+        quota_deinit(&service->quota);
+        assert(list_is_empty(&service->census));
         free(service->activatables);
         free(service->buffers);
         free(service);

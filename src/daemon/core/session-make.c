@@ -173,7 +173,10 @@ Session *session_discard(Session *session) {
                 return NULL;
         assert(list_is_empty(&session->instances) && session->n_instances == 0);
         assert(list_is_empty(&session->flushes) && session->n_flushes == 0);
-        assert(list_is_empty(&session->clones));
+        assert(list_is_empty(&session->clones) && list_is_empty(&session->changed_instances));
+        assert(session->n_asleep == 0);
+        for (size_t i = 0; i < _INSTANCE_STATE_N; i++)
+                assert(session->n_in_state[i] == 0);
 
         session_free_buffers(session);
         for (size_t i = 0; i < session->n_sources; i++)
@@ -192,6 +195,7 @@ Session *session_discard(Session *session) {
         session_triggers_deinit(session);
         event_list_clear(&session->events);
         session_free_notes(session);
+        assert(session->triggers.n_hits == 0 && session->triggers.n_snapshots == 0);
         charge_deinit(&session->charge);
         config_free(session->change);
         config_free(session->config);
