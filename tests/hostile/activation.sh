@@ -49,7 +49,7 @@ ok "and has nobody started" did_not_run
 fails "nor can they be reached behind the service's back" 'Permission denied' as "$bob" /usr/bin/python3 -c \
         "import socket; socket.socket(socket.AF_UNIX).connect('$tmp/probes.sock')"
 ok "so nothing was started" did_not_run
-innocent_is_unharmed "many who want the probes"
+attack_is_over "many who want the probes"
 
 answer trace-system yes
 call_as "$bob" $ROOT $MANAGER ActivateProducers >/dev/null

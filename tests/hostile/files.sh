@@ -14,25 +14,24 @@ unshare -m true 2>/dev/null || skip_all "may not mount"
 # stuck_file WHERE SOCKET N [PID]: passes such a descriptor N times; its pid is in $attacker
 stuck_file() {
         : >"$tmp/attacker"
-        unshare -m --propagation private /usr/bin/python3 -B "$(dirname "$0")/stuck-file.py" \
-                "$@" >"$tmp/attacker" 2>>"$tmp/log" &
+        ATTACKER_UID=$(id -u $bob) unshare -m --propagation private \
+                /usr/bin/python3 -B "$(dirname "$0")/stuck-file.py" "$@" >"$tmp/attacker" 2>>"$tmp/log" &
         attacker=$!
         pids+=("$attacker")
         eventually grep -q attacked "$tmp/attacker"
 }
 
-session_bus
-bus_daemon=$started
-PERFETTO_PRODUCER_SOCK_NAME=$tmp/perfetto.sock native_service
+PERFETTO_PRODUCER_SOCK_NAME=$tmp/sockets/perfetto.sock attacked_service
 innocent_records
 
-stuck_file perfetto "$tmp/perfetto.sock" 1
+stuck_file perfetto "$tmp/sockets/perfetto.sock" 1
 first=$attacker
 ok "a descriptor that cannot be closed is passed" grep -q attacked "$tmp/attacker"
 innocent_is_unharmed "one stuck file"
 ok "another peer is served by the same socket" timeout 20 \
-        /usr/bin/python3 -B "$(dirname "$0")/../integration/perfetto_ipc.py" bind "$tmp/perfetto.sock" ProducerPort
-stuck_file perfetto "$tmp/perfetto.sock" 40
+        /usr/bin/python3 -B "$(dirname "$0")/../integration/perfetto_ipc.py" bind \
+        "$tmp/sockets/perfetto.sock" ProducerPort
+stuck_file perfetto "$tmp/sockets/perfetto.sock" 40
 ok "more are passed" grep -q attacked "$tmp/attacker"
 innocent_is_unharmed "many stuck files"
 kill -KILL "$first" "$attacker"
@@ -44,11 +43,12 @@ for n in 1 100; do
         innocent_is_unharmed "native socket, $n stuck files"
         kill -KILL "$attacker"
         innocent_is_unharmed "native socket, $n stuck files whose file system is gone"
-        stuck_file bus "$tmp/session.sock" $n "$bus_daemon"
+        stuck_file bus "$tmp/system.sock" $n "$bus_daemon"
         ok "message bus: it is passed $n times" grep -q attacked "$tmp/attacker"
         innocent_is_unharmed "message bus, $n stuck files"
         kill -KILL "$attacker"
         innocent_is_unharmed "message bus, $n stuck files whose file system is gone"
 done
+attack_is_over "stuck files"
 ok "the native socket answers again" eventually /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" hello "$socket"
 finish

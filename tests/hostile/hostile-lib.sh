@@ -7,11 +7,12 @@
 # shellcheck source=tests/integration/bus-lib.sh
 . "$(dirname "$0")/../integration/bus-lib.sh"
 
-innocent_as=() innocent_bus=user
+innocent_as=() attacker_as=() service_as=() innocent_bus=user service_mode=--user
+# What allocators keep of a memory that was held for others.
+left_mib_max=24
 
-# two_users: the system bus, the service as a user of its own, and a polkit that grants nothing; $alice is innocent, and
-# $bob attacks
-two_users() {
+# The system bus, and a polkit that grants nothing; $alice is innocent, $bob attacks, and the service is somebody else.
+three_users() {
         local service_user=daemon # users that are on every system: the bus daemon wants to know their names
         alice=games bob=nobody
         answers=$tmp/answers questions=$tmp/questions
@@ -19,10 +20,47 @@ two_users() {
         : >"$questions"
         export BUSCTL=--system
         innocent_as=(setpriv "--reuid=$alice" --clear-groups --) innocent_bus=system
+        attacker_as=(setpriv "--reuid=$bob" --clear-groups --)
+        service_as=(setpriv "--reuid=$service_user" --clear-groups --) service_mode=--system
         system_bus $service_user
+        bus_daemon=$started
         started "$FAKE_POLKIT" "$answers" "$questions"
         eventually has_owner --system org.freedesktop.PolicyKit1
-        service setpriv --reuid=$service_user --clear-groups -- "$DESKTRACED" --system "$@"
+        mkdir -p "$tmp/sockets"
+        chown $service_user "$tmp/sockets"
+}
+
+# two_users: the service on the system bus alone
+two_users() {
+        three_users
+        service "${service_as[@]}" "$DESKTRACED" --system "$@"
+}
+
+# attacked_service: on a bus and on its native socket $socket; whoever is not root is innocent and attacker in one
+attacked_service() {
+        if [ "$(id -u)" = 0 ]; then
+                three_users
+        else
+                session_bus
+                bus_daemon=$started
+        fi
+        native_service
+}
+
+# make_box USER: "${boxed[@]}" COMMAND... runs in a root like Flatpak's: a tmpfs, and in it a mount .flatpak-info
+make_box() {
+        mkdir "$tmp/root"
+        cat >"$tmp/boxed.sh" <<'SH'
+root=$1 uid=$2 && shift 2 && mount -t tmpfs -o mode=755 tmpfs "$root" && cd "$root" || exit
+for at in /*; do
+        if [ -L "$at" ]; then cp -P "$at" .
+        elif [ -d "$at" ]; then mkdir ".$at" && mount --rbind "$at" ".$at"; fi || exit
+done
+echo "[Application]" >info && : >.flatpak-info && mount --bind info .flatpak-info || exit
+exec chroot . setpriv --reuid="$uid" --clear-groups -- "$@"
+SH
+        # shellcheck disable=SC2034 # for the tests
+        boxed=(unshare -m --propagation private sh "$tmp/boxed.sh" "$tmp/root" "$1")
 }
 
 # call_as USER PATH INTERFACE METHOD ARGUMENTS...; the same of a method of the manager, whose error's name is shown
@@ -36,6 +74,15 @@ get_as() { # USER PATH INTERFACE PROPERTY
         as "$1" busctl --system get-property "$BUS" "${@:2}"
 }
 answer() { echo "org.desktrace.tracing1.$1 $2" >>"$answers"; }
+
+# attacker_records CONFIG: a session of the attacker's that stays, its path is in $path
+attacker_records() {
+        if [ "$(id -u)" = 0 ]; then
+                start_as "$bob" config-text s "$1"
+        else
+                start 3 detach b true duration-ms u 60000 config-text s "$1"
+        fi
+}
 
 # start_as USER OPTIONS...: a session that stays, its path is in $path
 start_as() {
@@ -57,6 +104,48 @@ innocent_records() {
         path=$(cat "$tmp/consumer")
         innocent_session=$path innocent_consumer=$started
         recorded "$innocent_session"
+        innocent_calls
+        memory_before=$(memory_mib)
+}
+
+# innocent_calls: somebody who asks for a property all the time, over the bus
+innocent_calls() {
+        mkdir -p "$tmp/caller"
+        cp "$(dirname "$0")"/{innocent-caller,raw_bus}.py "$tmp/caller"
+        : >"$tmp/replies"
+        "${innocent_as[@]}" /usr/bin/python3 -B "$tmp/caller/innocent-caller.py" bus \
+                "${bus_socket-$tmp/${innocent_bus/user/session}.sock}" >"$tmp/replies" 2>>"$tmp/log" &
+        innocent_caller=$!
+        pids+=("$innocent_caller")
+        eventually test -s "$tmp/replies"
+}
+has_said_more_than() { [ "$(wc -l <"$tmp/replies")" -gt "$1" ]; }
+
+# has_answered ATTACK: the one who asks had replies meanwhile; the worst one is a comment, which nothing asserts
+has_answered() {
+        local n worst n_replies
+        n=$(wc -l <"$tmp/replies")
+        kill -USR1 "$innocent_caller" && eventually has_said_more_than "$n"
+        read -r worst n_replies < <(tail -n 1 "$tmp/replies")
+        echo "# worst reply to the innocent | $1 | $worst ms | $n_replies replies"
+        ok "$1: the innocent is answered" test "$n_replies" -gt 0
+}
+
+memory_mib() { awk '$1 == "RssAnon:" { print int($2 / 1024) }' "/proc/$daemon/status"; }
+has_at_most() { [ "$(memory_mib)" -le "$1" ]; }
+# memory_is PROMISE COMMAND...: a sanitizer keeps what is freed, so nothing is measured there
+memory_is() {
+        if ldd "$DESKTRACED" | grep -qE 'lib(asan|tsan)'; then
+                skip_check "$1" 'a sanitizer keeps memory of its own'
+        else
+                ok "$@"
+        fi
+}
+
+# attack_is_over ATTACK: and nothing is left of it
+attack_is_over() {
+        innocent_is_unharmed "$1"
+        memory_is "$1: the memory is given back" eventually has_at_most $((memory_before + left_mib_max))
 }
 
 producer_as() {
@@ -64,18 +153,20 @@ producer_as() {
         eventually has_producer "$1"
 }
 
-# A service on the session bus and on the native socket $socket
+# A service on its bus and on the native socket $socket
 native_service() {
         local name keep=()
-        for name in ${!DESKTRACE_*} DBUS_SESSION_BUS_ADDRESS PERFETTO_PRODUCER_SOCK_NAME PERFETTO_CONSUMER_SOCK_NAME; do
+        for name in ${!DESKTRACE_*} DBUS_{SESSION,SYSTEM}_BUS_ADDRESS PERFETTO_{PRODUCER,CONSUMER}_SOCK_NAME; do
                 [ -z "${!name-}" ] || keep+=(-E "$name")
         done
-        socket=$tmp/native.sock
-        started systemd-socket-activate -l "$socket" "${keep[@]}" "$DESKTRACED" --user
+        mkdir -p "$tmp/sockets"
+        socket=${sockets-$tmp/sockets}/native.sock
+        started "${service_as[@]}" systemd-socket-activate -l "$socket" "${keep[@]}" "$DESKTRACED" $service_mode
         daemon=$started
         eventually test -S "$socket"
+        chmod 666 "$socket"
         timeout 20 /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" hello "$socket"
-        eventually has_owner --user $BUS
+        eventually has_owner "${BUSCTL:---user}" $BUS
 }
 
 # What the service says of itself must come, however long it takes: bus-lib's "eventually" is no measure of time.
@@ -94,6 +185,7 @@ has_written_more_than() {
 # innocent_is_unharmed ATTACK: the service is the process that it was and answers; nothing is lost in the recording
 innocent_is_unharmed() {
         local before
+        has_answered "$1"
         ok "$1: the service answers" answers
         ok "$1: it is the same process" kill -0 "$daemon"
         before=$(bytes_written)
@@ -105,7 +197,7 @@ innocent_is_unharmed() {
 # attacker ATTACK SOURCE: a hostile producer that is registered; its pid is in $attacker
 attacker() {
         : >"$tmp/attacker"
-        "$HOSTILE_PRODUCER" "$@" >"$tmp/attacker" 2>>"$tmp/log" &
+        DESKTRACE_SOCKET=${socket-} "${attacker_as[@]}" "$HOSTILE_PRODUCER" "$@" >"$tmp/attacker" 2>>"$tmp/log" &
         attacker=$!
         pids+=("$attacker")
         eventually grep -q ready "$tmp/attacker"

@@ -50,5 +50,5 @@ ok "a session has a name that drives terminals" call_as $bob $ROOT $MANAGER Star
 "$DESKTRACE" stop --system "no$evil" >>"$tmp/shown" 2>&1
 ok "which root is shown" grep -q owned "$tmp/shown"
 fails "without what drives it" '^$' grep $'\e' "$tmp/shown"
-innocent_is_unharmed logs
+attack_is_over logs
 finish

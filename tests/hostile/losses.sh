@@ -16,13 +16,11 @@ loses_what_it_can() {
         [ "$(packets_lost)" -gt 0 ] && [ "$(packets_lost)" -lt 24000000000 ]
 }
 
-session_bus
-service "$DESKTRACED" --user
+attacked_service
 innocent_records
 
 attacker losses org.example.losses
-start 3 detach b true duration-ms u 60000 config-text s "buffers { size_kb: 64 }
-        data_sources { config { name: 'org.example.losses' } }"
+attacker_records "buffers { size_kb: 64 } data_sources { config { name: 'org.example.losses' } }"
 ok "the attack was carried out" eventually grep -q attacked "$tmp/attacker"
 ok "no more is believed than it can have lost" eventually loses_what_it_can
 innocent_is_unharmed "forged losses"
@@ -30,5 +28,5 @@ session "$path" Stop >/dev/null
 session "$path" Read u 16777216 | bytes >"$tmp/losses.pftrace"
 ok "the trace says that it is the producer's word" counts 'it says it lost [0-9]* packets' "$tmp/losses.pftrace" 1
 kill -KILL "$attacker"
-innocent_is_unharmed "forged losses, and their producer is gone"
+attack_is_over "forged losses, and their producer is gone"
 finish

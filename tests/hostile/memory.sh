@@ -9,35 +9,31 @@
 
 # Of one user 32 MiB may wait before sd-bus, and each connection has something in it as well.
 held_mib_max=160
-# What allocators keep.
-left_mib_max=24
 
 raw() { /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" "$@"; }
 
 # floods VERB ARGUMENT...: until nothing more is taken; its pid is in $attacker
 floods() {
         : >"$tmp/attacker"
-        /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" "$1" "$socket" "${@:2}" >"$tmp/attacker" 2>>"$tmp/log" &
+        "${attacker_as[@]}" /usr/bin/python3 -B "$tmp/caller/raw_bus.py" "$1" "$socket" "${@:2}" \
+                >"$tmp/attacker" 2>>"$tmp/log" &
         attacker=$!
         pids+=("$attacker")
         eventually eventually grep -q attacked "$tmp/attacker"
 }
 
-session_bus
-native_service
+attacked_service
 ok "the native socket answers" raw hello "$socket"
 innocent_records
-before=$(memory_mib)
 
 for attack in "unfinished 20 60" "unread 20 100"; do
         # shellcheck disable=SC2086
         floods $attack
         ok "$attack: the attack was carried out" grep -q attacked "$tmp/attacker"
-        memory_is "$attack: it takes little memory" has_at_most $((before + held_mib_max))
+        memory_is "$attack: it takes little memory" has_at_most $((memory_before + held_mib_max))
         innocent_is_unharmed "$attack"
         kill -KILL "$attacker"
-        memory_is "$attack: which is given back" eventually has_at_most $((before + left_mib_max))
-        innocent_is_unharmed "$attack, and the attacker is gone"
+        attack_is_over "$attack, and the attacker is gone"
         ok "$attack: the native socket answers again" raw hello "$socket"
 done
 finish

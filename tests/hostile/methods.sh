@@ -29,11 +29,11 @@ seed=${FUZZ_SEED:-$RANDOM}
 ok "the first calls are answered (FUZZ_SEED=$seed)" fuzz "$seed"
 before=$(resident_kib)
 gives "each call of each method is answered" '^[0-9]{3,} calls' fuzz $((seed + 1))
-innocent_is_unharmed "any arguments"
+attack_is_over "any arguments"
 ok "the service has not grown by it" test "$(resident_kib)" -le $((before + GROWTH_KIB_MAX))
 if command -v dfuzzer >/dev/null; then
         ok "dfuzzer finds nothing" dfuzz
-        innocent_is_unharmed dfuzzer
+        attack_is_over dfuzzer
 else
         skip_check "dfuzzer finds nothing" "dfuzzer is not installed"
 fi

@@ -47,5 +47,5 @@ call_as $bob "$path" $SESSION Stop >/dev/null
 gives "a stopped session of another user hides none" "\"$hers\"" found_as $alice flight-recorder
 named root
 gives "root finds the own session first" "\"$path\"" found_as root flight-recorder
-innocent_is_unharmed names
+attack_is_over names
 finish

@@ -74,5 +74,5 @@ for _ in 1 2 3; do
 done
 consecutive() { [ $((numbers[1] - numbers[0])) = 1 ] && [ $((numbers[2] - numbers[1])) = 1 ]; }
 fails "the numbers of sessions do not tell how many there are" '^$' consecutive
-innocent_is_unharmed others
+attack_is_over others
 finish

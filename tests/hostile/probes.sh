@@ -41,5 +41,5 @@ fails "nor the memory that events point to be asked about" "$DENIED" \
 ok "each of them was asked about" test "$(grep -c trace-dynamic "$questions")" = 4
 fails "what a person could not be shown is not asked about" 'LimitExceeded.*polkit' \
         attack "$(for n in {1..100}; do printf 'kprobe_events { probe: "f" args: "x=%%di:%0200d" } ' "$n"; done)"
-innocent_is_unharmed "probes of one's own"
+attack_is_over "probes of one's own"
 finish

@@ -5,7 +5,7 @@
 stuck-file.py WHERE SOCKET N [PID]: mounts a file system of its own, and sends its one file N times to Perfetto's
 producer socket ("perfetto"), to the native one ("native") or over the message bus ("bus"), which has that pid: its
 own closes are answered, or it would hang itself. Says "attacked", and stays until it is killed; then the kernel
-answers for it. Needs /dev/fuse, and root to mount.
+answers for it. Needs /dev/fuse, and root to mount; what is passed is passed as $ATTACKER_UID, if that is set.
 """
 
 import ctypes
@@ -91,6 +91,7 @@ def attack(where, transport, address, n):
     fd = os.open(os.path.join(where, "file"), os.O_RDWR)
     ctypes.CDLL(None).umount2(where.encode(), MNT_DETACH)  # open files stay
     os.rmdir(where)
+    os.setuid(int(os.environ.get("ATTACKER_UID", os.getuid())))
     peers = [pass_file(transport, address, fd) for _ in range(n)]
     print("attacked", flush=True)
     time.sleep(600)

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Floods of one user on the message bus or the native socket, by connections that read nothing.
+
+flood.py matches bus|native SOCKET N RULES   N connections, each with so many match rules for the service's signals
+flood.py listeners bus|native SOCKET N       N connections that the service sends signals to, and sessions that come and
+                                             go all the time, so that it has some to send
+Both say "attacked" when the connections are there, and go on until they are killed.
+"""
+
+import struct
+import sys
+import time
+
+import raw_bus
+
+DBUS, DBUS_PATH = "org.freedesktop.DBus", "/org/freedesktop/DBus"
+SERVICE = "org.desktrace.Tracing1"
+CONFIG = "buffers { size_kb: 16 } data_sources { config { name: 'org.example.flood' } }"
+PAUSE_S = 0.02
+
+
+def destination(transport):
+    return SERVICE if transport == "bus" else None
+
+
+def options(**texts):
+    """a{sv} of texts."""
+    entries = b""
+    for key, value in texts.items():
+        entries = raw_bus.align(entries, 8) + raw_bus.string(key.replace("_", "-")) + b"\1s\0"
+        entries = raw_bus.align(entries, 4) + raw_bus.string(value)
+    return raw_bus.align(struct.pack("<I", len(entries)), 8) + entries
+
+
+def listener(transport, path):
+    """The service sends its signals to whoever has called it as a consumer."""
+    peer = raw_bus.Peer(path, transport == "bus")
+    peer.socket.sendall(raw_bus.call("ListSources", destination=destination(transport)))
+    return peer
+
+
+def matches(transport, path, n, n_rules):
+    peers = [listener(transport, path) for _ in range(n)]
+
+    def rules():
+        for i in range(n_rules):
+            rule = f"type='signal',sender='{SERVICE}',interface='{SERVICE}.Session',arg0='{i}'"
+            yield raw_bus.call("AddMatch", DBUS_PATH, DBUS, DBUS, "s", raw_bus.string(rule))
+
+    raw_bus.send_until_stalled(peers, rules)
+    print("attacked", flush=True)
+    time.sleep(600)
+
+
+def listeners(transport, path, n):
+    peers = [listener(transport, path) for _ in range(n)]
+    start = raw_bus.call(
+        "StartSession", destination=destination(transport), signature="a{sv}", body=options(config_text=CONFIG)
+    )
+    print("attacked", flush=True)
+    while True:
+        try:
+            peer = raw_bus.Peer(path, transport == "bus")
+            peer.socket.sendall(start)
+            peer.socket.recv(1 << 16)
+            time.sleep(PAUSE_S)
+            peer.socket.close()  # and its session ends
+        except OSError:
+            time.sleep(PAUSE_S)
+    del peers
+
+
+if __name__ == "__main__":
+    verbs = {"matches": matches, "listeners": listeners}
+    sys.exit(verbs[sys.argv[1]](*sys.argv[2:4], *map(int, sys.argv[4:])))

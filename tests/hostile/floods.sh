@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Floods: match rules by the ten thousand, and signals for connections that do not read.
+# The checks call functions by name.
+# shellcheck disable=SC2317
+# shellcheck source=tests/hostile/hostile-lib.sh
+. "$(dirname "$0")/hostile-lib.sh"
+
+attacked_service
+innocent_records
+cp "$(dirname "$0")/flood.py" "$tmp/caller"
+bus_socket=$tmp/${innocent_bus/user/session}.sock
+
+# flood NAME VERB bus|native SOCKET ARGUMENT...
+flood() {
+        : >"$tmp/attacker"
+        "${attacker_as[@]}" /usr/bin/python3 -B "$tmp/caller/flood.py" "${@:2}" >"$tmp/attacker" 2>>"$tmp/log" &
+        attacker=$!
+        pids+=("$attacker")
+        ok "$1: the flood is on" eventually eventually grep -q attacked "$tmp/attacker"
+        sleep 1
+        innocent_is_unharmed "$1"
+        kill -KILL "$attacker"
+        attack_is_over "$1, and it is over"
+}
+
+flood "match rules on the bus" matches bus "$bus_socket" 40 500
+flood "match rules on the native socket" matches native "$socket" 40 2000
+flood "signals on the bus that nobody reads" listeners bus "$bus_socket" 40
+flood "signals on the native socket that nobody reads" listeners native "$socket" 40
+ok "the native socket answers again" eventually /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" hello "$socket"
+finish
