@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Verbs of the hostile tests: an innocent user records while somebody else attacks, and must not notice.
