@@ -65,13 +65,33 @@ ExitStatus usage_meant(const char *format, const char *name, const char *meant) 
 
 ExitStatus
 usage_unknown(const char *format, const char *name, const char *const known[], size_t n_known) {
-        return usage_meant(format, name, text_nearest(name, known, n_known));
+        const char *nearest = text_nearest(name, known, n_known);
+        ExitStatus status = usage_meant(format, name, nearest);
+        g_autoptr(GString) names = g_string_new(NULL);
+        g_autofree char *hint = NULL;
+
+        if (nearest)
+                return status;
+        for (size_t i = 0; i < n_known; i++)
+                g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", known[i]);
+        hint = g_strdup_printf(_("Choose one of: %s."), names->str);
+        say_hint(hint);
+        return status;
 }
 
+/* Without the dashes, which would make all options alike. */
 static void collect_options(GPtrArray *known, const GOptionEntry *entries) {
         for (; entries && entries->long_name; entries++)
                 if (*entries->long_name)
-                        g_ptr_array_add(known, g_strconcat("--", entries->long_name, NULL));
+                        g_ptr_array_add(known, g_strdup(entries->long_name));
+}
+
+static void say_unknown(const GPtrArray *known, const char *option) {
+        const char *nearest =
+                text_nearest(option + strlen("--"), (const char *const *)known->pdata, known->len);
+        g_autofree char *meant = nearest ? g_strconcat("--", nearest, NULL) : NULL;
+
+        usage_meant(_("unknown option '%s'"), option, meant);
 }
 
 /* GOption says that an option is unknown, but not which one was meant. */
@@ -87,11 +107,8 @@ static void say_unknown_option(const Invocation *invocation,
                 g_autofree char *name = g_strndup(option, strcspn(option, "="));
 
                 if (g_str_has_prefix(name, "--") &&
-                    !g_ptr_array_find_with_equal_func(known, name, g_str_equal, NULL))
-                        usage_unknown(_("unknown option '%s'"),
-                                      name,
-                                      (const char *const *)known->pdata,
-                                      known->len);
+                    !g_ptr_array_find_with_equal_func(known, name + 2, g_str_equal, NULL))
+                        say_unknown(known, name);
         }
 }
 

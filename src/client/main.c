@@ -33,7 +33,10 @@ static ExitStatus run_without_verb(const Invocation *invocation) {
                 verbs_print_help(stdout);
                 return STATUS_OK;
         }
-        say_error(_("no verb given"));
+        if (option)
+                usage_meant(_("unknown option '%s'"), option, NULL);
+        else
+                say_error(_("no verb given"));
         fputs("\n", stderr);
         verbs_print_help(stderr);
         return STATUS_USAGE;

@@ -469,10 +469,10 @@ static ExitStatus print_list(const ListKind *kind, const char *glob, const Invoc
         if (glob)
                 list_choose(list, kind, glob);
         n_columns = kind->describe ? kind->describe(list) : kind->n_columns;
-        if (invocation->json == JSON_OFF) {
+        if (invocation->json == JSON_OFF && (list->len > 0 || !glob)) {
                 print_table(kind, n_columns, list, invocation);
                 say_unknown_sources(kind, list);
-        } else {
+        } else if (invocation->json != JSON_OFF) {
                 print_json(kind, list, invocation->json);
         }
         if (list->len > 0 || !glob || invocation->json != JSON_OFF)
@@ -495,10 +495,17 @@ static ExitStatus list_named(const char *name, const char *glob, const Invocatio
 
 /* Not of a service: of a program's file, which the probes can read. They print it as text. */
 static ExitStatus list_probes(const Invocation *invocation) {
-        ExitStatus status = invocation_expect(invocation, 2, 2);
+        ExitStatus status = invocation_expect(invocation, 1, 2);
 
         if (status)
                 return status;
+        if (!invocation->arguments[1]) {
+                say_error(_("'%s' requires an argument: desktrace %s %s"),
+                          "list probes",
+                          "list probes",
+                          "FILE");
+                return STATUS_USAGE;
+        }
         if (invocation->json != JSON_OFF) {
                 say_error(_("static probes cannot be listed as JSON"));
                 return STATUS_USAGE;

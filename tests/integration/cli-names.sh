@@ -93,6 +93,19 @@ exits 1 "with another that records it goes on, and fails at the end" 'did not re
 ok "with the other's packets" counts 'demo-[0-9]+\.' half.pftrace 3
 
 # ------------------------------------------------------------------------------------------------------------------
+# What a stranger types: the thing is named, and what there is instead
+
+exits 2 "a verb that is none is told with those that there are" "unknown verb 'frobnicate'" desktrace frobnicate
+exits 2 "namely these" "^Choose one of: record, inspect, status," desktrace frobnicate
+exits 2 "an option in place of a verb is named" "unknown option '--frob'" desktrace --frob
+exits 2 "an option that is near is suggested" "unknown option '--jsn'. Did you mean '--json'" record --jsn
+exits 2 "and one that is near by its dashes only is not" "unknown option '--frob'$" record --frob
+exits 2 "lists are named" "^Choose one of: sources, .*presets, probes\." desktrace list frob
+exits 2 "so are the modes of JSON" "^Choose one of: pretty, short, off\." desktrace status --json=xml
+exits 2 "a list that needs a file says so" "desktrace list probes FILE" desktrace list probes
+ok "a list of which nothing matches has no header" test -z "$(desktrace list presets zzz 2>/dev/null)"
+
+# ------------------------------------------------------------------------------------------------------------------
 # A service that has just started: programs that run need a moment to come back
 
 kill -TERM "$daemon"

@@ -54,5 +54,5 @@ exits 0 "one without any is told to have none" 'nameless has no static probes' \
 gives "and is an empty list for programs" '^0$' bash -c '"$0" list probes "$1" 2>/dev/null | wc -c' \
         "$DESKTRACE" "$marked/nameless"
 exits 1 "what is no program is told" 'is no program or library' "$DESKTRACE" list probes "$marked/text"
-exits 2 "a program is to be named" "'list' requires an argument" "$DESKTRACE" list probes
+exits 2 "a program is to be named" "'list probes' requires an argument" "$DESKTRACE" list probes
 finish
