@@ -92,6 +92,7 @@ def attack(where, transport, address, n):
     ctypes.CDLL(None).umount2(where.encode(), MNT_DETACH)  # open files stay
     os.rmdir(where)
     os.setuid(int(os.environ.get("ATTACKER_UID", os.getuid())))
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # another user's was forgotten
     peers = [pass_file(transport, address, fd) for _ in range(n)]
     print("attacked", flush=True)
     time.sleep(600)
