@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,6 +95,7 @@ BusSession *bus_session_free(BusSession *session) {
         if (session->is_announced)
                 bus_emit_session_removed(session);
         session_refuse_waiters(session);
+        assert(list_is_empty(&session->waiters));
         if (!session->foreign)
                 session->session = session_free(session->session);
         session_stream_deinit(&session->output);

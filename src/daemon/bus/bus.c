@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 
@@ -94,6 +95,10 @@ Bus *bus_free(Bus *bus) {
         bus_free_all_clients(&bus->clients);
         while (!list_is_empty(&bus->sessions))
                 bus_session_free(list_entry(bus->sessions.next, BusSession, link));
+        assert(list_is_empty(&bus->producers) && list_is_empty(&bus->dirty_sessions));
+        assert(list_is_empty(&bus->calls) && list_is_empty(&bus->parked) && bus->n_calls == 0);
+        assert(list_is_empty(&bus->queries) && bus->n_private_clients == 0);
+        assert(list_is_empty(&bus->activate_requests) && list_is_empty(&bus->events_requests));
         if (bus->message_bus)
                 sd_bus_detach_event(bus->message_bus);
         sd_bus_flush_close_unref(bus->message_bus);

@@ -5,6 +5,7 @@
  * have only 512 match rules on the system bus, and there may be more peers.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <search.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@ static int client_compare(const void *a, const void *b) {
 Client *client_discard(Client *client) {
         if (!client)
                 return NULL;
+        assert(list_is_empty(&client->requests) && client->n_requests == 0);
+        assert(list_is_empty(&client->sessions) && list_is_empty(&client->manage_questions));
         sd_bus_unref(client->connection);
         list_unlink(&client->link);
         charge_deinit(&client->charge);

@@ -2,6 +2,7 @@
 
 /* What the gates of one user hold together. */
 
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 
@@ -34,6 +35,7 @@ int gate_join_user(Gate *gate) {
 void gate_leave_user(Gate *gate) {
         if (!gate->user || --gate->user->n_gates > 0)
                 return;
+        assert(gate->user->n_bytes == 0);
         list_unlink(&gate->user->link);
         free(gate->user);
 }

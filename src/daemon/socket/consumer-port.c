@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "consumer-port.h"
@@ -175,6 +176,7 @@ static void consumer_close(void *port) {
         consumer_query_cancel(consumer);
         if (consumer->session)
                 consumer_session_drop(consumer->session);
+        assert(consumer->n_flushes == 0 && consumer->n_queries == 0 && !consumer->session);
         free(consumer);
 }
 

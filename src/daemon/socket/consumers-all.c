@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
+
 #include "consumer-private.h"
 
 int consumers_init(Consumers *consumers,
@@ -22,6 +24,7 @@ void consumers_deinit(Consumers *consumers) {
                 return;
         while ((session = list_first(&consumers->sessions, ConsumerSession, link)))
                 consumer_session_free(session);
+        assert(list_is_empty(&consumers->dirty) && list_is_empty(&consumers->queries));
         output_pump_deinit(&consumers->pump);
         consumers->event = NULL;
 }

@@ -2,6 +2,7 @@
 
 /* What the connections of one login user hold together, and how many they are. */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "closer/closer.h"
@@ -10,6 +11,7 @@
 static PortUser *port_user_free(PortUser *user) {
         if (!user)
                 return NULL;
+        assert(user->n_connections == 0 && user->bytes.n == 0);
         list_unlink(&user->link);
         charge_deinit(&user->bytes);
         free(user);

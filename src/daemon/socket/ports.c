@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -89,6 +90,9 @@ Ports *ports_free(Ports *ports) {
                 return NULL;
         free_all_connections(&ports->gone);
         free_all_connections(&ports->connections);
+        assert(list_is_empty(&ports->users) && ports->n_connections == 0);
+        assert(list_is_empty(&ports->marked) && list_is_empty(&ports->drained));
+        assert(list_is_empty(&ports->resumed) && list_is_empty(&ports->resting));
         consumers_deinit(&ports->consumers);
         sd_event_source_disable_unref(ports->rest_source);
         fd_close(ports->rest_fd);
