@@ -28,6 +28,7 @@ static const BusErrorRow bus_errors[] = {
         { TRACING_ERROR_PREFIX "AuthorizationNeeded",
           STATUS_NEEDS_AUTHENTICATION,
           N_("Run it where polkit can prompt you, or without --no-ask-password.") },
+        { TRACING_ERROR_ROOT_IS_SILENT, STATUS_NOT_AUTHORIZED, NULL },
         { TRACING_ERROR_PREFIX "LimitExceeded", STATUS_LIMIT, NULL },
         { TRACING_ERROR_PREFIX "NoSuchSource",
           STATUS_NOT_FOUND,

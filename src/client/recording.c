@@ -14,6 +14,8 @@
 #include <glib/gi18n.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
 
@@ -25,6 +27,7 @@
 #include "client/session-calls.h"
 #include "client/silent-sources.h"
 #include "client/standalone.h"
+#include "shared/fd.h"
 #include "shared/names.h"
 
 #define PROGRESS_PERIOD_USEC (UINT64_C(250) * 1000)
@@ -58,6 +61,7 @@ typedef struct Recording {
         uint64_t started_usec;
         Progress progress;
         SnapshotWriter snapshots;
+        int probes_fd; /* root's connection to the probes, until it records; -1: none */
 } Recording;
 
 /* Handles a reply; `reply` is not an error. */
@@ -82,6 +86,7 @@ static void recording_deinit(Recording *recording) {
         process_end(&recording->command, COMMAND_GRACE_MS);
         sd_bus_detach_event(recording->options->client->bus);
         sd_event_unref(recording->event);
+        fd_close(recording->probes_fd);
 }
 
 /* Ends the loop. The first failure is the one that counts. */
@@ -410,11 +415,33 @@ static int recording_is_running(Recording *recording) {
         return 0;
 }
 
+/* The probes believe that root wants something while root is connected. false: there was no need, or no success. */
+static bool recording_speak_for_root(Recording *recording, const sd_bus_error *error) {
+        static const struct sockaddr_un address = { AF_UNIX, TRACING_PROBES_SOCKET };
+
+        if (!sd_bus_error_has_name(error, TRACING_ERROR_ROOT_IS_SILENT) ||
+            recording->probes_fd >= 0)
+                return false;
+        recording->probes_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        return recording->probes_fd >= 0 &&
+               connect(recording->probes_fd, (const struct sockaddr *)&address, sizeof(address)) >=
+                       0;
+}
+
+static int recording_begin(Recording *recording);
+
 static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *ret_error) {
         Recording *recording = userdata;
         const char *path;
         int r;
 
+        if (sd_bus_message_is_method_error(reply, NULL) &&
+            recording_speak_for_root(recording, sd_bus_message_get_error(reply))) {
+                recording->call = sd_bus_slot_unref(recording->call);
+                r = recording_begin(recording);
+                return r < 0 ? recording_fail_errno(recording, r) : 0;
+        }
+        recording->probes_fd = fd_close(recording->probes_fd);
         if (sd_bus_message_is_method_error(reply, NULL))
                 return recording_fail(recording, sd_bus_message_get_error(reply));
         r = sd_bus_message_read(reply, "o", &path);
@@ -534,7 +561,11 @@ static int recording_prepare(Recording *recording) {
 }
 
 ExitStatus recording_run(RecordingResult *result, const RecordingOptions *options) {
-        _cleanup_(recording_deinit) Recording recording = { .options = options, .result = result };
+        _cleanup_(recording_deinit) Recording recording = {
+                .options = options,
+                .result = result,
+                .probes_fd = -1,
+        };
         int r;
 
         session_info_init(&result->info);

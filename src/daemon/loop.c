@@ -301,11 +301,41 @@ static int loop_add_listeners(Loop *loop) {
         return r < 0 ? r : listeners_start(&loop->listeners);
 }
 
+/* The producers with a socket, and all that they guard. There are no others than the system's. */
+static int loop_find_guards(Loop *loop) {
+        const DaemonConfig *config = loop->config;
+        size_t n = 0;
+
+        for (size_t i = 0; i < config->n_producers; i++)
+                for (char **source = config->producers[i].sources; *source; source++)
+                        n++;
+        loop->guards = calloc(config->n_producers + 1, sizeof(*loop->guards));
+        loop->guarded = calloc(n + 1, sizeof(*loop->guarded));
+        if (!loop->guards || !loop->guarded)
+                return -ENOMEM;
+        n = 0;
+        for (size_t i = 0; i < config->n_producers; i++) {
+                const ProducerEntry *entry = &config->producers[i];
+
+                if (!entry->socket)
+                        continue;
+                loop->guards[loop->n_guards++] =
+                        (Guard){ entry->socket, (const char *const *)entry->sources };
+                for (char **source = entry->sources; *source; source++)
+                        loop->guarded[n++] = *source;
+        }
+        loop->info.guarded = loop->guarded;
+        return 0;
+}
+
 static int loop_add_service(Loop *loop) {
         int r;
 
         host_info(&loop->info, PROBES_USER);
         loop->info.is_private = loop->mode == LOOP_STANDALONE;
+        r = loop->mode == LOOP_SYSTEM ? loop_find_guards(loop) : 0;
+        if (r < 0)
+                return r;
         r = service_new(&loop->service, &loop->info, &service_ops, loop, host_now());
         for (size_t i = 0; r >= 0 && loop->mode != LOOP_STANDALONE && i < loop->config->n_producers;
              i++)
@@ -324,6 +354,8 @@ static int loop_add_bus(Loop *loop) {
                 .info = &loop->info,
                 .output_ops = &sink_output_ops,
                 .output_host = loop->event,
+                .guards = loop->guards,
+                .n_guards = loop->n_guards,
         };
         int r;
 
@@ -484,6 +516,8 @@ void loop_deinit(Loop *loop) {
         bus_free(loop->bus);
         bus_line_free(loop->line);
         service_free(loop->service);
+        free(loop->guards);
+        free(loop->guarded);
         log_users_count_by(NULL, NULL);
         login_users_deinit(&loop->users);
         sd_event_unref(loop->event);

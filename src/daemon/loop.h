@@ -48,6 +48,9 @@ typedef struct Loop {
         Bus *bus;
         Ports *ports;
         Activator activator;
+        Guard *guards; /* of config->producers */
+        size_t n_guards;
+        const char **guarded; /* info.guarded */
 
         uint64_t idle_since; /* UINT64_MAX: busy */
         uint64_t n_calls_seen;

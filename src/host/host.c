@@ -44,6 +44,9 @@ typedef struct HostInstance {
         SessionLink *link;
         sd_event_source *timer;
         sd_event_source *readable; /* NULL without a descriptor, and before start */
+        sd_event_source *overdue;  /* NULL: it may record for ever, or has not begun */
+        void *permit;              /* NULL: it needs none */
+        uint64_t longest_ns;       /* after its start */
 } HostInstance;
 
 /* The userdata of a data source's callbacks. */
@@ -83,6 +86,8 @@ struct Host {
         sd_event_source *wake;
         int wake_fd;
         HostProgram program;
+        const HostPermits *permits; /* NULL: none are needed */
+        void *permits_userdata;
         HostSource *sources; /* program.n_probes of them */
         List instances;
         size_t n_instances;
@@ -109,7 +114,10 @@ static HostInstance *instance_free(HostInstance *instance) {
                 return NULL;
         sd_event_source_disable_unref(instance->timer);
         sd_event_source_disable_unref(instance->readable);
+        sd_event_source_disable_unref(instance->overdue);
         instance->ops->free(instance->probe);
+        if (instance->permit)
+                instance->host->permits->give_back(instance->permit);
         dt_writer_free(instance->writer);
         session_link_unref(instance->link);
         list_unlink(&instance->instances);
@@ -243,6 +251,21 @@ static int instance_new(HostInstance **ret,
         return 0;
 }
 
+/* Of what this machine has; why it has not is no secret. */
+static int instance_permit(HostInstance *instance, Request *request) {
+        const Host *host = instance->host;
+
+        instance->longest_ns = UINT64_MAX;
+        if (!host->permits)
+                return 0;
+        return host->permits->take(&instance->permit,
+                                   host->permits_userdata,
+                                   request->config,
+                                   request->n_config,
+                                   &instance->longest_ns,
+                                   &request->error);
+}
+
 static int instance_setup(Host *host, Request *request, const DataSourceConfig *config) {
         _cleanup_(instance_freep) HostInstance *instance = NULL;
         _cleanup_(probe_notes_deinit) ProbeNotes notes = {};
@@ -260,6 +283,8 @@ static int instance_setup(Host *host, Request *request, const DataSourceConfig *
         setup.sink = &instance->sink;
         setup.link = instance->link;
         r = source_check(request->source, &request->error);
+        if (r == 0)
+                r = instance_permit(instance, request);
         if (r == 0)
                 r = instance->ops->setup(&instance->probe, &setup, &request->error);
         if (r != 0)
@@ -286,6 +311,36 @@ static int request_setup(Host *host, Request *request) {
         return r;
 }
 
+static void instance_stop(HostInstance *instance) {
+        sd_event_source_set_enabled(instance->timer, SD_EVENT_OFF);
+        sd_event_source_set_enabled(instance->readable, SD_EVENT_OFF);
+        if (instance->writer && instance->ops->stop)
+                instance->ops->stop(instance->probe, probe_now_ns());
+}
+
+/* Longer than it was allowed to: the service should have stopped it. */
+static int on_overdue(sd_event_source *source, uint64_t due_us, void *userdata) {
+        HostInstance *instance = userdata;
+
+        log_warning("%s is stopped: it has recorded for longer than was allowed",
+                    instance->ops->name);
+        instance_stop(instance);
+        return 0;
+}
+
+/* A clock that stands still in suspend is never ahead of the session's. */
+static int instance_watch_time(HostInstance *instance) {
+        if (instance->longest_ns == UINT64_MAX)
+                return 0;
+        return sd_event_add_time_relative(instance->host->event,
+                                          &instance->overdue,
+                                          CLOCK_MONOTONIC,
+                                          instance->longest_ns / NS_PER_US,
+                                          0,
+                                          on_overdue,
+                                          instance);
+}
+
 static int instance_start(HostInstance *instance, char **ret_error) {
         int r;
 
@@ -295,15 +350,10 @@ static int instance_start(HostInstance *instance, char **ret_error) {
         if (r == 0 && instance->ops->fd)
                 r = MIN(instance_watch_fd(instance), 0);
         if (r == 0)
+                r = MIN(instance_watch_time(instance), 0);
+        if (r == 0)
                 instance_poll(instance);
         return r;
-}
-
-static void instance_stop(HostInstance *instance) {
-        sd_event_source_set_enabled(instance->timer, SD_EVENT_OFF);
-        sd_event_source_set_enabled(instance->readable, SD_EVENT_OFF);
-        if (instance->writer && instance->ops->stop)
-                instance->ops->stop(instance->probe, probe_now_ns());
 }
 
 /*
@@ -536,6 +586,11 @@ int host_new(Host **ret, sd_event *event, const HostProgram *program) {
                 return r;
         *ret = TAKE(host);
         return 0;
+}
+
+void host_set_permits(Host *host, const HostPermits *permits, void *userdata) {
+        host->permits = permits;
+        host->permits_userdata = userdata;
 }
 
 Host *host_free(Host *host) {

@@ -38,6 +38,23 @@ typedef struct HostProgram {
  * errno. */
 int host_new(Host **ret, sd_event *event, const HostProgram *program);
 
+/* Says which instances may be set up at all, and how long they may record; on the loop. */
+typedef struct HostPermits {
+        /* `config` is as it came. *ret, of no meaning here, is what was used up; *ret_longest_ns UINT64_MAX: for
+         * as long as the service wants. 0, PROBE_E_REFUSED with *ret_error, a negative errno. */
+        int (*take)(void **ret,
+                    void *userdata,
+                    const void *config,
+                    size_t n_config,
+                    uint64_t *ret_longest_ns,
+                    char **ret_error);
+        /* The instance is no more. */
+        void (*give_back)(void *permit);
+} HostPermits;
+
+/* Before the loop runs; without them everything may. `permits` and `userdata` outlive the host. */
+void host_set_permits(Host *host, const HostPermits *permits, void *userdata);
+
 /* Stops all instances and unregisters the data sources. The loop must no longer be running. */
 Host *host_free(Host *host);
 DEFINE_CLEANUP(Host *, host_free)

@@ -8,28 +8,218 @@
 #include <systemd/sd-id128.h>
 #include <unistd.h>
 
+#include "host/probe.h"
 #include "probes/entrance.h"
+#include "probes/grant-question.h"
 #include "shared/fd.h"
+#include "shared/list.h"
 #include "shared/log.h"
+#include "shared/names.h"
 
 typedef struct EntrancePeer {
         List peers;
+        List inquiries;
         Entrance *entrance;
         sd_bus *bus;
         uid_t uid;
 } EntrancePeer;
 
+/* A call of Authorize() that is not answered yet. */
+typedef struct Inquiry {
+        List inquiries; /* of its peer */
+        EntrancePeer *peer;
+        sd_bus_message *call;
+        Config *config;
+        GrantQuestion *question; /* NULL: answered */
+} Inquiry;
+
 struct Entrance {
-        sd_event *event;
+        EntranceOptions options;
         sd_event_source *listening;
-        int fd;
         List peers;
         size_t n_peers;
+        size_t n_inquiries;
 };
 
+/*
+ * Inquiries
+ */
+
+static void entrance_count(Entrance *entrance, int difference) {
+        entrance->n_inquiries += (size_t)difference;
+        entrance->options.asked(entrance->options.userdata, entrance->n_inquiries > 0);
+}
+
+static Inquiry *inquiry_free(Inquiry *inquiry) {
+        if (!inquiry)
+                return NULL;
+        grant_question_free(inquiry->question);
+        list_unlink(&inquiry->inquiries);
+        sd_bus_message_unref(inquiry->call);
+        config_free(inquiry->config);
+        entrance_count(inquiry->peer->entrance, -1);
+        free(inquiry);
+        return NULL;
+}
+DEFINE_CLEANUP(Inquiry *, inquiry_free)
+
+/* The service of root itself is as good as root. */
+static bool root_is_there(const Entrance *entrance) {
+        const EntrancePeer *peer;
+
+        list_for_each (peer, &entrance->peers, peers)
+                if (peer->uid == 0)
+                        return true;
+        return false;
+}
+
+static int inquiry_grant(Inquiry *inquiry) {
+        const EntranceOptions *options = &inquiry->peer->entrance->options;
+        int r = 0;
+
+        if (!options->trusts_service)
+                r = grant_book_add(options->grants, inquiry->config, probe_now_ns());
+        if (r > 0)
+                return sd_bus_reply_method_errorf(
+                        inquiry->call,
+                        SD_BUS_ERROR_LIMITS_EXCEEDED,
+                        "%d granted data sources wait to be set up, which "
+                        "is the limit",
+                        GRANTS_MAX);
+        return r < 0 ? sd_bus_reply_method_errno(inquiry->call, r, NULL)
+                     : sd_bus_reply_method_return(inquiry->call, "");
+}
+
+static int inquiry_answer(Inquiry *inquiry, GrantAnswer answer) {
+        sd_bus_message *call = inquiry->call;
+
+        switch (answer) {
+        case GRANT_YES:
+                return inquiry_grant(inquiry);
+        case GRANT_IS_ROOT:
+                if (root_is_there(inquiry->peer->entrance))
+                        return inquiry_grant(inquiry);
+                return sd_bus_reply_method_errorf(
+                        call, TRACING_ERROR_ROOT_IS_SILENT, "root is not connected itself");
+        case GRANT_NEEDS_INTERACTION:
+                return sd_bus_reply_method_errorf(call,
+                                                  TRACING_ERROR_PREFIX "AuthorizationNeeded",
+                                                  "polkit would have to ask the user");
+        case GRANT_UNAVAILABLE:
+                return sd_bus_reply_method_errorf(
+                        call, TRACING_ERROR_PREFIX "PolkitUnavailable", "polkit cannot be asked");
+        case GRANT_IS_GONE:
+        case GRANT_NO:
+        default:
+                return sd_bus_reply_method_errorf(
+                        call,
+                        TRACING_ERROR_PREFIX "NotAuthorized",
+                        answer == GRANT_NO ? "polkit denied it" : "the requester is not there");
+        }
+}
+
+static void on_question_answered(void *userdata, GrantAnswer answer) {
+        _cleanup_(inquiry_freep) Inquiry *inquiry = userdata;
+        int r;
+
+        inquiry->question = NULL;
+        r = inquiry_answer(inquiry, answer);
+        if (r < 0)
+                log_debug("cannot answer the service: %s", strerror(-r));
+}
+
+static int inquiry_new(Inquiry **ret, EntrancePeer *peer, sd_bus_message *call) {
+        Inquiry *inquiry = calloc(1, sizeof(*inquiry));
+
+        if (!inquiry)
+                return -ENOMEM;
+        *inquiry = (Inquiry){ .peer = peer, .call = sd_bus_message_ref(call) };
+        list_append(&peer->inquiries, &inquiry->inquiries);
+        entrance_count(peer->entrance, 1);
+        *ret = inquiry;
+        return 0;
+}
+
+static int inquiry_read(Inquiry *inquiry, GrantQuestionOptions *ret, sd_bus_error *error) {
+        ConfigError config_error = {};
+        const void *bytes;
+        int is_interactive, r;
+        size_t n;
+
+        r = sd_bus_message_read(inquiry->call,
+                                "sut",
+                                &ret->subject.name,
+                                &ret->subject.pid,
+                                &ret->subject.start_time);
+        if (r >= 0)
+                r = sd_bus_message_read_array(inquiry->call, 'y', &bytes, &n);
+        if (r >= 0)
+                r = sd_bus_message_read(inquiry->call, "b", &is_interactive);
+        if (r >= 0)
+                r = config_new_from_bytes(&inquiry->config, bytes, n, &config_error);
+        if (r > 0)
+                return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, config_error.message);
+        ret->config = inquiry->config;
+        ret->is_interactive = is_interactive;
+        return r;
+}
+
+static int inquiry_begin(Inquiry *inquiry, GrantQuestionOptions *options) {
+        const Entrance *entrance = inquiry->peer->entrance;
+
+        options->bus = entrance->options.bus;
+        options->done = on_question_answered;
+        options->userdata = inquiry;
+        if (!entrance->options.trusts_service && options->bus)
+                return grant_question_new(&inquiry->question, options);
+        on_question_answered(inquiry,
+                             entrance->options.trusts_service ? GRANT_YES
+                             : root_is_there(entrance)        ? GRANT_IS_ROOT
+                                                              : GRANT_UNAVAILABLE);
+        return 0;
+}
+
+static int method_authorize(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(inquiry_freep) Inquiry *inquiry = NULL;
+        GrantQuestionOptions options = {};
+        EntrancePeer *peer = userdata;
+        int r;
+
+        if (peer->entrance->n_inquiries >= ENTRANCE_QUESTIONS_MAX)
+                return sd_bus_error_setf(
+                        error,
+                        SD_BUS_ERROR_LIMITS_EXCEEDED,
+                        "%d questions to polkit are not answered, which is the limit",
+                        ENTRANCE_QUESTIONS_MAX);
+        r = inquiry_new(&inquiry, peer, call);
+        if (r >= 0)
+                r = inquiry_read(inquiry, &options, error);
+        if (r < 0)
+                return r;
+        r = inquiry_begin(inquiry, &options);
+        if (r < 0)
+                return r;
+        inquiry = NULL; /* answered, or the question's */
+        return 1;
+}
+
+static const sd_bus_vtable probes_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("Authorize", "sutayb", "", method_authorize, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END,
+};
+
+/*
+ * Peers
+ */
+
 static EntrancePeer *peer_free(EntrancePeer *peer) {
+        Inquiry *inquiry;
+
         if (!peer)
                 return NULL;
+        list_for_each (inquiry, &peer->inquiries, inquiries)
+                inquiry_free(inquiry);
         sd_bus_close_unref(peer->bus);
         list_unlink(&peer->peers);
         peer->entrance->n_peers--;
@@ -44,7 +234,7 @@ static int on_peer_gone(sd_bus_message *message, void *userdata, sd_bus_error *r
 }
 
 /* Takes the descriptor over, always. */
-static int peer_serve(EntrancePeer *peer, int fd) {
+static int peer_connect(EntrancePeer *peer, int fd) {
         _cleanup_(fd_closep) int own_fd = fd;
         sd_id128_t id;
         int r;
@@ -58,20 +248,30 @@ static int peer_serve(EntrancePeer *peer, int fd) {
                 return r;
         own_fd = -1;
         r = sd_bus_set_server(peer->bus, true, id);
+        return r < 0 ? r : sd_bus_start(peer->bus);
+}
+
+static int peer_serve(EntrancePeer *peer) {
+        int r;
+
+        r = sd_bus_match_signal(peer->bus,
+                                NULL,
+                                NULL,
+                                "/org/freedesktop/DBus/Local",
+                                "org.freedesktop.DBus.Local",
+                                "Disconnected",
+                                on_peer_gone,
+                                peer);
         if (r >= 0)
-                r = sd_bus_start(peer->bus);
-        if (r >= 0)
-                r = sd_bus_match_signal(peer->bus,
-                                        NULL,
-                                        NULL,
-                                        "/org/freedesktop/DBus/Local",
-                                        "org.freedesktop.DBus.Local",
-                                        "Disconnected",
-                                        on_peer_gone,
-                                        peer);
+                r = sd_bus_add_object_vtable(peer->bus,
+                                             NULL,
+                                             TRACING_PROBES_PATH,
+                                             TRACING_PROBES_INTERFACE,
+                                             probes_vtable,
+                                             peer);
         return r < 0 ? r
                      : sd_bus_attach_event(
-                               peer->bus, peer->entrance->event, SD_EVENT_PRIORITY_NORMAL);
+                               peer->bus, peer->entrance->options.event, SD_EVENT_PRIORITY_NORMAL);
 }
 
 /* Takes the descriptor over, always. */
@@ -90,11 +290,13 @@ static int peer_new(Entrance *entrance, int fd) {
         peer = calloc(1, sizeof(*peer));
         if (!peer)
                 return -ENOMEM;
-        peer->entrance = entrance;
-        peer->uid = uid;
+        *peer = (EntrancePeer){ .entrance = entrance, .uid = uid };
+        list_init(&peer->inquiries);
         list_append(&entrance->peers, &peer->peers);
         entrance->n_peers++;
-        r = peer_serve(peer, TAKE_FD(own_fd));
+        r = peer_connect(peer, TAKE_FD(own_fd));
+        if (r >= 0)
+                r = peer_serve(peer);
         if (r < 0)
                 return r;
         peer = NULL; /* in the list, until its connection ends */
@@ -112,18 +314,22 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
         return 0;
 }
 
-int entrance_new(Entrance **ret, sd_event *event, int fd) {
+int entrance_new(Entrance **ret, const EntranceOptions *options) {
         _cleanup_(entrance_freep) Entrance *entrance = calloc(1, sizeof(*entrance));
         int r;
 
         if (!entrance) {
-                fd_close(fd);
+                fd_close(options->fd);
                 return -ENOMEM;
         }
-        entrance->event = sd_event_ref(event);
-        entrance->fd = fd;
+        entrance->options = *options;
         list_init(&entrance->peers);
-        r = sd_event_add_io(event, &entrance->listening, fd, EPOLLIN, on_connection, entrance);
+        r = sd_event_add_io(options->event,
+                            &entrance->listening,
+                            options->fd,
+                            EPOLLIN,
+                            on_connection,
+                            entrance);
         if (r < 0)
                 return r;
         *ret = TAKE(entrance);
@@ -138,8 +344,7 @@ Entrance *entrance_free(Entrance *entrance) {
         list_for_each (peer, &entrance->peers, peers)
                 peer_free(peer);
         sd_event_source_disable_unref(entrance->listening);
-        fd_close(entrance->fd);
-        sd_event_unref(entrance->event);
+        fd_close(entrance->options.fd);
         free(entrance);
         return NULL;
 }

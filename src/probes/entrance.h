@@ -2,24 +2,47 @@
 #pragma once
 
 /*
- * Entrance: the socket by which the probes are started
+ * Entrance: the socket by which the probes are started, and told for whom they are to record
  *
  * systemd listens on it for us, and lets only the service's user and root connect. Each peer speaks D-Bus, point to
  * point. To connect, and to be answered a Ping(), is to have the probes started.
+ *
+ *      Authorize(name s, pid u, start_time t, config ay, interactive b)   on /org/desktrace/Probes1
+ *
+ * says who wants what recorded: a connection on the message bus by its unique name or, if that is empty, a process by
+ * its number and when it began (proc(5)); and the serialized TraceConfig. It is answered when polkit has answered, and
+ * adds a grant (grant.h). Requests of root are granted only while root is connected, too.
+ *
+ * Errors are org.desktrace.Tracing1.Error.NotAuthorized, AuthorizationNeeded, PolkitUnavailable and RootIsSilent; of
+ * the config, InvalidArgs; and LimitsExceeded for ENTRANCE_QUESTIONS_MAX and GRANTS_MAX.
  */
 
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
-#include "shared/list.h"
+#include "probes/grant.h"
 #include "shared/macro.h"
 
-#define ENTRANCE_PEERS_MAX 64 /* connected at once; more are refused */
+#define ENTRANCE_PEERS_MAX     64 /* connected at once; more are refused */
+#define ENTRANCE_QUESTIONS_MAX 64 /* that polkit has not answered */
 
 typedef struct Entrance Entrance;
 
-/* Accepts on `fd`, a listening socket, which is the entrance's from here on, always. 0 or a negative errno. */
-int entrance_new(Entrance **ret, sd_event *event, int fd);
+/* On the loop: a question came or was answered. */
+typedef void EntranceAsked(void *userdata, bool is_asking);
+
+typedef struct EntranceOptions {
+        sd_event *event;
+        int fd;              /* a listening socket, which is the entrance's from here on, always */
+        sd_bus *bus;         /* the message bus, for polkit; NULL: there is none */
+        GrantBook *grants;   /* NULL if: */
+        bool trusts_service; /* nobody is asked, and nothing needs a grant */
+        EntranceAsked *asked;
+        void *userdata;
+} EntranceOptions;
+
+/* 0 or a negative errno. */
+int entrance_new(Entrance **ret, const EntranceOptions *options);
 Entrance *entrance_free(Entrance *entrance);
 DEFINE_CLEANUP(Entrance *, entrance_free)

@@ -49,6 +49,10 @@ typedef struct Program {
         int owner_fd;
         sd_bus *bus;        /* NULL in standalone mode */
         Entrance *entrance; /* NULL: systemd has passed no socket */
+        GrantBook *grants;  /* NULL: the service is believed in everything */
+        bool trusts_service;
+        bool records;
+        bool asks; /* polkit */
         Host *host;
 } Program;
 
@@ -60,6 +64,8 @@ static void print_help(void) {
                "      --system      serve the system's tracing service (default)\n"
                "      --standalone  serve the private service at $" TRACING_ENV_SOCKET
                " (default if set)\n"
+               "      --trust-service\n"
+               "                    believe the service about who may record; do not ask polkit\n"
                "      --cleanup     remove kernel trace instances left by crashed recorders and "
                "exit\n"
                "      --list-sources[=json]\n"
@@ -94,10 +100,11 @@ static int list_static_probes(const char *path) {
         return -EINVAL;
 }
 
-static int parse_options(Mode *ret, int argc, char **argv) {
+static int parse_options(Mode *ret, bool *ret_trusts_service, int argc, char **argv) {
         enum {
                 OPTION_SYSTEM = 256,
                 OPTION_STANDALONE,
+                OPTION_TRUST_SERVICE,
                 OPTION_CLEANUP,
                 OPTION_LIST_SOURCES,
                 OPTION_LIST_STATIC_PROBES
@@ -105,6 +112,7 @@ static int parse_options(Mode *ret, int argc, char **argv) {
         static const struct option options[] = {
                 { "system", no_argument, NULL, OPTION_SYSTEM },
                 { "standalone", no_argument, NULL, OPTION_STANDALONE },
+                { "trust-service", no_argument, NULL, OPTION_TRUST_SERVICE },
                 { "cleanup", no_argument, NULL, OPTION_CLEANUP },
                 { "list-sources", optional_argument, NULL, OPTION_LIST_SOURCES },
                 { "list-static-probes", required_argument, NULL, OPTION_LIST_STATIC_PROBES },
@@ -123,6 +131,9 @@ static int parse_options(Mode *ret, int argc, char **argv) {
                         break;
                 case OPTION_STANDALONE:
                         *ret = MODE_RUN_STANDALONE;
+                        break;
+                case OPTION_TRUST_SERVICE:
+                        *ret_trusts_service = true;
                         break;
                 case OPTION_CLEANUP:
                         *ret = MODE_CLEANUP;
@@ -167,8 +178,8 @@ static int on_idle(sd_event_source *source, uint64_t now_us, void *userdata) {
         return sd_event_exit(program->event, 0);
 }
 
-static void on_busy(void *userdata, bool is_busy) {
-        Program *program = userdata;
+static void program_look_whether_idle(Program *program) {
+        const bool is_busy = program->records || program->asks;
 
         if (!program->idle)
                 return;
@@ -176,6 +187,51 @@ static void on_busy(void *userdata, bool is_busy) {
                 sd_event_source_set_time_relative(program->idle, IDLE_US);
         sd_event_source_set_enabled(program->idle, is_busy ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
+
+static void on_busy(void *userdata, bool is_busy) {
+        Program *program = userdata;
+
+        program->records = is_busy;
+        program_look_whether_idle(program);
+}
+
+static void on_asked(void *userdata, bool is_asking) {
+        Program *program = userdata;
+
+        program->asks = is_asking;
+        program_look_whether_idle(program);
+}
+
+/*
+ * Grants, as the host needs them
+ */
+
+static int permit_take(void **ret,
+                       void *userdata,
+                       const void *config,
+                       size_t n_config,
+                       uint64_t *ret_longest_ns,
+                       char **ret_error) {
+        GrantUse *use;
+        int r;
+
+        r = grant_use_new(&use, userdata, config, n_config, probe_now_ns());
+        if (r > 0)
+                return probe_refuse(ret_error,
+                                    "the probes were not told for whom this is recorded, or polkit "
+                                    "did not allow it; start the recording again");
+        if (r < 0)
+                return r;
+        *ret_longest_ns = grant_use_longest_ns(use);
+        *ret = use;
+        return 0;
+}
+
+static void permit_give_back(void *permit) {
+        grant_use_free(permit);
+}
+
+static const HostPermits permits = { .take = permit_take, .give_back = permit_give_back };
 
 static int on_owner_gone(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Program *program = userdata;
@@ -282,12 +338,32 @@ static int program_open_entrance(Program *program) {
                 log_error("systemd passed %d sockets; desktrace-probes.socket has one", n);
                 return -EINVAL;
         }
-        return entrance_new(&program->entrance, program->event, SD_LISTEN_FDS_START);
+        return entrance_new(&program->entrance,
+                            &(const EntranceOptions){
+                                    .event = program->event,
+                                    .fd = SD_LISTEN_FDS_START,
+                                    .bus = program->bus,
+                                    .grants = program->grants,
+                                    .trusts_service = program->trusts_service,
+                                    .asked = on_asked,
+                                    .userdata = program,
+                            });
+}
+
+/* What is remembered after a crash is in the unit's RuntimeDirectory=. */
+static int program_require_permits(Program *program) {
+        int r;
+
+        r = grant_book_new(&program->grants, getenv("RUNTIME_DIRECTORY"), probe_now_ns());
+        if (r >= 0)
+                host_set_permits(program->host, &permits, program->grants);
+        return r;
 }
 
 static void program_deinit(Program *program) {
         entrance_free(program->entrance);
         host_free(program->host);
+        grant_book_free(program->grants);
         sd_event_source_disable_unref(program->idle);
         sd_event_source_disable_unref(program->owner);
         fd_close(program->owner_fd);
@@ -322,6 +398,8 @@ static int program_setup(Program *program, Mode mode) {
                                                 : program_watch_idle(program);
         if (r >= 0)
                 r = program_offer(program);
+        if (r >= 0 && mode == MODE_RUN_SYSTEM && !program->trusts_service)
+                r = program_require_permits(program);
         /* Last: a peer that gets an answer then finds everything in place. */
         if (r >= 0 && mode == MODE_RUN_SYSTEM)
                 r = program_take_name(program);
@@ -330,8 +408,11 @@ static int program_setup(Program *program, Mode mode) {
         return r;
 }
 
-static int run(Mode mode) {
-        _cleanup_(program_deinit) Program program = { .owner_fd = -1 };
+static int run(Mode mode, bool trusts_service) {
+        _cleanup_(program_deinit) Program program = {
+                .owner_fd = -1,
+                .trusts_service = trusts_service,
+        };
         sigset_t signals;
         int r;
 
@@ -361,11 +442,12 @@ static int run(Mode mode) {
 }
 
 int main(int argc, char **argv) {
+        bool trusts_service = false;
         Mode mode;
         int r;
 
         log_init("desktrace-probes");
-        r = parse_options(&mode, argc, argv);
+        r = parse_options(&mode, &trusts_service, argc, argv);
         if (r < 0)
                 return EXIT_FAILURE;
         switch (mode) {
@@ -377,6 +459,6 @@ int main(int argc, char **argv) {
                         log_error("cannot look for stale trace instances: %s", strerror(-r));
                 return r < 0 && r != -ENOENT ? EXIT_FAILURE : EXIT_SUCCESS;
         default:
-                return run(mode) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+                return run(mode, trusts_service) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         }
 }

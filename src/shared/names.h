@@ -37,6 +37,14 @@
 
 #define TRACING_ERROR_PREFIX "org.desktrace.Tracing1.Error."
 
+/* Root is to connect to the probes while the service asks them for it. */
+#define TRACING_ERROR_ROOT_IS_SILENT TRACING_ERROR_PREFIX "RootIsSilent"
+
+/* The probes' own socket: the interface by which the service says to them who wants what. */
+#define TRACING_PROBES_SOCKET    "/run/desktrace/probes.sock"
+#define TRACING_PROBES_PATH      "/org/desktrace/Probes1"
+#define TRACING_PROBES_INTERFACE "org.desktrace.Probes1"
+
 #define TRACING_ACTION_TRACE_SYSTEM  "org.desktrace.tracing1.trace-system"
 #define TRACING_ACTION_TRACE_DYNAMIC "org.desktrace.tracing1.trace-dynamic"
 #define TRACING_ACTION_TRACE_SANDBOX "org.desktrace.tracing1.trace-from-sandbox"

@@ -28,7 +28,9 @@ system_bus root
 chmod 755 "$tmp" "$tmp/work"
 export RUNTIME_DIRECTORY=$tmp/kept
 mkdir "$RUNTIME_DIRECTORY"
-started /usr/bin/python3 -B "$(dirname "$0")/socket-activator.py" "$tmp/probes.sock" "$DESKTRACE_PROBES" --system
+mkdir "$tmp/grants"
+RUNTIME_DIRECTORY=$tmp/grants started /usr/bin/python3 -B "$(dirname "$0")/socket-activator.py" \
+        "$tmp/probes.sock" "$DESKTRACE_PROBES" --system
 eventually test -S "$tmp/probes.sock"
 service "$DESKTRACED" --system
 

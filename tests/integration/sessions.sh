@@ -13,7 +13,7 @@ echo '<busconfig><policy user="root"><allow own="org.desktrace.Probes1"/></polic
         >"$tmp/system.d/probes.conf"
 system_bus root
 service "$DESKTRACED" --system
-started "$DESKTRACE_PROBES" --system
+started "$DESKTRACE_PROBES" --system --trust-service
 probes=$started
 BUSCTL=--system
 ok "the probes serve" eventually has_producer desktrace-probes

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -10,13 +8,11 @@
 #include "bus/bus-ask.h"
 #include "bus/bus-error.h"
 #include "bus/bus-need.h"
+#include "bus/process-time.h"
 #include "core/policy.h"
-#include "shared/fd.h"
 #include "shared/names.h"
 
-#define STAT_BYTES_MAX       4096
-#define STAT_FIELDS_TO_START 20 /* behind the name: proc(5) counts it as the 22nd field */
-#define NS_PER_S             UINT64_C(1000000000)
+#define NS_PER_S UINT64_C(1000000000)
 
 struct AccessQuestion {
         PolkitQuery *query;
@@ -27,25 +23,6 @@ struct AccessQuestion {
 
 bool bus_can_ask(const Bus *bus) {
         return bus->is_shared;
-}
-
-/* proc(5): the fields stand behind the name, which is in parentheses and may have any bytes in it. */
-static int read_start_time(pid_t pid, uint64_t *ret_ticks) {
-        _cleanup_(freep) char *stat = NULL;
-        const char *at;
-        char path[64];
-        int r;
-
-        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-        r = fd_read_file(&stat, NULL, AT_FDCWD, path, STAT_BYTES_MAX);
-        if (r < 0)
-                return r;
-        at = strrchr(stat, ')');
-        for (unsigned i = 0; at && i < STAT_FIELDS_TO_START; i++)
-                at = strchr(at + 1, ' ');
-        if (!at || sscanf(at, " %" SCNu64, ret_ticks) != 1)
-                return -EBADMSG;
-        return 0;
 }
 
 static bool has_ended(int pidfd) {
@@ -60,7 +37,7 @@ static int peer_start_time(const AccessPeer *peer, uint64_t *ret_ticks) {
         const uint64_t ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
         int r;
 
-        r = read_start_time(peer->identity.pid, ret_ticks);
+        r = process_start_time(peer->identity.pid, ret_ticks);
         if (r < 0)
                 return r;
         if (peer->pidfd >= 0)

@@ -27,6 +27,7 @@ static const char *const bus_error_names[_BUS_ERROR_N] = {
         [BUS_ERROR_OUTPUT_FAILED]        = TRACING_ERROR_PREFIX "OutputFailed",
         [BUS_ERROR_SOURCE_FAILED]        = TRACING_ERROR_PREFIX "SourceFailed",
         [BUS_ERROR_BUSY]                 = TRACING_ERROR_PREFIX "Busy",
+        [BUS_ERROR_ROOT_IS_SILENT]       = TRACING_ERROR_ROOT_IS_SILENT,
 };
 /* clang-format on */
 

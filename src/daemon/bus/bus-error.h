@@ -28,6 +28,7 @@ typedef enum BusError {
         BUS_ERROR_OUTPUT_FAILED,
         BUS_ERROR_SOURCE_FAILED,
         BUS_ERROR_BUSY,
+        BUS_ERROR_ROOT_IS_SILENT,
         _BUS_ERROR_N,
 } BusError;
 

@@ -6,6 +6,7 @@
 
 #include "bus/bus-error.h"
 #include "bus/bus-polkit.h"
+#include "bus/guard.h"
 #include "shared/log-user.h"
 
 #define POLKIT_NAME      "org.freedesktop.PolicyKit1"
@@ -21,6 +22,7 @@ struct PolkitQuery {
         bool is_interactive; /* the caller's message allows to ask the user */
         char id[POLKIT_ID_MAX]; /* polkit's cancellation id: ours to choose, unique on our connection */
         sd_bus_slot *slot;
+        GuardQuery *guards; /* instead of polkit; NULL: they are not asked, or have answered */
         PolkitDone done;
         void *userdata;
         List link; /* bus->queries */
@@ -78,6 +80,7 @@ PolkitQuery *polkit_query_free(PolkitQuery *query) {
         if (query->slot)
                 polkit_cancel(query);
         sd_bus_slot_unref(query->slot);
+        guard_query_free(query->guards);
         list_unlink(&query->link);
         free(query);
         return NULL;
@@ -201,6 +204,54 @@ int polkit_ask(PolkitQuery **ret, Bus *bus, const PolkitQuestion *question) {
                 return r;
         query->is_interactive = question->is_interactive;
         r = polkit_send(query, question);
+        if (r < 0)
+                return r;
+        *ret = TAKE(query);
+        return 0;
+}
+
+static void on_guards_answer(void *userdata, GuardAnswer answer) {
+        static const PolkitAnswer answers[] = {
+                [GUARD_GRANTED] = POLKIT_GRANTED,
+                [GUARD_DENIED] = POLKIT_DENIED,
+                [GUARD_NEEDS_INTERACTION] = POLKIT_NEEDS_INTERACTION,
+                [GUARD_UNAVAILABLE] = POLKIT_UNAVAILABLE,
+                [GUARD_ROOT_IS_SILENT] = POLKIT_ROOT_IS_SILENT,
+        };
+        PolkitQuery *query = userdata;
+        PolkitDone done = query->done;
+        void *done_userdata = query->userdata;
+
+        query->guards = NULL;
+        polkit_query_free(query);
+        done(done_userdata, answers[answer]);
+}
+
+int polkit_ask_guards(PolkitQuery **ret,
+                      Bus *bus,
+                      const PolkitQuestion *question,
+                      const Config *config) {
+        _cleanup_(polkit_query_freep) PolkitQuery *query = NULL;
+        const PolkitSubject *subject = &question->subject;
+        int r;
+
+        if (bus_count_queries(bus, subject->user) >= POLKIT_PENDING_PER_USER_MAX)
+                return POLKIT_E_LIMIT;
+        r = polkit_query_new(&query, bus, subject->user, question->done, question->userdata);
+        if (r >= 0)
+                r = guard_ask(&query->guards,
+                              &(const GuardQueryOptions){
+                                      .event = bus->event,
+                                      .guards = bus->guards,
+                                      .n_guards = bus->n_guards,
+                                      .name = subject->name,
+                                      .pid = subject->pid,
+                                      .start_time = subject->start_time,
+                                      .config = config,
+                                      .is_interactive = question->is_interactive,
+                                      .done = on_guards_answer,
+                                      .userdata = query,
+                              });
         if (r < 0)
                 return r;
         *ret = TAKE(query);

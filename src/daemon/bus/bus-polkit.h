@@ -10,6 +10,7 @@
  */
 
 #include "bus/connection.h"
+#include "config/config.h"
 
 #define POLKIT_PENDING_PER_USER_MAX 8
 #define POLKIT_TIMEOUT_USEC         (UINT64_C(5) * 60 * 1000000) /* a person may be typing a password */
@@ -23,6 +24,7 @@ typedef enum PolkitAnswer {
         POLKIT_DENIED,
         POLKIT_NEEDS_INTERACTION, /* would be asked, but the message does not allow it */
         POLKIT_UNAVAILABLE,       /* no polkit here, or it does not answer */
+        POLKIT_ROOT_IS_SILENT,    /* a guarded producer wants to hear it of root itself */
 } PolkitAnswer;
 
 /* Never called from inside polkit_ask(). The query is over and freed when it returns. */
@@ -63,6 +65,13 @@ typedef struct PolkitQuestion {
 
 /* 0, POLKIT_E_… or a negative errno. The question is the caller's. */
 int polkit_ask(PolkitQuery **ret, Bus *bus, const PolkitQuestion *question);
+
+/* The same of all producers that guard a data source of the config: they ask polkit, so it is theirs to say. A producer
+ * that cannot be reached is not asked, for it records nothing then. The question needs no action or details. */
+int polkit_ask_guards(PolkitQuery **ret,
+                      Bus *bus,
+                      const PolkitQuestion *question,
+                      const Config *config);
 
 /* What to reply after POLKIT_E_LIMIT: fills *error and returns a negative errno, for a handler to return. */
 int polkit_refuse(sd_bus_error *error);

@@ -15,6 +15,7 @@
 #include "bus/bus-session.h"
 #include "bus/bus-start.h"
 #include "bus/passed-fd.h"
+#include "bus/process-time.h"
 #include "core/policy.h"
 #include "core/trigger.h"
 #include "shared/bytes.h"
@@ -90,12 +91,23 @@ static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_er
 
 static void on_answer(void *userdata, PolkitAnswer answer);
 
+/* On a socket, who needs no polkit's word may still need that of the probes, which know it by its process. */
+static PolkitSubject start_subject(const StartRequest *start) {
+        PolkitSubject subject = polkit_subject_of(start->client);
+
+        if (client_is_private(start->client) && start->asked & POLICY_NEEDS_GUARDED) {
+                subject.pid = start->client->identity.pid;
+                (void)process_start_time(subject.pid, &subject.start_time);
+        }
+        return subject;
+}
+
 static int start_ask(StartRequest *start, sd_bus_error *error) {
         start->asked = need_first(start->needs);
         return need_ask(&start->query,
                         start->client->bus,
                         &(NeedQuestion){
-                                .subject = polkit_subject_of(start->client),
+                                .subject = start_subject(start),
                                 .need = start->asked,
                                 .config = start->config,
                                 .is_interactive = start->is_interactive,
@@ -126,6 +138,7 @@ static void on_answer(void *userdata, PolkitAnswer answer) {
 
         start->query = NULL;
         start->needs &= ~start->asked;
+        hub_touch(&start->client->hub_link);
         if (answer == POLKIT_GRANTED)
                 r = start_proceed(start, &error);
         else

@@ -62,6 +62,8 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->producers);
         list_init(&bus->dirty_sources);
         list_init(&bus->queries);
+        bus->guards = options->guards;
+        bus->n_guards = options->n_guards;
         list_init(&bus->gone);
         list_init(&bus->dirty_sessions);
         list_init(&bus->calls);

@@ -21,6 +21,7 @@
 
 #include "bus/doorbells.h"
 #include "bus/event-names.h"
+#include "bus/guard.h"
 #include "bus/hub.h"
 #include "core/service.h"
 #include "gate/gate.h"
@@ -76,6 +77,8 @@ struct Bus {
         sd_event_source *gates_source;
         Doorbells doorbells;
         sd_bus *message_bus; /* NULL in a standalone instance */
+        const Guard *guards; /* of the configuration */
+        size_t n_guards;
         bool is_shared; /* users who must not see each other listen on it, and polkit is there */
 
         List unknowns; /* Unknown (bus-identity.c) */
@@ -117,6 +120,8 @@ typedef struct BusOptions {
         const ServiceInfo *info;
         const OutputOps *output_ops;
         void *output_host;
+        const Guard *guards; /* stay valid */
+        size_t n_guards;
 } BusOptions;
 
 int bus_new(Bus **ret, const BusOptions *options);

@@ -39,6 +39,26 @@ static bool config_names_reserved(const Config *config) {
         return false;
 }
 
+static bool source_is_guarded(const ServiceInfo *info, const char *name) {
+        for (size_t i = 0; info->guarded && info->guarded[i]; i++)
+                if (streq(info->guarded[i], name))
+                        return true;
+        return false;
+}
+
+/* Such a producer is asked about the session as a whole. */
+static unsigned config_guarded_needs(const ServiceInfo *info, const Config *config) {
+        for (size_t i = 0; !info->is_private && i < config->pb->n_data_sources; i++) {
+                const Perfetto__Protos__DataSourceConfig *source =
+                        config->pb->data_sources[i]->config;
+
+                if (source && source->name && source_is_guarded(info, source->name))
+                        return config_defines_probes(config) ? POLICY_NEEDS_GUARDED_DYNAMIC
+                                                             : POLICY_NEEDS_GUARDED_SYSTEM;
+        }
+        return 0;
+}
+
 static bool is_deadline(uint32_t ms) {
         return ms > 0 && ms <= SESSION_DURATION_MAX_MS;
 }
@@ -79,14 +99,14 @@ unsigned policy_session_needs(const ServiceInfo *info,
         bool reserved = config_names_reserved(config);
         bool system = wanted == POLICY_SCOPE_SYSTEM ||
                       (wanted == POLICY_SCOPE_DEFAULT && (reserved || privileged));
-        unsigned needs = 0;
+        unsigned needs = config_guarded_needs(info, config);
 
         *ret_scope = system ? SESSION_SCOPE_SYSTEM : SESSION_SCOPE_OWN;
         if (privileged)
-                return 0;
+                return needs;
         if (system || reserved)
                 needs |= POLICY_NEEDS_TRACE_SYSTEM;
-        if (config_defines_probes(config))
+        if (!(needs & POLICY_NEEDS_GUARDED) && config_defines_probes(config))
                 needs |= POLICY_NEEDS_TRACE_DYNAMIC;
         if (detached && !config_is_bounded(config, false))
                 needs |= POLICY_NEEDS_DETACH;

@@ -26,14 +26,20 @@ bool policy_is_system_producer(const ServiceInfo *info, const Identity *identity
 /* Whether this identity may register the source. */
 bool policy_may_register(const ServiceInfo *info, const Identity *identity, const char *source);
 
-/* What a session needs beyond its owner's own rights, as a set of bits. Root and the owner of a private
- * instance need nothing. */
+/* What a session needs beyond its owner's own rights, as a set of bits. The owner of a private instance needs nothing,
+ * and root nothing but the word of guarded producers. */
 enum {
         POLICY_NEEDS_TRACE_SYSTEM = 1 << 0,
         POLICY_NEEDS_DETACH = 1 << 1,
         POLICY_NEEDS_MANAGE = 1 << 2, /* exclusive_prio: it ends the sessions of others */
         POLICY_NEEDS_TRACE_DYNAMIC = 1
                                      << 3, /* probes of the caller's own: any memory can be read */
+        /* The word of producers that look for themselves whether they may record it (ServiceInfo.guarded):
+         * root needs it, too. One of these, instead of POLICY_NEEDS_TRACE_DYNAMIC: a password is asked for
+         * once. */
+        POLICY_NEEDS_GUARDED_SYSTEM = 1 << 4,
+        POLICY_NEEDS_GUARDED_DYNAMIC = 1 << 5,
+        POLICY_NEEDS_GUARDED = POLICY_NEEDS_GUARDED_SYSTEM | POLICY_NEEDS_GUARDED_DYNAMIC,
 };
 
 typedef enum PolicyScope {

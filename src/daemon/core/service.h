@@ -142,6 +142,10 @@ typedef struct ServiceInfo {
         uid_t uid;        /* likewise; trusted_uid of its packets */
         uid_t probes_uid; /* may register reserved source names, like root; (uid_t)-1: none */
         bool is_private;  /* standalone: whoever can reach it may do everything */
+
+        /* Data sources of producers that do not take the service's word for who may record them. NULL-terminated; or
+         * NULL: there is none. */
+        const char *const *guarded;
 } ServiceInfo;
 
 /* A data source of the service's own: what it does. Always there. */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bus/process-time.h"
+#include "shared/fd.h"
+#include "shared/macro.h"
+
+#define STAT_BYTES_MAX       4096
+#define STAT_FIELDS_TO_START 20 /* behind the name: proc(5) counts it as the 22nd field */
+
+/* proc(5): the fields stand behind the name, which is in parentheses and may have any bytes in it. */
+int process_start_time(pid_t pid, uint64_t *ret_ticks) {
+        _cleanup_(freep) char *stat = NULL;
+        const char *at;
+        char path[64];
+        int r;
+
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        r = fd_read_file(&stat, NULL, AT_FDCWD, path, STAT_BYTES_MAX);
+        if (r < 0)
+                return r;
+        at = strrchr(stat, ')');
+        for (unsigned i = 0; at && i < STAT_FIELDS_TO_START; i++)
+                at = strchr(at + 1, ' ');
+        if (!at || sscanf(at, " %" SCNu64, ret_ticks) != 1)
+                return -EBADMSG;
+        return 0;
+}

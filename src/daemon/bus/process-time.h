@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * When a process began, which with its number tells polkit which one is meant
+ */
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* In the kernel's ticks since boot. 0 or a negative errno. */
+int process_start_time(pid_t pid, uint64_t *ret_ticks);

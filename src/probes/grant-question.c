@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * A chain of calls: whose connection is it, then polkit's word on each action.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config/config-details.h"
+#include "config/probe-definitions.h"
+#include "probes/grant-question.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+#include "shared/names.h"
+
+#define POLKIT_NAME              "org.freedesktop.PolicyKit1"
+#define POLKIT_PATH              "/org/freedesktop/PolicyKit1/Authority"
+#define POLKIT_INTERFACE         "org.freedesktop.PolicyKit1.Authority"
+#define POLKIT_ALLOW_INTERACTION 1u
+
+#define ID_BYTES             32
+#define STAT_BYTES_MAX       4096
+#define STAT_FIELDS_TO_START 20 /* behind the name: proc(5) counts it as the 22nd field */
+
+struct GrantQuestion {
+        sd_bus *bus;
+        char *name;
+        uint32_t pid;
+        uint64_t start_time;
+        uid_t uid;
+        const Config *config;
+        bool is_interactive;
+        bool is_at_polkit;
+        size_t n_granted; /* of the actions */
+        size_t n_actions;
+        const char *actions[2];
+        char id[ID_BYTES]; /* polkit's cancellation id */
+        sd_bus_slot *slot;
+        GrantDone *done;
+        void *userdata;
+};
+
+static void question_cancel(GrantQuestion *question) {
+        int r;
+
+        r = sd_bus_call_method_async(question->bus,
+                                     NULL,
+                                     POLKIT_NAME,
+                                     POLKIT_PATH,
+                                     POLKIT_INTERFACE,
+                                     "CancelCheckAuthorization",
+                                     NULL,
+                                     NULL,
+                                     "s",
+                                     question->id);
+        if (r < 0)
+                log_debug("cannot cancel a polkit check: %s", strerror(-r));
+}
+
+GrantQuestion *grant_question_free(GrantQuestion *question) {
+        if (!question)
+                return NULL;
+        if (question->slot && question->is_at_polkit)
+                question_cancel(question);
+        sd_bus_slot_unref(question->slot);
+        sd_bus_unref(question->bus);
+        free(question->name);
+        free(question);
+        return NULL;
+}
+
+static void question_done(GrantQuestion *question, GrantAnswer answer) {
+        GrantDone *done = question->done;
+        void *userdata = question->userdata;
+
+        question->slot = sd_bus_slot_unref(question->slot);
+        grant_question_free(question);
+        done(userdata, answer);
+}
+
+/*
+ * Polkit
+ */
+
+static int append_subject(sd_bus_message *call, const GrantQuestion *question) {
+        if (question->name)
+                return sd_bus_message_append(
+                        call, "(sa{sv})", "system-bus-name", 1, "name", "s", question->name);
+        return sd_bus_message_append(call,
+                                     "(sa{sv})",
+                                     "unix-process",
+                                     3,
+                                     "pid",
+                                     "u",
+                                     question->pid,
+                                     "start-time",
+                                     "t",
+                                     question->start_time,
+                                     "uid",
+                                     "i",
+                                     (int32_t)question->uid);
+}
+
+static int append_details(sd_bus_message *call, const Config *config) {
+        _cleanup_(config_details_deinit) ConfigDetails details = {};
+        int r;
+
+        r = config_details_init(&details, config);
+        if (r)
+                return r < 0 ? r : -E2BIG;
+        return sd_bus_message_append(call,
+                                     "a{ss}",
+                                     4,
+                                     "sources",
+                                     details.sources,
+                                     "duration-ms",
+                                     details.duration_ms,
+                                     "session",
+                                     details.session,
+                                     "probes",
+                                     details.probes);
+}
+
+static int on_polkit_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error);
+
+static int question_ask(GrantQuestion *question) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(question->bus,
+                                           &call,
+                                           POLKIT_NAME,
+                                           POLKIT_PATH,
+                                           POLKIT_INTERFACE,
+                                           "CheckAuthorization");
+        if (r >= 0)
+                r = append_subject(call, question);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "s", question->actions[question->n_granted]);
+        if (r >= 0)
+                r = append_details(call, question->config);
+        if (r >= 0)
+                r = sd_bus_message_append(call,
+                                          "us",
+                                          question->is_interactive ? POLKIT_ALLOW_INTERACTION : 0,
+                                          question->id);
+        if (r < 0)
+                return r;
+        question->is_at_polkit = true;
+        question->slot = sd_bus_slot_unref(question->slot);
+        return sd_bus_call_async(question->bus,
+                                 &question->slot,
+                                 call,
+                                 on_polkit_answer,
+                                 question,
+                                 GRANT_QUESTION_TIMEOUT_USEC);
+}
+
+static GrantAnswer read_answer(const GrantQuestion *question, sd_bus_message *reply) {
+        int is_authorized, is_challenge, r;
+
+        if (sd_bus_message_is_method_error(reply, NULL)) {
+                log_warning("polkit cannot be asked: %s", sd_bus_message_get_error(reply)->message);
+                return GRANT_UNAVAILABLE;
+        }
+        r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "bb", &is_authorized, &is_challenge);
+        if (r < 0)
+                return GRANT_UNAVAILABLE;
+        if (is_authorized)
+                return GRANT_YES;
+        /* If the user could have been asked there was nobody to do it, and there will not be. */
+        return is_challenge && !question->is_interactive ? GRANT_NEEDS_INTERACTION : GRANT_NO;
+}
+
+static int on_polkit_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        GrantQuestion *question = userdata;
+        GrantAnswer answer = read_answer(question, reply);
+
+        if (answer == GRANT_YES && ++question->n_granted < question->n_actions) {
+                if (question_ask(question) >= 0)
+                        return 0;
+                answer = GRANT_UNAVAILABLE;
+        }
+        question_done(question, answer);
+        return 0;
+}
+
+/*
+ * Whose connection or process it is
+ */
+
+static void question_know_user(GrantQuestion *question, uid_t uid) {
+        question->uid = uid;
+        if (uid == 0)
+                question_done(question, GRANT_IS_ROOT);
+        else if (question_ask(question) < 0)
+                question_done(question, GRANT_UNAVAILABLE);
+}
+
+static int on_user(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        GrantQuestion *question = userdata;
+        uint32_t uid;
+
+        if (sd_bus_message_is_method_error(reply, NULL) ||
+            sd_bus_message_read(reply, "u", &uid) < 0)
+                question_done(question, GRANT_IS_GONE);
+        else
+                question_know_user(question, uid);
+        return 0;
+}
+
+/* proc(5): the fields stand behind the name, which is in parentheses and may have any bytes in it. */
+static int read_start_time(int process, uint64_t *ret_ticks) {
+        _cleanup_(freep) char *stat = NULL;
+        const char *at;
+        int r;
+
+        r = fd_read_file(&stat, NULL, process, "stat", STAT_BYTES_MAX);
+        if (r < 0)
+                return r;
+        at = strrchr(stat, ')');
+        for (unsigned i = 0; at && i < STAT_FIELDS_TO_START; i++)
+                at = strchr(at + 1, ' ');
+        return at && sscanf(at, " %" SCNu64, ret_ticks) == 1 ? 0 : -EBADMSG;
+}
+
+/* The real user, as polkit takes it: a program that is setuid is whoever runs it. */
+static int read_user(int process, uid_t *ret) {
+        _cleanup_(freep) char *status = NULL;
+        const char *line;
+        int r;
+
+        r = fd_read_file(&status, NULL, process, "status", STAT_BYTES_MAX);
+        if (r < 0)
+                return r;
+        line = strstr(status, "\nUid:");
+        return line && sscanf(line, " Uid: %u", ret) == 1 ? 0 : -EBADMSG;
+}
+
+/* The directory stays that of one process, also if the number is another's by now. */
+static int process_user(uid_t *ret, uint32_t pid, uint64_t start_time) {
+        _cleanup_(fd_closep) int process = -1;
+        uint64_t ticks;
+        char path[sizeof("/proc/4294967295")];
+        int r;
+
+        snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+        process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (process < 0)
+                return -errno;
+        r = read_start_time(process, &ticks);
+        if (r < 0)
+                return r;
+        return ticks == start_time ? read_user(process, ret) : -ESRCH;
+}
+
+/* Later, as everything is answered: behind a call that tells nothing. */
+static int on_ready(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        GrantQuestion *question = userdata;
+        uid_t uid;
+
+        if (process_user(&uid, question->pid, question->start_time) < 0)
+                question_done(question, GRANT_IS_GONE);
+        else
+                question_know_user(question, uid);
+        return 0;
+}
+
+static int question_begin(GrantQuestion *question) {
+        return sd_bus_call_method_async(question->bus,
+                                        &question->slot,
+                                        "org.freedesktop.DBus",
+                                        "/org/freedesktop/DBus",
+                                        "org.freedesktop.DBus",
+                                        question->name ? "GetConnectionUnixUser" : "GetId",
+                                        question->name ? on_user : on_ready,
+                                        question,
+                                        question->name ? "s" : NULL,
+                                        question->name);
+}
+
+int grant_question_new(GrantQuestion **ret, const GrantQuestionOptions *options) {
+        _cleanup_(grant_question_freep) GrantQuestion *question = calloc(1, sizeof(*question));
+        static uint64_t last_id;
+        int r;
+
+        if (!question)
+                return -ENOMEM;
+        *question = (GrantQuestion){
+                .bus = sd_bus_ref(options->bus),
+                .pid = options->subject.pid,
+                .start_time = options->subject.start_time,
+                .config = options->config,
+                .is_interactive = options->is_interactive,
+                .actions = { TRACING_ACTION_TRACE_SYSTEM, TRACING_ACTION_TRACE_DYNAMIC },
+                .n_actions = config_defines_probes(options->config) ? 2 : 1,
+                .done = options->done,
+                .userdata = options->userdata,
+        };
+        snprintf(question->id, sizeof(question->id), "%" PRIu64, ++last_id);
+        /* Others may pass from one connection to another while we ask. */
+        if (options->subject.name && options->subject.name[0] == ':') {
+                question->name = strdup(options->subject.name);
+                if (!question->name)
+                        return -ENOMEM;
+        }
+        r = question_begin(question);
+        if (r < 0)
+                return r;
+        *ret = TAKE(question);
+        return 0;
+}
