@@ -232,7 +232,7 @@ static int read_start_time(int process, uint64_t *ret_ticks) {
         return at && sscanf(at, " %" SCNu64, ret_ticks) == 1 ? 0 : -EBADMSG;
 }
 
-/* The real user, as polkit takes it: a program that is setuid is whoever runs it. */
+/* The real user, as polkit takes it: a setuid program counts as the user that runs it. */
 static int read_user(int process, uid_t *ret) {
         _cleanup_(freep) char *status = NULL;
         const char *line;
