@@ -54,6 +54,7 @@ eventually has_producer life-app
 recorded_again "it goes on with another version of the service"
 
 kill -KILL "$daemon"
+wait "$daemon"
 serve
 recorded_again "and with one that comes after a crash"
 
