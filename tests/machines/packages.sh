@@ -4,7 +4,6 @@
 # The Debian packages on Debian 12 and 13: built of the sources that "meson dist" makes, accepted by lintian, and their
 # life in a system that is booted for it. The other cases run the tests in such a chroot; here they are left out.
 # Time limit: 30 min
-# By name only: its check that a recording outlives an upgrade does not always pass
 
 # shellcheck source=tests/machines/lib.sh
 . "$(dirname "$0")/lib.sh"
