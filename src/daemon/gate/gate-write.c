@@ -5,6 +5,7 @@
 
 #include "gate/gate-private.h"
 #include "shared/fd.h"
+#include "shared/macro.h"
 
 void flow_free_message(GateFlow *flow, GateMessage *message) {
         while (message->n_fds > 0)
@@ -37,14 +38,13 @@ flow_write(GateFlow *flow, const uint8_t *data, size_t n, const int *fds, size_t
         do
                 n_sent = sendmsg(flow->to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         while (n_sent < 0 && errno == EINTR);
-        if (n_sent >= 0)
-                return (size_t)n_sent;
         /* What a peer that has gone said before is still to be read, until its end; nobody misses this. */
-        if (errno != EAGAIN && errno != EWOULDBLOCK)
+        if (n_sent == (ssize_t)n || (n_sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
                 return n;
+        /* A socket that took only a part of it is full as well. */
         flow->is_writable = false;
         gate_await_room(flow, true);
-        return 0;
+        return (size_t)MAX(n_sent, 0);
 }
 
 /* sd-bus reads in its own time, and so does the message bus: there, nothing more is read instead. */
