@@ -6,12 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/output-relay.h"
 #include "shared/fd.h"
+#include "shared/thread.h"
 
 #define COPY_BYTES (64u << 10)
 
@@ -37,18 +37,6 @@ static bool is_written_by_service(int fd) {
         return fstat(fd, &st) < 0 || S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode);
 }
 
-/* Signals are the main thread's; a peer that has gone is an error, not a death. */
-static int start_thread(OutputRelay *relay) {
-        sigset_t all, before;
-        int r;
-
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        r = pthread_create(&relay->thread, NULL, copy, relay);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        return -r;
-}
-
 int output_relay_start(OutputRelay *relay, int *fd) {
         int fds[2], r;
 
@@ -58,7 +46,8 @@ int output_relay_start(OutputRelay *relay, int *fd) {
                 return -errno;
         relay->from = fds[0];
         relay->to = *fd;
-        r = start_thread(relay);
+        /* It has SIGPIPE blocked: a peer that has gone is an error, not a death. */
+        r = thread_start(&relay->thread, NULL, copy, relay);
         if (r < 0) {
                 fd_close(fds[0]);
                 fd_close(fds[1]);

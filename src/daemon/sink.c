@@ -22,6 +22,7 @@
 #include "shared/fd.h"
 #include "shared/list.h"
 #include "shared/log.h"
+#include "shared/thread.h"
 #include "sink-descriptor.h"
 #include "sink-file.h"
 #include "sink.h"
@@ -309,9 +310,7 @@ static int sink_worker_new(SinkWorker **ret, const OutputOptions *options, bool 
         return 0;
 }
 
-/* Signals are the main thread's business. */
 static int sink_start_thread(SinkWorker *worker) {
-        sigset_t all, before;
         pthread_attr_t attributes;
         pthread_t thread;
         int r;
@@ -319,15 +318,12 @@ static int sink_start_thread(SinkWorker *worker) {
         pthread_attr_init(&attributes);
         pthread_attr_setstacksize(&attributes, SINK_STACK_BYTES);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
         worker->n_references++;
-        r = pthread_create(&thread, &attributes, sink_run, worker);
+        r = thread_start(&thread, &attributes, sink_run, worker);
         if (r)
                 worker->n_references--;
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
         pthread_attr_destroy(&attributes);
-        return -r;
+        return r;
 }
 
 static int on_progress(sd_event_source *source, int fd, uint32_t events, void *userdata) {

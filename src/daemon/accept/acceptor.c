@@ -10,7 +10,6 @@
 #include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "closer/closer.h"
 #include "shared/fd.h"
 #include "shared/log.h"
+#include "shared/thread.h"
 
 #define NICE          (-10)
 #define NS_PER_MS     UINT64_C(1000000)
@@ -226,20 +226,15 @@ static void *run(void *userdata) {
         return NULL;
 }
 
-/* Signals are the main thread's business. */
 int acceptor_start(Acceptor *acceptor) {
-        sigset_t all, before;
         int r;
 
         if (acceptor->is_running || acceptor->n_sockets == 0)
                 return 0;
         acceptor->is_stopping = false;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        r = pthread_create(&acceptor->thread, NULL, run, acceptor);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        r = thread_start(&acceptor->thread, NULL, run, acceptor);
         acceptor->is_running = r == 0;
-        return -r;
+        return r;
 }
 
 void acceptor_stop(Acceptor *acceptor) {

@@ -6,7 +6,6 @@
  */
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@
 #include "shared/list.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/thread.h"
 
 #define CLOSER_STACK_BYTES (64u << 10)
 #define CLOSER_DRAIN_FDS   253 /* the kernel's SCM_MAX_FD: as many as a message has */
@@ -97,20 +97,15 @@ static void *run(void *userdata) {
         return NULL;
 }
 
-/* Signals are the main thread's business. */
 static bool start_thread(CloserUser *user) {
         pthread_attr_t attributes;
-        sigset_t all, before;
         pthread_t thread;
         int r;
 
         pthread_attr_init(&attributes);
         pthread_attr_setstacksize(&attributes, CLOSER_STACK_BYTES);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        r = pthread_create(&thread, &attributes, run, user);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        r = thread_start(&thread, &attributes, run, user);
         pthread_attr_destroy(&attributes);
         return r == 0;
 }

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@
 #include "closer/closer.h"
 #include "gate/gate-thread.h"
 #include "shared/fd.h"
+#include "shared/thread.h"
 
 typedef enum QuestionState {
         QUESTION_NONE,
@@ -187,17 +187,11 @@ void gate_thread_take_back(GateThread *thread) {
  * Beginning and end
  */
 
-/* Signals are the main thread's business. */
 static int start(GateThread *thread) {
-        sigset_t all, before;
-        int r;
+        const int r = thread_start(&thread->thread, NULL, run, thread);
 
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        r = pthread_create(&thread->thread, NULL, run, thread);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
         thread->is_running = r == 0;
-        return -r;
+        return r;
 }
 
 static int init(GateThread *thread, int *ret_fd, int *bus_fd) {
