@@ -18,15 +18,15 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/names.h"
+#include "shared/process-time.h"
 
 #define POLKIT_NAME              "org.freedesktop.PolicyKit1"
 #define POLKIT_PATH              "/org/freedesktop/PolicyKit1/Authority"
 #define POLKIT_INTERFACE         "org.freedesktop.PolicyKit1.Authority"
 #define POLKIT_ALLOW_INTERACTION 1u
 
-#define ID_BYTES             32
-#define STAT_BYTES_MAX       4096
-#define STAT_FIELDS_TO_START 20 /* behind the name: proc(5) counts it as the 22nd field */
+#define ID_BYTES         32
+#define STATUS_BYTES_MAX 4096
 
 struct GrantQuestion {
         sd_bus *bus;
@@ -217,28 +217,13 @@ static int on_user(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
-/* proc(5): the fields stand behind the name, which is in parentheses and may have any bytes in it. */
-static int read_start_time(int process, uint64_t *ret_ticks) {
-        _cleanup_(freep) char *stat = NULL;
-        const char *at;
-        int r;
-
-        r = fd_read_file(&stat, NULL, process, "stat", STAT_BYTES_MAX);
-        if (r < 0)
-                return r;
-        at = strrchr(stat, ')');
-        for (unsigned i = 0; at && i < STAT_FIELDS_TO_START; i++)
-                at = strchr(at + 1, ' ');
-        return at && sscanf(at, " %" SCNu64, ret_ticks) == 1 ? 0 : -EBADMSG;
-}
-
 /* The real user, as polkit takes it: a setuid program counts as the user that runs it. */
 static int read_user(int process, uid_t *ret) {
         _cleanup_(freep) char *status = NULL;
         const char *line;
         int r;
 
-        r = fd_read_file(&status, NULL, process, "status", STAT_BYTES_MAX);
+        r = fd_read_file(&status, NULL, process, "status", STATUS_BYTES_MAX);
         if (r < 0)
                 return r;
         line = strstr(status, "\nUid:");
@@ -256,7 +241,7 @@ static int process_user(uid_t *ret, uint32_t pid, uint64_t start_time) {
         process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (process < 0)
                 return -errno;
-        r = read_start_time(process, &ticks);
+        r = process_start_time_at(process, &ticks);
         if (r < 0)
                 return r;
         return ticks == start_time ? read_user(process, ret) : -ESRCH;

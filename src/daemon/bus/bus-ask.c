@@ -8,9 +8,9 @@
 #include "bus/bus-ask.h"
 #include "bus/bus-error.h"
 #include "bus/bus-need.h"
-#include "bus/process-time.h"
 #include "core/policy.h"
 #include "shared/names.h"
+#include "shared/process-time.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 

@@ -15,13 +15,13 @@
 #include "bus/bus-session.h"
 #include "bus/bus-start.h"
 #include "bus/passed-fd.h"
-#include "bus/process-time.h"
 #include "core/policy.h"
 #include "core/trigger.h"
 #include "shared/bytes.h"
 #include "shared/error.h"
 #include "shared/fd.h"
 #include "shared/names.h"
+#include "shared/process-time.h"
 
 typedef struct StartRequest {
         Request request;

@@ -6,22 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bus/process-time.h"
 #include "shared/fd.h"
 #include "shared/macro.h"
+#include "shared/process-time.h"
 
 #define STAT_BYTES_MAX       4096
 #define STAT_FIELDS_TO_START 20 /* behind the name: proc(5) counts it as the 22nd field */
 
 /* proc(5): the fields stand behind the name, which is in parentheses and may have any bytes in it. */
-int process_start_time(pid_t pid, uint64_t *ret_ticks) {
+static int read_start_time(int directory, const char *path, uint64_t *ret_ticks) {
         _cleanup_(freep) char *stat = NULL;
         const char *at;
-        char path[64];
         int r;
 
-        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-        r = fd_read_file(&stat, NULL, AT_FDCWD, path, STAT_BYTES_MAX);
+        r = fd_read_file(&stat, NULL, directory, path, STAT_BYTES_MAX);
         if (r < 0)
                 return r;
         at = strrchr(stat, ')');
@@ -30,4 +28,15 @@ int process_start_time(pid_t pid, uint64_t *ret_ticks) {
         if (!at || sscanf(at, " %" SCNu64, ret_ticks) != 1)
                 return -EBADMSG;
         return 0;
+}
+
+int process_start_time(pid_t pid, uint64_t *ret_ticks) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        return read_start_time(AT_FDCWD, path, ret_ticks);
+}
+
+int process_start_time_at(int directory, uint64_t *ret_ticks) {
+        return read_start_time(directory, "stat", ret_ticks);
 }
