@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The first lines of data/presets, for xgettext; written by scripts/update-translations. */
+/* clang-format off */
 N_("The events of your own programs, without any privilege")
 N_("Scheduling, processes and memory of the machine, and the events of programs")
 N_("Jank: frames, what GPUs work on, input, scheduling, and the events of programs")

@@ -11,7 +11,7 @@
  * Belongs to one thread at a time.
  */
 
-#include "core/compression.h"
+#include "core/model/compression.h"
 #include "shared/bytes.h"
 #include "shared/macro.h"
 

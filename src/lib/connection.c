@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
 
 #include "lib/connection.h"
 #include "lib/source-private.h"
@@ -337,7 +339,28 @@ static int open_socket(sd_bus **ret) {
         return 0;
 }
 
-static int open_bus(Connection *connection) {
+/*
+ * sd-bus keeps its socket off the numbers of stdin, stdout and stderr, but not its peer's pidfd, which it keeps as long
+ * as it is connected (since systemd 257). Where they are closed, they are taken while it connects.
+ */
+
+static void hold_standard_fds(int held[LIBRARY_FD_MIN]) {
+        for (int i = 0; i < LIBRARY_FD_MIN; i++) {
+                held[i] = -1;
+                if (fcntl(i, F_GETFD) >= 0 || errno != EBADF)
+                        continue;
+                held[i] = eventfd(0, EFD_CLOEXEC);
+                if (held[i] >= LIBRARY_FD_MIN) /* the program has just opened something */
+                        held[i] = fd_close(held[i]);
+        }
+}
+
+static void free_standard_fds(int held[LIBRARY_FD_MIN]) {
+        for (size_t i = 0; i < LIBRARY_FD_MIN; i++)
+                held[i] = fd_close(held[i]);
+}
+
+static int open_bus_of_kind(Connection *connection) {
         switch (connection->kind) {
         case CONNECTION_SYSTEM:
                 return sd_bus_open_system(&connection->bus);
@@ -346,6 +369,15 @@ static int open_bus(Connection *connection) {
         default:
                 return open_socket(&connection->bus);
         }
+}
+
+static int open_bus(Connection *connection) {
+        int r, held[LIBRARY_FD_MIN];
+
+        hold_standard_fds(held);
+        r = open_bus_of_kind(connection);
+        free_standard_fds(held);
+        return r;
 }
 
 static void connect_now(Connection *connection) {

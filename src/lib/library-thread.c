@@ -26,9 +26,6 @@
 /* Enough for sd-bus and for decent callbacks. A program that locks its memory (mlockall()) pays for all of it. */
 #define STACK_BYTES (512u * 1024)
 
-/* 0 to 2 are left free: a program that has closed them must not find our descriptors there. */
-#define FD_MIN 3
-
 /*
  * Waking up
  */
@@ -46,7 +43,7 @@ static int make_wake_fd(void) {
 
         if (fd < 0)
                 return -errno;
-        moved_fd = fcntl(fd, F_DUPFD_CLOEXEC, FD_MIN);
+        moved_fd = fcntl(fd, F_DUPFD_CLOEXEC, LIBRARY_FD_MIN);
         if (moved_fd < 0)
                 return -errno;
         fd_mark(moved_fd);

@@ -34,6 +34,9 @@
 
 typedef struct Connection Connection;
 
+/* 0 to 2 are left free: a program that has closed them must not find our descriptors there. */
+#define LIBRARY_FD_MIN 3
+
 typedef struct Library {
         pthread_mutex_t lock;
         pthread_cond_t

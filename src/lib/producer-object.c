@@ -11,7 +11,7 @@
 #include "lib/source-private.h"
 #include "shared/names.h"
 
-#define ERROR_WRONG_STATE   TRACING_ERROR_PREFIX "WrongState"
+#define ERROR_WRONG_STATE   TRACING_ERROR_WRONG_STATE
 #define ERROR_SOURCE_FAILED TRACING_ERROR_PREFIX "SourceFailed"
 
 static int refuse(Connection *connection, sd_bus_message *call, sd_bus_error *error) {

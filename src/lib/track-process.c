@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <sys/random.h>
 
-#include "lib/process-uuid.h"
 #include "lib/track.h"
 #include "shared/fd.h"
+#include "shared/process-uuid.h"
 
 /* A longer one is left out: it must fit into a packet. */
 #define CMDLINE_BYTES_MAX 4096

@@ -14,18 +14,12 @@
 
 #include "config/config-details.h"
 #include "config/probe-definitions.h"
+#include "polkit/polkit-check.h"
 #include "probes/grant-question.h"
 #include "shared/fd.h"
-#include "shared/log.h"
 #include "shared/names.h"
 #include "shared/process-time.h"
 
-#define POLKIT_NAME              "org.freedesktop.PolicyKit1"
-#define POLKIT_PATH              "/org/freedesktop/PolicyKit1/Authority"
-#define POLKIT_INTERFACE         "org.freedesktop.PolicyKit1.Authority"
-#define POLKIT_ALLOW_INTERACTION 1u
-
-#define ID_BYTES         32
 #define STATUS_BYTES_MAX 4096
 
 struct GrantQuestion {
@@ -36,38 +30,19 @@ struct GrantQuestion {
         uid_t uid;
         const Config *config;
         bool is_interactive;
-        bool is_at_polkit;
         size_t n_granted; /* of the actions */
         size_t n_actions;
         const char *actions[2];
-        char id[ID_BYTES]; /* polkit's cancellation id */
-        sd_bus_slot *slot;
+        sd_bus_slot *slot;  /* of whose it is */
+        PolkitCheck *check; /* and then of polkit */
         GrantDone *done;
         void *userdata;
 };
 
-static void question_cancel(GrantQuestion *question) {
-        int r;
-
-        r = sd_bus_call_method_async(question->bus,
-                                     NULL,
-                                     POLKIT_NAME,
-                                     POLKIT_PATH,
-                                     POLKIT_INTERFACE,
-                                     "CancelCheckAuthorization",
-                                     NULL,
-                                     NULL,
-                                     "s",
-                                     question->id);
-        if (r < 0)
-                log_debug("cannot cancel a polkit check: %s", strerror(-r));
-}
-
 GrantQuestion *grant_question_free(GrantQuestion *question) {
         if (!question)
                 return NULL;
-        if (question->slot && question->is_at_polkit)
-                question_cancel(question);
+        polkit_check_free(question->check);
         sd_bus_slot_unref(question->slot);
         sd_bus_unref(question->bus);
         free(question->name);
@@ -79,7 +54,6 @@ static void question_done(GrantQuestion *question, GrantAnswer answer) {
         GrantDone *done = question->done;
         void *userdata = question->userdata;
 
-        question->slot = sd_bus_slot_unref(question->slot);
         grant_question_free(question);
         done(userdata, answer);
 }
@@ -88,109 +62,59 @@ static void question_done(GrantQuestion *question, GrantAnswer answer) {
  * Polkit
  */
 
-static int append_subject(sd_bus_message *call, const GrantQuestion *question) {
-        if (question->name)
-                return sd_bus_message_append(
-                        call, "(sa{sv})", "system-bus-name", 1, "name", "s", question->name);
-        return sd_bus_message_append(call,
-                                     "(sa{sv})",
-                                     "unix-process",
-                                     3,
-                                     "pid",
-                                     "u",
-                                     question->pid,
-                                     "start-time",
-                                     "t",
-                                     question->start_time,
-                                     "uid",
-                                     "i",
-                                     (int32_t)question->uid);
+static void on_verdict(void *userdata, PolkitVerdict verdict);
+
+static PolkitSubject question_subject(const GrantQuestion *question) {
+        return (PolkitSubject){
+                .uid = question->uid,
+                .user = question->uid,
+                .name = question->name,
+                .pid = (pid_t)question->pid,
+                .start_time = question->start_time,
+        };
 }
 
-static int append_details(sd_bus_message *call, const Config *config) {
+static int question_ask(GrantQuestion *question) {
         _cleanup_(config_details_deinit) ConfigDetails details = {};
         int r;
 
-        r = config_details_init(&details, config);
+        r = config_details_init(&details, question->config);
         if (r)
                 return r < 0 ? r : -E2BIG;
-        return sd_bus_message_append(call,
-                                     "a{ss}",
-                                     4,
-                                     "sources",
-                                     details.sources,
-                                     "duration-ms",
-                                     details.duration_ms,
-                                     "session",
-                                     details.session,
-                                     "probes",
-                                     details.probes);
+        return polkit_check_new(
+                &question->check,
+                question->bus,
+                &(PolkitCheckOptions){
+                        .subject = question_subject(question),
+                        .action = question->actions[question->n_granted],
+                        .details = (const PolkitDetail[]){ { "sources", details.sources },
+                                                           { "duration-ms", details.duration_ms },
+                                                           { "session", details.session },
+                                                           { "probes", details.probes } },
+                        .n_details = 4,
+                        .is_interactive = question->is_interactive,
+                        .done = on_verdict,
+                        .userdata = question,
+                });
 }
 
-static int on_polkit_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error);
-
-static int question_ask(GrantQuestion *question) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r;
-
-        r = sd_bus_message_new_method_call(question->bus,
-                                           &call,
-                                           POLKIT_NAME,
-                                           POLKIT_PATH,
-                                           POLKIT_INTERFACE,
-                                           "CheckAuthorization");
-        if (r >= 0)
-                r = append_subject(call, question);
-        if (r >= 0)
-                r = sd_bus_message_append(call, "s", question->actions[question->n_granted]);
-        if (r >= 0)
-                r = append_details(call, question->config);
-        if (r >= 0)
-                r = sd_bus_message_append(call,
-                                          "us",
-                                          question->is_interactive ? POLKIT_ALLOW_INTERACTION : 0,
-                                          question->id);
-        if (r < 0)
-                return r;
-        question->is_at_polkit = true;
-        question->slot = sd_bus_slot_unref(question->slot);
-        return sd_bus_call_async(question->bus,
-                                 &question->slot,
-                                 call,
-                                 on_polkit_answer,
-                                 question,
-                                 GRANT_QUESTION_TIMEOUT_USEC);
-}
-
-static GrantAnswer read_answer(const GrantQuestion *question, sd_bus_message *reply) {
-        int is_authorized, is_challenge, r;
-
-        if (sd_bus_message_is_method_error(reply, NULL)) {
-                log_warning("polkit cannot be asked: %s", sd_bus_message_get_error(reply)->message);
-                return GRANT_UNAVAILABLE;
-        }
-        r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
-        if (r >= 0)
-                r = sd_bus_message_read(reply, "bb", &is_authorized, &is_challenge);
-        if (r < 0)
-                return GRANT_UNAVAILABLE;
-        if (is_authorized)
-                return GRANT_YES;
-        /* If the user could have been asked there was nobody to do it, and there will not be. */
-        return is_challenge && !question->is_interactive ? GRANT_NEEDS_INTERACTION : GRANT_NO;
-}
-
-static int on_polkit_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+static void on_verdict(void *userdata, PolkitVerdict verdict) {
+        static const GrantAnswer answers[] = {
+                [POLKIT_VERDICT_GRANTED] = GRANT_YES,
+                [POLKIT_VERDICT_DENIED] = GRANT_NO,
+                [POLKIT_VERDICT_NEEDS_INTERACTION] = GRANT_NEEDS_INTERACTION,
+                [POLKIT_VERDICT_UNAVAILABLE] = GRANT_UNAVAILABLE,
+        };
         GrantQuestion *question = userdata;
-        GrantAnswer answer = read_answer(question, reply);
+        GrantAnswer answer = answers[verdict];
 
+        question->check = NULL;
         if (answer == GRANT_YES && ++question->n_granted < question->n_actions) {
                 if (question_ask(question) >= 0)
-                        return 0;
+                        return;
                 answer = GRANT_UNAVAILABLE;
         }
         question_done(question, answer);
-        return 0;
 }
 
 /*
@@ -274,7 +198,6 @@ static int question_begin(GrantQuestion *question) {
 
 int grant_question_new(GrantQuestion **ret, const GrantQuestionOptions *options) {
         _cleanup_(grant_question_freep) GrantQuestion *question = calloc(1, sizeof(*question));
-        static uint64_t last_id;
         int r;
 
         if (!question)
@@ -290,7 +213,6 @@ int grant_question_new(GrantQuestion **ret, const GrantQuestionOptions *options)
                 .done = options->done,
                 .userdata = options->userdata,
         };
-        snprintf(question->id, sizeof(question->id), "%" PRIu64, ++last_id);
         /* Others may pass from one connection to another while we ask. */
         if (options->subject.name && options->subject.name[0] == ':') {
                 question->name = strdup(options->subject.name);

@@ -16,9 +16,6 @@
 #include "config/config.h"
 #include "shared/macro.h"
 
-#define GRANT_QUESTION_TIMEOUT_USEC \
-        (UINT64_C(5) * 60 * 1000000) /* a person may be typing a password */
-
 typedef struct GrantQuestion GrantQuestion;
 
 typedef enum GrantAnswer {

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "shared/fd.h"
 #include "shared/flatpak-info.h"
@@ -98,6 +101,17 @@ static bool is_in_tmpfs(int fd, int proc_fd, pid_t pid) {
                flatpak_mount_is_tmpfs(text, mount_id);
 }
 
+/* Only if the kernel knows the name already, as it does that of each mount: who may write to a directory can hold its
+ * lock for as long as he likes, and with that all who look for other names in it. */
+static int open_known(int dir_fd, const char *name) {
+        struct open_how how = {
+                .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+                .resolve = RESOLVE_CACHED | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        };
+
+        return (int)syscall(SYS_openat2, dir_fd, name, &how, sizeof(how));
+}
+
 /* O_PATH asks nothing of a file system but the directories on the way, and there are none. */
 static int open_info(int proc_fd, pid_t pid) {
         _cleanup_(fd_closep) int root_fd = -1, info_fd = -1;
@@ -108,7 +122,7 @@ static int open_info(int proc_fd, pid_t pid) {
         root_fd = openat(proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (root_fd < 0 || !is_in_tmpfs(root_fd, proc_fd, pid))
                 return -EPERM;
-        info_fd = openat(root_fd, ".flatpak-info", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        info_fd = open_known(root_fd, ".flatpak-info");
         if (info_fd < 0 || !is_in_tmpfs(info_fd, proc_fd, pid))
                 return -EPERM;
         if (fstat(info_fd, &st) < 0 || !S_ISREG(st.st_mode))

@@ -39,6 +39,7 @@
 
 /* Root is to connect to the probes while the service asks them for it. */
 #define TRACING_ERROR_ROOT_IS_SILENT TRACING_ERROR_PREFIX "RootIsSilent"
+#define TRACING_ERROR_WRONG_STATE    TRACING_ERROR_PREFIX "WrongState"
 
 /* The probes' own socket: the interface by which the service says to them who wants what. */
 #define TRACING_PROBES_SOCKET    "/run/desktrace/probes.sock"

@@ -3,10 +3,15 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "shared/fd.h"
@@ -27,16 +32,53 @@ int pid_namespace_get(uint64_t *ret) {
  * Proofs
  */
 
-int pid_proof_new(int *ret, const char *words) {
+/* Abstract, and with something random, as such names are everybody's. The words come last. */
+static const char proof_prefix[] = "\0desktrace-proof/0123456789abcdef/";
+
+#define PREFIX_BYTES (sizeof(proof_prefix) - 1)
+#define RANDOM_AT    (PREFIX_BYTES - 17)
+
+static int bind_words(int fd, const char *words) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        const size_t n = strlen(words);
+        uint64_t random;
+        char digits[17];
+
+        _Static_assert(PREFIX_BYTES + PID_PROOF_BYTES_MAX <= sizeof(address.sun_path), "fits");
+        if (n > PID_PROOF_BYTES_MAX)
+                return -ENAMETOOLONG;
+        if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+                return -errno;
+        snprintf(digits, sizeof(digits), "%016" PRIx64, random);
+        memcpy(address.sun_path, proof_prefix, PREFIX_BYTES);
+        memcpy(address.sun_path + RANDOM_AT, digits, 16);
+        memcpy(address.sun_path + PREFIX_BYTES, words, n);
+        return bind(fd,
+                    (struct sockaddr *)&address,
+                    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + PREFIX_BYTES + n)) < 0
+                       ? -errno
+                       : 0;
+}
+
+/* Services before 0.2 read the words. */
+static int send_words(int reader, int writer, const char *words) {
         const int on = 1;
-        int fds[2], r = 0;
+
+        /* Must be enabled before the words are sent, or the kernel does not attach the sender. */
+        if (setsockopt(reader, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+            send(writer, words, strlen(words), MSG_NOSIGNAL) < 0)
+                return -errno;
+        return 0;
+}
+
+int pid_proof_new(int *ret, const char *words) {
+        int fds[2], r;
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
                 return -errno;
-        /* Must be enabled before the words are sent, or the kernel does not attach the sender. */
-        if (setsockopt(fds[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-            send(fds[1], words, strlen(words), MSG_NOSIGNAL) < 0)
-                r = -errno;
+        r = bind_words(fds[1], words);
+        if (r == 0)
+                r = send_words(fds[0], fds[1], words);
         fd_close(fds[1]);
         if (r < 0)
                 fd_close(fds[0]);
@@ -45,45 +87,38 @@ int pid_proof_new(int *ret, const char *words) {
         return r;
 }
 
-static const struct ucred *find_credentials(struct msghdr *message) {
-        for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at))
-                if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_CREDENTIALS &&
-                    at->cmsg_len == CMSG_LEN(sizeof(struct ucred)))
-                        return (const struct ucred *)CMSG_DATA(at);
-        return NULL;
+static bool is_unix_socket(int fd) {
+        socklen_t n = sizeof(int);
+        int domain = -1;
+
+        return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 && domain == AF_UNIX;
 }
 
-int pid_proof_take(Identity *ret,
-                   int fd,
-                   const char *words,
-                   int strays[static PID_PROOF_STRAYS_MAX],
-                   size_t *ret_n_strays) {
-        union {
-                struct cmsghdr align;
-                char bytes[CMSG_SPACE(sizeof(struct ucred))];
-        } control = {};
-        char said[PID_PROOF_BYTES_MAX + 1];
-        struct iovec part = { .iov_base = said, .iov_len = sizeof(said) };
-        struct msghdr message = {
-                .msg_iov = &part,
-                .msg_iovlen = 1,
-                .msg_control = &control,
-                .msg_controllen = sizeof(control),
-        };
-        const struct ucred *credentials;
-        ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+/* Nothing here waits for a lock that others who have the socket could hold, as recvmsg() would. */
+static bool peer_is_named(int fd, const char *words) {
+        struct sockaddr_un address;
+        socklen_t n = sizeof(address);
+        const size_t n_words = strlen(words);
 
-        _Static_assert(sizeof(control) / sizeof(int) <= PID_PROOF_STRAYS_MAX,
-                       "all strays are told");
-        *ret_n_strays = 0;
-        if (n < 0)
-                return errno == EAGAIN || errno == ENOTSOCK ? -EBADMSG : -errno;
-        *ret_n_strays = fd_list_received(&message, strays, PID_PROOF_STRAYS_MAX);
-        credentials = find_credentials(&message);
-        if ((size_t)n != strlen(words) || memcmp(said, words, (size_t)n) != 0 || !credentials ||
-            credentials->pid <= 0)
+        if (!is_unix_socket(fd) || getpeername(fd, (struct sockaddr *)&address, &n) < 0)
+                return false;
+        return n == offsetof(struct sockaddr_un, sun_path) + PREFIX_BYTES + n_words &&
+               memcmp(address.sun_path, proof_prefix, RANDOM_AT) == 0 &&
+               memcmp(address.sun_path + PREFIX_BYTES, words, n_words) == 0;
+}
+
+int pid_proof_take(Identity *ret, int fd, const char *words) {
+        Identity identity;
+        int r;
+
+        if (!peer_is_named(fd, words))
                 return -EBADMSG;
-        *ret = (Identity){ .uid = credentials->uid, .pid = credentials->pid };
+        r = fd_peer_credentials(fd, &identity.uid, &identity.pid);
+        if (r < 0)
+                return r;
+        if (identity.pid <= 0)
+                return -EBADMSG;
+        *ret = identity;
         return 0;
 }
 

@@ -8,9 +8,9 @@
  * proxy stands before the message bus, the bus attests the proxy. Two small things help, neither of which lets the
  * sandbox see more than itself:
  *
- * A proof is one end of a socket pair into which a process has written agreed words. The kernel says with the
- * words which process wrote them, in the reader's numbers. Unlike the peer of just any socket, or a pidfd, it
- * cannot be had without that process wanting it for just this purpose.
+ * A proof is one end of a socket pair, whose other end a process has named with agreed words. The kernel says which
+ * process made the pair, in the reader's numbers. Unlike the peer of just any socket, or a pidfd, it cannot be had
+ * without that process wanting it for just this purpose: only who has the other end can name it.
  *
  * A task link is the reader's own /proc/thread-self, opened as a link and not followed. To the kernel its text is the
  * asking thread's pid and tid as that /proc numbers them. Nothing can be opened through it.
@@ -23,7 +23,7 @@
 #include "shared/identity.h"
 
 #define PID_NAMESPACE_INITIAL UINT64_C(0xEFFFFFFC) /* its inode on every Linux */
-#define PID_PROOF_BYTES_MAX   256                  /* of the words */
+#define PID_PROOF_BYTES_MAX   64                   /* of the words */
 
 /* The number of the caller's own pid namespace, which is the same for all observers. 0 or a negative errno (no
  * /proc). */
@@ -32,18 +32,9 @@ int pid_namespace_get(uint64_t *ret);
 /* Makes a proof that this process said `words`; the descriptor is non-blocking. 0 or a negative errno. */
 int pid_proof_new(int *ret, const char *words);
 
-/* The room for credentials could hold this many descriptors. */
-#define PID_PROOF_STRAYS_MAX 8
-
-/* Reads the sender of `words` from a proof, and consumes it: a proof can be used once. The descriptor may be
- * anything that a peer has sent. `strays` are descriptors that came in place of credentials; they are the caller's,
- * whatever is returned. 0; -EBADMSG if it proves nothing, or a process that the reader cannot see; another negative
- * errno. */
-int pid_proof_take(Identity *ret,
-                   int fd,
-                   const char *words,
-                   int strays[static PID_PROOF_STRAYS_MAX],
-                   size_t *ret_n_strays);
+/* Tells who said `words`. The descriptor may be anything that a peer has sent, and nobody else who has it can make
+ * this wait. 0; -EBADMSG if it proves nothing, or a process that the reader cannot see; another negative errno. */
+int pid_proof_take(Identity *ret, int fd, const char *words);
 
 /* 0 or a negative errno. */
 int task_link_open(int *ret);

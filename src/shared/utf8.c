@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/macro.h"
 #include "shared/utf8.h"
 
 /* Unicode's table 3-7: no overlong forms, no surrogates. */
@@ -63,10 +64,13 @@ static size_t control_character(const uint8_t *at) {
 }
 
 char *utf8_copy_line(const char *text, size_t n_max) {
-        char *copy = strndup(text, n_max);
+        size_t n = MIN(strlen(text), n_max);
+        char *copy = malloc(n + 1);
 
         if (!copy)
                 return NULL;
+        memcpy(copy, text, n);
+        copy[n] = 0;
         utf8_clean(copy);
         for (char *at = copy; *at; at++)
                 memset(at, ' ', control_character((const uint8_t *)at));

@@ -354,14 +354,16 @@ static void step_read(Client *client) {
 
         while ((n_read = recv(client->fd, piece, sizeof(piece), 0)) > 0)
                 FUZZ_CHECK(bytes_append(&client->received, piece, (size_t)n_read) == 0);
-        while (ipc_frame_next(client->received.data + at, client->received.n - at, &n) > 0) {
+        while (at < client->received.n &&
+               ipc_frame_next(client->received.data + at, client->received.n - at, &n) > 0) {
                 check_frame(client,
                             client->received.data + at + IPC_LENGTH_BYTES,
                             n - IPC_LENGTH_BYTES);
                 at += n;
         }
         client->received.n -= at;
-        memmove(client->received.data, client->received.data + at, client->received.n);
+        if (at > 0)
+                memmove(client->received.data, client->received.data + at, client->received.n);
         if (n_read == 0)
                 client_leave(client);
 }

@@ -65,8 +65,9 @@ floods() {
 }
 
 cp "$(dirname "$0")"/../integration/perfetto_*.py "$tmp"
-producer_socket=$tmp/producer.sock consumer_socket=$tmp/consumer.sock
-session_bus
+producer_socket=$tmp/sockets/producer.sock consumer_socket=$tmp/sockets/consumer.sock
+three_users # the innocent one and the attacker have accounts of their own, and neither is root
+service_as=(setpriv --reuid=daemon --clear-groups '--inh-caps=-all,+sys_nice' '--ambient-caps=-all,+sys_nice' --)
 PERFETTO_PRODUCER_SOCK_NAME=$producer_socket PERFETTO_CONSUMER_SOCK_NAME=$consumer_socket native_service
 eventually test -S "$consumer_socket"
 chmod 666 "$socket" "$producer_socket" "$consumer_socket"

@@ -17,7 +17,7 @@ fuzz() { # SEED
         as "$bob" timeout 100 /usr/bin/python3 -B "$tmp/method-fuzzer.py" "$DBUS_SYSTEM_BUS_ADDRESS" "$1"
 }
 dfuzz() {
-        DBUS_SESSION_BUS_ADDRESS=$DBUS_SYSTEM_BUS_ADDRESS as "$bob" timeout 300 dfuzzer -n "$BUS"
+        DBUS_SESSION_BUS_ADDRESS=$DBUS_SYSTEM_BUS_ADDRESS as "$bob" timeout 300 dfuzzer -s -n "$BUS"
 }
 
 cp "$(dirname "$0")/method-fuzzer.py" "$tmp"

@@ -12,10 +12,6 @@
 [ -e /etc/subuid ] || skip_all "there is no /etc/subuid to put another one in the place of"
 unshare -m true 2>/dev/null || skip_all "may not mount"
 
-account=games
-account_uid=$(id -u $account)
-socket=$tmp/native.sock
-
 # start_as UID: a session that nobody has to wait for, which lasts longer than the test
 start_as() {
         as "$1" gdbus call --address "unix:path=$socket" --dest "$BUS" --object-path "$ROOT" --method \
@@ -35,16 +31,13 @@ take_all() {
         done
 }
 
-session_bus
-echo "$account:100000:65536" >"$tmp/subuid"
-{
-        eventually test -S "$socket"
-        chmod 666 "$socket"
-        eventually starts_as 0
-} &
-service unshare -m --propagation private sh -c 'mount --bind "$1" /etc/subuid && shift && exec "$@"' sh "$tmp/subuid" \
-        systemd-socket-activate -E DBUS_SESSION_BUS_ADDRESS -E DESKTRACE_CONFIG -E DESKTRACE_PRODUCERS_PATH \
-        -l "$socket" "$DESKTRACED" --user
+three_users # the innocent one and the attacker have accounts of their own, and neither is root
+account_uid=$(id -u "$bob")
+echo "$bob:100000:65536" >"$tmp/subuid"
+# shellcheck disable=SC2016
+service_as=(unshare -m --propagation private sh -c 'mount --bind "$1" /etc/subuid && shift && exec "$@"' sh
+        "$tmp/subuid" "${service_as[@]}")
+native_service
 innocent_records
 
 take_all 100000 100001 100002 100003 100004 100005 100006 100007

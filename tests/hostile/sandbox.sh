@@ -19,13 +19,13 @@ asked() { grep -qE -- "$1" "$questions"; }
 DENIED='NotAuthorized.*org\.desktrace\.tracing1\.trace-from-sandbox'
 own="{'sources': <['org.example.innocent']>, 'duration-ms': <uint32 1000>, 'detach': <true>}"
 
-mkdir "$tmp/sockets"
-chmod 777 "$tmp/sockets"
-socket=$tmp/sockets/consumer.sock
-cp "$(dirname "$0")"/../integration/perfetto_*.py "$tmp/sockets"
-export PERFETTO_CONSUMER_SOCK_NAME=$socket
-two_users
+consumer_socket=$tmp/sockets/consumer.sock
+export PERFETTO_CONSUMER_SOCK_NAME=$consumer_socket
+three_users
+native_service
+native=$tmp/sockets/native.sock
 make_box "$alice"
+cp "$(dirname "$0")"/../integration/perfetto_*.py "$tmp/sockets"
 innocent_records
 
 for method in ListSources ListSessions ListPresets ActivateProducers; do
@@ -41,7 +41,21 @@ answer trace-from-sandbox ask
 fails "nor when the user is not to be asked" 'AuthorizationNeeded' boxed_call ListSources
 gdbus_options=(--interactive)
 fails "nor over Perfetto's socket" . "${boxed[@]}" timeout 30 /usr/bin/python3 -B "$tmp/sockets/perfetto_consumer.py" \
-        "$socket" record org.example.innocent
+        "$consumer_socket" record org.example.innocent
+# Where there is nobody to be asked.
+boxed_native() { # METHOD ARGUMENTS...
+        "${boxed[@]}" timeout 20 gdbus call --address "unix:path=$native" --dest $BUS --object-path $ROOT \
+                --method "$MANAGER.$1" "${@:2}"
+}
+for method in ListSources ListSessions; do
+        fails "native socket: $method is not for a program in a sandbox" 'NotAuthorized' boxed_native $method
+done
+fails "native socket: it does not record other programs of its user" 'NotAuthorized' boxed_native StartSession "$own"
+fails "native socket: nor does it see what there is" 'NotAuthorized' "${boxed[@]}" timeout 20 gdbus call \
+        --address "unix:path=$native" --dest $BUS --object-path $ROOT \
+        --method org.freedesktop.DBus.Properties.GetAll "$MANAGER"
+gives "native socket: another program of the same user does" '^\(' as "$alice" gdbus call \
+        --address "unix:path=$native" --dest $BUS --object-path $ROOT --method "$MANAGER.ListSources"
 attack_is_over "a consumer in a sandbox"
 
 started "${boxed[@]}" "$TEST_PRODUCER" boxed org.example.boxed

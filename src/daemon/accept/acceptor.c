@@ -135,10 +135,15 @@ static void admit(Acceptor *acceptor, int kind, int fd) {
  * The thread
  */
 
+/* Bytes out of band are read as all others are: the kernel would drop them, with their descriptors, on the thread that
+ * reads what is behind them. */
 static int accept_one(const ListeningSocket *from) {
-        const int fd = accept4(from->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        const int fd = accept4(from->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1;
 
-        return fd < 0 ? -errno : fd;
+        if (fd < 0)
+                return -errno;
+        setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
+        return fd;
 }
 
 static void warn(Acceptor *acceptor, int error) {

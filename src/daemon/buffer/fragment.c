@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reading one fragment of a chunk, whose sizes are not to be trusted. */
+
 #include "buffer/fragment.h"
 #include "wire/wire-reader.h"
 

@@ -4,7 +4,7 @@
 /*
  * Fragment: what a chunk's payload is made of
  *
- * A size, as a varint, and so many bytes: a packet, or a piece of one. The bytes are a producer's,
+ * A size, as a varint, and that many bytes: a packet, or a piece of one. The bytes are a producer's,
  * so each size is checked against what is there; but they must lie in private memory, where they
  * cannot change under the check.
  */

@@ -7,7 +7,7 @@
  * Zeroed anonymous memory of a fixed size that costs nothing until it is written to (large ones
  * huge page by huge page), with a reference count. The trace buffer that made it writes to it as
  * long as it holds the only reference; with more than one it must leave the bytes alone that others
- * know of, and write to a copy. So whoever takes a reference has a snapshot. One thread.
+ * know of, and write to a copy. So a reference is a snapshot. One thread.
  */
 
 #include <stdbool.h>

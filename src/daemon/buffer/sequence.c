@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The chunks of one writer in the order of their ids, and what was lost between them. */
+
 #include <errno.h>
 
 #include "buffer/sequence.h"

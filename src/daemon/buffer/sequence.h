@@ -57,7 +57,7 @@ typedef struct SequenceLast {
         uint16_t n_payload;
         uint32_t chunk_id;
         uint32_t
-                n_unbroken; /* so many chunks, this one included, left whole and one after the other */
+                n_unbroken; /* chunks, this one included, that left whole and one after the other */
 } SequenceLast;
 
 struct Sequence {
@@ -102,7 +102,7 @@ int sequence_copy(Sequence **ret, Sequence *sequence);
 void sequence_adopt(const Sequence *sequence, Record *record);
 Sequence *sequence_free(Sequence *sequence);
 
-/* Counts a chunk that was filled with so many bytes. */
+/* Counts a chunk that has this many bytes in it. */
 void sequence_count_chunk(Sequence *sequence, uint16_t n_payload);
 
 /* The record of the chunk, or NULL. */

@@ -244,7 +244,7 @@ static ChainLink sequence_link(const TraceBuffer *buffer,
         return record_link(buffer, sequence, record, ret, ret_reason);
 }
 
-/* Consumes the first n records, which hold nothing but this packet any more. */
+/* Consumes the first n records: this packet is all that was left in them. */
 static void trace_buffer_consume_chain(TraceBuffer *buffer, Sequence *sequence, size_t n) {
         for (; n > 0; n--) {
                 Record *record = sequence_at(sequence, 0);

@@ -20,7 +20,7 @@
  * The bytes of the buffer are those of the payloads and of what is needed to find them
  * (TRACE_BUFFER_RECORD_BYTES a chunk), so that many small chunks do not take more memory than few
  * large ones, but for what huge pages round up. What is kept of each writer comes on top, up to once more the size of
- * the buffer; whoever owns that asks for it (trace_buffer_set_may_grow()).
+ * the buffer; its owner is asked first (trace_buffer_set_may_grow()).
  *
  * Untrusted: all of a chunk's contents, and the order and ids in which they come. Patches are found
  * in constant time whatever their age.
@@ -51,10 +51,10 @@ typedef enum TraceBufferPolicy {
 #define TRACE_BUFFER_HISTOGRAM_BUCKETS  11
 
 /* Of a writer that has something in the buffer, or had lately. There may be as many as fit into the size of the buffer,
- * and at least so many; a sixteenth of that is taken without asking. */
+ * and at least TRACE_BUFFER_SEQUENCES_MIN; a sixteenth of that is taken without asking. */
 #define TRACE_BUFFER_SEQUENCE_BYTES 512
 #define TRACE_BUFFER_SEQUENCES_MIN  2048
-#define TRACE_BUFFER_SEQUENCES_FREE 16 /* one of so many */
+#define TRACE_BUFFER_SEQUENCES_FREE 16 /* one in 16 */
 #define TRACE_BUFFER_SEQUENCES_STEP 64 /* asked for at once */
 
 /* Why something is missing before a packet: Perfetto's TracePacket.previous_packet_dropped. */
@@ -145,7 +145,7 @@ enum {
         _TRACE_BUFFER_E_SUCCESS,
         TRACE_BUFFER_E_END,       /* nothing more to read in this pass */
         TRACE_BUFFER_E_DISCARDED, /* full, too late, too big or against the rules; counted */
-        TRACE_BUFFER_E_NOT_FOUND, /* no such chunk any more, or the offset is outside; counted */
+        TRACE_BUFFER_E_NOT_FOUND, /* the chunk is gone, or the offset is outside; counted */
 };
 
 /* `segment_bytes` 0: chosen from the size, which must be within the limits. Otherwise n_bytes are
@@ -158,7 +158,7 @@ int trace_buffer_new(TraceBuffer **ret,
 TraceBuffer *trace_buffer_free(TraceBuffer *buffer);
 DEFINE_CLEANUP(TraceBuffer *, trace_buffer_free)
 
-/* Whether so many more bytes may be taken for writers; NULL: all that there may be. They are never given back. */
+/* Whether another n_bytes may be taken for writers; NULL: up to the limit. They are never given back. */
 typedef bool (*TraceBufferMayGrow)(void *userdata, size_t n_bytes);
 void trace_buffer_set_may_grow(TraceBuffer *buffer, TraceBufferMayGrow may_grow, void *userdata);
 
@@ -200,7 +200,7 @@ int trace_buffer_read(TraceBuffer *buffer, TracePacket *ret);
  */
 int trace_buffer_clone(TraceBuffer **ret, TraceBuffer *buffer, uint64_t keep_from);
 
-/* Nothing more will come: what is put is refused, no sequence waits any more for what is missing,
+/* Nothing more will come: what is put is refused, sequences stop waiting for what is missing,
  * and memory is given back as soon as it has been read. */
 void trace_buffer_freeze(TraceBuffer *buffer);
 

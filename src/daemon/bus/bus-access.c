@@ -8,7 +8,7 @@
 #include "bus/bus-polkit.h"
 #include "bus/bus-session.h"
 #include "bus/request.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 #include "shared/names.h"
 
 #define DBUS "org.freedesktop.DBus."

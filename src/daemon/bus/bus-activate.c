@@ -5,7 +5,7 @@
 #include "bus/bus-activate.h"
 #include "bus/bus-error.h"
 #include "bus/bus-polkit.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 #include "shared/names.h"
 
 typedef struct ActivateRequest {

@@ -8,7 +8,7 @@
 #include "bus/bus-ask.h"
 #include "bus/bus-error.h"
 #include "bus/bus-need.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 #include "shared/names.h"
 #include "shared/process-time.h"
 

@@ -9,7 +9,7 @@
  */
 
 #include "bus/bus.h"
-#include "core/access-ops.h"
+#include "owner/access-ops.h"
 
 extern const AccessOps bus_access_ops;
 

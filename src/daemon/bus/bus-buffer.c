@@ -32,7 +32,7 @@ static const struct {
 };
 
 static const TraceBufferStats *buffer_stats(const BusBuffer *buffer) {
-        return session_buffer_stats(buffer->session->session, buffer->index);
+        return session_buffer_stats(buffer->session->owned.session, buffer->index);
 }
 
 static uint64_t stats_at(const TraceBufferStats *stats, size_t offset) {
@@ -52,7 +52,7 @@ PROPERTY(get_name) {
         BusBuffer *buffer = userdata;
 
         return sd_bus_message_append(
-                reply, "s", session_buffer_name(buffer->session->session, buffer->index));
+                reply, "s", session_buffer_name(buffer->session->owned.session, buffer->index));
 }
 
 PROPERTY(get_size) {
@@ -98,7 +98,7 @@ const sd_bus_vtable bus_buffer_vtable[] = {
 };
 
 int bus_buffers_new(BusSession *session) {
-        const size_t n = session_n_buffers(session->session);
+        const size_t n = session_n_buffers(session->owned.session);
 
         session->buffers = calloc(n, sizeof(*session->buffers));
         if (!session->buffers)

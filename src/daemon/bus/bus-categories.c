@@ -10,7 +10,7 @@
 
 #include "bus/bus-categories.h"
 #include "bus/bus.h"
-#include "core/categories.h"
+#include "core/model/categories.h"
 #include "shared/names.h"
 
 struct CategoryRow {

@@ -19,6 +19,6 @@ void bus_signals_due(Bus *bus) {
 }
 
 void bus_counters_changed(Bus *bus) {
-        if (!list_is_empty(&bus->sessions))
+        if (!list_is_empty(&bus->sessions.all))
                 bus_signals_due(bus);
 }

@@ -10,7 +10,7 @@
 #include "bus/bus-session.h"
 #include "bus/option-reader.h"
 #include "bus/passed-fd.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 #include "core/session-clone.h"
 #include "shared/fd.h"
 
@@ -70,7 +70,7 @@ static int clone_ask(SessionWaiter *waiter, const CloneArguments *arguments, sd_
         const Client *client = waiter->request.client;
         const CloneOptions options = {
                 .owner = client->identity,
-                .has_output = waiter->clone->output.output,
+                .has_output = waiter->clone->owned.stream.output,
                 .detached = arguments->detach,
                 .skips_filter = arguments->skip_filter,
                 .name = arguments->name,
@@ -80,7 +80,7 @@ static int clone_ask(SessionWaiter *waiter, const CloneArguments *arguments, sd_
         int r;
 
         r = session_clone(
-                session->session, &options, on_cloned, waiter, &why, bus_now(session->bus));
+                session->owned.session, &options, on_cloned, waiter, &why, bus_now(session->bus));
         return r ? bus_error_set_session(error, "cannot clone the session", r, &why) : 1;
 }
 
@@ -95,7 +95,7 @@ static int clone_open_output(BusSession *clone,
         if (r < 0)
                 return r;
         r = bus_session_open_output(
-                clone, client->user, session_config(session->session), &fd, error);
+                clone, client->user, session_config(session->owned.session), &fd, error);
         passed_fd_close(client, fd);
         return r;
 }
@@ -151,9 +151,12 @@ static int clone_reply(SessionWaiter *waiter) {
         BusSession *clone = TAKE(waiter->clone);
         int r;
 
-        r = bus_clone_publish(clone, TAKE(waiter->cloned), waiter->session, waiter->request.client);
+        owned_session_adopt(&clone->owned, TAKE(waiter->cloned));
+        r = bus_clone_publish(clone, waiter->session, waiter->request.client);
         if (r == 0)
                 request_reply(&waiter->request, "o", clone->path);
+        else
+                bus_session_free(clone);
         return r;
 }
 

@@ -7,7 +7,7 @@
 #include "bus/bus-polkit.h"
 #include "bus/bus-source.h"
 #include "bus/option-reader.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 #include "shared/names.h"
 
 typedef struct EventsOptions {

@@ -15,7 +15,7 @@
 #include "bus/bus-start.h"
 #include "bus/bus-trigger.h"
 #include "config/preset.h"
-#include "core/session-names.h"
+#include "core/model/session-names.h"
 #include "shared/text.h"
 
 typedef struct PresetList {
@@ -50,10 +50,10 @@ static int append_session(sd_bus_message *reply, const BusSession *session) {
         return sd_bus_message_append(reply,
                                      "(otsus)",
                                      session->path,
-                                     session_id(session->session),
-                                     session_name(session->session),
-                                     (uint32_t)session_options(session->session)->owner.uid,
-                                     session_state_name(session_state(session->session)));
+                                     session_id(session->owned.session),
+                                     session_name(session->owned.session),
+                                     (uint32_t)session_options(session->owned.session)->owner.uid,
+                                     session_state_name(session_state(session->owned.session)));
 }
 
 static int method_list_sessions(sd_bus_message *message, void *userdata, sd_bus_error *error) {
@@ -70,7 +70,7 @@ static int method_list_sessions(sd_bus_message *message, void *userdata, sd_bus_
         r = sd_bus_message_new_method_return(message, &reply);
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(otsus)");
-        list_for_each (session, &bus->sessions, link) {
+        list_for_each (session, &bus->sessions.all, owned.link) {
                 if (r >= 0 && bus_session_is_visible(session, bus->caller))
                         r = append_session(reply, session);
         }
@@ -82,8 +82,8 @@ static int method_list_sessions(sd_bus_message *message, void *userdata, sd_bus_
 static BusSession *bus_session_of(Bus *bus, const Session *wanted) {
         BusSession *session;
 
-        list_for_each (session, &bus->sessions, link) {
-                if (session->session == wanted)
+        list_for_each (session, &bus->sessions.all, owned.link) {
+                if (session->owned.session == wanted)
                         return session;
         }
         return NULL;

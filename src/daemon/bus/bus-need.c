@@ -4,7 +4,7 @@
 #include "bus/bus-error.h"
 #include "config/config-details.h"
 #include "config/probe-definitions.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 #include "shared/error.h"
 #include "shared/names.h"
 

@@ -13,7 +13,7 @@
 
 #include "bus/option-reader.h"
 #include "config/config.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 
 #define START_NAMES_MAX         1024 /* in one of sources, events, categories */
 #define START_BUFFER_KB_DEFAULT 32768

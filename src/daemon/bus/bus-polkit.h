@@ -11,9 +11,9 @@
 
 #include "bus/connection.h"
 #include "config/config.h"
+#include "polkit/polkit-check.h"
 
 #define POLKIT_PENDING_PER_USER_MAX 8
-#define POLKIT_TIMEOUT_USEC         (UINT64_C(5) * 60 * 1000000) /* a person may be typing a password */
 #define POLKIT_KEEP_NS \
         (UINT64_C(5) * 60 * 1000000000) /* a grant of manage-sessions to a connection */
 
@@ -29,20 +29,6 @@ typedef enum PolkitAnswer {
 
 /* Never called from inside polkit_ask(). The query is over and freed when it returns. */
 typedef void (*PolkitDone)(void *userdata, PolkitAnswer answer);
-
-/* A detail that rules can look at, and that the prompt's text may name. */
-typedef struct PolkitDetail {
-        const char *key;
-        const char *value;
-} PolkitDetail;
-
-typedef struct PolkitSubject {
-        uid_t uid;
-        uid_t user;       /* whose limits count for it */
-        const char *name; /* on the bus; NULL: */
-        pid_t pid;
-        uint64_t start_time; /* of the process, in the kernel's ticks */
-} PolkitSubject;
 
 enum {
         _POLKIT_E_SUCCESS,

@@ -248,16 +248,13 @@ read_producer_options(sd_bus_message *message, ProducerArguments *ret, sd_bus_er
  * theirs to choose, and keeps sandboxes of different users apart. */
 static Identity producer_identity_of(const Client *client, const ProducerArguments *arguments) {
         Identity identity = client->identity, proven;
-        int strays[PID_PROOF_STRAYS_MAX], fd, r;
-        size_t n_strays;
+        int fd, r;
 
         if (arguments->proof_fd < 0 || !client->name || stand_in_take(&fd, arguments->proof_fd) < 0)
                 return identity;
-        r = pid_proof_take(&proven, fd, client->name, strays, &n_strays);
+        r = pid_proof_take(&proven, fd, client->name);
         if (r == 0 && proven.uid == identity.uid)
                 identity.pid = proven.pid;
-        while (n_strays > 0)
-                passed_fd_close(client, strays[--n_strays]);
         passed_fd_close(client, fd);
         return identity;
 }

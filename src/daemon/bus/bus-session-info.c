@@ -2,7 +2,7 @@
 
 /*
  * The state of a session as D-Bus says it, and where sessions are found. A change only marks the session here;
- * bus_session_work() does the rest.
+ * bus-session-work.c does the rest.
  */
 
 #include <errno.h>
@@ -11,16 +11,11 @@
 #include "bus/bus-session.h"
 
 void bus_session_mark(BusSession *session) {
-        if (!list_is_linked(&session->dirty_link))
-                list_append(&session->bus->dirty_sessions, &session->dirty_link);
-}
-
-const SessionStream *bus_session_stream(const BusSession *session) {
-        return session->foreign ?: &session->output;
+        owned_session_mark(&session->owned);
 }
 
 int bus_session_check_own(const BusSession *session, sd_bus_error *error) {
-        if (!session->foreign)
+        if (!session->owned.foreign)
                 return 0;
         return bus_error_set(
                 error,
@@ -29,28 +24,16 @@ int bus_session_check_own(const BusSession *session, sd_bus_error *error) {
                 "program can read, free, attach or detach it; stop it, or clone it");
 }
 
-bool bus_session_is_finished(const BusSession *session) {
-        return session_stream_is_settled(bus_session_stream(session));
-}
-
 const char *bus_session_stop_reason(const BusSession *session) {
-        const SessionStream *stream = bus_session_stream(session);
+        const SessionStream *stream = owned_session_stream(&session->owned);
 
-        return stream->error[0] ? stream->error : session_stop_reason(session->session);
-}
-
-/* A detached session whose starter is gone keeps its data for a while, and nothing when it was written out. */
-uint64_t bus_session_deadline(const BusSession *session) {
-        if (session->foreign || session->owner || !bus_session_is_finished(session))
-                return UINT64_MAX;
-        return session_stopped_at(session->session) +
-               (session_options(session->session)->has_output ? 0 : SESSION_LINGER_NS);
+        return stream->error[0] ? stream->error : session_stop_reason(session->owned.session);
 }
 
 void bus_session_totals(const BusSession *session, SessionTotals *ret) {
-        const SessionStream *output = bus_session_stream(session);
+        const SessionStream *output = owned_session_stream(&session->owned);
 
-        session_totals(session->session, ret);
+        session_totals(session->owned.session, ret);
         if (output->output && !session_stream_is_read(output))
                 ret->bytes_output = session_stream_n_written(output);
 }
@@ -84,7 +67,7 @@ int bus_append_source(sd_bus_message *reply, const char *types, const InstanceIn
 BusSession *bus_session_by_path(Bus *bus, const char *path) {
         BusSession *session;
 
-        list_for_each (session, &bus->sessions, link) {
+        list_for_each (session, &bus->sessions.all, owned.link) {
                 const size_t n = strlen(session->path);
 
                 if (!strncmp(session->path, path, n) &&

@@ -20,25 +20,25 @@
 PROPERTY(get_id) {
         BusSession *session = userdata;
 
-        return sd_bus_message_append(reply, "t", session_id(session->session));
+        return sd_bus_message_append(reply, "t", session_id(session->owned.session));
 }
 
 PROPERTY(get_name) {
         BusSession *session = userdata;
 
-        return sd_bus_message_append(reply, "s", session_name(session->session));
+        return sd_bus_message_append(reply, "s", session_name(session->owned.session));
 }
 
 PROPERTY(get_owner_uid) {
         BusSession *session = userdata;
 
         return sd_bus_message_append(
-                reply, "u", (uint32_t)session_options(session->session)->owner.uid);
+                reply, "u", (uint32_t)session_options(session->owned.session)->owner.uid);
 }
 
 PROPERTY(get_scope) {
         BusSession *session = userdata;
-        const SessionScope scope = session_options(session->session)->scope;
+        const SessionScope scope = session_options(session->owned.session)->scope;
 
         return sd_bus_message_append(reply, "s", scope == SESSION_SCOPE_SYSTEM ? "system" : "own");
 }
@@ -46,31 +46,33 @@ PROPERTY(get_scope) {
 PROPERTY(get_detached) {
         BusSession *session = userdata;
 
-        return sd_bus_message_append(reply, "b", session_options(session->session)->detached);
+        return sd_bus_message_append(reply, "b", session_options(session->owned.session)->detached);
 }
 
 PROPERTY(get_duration) {
         BusSession *session = userdata;
 
-        return sd_bus_message_append(reply, "u", session_config(session->session)->pb->duration_ms);
+        return sd_bus_message_append(
+                reply, "u", session_config(session->owned.session)->pb->duration_ms);
 }
 
 PROPERTY(get_cloned_from) {
         BusSession *session = userdata;
 
-        return sd_bus_message_append(reply, "t", session_cloned_from(session->session));
+        return sd_bus_message_append(reply, "t", session_cloned_from(session->owned.session));
 }
 
 PROPERTY(get_start_time) {
         BusSession *session = userdata;
 
-        return sd_bus_message_append(reply, "t", session_started_at(session->session));
+        return sd_bus_message_append(reply, "t", session_started_at(session->owned.session));
 }
 
 /* The earlier of two ends: of recording, and of the data of a session that nobody owns. */
 PROPERTY(get_end_time) {
         BusSession *session = userdata;
-        uint64_t ends_at = MIN(session_ends_at(session->session), bus_session_deadline(session));
+        uint64_t ends_at = MIN(session_ends_at(session->owned.session),
+                               owned_session_deadline(&session->owned));
 
         return sd_bus_message_append(reply, "t", ends_at == UINT64_MAX ? (uint64_t)0 : ends_at);
 }
@@ -79,7 +81,7 @@ PROPERTY(get_state) {
         BusSession *session = userdata;
 
         return sd_bus_message_append(
-                reply, "s", session_state_name(session_state(session->session)));
+                reply, "s", session_state_name(session_state(session->owned.session)));
 }
 
 PROPERTY(get_stop_reason) {
@@ -95,7 +97,7 @@ PROPERTY(get_sources) {
         r = sd_bus_message_open_container(reply, 'a', "(ssuus)");
         if (r < 0)
                 return r;
-        while (session_next_instance(session->session, &cursor, &info)) {
+        while (session_next_instance(session->owned.session, &cursor, &info)) {
                 r = bus_append_source(reply, "(ssuus)", &info);
                 if (r < 0)
                         return r;
@@ -110,7 +112,7 @@ PROPERTY(get_notes) {
         int r;
 
         r = sd_bus_message_open_container(reply, 'a', "(ssuus)");
-        while (r >= 0 && session_next_note(session->session, &at, &info))
+        while (r >= 0 && session_next_note(session->owned.session, &at, &info))
                 r = sd_bus_message_append(reply,
                                           "(ssuus)",
                                           info.source,
@@ -146,7 +148,7 @@ static int method_start(sd_bus_message *message, void *userdata, sd_bus_error *e
         BusSession *session = userdata;
         int r;
 
-        r = session_start(session->session, bus_now(session->bus));
+        r = session_start(session->owned.session, bus_now(session->bus));
         if (r)
                 return bus_error_set_session(error, "cannot start the session", r, NULL);
         return session_wait(NULL, session, session->bus->caller, message, WAIT_STARTED, error);
@@ -155,7 +157,7 @@ static int method_start(sd_bus_message *message, void *userdata, sd_bus_error *e
 static int method_stop(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         BusSession *session = userdata;
 
-        session_stop(session->session, "requested", bus_now(session->bus));
+        session_stop(session->owned.session, "requested", bus_now(session->bus));
         return session_wait(NULL, session, session->bus->caller, message, WAIT_STOPPED, error);
 }
 
@@ -166,7 +168,7 @@ static void on_flushed(void *userdata, int outcome) {
         waiter->outcome = outcome;
         if (outcome == 0)
                 waiter->outcome = bus_session_reply_silent(
-                        &waiter->reply, waiter->request.message, waiter->session->session);
+                        &waiter->reply, waiter->request.message, waiter->session->owned.session);
         bus_session_mark(waiter->session);
 }
 
@@ -182,7 +184,7 @@ static int method_flush(sd_bus_message *message, void *userdata, sd_bus_error *e
         r = session_wait(&waiter, session, session->bus->caller, message, WAIT_FLUSHED, error);
         if (r < 0)
                 return r;
-        r = session_flush(session->session,
+        r = session_flush(session->owned.session,
                           (uint64_t)timeout_ms * 1000000,
                           0,
                           on_flushed,
@@ -200,12 +202,12 @@ static int check_readable(BusSession *session, sd_bus_error *error) {
         r = bus_session_check_own(session, error);
         if (r < 0)
                 return r;
-        if (session_options(session->session)->has_output)
+        if (session_options(session->owned.session)->has_output)
                 return bus_error_set(
                         error,
                         BUS_ERROR_WRONG_STATE,
                         "cannot read: the session writes to its output; read that instead");
-        if (session->output.output)
+        if (session->owned.stream.output)
                 return bus_error_set(error,
                                      BUS_ERROR_WRONG_STATE,
                                      "cannot read: another ReadInto() of this session is still "
@@ -243,7 +245,7 @@ static int method_read(sd_bus_message *message, void *userdata, sd_bus_error *er
         if (r < 0)
                 return r;
         max_bytes = max_bytes ? MIN(max_bytes, (uint32_t)READ_BYTES_MAX) : READ_BYTES_MAX;
-        r = session_read(session->session, max_bytes, &data, &more, bus_now(session->bus));
+        r = session_read(session->owned.session, max_bytes, &data, &more, bus_now(session->bus));
         if (r)
                 return bus_error_set_session(error, "cannot read", r, NULL);
         bus_counters_changed(session->bus);
@@ -276,9 +278,10 @@ static int method_free(sd_bus_message *message, void *userdata, sd_bus_error *er
         r = bus_session_check_own(session, error);
         if (r < 0)
                 return r;
-        if (session_options(session->session)->has_output && !bus_session_is_finished(session)) {
-                session_stop(session->session, "requested", bus_now(session->bus));
-                session->free_when_finished = true;
+        if (session_options(session->owned.session)->has_output &&
+            !owned_session_is_finished(&session->owned)) {
+                session_stop(session->owned.session, "requested", bus_now(session->bus));
+                session->owned.free_when_finished = true;
                 return session_wait(
                         NULL, session, session->bus->caller, message, WAIT_FREED, error);
         }
@@ -295,7 +298,7 @@ static int method_change_config(sd_bus_message *message, void *userdata, sd_bus_
         r = config_options_read(&config, "ChangeConfig", message, error);
         if (r < 0)
                 return r;
-        r = session_change_config(session->session, config, &why, bus_now(session->bus));
+        r = session_change_config(session->owned.session, config, &why, bus_now(session->bus));
         if (r)
                 return bus_error_set_session(error, "cannot change the config", r, &why);
         config = NULL;
@@ -440,14 +443,14 @@ int bus_session_enumerate(sd_bus *connection,
         char **nodes;
         size_t n = 1;
 
-        list_for_each (session, &bus->sessions, link) {
+        list_for_each (session, &bus->sessions.all, owned.link) {
                 n += 1 + session->n_buffers;
         }
         nodes = calloc(n, sizeof(*nodes));
         if (!nodes)
                 return -ENOMEM;
         n = 0;
-        list_for_each (session, &bus->sessions, link) {
+        list_for_each (session, &bus->sessions.all, owned.link) {
                 if (bus->caller && bus_session_is_visible(session, bus->caller))
                         n = session_add_nodes(session, nodes, n);
         }

@@ -27,7 +27,7 @@ int bus_session_open_output(BusSession *session,
         const char *why;
         int r;
 
-        r = session_stream_open(&session->output, user, config, fd, &why);
+        r = session_stream_open(&session->owned.stream, user, config, fd, &why);
         return r ? set_output_error(error, r, user, why) : 0;
 }
 
@@ -39,11 +39,11 @@ int bus_session_read_into(BusSession *session,
         const char *why;
         int r;
 
-        r = session_stream_open_read(&session->output, client->user, fd, &why);
+        r = session_stream_open_read(&session->owned.stream, client->user, fd, &why);
         if (r)
                 return set_output_error(error, r, client->user, why);
         r = session_wait(NULL, session, client, message, WAIT_READ_INTO, error);
         if (r < 0)
-                session_stream_close(&session->output);
+                session_stream_close(&session->owned.stream);
         return r;
 }

@@ -9,7 +9,7 @@
 #include "bus/bus-emit.h"
 #include "bus/bus-need.h"
 #include "bus/bus-session.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 
 /* A Detach() that waits for polkit. The session may go meanwhile, so it is known by its number. */
 typedef struct DetachRequest {
@@ -33,9 +33,9 @@ static void detach_cancel(Request *request) {
 }
 
 static void bus_session_set_detached(BusSession *session, bool detached) {
-        if (session_options(session->session)->detached == detached)
+        if (session_options(session->owned.session)->detached == detached)
                 return;
-        session_set_detached(session->session, detached);
+        session_set_detached(session->owned.session, detached);
         bus_emit_session_changed(session, (const char *const[]){ "Detached", NULL });
         bus_session_mark(session);
 }
@@ -49,7 +49,7 @@ int bus_method_attach(sd_bus_message *message, void *userdata, sd_bus_error *err
         r = bus_session_check_own(session, error);
         if (r < 0)
                 return r;
-        if (session->free_when_finished)
+        if (session->owned.free_when_finished)
                 return bus_error_set(error,
                                      BUS_ERROR_WRONG_STATE,
                                      "cannot attach: the session's owner has disconnected, and the "
@@ -66,8 +66,8 @@ int bus_method_attach(sd_bus_message *message, void *userdata, sd_bus_error *err
 static BusSession *bus_session_by_id(Bus *bus, uint64_t id) {
         BusSession *session;
 
-        list_for_each (session, &bus->sessions, link) {
-                if (session_id(session->session) == id)
+        list_for_each (session, &bus->sessions.all, owned.link) {
+                if (session_id(session->owned.session) == id)
                         return session;
         }
         return NULL;
@@ -103,7 +103,7 @@ static int detach_ask(BusSession *session, sd_bus_message *message, sd_bus_error
         detach = calloc(1, sizeof(*detach));
         if (!detach)
                 return -ENOMEM;
-        detach->session_id = session_id(session->session);
+        detach->session_id = session_id(session->owned.session);
         if (request_init(&detach->request, client, message, detach_cancel))
                 return request_refuse(error);
         r = need_ask(&detach->query,
@@ -111,7 +111,7 @@ static int detach_ask(BusSession *session, sd_bus_message *message, sd_bus_error
                      &(NeedQuestion){
                              .subject = polkit_subject_of(client),
                              .need = POLICY_NEEDS_DETACH,
-                             .config = session_config(session->session),
+                             .config = session_config(session->owned.session),
                              .is_interactive = sd_bus_message_get_allow_interactive_authorization(
                                                        message) > 0,
                              .done = on_detach_answer,
@@ -132,11 +132,11 @@ int bus_method_detach(sd_bus_message *message, void *userdata, sd_bus_error *err
         r = bus_session_check_own(session, error);
         if (r < 0)
                 return r;
-        if (session->free_when_finished)
+        if (session->owned.free_when_finished)
                 return bus_error_set(
                         error, BUS_ERROR_WRONG_STATE, "cannot detach: the session is being freed");
-        if (!session_options(session->session)->detached &&
-            policy_detach_needs(client->bus->info, &client->identity, session->session))
+        if (!session_options(session->owned.session)->detached &&
+            policy_detach_needs(client->bus->info, &client->identity, session->owned.session))
                 return detach_ask(session, message, error);
         bus_session_set_detached(session, true);
         return sd_bus_reply_method_return(message, "");

@@ -29,19 +29,19 @@ static size_t session_changed_totals(BusSession *session, const char *ret_names[
 }
 
 static bool session_sources_changed(const BusSession *session) {
-        return session_n_changes(session->session) != session->n_changes_signalled;
+        return session_n_changes(session->owned.session) != session->n_changes_signalled;
 }
 
 /* Whether there are some that were not signalled. */
 static bool session_take_new_notes(BusSession *session) {
         size_t n_before = session->n_notes_signalled;
 
-        session->n_notes_signalled = session_n_notes(session->session);
+        session->n_notes_signalled = session_n_notes(session->owned.session);
         return session->n_notes_signalled != n_before;
 }
 
 static void session_signal_properties(BusSession *session) {
-        const SessionState state = session_state(session->session);
+        const SessionState state = session_state(session->owned.session);
         const char *names[5] = {};
         size_t n = 0;
 
@@ -57,14 +57,14 @@ static void session_signal_properties(BusSession *session) {
         names[n++] = "State";
         if (state > SESSION_STARTED)
                 names[n++] = "StopReason";
-        session->n_changes_signalled = session_n_changes(session->session);
+        session->n_changes_signalled = session_n_changes(session->owned.session);
         session->state = state;
         bus_emit_session_changed(session, names);
 }
 
 /* While all of them start or stop, each goes through several states within milliseconds. */
 static bool session_is_in_transit(const BusSession *session) {
-        const SessionState state = session_state(session->session);
+        const SessionState state = session_state(session->owned.session);
 
         return state == SESSION_STARTING || state == SESSION_FLUSHING || state == SESSION_STOPPING;
 }
@@ -73,9 +73,10 @@ static void session_signal_instances(BusSession *session) {
         InstanceInfo info;
 
         /* Each change is taken once: its own transport does that for a session that is not ours. */
-        while (!session->foreign && session_take_changed_instance(session->session, &info))
+        while (!session->owned.foreign &&
+               session_take_changed_instance(session->owned.session, &info))
                 bus_emit_session_source(session, &info);
-        if (session->all_started_is_signalled || !session_all_started(session->session))
+        if (session->all_started_is_signalled || !session_all_started(session->owned.session))
                 return;
         session->all_started_is_signalled = true;
         bus_emit_session_all_started(session);
@@ -96,7 +97,7 @@ static void session_signal_counters(BusSession *session) {
                 names[n++] = "Sources";
         if (session_take_new_notes(session))
                 names[n++] = "Notes";
-        session->n_changes_signalled = session_n_changes(session->session);
+        session->n_changes_signalled = session_n_changes(session->owned.session);
         if (n > 0)
                 bus_emit_session_changed(session, names);
         bus_buffers_signal(session);
@@ -109,7 +110,7 @@ void bus_session_signal_counters(BusSession *session) {
 
 void bus_session_signal_changes(BusSession *session) {
         session_signal_properties(session);
-        if (session->stopped_is_signalled || !session->is_finished)
+        if (session->stopped_is_signalled || !session->owned.is_finished)
                 return;
         session->stopped_is_signalled = true;
         session_signal_counters(session);

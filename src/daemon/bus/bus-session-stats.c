@@ -43,10 +43,10 @@ int bus_method_get_buffer_stats(sd_bus_message *message, void *userdata, sd_bus_
         r = sd_bus_message_new_method_return(message, &reply);
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "a{sv}");
-        for (size_t i = 0; r >= 0 && i < session_n_buffers(session->session); i++)
+        for (size_t i = 0; r >= 0 && i < session_n_buffers(session->owned.session); i++)
                 r = append_buffer_stats(reply,
-                                        session_buffer_name(session->session, i),
-                                        session_buffer_stats(session->session, i));
+                                        session_buffer_name(session->owned.session, i),
+                                        session_buffer_stats(session->owned.session, i));
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
@@ -115,7 +115,7 @@ int bus_method_get_writer_stats(sd_bus_message *message, void *userdata, sd_bus_
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "a{sv}");
         while (r >= 0 && n++ < WRITER_STATS_MAX &&
-               session_next_writer(session->session, &cursor, &writer))
+               session_next_writer(session->owned.session, &cursor, &writer))
                 r = append_writer_stats(reply, &writer);
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);

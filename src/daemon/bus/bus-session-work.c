@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "bus/bus-emit.h"
 #include "bus/bus-session.h"
 #include "shared/error.h"
 
@@ -27,7 +28,7 @@ static void waiter_reply_stop(SessionWaiter *waiter) {
         int r;
 
         r = bus_session_reply_silent(
-                &waiter->reply, waiter->request.message, waiter->session->session);
+                &waiter->reply, waiter->request.message, waiter->session->owned.session);
         if (r >= 0) {
                 request_reply_message(&waiter->request, waiter->reply);
                 return;
@@ -39,10 +40,10 @@ static void waiter_reply_stop(SessionWaiter *waiter) {
 static void waiter_reply_read_into(SessionWaiter *waiter) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         BusSession *session = waiter->session;
-        const uint64_t n_bytes = session_stream_n_written(&session->output);
-        const int r = session_stream_status(&session->output);
+        const uint64_t n_bytes = session_stream_n_written(&session->owned.stream);
+        const int r = session_stream_status(&session->owned.stream);
 
-        session_stream_close(&session->output);
+        session_stream_close(&session->owned.stream);
         if (r >= 0) {
                 request_reply(&waiter->request, "t", n_bytes);
                 return;
@@ -57,20 +58,20 @@ static void waiter_reply_read_into(SessionWaiter *waiter) {
 
 static bool waiter_is_due(const SessionWaiter *waiter) {
         const BusSession *session = waiter->session;
-        const SessionState state = session_state(session->session);
+        const SessionState state = session_state(session->owned.session);
 
         switch (waiter->what) {
         case WAIT_SESSION:
         case WAIT_STARTED:
                 return state != SESSION_STARTING;
         case WAIT_STOPPED:
-                return session->is_finished;
+                return session->owned.is_finished;
         case WAIT_FLUSHED:
                 return waiter->is_flushed;
         case WAIT_CLONED:
                 return waiter->is_cloned;
         case WAIT_READ_INTO:
-                return session_stream_is_done(&session->output);
+                return session_stream_is_done(&session->owned.stream);
         case WAIT_FREED: /* answered by bus_session_free() */
         default:
                 return false;
@@ -116,7 +117,7 @@ static void waiter_reply_session(SessionWaiter *waiter) {
         BusSession *session = waiter->session;
         InstanceInfo failed;
 
-        if (session->is_partial || !session_find_failed(session->session, &failed)) {
+        if (session->is_partial || !session_find_failed(session->owned.session, &failed)) {
                 request_reply(&waiter->request, "o", session->path);
                 return;
         }
@@ -127,8 +128,8 @@ static void waiter_reply_session(SessionWaiter *waiter) {
                 failed.source,
                 failed.why);
         request_reply_error(&waiter->request, &error);
-        session_stop(session->session, "source-failed", bus_now(session->bus));
-        session->free_when_finished = true;
+        session_stop(session->owned.session, "source-failed", bus_now(session->bus));
+        session->owned.free_when_finished = true;
 }
 
 static void waiter_answer(SessionWaiter *waiter) {
@@ -157,21 +158,71 @@ static void waiter_answer(SessionWaiter *waiter) {
         session_waiter_free(waiter);
 }
 
-void bus_session_work(BusSession *session) {
+static BusSession *of(const OwnedSession *owned) {
+        return container_of(owned, BusSession, owned);
+}
+
+static bool on_has_owner(const OwnedSession *owned) {
+        return of(owned)->owner;
+}
+
+/* Everything of the session that waits or changed. */
+static void on_work(OwnedSession *owned) {
+        BusSession *session = of(owned);
         SessionWaiter *waiter;
 
-        if (!session->session)
-                return; /* a clone to be, whose output has something to say */
-        session_stream_attend(&session->output);
-        /* In this order: an output that is done has said before whether it failed. */
-        session->is_finished = bus_session_is_finished(session);
-        session_stream_check(&session->output);
+        if (!owned_session_attend(owned))
+                return;
         bus_session_signal_changes(session);
         list_for_each (waiter, &session->waiters, link) {
                 if (waiter_is_due(waiter))
                         waiter_answer(waiter);
         }
         bus_session_signal_sources(session);
-        if (session->free_when_finished && session->is_finished)
-                bus_session_free(session);
+        owned_session_free_if_over(owned);
 }
+
+static void on_free(OwnedSession *owned) {
+        bus_session_free(of(owned));
+}
+
+/* The last bytes fail after the stop, whose reason was signalled by then. */
+static void on_output_failed(OwnedSession *owned) {
+        bus_emit_session_changed(of(owned), (const char *const[]){ "StopReason", NULL });
+}
+
+static void
+on_triggered(OwnedSession *owned, const char *trigger, const char *producer, uid_t uid) {
+        bus_emit_session_triggered(of(owned), trigger, producer, uid);
+}
+
+static int on_snapshot_new(OwnedSession **ret, const OwnedSession *source) {
+        BusSession *snapshot;
+        int r;
+
+        r = bus_session_allocate(&snapshot, of(source)->bus);
+        if (r < 0)
+                return r;
+        *ret = &snapshot->owned;
+        return 0;
+}
+
+static int on_snapshot_taken(OwnedSession *source, OwnedSession *snapshot, const char *trigger) {
+        int r;
+
+        r = bus_clone_publish(of(snapshot), of(source), NULL);
+        if (r < 0)
+                return r;
+        bus_emit_session_snapshot(of(source), of(snapshot)->path, trigger);
+        return 0;
+}
+
+const OwnedOps bus_owned_ops = {
+        .has_owner = on_has_owner,
+        .work = on_work,
+        .free = on_free,
+        .output_failed = on_output_failed,
+        .triggered = on_triggered,
+        .snapshot_new = on_snapshot_new,
+        .snapshot_taken = on_snapshot_taken,
+};

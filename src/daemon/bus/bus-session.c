@@ -10,16 +10,6 @@
 #include "core/session-clone.h"
 #include "shared/names.h"
 
-/* The last bytes fail after the stop, whose reason was signalled by then. */
-static void on_output_failed(SessionStream *output) {
-        bus_emit_session_changed(container_of(output, BusSession, output),
-                                 (const char *const[]){ "StopReason", NULL });
-}
-
-static void on_output_changed(SessionStream *output) {
-        bus_session_mark(container_of(output, BusSession, output));
-}
-
 int bus_session_allocate(BusSession **ret, Bus *bus) {
         BusSession *session;
 
@@ -27,11 +17,9 @@ int bus_session_allocate(BusSession **ret, Bus *bus) {
         if (!session)
                 return -ENOMEM;
         session->bus = bus;
-        list_init(&session->link);
         list_init(&session->owner_link);
         list_init(&session->waiters);
-        list_init(&session->dirty_link);
-        session_stream_init(&session->output, &bus->pump, on_output_changed, on_output_failed);
+        owned_session_init(&session->owned, &bus->sessions);
         *ret = session;
         return 0;
 }
@@ -41,20 +29,19 @@ int bus_session_publish(BusSession *session, Client *owner) {
 
         if (asprintf(&session->path,
                      TRACING_SESSION_PATH "/%" PRIu64,
-                     session_id(session->session)) < 0) {
+                     session_id(session->owned.session)) < 0) {
                 session->path = NULL;
                 return -ENOMEM;
         }
         r = bus_buffers_new(session);
         if (r < 0)
                 return r;
-        list_append(&session->bus->sessions, &session->link);
+        owned_session_publish(&session->owned);
         session->owner = owner;
         if (owner)
                 list_append(&owner->sessions, &session->owner_link);
-        session->output.session = session->session;
-        session->state = session_state(session->session);
-        session->n_changes_signalled = session_n_changes(session->session);
+        session->state = session_state(session->owned.session);
+        session->n_changes_signalled = session_n_changes(session->owned.session);
         session->bus->counts_changed = true;
         session->is_announced = true;
         bus_emit_session_added(session);
@@ -63,7 +50,7 @@ int bus_session_publish(BusSession *session, Client *owner) {
 
 /* The core need not answer it any more. */
 static void session_waiter_forget(SessionWaiter *waiter) {
-        Session *session = waiter->session->session;
+        Session *session = waiter->session->owned.session;
 
         if (waiter->what == WAIT_FLUSHED && !waiter->is_flushed)
                 session_flush_cancel(session, waiter);
@@ -96,12 +83,8 @@ BusSession *bus_session_free(BusSession *session) {
                 bus_emit_session_removed(session);
         session_refuse_waiters(session);
         assert(list_is_empty(&session->waiters));
-        if (!session->foreign)
-                session->session = session_free(session->session);
-        session_stream_deinit(&session->output);
-        list_unlink(&session->link);
+        owned_session_deinit(&session->owned);
         list_unlink(&session->owner_link);
-        list_unlink(&session->dirty_link);
         session->bus->counts_changed = true;
         bus_buffers_free(session);
         free(session->path);
@@ -109,23 +92,13 @@ BusSession *bus_session_free(BusSession *session) {
         return NULL;
 }
 
-/* Without an output nobody could get at the data any more; with one, what was recorded is still written. */
 void bus_session_owner_gone(BusSession *session) {
-        const bool is_finished = bus_session_is_finished(session);
-
         list_unlink(&session->owner_link);
         session->owner = NULL;
-        if (session_options(session->session)->detached) {
+        if (session_options(session->owned.session)->detached)
                 bus_session_mark(session);
-                return;
-        }
-        if (!session_options(session->session)->has_output || is_finished) {
-                bus_session_free(session);
-                return;
-        }
-        session->free_when_finished = true;
-        session_stop(session->session, "owner-gone", bus_now(session->bus));
-        bus_session_mark(session);
+        else
+                owned_session_leave(&session->owned);
 }
 
 SessionWaiter *session_waiter_free(SessionWaiter *waiter) {
@@ -146,7 +119,7 @@ static void session_waiter_cancel(Request *request) {
 
         session_waiter_forget(waiter);
         if (waiter->what == WAIT_READ_INTO)
-                session_stream_close(&session->output);
+                session_stream_close(&session->owned.stream);
         session_waiter_free(waiter);
 }
 

@@ -13,32 +13,24 @@
 #include "bus/connection.h"
 #include "bus/request.h"
 #include "core/session.h"
-#include "output/session-stream.h"
+#include "owner/owned-session.h"
 
 #define READ_BYTES_MAX OUTPUT_BATCH_BYTES
 
 struct BusSession {
+        OwnedSession
+                owned; /* its stream is the one of StartSession(), or ReadInto()'s while that call lasts */
         Bus *bus;
         bool is_partial; /* records although a data source has failed to start */
         bool is_announced;
-        bool is_snapshot; /* a trigger asked for it */
         bool is_public; /* signals are broadcast, not only sent to who may see it and has called */
         Client *owner;  /* NULL: detached, or on its way out */
-        Session *session;
         char *path;
         BusBuffer *buffers; /* one for each of the session */
         size_t n_buffers;
 
-        List link;       /* bus->sessions */
         List owner_link; /* owner->sessions */
-        List dirty_link; /* bus->dirty_sessions */
         List waiters;    /* SessionWaiter */
-
-        const SessionStream
-                *foreign;     /* it is another transport's, and this its output; NULL: ours */
-        SessionStream output; /* the one of StartSession(), or ReadInto()'s while that call lasts */
-        bool is_finished; /* bus_session_is_finished(), as of the last look at the output's error */
-        bool free_when_finished;
 
         /* As last signalled. */
         SessionState state;
@@ -97,8 +89,6 @@ int bus_session_new_foreign(BusSession **ret,
                             const SessionStream *stream);
 /* For a method that only sessions of ours have: a negative errno with *error set. */
 int bus_session_check_own(const BusSession *session, sd_bus_error *error);
-/* Where its data goes, if anywhere. */
-const SessionStream *bus_session_stream(const BusSession *session);
 
 /* Frees the one of this uid that stopped first of those that nobody is connected to or waits for. false: there is
  * none. */
@@ -113,19 +103,16 @@ bool bus_session_is_visible(const BusSession *session, const Client *client);
 int bus_method_attach(sd_bus_message *message, void *userdata, sd_bus_error *error);
 int bus_method_detach(sd_bus_message *message, void *userdata, sd_bus_error *error);
 
-/* Stopped, and its output is written (or has failed). */
-bool bus_session_is_finished(const BusSession *session);
 const char *bus_session_stop_reason(const BusSession *session);
 
-/* Everything of the session that waits or changed; may free it. */
-void bus_session_work(BusSession *session);
+/* How the bus owns its sessions. */
+extern const OwnedOps bus_owned_ops;
 void bus_session_mark(BusSession *session);
 void bus_session_signal_changes(BusSession *session);
 /* Each that has started or ended. */
 void bus_session_signal_sources(BusSession *session);
 /* Totals, buffers, and sources if they were not told with a change of state. */
 void bus_session_signal_counters(BusSession *session);
-uint64_t bus_session_deadline(const BusSession *session);
 
 /* A negative errno has *error set. */
 int session_wait(SessionWaiter **ret,
@@ -166,8 +153,8 @@ void bus_session_totals(const BusSession *session, SessionTotals *ret);
 int bus_method_clone(sd_bus_message *message, void *userdata, sd_bus_error *error);
 void bus_clone_answer(SessionWaiter *waiter);
 
-/* Makes an object of what bus_session_allocate() made and the core's clone; takes both over, always. */
-int bus_clone_publish(BusSession *clone, Session *session, const BusSession *source, Client *owner);
+/* Makes an object of a clone, which has been adopted. */
+int bus_clone_publish(BusSession *clone, const BusSession *source, Client *owner);
 
 /* `types` is "ssuus" or "(ssuus)". */
 int bus_append_source(sd_bus_message *reply, const char *types, const InstanceInfo *info);

@@ -146,13 +146,16 @@ int bus_accept(Bus *bus, int fd) {
         int r;
 
         r = fd_peer_credentials(fd, &identity.uid, &identity.pid);
-        if (r >= 0)
-                r = sd_id128_randomize(&id);
         if (r < 0) {
-                fd_close(fd);
+                closer_close_socket((uid_t)-1, fd);
                 return r;
         }
         user = service_user_of(bus->service, &identity);
+        r = sd_id128_randomize(&id);
+        if (r < 0) {
+                closer_close_socket(user, fd);
+                return r;
+        }
         if (!service_has_connection_room(bus->service, user, 1)) {
                 closer_close_socket(user, fd);
                 return -EUSERS;

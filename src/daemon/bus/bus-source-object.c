@@ -8,7 +8,7 @@
 
 #include "bus/bus-property.h"
 #include "bus/bus-source.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 #include "shared/names.h"
 
 PROPERTY(get_name) {
@@ -32,7 +32,8 @@ PROPERTY(get_activatable) {
 PROPERTY(get_system) {
         const BusSource *source = userdata;
 
-        return sd_bus_message_append(reply, "b", policy_source_is_reserved(source->name));
+        return sd_bus_message_append(
+                reply, "b", policy_source_is_reserved(source->bus->info, source->name));
 }
 
 PROPERTY(get_categories) {

@@ -7,7 +7,7 @@
 #include "bus/bus-producer.h"
 #include "bus/bus-source.h"
 #include "bus/bus-sources.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 
 typedef struct Listing {
         sd_bus_message *reply;
@@ -46,7 +46,11 @@ static int append_details(sd_bus_message *reply, const BusSource *source, const 
                 r = sd_bus_message_append(reply, "{sv}", "activatable", "b", source->is_permanent);
         if (r >= 0)
                 r = sd_bus_message_append(
-                        reply, "{sv}", "system", "b", policy_source_is_reserved(source->name));
+                        reply,
+                        "{sv}",
+                        "system",
+                        "b",
+                        policy_source_is_reserved(source->bus->info, source->name));
         if (r >= 0 && why)
                 r = sd_bus_message_append(reply, "{sv}", "unavailable", "s", why);
         if (r >= 0)

@@ -15,7 +15,7 @@
 #include "bus/bus-session.h"
 #include "bus/bus-start.h"
 #include "bus/passed-fd.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 #include "core/trigger.h"
 #include "shared/bytes.h"
 #include "shared/error.h"
@@ -77,8 +77,8 @@ static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_er
                 return r;
         session->is_public = start->is_public;
         session->is_partial = start->is_partial;
-        if (!session_is_deferred(session->session)) {
-                r = session_start(session->session, bus_now(session->bus));
+        if (!session_is_deferred(session->owned.session)) {
+                r = session_start(session->owned.session, bus_now(session->bus));
                 if (r)
                         r = bus_error_set_session(error, "cannot start the session", r, NULL);
         }

@@ -4,8 +4,8 @@
 #include "bus/bus-error.h"
 #include "bus/bus-producer.h"
 #include "bus/option-reader.h"
+#include "core/model/trigger-history.h"
 #include "core/producer.h"
-#include "core/trigger-history.h"
 #include "core/trigger.h"
 
 typedef struct TriggerArguments {

@@ -4,7 +4,7 @@
 
 #include "bus/bus-producer.h"
 #include "bus/bus-session.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 
 bool bus_uid_is_visible(const Bus *bus, uid_t uid, const Client *client) {
         return policy_may_see(bus->info, &client->identity, uid);
@@ -15,6 +15,6 @@ bool bus_producer_is_visible(const BusProducer *producer, const Client *client) 
 }
 
 bool bus_session_is_visible(const BusSession *session, const Client *client) {
-        return policy_owns_session(client->bus->info, &client->identity, session->session) ||
+        return policy_owns_session(client->bus->info, &client->identity, session->owned.session) ||
                client_sees_all(client);
 }

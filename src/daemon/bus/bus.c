@@ -58,14 +58,12 @@ int bus_new(Bus **ret, const BusOptions *options) {
         list_init(&bus->hub.touched);
         list_init(&bus->unknowns);
         list_init(&bus->clients);
-        list_init(&bus->sessions);
         list_init(&bus->producers);
         list_init(&bus->dirty_sources);
         list_init(&bus->queries);
         bus->guards = options->guards;
         bus->n_guards = options->n_guards;
         list_init(&bus->gone);
-        list_init(&bus->dirty_sessions);
         list_init(&bus->calls);
         list_init(&bus->parked);
         list_init(&bus->activate_requests);
@@ -74,8 +72,11 @@ int bus_new(Bus **ret, const BusOptions *options) {
         if (r >= 0)
                 r = bus_gates_init(bus);
         if (r >= 0)
-                r = output_pump_init(
-                        &bus->pump, bus->event, options->output_ops, options->output_host);
+                r = owned_sessions_init(&bus->sessions,
+                                        bus->event,
+                                        &bus_owned_ops,
+                                        options->output_ops,
+                                        options->output_host);
         if (r >= 0)
                 r = bus_sources_init(bus);
         if (r < 0)
@@ -95,9 +96,8 @@ Bus *bus_free(Bus *bus) {
         bus_identities_deinit(bus);
         bus_free_all_clients(&bus->gone);
         bus_free_all_clients(&bus->clients);
-        while (!list_is_empty(&bus->sessions))
-                bus_session_free(list_entry(bus->sessions.next, BusSession, link));
-        assert(list_is_empty(&bus->producers) && list_is_empty(&bus->dirty_sessions));
+        owned_sessions_deinit(&bus->sessions);
+        assert(list_is_empty(&bus->producers));
         assert(list_is_empty(&bus->calls) && list_is_empty(&bus->parked) && bus->n_calls == 0);
         assert(list_is_empty(&bus->queries) && bus->n_private_clients == 0);
         assert(list_is_empty(&bus->activate_requests) && list_is_empty(&bus->events_requests));
@@ -109,7 +109,6 @@ Bus *bus_free(Bus *bus) {
         hub_deinit(&bus->hub);
         bus_gates_deinit(bus);
         doorbells_deinit(&bus->doorbells);
-        output_pump_deinit(&bus->pump);
         sd_event_unref(bus->event);
         free(bus);
         return NULL;
@@ -242,44 +241,28 @@ int bus_release_name(Bus *bus) {
 
 /* A lockdown would end with the process. */
 bool bus_is_busy(const Bus *bus) {
-        return !list_is_empty(&bus->unknowns) || !list_is_empty(&bus->sessions) ||
+        return !list_is_empty(&bus->unknowns) || !list_is_empty(&bus->sessions.all) ||
                !list_is_empty(&bus->queries) || !list_is_empty(&bus->activate_requests) ||
                !list_is_empty(&bus->events_requests) || bus->n_private_clients > 0 ||
                service_is_locked_down(bus->service);
 }
 
 void bus_stop_sessions(Bus *bus, const char *reason) {
-        BusSession *session;
-
-        list_for_each (session, &bus->sessions, link) {
-                session_stop(session->session, reason, bus_now(bus));
-                bus_session_mark(session);
-        }
+        owned_sessions_stop(&bus->sessions, reason);
 }
 
 bool bus_is_stopped(const Bus *bus) {
-        BusSession *session;
-
-        list_for_each (session, &bus->sessions, link) {
-                if (!bus_session_is_finished(session))
-                        return false;
-        }
-        return true;
+        return owned_sessions_are_stopped(&bus->sessions);
 }
 
 uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
         uint64_t deadline = gates_are_ready(bus->gates)
                                     ? 0
                                     : MIN(bus->counters_due_at, hub_deadline(&bus->hub, now));
-        BusSession *session;
 
         deadline = MIN(deadline, bus_parked_deadline(bus));
         deadline = MIN(deadline, doorbells_deadline(&bus->doorbells));
-        list_for_each (session, &bus->sessions, link) {
-                deadline = MIN(deadline, bus_session_deadline(session));
-                deadline = MIN(deadline, session_stream_deadline(&session->output));
-        }
-        return deadline;
+        return MIN(deadline, owned_sessions_deadline(&bus->sessions));
 }
 
 void bus_tick(Bus *bus, uint64_t now) {
@@ -292,19 +275,15 @@ void bus_tick(Bus *bus, uint64_t now) {
                 bus->counters_due_at = UINT64_MAX;
                 bus->counters_sent_at = now;
                 bus_sources_signal(bus);
-                list_for_each (session, &bus->sessions, link) {
+                list_for_each (session, &bus->sessions.all, owned.link) {
                         bus_session_signal_counters(session);
                 }
         }
-        list_for_each (session, &bus->sessions, link) {
-                session_stream_tick(&session->output, now);
-                if (bus_session_deadline(session) <= now)
-                        bus_session_free(session);
-        }
+        owned_sessions_tick(&bus->sessions, now);
 }
 
 static bool bus_is_settled(const Bus *bus) {
-        return list_is_empty(&bus->dirty_sessions) && list_is_empty(&bus->gone);
+        return owned_sessions_are_settled(&bus->sessions) && list_is_empty(&bus->gone);
 }
 
 /* Each step may make work for the others. */
@@ -314,14 +293,8 @@ void bus_settle(Bus *bus) {
                 gates_turn(bus->gates);
         hub_settle(&bus->hub);
         while (!bus_is_settled(bus)) {
-                BusSession *session;
-
                 bus_free_all_clients(&bus->gone);
-                session = list_first(&bus->dirty_sessions, BusSession, dirty_link);
-                if (!session)
-                        continue;
-                list_unlink(&session->dirty_link);
-                bus_session_work(session);
+                (void)owned_sessions_work(&bus->sessions);
         }
         bus_answer_activations(bus);
         bus_answer_event_lists(bus);

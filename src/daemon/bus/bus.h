@@ -25,11 +25,11 @@
 #include "bus/hub.h"
 #include "core/service.h"
 #include "gate/gate.h"
-#include "output/session-stream.h"
+#include "owner/owned-session.h"
 #include "shared/list.h"
 #include "shared/macro.h"
 
-/* Limits, besides those of core/service.h. */
+/* Limits, besides those of core/model/service-limits.h. */
 #define BUS_REQUESTS_PER_CLIENT_MAX 64 /* calls not answered yet */
 #define BUS_CALLS_MAX               96 /* out at once on the message bus, whose own limit is 128 */
 #define BUS_CALLS_OF_ONE_USER_MAX   1024 /* the same, on a bus that is no other user's */
@@ -91,7 +91,7 @@ struct Bus {
         void *sources_by_name; /* tsearch(3) tree of BusSource */
         List dirty_sources;    /* BusSource */
 
-        List sessions;          /* BusSession */
+        OwnedSessions sessions; /* BusSession.owned */
         List producers;         /* BusProducer */
         List queries;           /* PolkitQuery */
         List activate_requests; /* ActivateRequest */
@@ -99,9 +99,7 @@ struct Bus {
         EventNames events;
 
         /* Work for bus_settle(). */
-        List gone;           /* Client */
-        List dirty_sessions; /* BusSession */
-        OutputPump pump;
+        List gone;      /* Client */
         List calls;     /* ProducerCall waiting for a place among BUS_CALLS_MAX */
         List parked;    /* ProducerCall of suspended programs, the next to be looked at first */
         size_t n_calls; /* out */

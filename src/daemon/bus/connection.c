@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "bus/connection.h"
-#include "core/policy.h"
+#include "core/model/policy.h"
 
 static int client_compare(const void *a, const void *b) {
         return strcmp(((const Client *)a)->name, ((const Client *)b)->name);

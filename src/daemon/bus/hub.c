@@ -103,9 +103,17 @@ static bool link_pump(HubLink *link) {
         return link_has_more(link);
 }
 
+static uint64_t monotonic_ns(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
 /* 0, or a negative errno when it is broken. What is left over leaves the link ready. */
-static int link_dispatch(HubLink *link) {
-        for (unsigned i = 0; i < HUB_MESSAGES_PER_TURN; i++) {
+static int link_dispatch(HubLink *link, uint64_t until_ns) {
+        for (unsigned i = 0; i < HUB_MESSAGES_PER_TURN && (i == 0 || monotonic_ns() < until_ns);
+             i++) {
                 int r = sd_bus_process(link->connection, NULL);
 
                 if (r < 0)
@@ -145,13 +153,13 @@ static int link_update(HubLink *link) {
         return 0;
 }
 
-static void link_settle(HubLink *link) {
+static void link_settle(HubLink *link, uint64_t until_ns) {
         int r = 0;
 
         if (!link->is_ready)
                 link->is_ready = link_pump(link);
         if (link->is_ready)
-                r = link_dispatch(link);
+                r = link_dispatch(link, until_ns);
         if (r == 0)
                 r = link_update(link);
         if (r < 0)
@@ -164,14 +172,16 @@ void hub_settle(Hub *hub) {
         HubLink *last = list_is_empty(&hub->touched)
                                 ? NULL
                                 : list_entry(hub->touched.previous, HubLink, touched_link);
+        const uint64_t until_ns = monotonic_ns() + HUB_TURN_NS;
 
-        /* Those that are touched meanwhile come behind this one, and wait for the next time. */
+        /* Those that are touched meanwhile come behind this one, and wait for the next time; so does what there is no
+         * time left for. */
         while (last) {
                 HubLink *link = list_first(&hub->touched, HubLink, touched_link);
 
                 list_unlink(&link->touched_link);
-                link_settle(link);
-                if (link == last)
+                link_settle(link, until_ns);
+                if (link == last || monotonic_ns() >= until_ns)
                         break;
         }
 }

@@ -22,6 +22,10 @@
 #define HUB_LINKS_PER_TURN    64
 #define HUB_MESSAGES_PER_TURN 16 /* of one link, before others have their turn */
 
+/* What all links together may take before the message bus and everything else have their turn: many clients can each
+ * ask for what takes long. The call that goes beyond it is carried out. */
+#define HUB_TURN_NS UINT64_C(5000000)
+
 typedef struct HubLink HubLink;
 
 typedef struct Hub {

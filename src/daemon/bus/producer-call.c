@@ -126,6 +126,12 @@ static bool call_park(ProducerCall *call) {
         return true;
 }
 
+/* The program has ended the instance by itself, as it does before it exits: that is what was asked for. */
+static bool is_stopped_already(ProducerCallKind kind, const sd_bus_error *failure) {
+        return kind == PRODUCER_CALL_STOP_SOURCE &&
+               sd_bus_error_has_name(failure, TRACING_ERROR_WRONG_STATE);
+}
+
 static int on_call_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         ProducerCall *call = userdata;
         Bus *bus = call_bus(call);
@@ -145,7 +151,7 @@ static int on_call_reply(sd_bus_message *reply, void *userdata, sd_bus_error *er
                 return 0;
         }
         producer_call_free(call);
-        if (failure)
+        if (failure && !is_stopped_already(kind, failure))
                 call_kinds[kind].failed(
                         producer, id, failure->message ?: failure->name, bus_now(bus));
         else

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * One lock is over all of it, and nobody closes anything with the lock held. A user is forgotten when its thread finds
+ * One lock is over all of it, and nobody closes anything with the lock held. A user is forgotten when its threads find
  * nothing more to close; where no thread could be made its descriptors wait for the next one that it passes.
+ *
+ * A file's close() asks its file system, and no signal ends that. A socket's does not, nor does the kernel when it lets
+ * go of the descriptors in a socket that was closed, whatever they are; some of those linger, which a signal ends. So
+ * the thread for sockets always gets on, however many connections a user makes whose files hang.
  */
 
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "closer/closer.h"
+#include "closer/unlinger.h"
 #include "shared/fd.h"
 #include "shared/list.h"
 #include "shared/log.h"
@@ -19,21 +27,30 @@
 #include "shared/thread.h"
 
 #define CLOSER_STACK_BYTES (64u << 10)
-#define CLOSER_DRAIN_FDS   253 /* the kernel's SCM_MAX_FD: as many as a message has */
+#define IDLE_NS            100000000 /* that a thread waits for more: a flood should not make one for each */
 
-typedef struct CloserUser {
-        uid_t user;
-        List link;
+typedef struct CloserUser CloserUser;
+
+typedef struct CloserQueue {
+        CloserUser *user;
         int *fds; /* the oldest first */
         size_t n_fds, n_allocated;
         bool is_closing; /* one that is no longer in fds */
         bool has_thread;
-} CloserUser;
+} CloserQueue;
+
+struct CloserUser {
+        uid_t user;
+        List link;
+        CloserQueue files, sockets;
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static List users = LIST_INIT(users);
 static int (*close_fd)(int fd) = close;
+static bool is_replacing; /* no thread waits for more */
 
 static CloserUser *user_find(uid_t user) {
         CloserUser *found;
@@ -53,51 +70,85 @@ static CloserUser *user_find_or_add(uid_t user) {
         if (!found)
                 return NULL;
         found->user = user;
+        found->files.user = found->sockets.user = found;
         list_append(&users, &found->link);
         return found;
 }
 
-static bool user_add(CloserUser *user, int fd) {
-        if (user->n_fds == user->n_allocated) {
-                size_t n = MAX(2 * user->n_allocated, (size_t)8);
-                int *fds = realloc(user->fds, n * sizeof(*fds));
+static bool queue_add(CloserQueue *queue, int fd) {
+        if (queue->n_fds == queue->n_allocated) {
+                size_t n = MAX(2 * queue->n_allocated, (size_t)8);
+                int *fds = realloc(queue->fds, n * sizeof(*fds));
 
                 if (!fds)
                         return false;
-                user->fds = fds;
-                user->n_allocated = n;
+                queue->fds = fds;
+                queue->n_allocated = n;
         }
-        user->fds[user->n_fds++] = fd;
+        queue->fds[queue->n_fds++] = fd;
         return true;
 }
 
-static void user_free(CloserUser *user) {
+static size_t queue_count(const CloserQueue *queue) {
+        return queue->n_fds + queue->is_closing;
+}
+
+static void user_free_if_idle(CloserUser *user) {
+        if (user->files.has_thread || user->sockets.has_thread || user->files.n_fds > 0 ||
+            user->sockets.n_fds > 0)
+                return;
         list_unlink(&user->link);
-        free(user->fds);
+        free(user->files.fds);
+        free(user->sockets.fds);
         free(user);
 }
 
-static void *run(void *userdata) {
-        CloserUser *user = userdata;
+/* With the lock, which is given up meanwhile. */
+static void close_all(CloserQueue *queue) {
+        Unlinger unlinger;
 
-        pthread_mutex_lock(&lock);
-        while (user->n_fds > 0) {
-                int fd = user->fds[0];
+        unlinger_begin(&unlinger);
+        while (queue->n_fds > 0) {
+                int fd = queue->fds[0];
 
-                memmove(user->fds, user->fds + 1, --user->n_fds * sizeof(*user->fds));
-                user->is_closing = true;
+                memmove(queue->fds, queue->fds + 1, --queue->n_fds * sizeof(*queue->fds));
+                queue->is_closing = true;
                 pthread_mutex_unlock(&lock);
                 close_fd(fd);
                 pthread_mutex_lock(&lock);
-                user->is_closing = false;
+                queue->is_closing = false;
         }
-        user_free(user);
+        unlinger_end(&unlinger);
+}
+
+static void wait_for_more(const CloserQueue *queue) {
+        struct timespec until;
+        int r = 0;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += IDLE_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        while (r == 0 && queue->n_fds == 0 && !is_replacing)
+                r = pthread_cond_timedwait(&more, &lock, &until);
+}
+
+static void *run(void *userdata) {
+        CloserQueue *queue = userdata;
+
+        pthread_mutex_lock(&lock);
+        while (queue->n_fds > 0) {
+                close_all(queue);
+                wait_for_more(queue);
+        }
+        queue->has_thread = false;
+        user_free_if_idle(queue->user);
         pthread_cond_broadcast(&ended);
         pthread_mutex_unlock(&lock);
         return NULL;
 }
 
-static bool start_thread(CloserUser *user) {
+static bool start_thread(CloserQueue *queue) {
         pthread_attr_t attributes;
         pthread_t thread;
         int r;
@@ -105,60 +156,50 @@ static bool start_thread(CloserUser *user) {
         pthread_attr_init(&attributes);
         pthread_attr_setstacksize(&attributes, CLOSER_STACK_BYTES);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        r = thread_start(&thread, &attributes, run, user);
+        r = thread_start(&thread, &attributes, run, queue);
         pthread_attr_destroy(&attributes);
         return r == 0;
 }
 
-void closer_close(uid_t user, int fd) {
+static void add(uid_t user, int fd, bool is_socket) {
         CloserUser *found;
+        CloserQueue *queue;
         bool is_kept;
 
-        if (fd < 0)
-                return;
         pthread_mutex_lock(&lock);
         found = user_find_or_add(user);
-        is_kept = found && user_add(found, fd);
-        if (is_kept && !found->has_thread)
-                found->has_thread = start_thread(found);
+        queue = !found ? NULL : is_socket ? &found->sockets : &found->files;
+        is_kept = queue && queue_add(queue, fd);
+        if (is_kept && !queue->has_thread)
+                queue->has_thread = start_thread(queue);
+        else if (is_kept)
+                pthread_cond_broadcast(&more);
         pthread_mutex_unlock(&lock);
         if (!is_kept) /* better one descriptor too many than a main thread that hangs */
                 log_warning("out of memory: a descriptor of user %u stays open", (unsigned)user);
 }
 
-/* One message. False: there are no more. */
-static bool drain_once(uid_t user, int fd) {
-        union {
-                struct cmsghdr header;
-                uint8_t space[CMSG_SPACE(sizeof(int[CLOSER_DRAIN_FDS]))];
-        } control;
-        static uint8_t ignored[64u << 10]; /* written by anybody, read by nobody */
-        struct iovec piece = { .iov_base = ignored, .iov_len = sizeof(ignored) };
-        struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1 };
-        int fds[sizeof(control) / sizeof(int)];
-        size_t n_fds;
-
-        /* Without room the kernel lets go of what comes, which asks less of a file system than a close. */
-        if (!closer_is_full(user)) {
-                message.msg_control = &control;
-                message.msg_controllen = sizeof(control.space);
-        }
-        if (recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
-                return false;
-        n_fds = fd_list_received(&message, fds, ARRAY_SIZE(fds));
-        while (n_fds > 0)
-                closer_close(user, fds[--n_fds]);
-        return true;
+void closer_close(uid_t user, int fd) {
+        if (fd >= 0)
+                add(user, fd, false);
 }
 
-/* Nothing more comes after the shutdown, so this ends. */
+static bool has_unread(int fd) {
+        int n = 0;
+
+        return ioctl(fd, SIOCINQ, &n) < 0 || n > 0;
+}
+
+/* Nothing more comes after the shutdown. Without unread bytes there are no descriptors in it, as each comes with
+ * one. */
 void closer_close_socket(uid_t user, int fd) {
         if (fd < 0)
                 return;
         shutdown(fd, SHUT_RDWR);
-        while (drain_once(user, fd))
-                ;
-        fd_close(fd);
+        if (has_unread(fd))
+                add(user, fd, true);
+        else
+                fd_close(fd);
 }
 
 bool closer_is_full(uid_t user) {
@@ -167,15 +208,19 @@ bool closer_is_full(uid_t user) {
 
         pthread_mutex_lock(&lock);
         found = user_find(user);
-        is_full = found && found->n_fds + found->is_closing >= CLOSER_PENDING_MAX;
+        is_full = found && (queue_count(&found->files) >= CLOSER_PENDING_MAX ||
+                            queue_count(&found->sockets) >= CLOSER_SOCKETS_PENDING_MAX);
         pthread_mutex_unlock(&lock);
         return is_full;
 }
 
 void closer_replace(int (*replacement)(int fd)) {
         pthread_mutex_lock(&lock);
+        is_replacing = true;
+        pthread_cond_broadcast(&more);
         while (!list_is_empty(&users))
                 pthread_cond_wait(&ended, &lock);
+        is_replacing = false;
         close_fd = replacement ? replacement : close;
         pthread_mutex_unlock(&lock);
 }

@@ -4,9 +4,17 @@
 
 #include <errno.h>
 
-#include "core/policy.h"
-#include "core/producer-private.h"
-#include "core/session-private.h"
+#include "core/life/settle.h"
+#include "core/model/flush.h"
+#include "core/model/policy.h"
+#include "core/model/service.h"
+#include "core/model/session-notes.h"
+#include "core/model/session.h"
+#include "core/producer.h"
+#include "core/requests/service-activate.h"
+#include "core/requests/session-match.h"
+#include "core/requests/session-wait.h"
+#include "core/requests/source-instance.h"
 
 /* New options for a source that it has: running instances go on. */
 static void producer_update_source(Producer *producer, size_t at, ProducerSource *source) {
@@ -110,7 +118,7 @@ static void producer_answered(Session *session, Producer *producer, uint64_t now
         service_settle(producer->service);
 }
 
-/* An answer that comes when nobody waits any more, or that was never asked for, changes nothing. */
+/* An answer that comes too late, or that was never asked for, changes nothing. */
 void producer_source_started(Producer *producer, uint64_t instance, uint64_t now) {
         SourceInstance *found = producer_find_instance(producer, instance);
 
@@ -152,7 +160,7 @@ void producer_source_stopped(Producer *producer, uint64_t instance, uint64_t now
         producer_answered(found->session, producer, now);
 }
 
-/* Also of flushes that nobody waits for any more. */
+/* Also for flushes that have been given up. */
 static void producer_pays(Producer *producer, uint64_t request) {
         SourceInstance *instance;
 

@@ -9,12 +9,16 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "core/extension.h"
-#include "core/producer-private.h"
-#include "core/recent.h"
-#include "core/self-trace.h"
-#include "core/service-private.h"
-#include "core/session-private.h"
+#include "core/events/self-trace.h"
+#include "core/ingest/producer-awake.h"
+#include "core/ingest/producer-memory.h"
+#include "core/life/self-producer.h"
+#include "core/life/session-timers.h"
+#include "core/life/settle.h"
+#include "core/model/recent.h"
+#include "core/model/session.h"
+#include "core/requests/session-match.h"
+#include "core/service.h"
 
 int service_new(Service **ret,
                 const ServiceInfo *info,

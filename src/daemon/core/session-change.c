@@ -8,7 +8,11 @@
 #include <errno.h>
 
 #include "config/config-compare.h"
-#include "core/session-check.h"
+#include "core/life/check.h"
+#include "core/life/settle.h"
+#include "core/model/service.h"
+#include "core/requests/session-match.h"
+#include "core/session.h"
 
 typedef Perfetto__Protos__TraceConfig__DataSource DataSource;
 

@@ -16,21 +16,8 @@
  * original until that overwrites it, but then the clone holds it alone.
  */
 
+#include "core/life/session-clone.h"
 #include "core/session.h"
-
-typedef struct CloneOptions {
-        Identity owner;
-        bool has_output;
-        bool detached;
-        bool skips_filter;  /* the caller has asked policy_may_skip_filter() */
-        const char *name;   /* for people; NULL or "": none. Copied, and cut at SESSION_NAME_MAX */
-        uint64_t before_ns; /* leave out what is older, where it can be told; 0: keep all */
-} CloneOptions;
-
-/* One reply: 0 with the clone, which is the callee's from then on and wants session_adopt(); or why there is none:
- * SESSION_E_STATE when the original was freed, SESSION_E_LIMIT, or an errno. May come before session_clone() returns,
- * from inside any function of the core. */
-typedef void (*SessionCloneDone)(void *userdata, int outcome, Session *clone);
 
 /* Asks the producers for what they still hold and then makes the clone, also when not all of them have answered in
  * time. 0; or without a call of done(), SESSION_E_LIMIT with *error set, or an errno. Of a session in any state. */
@@ -40,12 +27,3 @@ int session_clone(Session *session,
                   void *userdata,
                   SessionError *error,
                   uint64_t now);
-
-/* Nobody wants it any more: done() is not called. */
-void session_clone_cancel(Session *session, void *userdata);
-
-/* Says whose the clone is, for SessionOps. */
-void session_adopt(Session *clone, const SessionOps *ops, void *peer);
-
-/* The original's id; 0 when it is none. */
-uint64_t session_cloned_from(const Session *session);

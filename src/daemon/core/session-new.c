@@ -4,9 +4,17 @@
 
 #include <errno.h>
 
-#include "core/recent.h"
-#include "core/self-trace.h"
-#include "core/session-private.h"
+#include "core/events/concurrent.h"
+#include "core/events/self-trace.h"
+#include "core/life/self-producer.h"
+#include "core/life/session-make.h"
+#include "core/life/session-progress.h"
+#include "core/life/settle.h"
+#include "core/model/recent.h"
+#include "core/model/session-notes.h"
+#include "core/model/session.h"
+#include "core/requests/session-match.h"
+#include "core/session.h"
 #include "shared/error.h"
 
 /* A config may bring its own, to be found again by it. */
@@ -98,7 +106,7 @@ int session_new(Session **ret,
         session_choose_uuid(session, config->pb);
         session_register(session);
         session->config = config;
-        /* Nothing can fail any more. */
+        /* Nothing can fail from here on. */
         session_take_over(session);
         session_note_periods(session, now);
         concurrent_added(session);

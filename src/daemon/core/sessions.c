@@ -4,9 +4,15 @@
 
 #include <errno.h>
 
-#include "core/self-trace.h"
+#include "core/events/concurrent.h"
+#include "core/events/self-trace.h"
+#include "core/life/session-make.h"
+#include "core/life/session-progress.h"
+#include "core/life/settle.h"
+#include "core/model/session.h"
+#include "core/requests/flush.h"
+#include "core/requests/source-instance.h"
 #include "core/session-clone.h"
-#include "core/session-private.h"
 
 int session_start(Session *session, uint64_t now) {
         int r;
@@ -68,7 +74,7 @@ void session_output_full(Session *session, uint64_t now) {
         service_settle(session->service);
 }
 
-/* Nobody waits for their answers: they come for numbers that are not known any more. */
+/* Nobody waits for their answers: these carry numbers that are forgotten by then. */
 static void session_end_instances(Session *session) {
         SourceInstance *instance;
 

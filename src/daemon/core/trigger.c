@@ -4,9 +4,12 @@
 
 #include <errno.h>
 
-#include "core/policy.h"
-#include "core/service-packets.h"
-#include "core/session-private.h"
+#include "core/life/session-progress.h"
+#include "core/life/settle.h"
+#include "core/model/policy.h"
+#include "core/model/service.h"
+#include "core/model/session.h"
+#include "core/trigger.h"
 
 /*
  * What a trigger does. Only the first one has an effect besides getting into the trace, but for clones.
@@ -144,8 +147,8 @@ static bool activation_pay(Activation *activation, Service *service, TriggerReac
         return activation->is_paid[reach];
 }
 
-/* What nobody listens to is for free: programs may send triggers all the time, for whoever comes to record. What
- * becomes of it in sessions of others, also that it was one too many, the sender does not learn. */
+/* A trigger that nobody listens to costs nothing: programs may send theirs all the time, in case somebody records. The
+ * sender does not learn what it did in sessions of other users, nor that it was one too many there. */
 static int service_activate_trigger(Service *service, const char *name, Activation *activation) {
         Session *session;
 

@@ -18,23 +18,8 @@
  * owner has a history of hits of the own.
  */
 
+#include "core/model/trigger-info.h"
 #include "core/session.h"
-
-/* Also what a STOP_TRACING session is with use_clone_snapshot_if_available: here it is. */
-typedef enum TriggerMode {
-        TRIGGER_MODE_NONE,
-        TRIGGER_MODE_START,
-        TRIGGER_MODE_STOP,
-        TRIGGER_MODE_CLONE,
-} TriggerMode;
-
-/* The sender. */
-typedef struct TriggerSender {
-        Identity identity;
-        const char *
-                producer; /* the name of the producer that it is, for producer_name_regex; NULL: none */
-        const char *name; /* for people when it is none; NULL: none */
-} TriggerSender;
 
 enum {
         _TRIGGER_E_SUCCESS,
@@ -50,9 +35,3 @@ int service_activate_triggers(Service *service,
                               size_t n_names,
                               size_t *ret_n_sessions,
                               uint64_t now);
-
-/* Whether session_start() is for somebody else to call: the config defers the start, or a trigger does. */
-bool session_is_deferred(const Session *session);
-
-/* How the config listens to triggers. */
-TriggerMode session_trigger_mode(const Session *session);

@@ -18,6 +18,7 @@ void flow_init(GateFlow *flow, Gate *gate, int from, int to, bool is_from_peer) 
                 .is_readable = true,
                 .is_writable = true,
                 .has_lines = true,
+                .fds_user = gate->options.user,
         };
         list_init(&flow->queue);
 }

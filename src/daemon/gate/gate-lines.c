@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "closer/closer.h"
 #include "gate/gate-private.h"
 
 #define PROTOCOL_WHY "it does not speak D-Bus"
@@ -97,6 +98,11 @@ bool flow_take_line(GateFlow *flow) {
         n = flow_peek(flow, line, sizeof(line));
         if (n == 0)
                 return false;
+        if (flow->is_from_peer && !flow->gate->options.is_bus &&
+            closer_is_full(flow->gate->options.user)) {
+                gate_break(flow->gate, "files that its user has sent cannot be closed");
+                return false;
+        }
         end = memmem(line, n, "\r\n", 2);
         if (!end && n == sizeof(line)) {
                 gate_break(flow->gate, PROTOCOL_WHY);

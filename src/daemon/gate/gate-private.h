@@ -110,6 +110,8 @@ void gate_break(Gate *gate, const char *why);
 
 /* From now on it is ready when one of its descriptors is, once they are there. */
 int gate_watch(Gate *gate);
+/* No longer: the peer's socket may stay open for a while. */
+void gate_unwatch(Gate *gate);
 /* From now on the flow is told when there is room to write, or no longer. */
 void gate_await_room(GateFlow *flow, bool is_wanted);
 
@@ -136,7 +138,7 @@ size_t flow_count(GateFlow *flow, ssize_t n);
 
 /* How many of the next bytes could be looked at. 0: none now. */
 size_t flow_peek(GateFlow *flow, void *data, size_t n);
-/* Reads as many as were looked at; descriptors among them are let go. */
+/* Reads as many as were looked at. Descriptors among them break the gate. */
 void flow_skip(GateFlow *flow, size_t n);
 /* What is there is not enough: waits for more. */
 void flow_wait(GateFlow *flow);

@@ -12,8 +12,6 @@
 #include "gate/gate-private.h"
 #include "shared/fd.h"
 
-#define RECEIVED_FDS_MAX 253 /* the kernel's SCM_MAX_FD */
-
 void flow_drop_fd(GateFlow *flow, int fd) {
         if (flow->is_from_peer)
                 closer_close(flow->fds_user, fd);
@@ -45,14 +43,8 @@ size_t flow_peek(GateFlow *flow, void *data, size_t n) {
         return flow_count(flow, recv(flow->from, data, n, MSG_PEEK | MSG_DONTWAIT));
 }
 
-void flow_skip(GateFlow *flow, size_t n) {
-        uint8_t ignored[HANDSHAKE_LINE_BYTES_MAX];
-
-        flow_count(flow, recv(flow->from, ignored, MIN(n, sizeof(ignored)), MSG_DONTWAIT));
-}
-
 static bool flow_keep_fds(GateFlow *flow, struct msghdr *message) {
-        int fds[RECEIVED_FDS_MAX];
+        int fds[CLOSER_MESSAGE_FDS];
         size_t n = fd_list_received(message, fds, ARRAY_SIZE(fds)), n_kept = 0;
 
         while (n_kept < n && flow->n_fds < GATE_FDS_MAX)
@@ -68,7 +60,7 @@ static bool flow_keep_fds(GateFlow *flow, struct msghdr *message) {
 size_t flow_read(GateFlow *flow, void *data, size_t n) {
         union {
                 struct cmsghdr header;
-                uint8_t space[CMSG_SPACE(sizeof(int[RECEIVED_FDS_MAX]))];
+                uint8_t space[CMSG_SPACE(sizeof(int[CLOSER_MESSAGE_FDS]))];
         } control;
         struct iovec piece = { .iov_base = data, .iov_len = n };
         struct msghdr message = {
@@ -82,4 +74,14 @@ size_t flow_read(GateFlow *flow, void *data, size_t n) {
         if (n_read > 0 && !flow_keep_fds(flow, &message))
                 return 0;
         return flow_count(flow, n_read);
+}
+
+void flow_skip(GateFlow *flow, size_t n) {
+        uint8_t ignored[HANDSHAKE_LINE_BYTES_MAX];
+
+        flow_read(flow, ignored, MIN(n, sizeof(ignored)));
+        if (flow->n_fds == 0)
+                return;
+        flow_drop_fds(flow);
+        gate_break(flow->gate, "it sends descriptors before it speaks D-Bus");
 }

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "closer/closer.h"
+#include "closer/unlinger.h"
 #include "gate/gate-thread.h"
 #include "shared/fd.h"
 #include "shared/thread.h"
@@ -45,9 +46,20 @@ struct GateThread {
  * Questions
  */
 
-/* Where a message is not wanted its first byte is read, without room for what comes with that. */
+/* A byte, without room for what comes with it: the kernel lets go of that here, without asking a file system. */
+static ssize_t drop_byte(int fd) {
+        Unlinger unlinger;
+        uint8_t byte;
+        ssize_t n;
+
+        unlinger_begin(&unlinger);
+        n = recv(fd, &byte, sizeof(byte), MSG_DONTWAIT);
+        unlinger_end(&unlinger);
+        return n;
+}
+
+/* Where a message is not wanted its first byte is read, which has the descriptors. */
 static void find_answer(const GateThread *thread, const GateQuestion *question, GateAnswer *ret) {
-        uint8_t first;
         ssize_t n;
 
         *ret = (GateAnswer){};
@@ -57,7 +69,7 @@ static void find_answer(const GateThread *thread, const GateQuestion *question, 
                          !closer_is_full(ret->user);
         if (ret->is_wanted)
                 return;
-        n = recv(question->fd, &first, sizeof(first), MSG_DONTWAIT);
+        n = drop_byte(question->fd);
         ret->n_dropped = n > 0 ? (size_t)n : 0;
 }
 

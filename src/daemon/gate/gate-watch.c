@@ -23,6 +23,10 @@ int gate_watch(Gate *gate) {
         return r < 0 ? r : watch(gate, EPOLL_CTL_ADD, gate->inner, false);
 }
 
+void gate_unwatch(Gate *gate) {
+        epoll_ctl(gate->gates->fd, EPOLL_CTL_DEL, gate->outer, NULL);
+}
+
 void gate_await_room(GateFlow *flow, bool is_wanted) {
         if (flow->awaits_room == is_wanted)
                 return;

@@ -75,6 +75,7 @@ Gate *gate_free(Gate *gate) {
         flow_deinit(&gate->in);
         flow_deinit(&gate->out);
         fd_close(gate->inner);
+        gate_unwatch(gate);
         closer_close_socket(gate->options.user, gate->outer);
         gate_leave_user(gate);
         free(gate);

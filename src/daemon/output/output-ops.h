@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Outputs: what a transport asks of whoever writes to descriptors
+ * Outputs: how a transport has descriptors written to
  *
  * A transport must never block in a write. It hands whole batches of packets to an output, which compresses and
  * writes them somewhere else (src/daemon/sink.h) and calls back when there is room again, or no hope.
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/compression.h"
+#include "core/model/compression.h"
 #include "shared/bytes.h"
 
 typedef struct Output Output;
@@ -24,7 +24,7 @@ typedef void (*OutputChanged)(void *userdata);
 
 enum {
         _OUTPUT_E_SUCCESS,
-        OUTPUT_E_UNUSABLE, /* *ret_why says what is wrong with the descriptor */
+        OUTPUT_E_UNUSABLE, /* *ret_why has the reason */
         OUTPUT_E_LIMIT,    /* too many of this user are being written, or hang */
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Moving data from a session to its output in batches, one in each turn of the main loop. */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

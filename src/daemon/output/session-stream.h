@@ -4,7 +4,7 @@
 /*
  * SessionStream: from a session to a descriptor
  *
- * What both transports do for a session that streams, and for a read of one into a descriptor. Embedded in whoever
+ * What both transports do for a session that streams, and for a read of one into a descriptor. Embedded in what
  * owns the session; the output itself is written elsewhere (output-ops.h). What there is to move goes in batches, one
  * a turn of the main loop and of all sessions of a pump in turn, so that calls and doorbells come in between whatever
  * is read out.
@@ -67,7 +67,7 @@ void session_stream_init(SessionStream *output,
 void session_stream_deinit(SessionStream *output);
 
 /* For all that the session of this config records, at the expense of a login user. `fd` is taken over on success only.
- * 0, OUTPUT_E_… or a negative errno; *ret_why says what is wrong with an unusable descriptor. */
+ * 0, OUTPUT_E_… or a negative errno; *ret_why has the reason why a descriptor is unusable. */
 int session_stream_open(SessionStream *output,
                         uid_t user,
                         const Config *config,

@@ -195,8 +195,8 @@ static int clock_read_id(const WireField *clock, uint64_t *ret) {
         return r;
 }
 
-/* Trace readers convert every timestamp by what snapshots say of the machine's clocks to each other, and whoever could
- * say that would move what others wrote. */
+/* Trace readers convert every timestamp by what snapshots say of the machine's clocks to each other, and a producer
+ * that could say that would move what others wrote. */
 static int check_clocks(const uint8_t *snapshot, size_t n) {
         WireReader reader;
         WireField field;

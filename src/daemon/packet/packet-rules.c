@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* What each producer may write about. */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,8 @@ static const uint16_t system_fields[] = {
         39,  /* android_log */
         40,  /* power_rails */
         47,  /* packages_list */
+        61,  /* module_symbols */
+        66,  /* perf_sample */
         67,  /* cpu_info */
         68,  /* smaps_packet */
         70,  /* initial_display_state */
@@ -45,6 +49,7 @@ static const uint16_t system_fields[] = {
         129, /* generic_gpu_frequency_event */
         130, /* interrupt_info */
         132, /* journald_event */
+        135, /* stack_sample */
 };
 
 static void rules_set(PacketRules *rules, uint32_t field, bool is_allowed) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Regular expressions of configs, compiled with limits on what a match may cost. */
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Applying the string rules of a trace filter, within a bounded time. */
+
 #include <errno.h>
 #include <stdio.h>
 

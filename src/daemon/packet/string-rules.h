@@ -56,7 +56,7 @@ int string_rules_add(StringRules *rules,
 /* A packet begins. */
 void string_rules_begin(StringRules *rules);
 
-/* What was done since the rules were made, in steps of a match: for whoever shares out time. */
+/* What was done since the rules were made, in steps of a match: for callers that share out time. */
 uint64_t string_rules_cost(const StringRules *rules);
 
 void string_rules_apply(StringRules *rules, char *text, size_t n_text, uint32_t type);

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Connections come, are served, and go; sessions of consumers are settled with them. */
+
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include "consumer-port.h"
-#include "ports-private.h"
-#include "producer-port.h"
+#include "closer/closer.h"
 #include "shared/fd.h"
+#include "socket/consumer/consumer-port.h"
+#include "socket/consumer/consumers.h"
+#include "socket/link/link.h"
+#include "socket/ports.h"
+#include "socket/producer/producer-port.h"
 
 /* One of those that rest goes on. */
 static int on_rest(sd_event_source *source, int fd, uint32_t events, void *userdata) {
@@ -39,6 +44,38 @@ static int ports_init_rest(Ports *ports) {
         return r < 0 ? r : sd_event_source_set_enabled(ports->rest_source, SD_EVENT_OFF);
 }
 
+static Consumers *ports_consumers(const Ports *ports) {
+        return ports->shared[PORT_CONSUMER];
+}
+
+static int ports_init_consumers(Ports *ports, const PortsOptions *options) {
+        Consumers *consumers = calloc(1, sizeof(*consumers));
+        int r;
+
+        if (!consumers)
+                return -ENOMEM;
+        ports->shared[PORT_CONSUMER] = consumers;
+        r = consumers_init(consumers,
+                           ports->event,
+                           ports->service,
+                           ports->info,
+                           options->output_ops,
+                           options->output_host);
+        if (r < 0)
+                return r;
+        consumers->observer = ports->observer;
+        consumers->observer_userdata = ports->observer_userdata;
+        return 0;
+}
+
+static void ports_free_consumers(Ports *ports) {
+        Consumers *consumers = ports_consumers(ports);
+
+        if (consumers)
+                consumers_deinit(consumers);
+        free(consumers);
+}
+
 int ports_new(Ports **ret, const PortsOptions *options) {
         static const PortService *const services[_PORT_KIND_N] = {
                 [PORT_PRODUCER] = &producer_port,
@@ -66,16 +103,9 @@ int ports_new(Ports **ret, const PortsOptions *options) {
         r = ports_init_rest(ports);
         if (r < 0)
                 return r;
-        r = consumers_init(&ports->consumers,
-                           ports->event,
-                           ports->service,
-                           ports->info,
-                           options->output_ops,
-                           options->output_host);
+        r = ports_init_consumers(ports, options);
         if (r < 0)
                 return r;
-        ports->consumers.observer = ports->observer;
-        ports->consumers.observer_userdata = ports->observer_userdata;
         *ret = TAKE(ports);
         return 0;
 }
@@ -93,7 +123,7 @@ Ports *ports_free(Ports *ports) {
         assert(list_is_empty(&ports->users) && ports->n_connections == 0);
         assert(list_is_empty(&ports->marked) && list_is_empty(&ports->drained));
         assert(list_is_empty(&ports->resumed) && list_is_empty(&ports->resting));
-        consumers_deinit(&ports->consumers);
+        ports_free_consumers(ports);
         sd_event_source_disable_unref(ports->rest_source);
         fd_close(ports->rest_fd);
         sd_event_unref(ports->event);
@@ -138,13 +168,14 @@ static int connection_new(PortConnection **ret, Ports *ports, PortKind kind, int
         PortConnection *connection = calloc(1, sizeof(*connection));
 
         if (!connection) {
-                fd_close(fd);
+                closer_close_socket((uid_t)-1, fd);
                 return -ENOMEM;
         }
         connection->ports = ports;
         connection->fd = fd;
         connection->received_fd = -1;
         connection->service = ports->services[kind];
+        connection->shared = ports->shared[kind];
         connection->events = EPOLLIN;
         list_init(&connection->queue);
         list_init(&connection->link);
@@ -212,7 +243,7 @@ static void settle_resumed(Ports *ports) {
 
 bool ports_is_settled(const Ports *ports) {
         return list_is_empty(&ports->resumed) && list_is_empty(&ports->marked) &&
-               list_is_empty(&ports->gone) && consumers_are_settled(&ports->consumers);
+               list_is_empty(&ports->gone) && consumers_are_settled(ports_consumers(ports));
 }
 
 /* What one does may break others, or mark them. */
@@ -220,7 +251,7 @@ void ports_settle(Ports *ports) {
         settle_drained(ports);
         while (!ports_is_settled(ports)) {
                 settle_resumed(ports);
-                consumers_settle(&ports->consumers);
+                consumers_settle(ports_consumers(ports));
                 settle_marked(ports);
                 while (!list_is_empty(&ports->gone))
                         port_connection_free(list_entry(ports->gone.next, PortConnection, link));
@@ -228,28 +259,30 @@ void ports_settle(Ports *ports) {
 }
 
 bool ports_is_busy(const Ports *ports) {
-        return ports->n_connections > 0 || consumers_are_busy(&ports->consumers);
+        return ports->n_connections > 0 || consumers_are_busy(ports_consumers(ports));
 }
 
 void ports_set_access(Ports *ports, const AccessOps *access, void *access_host) {
-        ports->consumers.access = access;
-        ports->consumers.access_host = access_host;
+        Consumers *consumers = ports_consumers(ports);
+
+        consumers->access = access;
+        consumers->access_host = access_host;
 }
 
 void ports_stop_sessions(Ports *ports, const char *reason) {
-        consumers_stop(&ports->consumers, reason);
+        consumers_stop(ports_consumers(ports), reason);
 }
 
 bool ports_is_stopped(const Ports *ports) {
-        return consumers_are_stopped(&ports->consumers);
+        return consumers_are_stopped(ports_consumers(ports));
 }
 
 uint64_t ports_next_deadline(const Ports *ports) {
-        return consumers_next_deadline(&ports->consumers);
+        return consumers_next_deadline(ports_consumers(ports));
 }
 
 void ports_tick(Ports *ports, uint64_t now) {
-        consumers_tick(&ports->consumers, now);
+        consumers_tick(ports_consumers(ports), now);
 }
 
 size_t ports_n_bytes_held(const Ports *ports) {

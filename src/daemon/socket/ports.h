@@ -16,53 +16,12 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#include "core/access-ops.h"
 #include "core/service.h"
-#include "core/session.h"
 #include "output/session-stream.h"
-#include "shared/list.h"
+#include "owner/access-ops.h"
 #include "shared/macro.h"
-
-/* Limits, besides those of core/service.h. Half frames, and what waits to be asked for or read, with what it waits in,
- * are SERVICE_MESSAGE_BYTES. */
-#define PORTS_QUEUE_BYTES_MAX (4u << 20) /* of these, sent to one connection */
-
-/* Read of one connection before others have their turn: so much, and the rest of a frame that has begun. */
-#define PORTS_READ_BYTES     (32u << 10)
-#define PORTS_READS_PER_TURN 8
-/* Some calls take long, and many fit into one read: after so much time the others come first. */
-#define PORTS_TURN_NS UINT64_C(5000000)
-
-typedef enum PortKind {
-        PORT_PRODUCER, /* serves ProducerPort */
-        PORT_CONSUMER, /* serves ConsumerPort */
-        _PORT_KIND_N,
-} PortKind;
-
-typedef struct PortService PortService;
-typedef struct Ports Ports;
-
-/* Shows people what is connected here. */
-typedef struct PortsObserver {
-        /* Returns what the others get; NULL: it is not shown. */
-        void *(*producer_came)(void *userdata, Producer *producer);
-        void (*source_came)(void *object, const char *source); /* or is not what it was */
-        void (*source_went)(void *object, const char *source);
-        void (*sources_changed)(void *object); /* after some of these */
-        void (*producer_goes)(void *object);   /* and is still there */
-
-        /* Sessions of consumers. These may be NULL, all together. A session and its stream stay until the session goes.
-         * Some are called from within the core: they may send, and must not call it. */
-        void *(*session_came)(void *userdata, Session *session, const SessionStream *stream);
-        void (*session_changed)(void *object);
-        void (*session_source)(void *object, const InstanceInfo *source); /* has started or ended */
-        void (*session_triggered)(void *object,
-                                  const char *trigger,
-                                  const char *producer,
-                                  uid_t uid);
-        void (*session_snapshot)(void *object, void *snapshot, const char *trigger);
-        void (*session_goes)(void *object); /* and is still there */
-} PortsObserver;
+#include "socket/link/port-observer.h"
+#include "socket/link/port.h"
 
 typedef struct PortsOptions {
         sd_event *event;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -21,7 +22,8 @@ static sem_t has_begun, may_go_on;
 static int close_or_hang(int fd) {
         if (fd == hanging_fd) {
                 sem_post(&has_begun);
-                sem_wait(&may_go_on);
+                while (sem_wait(&may_go_on) < 0)
+                        ; /* interrupted, as what lingers is */
         }
         return close(fd);
 }
@@ -142,8 +144,73 @@ START_TEST(test_descriptors_that_nobody_has_read_are_closed_with_their_socket) {
 }
 END_TEST
 
+/* Its last close waits an hour for a reader that never reads. */
+static int lingering_socket(int *ret_other) {
+        static const uint8_t zeros[1u << 16];
+        const struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
+        struct sockaddr_in address = { .sin_family = AF_INET,
+                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        socklen_t n = sizeof(address);
+        int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, n), 0);
+        ck_assert_int_eq(listen(listener, 1), 0);
+        ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &n), 0);
+        ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, n), 0);
+        *ret_other = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        ck_assert_int_ge(*ret_other, 0);
+        close(listener);
+        ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+        while (send(fd, zeros, sizeof(zeros), MSG_DONTWAIT) > 0)
+                ;
+        return fd;
+}
+
+START_TEST(test_sockets_do_not_linger) {
+        int sockets[2], others[2], fd;
+
+        setup();
+        closer_replace(NULL);
+        closer_close(MALLORY, lingering_socket(&others[0]));
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+        fd = lingering_socket(&others[1]);
+        send_fd(sockets[0], fd);
+        close(fd);
+        closer_close_socket(MALLORY, sockets[1]);
+        closer_replace(NULL); /* waits until all is closed */
+        close(sockets[0]);
+        close(others[0]);
+        close(others[1]);
+}
+END_TEST
+
+/* Nor is anything received from it, which would have to be closed as a file is. */
+START_TEST(test_sockets_are_closed_while_files_hang) {
+        int sockets[2], pipes[2];
+        char byte;
+
+        setup();
+        hang_for(MALLORY);
+        for (unsigned i = 1; i < CLOSER_PENDING_MAX; i++)
+                closer_close(MALLORY, some_fd());
+        ck_assert(closer_is_full(MALLORY));
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+        ck_assert_int_eq(pipe2(pipes, O_CLOEXEC), 0);
+        send_fd(sockets[0], pipes[1]);
+        close(pipes[1]);
+        closer_close_socket(MALLORY, sockets[1]);
+        ck_assert_int_eq(read(pipes[0], &byte, 1), 0); /* waits for the other end to be closed */
+        let_go();
+        close(pipes[0]);
+        close(sockets[0]);
+}
+END_TEST
+
 TEST_MAIN("closer",
           test_descriptors_are_closed,
           test_one_that_hangs_holds_up_its_own_user_only,
           test_user_with_many_that_hang_is_full_until_they_are_closed,
-          test_descriptors_that_nobody_has_read_are_closed_with_their_socket)
+          test_descriptors_that_nobody_has_read_are_closed_with_their_socket,
+          test_sockets_do_not_linger,
+          test_sockets_are_closed_while_files_hang)

@@ -7,6 +7,8 @@
  */
 
 #include "../core/fixture.h"
+#include "core/events/service-packets.h"
+#include "core/model/compression.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +18,6 @@
 
 #include "bus/bus-session.h"
 #include "bus/bus.h"
-#include "core/service-packets.h"
 #include "shared/fd.h"
 #include "shared/names.h"
 
@@ -353,7 +354,7 @@ START_TEST(test_full_output_stops_the_session_and_is_told_the_end) {
         start_session("write_into_file: true max_file_size_bytes: 1000000");
         w.output.full_after = 3;
         produce(MANY_BYTES);
-        for (int i = 0; i < STEPS_MAX && !bus_session_is_finished(session()); i++) {
+        for (int i = 0; i < STEPS_MAX && !owned_session_is_finished(&session()->owned); i++) {
                 fixture_advance(&w.core, 100 * MS);
                 step();
         }
@@ -387,7 +388,7 @@ START_TEST(test_output_that_fails_stops_the_session_and_says_why) {
         start_session("write_into_file: true");
         w.output.error = -ENOSPC;
         w.output.changed(w.output.userdata);
-        for (int i = 0; i < STEPS_MAX && !bus_session_is_finished(session()); i++)
+        for (int i = 0; i < STEPS_MAX && !owned_session_is_finished(&session()->owned); i++)
                 step();
         ck_assert_str_eq(bus_session_stop_reason(session()),
                          "output-failed: No space left on device");

@@ -4,7 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/service-private.h"
+#include "core/model/service.h"
 #include "fixture.h"
 
 /*

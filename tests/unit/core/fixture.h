@@ -9,7 +9,7 @@
  * Everything that should work is asserted in here, so that tests read as what happens.
  */
 
-#include "core/policy.h"
+#include "core/model/policy.h"
 #include "core/producer.h"
 #include "core/service.h"
 #include "core/session-clone.h"

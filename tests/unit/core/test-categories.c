@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "core/categories.h"
+#include "core/model/categories.h"
 
 #include <errno.h>
 #include <stdio.h>

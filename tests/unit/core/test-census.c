@@ -2,8 +2,8 @@
 
 /* What a user is told of how much there is: nothing of what other users have. */
 
-#include "core/census.h"
-#include "core/service-private.h"
+#include "core/model/census.h"
+#include "core/model/service.h"
 #include "fixture.h"
 
 static Fixture f;

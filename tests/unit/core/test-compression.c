@@ -2,7 +2,7 @@
 
 /* Which codec a config gets. What the codecs make of a trace is in tests/unit/bus/test-sink.c. */
 
-#include "core/compression.h"
+#include "core/model/compression.h"
 #include "test.h"
 
 #define ALL (1 << CODEC_DEFLATE | 1 << CODEC_ZSTD)

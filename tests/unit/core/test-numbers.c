@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "core/numbers.h"
+#include "core/model/numbers.h"
 #include "test.h"
 
 static const uint64_t key[2] = { UINT64_C(0x0123456789abcdef), UINT64_C(0xfedcba9876543210) };

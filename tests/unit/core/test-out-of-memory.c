@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-#include "core/flush.h"
-#include "core/producer-private.h"
+#include "core/model/service.h"
+#include "core/model/session.h"
 #include "fixture.h"
 
 static Fixture f;

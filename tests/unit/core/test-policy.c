@@ -40,12 +40,34 @@ static unsigned needs(const ServiceInfo *info,
 }
 
 START_TEST(test_reserved_are_names_under_linux_and_desktrace) {
-        ck_assert(policy_source_is_reserved("linux.ftrace"));
-        ck_assert(policy_source_is_reserved("desktrace.meta"));
-        ck_assert(!policy_source_is_reserved("linux"));
-        ck_assert(!policy_source_is_reserved("linuxulator.x"));
-        ck_assert(!policy_source_is_reserved("org.linux.ftrace"));
-        ck_assert(!policy_source_is_reserved("track_event"));
+        ck_assert(policy_source_is_reserved(&system_instance, "linux.ftrace"));
+        ck_assert(policy_source_is_reserved(&system_instance, "desktrace.meta"));
+        ck_assert(!policy_source_is_reserved(&system_instance, "linux"));
+        ck_assert(!policy_source_is_reserved(&system_instance, "linuxulator.x"));
+        ck_assert(!policy_source_is_reserved(&system_instance, "org.linux.ftrace"));
+        ck_assert(!policy_source_is_reserved(&system_instance, "track_event"));
+}
+END_TEST
+
+START_TEST(test_what_guarded_producers_have_is_reserved_in_their_instance) {
+        static const char *const names[] = { "org.example.machine", NULL };
+        const ServiceInfo guarding = { .uid = 990, .probes_uid = 991, .guarded = names };
+        const Identity user = { .uid = 1000 }, probes = { .uid = 991 };
+        SessionScope scope;
+
+        ck_assert(policy_source_is_reserved(&guarding, "org.example.machine"));
+        ck_assert(!policy_source_is_reserved(&system_instance, "org.example.machine"));
+        ck_assert(!policy_may_register(&guarding, &user, "org.example.machine"));
+        ck_assert(policy_may_register(&guarding, &probes, "org.example.machine"));
+        ck_assert(policy_may_register(&no_probes, &user, "org.example.machine"));
+        ck_assert_uint_eq(needs(&guarding,
+                                1000,
+                                CONFIG_ONE("org.example.machine"),
+                                POLICY_SCOPE_DEFAULT,
+                                false,
+                                &scope),
+                          POLICY_NEEDS_TRACE_SYSTEM | POLICY_NEEDS_GUARDED_SYSTEM);
+        ck_assert_int_eq(scope, SESSION_SCOPE_SYSTEM);
 }
 END_TEST
 
@@ -321,6 +343,7 @@ END_TEST
 
 TEST_MAIN("policy",
           test_reserved_are_names_under_linux_and_desktrace,
+          test_what_guarded_producers_have_is_reserved_in_their_instance,
           test_only_root_and_the_owner_start_producers_unasked,
           test_only_root_and_probes_register_reserved_names,
           test_what_a_session_needs,

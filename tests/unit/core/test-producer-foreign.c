@@ -4,8 +4,9 @@
  * Producers of Perfetto's protocol: what they say by message, and memory that they bring.
  */
 
-#include "core/quota.h"
-#include "core/service-private.h"
+#include "core/model/producer.h"
+#include "core/model/quota.h"
+#include "core/model/service.h"
 #include "fixture.h"
 
 static Fixture f;

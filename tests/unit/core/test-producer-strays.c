@@ -2,7 +2,7 @@
 
 /* Chunks that no buffer takes: whose losses they are not. Foreign ones are in test-producer.c. */
 
-#include "core/session-private.h"
+#include "core/model/session.h"
 #include "fixture.h"
 
 static Fixture f;
@@ -54,6 +54,25 @@ START_TEST(test_nor_are_chunks_for_a_stopped_one) {
 }
 END_TEST
 
+/* A buffer that is nobody's: which session the patch was meant for is not known. */
+START_TEST(test_stray_patches_are_counted_in_each_session_of_their_producer) {
+        FakeConsumer *first, *second;
+        FakeProducer *app;
+        SmbWriter *writer;
+
+        first = start_with_writer(&app, &writer);
+        second = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        producer_patch(app->producer, 60000, 1, 0, 0, (const uint8_t *)"evil", false);
+        producer_patch(app->producer, 60000, 1, 0, 0, (const uint8_t *)"evil", false);
+        ck_assert_uint_eq(first->session->patches_discarded, 2);
+        ck_assert_uint_eq(second->session->patches_discarded, 2);
+        ck_assert_uint_eq(first->session->chunks_discarded, 0);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("producer-strays",
+          test_stray_patches_are_counted_in_each_session_of_their_producer,
           test_chunks_for_a_freed_session_are_no_loss_of_another,
           test_nor_are_chunks_for_a_stopped_one)

@@ -4,8 +4,9 @@
 
 #include <errno.h>
 
-#include "core/producer-private.h"
-#include "core/session-private.h"
+#include "core/model/producer.h"
+#include "core/model/service.h"
+#include "core/model/session-buffer.h"
 #include "fixture.h"
 #include "smb/smb-reader.h"
 

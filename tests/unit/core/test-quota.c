@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "core/quota.h"
+#include "core/model/quota.h"
+#include "core/model/sequence-ids.h"
+#include "core/model/service.h"
 #include "core/service.h"
-#include "core/session-private.h"
 #include "fixture.h"
 #include "test.h"
 

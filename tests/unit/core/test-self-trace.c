@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "core/self-packets.h"
-#include "core/service-packets.h"
+#include "core/events/self-packets.h"
+#include "core/events/service-packets.h"
 #include "fixture.h"
 
 #define TRACK_EVENT      11

@@ -2,8 +2,9 @@
 
 /* The service's stores: clock snapshots, lifecycle events, sequence ids. */
 
-#include "core/sequence-ids.h"
-#include "core/service-packets.h"
+#include "core/model/event-list.h"
+#include "core/model/sequence-ids.h"
+#include "core/model/service-limits.h"
 #include "test.h"
 
 #define MS UINT64_C(1000000)

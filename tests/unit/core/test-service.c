@@ -2,7 +2,8 @@
 
 /* The registries of the service, and what is limited for all users together. */
 
-#include "core/service-private.h"
+#include "core/model/service.h"
+#include "core/model/session.h"
 #include "fixture.h"
 
 static Fixture f;

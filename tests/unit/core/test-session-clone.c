@@ -2,9 +2,10 @@
 
 /* Clones: what is in them, what they do to the original, who pays, and what may happen on the way. */
 
-#include "core/flush.h"
-#include "core/service-packets.h"
-#include "core/session-names.h"
+#include "core/events/service-packets.h"
+#include "core/model/session-names.h"
+#include "core/model/session.h"
+#include "core/requests/flush.h"
 #include "fixture.h"
 
 static Fixture f;

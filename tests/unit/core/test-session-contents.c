@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "core/service-packets.h"
+#include "core/events/service-packets.h"
 #include "fixture.h"
 
 #define CURIOUS "builtin_data_sources { enable_concurrent_session_events: true } "

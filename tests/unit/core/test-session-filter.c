@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
+#include "core/events/service-packets.h"
 #include "core/filter-bytecode.h"
-#include "core/service-packets.h"
 #include "fixture.h"
 
 static Fixture f;

@@ -4,8 +4,9 @@
 
 #include <stdio.h>
 
-#include "core/service-packets.h"
-#include "core/session-private.h"
+#include "core/events/service-packets.h"
+#include "core/model/service.h"
+#include "core/model/session.h"
 #include "fixture.h"
 
 #define PLAIN CONFIG_ONE("track_event")

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "core/session-names.h"
+#include "core/model/session-names.h"
 #include "fixture.h"
 
 static Fixture f;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "core/service-packets.h"
+#include "core/events/service-packets.h"
 #include "fixture.h"
 
 static Fixture f;

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "core/service-packets.h"
-#include "core/session-private.h"
+#include "core/events/service-packets.h"
+#include "core/model/session.h"
 #include "fixture.h"
 
 static Fixture f;

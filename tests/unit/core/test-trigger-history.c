@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "core/trigger-history.h"
+#include "core/model/trigger-history.h"
 #include "test.h"
 
 #define S (UINT64_C(1000000000))

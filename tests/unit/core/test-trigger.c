@@ -2,8 +2,9 @@
 
 /* Triggers: who may send them to whom, what they do in each mode, how often, and how they get into the trace. */
 
-#include "core/trigger-history.h"
-#include "core/trigger-private.h"
+#include "core/events/service-packets.h"
+#include "core/model/session-triggers.h"
+#include "core/model/trigger-history.h"
 #include "trigger-world.h"
 
 /*

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,32 +18,14 @@
 
 #define WORDS ":1.42"
 
-static int take(Identity *ret, int fd) {
-        int strays[PID_PROOF_STRAYS_MAX], r;
-        size_t n_strays;
-
-        r = pid_proof_take(ret, fd, WORDS, strays, &n_strays);
-        while (n_strays > 0)
-                fd_close(strays[--n_strays]);
-        return r;
-}
-
 static int proves(int fd) {
         Identity identity;
 
-        return take(&identity, fd);
+        return pid_proof_take(&identity, fd, WORDS);
 }
 
-/* A pair of sockets; what is written into [1] asks for the writer's credentials if `passes`. */
-static void make_pair(int fds[static 2], bool passes) {
-        const int on = passes;
-
-        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
-        ck_assert_int_eq(setsockopt(fds[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
-}
-
-START_TEST(test_proof_names_the_process_that_wrote_it) {
-        const pid_t writer = getpid();
+START_TEST(test_proof_names_the_process_that_made_it) {
+        const pid_t maker = getpid();
         int fd, status;
         pid_t reader;
 
@@ -51,7 +35,8 @@ START_TEST(test_proof_names_the_process_that_wrote_it) {
         if (reader == 0) {
                 Identity identity;
 
-                _exit(take(&identity, fd) == 0 && identity.pid == writer && identity.uid == getuid()
+                _exit(pid_proof_take(&identity, fd, WORDS) == 0 && identity.pid == maker &&
+                                      identity.uid == getuid()
                               ? 0
                               : 1);
         }
@@ -61,92 +46,79 @@ START_TEST(test_proof_names_the_process_that_wrote_it) {
 }
 END_TEST
 
-START_TEST(test_proof_is_good_for_once_and_for_its_words) {
-        Identity identity;
+START_TEST(test_proof_is_good_for_its_words) {
+        char long_words[PID_PROOF_BYTES_MAX + 2];
         int fd;
-
-        ck_assert_int_eq(pid_proof_new(&fd, WORDS), 0);
-        ck_assert_int_eq(proves(fd), 0);
-        ck_assert_int_eq(proves(fd), -EBADMSG);
-        fd_close(fd);
 
         ck_assert_int_eq(pid_proof_new(&fd, WORDS "0"), 0);
         ck_assert_int_eq(proves(fd), -EBADMSG);
         fd_close(fd);
 
         ck_assert_int_eq(pid_proof_new(&fd, ":1.4"), 0);
-        ck_assert_int_eq(take(&identity, fd), -EBADMSG);
+        ck_assert_int_eq(proves(fd), -EBADMSG);
+        fd_close(fd);
+
+        memset(long_words, 'x', sizeof(long_words));
+        long_words[sizeof(long_words) - 1] = '\0';
+        ck_assert_int_eq(pid_proof_new(&fd, long_words), -ENAMETOOLONG);
+        long_words[PID_PROOF_BYTES_MAX] = '\0';
+        ck_assert_int_eq(pid_proof_new(&fd, long_words), 0);
         fd_close(fd);
 }
 END_TEST
 
+/* Two processes may have to say the same at once, and what one of them says may be bound by somebody else. */
+START_TEST(test_equal_words_do_not_collide) {
+        int fds[2];
+
+        ck_assert_int_eq(pid_proof_new(&fds[0], WORDS), 0);
+        ck_assert_int_eq(pid_proof_new(&fds[1], WORDS), 0);
+        ck_assert_int_eq(proves(fds[0]), 0);
+        ck_assert_int_eq(proves(fds[1]), 0);
+        fd_close(fds[0]);
+        fd_close(fds[1]);
+}
+END_TEST
+
+static void make_pair(int fds[static 2]) {
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+}
+
 START_TEST(test_just_any_descriptor_proves_nothing) {
-        char long_words[4 * PID_PROOF_BYTES_MAX];
-        int fds[2], fd;
+        int fd;
 
         ck_assert_int_lt(proves(-1), 0);
         fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
         ck_assert_int_eq(proves(fd), -EBADMSG);
         fd_close(fd);
-
-        /* The words, but nobody asked the kernel who says them. */
-        make_pair(fds, false);
-        ck_assert_int_eq(send(fds[1], WORDS, strlen(WORDS), 0), (ssize_t)strlen(WORDS));
-        ck_assert_int_eq(proves(fds[0]), -EBADMSG);
-        /* Nothing yet: it is not waited for. */
-        ck_assert_int_eq(proves(fds[0]), -EBADMSG);
-        fd_close(fds[1]);
-        ck_assert_int_eq(proves(fds[0]), -EBADMSG);
-        fd_close(fds[0]);
-
-        make_pair(fds, true);
-        memset(long_words, 'x', sizeof(long_words));
-        ck_assert_int_gt(send(fds[1], long_words, sizeof(long_words), 0), 0);
-        ck_assert_int_eq(proves(fds[0]), -EBADMSG);
-        fd_close(fds[0]);
-        fd_close(fds[1]);
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ck_assert_int_eq(proves(fd), -EBADMSG);
+        fd_close(fd);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ck_assert_int_eq(proves(fd), -EBADMSG);
+        fd_close(fd);
 }
 END_TEST
 
-static void send_with_descriptor(int fd, int passed) {
-        union {
-                struct cmsghdr header;
-                char bytes[CMSG_SPACE(sizeof(int))];
-        } control = { .header = { .cmsg_level = SOL_SOCKET,
-                                  .cmsg_type = SCM_RIGHTS,
-                                  .cmsg_len = CMSG_LEN(sizeof(int)) } };
-        struct iovec part = { .iov_base = (char *)WORDS, .iov_len = strlen(WORDS) };
-        struct msghdr message = {
-                .msg_iov = &part,
-                .msg_iovlen = 1,
-                .msg_control = &control,
-                .msg_controllen = sizeof(control),
-        };
-
-        memcpy(CMSG_DATA(&control.header), &passed, sizeof(passed));
-        ck_assert_int_gt(sendmsg(fd, &message, 0), 0);
-}
-
-static size_t n_open_descriptors(void) {
-        size_t n = 0;
-
-        for (int fd = 0; fd < 1024; fd++)
-                n += fcntl(fd, F_GETFD) >= 0;
-        return n;
-}
-
-START_TEST(test_descriptors_in_a_proof_are_not_taken) {
-        const size_t n_before = n_open_descriptors();
+/* Whoever was given one end of a pair that somebody else has made can name only that one. */
+START_TEST(test_the_end_that_is_passed_names_nobody) {
+        const char address[] = "\0desktrace-proof/0123456789abcdef/" WORDS;
+        struct sockaddr_un name = { .sun_family = AF_UNIX };
         int fds[2];
 
-        for (unsigned passes = 0; passes < 2; passes++) {
-                make_pair(fds, passes);
-                send_with_descriptor(fds[1], fds[1]);
-                ck_assert_int_eq(proves(fds[0]), passes ? 0 : -EBADMSG);
-                fd_close(fds[0]);
-                fd_close(fds[1]);
-                ck_assert_uint_eq(n_open_descriptors(), n_before);
-        }
+        make_pair(fds);
+        ck_assert_int_eq(send(fds[1], WORDS, strlen(WORDS), 0), (ssize_t)strlen(WORDS));
+        ck_assert_int_eq(proves(fds[0]), -EBADMSG);
+        memcpy(name.sun_path, address, sizeof(address) - 1);
+        ck_assert_int_eq(
+                bind(fds[0],
+                     (struct sockaddr *)&name,
+                     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(address) - 1)),
+                0);
+        ck_assert_int_eq(proves(fds[0]), -EBADMSG);
+        ck_assert_int_eq(proves(fds[1]), 0); /* it is a proof for who has the other end */
+        fd_close(fds[0]);
+        fd_close(fds[1]);
 }
 END_TEST
 
@@ -269,10 +241,11 @@ START_TEST(test_namespace_has_a_number) {
 END_TEST
 
 TEST_MAIN("pid-namespace",
-          test_proof_names_the_process_that_wrote_it,
-          test_proof_is_good_for_once_and_for_its_words,
+          test_proof_names_the_process_that_made_it,
+          test_proof_is_good_for_its_words,
+          test_equal_words_do_not_collide,
           test_just_any_descriptor_proves_nothing,
-          test_descriptors_in_a_proof_are_not_taken,
+          test_the_end_that_is_passed_names_nobody,
           test_link_tells_each_thread_its_own_numbers,
           test_link_tells_who_is_in_a_namespace_the_numbers_of_outside,
           test_other_links_are_refused,

@@ -9,6 +9,7 @@
 
 #include "port-fixture.h"
 #include "shared/fd.h"
+#include "socket/link/link.h"
 
 Ports *ports;
 static sd_event *event;

@@ -6,7 +6,7 @@
  */
 
 #include "shared/bytes.h"
-#include "socket/port.h"
+#include "socket/link/port.h"
 #include "socket/ports.h"
 #include "test.h"
 #include "wire/ipc-frame.h"

@@ -293,6 +293,7 @@ CONSUMER_WORLD_TEST(test_the_state_waits_for_who_is_started_to_be_listed) {
         static const char *const sources[] = { "com.example.late", NULL };
         uint64_t request;
 
+        f.info.uid = getuid(); /* who may have producers started, besides root */
         ck_assert_int_eq(service_add_activatable(f.service, "late", sources), 0);
         request = consumer_call(&consumer, CONSUMER_QUERY_STATE);
         world_run(&consumer);

@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include "consumer-world.h"
-#include "socket/consumer-private.h"
+#include "socket/consumer/consumer-private.h"
+#include "socket/link/link.h"
 
 /* Of perfetto.protos.TracingServiceState.TracingSession, and around it. */
 enum {

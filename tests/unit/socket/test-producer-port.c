@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/producer-private.h"
+#include "core/model/producer.h"
 #include "producer-world.h"
 #include "shared/fd.h"
-#include "socket/ports-private.h"
+#include "socket/link/link.h"
 
 static ProducerClient app;
 

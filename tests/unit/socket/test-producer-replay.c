@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/service-private.h"
+#include "core/model/service.h"
 #include "producer-world.h"
 
 #define CONNECTIONS_MAX 5

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * When a producer is looked at: the doorbell, and then until it stays quiet.
+ */
+
+#include "core/model/peer.h"
+
+/* One look at a producer that is awake: takes about max_bytes. Returns how many there were. */
+uint64_t producer_look(Producer *producer, uint64_t max_bytes);
+
+/* The doorbell rang: takes everything committed, then keeps looking (service_tick()) until it stays quiet. */
+void producer_doorbell(Producer *producer, uint64_t now);

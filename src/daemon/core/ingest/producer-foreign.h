@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Perfetto's protocol: producers that say by message what native ones say in the control area
+ *
+ * Foreign buffers and bad numbers are counted and ignored, as all of it may be a lie.
+ */
+
+#include "core/model/peer.h"
+
+/* Which buffer a writer writes to (0: from now on to none). */
+void producer_register_writer(Producer *producer, uint32_t writer_id, uint32_t target_buffer);
+
+/* A chunk in shared memory is complete. */
+void producer_commit(Producer *producer, uint32_t page, uint32_t chunk, uint32_t target_buffer);
+
+/* A chunk with its header, in the message itself; it is copied. */
+void producer_commit_data(Producer *producer,
+                          const void *data,
+                          size_t n,
+                          bool is_complete,
+                          uint32_t target_buffer);
+
+/* The producer has brought its memory, in which it writes already; the caller has mapped it and made sure that nobody
+ * can shorten it. It stays mapped until producer_free(). Before the first source. 0; PRODUCER_E_INVALID: sizes or a
+ * page size that the service would not have chosen; PRODUCER_E_LIMIT: of this user's memory. */
+int producer_adopt_memory(Producer *producer, void *memory, size_t n_bytes, uint32_t page_bytes);

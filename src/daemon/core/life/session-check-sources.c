@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Checks of data sources: names, filters, and whether anybody offers them. */
+
+#include <errno.h>
+
+#include "core/life/check.h"
+#include "core/model/policy.h"
+#include "core/model/service.h"
+#include "shared/text.h"
+
+int check_regexes(const Check *check) {
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < check->config->n_data_sources; i++)
+                n += check->config->data_sources[i]->n_producer_name_regex_filter;
+        return check_range(check,
+                           "the number of producer_name_regex_filter in all data_sources",
+                           n,
+                           SESSION_REGEXES_MAX,
+                           "SESSION_REGEXES_MAX");
+}
+
+/* Compiled for the error only; a session that is made compiles them again, to keep. */
+int check_filters(const Check *check, const Perfetto__Protos__TraceConfig__DataSource *source) {
+        char why[PATTERN_WHY_BYTES] = "";
+        size_t n = source->n_producer_name_regex_filter;
+        Pattern **filters;
+        int r;
+
+        r = check_range(check,
+                        "the number of producer name filters",
+                        source->n_producer_name_filter + source->n_producer_name_regex_filter,
+                        SESSION_FILTERS_MAX,
+                        "SESSION_FILTERS_MAX");
+        if (r)
+                return r;
+        r = patterns_new(&filters, source->producer_name_regex_filter, n, why);
+        if (r == -EINVAL)
+                return session_error(check->error,
+                                     SESSION_E_CONFIG,
+                                     "%.64s: producer_name_regex_filter: %s",
+                                     source->config->name,
+                                     why);
+        if (r < 0)
+                return r;
+        patterns_free(filters, n);
+        return 0;
+}
+
+#define KNOWN_SOURCES_MAX 4096 /* names that a suggestion is looked for in */
+
+/* Names of all users' programs: anybody may list the data sources. */
+static size_t service_known_sources(const Service *service,
+                                    const char *known[static KNOWN_SOURCES_MAX]) {
+        const Producer *producer;
+        size_t n = 0;
+
+        known[n++] = "track_event";
+        known[n++] = SERVICE_SELF_SOURCE;
+        for (size_t i = 0; i < service->n_activatables; i++)
+                for (char **at = service->activatables[i].sources; *at && n < KNOWN_SOURCES_MAX;
+                     at++)
+                        known[n++] = *at;
+        list_for_each (producer, &service->producers, link)
+                for (size_t i = 0; i < producer->n_sources && n < KNOWN_SOURCES_MAX; i++)
+                        known[n++] = producer->sources[i]->name;
+        return n;
+}
+
+static bool service_knows_source(const Service *service, const char *name) {
+        const Producer *producer;
+
+        if (streq(name, "track_event") || streq(name, SERVICE_SELF_SOURCE) ||
+            service_find_activatable((Service *)service, name) >= 0)
+                return true;
+        list_for_each (producer, &service->producers, link)
+                for (size_t i = 0; i < producer->n_sources; i++)
+                        if (streq(producer->sources[i]->name, name))
+                                return true;
+        return false;
+}
+
+/* A name that nobody offers may come yet, unless only the machine could offer it, or it looks like a slip. */
+static int check_exists(const Check *check, const char *name) {
+        _cleanup_(freep) const char **known = NULL;
+        const char *nearest;
+
+        if (check->options->allows_missing || service_knows_source(check->service, name))
+                return 0;
+        known = calloc(KNOWN_SOURCES_MAX, sizeof(*known));
+        if (!known)
+                return -ENOMEM;
+        nearest = text_nearest(name, known, service_known_sources(check->service, known));
+        if (nearest)
+                return session_error(check->error,
+                                     SESSION_E_NO_SOURCE,
+                                     "no data source is named \"%.100s\"; did you mean \"%.100s\"?",
+                                     name,
+                                     nearest);
+        if (policy_source_is_reserved(&check->service->info, name))
+                return session_error(
+                        check->error,
+                        SESSION_E_NO_SOURCE,
+                        "no data source is named \"%.100s\": no producer that is running or can "
+                        "be started offers it",
+                        name);
+        return 0;
+}
+
+/* Kernel data is everybody's: it does not come with a session that is only about one's own programs. */
+static int check_scope(const Check *check, const char *name) {
+        if (check->options->scope == SESSION_SCOPE_SYSTEM ||
+            !policy_source_is_reserved(&check->service->info, name) ||
+            policy_may_register(&check->service->info, &check->options->owner, name))
+                return 0;
+        return session_error(check->error,
+                             SESSION_E_CONFIG,
+                             "%.100s records the whole machine, which requires scope \"system\"",
+                             name);
+}
+
+/* That it has a name was seen with its buffer. */
+static int check_source(const Check *check, size_t i) {
+        const Perfetto__Protos__TraceConfig__DataSource *source = check->config->data_sources[i];
+        const char *name = source->config->name;
+        int r;
+
+        r = check_range(check,
+                        "the length of a data source's name",
+                        strlen(name),
+                        SOURCE_NAME_MAX,
+                        "SOURCE_NAME_MAX");
+        if (r)
+                return r;
+        r = check_filters(check, source);
+        if (r)
+                return r;
+        r = check_exists(check, name);
+        if (r)
+                return r;
+        return check_scope(check, name);
+}
+
+int check_sources(const Check *check) {
+        int r;
+
+        if (check->config->n_data_sources == 0 && !check->options->allows_missing)
+                return session_error(
+                        check->error,
+                        SESSION_E_CONFIG,
+                        "the config has no data_sources: there would be nothing to record");
+        r = check_range(check,
+                        "the number of data_sources",
+                        check->config->n_data_sources,
+                        SESSION_SOURCES_MAX,
+                        "SESSION_SOURCES_MAX");
+        if (r)
+                return r;
+        r = check_regexes(check);
+        if (r)
+                return r;
+        for (size_t i = 0; i < check->config->n_data_sources; i++) {
+                r = check_source(check, i);
+                if (r)
+                        return r;
+        }
+        return 0;
+}

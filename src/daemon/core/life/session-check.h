@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What a config may ask for, in one call; life/check.h has the checks.
+ */
+
+#include "core/model/session-info.h"
+
+/* Checks everything that session_new() would refuse, and changes nothing: for asking polkit only about what could
+ * be done. 0 or one of SESSION_E_CONFIG, _LIMIT, _NAME_IN_USE, _NO_SOURCE. */
+int session_check(Service *service,
+                  const Config *config,
+                  const SessionOptions *options,
+                  SessionError *error,
+                  uint64_t now);

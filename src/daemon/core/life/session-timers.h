@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What a session does by itself when a time has come.
+ */
+
+#include "core/model/peer.h"
+
+void session_tick(Session *session, uint64_t now);
+uint64_t session_next_deadline(const Session *session);

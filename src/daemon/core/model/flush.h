@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Flush: one request to empty the producers of a session, with exactly one reply
+ *
+ * Made when somebody asks (a consumer, a period, a stop), linked in its session, and freed with its reply: when every
+ * producer has answered or is gone, at its deadline, or when the session goes away. This header knows who is waited
+ * for; requests/flush.h asks and replies.
+ */
+
+#include "core/model/session-info.h"
+#include "shared/macro.h"
+
+typedef struct SessionBuffer SessionBuffer;
+
+/* Whose data a flush is for. A clone flushes its buffers in two groups, so that those which are moved into it, however
+ * slow their sources, do not make the others old. */
+typedef enum FlushGroup {
+        FLUSH_GROUP_ALL,
+        FLUSH_GROUP_COPIED, /* of the buffers without transfer_on_clone */
+        FLUSH_GROUP_MOVED,  /* of those with it */
+} FlushGroup;
+
+typedef struct FlushSlot {
+        Producer *producer; /* NULL: it has answered, or is gone */
+        uint64_t request;   /* the producer's number of it: it knows none that it was not asked */
+        bool is_given_up;
+} FlushSlot;
+
+typedef struct Flush {
+        List link;
+        Session *session;
+        FlushGroup group;
+        uint64_t id;
+        uint64_t deadline;
+        FlushSlot *slots; /* who was asked */
+        size_t n_slots;
+        size_t n_pending;      /* of them, who is waited for */
+        size_t n_silent;       /* of them, who is given up on */
+        SessionFlushDone done; /* NULL: the asker is gone */
+        void *userdata;
+} Flush;
+
+bool flush_group_has(FlushGroup group, const SessionBuffer *buffer);
+
+/* Unlinks and frees without a reply. */
+Flush *flush_free(Flush *flush);
+DEFINE_CLEANUP(Flush *, flush_free)
+
+/* The producer has answered, or nothing of it is left to be asked. */
+void flush_producer_done(Flush *flush, const Producer *producer);
+
+/* Whether this is what the producer knows by that number. */
+bool flush_is_request(const Flush *flush, const Producer *producer, uint64_t request);
+
+/* Whether its answer is waited for. */
+bool flush_awaits(const Flush *flush, const Producer *producer);
+
+/* It cannot answer: the flush stops waiting for it, but an answer may still be in time. */
+void flush_give_up_on(Flush *flush, const Producer *producer);
+
+/* The same for all that still owe the answer to an older flush: they need not be waited for twice. */
+void flush_give_up_on_debtors(Flush *flush);

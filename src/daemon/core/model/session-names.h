@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Session names: each user has a name space
+ *
+ * A name is unique among the running sessions of one user; a session of another user may have it as well, and
+ * neither user notices. Users who may see the sessions of others find those by name, too, behind their own.
+ */
+
+#include "core/model/peer.h"
+
+/* The user's running session of that name, else the youngest that has stopped; NULL: none. */
+Session *session_find_own(Service *service, uid_t uid, const char *name);
+
+enum {
+        _SESSION_NAMES_E_SUCCESS,
+        SESSION_NAMES_E_AMBIGUOUS, /* none of the viewer's, and several other users have one */
+};
+
+/* For a viewer who sees all sessions: the viewer's own, else the one of another user; running sessions of others come
+ * before stopped ones. *ret is NULL if no session has the name. 0 or SESSION_NAMES_E_AMBIGUOUS. */
+int session_find_any(Session **ret, Service *service, uid_t viewer, const char *name);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * When a session writes and flushes while it records, as its config says.
+ */
+
+#include "core/model/peer.h"
+
+typedef struct SessionBuffer SessionBuffer;
+
+bool session_streams(
+        const Session *session); /* what is recorded goes to the output all the while */
+uint64_t session_write_period_ns(const Session *session);
+uint64_t session_flush_period_ns(const Session *session); /* UINT64_MAX: none */
+bool session_flushes_before_output(const Session *session);
+void session_output_due(Session *session);
+/* Something was put into it: if it is getting full, the output is due. */
+void session_note_pressure(const SessionBuffer *buffer);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What a session keeps of other sessions that run beside it; events/concurrent.h has what is done with it.
+ */
+
+#include "shared/bytes.h"
+
+#define CONCURRENT_EVENTS_MAX 4096 /* that wait for one read; more are not kept */
+
+/* As perfetto.protos.ConcurrentSessionEvent.State. */
+typedef enum SessionPhase {
+        PHASE_NONE, /* nobody has been told of it yet */
+        PHASE_DISABLED,
+        PHASE_CONFIGURED,
+        PHASE_STARTED,
+        PHASE_STOPPING,
+        PHASE_CLONED,
+} SessionPhase;
+
+/* Embedded in a session; zero-initialised is empty. */
+typedef struct Concurrent {
+        SessionPhase phase;
+        uint64_t phase_ns; /* since when */
+        Bytes packets;     /* of others, framed, that nobody has read yet */
+        unsigned n_packets;
+} Concurrent;

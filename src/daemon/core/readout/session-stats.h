@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The numbers of a session, for people and for the trace.
+ */
+
+#include "core/model/peer.h"
+#include "shared/bytes.h"
+#include "wire/wire-writer.h"
+
+typedef struct SessionTotals {
+        uint64_t bytes_written;
+        uint64_t bytes_output;
+        uint64_t chunks_lost;
+        uint64_t packets_lost;
+} SessionTotals;
+
+uint64_t session_producers_dropped(const Session *session); /* as they say */
+void session_put_stats(Session *session, WireWriter *writer);
+
+void session_totals(const Session *session, SessionTotals *ret);
+/* As perfetto.protos.TraceStats, without its writers. 0 or -ENOMEM. */
+int session_append_stats(Session *session, Bytes *out);

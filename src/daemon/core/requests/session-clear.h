@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Asking writers to start over, so that nothing depends on what is gone.
+ */
+
+#include "core/model/peer.h"
+
+typedef struct SessionBuffer SessionBuffer;
+
+/* With the next piece comes a synchronisation marker. */
+void session_mark_stream(Session *session);
+/* Of what goes to one buffer, or to all (NULL). */
+void session_clear_incremental_state(Session *session, const SessionBuffer *buffer);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Why there is no clone, in words that both transports use. */
+
+#include <string.h>
+
+#include "core/session.h"
+#include "owner/clone-words.h"
+
+const char *clone_outcome_words(int outcome) {
+        switch (outcome) {
+        case SESSION_E_STATE:
+                return "the session has ended while it was cloned";
+        case SESSION_E_LIMIT:
+                return "there are too many sessions, or of this user, or flushes";
+        default:
+                return outcome < 0 ? strerror(-outcome) : "it is not possible now";
+        }
+}

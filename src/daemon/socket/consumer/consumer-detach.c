@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * A detached session belongs to its user, under a key: each connection of his may attach to it by that. Root attaches
+ * to his own as well.
+ */
+
+#include <errno.h>
+
+#include "consumer-private.h"
+#include "core/model/policy.h"
+
+/* Fields of perfetto.protos.DetachRequest and AttachRequest, and of the latter's response. */
+enum {
+        DETACH_KEY = 1,
+        ATTACHED_CONFIG = 1,
+};
+
+struct ConsumerDetach {
+        Consumer *consumer;
+        PortRequest request;
+        AccessQuestion *question;
+        char key[CONSUMER_KEY_MAX + 1];
+};
+
+static ConsumerSession *consumer_find_key(const Consumer *consumer, const char *key) {
+        const uid_t uid = port_connection_identity(consumer->connection)->uid;
+        ConsumerSession *session;
+
+        list_for_each (session, &consumer->consumers->sessions.all, owned.link)
+                if (session->key && streq(session->key, key) &&
+                    session_options(session->owned.session)->owner.uid == uid)
+                        return session;
+        return NULL;
+}
+
+ConsumerDetach *consumer_detach_free(ConsumerDetach *detach) {
+        if (!detach)
+                return NULL;
+        if (detach->question)
+                detach->consumer->consumers->access->cancel(detach->question);
+        free(detach);
+        return NULL;
+}
+DEFINE_CLEANUP(ConsumerDetach *, consumer_detach_free)
+
+static int detach_session(Consumer *consumer, const PortRequest *request, const char *key) {
+        ConsumerSession *session = consumer->session;
+
+        session->key = strdup(key);
+        if (!session->key)
+                return -ENOMEM;
+        session_set_detached(session->owned.session, true);
+        consumer_session_set_consumer(session, NULL);
+        consumer->enable.is_open = false; /* its end is nobody's to be told */
+        consumer_session_mark(session);
+        port_reply(consumer->connection, request, false, NULL, 0);
+        return 0;
+}
+
+/* The session may have gone meanwhile, and another may have taken the key. */
+static void on_answer(void *userdata, bool is_granted, const char *why) {
+        ConsumerDetach *detach = userdata;
+        Consumer *consumer = detach->consumer;
+        PortConnection *connection = consumer->connection;
+        int r = PORT_E_REFUSED;
+
+        detach->question = NULL;
+        if (is_granted && consumer->session && !consumer_find_key(consumer, detach->key)) {
+                r = detach_session(consumer, &detach->request, detach->key);
+                why = "there is no memory for it";
+        } else if (is_granted) {
+                why = "the session has ended, or another has its key now";
+        }
+        if (r) {
+                port_connection_log(connection, "Detach is refused: %s", why);
+                port_fail(connection, &detach->request);
+        }
+        consumer->detach = consumer_detach_free(detach);
+        port_connection_resume(connection);
+}
+
+/* What the peer says next waits for the answer, as it may be to leave. */
+static int detach_ask(Consumer *consumer, const PortRequest *request, const char *key) {
+        _cleanup_(consumer_detach_freep) ConsumerDetach *detach = NULL;
+        _cleanup_(access_peer_deinit) AccessPeer peer = port_connection_peer(consumer->connection);
+        const Consumers *consumers = consumer->consumers;
+        char why[ACCESS_WHY_MAX];
+        int r;
+
+        if (!consumers->access)
+                return port_refuse(consumer->connection,
+                                   "a session without a deadline needs polkit's permission, and "
+                                   "there is nobody to ask");
+        detach = calloc(1, sizeof(*detach));
+        if (!detach)
+                return -ENOMEM;
+        *detach = (ConsumerDetach){ .consumer = consumer, .request = *request };
+        strcpy(detach->key, key);
+        r = consumers->access->ask(&detach->question,
+                                   consumers->access_host,
+                                   &peer,
+                                   POLICY_NEEDS_DETACH,
+                                   session_config(consumer->session->owned.session),
+                                   on_answer,
+                                   detach,
+                                   why);
+        if (r)
+                return r < 0 ? r : port_refuse(consumer->connection, "%s", why);
+        port_connection_pause(consumer->connection);
+        consumer->detach = TAKE(detach);
+        return 0;
+}
+
+static int read_key(const Consumer *consumer,
+                    char ret[static CONSUMER_KEY_MAX + 1],
+                    const void *data,
+                    size_t n_data) {
+        const uint8_t *key;
+        size_t n;
+        int r;
+
+        r = consumer_read_bytes(data, n_data, DETACH_KEY, &key, &n);
+        if (r < 0)
+                return r;
+        if (n == 0 || n > CONSUMER_KEY_MAX || memchr(key, 0, n))
+                return port_refuse(consumer->connection,
+                                   "a key has 1 to %d bytes: CONSUMER_KEY_MAX",
+                                   CONSUMER_KEY_MAX);
+        memcpy(ret, key, n);
+        ret[n] = 0;
+        return 0;
+}
+
+/* One without a deadline needs a permission, which is asked for if there is somebody to ask. */
+int consumer_detach(void *port, const PortRequest *request, const void *data, size_t n) {
+        Consumer *consumer = port;
+        char key[CONSUMER_KEY_MAX + 1];
+        int r;
+
+        r = read_key(consumer, key, data, n);
+        if (r)
+                return r;
+        if (!consumer->session)
+                return consumer_has_no_session(consumer);
+        if (consumer_find_key(consumer, key))
+                return port_refuse(consumer->connection,
+                                   "another session is detached under this key");
+        if (policy_detach_needs(consumer->consumers->info,
+                                port_connection_identity(consumer->connection),
+                                consumer->session->owned.session))
+                return detach_ask(consumer, request, key);
+        return detach_session(consumer, request, key);
+}
+
+static int reply_config(Consumer *consumer, const PortRequest *request, const Config *config) {
+        _cleanup_(bytes_deinit) Bytes reply = {};
+        WireWriter writer;
+
+        if (bytes_reserve(&reply, config->n_bytes + 2 * WIRE_VARINT_MAX) < 0)
+                return -ENOMEM;
+        wire_writer_init(&writer, reply.data, reply.n_allocated);
+        wire_put_bytes(&writer, ATTACHED_CONFIG, config->bytes, config->n_bytes);
+        port_reply(consumer->connection, request, false, reply.data, wire_writer_size(&writer));
+        return 0;
+}
+
+/* Clients also ask whether there is one: that there is none is nothing for the log. */
+int consumer_attach(void *port, const PortRequest *request, const void *data, size_t n) {
+        Consumer *consumer = port;
+        char key[CONSUMER_KEY_MAX + 1];
+        ConsumerSession *session;
+        int r;
+
+        r = read_key(consumer, key, data, n);
+        if (r)
+                return r;
+        session = consumer_find_key(consumer, key);
+        if (!session)
+                return port_refuse_quietly(consumer->connection, "no session has this key");
+        if (consumer->session || consumer->clone)
+                return port_refuse(consumer->connection,
+                                   "this connection has a session already; call FreeBuffers first");
+        free(TAKE(session->key));
+        session_set_detached(session->owned.session, false);
+        consumer_session_set_consumer(session, consumer);
+        return reply_config(consumer, request, session_config(session->owned.session));
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What the parts of the consumer port know of each other
+ *
+ *      consumers-all.c      all sessions: their work, deadlines and end
+ *      consumer-port.c      the methods, and a connection's coming and going
+ *      consumer-start.c     EnableTracing: what it needs, who is asked, and the session
+ *      consumer-clone.c     CloneSession
+ *      consumer-detach.c    Detach and Attach
+ *      consumer-session.c   a session from then on: its end, its output, its snapshots, who it belongs to
+ *      consumer-observe.c   ObserveEvents
+ *      consumer-read.c      ReadBuffers
+ *      consumer-flush.c     Flush
+ *      consumer-query.c     QueryServiceState, QueryCapabilities, GetTraceStats
+ *      consumer-call.c      how calls are read and answered
+ *      consumers.c          where sessions are found
+ *
+ * Calls go down in this list only.
+ */
+
+#include "consumers.h"
+#include "core/session.h"
+#include "shared/bytes.h"
+#include "shared/fd.h"
+#include "socket/link/port-observer.h"
+#include "socket/link/port.h"
+#include "wire/wire-reader.h"
+#include "wire/wire-writer.h"
+
+#define CONSUMER_KEY_MAX     128 /* of Detach */
+#define CONSUMER_FLUSHES_MAX 16  /* of one connection, not answered yet */
+#define CONSUMER_QUERIES_MAX 16  /* QueryServiceState of one connection, likewise */
+
+typedef struct Consumer Consumer;
+typedef struct ConsumerClone ConsumerClone;
+typedef struct ConsumerDetach ConsumerDetach;
+typedef struct ConsumerSession ConsumerSession;
+typedef struct ConsumerStart ConsumerStart;
+
+/* A call that is answered later, or again and again. */
+typedef struct ConsumerCall {
+        bool is_open;
+        PortRequest request;
+} ConsumerCall;
+
+/* A Flush that is not answered. */
+typedef struct ConsumerFlush {
+        Consumer *consumer;
+        Session *session;
+        PortRequest request;
+        List link; /* consumer->flushes */
+} ConsumerFlush;
+
+/* What a QueryServiceState tells, in this order. */
+typedef enum QueryStage {
+        QUERY_PRODUCERS,
+        QUERY_SOURCES,
+        QUERY_COUNTS,
+        QUERY_SESSIONS,
+        _QUERY_STAGE_N,
+} QueryStage;
+
+/* One that is not answered to its end, and where it is. */
+typedef struct ConsumerQuery {
+        Consumer *consumer;
+        PortRequest request;
+        List link;             /* consumer->queries */
+        bool awaits_producers; /* that were started to be listed */
+        QueryStage stage;
+        uint64_t last_id;       /* in this stage: what was told of */
+        uint64_t last_producer; /* of all stages */
+        size_t n_sources;       /* told of the next producer */
+} ConsumerQuery;
+
+/* One connection. */
+struct Consumer {
+        PortConnection *connection;
+        Consumers *consumers;
+        ConsumerSession *session; /* NULL: it has none */
+        ConsumerStart *start;     /* it has asked for one, and polkit is asked */
+        ConsumerDetach *detach;   /* it wants to leave it, and polkit is asked */
+        ConsumerClone *clone;     /* it has asked for one, which is being made */
+        List flushes;             /* ConsumerFlush */
+        size_t n_flushes;
+        List queries; /* ConsumerQuery; answered one after the other */
+        size_t n_queries;
+        bool is_telling; /* the next batch follows when this one has been read */
+
+        ConsumerCall enable;       /* EnableTracing: answered when the session has ended */
+        ConsumerCall read;         /* ReadBuffers */
+        ConsumerCall observe;      /* ObserveEvents */
+        AccessQuestion *may_start; /* whether producers are to be started for the query is asked */
+        List query_link;           /* consumers->queries */
+        unsigned events;           /* that are observed */
+        bool has_told_all_started;
+};
+
+struct ConsumerSession {
+        OwnedSession owned;
+        Consumers *consumers;
+        Consumer *consumer;            /* NULL: none has it */
+        char *key;                     /* under which it was detached; NULL: not */
+        const PortsObserver *observer; /* of this session; NULL: nobody */
+        void *observed;
+};
+
+/* Takes the answer's request out of the call, which is over then. */
+void consumer_call_reply(Consumer *consumer, ConsumerCall *call, const void *data, size_t n_data);
+/* Opens it for this request; one that was open is over without success. */
+void consumer_call_open(Consumer *consumer, ConsumerCall *call, const PortRequest *request);
+
+static inline void access_peer_deinit(AccessPeer *peer) {
+        fd_close(peer->pidfd);
+}
+
+/* Of a request's few fields: varints by number, below n_fields; what has another type is passed over. -EBADMSG. */
+int consumer_read_numbers(const void *data, size_t n_data, uint64_t *ret, size_t n_fields);
+/* The last field of that number, of bytes; *ret is NULL when there is none. -EBADMSG. */
+int consumer_read_bytes(const void *data,
+                        size_t n_data,
+                        uint32_t number,
+                        const uint8_t **ret,
+                        size_t *ret_n);
+
+/* Refuses a call that is about the connection's session. PORT_E_REFUSED. */
+int consumer_has_no_session(const Consumer *consumer);
+
+extern const OwnedOps consumer_owned_ops;
+
+int consumer_session_allocate(ConsumerSession **ret, Consumers *consumers);
+ConsumerSession *consumer_session_free(ConsumerSession *session);
+DEFINE_CLEANUP(ConsumerSession *, consumer_session_free)
+
+/* It has become a session of the core. */
+void consumer_session_publish(ConsumerSession *session);
+void consumer_session_set_consumer(ConsumerSession *session, Consumer *consumer);
+/* The connection wants it no more, or is gone: it ends, unless it was detached. */
+void consumer_session_drop(ConsumerSession *session);
+void consumer_session_mark(ConsumerSession *session);
+
+ConsumerSession *consumers_find(Consumers *consumers, const Session *session);
+uint64_t consumers_now(const Consumers *consumers);
+
+ConsumerStart *consumer_start_free(ConsumerStart *start);
+ConsumerClone *consumer_clone_free(ConsumerClone *clone);
+ConsumerDetach *consumer_detach_free(ConsumerDetach *detach);
+void consumer_flush_cancel(ConsumerFlush *flush);
+
+/* The core has made it, or its output is written. */
+void consumer_clone_work(Consumer *consumer);
+
+/* The session's events, for its consumer and for who shows sessions to people. */
+void consumer_tell_events(ConsumerSession *session);
+void consumer_tell_snapshot(Consumer *consumer,
+                            const ConsumerSession *snapshot,
+                            const char *trigger);
+
+/* The connection ends: nobody waits for the answer. */
+void consumer_query_cancel(Consumer *consumer);
+/* The producers are there that its queries have waited for. */
+void consumer_answer_query(Consumer *consumer);
+/* More of what QueryServiceState asks for. */
+void consumer_query_on(Consumer *consumer);
+ConsumerQuery *consumer_query_free(ConsumerQuery *query);
+
+/* More of what ReadBuffers asks for. */
+void consumer_read_on(Consumer *consumer);
+
+/* The methods; their port is a Consumer. */
+int consumer_enable_tracing(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_detach(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_attach(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_read_buffers(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_flush(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_get_trace_stats(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_observe_events(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_query_state(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_query_capabilities(void *port, const PortRequest *request, const void *data, size_t n);
+int consumer_clone_session(void *port, const PortRequest *request, const void *data, size_t n);

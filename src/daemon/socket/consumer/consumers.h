@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Consumers: all sessions of Perfetto's consumer port
+ *
+ * Also those that no connection has: detached ones, snapshots that a trigger asked for, and those that still write
+ * what was recorded for a connection that is gone. One belongs to each Ports.
+ */
+
+#include <systemd/sd-event.h>
+
+#include "core/service.h"
+#include "owner/access-ops.h"
+#include "owner/owned-session.h"
+
+typedef struct PortsObserver PortsObserver;
+
+typedef struct Consumers {
+        Service *service;
+        const ServiceInfo *info;
+        const AccessOps
+                *access; /* NULL: there is nobody to ask, so that what needs asking is denied */
+        void *access_host;
+        const PortsObserver *observer; /* NULL: nobody */
+        void *observer_userdata;
+
+        OwnedSessions sessions; /* ConsumerSession.owned */
+        List queries; /* Consumer that waits for producers that were started to be listed */
+} Consumers;
+
+int consumers_init(Consumers *consumers,
+                   sd_event *event,
+                   Service *service,
+                   const ServiceInfo *info,
+                   const OutputOps *output_ops,
+                   void *output_host);
+/* No connection is left. Zeros are allowed. */
+void consumers_deinit(Consumers *consumers);
+
+void consumers_settle(Consumers *consumers);
+bool consumers_are_settled(const Consumers *consumers);
+
+uint64_t consumers_next_deadline(const Consumers *consumers);
+void consumers_tick(Consumers *consumers, uint64_t now);
+
+bool consumers_are_busy(const Consumers *consumers);
+void consumers_stop(Consumers *consumers, const char *reason);
+bool consumers_are_stopped(const Consumers *consumers);

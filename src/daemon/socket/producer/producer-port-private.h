@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What the parts of the producer port know of each other
+ *
+ *      producer-port.c           the table, the connection's life, and what is said in a line
+ *      producer-port-ops.c       what the core asks for
+ *      producer-port-source.c    data sources come, change and go
+ *      producer-port-commit.c    what is in shared memory, and what is not
+ *      producer-port-memory.c    shared memory, of either side's making
+ *      producer-port-command.c   commands to the producer, which may wait
+ *      producer-port-reply.c     what several calls are read and answered with
+ *
+ * Calls go down in this list only.
+ */
+
+#include "core/producer.h"
+#include "shared/bytes.h"
+#include "shared/list.h"
+#include "socket/link/port-observer.h"
+#include "socket/link/port.h"
+#include "wire/wire-writer.h"
+
+/* Until the producer asks for commands they wait here. */
+#define PRODUCER_HELD_COMMANDS_MAX 1024
+#define PRODUCER_HELD_BYTES_MAX    (4u << 20)
+
+#define PRODUCER_TRIGGERS_MAX 64 /* of one call; more are refused */
+
+typedef struct ProducerPort {
+        PortConnection *connection;
+        Producer *producer; /* NULL: it has not initialized the connection */
+
+        PortRequest
+                commands; /* of GetAsyncCommand, which is answered for as long as the connection lives */
+        bool takes_commands;
+        List held; /* HeldCommand: until then */
+        size_t n_held, n_held_bytes;
+        List unsent; /* UnsentSetup: to be told to the core */
+
+        void *memory;
+        size_t n_memory;
+        uint32_t page_bytes;
+        int memory_fd;
+
+        const PortsObserver *observer; /* of this producer; NULL: nobody */
+        void *observed;
+        bool has_changed_sources; /* since it was told */
+
+        List sources; /* PortSource: those that have a number */
+} ProducerPort;
+
+/* Handlers; see PortHandler. */
+int producer_on_initialize(void *port, const PortRequest *request, const void *data, size_t n);
+int producer_on_register_source(void *port, const PortRequest *request, const void *data, size_t n);
+int producer_on_update_source(void *port, const PortRequest *request, const void *data, size_t n);
+int producer_on_unregister_source(void *port,
+                                  const PortRequest *request,
+                                  const void *data,
+                                  size_t n);
+int producer_on_commit(void *port, const PortRequest *request, const void *data, size_t n);
+int producer_on_get_command(void *port, const PortRequest *request, const void *data, size_t n);
+
+/* What a call without anything to say is answered with. */
+void producer_reply_done(const ProducerPort *port, const PortRequest *request);
+
+/* Tell the observer, which shows producers to people. */
+void producer_source_came(ProducerPort *port, const char *source);
+void producer_source_went(ProducerPort *port, const char *source);
+
+/* Refuse a call: there is no producer yet. PORT_E_REFUSED. */
+int producer_not_initialized(const ProducerPort *port);
+/* Reads the numbers of a call, as producer_read_numbers(). 0, or PORT_E_REFUSED: that is not valid. */
+int producer_read_call(const ProducerPort *port,
+                       const void *data,
+                       size_t n,
+                       uint64_t *ret,
+                       size_t n_fields);
+
+/* The numbers of a message: ret[i] is field i, the last one of it, or stays as it is. false: it is no message. */
+bool producer_read_numbers(const void *data, size_t n, uint64_t *ret, size_t n_fields);
+
+void producer_sources_deinit(ProducerPort *port);
+
+extern const ProducerOps producer_port_ops;
+
+/* Ends what was written, and sends it if there was memory for it. The descriptor is taken over. */
+void producer_command_finish(ProducerPort *port, WireWriter *writer, Bytes *bytes, int fd);
+/* The core is told when it has returned. Without memory even for that the instance is given up on like one that is
+ * silent. */
+void producer_setup_is_too_long(ProducerPort *port, uint64_t instance);
+/* That memory is there: with its descriptor, which is taken over, or (-1) without, when it is the producer's own. */
+void producer_send_memory(ProducerPort *port, int fd, uint32_t page_bytes);
+/* Tells the core what could not be sent. */
+void producer_work_commands(ProducerPort *port);
+void producer_commands_deinit(ProducerPort *port);
+
+/* Makes, maps and sends. */
+int producer_make_memory(ProducerPort *port, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret);
+/* Takes what the producer has brought, if it is fit to be used; the descriptor is the caller's. */
+bool producer_bring_memory(ProducerPort *port, int fd, uint64_t page_bytes);
+void producer_drop_memory(ProducerPort *port);
+/* See ProducerOps. */
+void producer_next_used(const ProducerPort *port, size_t from, size_t *ret_begin, size_t *ret_end);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Polkit check: one question to polkit, asked asynchronously
+ *
+ * The service and the probes ask about the same recordings, each for itself: the question, how the answer is read and
+ * how a question is taken back are the same for both. Whom to ask about, and what follows from the answer, is theirs.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <systemd/sd-bus.h>
+
+#include "shared/macro.h"
+
+#define POLKIT_TIMEOUT_USEC (UINT64_C(5) * 60 * 1000000) /* a person may be typing a password */
+
+typedef struct PolkitCheck PolkitCheck;
+
+typedef enum PolkitVerdict {
+        POLKIT_VERDICT_GRANTED,
+        POLKIT_VERDICT_DENIED,
+        POLKIT_VERDICT_NEEDS_INTERACTION, /* polkit would ask a person, but the question does not allow it */
+        POLKIT_VERDICT_UNAVAILABLE, /* there is no polkit here, or it does not answer */
+} PolkitVerdict;
+
+/* A connection on the bus, or a process: then polkit knows its seat and session by its number and its start time. */
+typedef struct PolkitSubject {
+        uid_t uid;
+        uid_t user;       /* whose limits count for it, and who is named in the log */
+        const char *name; /* on the bus; NULL: */
+        pid_t pid;
+        uint64_t start_time; /* of the process, in the kernel's ticks */
+} PolkitSubject;
+
+/* A detail that rules can look at, and that the prompt's text may name. */
+typedef struct PolkitDetail {
+        const char *key;
+        const char *value;
+} PolkitDetail;
+
+/* Never called from inside polkit_check_new(). The check is over and freed when it is called. */
+typedef void (*PolkitCheckDone)(void *userdata, PolkitVerdict verdict);
+
+typedef struct PolkitCheckOptions {
+        PolkitSubject subject;
+        const char *action;
+        const PolkitDetail *details;
+        size_t n_details;
+        bool is_interactive; /* a person may be asked */
+        PolkitCheckDone done;
+        void *userdata;
+} PolkitCheckOptions;
+
+/* 0 or a negative errno. `bus` is the system bus; everything in the options may go when it returns. */
+int polkit_check_new(PolkitCheck **ret, sd_bus *bus, const PolkitCheckOptions *options);
+
+/* Takes the question back: a prompt that is on the screen goes away. */
+PolkitCheck *polkit_check_free(PolkitCheck *check);
+DEFINE_CLEANUP(PolkitCheck *, polkit_check_free)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/fd.h"
+#include "shared/process-uuid.h"
+
+#define STAT_BYTES_MAX      4096
+#define FIELDS_BEFORE_START 20 /* behind the name: state is the first */
+#define FNV_64_OFFSET       UINT64_C(0xcbf29ce484222325)
+#define FNV_64_PRIME        UINT64_C(0x100000001b3)
+
+static uint64_t fnv(uint64_t hash, const void *data, size_t n_bytes) {
+        const uint8_t *bytes = data;
+
+        for (size_t i = 0; i < n_bytes; i++)
+                hash = (hash ^ bytes[i]) * FNV_64_PRIME;
+        return hash;
+}
+
+/* proc(5): the name is in parentheses, and may have any bytes in it. */
+static uint64_t start_time(const char *stat) {
+        const char *at = strrchr(stat, ')');
+        unsigned n_blanks = 0;
+
+        for (; at && *at && n_blanks < FIELDS_BEFORE_START; at++)
+                n_blanks += *at == ' ';
+        return at ? strtoull(at, NULL, 10) : 0;
+}
+
+uint64_t process_uuid_make(const char *stat, pid_t pid) {
+        uint64_t start = start_time(stat);
+        int32_t number = pid;
+
+        if (start == 0)
+                return 0;
+        return fnv(fnv(FNV_64_OFFSET, &start, sizeof(start)), &number, sizeof(number));
+}
+
+uint64_t process_uuid_get(void) {
+        _cleanup_(freep) char *stat = NULL;
+
+        if (fd_read_file(&stat, NULL, AT_FDCWD, "/proc/self/stat", STAT_BYTES_MAX) < 0)
+                return 0;
+        return process_uuid_make(stat, getpid());
+}
