@@ -3,6 +3,7 @@
 /* The first lines of data/presets, for xgettext; written by scripts/update-translations. */
 /* clang-format off */
 N_("The events of your own programs, without any privilege")
+N_("Call stacks of all programs and of the kernel: what processors work on")
 N_("Scheduling, processes and memory of the machine, and the events of programs")
 N_("Jank: frames, what GPUs work on, input, scheduling, and the events of programs")
 N_("Interrupts, deferred work and timers, with scheduling")

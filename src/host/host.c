@@ -45,6 +45,8 @@ typedef struct HostInstance {
         sd_event_source *timer;
         sd_event_source *readable; /* NULL without a descriptor, and before start */
         sd_event_source *overdue;  /* NULL: it may record for ever, or has not begun */
+        sd_event_source *stopping; /* until when what was asked for may still come */
+        dt_reply *stop_reply;      /* NULL: it is not stopping */
         void *permit;              /* NULL: it needs none */
         uint64_t longest_ns;       /* after its start */
 } HostInstance;
@@ -109,9 +111,20 @@ static int sink_write(PacketSink *sink, const void *packet, size_t n_bytes) {
         return instance->writer ? dt_writer_write(instance->writer, packet, n_bytes) : -ESHUTDOWN;
 }
 
+/* The answer to a stop that took longer. */
+static void instance_answer_stop(HostInstance *instance) {
+        if (!instance->stop_reply)
+                return;
+        sd_event_source_set_enabled(instance->timer, SD_EVENT_OFF);
+        sd_event_source_set_enabled(instance->readable, SD_EVENT_OFF);
+        instance->stopping = sd_event_source_disable_unref(instance->stopping);
+        dt_reply_done(TAKE(instance->stop_reply), NULL);
+}
+
 static HostInstance *instance_free(HostInstance *instance) {
         if (!instance)
                 return NULL;
+        instance_answer_stop(instance);
         sd_event_source_disable_unref(instance->timer);
         sd_event_source_disable_unref(instance->readable);
         sd_event_source_disable_unref(instance->overdue);
@@ -146,13 +159,19 @@ static void instance_poll(HostInstance *instance) {
         sd_event_source_set_enabled(instance->timer, SD_EVENT_ONESHOT);
 }
 
+static void instance_turn(HostInstance *instance) {
+        instance_poll(instance);
+        if (instance->stop_reply && !instance->ops->is_stopping(instance->probe))
+                instance_answer_stop(instance);
+}
+
 static int on_timer(sd_event_source *source, uint64_t due_us, void *userdata) {
-        instance_poll(userdata);
+        instance_turn(userdata);
         return 0;
 }
 
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        instance_poll(userdata);
+        instance_turn(userdata);
         return 0;
 }
 
@@ -318,6 +337,35 @@ static void instance_stop(HostInstance *instance) {
                 instance->ops->stop(instance->probe, probe_now_ns());
 }
 
+static int on_stopping_too_long(sd_event_source *source, uint64_t due_us, void *userdata) {
+        HostInstance *instance = userdata;
+
+        log_notice("%s stops without all that it has asked for", instance->ops->name);
+        instance_answer_stop(instance);
+        return 0;
+}
+
+/* If the answer comes later, *reply is the instance's. */
+static void instance_wait(HostInstance *instance, dt_reply **reply) {
+        int r;
+
+        if (!*reply || !instance->writer || instance->stop_reply || !instance->ops->is_stopping ||
+            !instance->ops->is_stopping(instance->probe))
+                return;
+        r = sd_event_add_time_relative(instance->host->event,
+                                       &instance->stopping,
+                                       CLOCK_BOOTTIME,
+                                       PROBE_STOP_NS / NS_PER_US,
+                                       0,
+                                       on_stopping_too_long,
+                                       instance);
+        if (r < 0)
+                return;
+        instance->stop_reply = TAKE(*reply);
+        sd_event_source_set_enabled(instance->readable, SD_EVENT_ON);
+        instance_turn(instance);
+}
+
 /* Longer than it was allowed to: the service should have stopped it. */
 static int on_overdue(sd_event_source *source, uint64_t due_us, void *userdata) {
         HostInstance *instance = userdata;
@@ -370,6 +418,7 @@ static int request_run_on(Host *host, Request *request, HostInstance *instance) 
                 return 0;
         case REQUEST_STOP:
                 instance_stop(instance);
+                instance_wait(instance, &request->reply);
                 return 0;
         case REQUEST_CLEAR:
                 if (instance->ops->clear_incremental_state)

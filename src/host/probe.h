@@ -25,6 +25,8 @@ typedef Perfetto__Protos__DataSourceConfig DataSourceConfig;
 
 #define PROBE_NEVER     UINT64_MAX
 #define PROBE_NS_PER_MS UINT64_C(1000000)
+#define PROBE_STOP_NS \
+        (4000 * PROBE_NS_PER_MS) /* less than the service waits (SESSION_STOP_TIMEOUT_NS) */
 
 enum {
         _PROBE_E_SUCCESS,
@@ -86,6 +88,10 @@ typedef struct ProbeOps {
 
         /* Stops recording and writes all that is left. May be NULL. */
         void (*stop)(void *probe, uint64_t now_ns);
+
+        /* After stop(): whether something that was asked for is still to come. Then poll() goes on, and the service
+         * is answered when this is false, or after PROBE_STOP_NS. May be NULL: never. */
+        bool (*is_stopping)(void *probe);
 
         /* From now on, packets must not refer to packets written before. May be NULL. */
         void (*clear_incremental_state)(void *probe);

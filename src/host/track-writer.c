@@ -10,18 +10,23 @@
 enum {
         TRACK_UUID = 1,
         TRACK_NAME = 2,
+        TRACK_PROCESS = 3,
         TRACK_PARENT_UUID = 5,
         TRACK_COUNTER = 8,
+        TRACK_CHILD_ORDERING = 11,
+        CHILD_ORDERING_CHRONOLOGICAL = 2,
         COUNTER_UNIT = 3,
+        PROCESS_PID = 1,
+        PROCESS_NAME = 6,
         EVENT_ARGUMENTS = 4,
         EVENT_TYPE = 9,
-        EVENT_TYPE_SLICE_BEGIN = 1,
-        EVENT_TYPE_SLICE_END = 2,
-        EVENT_TYPE_INSTANT = 3,
         EVENT_TYPE_COUNTER = 4,
         EVENT_TRACK_UUID = 11,
+        EVENT_CATEGORIES = 22,
         EVENT_NAME = 23,
         EVENT_COUNTER_VALUE = 30,
+        EVENT_FLOW_IDS = 47,
+        EVENT_TERMINATING_FLOW_IDS = 48,
         ARGUMENT_INT = 4,
         ARGUMENT_STRING = 6,
         ARGUMENT_NAME = 10,
@@ -114,6 +119,11 @@ static bool writer_end(TrackWriter *writer) {
         return true;
 }
 
+enum {
+        KIND_GROUP = -1, /* a counter has its unit */
+        KIND_TIMELINE = -2,
+};
+
 static bool
 describe(TrackWriter *writer, uint64_t uuid, uint64_t parent, const char *name, int unit) {
         WireWriter *wire = writer_begin(writer);
@@ -124,6 +134,8 @@ describe(TrackWriter *writer, uint64_t uuid, uint64_t parent, const char *name, 
         wire_put_string(wire, TRACK_NAME, name);
         if (parent)
                 wire_put_uint(wire, TRACK_PARENT_UUID, parent);
+        if (unit == KIND_TIMELINE)
+                wire_put_uint(wire, TRACK_CHILD_ORDERING, CHILD_ORDERING_CHRONOLOGICAL);
         if (unit >= 0) {
                 counter = wire_begin(wire, TRACK_COUNTER);
                 if (unit != TRACK_UNIT_NONE)
@@ -132,6 +144,34 @@ describe(TrackWriter *writer, uint64_t uuid, uint64_t parent, const char *name, 
         }
         wire_end(wire, begin);
         return writer_end(writer);
+}
+
+static bool describe_process(TrackWriter *writer, uint64_t uuid, pid_t pid, const char *name) {
+        WireWriter *wire = writer_begin(writer);
+        size_t begin, process;
+
+        begin = wire_begin(wire, PACKET_TRACK_DESCRIPTOR);
+        wire_put_uint(wire, TRACK_UUID, uuid);
+        process = wire_begin(wire, TRACK_PROCESS);
+        wire_put_int(wire, PROCESS_PID, pid);
+        wire_put_string(wire, PROCESS_NAME, name);
+        wire_end(wire, process);
+        wire_end(wire, begin);
+        return writer_end(writer);
+}
+
+uint64_t track_process(TrackWriter *writer, uint64_t uuid, pid_t pid, const char *name) {
+        TrackSlot *slot = writer_slot(writer, uuid);
+
+        if (!slot) {
+                writer->n_refused++;
+                return 0;
+        }
+        if (!slot->uuid && describe_process(writer, uuid, pid, name)) {
+                *slot = (TrackSlot){ .uuid = uuid };
+                writer->n_tracks++;
+        }
+        return uuid;
 }
 
 /* A unit below 0 means that the track is not a counter. A group with the same name as a counter beside it, as a
@@ -152,7 +192,11 @@ static uint64_t track_get(TrackWriter *writer, uint64_t parent, const char *name
 }
 
 uint64_t track_group(TrackWriter *writer, uint64_t parent, const char *name) {
-        return track_get(writer, parent, name, -1);
+        return track_get(writer, parent, name, KIND_GROUP);
+}
+
+uint64_t track_timeline(TrackWriter *writer, uint64_t parent, const char *name) {
+        return track_get(writer, parent, name, KIND_TIMELINE);
 }
 
 uint64_t track_counter(TrackWriter *writer, uint64_t parent, const char *name, TrackUnit unit) {
@@ -175,6 +219,8 @@ begin_event(TrackWriter *writer, WireWriter **ret, uint64_t track, uint64_t at_n
         size_t begin;
 
         wire_put_uint(wire, PACKET_TIMESTAMP, at_ns);
+        if (writer->clock_id)
+                wire_put_uint(wire, PACKET_TIMESTAMP_CLOCK_ID, writer->clock_id);
         begin = wire_begin(wire, PACKET_TRACK_EVENT);
         wire_put_uint(wire, EVENT_TYPE, type);
         wire_put_uint(wire, EVENT_TRACK_UUID, track);
@@ -213,20 +259,26 @@ static void put_argument(WireWriter *wire, const TrackArgument *argument) {
         wire_end(wire, begin);
 }
 
-/* Whether the sink took the packet. */
-static bool write_instant(TrackWriter *writer,
-                          uint64_t track,
-                          uint64_t now_ns,
-                          const char *name,
-                          const TrackArgument *arguments,
-                          size_t n_arguments) {
+static void put_flows(WireWriter *wire, uint32_t field, const uint64_t *flows, size_t n_flows) {
+        for (size_t i = 0; i < n_flows; i++)
+                wire_put_fixed64(wire, field, flows[i]);
+}
+
+bool track_event(TrackWriter *writer, const TrackEvent *event) {
         WireWriter *wire;
         size_t begin;
 
-        begin = begin_event(writer, &wire, track, now_ns, EVENT_TYPE_INSTANT);
-        wire_put_string(wire, EVENT_NAME, name);
-        for (size_t i = 0; i < n_arguments; i++)
-                put_argument(wire, &arguments[i]);
+        if (!described_slot(writer, event->track))
+                return false;
+        begin = begin_event(writer, &wire, event->track, event->at_ns, event->type);
+        for (size_t i = 0; i < event->n_arguments; i++)
+                put_argument(wire, &event->arguments[i]);
+        if (event->category)
+                wire_put_string(wire, EVENT_CATEGORIES, event->category);
+        if (event->name)
+                wire_put_string(wire, EVENT_NAME, event->name);
+        put_flows(wire, EVENT_FLOW_IDS, event->out, event->n_out);
+        put_flows(wire, EVENT_TERMINATING_FLOW_IDS, event->in, event->n_in);
         return end_event(writer, wire, begin);
 }
 
@@ -236,8 +288,15 @@ void track_instant(TrackWriter *writer,
                    const char *name,
                    const TrackArgument *arguments,
                    size_t n_arguments) {
-        if (described_slot(writer, track))
-                (void)write_instant(writer, track, now_ns, name, arguments, n_arguments);
+        (void)track_event(writer,
+                          &(TrackEvent){
+                                  .type = TRACK_EVENT_INSTANT,
+                                  .track = track,
+                                  .at_ns = now_ns,
+                                  .name = name,
+                                  .arguments = arguments,
+                                  .n_arguments = n_arguments,
+                          });
 }
 
 void track_state(TrackWriter *writer, uint64_t track, uint64_t now_ns, const char *name) {
@@ -245,10 +304,18 @@ void track_state(TrackWriter *writer, uint64_t track, uint64_t now_ns, const cha
         int64_t hash = (int64_t)track_hash(track, name);
 
         if (!slot || (slot->has_value && slot->value == hash) ||
-            !write_instant(writer, track, now_ns, name, NULL, 0))
+            !track_event(writer, &(TrackEvent){ TRACK_EVENT_INSTANT, track, now_ns, .name = name }))
                 return;
         slot->has_value = true;
         slot->value = hash;
+}
+
+void track_begin(TrackWriter *writer, uint64_t track, uint64_t at_ns, const char *name) {
+        (void)track_event(writer, &(TrackEvent){ TRACK_EVENT_BEGIN, track, at_ns, .name = name });
+}
+
+void track_end(TrackWriter *writer, uint64_t track, uint64_t at_ns) {
+        (void)track_event(writer, &(TrackEvent){ TRACK_EVENT_END, track, at_ns });
 }
 
 void track_slice(TrackWriter *writer,
@@ -256,15 +323,6 @@ void track_slice(TrackWriter *writer,
                  uint64_t begin_ns,
                  uint64_t end_ns,
                  const char *name) {
-        WireWriter *wire;
-        size_t begin;
-
-        if (!described_slot(writer, track))
-                return;
-        begin = begin_event(writer, &wire, track, begin_ns, EVENT_TYPE_SLICE_BEGIN);
-        wire_put_string(wire, EVENT_NAME, name);
-        if (!end_event(writer, wire, begin))
-                return;
-        begin = begin_event(writer, &wire, track, end_ns, EVENT_TYPE_SLICE_END);
-        (void)end_event(writer, wire, begin);
+        if (track_event(writer, &(TrackEvent){ TRACK_EVENT_BEGIN, track, begin_ns, .name = name }))
+                (void)track_event(writer, &(TrackEvent){ TRACK_EVENT_END, track, end_ns });
 }

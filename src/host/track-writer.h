@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "host/packet-writer.h"
 
@@ -42,6 +43,7 @@ typedef struct TrackWriter {
         size_t n_tracks;
         bool says_cleared; /* the next packet begins the sequence again */
         uint64_t n_refused;
+        uint32_t clock_id; /* of all times; 0: the trace's own clock */
 } TrackWriter;
 
 /* `source` is the data source's name. */
@@ -54,6 +56,9 @@ void track_writer_deinit(TrackWriter *writer);
 uint64_t track_group(TrackWriter *writer, uint64_t parent, const char *name);
 uint64_t track_counter(TrackWriter *writer, uint64_t parent, const char *name, TrackUnit unit);
 
+/* As track_group(), for tracks that viewers show in the order of their first events. */
+uint64_t track_timeline(TrackWriter *writer, uint64_t parent, const char *name);
+
 /* Writes a counter's value at `now_ns`, unless it has not changed. A track of 0 is ignored. */
 void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t value);
 
@@ -62,6 +67,31 @@ typedef struct TrackArgument {
         const char *name, *text;
         int64_t number;
 } TrackArgument;
+
+/* The track of a process, by the number that shared/process-uuid.h makes; as track_group(). */
+uint64_t track_process(TrackWriter *writer, uint64_t uuid, pid_t pid, const char *name);
+
+/* perfetto.protos.TrackEvent.Type */
+typedef enum TrackEventType {
+        TRACK_EVENT_BEGIN = 1,
+        TRACK_EVENT_END = 2,
+        TRACK_EVENT_INSTANT = 3,
+} TrackEventType;
+
+typedef struct TrackEvent {
+        TrackEventType type;
+        uint64_t track, at_ns;
+        const char *name, *category; /* NULL: none */
+        const TrackArgument *arguments;
+        size_t n_arguments;
+        /* An arrow leads from the slice that has its number in `out` to the one that has it in `in`, which begins no
+         * earlier and is written later. */
+        const uint64_t *out, *in;
+        size_t n_out, n_in;
+} TrackEvent;
+
+/* Writes any event on a track of track_group(). A track of 0 is ignored. False: it was not written. */
+bool track_event(TrackWriter *writer, const TrackEvent *event);
 
 /* Writes an instant at `now_ns` on a track of track_group(). A track of 0 is ignored. */
 void track_instant(TrackWriter *writer,
@@ -81,6 +111,10 @@ void track_slice(TrackWriter *writer,
                  uint64_t begin_ns,
                  uint64_t end_ns,
                  const char *name);
+
+/* Begin and end a slice; slices of one track may be nested. A track of 0 is ignored. */
+void track_begin(TrackWriter *writer, uint64_t track, uint64_t at_ns, const char *name);
+void track_end(TrackWriter *writer, uint64_t track, uint64_t at_ns);
 
 /* For ProbeOps.clear_incremental_state. */
 void track_writer_clear(TrackWriter *writer);

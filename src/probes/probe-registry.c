@@ -5,6 +5,7 @@
 #include "probes/ftrace/ftrace-probe.h"
 #include "probes/graphics/drm-probe.h"
 #include "probes/input/input-latency-probe.h"
+#include "probes/perf/perf-probe.h"
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/sys-stats-probe.h"
 #include "probes/system/cgroup-probe.h"
@@ -17,6 +18,8 @@ const ProbeOps *const probes[] = {
         &sys_stats_probe_ops,     &system_info_probe_ops, &journald_probe_ops,
         &sysfs_power_probe_ops,   &drm_probe_ops,         &cgroup_probe_ops,
         &input_latency_probe_ops,
+
+        &perf_probe_ops,
 };
 
 const size_t n_probes = ARRAY_SIZE(probes);

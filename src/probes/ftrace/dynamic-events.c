@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/*
- * The file is opened for reading and writing and never truncated: that would remove the definitions of all users. Each
- * write is one definition; "-:group/name" removes one.
- */
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,8 +14,7 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 
-#define DYNAMIC_FILE  "dynamic_events"
-#define NAME_BYTES    128
+#define NAME_BYTES    DYNAMIC_NAME_BYTES
 #define PROFILE_BYTES 256
 
 enum {
@@ -28,117 +22,6 @@ enum {
         KPROBES_HITS = 1,
         KPROBES_MISSES = 2,
 };
-
-/*
- * Slots
- */
-
-static int open_list(const TraceDir *dir) {
-        int fd = openat(dir->fd, DYNAMIC_FILE, O_RDWR | O_APPEND | O_CLOEXEC);
-
-        return fd < 0 ? -errno : fd;
-}
-
-/* A lock of the open file, not of the process: two recordings of one process have two. */
-static bool lock_slot(int fd, unsigned slot, short type) {
-        struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = slot, .l_len = 1 };
-
-        return fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
-
-static int write_line(int fd, const char *line) {
-        return fd_write_all(fd, line, strlen(line));
-}
-
-static int remove_event(int fd, const char *name) {
-        char line[NAME_BYTES + 4];
-
-        snprintf(line, sizeof(line), "-:%s\n", name);
-        return write_line(fd, line);
-}
-
-/* "p:desktrace_3/vfs_read vfs_read ...": the slot and the full name, if it is one of ours. */
-static bool parse_own(const char *line, unsigned *ret_slot, char name[static NAME_BYTES]) {
-        const char *colon = strchr(line, ':');
-        char *end;
-        size_t n;
-
-        if (!colon || strncmp(colon + 1, DYNAMIC_EVENT_PREFIX, strlen(DYNAMIC_EVENT_PREFIX)) != 0)
-                return false;
-        *ret_slot = (unsigned)strtoul(colon + 1 + strlen(DYNAMIC_EVENT_PREFIX), &end, 10);
-        n = strcspn(colon + 1, " \n");
-        if (*end != '/' || *ret_slot >= DYNAMIC_SLOTS_MAX || n >= NAME_BYTES)
-                return false;
-        memcpy(name, colon + 1, n);
-        name[n] = '\0';
-        return true;
-}
-
-/* Removes the definitions of a slot, which the caller has locked. False if some are enabled in an instance that
- * still exists. */
-static bool remove_of_slot(int fd, const char *list, unsigned slot, int *n_removed) {
-        bool all = true;
-
-        for (const char *line = list; line; line = strchr(line, '\n')) {
-                char name[NAME_BYTES];
-                unsigned found;
-
-                line += *line == '\n';
-                if (!parse_own(line, &found, name) || found != slot)
-                        continue;
-                if (remove_event(fd, name) < 0)
-                        all = false;
-                else
-                        (*n_removed)++;
-        }
-        return all;
-}
-
-int dynamic_events_remove_stale(const TraceDir *dir) {
-        _cleanup_(fd_closep) int fd = open_list(dir);
-        _cleanup_(freep) char *list = NULL;
-        int n_removed = 0;
-
-        if (fd < 0 || trace_dir_read(dir, DYNAMIC_FILE, &list, NULL, NULL) != 0 ||
-            !strstr(list, DYNAMIC_EVENT_PREFIX))
-                return 0;
-        for (unsigned slot = 0; slot < DYNAMIC_SLOTS_MAX; slot++) {
-                if (!lock_slot(fd, slot, F_WRLCK))
-                        continue;
-                if (!remove_of_slot(fd, list, slot, &n_removed))
-                        log_warning("cannot remove all stale kprobes and uprobes: some are on in "
-                                    "instances of others");
-                (void)lock_slot(fd, slot, F_UNLCK);
-        }
-        if (n_removed > 0)
-                log_notice("removed %d stale kprobes and uprobes", n_removed);
-        return n_removed;
-}
-
-/* A slot is free if no process has locked it and the leftovers of dead processes are gone. */
-static int take_slot(DynamicEvents *events, const TraceDir *dir, char **ret_error) {
-        _cleanup_(freep) char *list = NULL;
-        int r, n_removed = 0;
-
-        r = trace_dir_read(dir, DYNAMIC_FILE, &list, NULL, ret_error);
-        if (r != 0)
-                return r;
-        events->fd = open_list(dir);
-        if (events->fd < 0)
-                return trace_refuse(ret_error, TRACE_DEFINE, dir->path, DYNAMIC_FILE, -events->fd);
-        for (unsigned slot = 0; slot < DYNAMIC_SLOTS_MAX; slot++) {
-                if (!lock_slot(events->fd, slot, F_WRLCK))
-                        continue;
-                events->slot = slot;
-                if (remove_of_slot(events->fd, list, slot, &n_removed))
-                        return 0;
-                (void)lock_slot(events->fd, slot, F_UNLCK);
-        }
-        return probe_refuse(ret_error,
-                            "%d recordings with kprobes or uprobes run already, which is the "
-                            "limit; stop one of them",
-                            DYNAMIC_SLOTS_MAX);
-}
 
 /*
  * Definitions
@@ -181,12 +64,12 @@ static int refuse_definition(const TraceDir *dir,
                              char **ret_error) {
         _cleanup_(freep) char *reason = NULL;
 
-        if (place->is_kprobe && faccessat(dir->fd, "kprobe_events", F_OK, 0) < 0)
+        if (place->is_kprobe && faccessat(dir->fd, "kprobe_events", F_OK, AT_EACCESS) < 0)
                 return probe_refuse(ret_error,
                                     "kprobe_events: \"%s\": this kernel has no kprobes "
                                     "(CONFIG_KPROBE_EVENTS)",
                                     place->asked);
-        if (!place->is_kprobe && faccessat(dir->fd, "uprobe_events", F_OK, 0) < 0)
+        if (!place->is_kprobe && faccessat(dir->fd, "uprobe_events", F_OK, AT_EACCESS) < 0)
                 return probe_refuse(ret_error,
                                     "uprobe_events: \"%s\": this kernel has no uprobes "
                                     "(CONFIG_UPROBE_EVENTS)",
@@ -232,14 +115,14 @@ static void make_full_name(char name[static NAME_BYTES],
                 snprintf(name,
                          NAME_BYTES,
                          DYNAMIC_EVENT_PREFIX "%u/%s%s",
-                         events->slot,
+                         events->slot.number,
                          place->name,
                          at_exit ? "_return" : "");
         else
                 snprintf(name,
                          NAME_BYTES,
                          DYNAMIC_EVENT_PREFIX "%u/s%zu_%s",
-                         events->slot,
+                         events->slot.number,
                          events->n_events,
                          place->name);
 }
@@ -268,7 +151,7 @@ static int define(DynamicEvents *events,
                                     place->what,
                                     place->asked,
                                     PLACE_LINE_BYTES_MAX);
-        r = write_line(events->fd, line);
+        r = dynamic_slot_write(&events->slot, line);
         if (r < 0)
                 return refuse_definition(dir, place, name, -r, ret_error);
         return add_defined(events,
@@ -312,7 +195,7 @@ static int define_again(DynamicEvents *events,
         make_full_name(name, events, place, false);
         if (place->n_args > 0 && dynamic_events_find(events, name)) {
                 line = probe_place_line(place, false, name);
-                if (line && write_line(events->fd, line) == 0)
+                if (line && dynamic_slot_write(&events->slot, line) == 0)
                         return 0;
                 snprintf(number, sizeof(number), "_%zu", events->n_events);
                 place->name[MIN(strlen(place->name), sizeof(place->name) - strlen(number) - 1)] = 0;
@@ -480,8 +363,8 @@ int dynamic_events_new(DynamicEvents **ret,
         events = calloc(1, sizeof(*events));
         if (!events)
                 return -ENOMEM;
-        events->fd = -1;
-        r = take_slot(events, dir, ret_error);
+        events->slot.fd = -1;
+        r = dynamic_slot_take(&events->slot, dir, ret_error);
         if (r == 0)
                 r = define_all(events, dir, config, selection);
         if (r == 0)
@@ -495,12 +378,12 @@ DynamicEvents *dynamic_events_free(DynamicEvents *events) {
         for (size_t i = 0; i < events->n_events; i++) {
                 DynamicEvent *event = &events->events[i];
 
-                if (event->name && remove_event(events->fd, event->name) < 0)
+                if (event->name && dynamic_slot_remove(&events->slot, event->name) < 0)
                         log_warning("cannot remove the event %s: %s", event->name, strerror(errno));
                 free(event->name);
                 free(event->label);
         }
-        fd_close(events->fd);
+        dynamic_slot_release(&events->slot);
         free(events->events);
         free(events);
         return NULL;

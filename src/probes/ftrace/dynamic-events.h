@@ -4,26 +4,22 @@
 /*
  * Dynamic events: kprobes and uprobes that a config defines
  *
- * The kernel has one list of them for the whole machine (dynamic_events at the top of tracefs), and they outlive their
- * creators. So each recording has a group of its own, desktrace_SLOT, which it claims with a lock on the SLOT-th byte
- * of that file. The kernel releases the locks of a process that dies, and definitions in a group without a lock are
- * stale.
- *
- * A probe without arguments is a slice or an instant with its name in the trace; one with arguments is an event with
- * these as fields. Probes that cannot be defined are reported; the others are recorded.
+ * They are in a group of the recording's own (dynamic-slot.h). A probe without arguments is a slice or an instant with
+ * its name in the trace; one with arguments is an event with these as fields. Probes that cannot be defined are
+ * reported; the others are recorded.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "probes/ftrace/dynamic-slot.h"
 #include "probes/ftrace/event-select.h"
 #include "probes/ftrace/ftrace-settings.h"
 #include "probes/ftrace/trace-dir.h"
 #include "shared/macro.h"
 #include "wire/wire-writer.h"
 
-#define DYNAMIC_SLOTS_MAX  64  /* recordings with such events at once */
 #define DYNAMIC_EVENTS_MAX 256 /* of one config */
 #define DYNAMIC_ARGS_MAX \
         28 /* of one probe: readers know 31 fields, and the kernel adds up to two */
@@ -35,8 +31,6 @@ enum {
         SLICE_INSTANT = 3,
 };
 
-#define DYNAMIC_EVENT_PREFIX "desktrace_" /* of their groups */
-
 typedef struct DynamicEvent {
         char *name;  /* "desktrace_0/vfs_read" */
         char *label; /* of the slice; NULL: an event with fields */
@@ -45,8 +39,7 @@ typedef struct DynamicEvent {
 } DynamicEvent;
 
 typedef struct DynamicEvents {
-        int fd; /* holds the lock */
-        unsigned slot;
+        DynamicSlot slot;
         DynamicEvent *events;
         size_t n_events;
         uint64_t start_hits, start_misses;
@@ -77,6 +70,3 @@ void dynamic_events_encode_stats(DynamicEvents *events,
                                  const TraceDir *dir,
                                  WireWriter *wire,
                                  bool of_start);
-
-/* Removes the definitions of dead processes, once their instances are gone. Returns how many. */
-int dynamic_events_remove_stale(const TraceDir *dir);

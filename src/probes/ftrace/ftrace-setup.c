@@ -27,20 +27,6 @@ static int setup_settings(FtraceSetup *setup, const FtraceConfig *config, char *
                                     ret_error);
 }
 
-static int setup_read_layout(FtraceSetup *setup, char **ret_error) {
-        _cleanup_(freep) char *text = NULL;
-        int r;
-
-        r = trace_dir_read(setup->dir, "events/header_page", &text, NULL, ret_error);
-        if (r != 0)
-                return r;
-        if (page_layout_parse(&setup->layout, text) < 0)
-                return probe_refuse(ret_error,
-                                    "cannot understand the layout of the kernel's rings "
-                                    "(events/header_page)");
-        return 0;
-}
-
 /* Events that only generic messages could hold may all have been left out. */
 static int
 setup_refuse_nothing(const FtraceSetup *setup, const FtraceConfig *config, char **ret_error) {
@@ -221,7 +207,7 @@ static int setup_make_keys(FtraceSetup *setup) {
         if (asprintf(&setup->ring_key,
                      "%sprobes=%d",
                      state,
-                     setup->dynamic ? (int)setup->dynamic->slot : -1) < 0) {
+                     setup->dynamic ? (int)setup->dynamic->slot.number : -1) < 0) {
                 setup->ring_key = NULL;
                 return -ENOMEM;
         }
@@ -244,7 +230,7 @@ setup_prepare(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes,
         if (r == 0) /* goes on meanwhile */
                 r = setup_load_symbols(setup, config, notes);
         if (r == 0)
-                r = setup_read_layout(setup, ret_error);
+                r = trace_dir_read_layout(setup->dir, &setup->layout, ret_error);
         if (r == 0)
                 r = print_filter_new(&setup->print_filter, config, ret_error);
         if (r == 0)

@@ -294,6 +294,12 @@ static RecentSymbol *recent_symbol(KernelSymbols *symbols, uint64_t address) {
                                 (64 - KERNEL_SYMBOLS_RECENT_BITS)];
 }
 
+const KernelSymbol *kernel_symbols_find(KernelSymbols *symbols, uint64_t address) {
+        if (UNLIKELY(symbols->load) && !symbols->table)
+                symbols_settle(symbols);
+        return symbols->table ? find_function(symbols->table, address) : NULL;
+}
+
 uint64_t kernel_symbols_use(KernelSymbols *symbols, uint64_t address) {
         RecentSymbol *recent = recent_symbol(symbols, address);
         const KernelSymbol *symbol;

@@ -73,6 +73,10 @@ static inline size_t kernel_symbols_count(const KernelSymbols *symbols) {
         return symbols->table ? symbols->table->n_symbols : 0;
 }
 
+/* The function that an address is in; NULL: none is known. Valid until the symbols are freed, unless they are encoded.
+ * */
+const KernelSymbol *kernel_symbols_find(KernelSymbols *symbols, uint64_t address);
+
 /* The number of the function that `address` is in, or `address` itself. */
 uint64_t kernel_symbols_use(KernelSymbols *symbols, uint64_t address);
 

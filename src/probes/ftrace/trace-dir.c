@@ -154,3 +154,17 @@ int trace_file_write(int dir_fd,
         return probe_refuse(
                 ret_error, "cannot write \"%.64s\" to %s/%s: %s", value, path, file, why);
 }
+
+int trace_dir_read_layout(const TraceDir *dir, PageLayout *ret, char **ret_error) {
+        _cleanup_(freep) char *text = NULL;
+        int r;
+
+        r = trace_dir_read(dir, "events/header_page", &text, NULL, ret_error);
+        if (r != 0)
+                return r;
+        if (page_layout_parse(ret, text) < 0)
+                return probe_refuse(ret_error,
+                                    "cannot understand the layout of the kernel's rings "
+                                    "(events/header_page)");
+        return 0;
+}

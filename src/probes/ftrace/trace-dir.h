@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+#include "probes/ftrace/page.h"
 #include "shared/macro.h"
 
 #define TRACE_FILE_BYTES_MAX (16u << 20)
@@ -30,6 +31,9 @@ int trace_dir_read(const TraceDir *dir,
                    char **ret,
                    size_t *ret_n,
                    char **ret_error);
+
+/* How the kernel lays out the pages of its rings. As trace_dir_read(). */
+int trace_dir_read_layout(const TraceDir *dir, PageLayout *ret, char **ret_error);
 
 /* For files below a directory of tracefs, whose path is only for the error text. */
 int trace_file_read(int dir_fd,

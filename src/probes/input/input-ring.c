@@ -16,30 +16,12 @@
 InputRing *input_ring_free(InputRing *ring) {
         if (!ring)
                 return NULL;
-        for (size_t i = 0; i < ring->n_cpus; i++)
-                fd_close(ring->cpus[i]);
-        free(ring->cpus);
-        instance_free(ring->instance);
+        own_pages_end(&ring->pages);
         input_events_deinit(&ring->events); /* after the instance that uses them */
-        trace_dir_free(ring->dir);
-        free(ring->page);
+        own_pages_deinit(&ring->pages);
         free(ring->records);
         free(ring);
         return NULL;
-}
-
-static int read_page_layout(InputRing *ring, char **ret_error) {
-        _cleanup_(freep) char *text = NULL;
-        int r;
-
-        r = trace_dir_read(ring->dir, "events/header_page", &text, NULL, ret_error);
-        if (r != 0)
-                return r;
-        if (page_layout_parse(&ring->page_layout, text) < 0)
-                return probe_refuse(ret_error,
-                                    "cannot understand the layout of the kernel's rings "
-                                    "(events/header_page)");
-        return 0;
 }
 
 static int read_format(InputRing *ring, unsigned event, char **ret_error) {
@@ -51,7 +33,7 @@ static int read_format(InputRing *ring, unsigned event, char **ret_error) {
         int r;
 
         snprintf(file, sizeof(file), "events/%s/format", name->text);
-        r = trace_dir_read(ring->dir, file, &text, &n, ret_error);
+        r = trace_dir_read(ring->pages.dir, file, &text, &n, ret_error);
         if (r != 0)
                 return r;
         group = strndup(name->text, name->n_group);
@@ -73,43 +55,18 @@ static int enable(InputRing *ring, unsigned event, char **ret_error) {
         if (r != 0)
                 return r;
         snprintf(file, sizeof(file), "events/%s/enable", ring->events.selection.events[event].text);
-        return instance_write(ring->instance, file, "1", ret_error);
-}
-
-/* Pages of all CPUs that the kernel might ever see. */
-static int open_cpus(InputRing *ring) {
-        long n = sysconf(_SC_NPROCESSORS_CONF);
-
-        ring->cpus = calloc((size_t)MAX(n, 1L), sizeof(*ring->cpus));
-        if (!ring->cpus)
-                return -ENOMEM;
-        for (long cpu = 0; cpu < n; cpu++) {
-                int fd = instance_open_pages(ring->instance, (unsigned)cpu);
-
-                if (fd >= 0)
-                        ring->cpus[ring->n_cpus++] = fd;
-                else if (fd != -ENOENT)
-                        return fd;
-        }
-        return 0;
+        return instance_write(ring->pages.instance, file, "1", ret_error);
 }
 
 static int prepare(InputRing *ring, char **ret_error) {
         int r;
 
-        r = instance_new(&ring->instance, ring->dir, ret_error);
+        r = own_pages_init(&ring->pages, INPUT_BUFFER_KB, ret_error);
         if (r == 0)
-                r = instance_write(ring->instance, "trace_clock", "boot", ret_error);
-        if (r == 0)
-                r = instance_write_number(
-                        ring->instance, "buffer_size_kb", INPUT_BUFFER_KB, ret_error);
-        if (r == 0)
-                r = read_page_layout(ring, ret_error);
-        if (r == 0)
-                r = input_events_init(&ring->events, ring->dir, ret_error);
+                r = input_events_init(&ring->events, ring->pages.dir, ret_error);
         for (unsigned event = 0; r == 0 && event < INPUT_EVENTS_N; event++)
                 r = enable(ring, event, ret_error);
-        return r == 0 ? open_cpus(ring) : r;
+        return r == 0 ? own_pages_open(&ring->pages) : r;
 }
 
 int input_ring_new(InputRing **ret, char **ret_error) {
@@ -119,14 +76,10 @@ int input_ring_new(InputRing **ret, char **ret_error) {
         ring = calloc(1, sizeof(*ring));
         if (!ring)
                 return -ENOMEM;
-        ring->n_page = (size_t)sysconf(_SC_PAGESIZE);
-        ring->page = malloc(ring->n_page);
         ring->records = calloc(INPUT_RECORDS_MAX, sizeof(*ring->records));
-        if (!ring->page || !ring->records)
+        if (!ring->records)
                 return -ENOMEM;
-        r = trace_dir_new(&ring->dir, ret_error);
-        if (r == 0)
-                r = prepare(ring, ret_error);
+        r = prepare(ring, ret_error);
         if (r != 0)
                 return r;
         *ret = TAKE(ring);
@@ -134,21 +87,18 @@ int input_ring_new(InputRing **ret, char **ret_error) {
 }
 
 int input_ring_start(InputRing *ring, char **ret_error) {
-        return instance_write(ring->instance, "tracing_on", "1", ret_error);
+        return own_pages_start(&ring->pages, ret_error);
 }
 
 void input_ring_stop(InputRing *ring) {
-        _cleanup_(freep) char *error = NULL;
-
-        if (instance_write(ring->instance, "tracing_on", "0", &error) != 0)
-                log_warning("linux.input_latency: %s", error ?: "cannot stop recording");
+        own_pages_stop(&ring->pages, "linux.input_latency");
 }
 
 static void add_page(InputRing *ring, size_t n_bytes) {
         PageReader reader;
         PageRecord record;
 
-        if (page_reader_init(&reader, &ring->page_layout, ring->page, n_bytes) < 0) {
+        if (page_reader_init(&reader, &ring->pages.layout, ring->pages.page, n_bytes) < 0) {
                 ring->lost = true;
                 return;
         }
@@ -168,11 +118,11 @@ static int compare_records(const void *a, const void *b) {
 }
 
 void input_ring_read(InputRing *ring) {
-        for (size_t i = 0; i < ring->n_cpus; i++) {
+        for (size_t i = 0; i < ring->pages.n_cpus; i++) {
                 ssize_t n;
 
                 while (ring->n_records < INPUT_RECORDS_MAX &&
-                       (n = read(ring->cpus[i], ring->page, ring->n_page)) > 0)
+                       (n = read(ring->pages.cpus[i], ring->pages.page, ring->pages.n_page)) > 0)
                         add_page(ring, (size_t)n);
         }
         qsort(ring->records, ring->n_records, sizeof(*ring->records), compare_records);

@@ -12,23 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/ftrace/instance.h"
-#include "probes/ftrace/trace-dir.h"
+#include "probes/ftrace/own-pages.h"
 #include "probes/input/input-record.h"
 
 #define INPUT_RECORDS_MAX 4096 /* between two turns: a mouse makes some 3000 a second */
 #define INPUT_BUFFER_KB   256  /* of each CPU's ring */
 
 typedef struct InputRing {
-        TraceDir *dir;
-        Instance *instance;
+        OwnPages pages;
         InputEvents events;
-        PageLayout page_layout;
         InputLayout layout;
-        int *cpus; /* descriptors of their pages */
-        size_t n_cpus;
-        uint8_t *page;
-        size_t n_page;
         InputRecord *records; /* room for INPUT_RECORDS_MAX */
         size_t n_records;
         bool lost; /* records are missing; reset by who takes note of it */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The counters of /proc/meminfo and /proc/vmstat that a config selects. */
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Finding and reading the frequencies of GPUs. */
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Taking a text of the kernel apart, line by line and word by word. */
+
 #include <string.h>
 
 #include "probes/proc/line.h"

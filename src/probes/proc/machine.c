@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Encoding what the whole machine reports: pressure, disks, free pages, slabs. */
+
 #include <string.h>
 
 #include "probes/proc/line.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Encoding /proc/net/dev, and the tracks of its interfaces. */
+
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Whether linux.process_stats and linux.sys_stats can record here. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

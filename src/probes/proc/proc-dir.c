@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Walking through the processes of /proc. */
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The data source linux.process_stats. */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reading /proc/PID/status. */
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

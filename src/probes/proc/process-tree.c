@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Encoding a ProcessTree, in packets of a bounded size. */
+
 #include <assert.h>
 #include <stdio.h>
 

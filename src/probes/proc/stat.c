@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Encoding /proc/stat. */
+
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The files of linux.sys_stats, kept open from one look to the next. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The kinds of counters that linux.sys_stats reads, and the file of each. */
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>

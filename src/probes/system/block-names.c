@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The names of block devices by their numbers. */
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reading the files of a control group. */
+
 #include <string.h>
 
 #include "probes/system/cgroup-files.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The name of a control group, as people know it. */
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The data source linux.cgroup. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reading one control group for its packet. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

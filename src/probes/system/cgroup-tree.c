@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Which control groups there are, and which of them are recorded. */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Writing a systemd unit as a group of counters. */
+
 #include <errno.h>
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* What /sys says of the CPUs, their caches and frequencies. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* From an entry of the journal to a packet. */
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -32,7 +32,8 @@ typedef struct Journald {
         JournalFilter filter;
         sd_journal *journal;
         int fd; /* the journal's */
-        uint64_t start_us;
+        bool since_boot, is_stopped, is_behind;
+        uint64_t start_us; /* older entries are of no interest */
         uint64_t n_total, n_failed;
 } Journald;
 
@@ -183,6 +184,8 @@ static int journald_setup(void **ret, const ProbeSetup *setup, char **ret_error)
         if (!journald)
                 return -ENOMEM;
         packet_writer_init(&journald->packets, setup->sink);
+        journald->since_boot =
+                setup->config->journald_config && setup->config->journald_config->since_boot;
         r = setup_filter(&journald->filter, setup, ret_error);
         if (r == 0)
                 r = journal_open(&journald->journal, NULL, ret_error);
@@ -195,8 +198,7 @@ static int journald_setup(void **ret, const ProbeSetup *setup, char **ret_error)
         return 0;
 }
 
-static int journald_start(void *userdata, char **ret_error) {
-        Journald *journald = userdata;
+static int seek_end(Journald *journald) {
         struct timespec now;
         int r;
 
@@ -206,8 +208,25 @@ static int journald_start(void *userdata, char **ret_error) {
         if (r >= 0)
                 r = sd_journal_previous(journald->journal);
         /* Nothing there yet: from the end of nothing there is no way forward. */
-        if (r == 0)
-                r = sd_journal_seek_head(journald->journal);
+        return r == 0 ? sd_journal_seek_head(journald->journal) : r;
+}
+
+static int seek_boot(Journald *journald) {
+        sd_id128_t boot;
+        int r;
+
+        r = sd_id128_get_boot(&boot);
+        if (r < 0)
+                return r;
+        journald->is_behind = true;
+        return sd_journal_seek_monotonic_usec(journald->journal, boot, 0);
+}
+
+static int journald_start(void *userdata, char **ret_error) {
+        Journald *journald = userdata;
+        int r;
+
+        r = journald->since_boot ? seek_boot(journald) : seek_end(journald);
         if (r < 0)
                 return probe_refuse(ret_error,
                                     "cannot find the end of the journal: "
@@ -288,15 +307,6 @@ static bool read_entries(Journald *journald, size_t n_max) {
         return true;
 }
 
-static uint64_t journald_poll(void *userdata, uint64_t now_ns) {
-        Journald *journald = userdata;
-
-        if (read_entries(journald, JOURNAL_ENTRIES_PER_POLL))
-                return now_ns;
-        return sd_journal_reliable_fd(journald->journal) > 0 ? PROBE_NEVER
-                                                             : now_ns + UNRELIABLE_POLL_NS;
-}
-
 static void write_statistics(Journald *journald, uint64_t now_ns) {
         WireWriter *wire = packet_begin(&journald->packets);
         size_t begin;
@@ -309,19 +319,50 @@ static void write_statistics(Journald *journald, uint64_t now_ns) {
         (void)packet_end(&journald->packets);
 }
 
+static uint64_t journald_poll(void *userdata, uint64_t now_ns) {
+        Journald *journald = userdata;
+
+        journald->is_behind = read_entries(journald, JOURNAL_ENTRIES_PER_POLL);
+        if (journald->is_behind)
+                return now_ns;
+        if (journald->is_stopped) {
+                write_statistics(journald, now_ns);
+                return PROBE_NEVER;
+        }
+        return sd_journal_reliable_fd(journald->journal) > 0 ? PROBE_NEVER
+                                                             : now_ns + UNRELIABLE_POLL_NS;
+}
+
 static void journald_flush(void *userdata, uint64_t now_ns) {
         Journald *journald = userdata;
 
-        if (read_entries(journald, JOURNAL_ENTRIES_PER_FLUSH))
+        if (journald->since_boot && journald->is_behind)
+                return; /* with what was before; polls get there */
+        journald->is_behind = read_entries(journald, JOURNAL_ENTRIES_PER_FLUSH);
+        if (journald->is_behind)
                 log_notice("linux.systemd_journald: more than %d entries at once",
                            JOURNAL_ENTRIES_PER_FLUSH);
         write_statistics(journald, now_ns);
 }
 
+/* What is there is read to its end, however much it is, a poll at a time. */
+static void journald_stop(void *userdata, uint64_t now_ns) {
+        Journald *journald = userdata;
+
+        journald->is_stopped = true;
+        journald_flush(journald, now_ns);
+}
+
+static bool journald_is_stopping(void *userdata) {
+        const Journald *journald = userdata;
+
+        return journald->is_stopped && journald->is_behind;
+}
+
 const ProbeOps journald_probe_ops = {
         .name = "linux.systemd_journald",
         .packet_fields = (const uint32_t[]){ PACKET_JOURNALD_EVENT, 0 },
-        .records = "what is logged meanwhile",
+        .records = "what is logged meanwhile, and with since_boot what was logged since the boot",
         .reads = "the journal's files",
         .needs = "CAP_DAC_OVERRIDE, or the group systemd-journal",
         .refuses = "there is no journal: start systemd-journald; it may not be read: run as root "
@@ -332,6 +373,7 @@ const ProbeOps journald_probe_ops = {
         .fd = journald_fd,
         .poll = journald_poll,
         .flush = journald_flush,
-        .stop = journald_flush,
+        .stop = journald_stop,
+        .is_stopping = journald_is_stopping,
         .free = journald_free,
 };

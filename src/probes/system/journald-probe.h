@@ -4,17 +4,16 @@
 /*
  * linux.systemd_journald: what is logged while a trace is recorded
  *
- * Follows the machine's journal from the start of the recording. Each entry is a packet with the time at which it was
- * logged; a last packet says how many entries were read, and how many could not be.
+ * Follows the machine's journal from the start of the recording, or of the boot. Each entry is a packet with the time
+ * at which it was logged; a last packet says how many entries were read, and how many could not be.
  */
 
 #include <systemd/sd-journal.h>
 
 #include "host/probe.h"
 
-#define JOURNAL_ENTRIES_PER_POLL 256 /* more wait for the next poll, which comes at once */
-#define JOURNAL_ENTRIES_PER_FLUSH \
-        8192 /* more are left to later polls; after a stop there are none */
+#define JOURNAL_ENTRIES_PER_POLL  256  /* more wait for the next poll, which comes at once */
+#define JOURNAL_ENTRIES_PER_FLUSH 8192 /* more are left to later polls */
 
 extern const ProbeOps journald_probe_ops;
 

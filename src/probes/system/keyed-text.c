@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Taking a text of keys and values apart, line by line. */
+
 #include <string.h>
 
 #include "probes/system/keyed-text.h"

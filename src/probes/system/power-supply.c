@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Finding and reading the batteries and chargers of /sys/class/power_supply. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

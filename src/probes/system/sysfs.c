@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reading small files of /sys. */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The data source linux.system_info. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -171,6 +171,36 @@ START_TEST(test_a_slice_is_its_begin_with_the_name_and_its_end) {
 }
 END_TEST
 
+START_TEST(test_a_process_has_the_number_that_it_gives_itself) {
+        const TrackArgument argument = { .name = "count", .number = -3 };
+        TrackEvent event = { .type = TRACK_EVENT_INSTANT,
+                             .at_ns = 10,
+                             .name = "here",
+                             .category = "toys",
+                             .arguments = &argument,
+                             .n_arguments = 1 };
+        WireReader descriptor, process, written, argued;
+
+        setup();
+        ck_assert(!track_event(&fixture.tracks, &event));
+        event.track = track_process(&fixture.tracks, 1234, 77, "toy");
+        ck_assert_uint_eq(event.track, 1234);
+        ck_assert_uint_eq(track_process(&fixture.tracks, 1234, 77, "toy"), 1234);
+        ck_assert(track_event(&fixture.tracks, &event));
+        ck_assert_uint_eq(fixture.list.n, 2);
+        descriptor = payload(0, PACKET_TRACK_DESCRIPTOR);
+        ck_assert_uint_eq(message_uint(descriptor, 1), 1234);
+        ck_assert(message_submessage(descriptor, 3, 0, &process));
+        ck_assert_uint_eq(message_uint(process, 1), 77);
+        ck_assert(message_has_text(process, 6, "toy"));
+        written = payload(1, PACKET_TRACK_EVENT);
+        ck_assert(message_has_text(written, 22, "toys"));
+        ck_assert(message_submessage(written, 4, 0, &argued));
+        ck_assert_int_eq((int64_t)message_uint(argued, 4), -3);
+        teardown();
+}
+END_TEST
+
 TEST_MAIN("track-writer",
           test_a_track_is_described_once_with_its_parent_and_unit,
           test_a_group_and_a_counter_of_one_name_are_two_tracks,
@@ -178,4 +208,5 @@ TEST_MAIN("track-writer",
           test_all_is_said_again_after_a_clear_and_after_a_loss,
           test_there_is_a_limit_of_tracks,
           test_sources_with_equal_names_have_tracks_of_their_own,
-          test_a_slice_is_its_begin_with_the_name_and_its_end)
+          test_a_slice_is_its_begin_with_the_name_and_its_end,
+          test_a_process_has_the_number_that_it_gives_itself)

@@ -427,7 +427,7 @@ START_TEST(test_definitions_are_of_the_recordings_own_group_and_are_taken_back) 
         ck_assert_uint_eq(dynamic_events_find(events, "desktrace_0/s1_vfs_read")->slice_type,
                           SLICE_BEGIN);
         ck_assert_int_eq(dynamic_events_new(&others, &dir, &config, &selection, NULL), 0);
-        ck_assert_uint_eq(others->slot, 1);
+        ck_assert_uint_eq(others->slot.number, 1);
         dynamic_events_free(others);
         dynamic_events_free(events);
 

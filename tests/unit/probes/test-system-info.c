@@ -178,6 +178,14 @@ START_TEST(test_interrupts_are_named_by_who_handles_them) {
 END_TEST
 
 /* The packets of a recording on this machine. */
+/* A chroot that packages are built in may be without. */
+static bool has_sysfs(void) {
+        if (access("/sys/devices/system/cpu", F_OK) == 0)
+                return true;
+        test_skip("/sys is not mounted");
+        return false;
+}
+
 static PacketList record_this_machine(bool with_interrupts) {
         Perfetto__Protos__SystemInfoConfig info = PERFETTO__PROTOS__SYSTEM_INFO_CONFIG__INIT;
         DataSourceConfig config = PERFETTO__PROTOS__DATA_SOURCE_CONFIG__INIT;
@@ -288,9 +296,12 @@ START_TEST(test_each_processor_is_an_instant_that_readers_show) {
 END_TEST
 
 START_TEST(test_this_machine_has_a_cpu_for_each_that_it_says) {
-        PacketList list = record_this_machine(false);
         WireReader info, packet;
+        PacketList list;
 
+        if (!has_sysfs())
+                return;
+        list = record_this_machine(false);
         wire_reader_init(&packet, list.packets[0].data, list.packets[0].n);
         ck_assert_uint_eq(message_uint(packet, PACKET_TIMESTAMP), 77);
         ck_assert(packet_list_find(&list, PACKET_CPU_INFO, 0, &info));
@@ -300,11 +311,14 @@ START_TEST(test_this_machine_has_a_cpu_for_each_that_it_says) {
 END_TEST
 
 START_TEST(test_interrupts_of_this_machine_come_when_they_are_asked_for) {
-        PacketList list = record_this_machine(true);
         Tree machine = { .fd = open("/", O_PATH | O_CLOEXEC) };
         WireReader info, expected;
         int n = encode(&machine, interrupt_info_encode, &expected); /* containers may hide them */
+        PacketList list;
 
+        if (!has_sysfs())
+                return;
+        list = record_this_machine(true);
         ck_assert(packet_list_find(&list, PACKET_CPU_INFO, 0, &info));
         ck_assert_int_eq(packet_list_find(&list, PACKET_INTERRUPT_INFO, 0, &info), n > 0);
         if (n > 0)

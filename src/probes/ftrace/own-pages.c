@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "host/probe.h"
+#include "probes/ftrace/own-pages.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+
+static int make_instance(OwnPages *pages, unsigned buffer_kb, char **ret_error) {
+        int r;
+
+        r = instance_new(&pages->instance, pages->dir, ret_error);
+        if (r == 0)
+                r = instance_write(pages->instance, "trace_clock", "boot", ret_error);
+        if (r == 0)
+                r = instance_write_number(pages->instance, "buffer_size_kb", buffer_kb, ret_error);
+        return r == 0 ? trace_dir_read_layout(pages->dir, &pages->layout, ret_error) : r;
+}
+
+int own_pages_init(OwnPages *pages, unsigned buffer_kb, char **ret_error) {
+        int r;
+
+        *pages = (OwnPages){ .n_page = (size_t)sysconf(_SC_PAGESIZE) };
+        pages->page = malloc(pages->n_page);
+        if (!pages->page)
+                return -ENOMEM;
+        r = trace_dir_new(&pages->dir, ret_error);
+        return r == 0 ? make_instance(pages, buffer_kb, ret_error) : r;
+}
+
+/* Pages of all CPUs that the kernel might ever see. */
+int own_pages_open(OwnPages *pages) {
+        long n = sysconf(_SC_NPROCESSORS_CONF);
+
+        pages->cpus = calloc((size_t)MAX(n, 1L), sizeof(*pages->cpus));
+        if (!pages->cpus)
+                return -ENOMEM;
+        for (long cpu = 0; cpu < n; cpu++) {
+                int fd = instance_open_pages(pages->instance, (unsigned)cpu);
+
+                if (fd >= 0)
+                        pages->cpus[pages->n_cpus++] = fd;
+                else if (fd != -ENOENT)
+                        return fd;
+        }
+        return 0;
+}
+
+void own_pages_end(OwnPages *pages) {
+        for (size_t i = 0; i < pages->n_cpus; i++)
+                fd_close(pages->cpus[i]);
+        pages->n_cpus = 0;
+        pages->instance = instance_free(pages->instance);
+}
+
+void own_pages_deinit(OwnPages *pages) {
+        own_pages_end(pages);
+        trace_dir_free(pages->dir);
+        free(pages->cpus);
+        free(pages->page);
+        *pages = (OwnPages){};
+}
+
+int own_pages_start(OwnPages *pages, char **ret_error) {
+        return instance_write(pages->instance, "tracing_on", "1", ret_error);
+}
+
+void own_pages_stop(OwnPages *pages, const char *source) {
+        _cleanup_(freep) char *error = NULL;
+
+        if (instance_write(pages->instance, "tracing_on", "0", &error) != 0)
+                log_warning("%s: %s", source, error ?: "cannot stop recording");
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Perf code: the files that programs have mapped, each once, however many processes have it
+ *
+ * A file is read when a sample is in it, and forgotten when room is needed and no sample has been in it for long.
+ */
+
+#include <stdint.h>
+
+#include "probes/perf/perf-loader.h"
+#include "probes/perf/stack-table.h"
+#include "unwind/unwinder.h"
+
+#define PERF_FILES_MAX        16384u
+#define PERF_MODULE_BYTES_MAX (64u << 20) /* of all that are read */
+#define PERF_PATH_BYTES_MAX   4096u
+
+typedef struct PerfFile {
+        CodeFile code;
+        StackModule stack;
+        FileIdentity identity;
+        char *path;
+        bool is_loading;
+        bool is_marked;   /* some process has it mapped */
+        uint64_t used_at; /* PerfCode.turn in which a sample was in it */
+} PerfFile;
+
+typedef struct PerfCode {
+        PerfFile **files;
+        size_t n_files;
+        PerfFile **by_identity; /* a table with twice as many places as there may be files */
+        Loader *loader;
+        Unwinder *unwinder; /* borrowed: remembers files */
+        PerfFile *vdso;
+        uint64_t turn;
+        size_t n_module_bytes;
+        uint64_t n_opaque;  /* files of programs that could not be read */
+        uint64_t n_refused; /* files that were one too many */
+} PerfCode;
+
+int perf_code_init(PerfCode *code, Unwinder *unwinder);
+void perf_code_deinit(PerfCode *code);
+
+/* The file of a mapping; NULL: the mapping has no file, or there is no room. */
+PerfFile *perf_code_file(PerfCode *code, const FileIdentity *identity, const char *path);
+
+static inline PerfFile *perf_file_of(CodeFile *code) {
+        return code ? container_of(code, PerfFile, code) : NULL;
+}
+
+/* Has it read; one that cannot be had is opaque at once. `mapping` is where the process has it. */
+void perf_code_request(PerfCode *code, PerfFile *file, pid_t pid, const Mapping *mapping);
+/* A load has come back, with which the file is read. */
+void perf_code_take(PerfCode *code, Load *load);
+
+/* A sample was in it. */
+static inline void perf_code_use(PerfCode *code, PerfFile *file) {
+        file->used_at = code->turn;
+}
+
+/* Between two drains: lets go of modules that were not used for longest, until the rest fits. */
+void perf_code_shrink(PerfCode *code);
+/* Frees all files that are not marked, and unmarks the others. */
+void perf_code_sweep(PerfCode *code);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Perf events: a sampling event on each processor, with its ring
+ *
+ * Records come out in the order of their times, whichever processor they are from: what a process maps on one is known
+ * before its samples from another are looked at.
+ */
+
+#include "probes/perf/perf-records.h"
+#include "probes/perf/perf-ring.h"
+#include "probes/perf/perf-settings.h"
+
+typedef struct PerfEvents {
+        PerfRing *rings;
+        size_t n_rings;
+        int poll_fd; /* readable when a ring fills up */
+        PerfLayout layout;
+} PerfEvents;
+
+/* Whether this kernel lets us sample the whole machine: 0, or PROBE_E_REFUSED and what to do. */
+int perf_events_check(char **ret_error);
+
+/* Opens all, disabled. Settings change where the processor has no counters of its own; then *ret_uses_clock. 0,
+ * PROBE_E_REFUSED or a negative errno. */
+int perf_events_open(PerfEvents *ret,
+                     PerfSettings *settings,
+                     bool *ret_uses_clock,
+                     char **ret_error);
+void perf_events_deinit(PerfEvents *events);
+
+int perf_events_enable(PerfEvents *events);
+void perf_events_disable(PerfEvents *events);
+/* Of all that are open. */
+void perf_events_set_frequency(PerfEvents *events, uint64_t frequency);
+
+/* Begins to read all that is there now. */
+void perf_events_begin(PerfEvents *events);
+/* The ring with the oldest record; NULL when all are read. Then perf_ring_next(). */
+PerfRing *perf_events_oldest(PerfEvents *events);
+void perf_events_end(PerfEvents *events);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "probes/perf/perf-file.h"
+#include "shared/fd.h"
+
+#define OWN_MAPS_BYTES_MAX (16u << 20)
+#define VDSO_BYTES_MAX     (64u << 10)
+
+/*
+ * Whether an open file is the one that is mapped
+ */
+
+/* How the kernel would show a mapping of it: file systems that are made of others (overlayfs, btrfs) give their files
+ * other numbers in stat(). Nothing is read through this mapping. */
+static int identity_as_mapped(FileIdentity *ret, int fd) {
+        _cleanup_(freep) char *maps = NULL;
+        char start[32], *line;
+        void *at;
+        int r;
+
+        at = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE, fd, 0);
+        if (at == MAP_FAILED)
+                return -errno;
+        r = fd_read_file(&maps, NULL, AT_FDCWD, "/proc/self/maps", OWN_MAPS_BYTES_MAX);
+        munmap(at, 1);
+        if (r < 0)
+                return r;
+        snprintf(start, sizeof(start), "%" PRIxPTR "-", (uintptr_t)at);
+        for (line = maps; line; line = strchr(line, '\n')) {
+                line += *line == '\n';
+                if (strncmp(line, start, strlen(start)) == 0)
+                        return sscanf(line,
+                                      "%*s %*s %*s %" SCNx32 ":%" SCNx32 " %" SCNu64,
+                                      &ret->major,
+                                      &ret->minor,
+                                      &ret->inode) == 3
+                                       ? 0
+                                       : -EBADMSG;
+        }
+        return -ENOENT;
+}
+
+static bool same_identity(const FileIdentity *a, const FileIdentity *b) {
+        return a->major == b->major && a->minor == b->minor && a->inode == b->inode;
+}
+
+static bool is_identity(int fd, const FileIdentity *wanted) {
+        FileIdentity found;
+        struct stat st;
+
+        if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+                return false;
+        found = (FileIdentity){ major(st.st_dev), minor(st.st_dev), st.st_ino };
+        return same_identity(&found, wanted) ||
+               (identity_as_mapped(&found, fd) == 0 && same_identity(&found, wanted));
+}
+
+/*
+ * Opening
+ */
+
+/* O_NONBLOCK: a lease that somebody holds on it is no reason to wait. */
+static int open_checked(const char *path, const FileIdentity *identity) {
+        int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+        if (fd < 0)
+                return -errno;
+        if (is_identity(fd, identity))
+                return fd;
+        close(fd);
+        return -ESTALE;
+}
+
+/* First what is mapped itself, also where its name is gone; then its name in the process's root directory, which needs
+ * fewer privileges; then in ours, for a process that has ended. */
+static int open_mapped(const Load *load) {
+        char path[PATH_MAX + 64];
+        int fd;
+
+        snprintf(path,
+                 sizeof(path),
+                 "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+                 (int)load->pid,
+                 load->start,
+                 load->end);
+        fd = open_checked(path, &load->identity);
+        if (fd < 0) {
+                snprintf(path, sizeof(path), "/proc/%d/root%s", (int)load->pid, load->path);
+                fd = open_checked(path, &load->identity);
+        }
+        return fd < 0 ? open_checked(load->path, &load->identity) : fd;
+}
+
+/*
+ * Reading
+ */
+
+typedef struct FileReader {
+        ModuleReader reader;
+        int fd;
+} FileReader;
+
+static int64_t read_file(ModuleReader *reader, void *buffer, size_t n_bytes, uint64_t offset) {
+        const int fd = container_of(reader, FileReader, reader)->fd;
+        size_t n_read = 0;
+
+        while (n_read < n_bytes) {
+                const ssize_t n = pread(
+                        fd, (uint8_t *)buffer + n_read, n_bytes - n_read, (off_t)(offset + n_read));
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break;
+                n_read += (size_t)n;
+        }
+        return (int64_t)n_read;
+}
+
+static void load_file(Load *load) {
+        FileReader reader = { .reader.read = read_file };
+
+        reader.fd = open_mapped(load);
+        if (reader.fd < 0)
+                return;
+        if (module_new(&load->module, &reader.reader) < 0)
+                load->module = NULL;
+        close(reader.fd);
+}
+
+static void load_process(Load *load) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "/proc/%d/maps", (int)load->pid);
+        if (fd_read_file(&load->maps, NULL, AT_FDCWD, path, PERF_MAPS_BYTES_MAX) < 0)
+                load->maps = NULL;
+        snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)load->pid);
+        if (fd_read_file(&load->command, NULL, AT_FDCWD, path, PERF_COMMAND_BYTES_MAX) < 0)
+                load->command = NULL;
+}
+
+void perf_file_carry_out(Load *load) {
+        if (load->kind == LOAD_FILE)
+                load_file(load);
+        else
+                load_process(load);
+}
+
+/*
+ * The kernel's own module, which is in our memory as in everybody's
+ */
+
+typedef struct MemoryReader {
+        ModuleReader reader;
+        const uint8_t *bytes;
+        size_t n_bytes;
+} MemoryReader;
+
+static int64_t read_memory(ModuleReader *reader, void *buffer, size_t n_bytes, uint64_t offset) {
+        const MemoryReader *memory = container_of(reader, MemoryReader, reader);
+
+        if (offset >= memory->n_bytes)
+                return 0;
+        n_bytes = MIN(n_bytes, memory->n_bytes - (size_t)offset);
+        memcpy(buffer, memory->bytes + offset, n_bytes);
+        return (int64_t)n_bytes;
+}
+
+/* From /proc/self/maps. */
+static size_t vdso_bytes(uint64_t start) {
+        _cleanup_(freep) char *maps = NULL;
+        char text[32], *at;
+
+        if (fd_read_file(&maps, NULL, AT_FDCWD, "/proc/self/maps", OWN_MAPS_BYTES_MAX) < 0)
+                return 0;
+        snprintf(text, sizeof(text), "%" PRIx64 "-", start);
+        at = strstr(maps, text);
+        return at ? (size_t)(strtoull(at + strlen(text), NULL, 16) - start) : 0;
+}
+
+Module *perf_file_vdso(void) {
+        const uint64_t start = getauxval(AT_SYSINFO_EHDR);
+        MemoryReader reader = { .reader.read = read_memory };
+        Module *module = NULL;
+
+        if (start == 0)
+                return NULL;
+        reader.bytes = (const uint8_t *)(uintptr_t)start;
+        reader.n_bytes = MIN(vdso_bytes(start), (size_t)VDSO_BYTES_MAX);
+        return module_new(&module, &reader.reader) >= 0 ? module : NULL;
+}

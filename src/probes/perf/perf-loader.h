@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Perf loader: reads files of programs, and of /proc, on a thread
+ *
+ * What a program has mapped may lie in a file system that is somebody's program, and never answer. So no file of others
+ * is opened or read on the main thread. Of a thread that does not come back another takes the place, a few times; then
+ * nothing more is read, which the samples show and nothing else.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared/list.h"
+#include "shared/macro.h"
+#include "unwind/module.h"
+
+#define LOADER_STUCK_NS    UINT64_C(1000000000)
+#define LOADER_THREADS_MAX 4u
+
+typedef enum LoadKind {
+        LOAD_PROCESS, /* its mappings, and how it was called */
+        LOAD_FILE,    /* a module */
+} LoadKind;
+
+/* What a file is, in the kernel's own words: as mappings have it. */
+typedef struct FileIdentity {
+        uint32_t major;
+        uint32_t minor;
+        uint64_t inode;
+} FileIdentity;
+
+typedef struct Load {
+        List loads; /* of the loader */
+        LoadKind kind;
+        pid_t pid; /* a process that has it mapped, or the process */
+        void *userdata;
+        uint64_t begun_ns; /* under the lock */
+        /* LOAD_FILE */
+        FileIdentity identity;
+        uint64_t start; /* where it is mapped */
+        uint64_t end;
+        char *path;
+        Module *module; /* NULL: it cannot be read, or is no program */
+        /* LOAD_PROCESS */
+        char *maps;    /* the text of /proc/PID/maps; NULL: there is none */
+        char *command; /* its first argument; NULL: none */
+} Load;
+
+typedef struct Loader Loader;
+
+int loader_new(Loader **ret);
+/* Does not wait for threads that do not come back. */
+Loader *loader_free(Loader *loader);
+DEFINE_CLEANUP(Loader *, loader_free)
+
+/* NULL: no memory. */
+Load *load_new(LoadKind kind, pid_t pid);
+Load *load_free(Load *load);
+
+/* Takes the load. False where nothing more is read; then the load is still the caller's. */
+bool loader_submit(Loader *loader, Load *load);
+/* One that is done, to be freed by the caller; NULL: none. */
+Load *loader_take(Loader *loader);
+/* Whether some are still to be done. */
+bool loader_is_busy(Loader *loader);
+/* Waits until one is done, all are done or the time (CLOCK_MONOTONIC) has come. */
+void loader_wait(Loader *loader, uint64_t until_ns);
+
+uint64_t loader_now_ns(void);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "probes/perf/perf-events.h"
+#include "probes/perf/perf-probe.h"
+#include "probes/perf/perf-sampler.h"
+#include "shared/log.h"
+
+#define SCAN_WAIT_NS      (500 * PROBE_NS_PER_MS) /* for /proc, before the first samples are looked at */
+#define SCAN_PERIOD_NS    (2 * PROBE_NS_PER_MS)
+#define SCAN_FILL_PERCENT 40u
+#define COST_PERIOD_NS    UINT64_C(10000000000)
+#define COST_PERCENT      20u /* of a processor; what costs more is done half as often */
+#define FREQUENCY_MIN     10u
+
+typedef struct PerfProbe {
+        PerfSettings settings;
+        PerfEvents events;
+        bool is_open;
+        PerfSampler sampler;
+        bool has_sampler;
+        bool recording;
+        bool is_scanned;
+        uint64_t started_ns;
+        uint64_t cost_since_ns;
+        uint64_t cost_ns; /* since then */
+} PerfProbe;
+
+static void *perf_free(void *userdata) {
+        PerfProbe *perf = userdata;
+
+        if (!perf)
+                return NULL;
+        if (perf->is_open)
+                perf_events_deinit(&perf->events);
+        if (perf->has_sampler)
+                perf_sampler_deinit(&perf->sampler);
+        perf_settings_deinit(&perf->settings);
+        free(perf);
+        return NULL;
+}
+
+static void perf_freep(PerfProbe **perf) {
+        perf_free(*perf);
+}
+
+/* Without names a kernel frame says nothing. */
+static KernelSymbols *load_kernel(PerfProbe *perf, ProbeNotes *notes) {
+        KernelSymbols *kernel = NULL;
+        int r;
+
+        if (!perf->settings.wants_kernel_frames)
+                return NULL;
+        r = kernel_symbols_load(&kernel);
+        if (r < 0) {
+                perf->settings.wants_kernel_frames = false;
+                probe_note(notes,
+                           "no frames of the kernel, because /proc/kallsyms cannot be read (%s): "
+                           "the probes need CAP_SYSLOG",
+                           strerror(-r));
+        }
+        return kernel;
+}
+
+static int perf_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
+        _cleanup_(perf_freep) PerfProbe *perf = calloc(1, sizeof(*perf));
+        KernelSymbols *kernel;
+        bool uses_clock = false;
+        int r;
+
+        if (!perf)
+                return -ENOMEM;
+        r = perf_settings_init(&perf->settings, setup->config, ret_error);
+        if (r != 0)
+                return r;
+        kernel = load_kernel(perf, setup->notes);
+        r = perf_sampler_init(&perf->sampler, &perf->settings, kernel, setup->sink);
+        perf->has_sampler = true;
+        if (r < 0)
+                return r;
+        r = perf_events_open(&perf->events, &perf->settings, &uses_clock, ret_error);
+        if (r != 0)
+                return r;
+        perf->is_open = true;
+        if (uses_clock) {
+                perf->sampler.frequency = perf->settings.interval;
+                probe_note(setup->notes,
+                           "this machine has no counters of the processor, as virtual machines "
+                           "often have none: samples are taken by time, %" PRIu64 " a second",
+                           perf->settings.interval);
+        }
+        *ret = TAKE(perf);
+        return 0;
+}
+
+static int perf_start(void *userdata, char **ret_error) {
+        PerfProbe *perf = userdata;
+        int r;
+
+        perf->started_ns = probe_now_ns();
+        perf->cost_since_ns = perf->started_ns;
+        r = perf_events_enable(&perf->events);
+        if (r < 0)
+                return r;
+        perf->recording = true;
+        /* After that: what is started meanwhile is in the records. */
+        if (perf->settings.wants_user_frames)
+                (void)perf_processes_scan(&perf->sampler.processes);
+        return 0;
+}
+
+static uint64_t thread_cpu_ns(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void drain(PerfProbe *perf) {
+        const uint64_t begun_ns = thread_cpu_ns();
+        PerfRing *ring;
+
+        perf_sampler_begin(&perf->sampler);
+        perf_events_begin(&perf->events);
+        while ((ring = perf_events_oldest(&perf->events))) {
+                perf_sampler_take(
+                        &perf->sampler, ring->record, ring->n_record, ring->cpu, ring->record_ns);
+                perf_ring_next(ring);
+                perf_ring_end(ring);
+        }
+        perf_events_end(&perf->events);
+        perf_sampler_end(&perf->sampler);
+        perf->cost_ns += thread_cpu_ns() - begun_ns;
+}
+
+/* Samples that cost too much are taken half as often, and the trace is told so: viewers read the frequency from it. */
+static void look_at_cost(PerfProbe *perf, uint64_t now_ns) {
+        const uint64_t passed_ns = now_ns - perf->cost_since_ns;
+
+        if (passed_ns < COST_PERIOD_NS)
+                return;
+        if (perf->cost_ns > passed_ns / 100 * COST_PERCENT && perf->settings.is_frequency &&
+            perf->sampler.frequency >= 2 * FREQUENCY_MIN) {
+                perf->sampler.frequency /= 2;
+                log_notice("sampling took %" PRIu64 " ms of %" PRIu64 " ms; from now on %" PRIu64
+                           " samples a second and processor are taken",
+                           perf->cost_ns / PROBE_NS_PER_MS,
+                           passed_ns / PROBE_NS_PER_MS,
+                           perf->sampler.frequency);
+                perf_events_set_frequency(&perf->events, perf->sampler.frequency);
+                perf_sampler_clear(&perf->sampler);
+        }
+        perf->cost_since_ns = now_ns;
+        perf->cost_ns = 0;
+}
+
+static unsigned fullest_ring(const PerfEvents *events) {
+        unsigned fullest = 0;
+
+        for (size_t i = 0; i < events->n_rings; i++)
+                fullest = MAX(fullest, perf_ring_fill(&events->rings[i]));
+        return fullest;
+}
+
+/* Until /proc is read, samples stay in the rings, unless it takes too long. */
+static bool is_scanning(PerfProbe *perf, uint64_t now_ns) {
+        if (perf->is_scanned)
+                return false;
+        perf->is_scanned = !perf_sampler_collect(&perf->sampler) ||
+                           now_ns - perf->started_ns > SCAN_WAIT_NS ||
+                           fullest_ring(&perf->events) > SCAN_FILL_PERCENT;
+        return !perf->is_scanned;
+}
+
+static uint64_t perf_poll(void *userdata, uint64_t now_ns) {
+        PerfProbe *perf = userdata;
+
+        if (!perf->recording)
+                return PROBE_NEVER;
+        if (is_scanning(perf, now_ns))
+                return now_ns + SCAN_PERIOD_NS;
+        drain(perf);
+        look_at_cost(perf, now_ns);
+        return probe_next_on_grid(now_ns, perf->settings.period_ns);
+}
+
+static int perf_fd(void *userdata) {
+        PerfProbe *perf = userdata;
+
+        return perf->events.poll_fd;
+}
+
+static void perf_flush(void *userdata, uint64_t now_ns) {
+        drain(userdata);
+}
+
+static void log_counts(const PerfProbe *perf) {
+        const PerfCounts *counts = &perf->sampler.counts;
+
+        log_info("%" PRIu64 " samples, %" PRIu64 " of %" PRIu64 " stacks complete, %" PRIu64
+                 " records lost, %zu files, %" PRIu64 " of them cannot be read",
+                 counts->n_samples,
+                 counts->n_complete,
+                 counts->n_stacks,
+                 counts->n_lost,
+                 perf->sampler.code.n_files,
+                 perf->sampler.code.n_opaque);
+}
+
+static void perf_stop(void *userdata, uint64_t now_ns) {
+        PerfProbe *perf = userdata;
+
+        perf_events_disable(&perf->events);
+        perf->recording = false;
+        drain(perf);
+        log_counts(perf);
+}
+
+static void perf_clear(void *userdata) {
+        PerfProbe *perf = userdata;
+
+        perf_sampler_clear(&perf->sampler);
+}
+
+const ProbeOps perf_probe_ops = {
+        .name = "linux.perf",
+        .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE, 0 },
+        .records =
+                "what processors run: call stacks of all programs and of the kernel, many times a "
+                "second or when something happens",
+        .reads = "perf_event_open(), /proc/PID/maps, the programs' files",
+        .needs = "CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_SYSLOG",
+        .refuses =
+                "the kernel allows no sampling: give the probes CAP_PERFMON; the processor is not "
+                "x86-64: use perf",
+        .check = perf_events_check,
+        .setup = perf_setup,
+        .start = perf_start,
+        .poll = perf_poll,
+        .fd = perf_fd,
+        .flush = perf_flush,
+        .stop = perf_stop,
+        .clear_incremental_state = perf_clear,
+        .free = perf_free,
+};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/perf/perf-processes.h"
+
+#define PLACES ((size_t)PERF_PROCESSES_MAX * 2)
+
+static PerfProcess *process_free(PerfProcess *process) {
+        if (!process)
+                return NULL;
+        address_space_deinit(&process->space);
+        free(process->command);
+        free(process);
+        return NULL;
+}
+
+int perf_processes_init(PerfProcesses *processes, PerfCode *code, const PerfScope *scope) {
+        *processes = (PerfProcesses){ .code = code, .scope = scope };
+        processes->by_pid = calloc(PLACES, sizeof(PerfProcess *));
+        return processes->by_pid ? 0 : -ENOMEM;
+}
+
+void perf_processes_deinit(PerfProcesses *processes) {
+        if (processes->by_pid)
+                for (size_t i = 0; i < PLACES; i++)
+                        process_free(processes->by_pid[i]);
+        free(processes->by_pid);
+        processes->by_pid = NULL;
+}
+
+/*
+ * The table
+ */
+
+static size_t first_place(pid_t pid) {
+        return (size_t)pid * 2654435761u % PLACES;
+}
+
+static PerfProcess **find_place(PerfProcesses *processes, pid_t pid) {
+        size_t i = first_place(pid);
+
+        while (processes->by_pid[i] && processes->by_pid[i]->pid != pid)
+                i = (i + 1) % PLACES;
+        return &processes->by_pid[i];
+}
+
+static PerfProcess *process_add(PerfProcesses *processes, PerfProcess **place, pid_t pid) {
+        if (processes->n == PERF_PROCESSES_MAX) {
+                processes->n_refused++;
+                return NULL;
+        }
+        *place = calloc(1, sizeof(**place));
+        if (!*place)
+                return NULL;
+        (*place)->pid = pid;
+        address_space_init(&(*place)->space);
+        processes->n++;
+        return *place;
+}
+
+static PerfProcess *process_get(PerfProcesses *processes, pid_t pid) {
+        PerfProcess **place = find_place(processes, pid);
+
+        return *place ?: process_add(processes, place, pid);
+}
+
+/* What follows in the table may have been put there because this place was taken. */
+static void process_remove(PerfProcesses *processes, pid_t pid) {
+        PerfProcess **place = find_place(processes, pid);
+        size_t i = (size_t)(place - processes->by_pid);
+
+        if (!*place)
+                return;
+        *place = process_free(*place);
+        processes->n--;
+        for (i = (i + 1) % PLACES; processes->by_pid[i]; i = (i + 1) % PLACES) {
+                PerfProcess *moved = TAKE(processes->by_pid[i]);
+
+                *find_place(processes, moved->pid) = moved;
+        }
+}
+
+/*
+ * /proc
+ */
+
+static void process_ask(PerfProcesses *processes, PerfProcess *process) {
+        Load *load;
+
+        if (process->is_asked)
+                return;
+        process->is_asked = true;
+        load = load_new(LOAD_PROCESS, process->pid);
+        if (load && !loader_submit(processes->code->loader, load))
+                load_free(load);
+}
+
+PerfProcess *perf_processes_get(PerfProcesses *processes, pid_t pid) {
+        PerfProcess *process = process_get(processes, pid);
+
+        if (process && (!process->is_known || perf_scope_needs_command(processes->scope)))
+                process_ask(processes, process);
+        return process;
+}
+
+int perf_processes_scan(PerfProcesses *processes) {
+        DIR *directory = opendir("/proc");
+        struct dirent *entry;
+
+        if (!directory)
+                return -errno;
+        while ((entry = readdir(directory)))
+                if (isdigit((unsigned char)entry->d_name[0]))
+                        (void)perf_processes_get(processes, atoi(entry->d_name));
+        closedir(directory);
+        return 0;
+}
+
+static void process_map(PerfProcesses *processes,
+                        PerfProcess *process,
+                        Mapping mapping,
+                        const FileIdentity *identity,
+                        const char *path) {
+        PerfFile *file = perf_code_file(processes->code, identity, path);
+
+        mapping.file = file ? &file->code : NULL;
+        (void)address_space_map(&process->space, &mapping); /* counts what it refuses */
+}
+
+/* "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE      PATH" */
+static void process_map_line(PerfProcesses *processes, PerfProcess *process, const char *line) {
+        FileIdentity identity = {};
+        Mapping mapping = {};
+        char permissions[5];
+        int path_at = 0;
+
+        if (sscanf(line,
+                   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 " %n",
+                   &mapping.start,
+                   &mapping.end,
+                   permissions,
+                   &mapping.offset,
+                   &identity.major,
+                   &identity.minor,
+                   &identity.inode,
+                   &path_at) < 7 ||
+            permissions[2] != 'x')
+                return;
+        process_map(processes, process, mapping, &identity, line + path_at);
+}
+
+static void process_map_all(PerfProcesses *processes, PerfProcess *process, char *maps) {
+        char *line, *state = NULL;
+
+        for (line = strtok_r(maps, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+                process_map_line(processes, process, line);
+}
+
+void perf_processes_take(PerfProcesses *processes, Load *load) {
+        PerfProcess *process = *find_place(processes, load->pid);
+
+        if (!process)
+                return;
+        if (load->maps && !process->is_known) {
+                process_map_all(processes, process, load->maps);
+                process->is_known = true;
+        }
+        if (load->command) {
+                free(process->command);
+                process->command = TAKE(load->command);
+                process->is_judged = false;
+        }
+}
+
+/*
+ * Records
+ */
+
+static void follow_map(PerfProcesses *processes, const void *record, size_t n_bytes) {
+        PerfProcess *process;
+        PerfMap map;
+
+        if (perf_map_parse(&map, record, n_bytes) || map.pid <= 0 ||
+            map.n_bytes > UINT64_MAX - map.start)
+                return;
+        process = perf_processes_get(processes, map.pid);
+        if (process)
+                process_map(processes,
+                            process,
+                            (Mapping){ .start = map.start,
+                                       .end = map.start + map.n_bytes,
+                                       .offset = map.offset },
+                            &(FileIdentity){ map.major, map.minor, map.inode },
+                            map.path);
+}
+
+/* A new process is what its parent was; a new thread is nothing new. */
+static void follow_fork(PerfProcesses *processes, const void *record, size_t n_bytes) {
+        PerfProcess *parent, *child;
+        PerfTask task;
+
+        if (perf_task_parse(&task, record, n_bytes) || task.pid == task.parent || task.pid <= 0)
+                return;
+        process_remove(processes, task.pid); /* one before it that had this number */
+        parent = *find_place(processes, task.parent);
+        child = process_get(processes, task.pid);
+        if (!child || !parent || !parent->is_known ||
+            address_space_copy(&child->space, &parent->space) < 0)
+                return;
+        child->is_known = true;
+        child->command = parent->command ? strdup(parent->command) : NULL;
+}
+
+/* With the exec the mappings are gone; those of the new program come after this. */
+static void follow_exec(PerfProcesses *processes, const void *record, size_t n_bytes) {
+        PerfProcess *process;
+        pid_t pid;
+
+        if (perf_comm_parse(&pid, record, n_bytes) || pid <= 0)
+                return;
+        process = process_get(processes, pid);
+        if (!process)
+                return;
+        address_space_clear(&process->space);
+        process->is_known = true;
+        process->is_judged = false;
+        process->is_asked = false; /* it is called something else now */
+        free(TAKE(process->command));
+}
+
+static void follow_exit(PerfProcesses *processes, const void *record, size_t n_bytes) {
+        PerfTask task;
+
+        if (perf_task_parse(&task, record, n_bytes) == 0 && task.pid == task.tid)
+                process_remove(processes, task.pid);
+}
+
+void perf_processes_follow(PerfProcesses *processes, const void *record, size_t n_bytes) {
+        struct perf_event_header header;
+
+        memcpy(&header, record, sizeof(header));
+        switch (header.type) {
+        case PERF_RECORD_MMAP2:
+                follow_map(processes, record, n_bytes);
+                break;
+        case PERF_RECORD_FORK:
+                follow_fork(processes, record, n_bytes);
+                break;
+        case PERF_RECORD_COMM:
+                if (header.misc & PERF_RECORD_MISC_COMM_EXEC)
+                        follow_exec(processes, record, n_bytes);
+                break;
+        case PERF_RECORD_EXIT:
+                follow_exit(processes, record, n_bytes);
+                break;
+        default:
+                break;
+        }
+}
+
+bool perf_process_is_in_scope(PerfProcesses *processes, PerfProcess *process) {
+        if (!process->is_judged) {
+                process->is_in_scope =
+                        perf_scope_has(processes->scope, process->pid, process->command ?: "");
+                /* One whose command line is still to come is judged again. */
+                process->is_judged =
+                        process->command || !perf_scope_needs_command(processes->scope);
+        }
+        return process->is_in_scope;
+}
+
+static void mark_space(const AddressSpace *space) {
+        for (size_t i = 0; i < space->n_mappings; i++)
+                if (space->mappings[i].file)
+                        perf_file_of(space->mappings[i].file)->is_marked = true;
+}
+
+void perf_processes_mark(PerfProcesses *processes) {
+        for (size_t i = 0; i < PLACES; i++)
+                if (processes->by_pid[i])
+                        mark_space(&processes->by_pid[i]->space);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Perf ring: one processor's records, which the kernel writes and we read in place
+ *
+ * The kernel's head is read once for each drain, so a drain has an end. Nothing of a record is kept: with the tail, the
+ * memory goes back to the kernel.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct PerfRing {
+        int fd; /* -1: none */
+        uint32_t cpu;
+        void *pages;    /* the control page and the data; NULL: not mapped */
+        size_t n_bytes; /* of data: a power of two */
+        uint64_t head;  /* up to where this drain reads */
+        uint64_t tail;
+        uint8_t *joined; /* room for a record that wraps */
+        /* The record at the tail; n_record is 0 when there is none. */
+        const uint8_t *record;
+        size_t n_record;
+        uint64_t record_ns;
+} PerfRing;
+
+void perf_ring_init(PerfRing *ring);
+/* Maps the ring of an event; takes the descriptor. 0 or a negative errno. */
+int perf_ring_map(PerfRing *ring, int fd, uint32_t cpu, size_t n_bytes);
+void perf_ring_deinit(PerfRing *ring);
+
+/* Reads how far the kernel is, and the first record. */
+void perf_ring_begin(PerfRing *ring);
+/* Goes on to the next record. */
+void perf_ring_next(PerfRing *ring);
+/* Gives back what was read. */
+void perf_ring_end(PerfRing *ring);
+
+/* How full it is, in percent. */
+unsigned perf_ring_fill(const PerfRing *ring);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Perf sampler: samples as packets of a trace
+ *
+ * Stacks are walked where the kernel has put them, and nothing of them is kept: what goes into a trace is which
+ * function called which, as addresses in files and names of the kernel's functions.
+ */
+
+#include "probes/ftrace/kernel-symbols.h"
+#include "probes/perf/perf-processes.h"
+#include "probes/perf/perf-settings.h"
+#include "probes/perf/stack-table.h"
+
+#define PERF_WAIT_NS UINT64_C(50000000) /* for files, in one drain */
+
+/* What was sampled, for the log. */
+typedef struct PerfCounts {
+        uint64_t n_samples;
+        uint64_t n_complete; /* of those with a stack of their own */
+        uint64_t n_stacks;
+        uint64_t n_lost;
+        uint64_t n_bad; /* malformed records */
+} PerfCounts;
+
+typedef struct PerfSampler {
+        PacketWriter packets;
+        const PerfSettings *settings; /* borrowed */
+        PerfLayout layout;
+        KernelSymbols *kernel; /* NULL: no names of the kernel's functions */
+        Unwinder *unwinder;
+        PerfCode code;
+        PerfProcesses processes;
+        StackTable stacks;
+        StackModule kernel_module;
+        StackModule jit_module;
+        StackModule unknown_module;
+        StackModule cut_module;
+        uint64_t frequency;     /* as it is now */
+        bool is_told;           /* the trace has been told of the clock and the event */
+        uint64_t wait_until_ns; /* of this drain */
+        PerfCounts counts;
+} PerfSampler;
+
+/* The settings must outlive it. `kernel` is taken; it may be NULL. 0 or a negative errno. */
+int perf_sampler_init(PerfSampler *sampler,
+                      const PerfSettings *settings,
+                      KernelSymbols *kernel,
+                      PacketSink *sink);
+void perf_sampler_deinit(PerfSampler *sampler);
+
+/* Around the records of one drain. */
+void perf_sampler_begin(PerfSampler *sampler);
+void perf_sampler_end(PerfSampler *sampler);
+
+void perf_sampler_take(PerfSampler *sampler,
+                       const void *record,
+                       size_t n_bytes,
+                       uint32_t cpu,
+                       uint64_t time_ns);
+
+/* What threads have read is taken over. Whether something is still being read. */
+bool perf_sampler_collect(PerfSampler *sampler);
+
+/* The trace forgets what it was told. */
+void perf_sampler_clear(PerfSampler *sampler);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "perf_event_config.pb-c.h"
+#include "probes/perf/perf-settings.h"
+#include "shared/fd.h"
+
+#define PAGE_BYTES           4096u /* of ring_buffer_pages */
+#define TRACEPOINT_BYTES_MAX 256u
+#define CPUS_MAX             4096u
+#define FAST_FREQUENCY       50u /* from there on rings are read more often */
+#define FAST_PERIOD_MS       20u
+#define SLOW_PERIOD_MS       100u
+
+typedef Perfetto__Protos__PerfEventConfig PerfEventConfig;
+typedef Perfetto__Protos__PerfEvents__Timebase Timebase;
+
+#define COUNTER(name) PERFETTO__PROTOS__PERF_EVENTS__COUNTER__##name
+
+typedef struct Counter {
+        uint32_t type;
+        uint64_t config;
+} Counter;
+
+static const Counter counters[] = {
+        [COUNTER(SW_CPU_CLOCK)] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+        [COUNTER(SW_PAGE_FAULTS)] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+        [COUNTER(SW_TASK_CLOCK)] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
+        [COUNTER(SW_CONTEXT_SWITCHES)] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+        [COUNTER(SW_CPU_MIGRATIONS)] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+        [COUNTER(SW_PAGE_FAULTS_MIN)] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN },
+        [COUNTER(SW_PAGE_FAULTS_MAJ)] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ },
+        [COUNTER(SW_ALIGNMENT_FAULTS)] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS },
+        [COUNTER(SW_EMULATION_FAULTS)] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS },
+        [COUNTER(SW_DUMMY)] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY },
+        [COUNTER(HW_CPU_CYCLES)] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+        [COUNTER(HW_INSTRUCTIONS)] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+        [COUNTER(HW_CACHE_REFERENCES)] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
+        [COUNTER(HW_CACHE_MISSES)] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+        [COUNTER(HW_BRANCH_INSTRUCTIONS)] = { PERF_TYPE_HARDWARE,
+                                              PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+        [COUNTER(HW_BRANCH_MISSES)] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+        [COUNTER(HW_BUS_CYCLES)] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES },
+        [COUNTER(HW_STALLED_CYCLES_FRONTEND)] = { PERF_TYPE_HARDWARE,
+                                                  PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
+        [COUNTER(HW_STALLED_CYCLES_BACKEND)] = { PERF_TYPE_HARDWARE,
+                                                 PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
+        [COUNTER(HW_REF_CPU_CYCLES)] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES },
+};
+
+static void set_counter(PerfSettings *settings, uint32_t counter) {
+        settings->counter = counter;
+        settings->type = counters[counter].type;
+        settings->config = counters[counter].config;
+        settings->is_software = settings->type == PERF_TYPE_SOFTWARE;
+}
+
+static int choose_counter(PerfSettings *settings, int counter, char **ret_error) {
+        if (counter <= 0 || (size_t)counter >= ARRAY_SIZE(counters))
+                return probe_refuse(ret_error, "%d is no counter of PerfEvents.Counter", counter);
+        set_counter(settings, (uint32_t)counter);
+        return 0;
+}
+
+/* The number of a tracepoint; its name comes from the config, so nothing in it may lead elsewhere. */
+static int read_tracepoint(uint64_t *ret, const char *name) {
+        static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+        char path[TRACEPOINT_BYTES_MAX + 64];
+        int r = -ENOENT;
+
+        for (size_t i = 0; i < ARRAY_SIZE(roots) && r < 0; i++) {
+                _cleanup_(freep) char *text = NULL;
+
+                snprintf(path, sizeof(path), "%s/events/%s/id", roots[i], name);
+                r = fd_read_file(&text, NULL, AT_FDCWD, path, 64);
+                if (r == 0)
+                        *ret = strtoull(text, NULL, 10);
+        }
+        return r;
+}
+
+static int choose_tracepoint(PerfSettings *settings,
+                             const Perfetto__Protos__PerfEvents__Tracepoint *tracepoint,
+                             char **ret_error) {
+        const char *name = tracepoint->name ?: "";
+        char *separator;
+        int r;
+
+        settings->tracepoint = strdup(name);
+        settings->filter = tracepoint->filter ? strdup(tracepoint->filter) : NULL;
+        if (!settings->tracepoint || (tracepoint->filter && !settings->filter))
+                return -ENOMEM;
+        separator = strpbrk(settings->tracepoint, ":/");
+        if (!separator || separator[1] == '\0' || strpbrk(separator + 1, ":/") ||
+            strstr(settings->tracepoint, "..") || strlen(name) >= TRACEPOINT_BYTES_MAX)
+                return probe_refuse(ret_error,
+                                    "\"%s\" names no tracepoint; write group/name, as in "
+                                    "/sys/kernel/tracing/events",
+                                    name);
+        *separator = '/';
+        settings->type = PERF_TYPE_TRACEPOINT;
+        r = read_tracepoint(&settings->config, settings->tracepoint);
+        if (r < 0)
+                return probe_refuse(ret_error,
+                                    "there is no tracepoint %s, or it may not be read (%s); see "
+                                    "/sys/kernel/tracing/events",
+                                    settings->tracepoint,
+                                    strerror(-r));
+        return 0;
+}
+
+static int choose_event(PerfSettings *settings, const Timebase *timebase, char **ret_error) {
+        switch (timebase ? timebase->event_case
+                         : PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__EVENT__NOT_SET) {
+        case PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__EVENT_COUNTER:
+                return choose_counter(settings, (int)timebase->counter, ret_error);
+        case PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__EVENT_TRACEPOINT:
+                return choose_tracepoint(settings, timebase->tracepoint, ret_error);
+        case PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__EVENT_RAW_EVENT:
+                settings->type = timebase->raw_event->type;
+                settings->config = timebase->raw_event->config;
+                settings->config1 = timebase->raw_event->config1;
+                settings->config2 = timebase->raw_event->config2;
+                return 0;
+        default:
+                set_counter(settings, COUNTER(SW_CPU_CLOCK));
+                return 0;
+        }
+}
+
+static int
+choose_interval(PerfSettings *settings, const PerfEventConfig *config, char **ret_error) {
+        const Timebase *timebase = config->timebase;
+        const bool has_period =
+                timebase &&
+                timebase->interval_case == PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INTERVAL_PERIOD;
+
+        settings->is_frequency = !has_period;
+        if (has_period)
+                settings->interval = timebase->period;
+        else if (timebase && timebase->interval_case ==
+                                     PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INTERVAL_FREQUENCY)
+                settings->interval = timebase->frequency;
+        else
+                settings->interval = config->sampling_frequency ?: PERF_FREQUENCY_DEFAULT;
+        if (settings->interval == 0)
+                return probe_refuse(ret_error, "a period or frequency of 0 takes no samples");
+        if (settings->is_frequency && settings->interval > PERF_FREQUENCY_MAX)
+                return probe_refuse(ret_error,
+                                    "frequency asks for %" PRIu64
+                                    " samples a second and processor; at most %u are taken",
+                                    settings->interval,
+                                    PERF_FREQUENCY_MAX);
+        return 0;
+}
+
+/* What counts in interrupts that nothing can hold back has only clocks that can be read there; for the kernel that is
+ * all but its software counters. */
+static int choose_clock(PerfSettings *settings, const Timebase *timebase, char **ret_error) {
+        static const struct {
+                int clock;
+                uint32_t id;
+        } clocks[] = {
+                { -1, 0 },
+                { CLOCK_REALTIME, PERF_CLOCK_ID_REALTIME },
+                { CLOCK_MONOTONIC, PERF_CLOCK_ID_MONOTONIC },
+                { CLOCK_MONOTONIC_RAW, PERF_CLOCK_ID_MONOTONIC_RAW },
+                { CLOCK_BOOTTIME, PERF_CLOCK_ID_BOOTTIME },
+        };
+        size_t i = settings->is_software ? 4 : 2;
+
+        if (timebase && timebase->timestamp_clock != 0)
+                i = (size_t)timebase->timestamp_clock;
+        if (i >= ARRAY_SIZE(clocks))
+                return probe_refuse(ret_error, "timestamp_clock %zu is not known", i);
+        settings->clock = clocks[i].clock;
+        settings->clock_id = clocks[i].id;
+        return 0;
+}
+
+static int choose_frames(PerfSettings *settings, const PerfEventConfig *config, char **ret_error) {
+        const Perfetto__Protos__PerfEventConfig__CallstackSampling *sampling =
+                config->callstack_sampling;
+
+        if (!sampling) {
+                settings->wants_user_frames = config->all_cpus; /* of Perfetto's first version */
+                settings->wants_kernel_frames = config->kernel_frames;
+                return 0;
+        }
+        settings->wants_kernel_frames = sampling->kernel_frames;
+        switch (sampling->user_frames) {
+        case PERFETTO__PROTOS__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_SKIP:
+                return 0;
+        case PERFETTO__PROTOS__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_UNKNOWN:
+        case PERFETTO__PROTOS__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_DWARF:
+                settings->wants_user_frames = true;
+                return 0;
+        case PERFETTO__PROTOS__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_FRAME_POINTER:
+        case PERFETTO__PROTOS__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_KERNEL_FRAME_POINTER:
+                settings->wants_user_frames = true;
+                settings->kernel_walks = true;
+                return 0;
+        default:
+                return probe_refuse(ret_error, "user_frames has a value that is not known");
+        }
+}
+
+static int choose_cpus(PerfSettings *settings, const PerfEventConfig *config, char **ret_error) {
+        if (config->n_target_cpu == 0)
+                return 0;
+        if (config->n_target_cpu > CPUS_MAX)
+                return probe_refuse(ret_error, "target_cpu has more than %u entries", CPUS_MAX);
+        settings->cpus = calloc(config->n_target_cpu, sizeof(*settings->cpus));
+        if (!settings->cpus)
+                return -ENOMEM;
+        settings->n_cpus = config->n_target_cpu;
+        memcpy(settings->cpus, config->target_cpu, settings->n_cpus * sizeof(*settings->cpus));
+        return 0;
+}
+
+static int choose_ring(PerfSettings *settings, const PerfEventConfig *config, char **ret_error) {
+        const uint32_t pages = config->ring_buffer_pages;
+        uint32_t period_ms = config->ring_buffer_read_period_ms;
+
+        if ((pages & (pages - 1)) != 0 || pages > PERF_RING_BYTES_MAX / PAGE_BYTES)
+                return probe_refuse(ret_error,
+                                    "ring_buffer_pages: %u is no power of two up to %u",
+                                    pages,
+                                    PERF_RING_BYTES_MAX / PAGE_BYTES);
+        settings->n_ring_bytes = (size_t)pages * PAGE_BYTES;
+        if (period_ms == 0)
+                period_ms = settings->is_frequency && settings->interval < FAST_FREQUENCY
+                                    ? SLOW_PERIOD_MS
+                                    : FAST_PERIOD_MS;
+        period_ms = MAX(period_ms, PERF_READ_PERIOD_MIN_MS);
+        settings->period_ns = MIN(period_ms, PERF_READ_PERIOD_MAX_MS) * PROBE_NS_PER_MS;
+        return 0;
+}
+
+static int choose_scope(PerfSettings *settings, const PerfEventConfig *config, char **ret_error) {
+        Perfetto__Protos__PerfEventConfig__Scope legacy =
+                PERFETTO__PROTOS__PERF_EVENT_CONFIG__SCOPE__INIT;
+
+        if (config->callstack_sampling)
+                return perf_scope_init(
+                        &settings->scope, config->callstack_sampling->scope, ret_error);
+        legacy.n_target_pid = config->n_target_pid;
+        legacy.target_pid = config->target_pid;
+        legacy.n_exclude_pid = config->n_exclude_pid;
+        legacy.exclude_pid = config->exclude_pid;
+        legacy.n_target_cmdline = config->n_target_cmdline;
+        legacy.target_cmdline = config->target_cmdline;
+        legacy.n_exclude_cmdline = config->n_exclude_cmdline;
+        legacy.exclude_cmdline = config->exclude_cmdline;
+        return perf_scope_init(&settings->scope, &legacy, ret_error);
+}
+
+int perf_settings_init(PerfSettings *ret, const DataSourceConfig *config, char **ret_error) {
+        static const PerfEventConfig nothing = PERFETTO__PROTOS__PERF_EVENT_CONFIG__INIT;
+        const PerfEventConfig *perf = config->perf_event_config ?: &nothing;
+        int r;
+
+        *ret = (PerfSettings){};
+        r = choose_event(ret, perf->timebase, ret_error);
+        if (r == 0)
+                r = choose_interval(ret, perf, ret_error);
+        if (r == 0)
+                r = choose_clock(ret, perf->timebase, ret_error);
+        if (r == 0)
+                r = choose_frames(ret, perf, ret_error);
+        if (r == 0)
+                r = choose_cpus(ret, perf, ret_error);
+        if (r == 0)
+                r = choose_ring(ret, perf, ret_error);
+        if (r == 0)
+                r = choose_scope(ret, perf, ret_error);
+        if (r != 0)
+                perf_settings_deinit(ret);
+        return r;
+}
+
+void perf_settings_deinit(PerfSettings *settings) {
+        free(settings->filter);
+        free(settings->tracepoint);
+        free(settings->cpus);
+        perf_scope_deinit(&settings->scope);
+        *settings = (PerfSettings){};
+}
+
+void perf_settings_use_clock(PerfSettings *settings) {
+        set_counter(settings, COUNTER(SW_CPU_CLOCK));
+        if (!settings->is_frequency) { /* a number of cycles is not a number of nanoseconds */
+                settings->is_frequency = true;
+                settings->interval = PERF_FREQUENCY_DEFAULT;
+        }
+}

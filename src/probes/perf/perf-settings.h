@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Perf settings: what a config of linux.perf asks for, as the kernel has to be told
+ */
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/probe.h"
+#include "probes/perf/perf-scope.h"
+
+#define PERF_FREQUENCY_DEFAULT  10u          /* Perfetto's */
+#define PERF_FREQUENCY_MAX      10000u       /* a processor and second */
+#define PERF_STACK_BYTES        65000u       /* as much as a record has room for, beside the rest */
+#define PERF_RING_BYTES_MAX     (16u << 20)  /* of a processor */
+#define PERF_RINGS_BYTES_MAX    (256u << 20) /* of all together */
+#define PERF_READ_PERIOD_MIN_MS 5u
+#define PERF_READ_PERIOD_MAX_MS 1000u
+
+/* Clocks of trace packets (perfetto.protos.BuiltinClock). */
+enum {
+        PERF_CLOCK_ID_REALTIME = 1,
+        PERF_CLOCK_ID_MONOTONIC = 3,
+        PERF_CLOCK_ID_MONOTONIC_RAW = 5,
+        PERF_CLOCK_ID_BOOTTIME = 6,
+};
+
+typedef struct PerfSettings {
+        uint32_t type; /* PERF_TYPE_… */
+        uint64_t config;
+        uint64_t config1;
+        uint64_t config2;
+        bool is_frequency;
+        uint64_t interval; /* a frequency, or how many events lie between two samples */
+        bool is_software;  /* it may take any clock */
+        int clock;         /* CLOCK_… */
+        uint32_t clock_id; /* the same in packets */
+        char *filter;      /* of a tracepoint; NULL: none */
+        bool wants_kernel_frames;
+        bool wants_user_frames;
+        bool kernel_walks; /* along frame pointers; else we do, by what compilers have written */
+        uint32_t *cpus;    /* NULL: all */
+        size_t n_cpus;
+        size_t n_ring_bytes; /* 0: as it fits */
+        uint64_t period_ns;  /* of reading */
+        PerfScope scope;
+        uint32_t counter; /* PerfEvents.Counter, for the trace; 0: none of them */
+        char *tracepoint; /* its name, for the trace; NULL: not a tracepoint */
+} PerfSettings;
+
+/* 0, PROBE_E_REFUSED with *ret_error, or a negative errno. */
+int perf_settings_init(PerfSettings *ret, const DataSourceConfig *config, char **ret_error);
+void perf_settings_deinit(PerfSettings *settings);
+
+/* The processor's own counters are not there: the clock instead. */
+void perf_settings_use_clock(PerfSettings *settings);

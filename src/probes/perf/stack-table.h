@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Stack table: call stacks as numbers, and what a trace must be told of them
+ *
+ * A stack is put together innermost frame first. What of it the trace does not know yet is appended to `interned`, in
+ * the form of perfetto.protos.InternedData, which goes into the packet of the first sample that needs it. When the
+ * tables are full, everything is forgotten: the owner then tells the trace that its state is cleared.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/packet-writer.h"
+
+#define STACK_FRAMES_MAX 1024u /* of one stack, kernel and all */
+
+/* What frames are in: a file, or a word for what is in none. Embedded in what its owner knows of it. */
+typedef struct StackModule {
+        uint32_t id; /* of the owner; never 0 */
+        const char *path;
+        const uint8_t *build_id;
+        size_t n_build_id;
+        uint32_t generation; /* in which the trace was told of it */
+        uint32_t number;
+} StackModule;
+
+typedef struct StackFrameEntry StackFrameEntry;
+typedef struct StackEntry StackEntry;
+
+typedef struct StackTable {
+        StackFrameEntry *frames;
+        StackEntry *stacks;
+        uint32_t generation;
+        uint32_t n_modules;
+        uint32_t n_frames;
+        uint32_t n_stacks;
+        uint64_t secret;                  /* nobody outside can make two stacks look alike */
+        uint32_t stack[STACK_FRAMES_MAX]; /* the one at hand: numbers of frames */
+        size_t n_stack;
+        PacketWriter interned; /* has no sink: its bytes are taken */
+} StackTable;
+
+int stack_table_init(StackTable *table);
+void stack_table_deinit(StackTable *table);
+
+/* From now on the trace knows nothing of what it was told. */
+void stack_table_clear(StackTable *table);
+/* Whether there is room for another stack; if not, the owner clears. */
+bool stack_table_has_room(const StackTable *table);
+
+void stack_table_begin(StackTable *table);
+void stack_table_add(StackTable *table, StackModule *module, uint64_t address);
+/* A frame that is a name only; `key` is any number that stands for it in its module. */
+void stack_table_add_named(StackTable *table, StackModule *module, uint64_t key, const char *name);
+/* The stack's number; 0: it has no frames. */
+uint32_t stack_table_end(StackTable *table);
+
+/* What the trace must be told now; NULL: nothing. Valid until the next stack_table_begin(). */
+const uint8_t *stack_table_interned(const StackTable *table, size_t *ret_n_bytes);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/macro.h"
+#include "unwind/address-space.h"
+
+static _Atomic uint32_t next_generation = 1;
+
+static void touch(AddressSpace *space) {
+        space->generation = atomic_fetch_add_explicit(&next_generation, 1, memory_order_relaxed);
+}
+
+void address_space_init(AddressSpace *space) {
+        *space = (AddressSpace){};
+        touch(space);
+}
+
+void address_space_deinit(AddressSpace *space) {
+        free(space->mappings);
+        *space = (AddressSpace){};
+}
+
+static int reserve(AddressSpace *space, size_t n) {
+        Mapping *mappings;
+        size_t n_wanted;
+
+        if (n <= space->n_allocated)
+                return 0;
+        n_wanted = space->n_allocated > 0 ? space->n_allocated * 2 : 16;
+        n_wanted = MAX(n, n_wanted);
+        mappings = reallocarray(space->mappings, n_wanted, sizeof(*mappings));
+        if (!mappings)
+                return -ENOMEM;
+        space->mappings = mappings;
+        space->n_allocated = n_wanted;
+        return 0;
+}
+
+/* The first mapping that ends behind an address. */
+static size_t index_of(const AddressSpace *space, uint64_t address) {
+        size_t first = 0, end = space->n_mappings;
+
+        while (first < end) {
+                const size_t middle = first + (end - first) / 2;
+
+                if (space->mappings[middle].end <= address)
+                        first = middle + 1;
+                else
+                        end = middle;
+        }
+        return first;
+}
+
+static void move(AddressSpace *space, size_t to, size_t from) {
+        memmove(space->mappings + to,
+                space->mappings + from,
+                (space->n_mappings - from) * sizeof(*space->mappings));
+        space->n_mappings = space->n_mappings + to - from;
+}
+
+static Mapping behind(const Mapping *mapping, uint64_t start) {
+        return (Mapping){
+                .start = start,
+                .end = mapping->end,
+                .offset = mapping->offset + (start - mapping->start),
+                .file = mapping->file,
+        };
+}
+
+/* Makes room for [start, end): what lies in it goes, what reaches into it is cut. Returns the place for a new one.
+ * There is room for two more. */
+static size_t cut_out(AddressSpace *space, uint64_t start, uint64_t end) {
+        size_t first = index_of(space, start), last;
+        Mapping *mapping;
+
+        if (first < space->n_mappings && space->mappings[first].start < start) {
+                mapping = &space->mappings[first];
+                if (mapping->end > end) { /* it goes on behind: it becomes two */
+                        move(space, first + 1, first);
+                        space->mappings[first + 1] = behind(&space->mappings[first], end);
+                }
+                space->mappings[first].end = start;
+                first++;
+        }
+        for (last = first; last < space->n_mappings && space->mappings[last].end <= end; last++)
+                ;
+        if (last < space->n_mappings && space->mappings[last].start < end)
+                space->mappings[last] = behind(&space->mappings[last], end);
+        if (last > first)
+                move(space, first, last);
+        return first;
+}
+
+int address_space_map(AddressSpace *space, const Mapping *mapping) {
+        size_t at;
+        int r;
+
+        if (mapping->start >= mapping->end)
+                return -EINVAL;
+        if (space->n_mappings + 2 > ADDRESS_SPACE_MAPPINGS_MAX) {
+                space->n_refused++;
+                return -E2BIG;
+        }
+        r = reserve(space, space->n_mappings + 2);
+        if (r < 0)
+                return r;
+        at = cut_out(space, mapping->start, mapping->end);
+        move(space, at + 1, at);
+        space->mappings[at] = *mapping;
+        touch(space);
+        return 0;
+}
+
+void address_space_clear(AddressSpace *space) {
+        space->n_mappings = 0;
+        touch(space);
+}
+
+int address_space_copy(AddressSpace *space, const AddressSpace *from) {
+        int r;
+
+        r = reserve(space, from->n_mappings);
+        if (r < 0)
+                return r;
+        if (from->n_mappings > 0)
+                memcpy(space->mappings, from->mappings, from->n_mappings * sizeof(*from->mappings));
+        space->n_mappings = from->n_mappings;
+        touch(space);
+        return 0;
+}
+
+const Mapping *address_space_find(const AddressSpace *space, uint64_t address) {
+        const size_t i = index_of(space, address);
+
+        return i < space->n_mappings && space->mappings[i].start <= address ? &space->mappings[i]
+                                                                            : NULL;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Address space: which parts of a process's memory are code, and whose
+ *
+ * Mappings come one at a time, as the kernel reports them, and replace what lay there before. Each change gives the
+ * space a new generation, a number that no other space has or had: what is remembered of an address is true for one
+ * generation.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/module.h"
+
+#define ADDRESS_SPACE_MAPPINGS_MAX 4096u /* of code; a large program has a few hundred */
+
+/* A file that is mapped, with what is known of it. The caller owns it, and says what it has found. */
+typedef enum CodeState {
+        CODE_UNREAD, /* nobody has looked */
+        CODE_READ,   /* `module` is there */
+        CODE_OPAQUE, /* it cannot be read, or is no program */
+} CodeState;
+
+typedef struct CodeFile {
+        CodeState state;
+        Module *module; /* NULL unless CODE_READ */
+} CodeFile;
+
+typedef struct Mapping {
+        uint64_t start;
+        uint64_t end;
+        uint64_t offset; /* in the file */
+        CodeFile *file;  /* NULL: code that is in no file, as a just-in-time compiler makes */
+} Mapping;
+
+typedef struct AddressSpace {
+        uint32_t generation;
+        Mapping *mappings; /* by address, without overlaps */
+        size_t n_mappings;
+        size_t n_allocated;
+        uint64_t n_refused; /* mappings that were one too many */
+} AddressSpace;
+
+void address_space_init(AddressSpace *space);
+void address_space_deinit(AddressSpace *space);
+
+/* 0, -E2BIG at the limit (counted), -EINVAL for an empty range, or -ENOMEM. */
+int address_space_map(AddressSpace *space, const Mapping *mapping);
+/* After an exec. */
+void address_space_clear(AddressSpace *space);
+/* After a fork: 0 or -ENOMEM. */
+int address_space_copy(AddressSpace *space, const AddressSpace *from);
+
+/* NULL: not code. */
+const Mapping *address_space_find(const AddressSpace *space, uint64_t address);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Architecture: what of unwinding differs between processors
+ *
+ * Registers have DWARF's numbers. Only a few matter to a caller's frame: those that a stack frame is found by. So far
+ * there is x86-64; another processor is a row of the table in architecture.c.
+ */
+
+#include <stdint.h>
+
+#include "unwind/row.h"
+
+#define UNWIND_REGISTERS_MAX 33 /* room for arm64, which has the most */
+
+/* A frame that the kernel has made for a signal: where the registers are that it interrupted, above the stack pointer.
+ * */
+typedef struct SignalFrame {
+        const int16_t *offsets; /* by register; -1: not there */
+        uint8_t n_registers;
+} SignalFrame;
+
+typedef struct Architecture {
+        uint16_t elf_machine;
+        uint8_t stack_pointer;
+        uint8_t kept[KEPT_N];
+        uint8_t return_address; /* the column of the return address */
+        uint8_t n_registers;
+        SignalFrame signal_frame;
+} Architecture;
+
+/* NULL: unknown. */
+const Architecture *architecture_of_elf(uint16_t elf_machine);

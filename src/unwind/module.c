@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "shared/macro.h"
+#include "unwind/module.h"
+
+/* Behind the beginning of the last entry: a function's program is a few KiB at most. */
+#define LAST_ENTRY_BYTES (CFI_PROGRAM_BYTES_MAX + 4096u)
+
+static _Atomic uint32_t next_id = 1;
+
+/* A part of the file, as much of it as there is: 0 or a negative errno. */
+static int read_part(uint8_t **ret,
+                     size_t *ret_n_bytes,
+                     ModuleReader *reader,
+                     uint64_t offset,
+                     uint64_t n_bytes) {
+        _cleanup_(freep) uint8_t *bytes = NULL;
+        int64_t n;
+
+        if (n_bytes == 0 || n_bytes > MODULE_SECTION_MAX)
+                return -EFBIG;
+        bytes = malloc(n_bytes);
+        if (!bytes)
+                return -ENOMEM;
+        n = reader->read(reader, bytes, n_bytes, offset);
+        if (n < 0)
+                return (int)n;
+        *ret_n_bytes = (size_t)MIN((uint64_t)n, n_bytes);
+        *ret = TAKE(bytes);
+        return 0;
+}
+
+static void read_build_id(Module *module, ModuleReader *reader) {
+        uint8_t notes[MODULE_NOTES_BYTES];
+
+        for (size_t i = 0; i < module->image.n_notes && module->n_build_id == 0; i++) {
+                const ElfSegment *segment = &module->image.notes[i];
+                const int64_t n = reader->read(
+                        reader, notes, MIN(sizeof(notes), segment->n_bytes), segment->offset);
+
+                if (n > 0)
+                        module->n_build_id = elf_notes_build_id(
+                                module->build_id, notes, MIN((size_t)n, sizeof(notes)));
+        }
+}
+
+static int read_index(Module *module, ModuleReader *reader) {
+        const ElfSegment *segment = &module->image.frame_index;
+        int r;
+
+        if (segment->n_bytes == 0)
+                return MODULE_E_NO_FRAMES;
+        r = read_part(&module->index_bytes,
+                      &module->n_index_bytes,
+                      reader,
+                      segment->offset,
+                      segment->n_bytes);
+        if (r < 0)
+                return r == -ENOMEM ? r : MODULE_E_NO_FRAMES;
+        r = frame_index_init(
+                &module->index, module->index_bytes, module->n_index_bytes, segment->address);
+        return r ? MODULE_E_NO_FRAMES : 0;
+}
+
+/* The index says where the section begins and its last entry; the segment has more behind it. */
+static int read_section(Module *module, ModuleReader *reader) {
+        const uint64_t wanted = add_saturated(frame_index_last(&module->index), LAST_ENTRY_BYTES);
+        uint64_t offset, n_bytes;
+        int r;
+
+        if (!elf_image_find(&module->image, module->index.section, &offset, &n_bytes))
+                return MODULE_E_NO_FRAMES;
+        r = read_part(&module->section_bytes,
+                      &module->section.n_bytes,
+                      reader,
+                      offset,
+                      MIN(n_bytes, wanted));
+        if (r < 0)
+                return r == -ENOMEM ? r : MODULE_E_NO_FRAMES;
+        module->section.bytes = module->section_bytes;
+        module->section.address = module->index.section;
+        return 0;
+}
+
+static int read_head(Module *module, ModuleReader *reader) {
+        uint8_t head[MODULE_HEAD_BYTES];
+        const int64_t n = reader->read(reader, head, sizeof(head), 0);
+
+        if (n < 0)
+                return (int)n;
+        if (elf_image_parse(&module->image, head, MIN((size_t)n, sizeof(head))))
+                return MODULE_E_NOT_ELF;
+        module->architecture = architecture_of_elf(module->image.machine);
+        return 0;
+}
+
+int module_new(Module **ret, ModuleReader *reader) {
+        _cleanup_(freep) Module *module = NULL;
+        int r;
+
+        module = calloc(1, sizeof(*module));
+        if (!module)
+                return -ENOMEM;
+        module->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
+        r = read_head(module, reader);
+        if (r)
+                return r;
+        read_build_id(module, reader);
+        r = read_index(module, reader);
+        if (r == 0)
+                r = read_section(module, reader);
+        if (r < 0) {
+                module_free(TAKE(module));
+                return r;
+        }
+        *ret = TAKE(module);
+        return r;
+}
+
+Module *module_free(Module *module) {
+        if (!module)
+                return NULL;
+        free(module->index_bytes);
+        free(module->section_bytes);
+        free(module);
+        return NULL;
+}
+
+void module_row(const Module *module, UnwindRow *ret, uint64_t address) {
+        CfiEntry entry;
+        uint64_t offset;
+
+        *ret = (UnwindRow){};
+        if (module->section.n_bytes == 0)
+                return;
+        offset = frame_index_find(&module->index, address);
+        if (offset >= module->section.n_bytes ||
+            cfi_entry_read(&entry, &module->section, (size_t)offset))
+                return;
+        /* What it leaves in *ret when it finds none is the row of what is not known. */
+        (void)cfi_entry_row(ret, &entry, module->architecture, address);
+}
+
+size_t module_bytes(const Module *module) {
+        return sizeof(*module) + module->section.n_bytes + module->n_index_bytes;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <string.h>
+
+#include "test.h"
+
+#include "host/packet-list.h"
+#include "probes/perf/perf-records.h"
+#include "probes/perf/perf-scope.h"
+#include "probes/perf/perf-settings.h"
+#include "probes/perf/stack-table.h"
+#include "shared/macro.h"
+
+/*
+ * Records
+ */
+
+typedef struct Record {
+        uint64_t words[128];
+        size_t n;
+} Record;
+
+static void put(Record *record, uint64_t word) {
+        record->words[record->n++] = word;
+}
+
+static void put_pair(Record *record, uint32_t first, uint32_t second) {
+        const uint32_t pair[] = { first, second };
+        uint64_t word;
+
+        memcpy(&word, pair, sizeof(word));
+        put(record, word);
+}
+
+static Record begin(uint32_t type, uint16_t misc) {
+        const struct perf_event_header header = { .type = type, .misc = misc };
+        Record record = {};
+        uint64_t word;
+
+        memcpy(&word, &header, sizeof(word));
+        put(&record, word);
+        return record;
+}
+
+/* A sample of pid 7, thread 8, with a chain of two and a stack of two words, of which one is used. */
+static Record sample_record(void) {
+        Record record = begin(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+
+        put_pair(&record, 7, 8);
+        put(&record, 1234);
+        put_pair(&record, 3, 0);
+        put(&record, 2);
+        put(&record, (uint64_t)PERF_CONTEXT_KERNEL);
+        put(&record, 0x1000);
+        put(&record, PERF_SAMPLE_REGS_ABI_64);
+        for (uint64_t i = 0; i < PERF_REGISTERS_N; i++)
+                put(&record, i);
+        put(&record, 16);
+        put(&record, 0xaa);
+        put(&record, 0xbb);
+        put(&record, 8);
+        return record;
+}
+
+static const PerfLayout everything = { .has_chain = true, .has_stack = true };
+
+START_TEST(test_a_sample_is_read_field_by_field) {
+        const Record record = sample_record();
+        PerfSample sample;
+
+        ck_assert_int_eq(perf_sample_parse(&sample, &everything, record.words, record.n * 8), 0);
+        ck_assert_int_eq(sample.pid, 7);
+        ck_assert_int_eq(sample.tid, 8);
+        ck_assert_uint_eq(sample.time_ns, 1234);
+        ck_assert_uint_eq(sample.cpu, 3);
+        ck_assert_uint_eq(sample.mode, PERF_RECORD_MISC_USER);
+        ck_assert_uint_eq(sample.n_chain, 2);
+        ck_assert_uint_eq(perf_word(sample.chain, 1), 0x1000);
+        ck_assert_uint_eq(perf_word(sample.registers, 8), 8);
+        ck_assert_uint_eq(sample.n_stack, 8);
+        ck_assert_uint_eq(perf_word(sample.stack, 0), 0xaa);
+        ck_assert(!sample.is_stack_cut);
+        ck_assert_uint_eq(perf_record_time_ns(record.words, record.n * 8), 1234);
+}
+END_TEST
+
+START_TEST(test_a_record_that_is_cut_is_refused) {
+        const Record record = sample_record();
+        PerfSample sample;
+
+        for (size_t n = 0; n < record.n * 8; n++)
+                ck_assert_int_eq(perf_sample_parse(&sample, &everything, record.words, n),
+                                 PERF_RECORD_E_BAD);
+}
+END_TEST
+
+START_TEST(test_lengths_that_lie_are_refused) {
+        static const size_t lengths[] = { 4,
+                                          28,
+                                          31 }; /* of the chain, of the stack's room, of its use */
+        PerfSample sample;
+
+        for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+                Record record = sample_record();
+
+                record.words[lengths[i]] = UINT64_MAX / 8;
+                ck_assert_int_eq(
+                        perf_sample_parse(&sample, &everything, record.words, record.n * 8),
+                        PERF_RECORD_E_BAD);
+        }
+}
+END_TEST
+
+START_TEST(test_a_mapping_has_a_name_that_ends) {
+        Record record = begin(PERF_RECORD_MMAP2, 0);
+        PerfMap map;
+
+        put_pair(&record, 7, 7);
+        put(&record, 0x1000);
+        put(&record, 0x2000);
+        put(&record, 0x3000);
+        put_pair(&record, 8, 1);
+        put(&record, 99);
+        put(&record, 5);
+        put(&record, 0);
+        memcpy(&record.words[record.n], "/lib/a.so", 10);
+        ck_assert_int_eq(perf_map_parse(&map, record.words, record.n * 8 + 16), 0);
+        ck_assert_str_eq(map.path, "/lib/a.so");
+        ck_assert_uint_eq(map.start, 0x1000);
+        ck_assert_uint_eq(map.n_bytes, 0x2000);
+        ck_assert_uint_eq(map.offset, 0x3000);
+        ck_assert_uint_eq(map.major, 8);
+        ck_assert_uint_eq(map.minor, 1);
+        ck_assert_uint_eq(map.inode, 99);
+        ck_assert_int_eq(perf_map_parse(&map, record.words, record.n * 8 + 9), PERF_RECORD_E_BAD);
+}
+END_TEST
+
+/*
+ * Scope
+ */
+
+typedef Perfetto__Protos__PerfEventConfig__Scope Scope;
+
+static bool scope_has(const Scope *config, pid_t pid, const char *command) {
+        PerfScope scope;
+        char *error = NULL;
+        bool has;
+
+        ck_assert_msg(perf_scope_init(&scope, config, &error) == 0, "%s", error);
+        has = perf_scope_has(&scope, pid, command);
+        perf_scope_deinit(&scope);
+        return has;
+}
+
+START_TEST(test_a_pattern_is_held_against_the_name_or_the_path) {
+        Scope config = PERFETTO__PROTOS__PERF_EVENT_CONFIG__SCOPE__INIT;
+        char *names[] = { (char *)"gnome-*", (char *)"/opt/*/run", (char *)"sh" };
+
+        config.target_cmdline = names;
+        config.n_target_cmdline = ARRAY_SIZE(names);
+        ck_assert(scope_has(&config, 1, "/usr/bin/gnome-shell"));
+        ck_assert(scope_has(&config, 1, "gnome-"));
+        ck_assert(!scope_has(&config, 1, "/usr/bin/gnom"));
+        ck_assert(scope_has(&config, 1, "/opt/x/run"));
+        ck_assert(!scope_has(&config, 1, "/opt/run"));
+        ck_assert(scope_has(&config, 1, "/bin/sh"));
+        ck_assert(!scope_has(&config, 1, "/bin/shh"));
+        ck_assert(!scope_has(&config, 1, ""));
+}
+END_TEST
+
+START_TEST(test_what_is_excluded_is_out_whatever_else_is_said) {
+        Scope config = PERFETTO__PROTOS__PERF_EVENT_CONFIG__SCOPE__INIT;
+        char *excluded[] = { (char *)"bash" };
+        int32_t pids[] = { 5, 6 }, excluded_pids[] = { 6 };
+
+        ck_assert(scope_has(NULL, 4, "anything"));
+        config.exclude_cmdline = excluded;
+        config.n_exclude_cmdline = 1;
+        ck_assert(scope_has(&config, 4, "anything"));
+        ck_assert(!scope_has(&config, 4, "/bin/bash"));
+        config.target_pid = pids;
+        config.n_target_pid = 2;
+        config.exclude_pid = excluded_pids;
+        config.n_exclude_pid = 1;
+        ck_assert(scope_has(&config, 5, "x"));
+        ck_assert(!scope_has(&config, 5, "bash"));
+        ck_assert(!scope_has(&config, 6, "x"));
+        ck_assert(!scope_has(&config, 4, "x"));
+}
+END_TEST
+
+/*
+ * Settings
+ */
+
+typedef Perfetto__Protos__PerfEventConfig PerfEventConfig;
+typedef Perfetto__Protos__PerfEvents__Timebase Timebase;
+
+static int settings_of(PerfSettings *ret, PerfEventConfig *perf, const char *said) {
+        DataSourceConfig config = PERFETTO__PROTOS__DATA_SOURCE_CONFIG__INIT;
+        char *error = NULL;
+        int r;
+
+        config.perf_event_config = perf;
+        r = perf_settings_init(ret, &config, &error);
+        if (said)
+                ck_assert_msg(error && strstr(error, said), "%s", error ?: "no error");
+        free(error);
+        return r;
+}
+
+START_TEST(test_without_a_config_time_is_sampled_as_perfetto_does) {
+        PerfSettings settings;
+
+        ck_assert_int_eq(settings_of(&settings, NULL, NULL), 0);
+        ck_assert_uint_eq(settings.type, PERF_TYPE_SOFTWARE);
+        ck_assert_uint_eq(settings.config, PERF_COUNT_SW_CPU_CLOCK);
+        ck_assert(settings.is_frequency);
+        ck_assert_uint_eq(settings.interval, 10);
+        ck_assert_uint_eq(settings.clock_id, PERF_CLOCK_ID_BOOTTIME);
+        ck_assert(!settings.wants_user_frames);
+        perf_settings_deinit(&settings);
+}
+END_TEST
+
+START_TEST(test_a_counter_of_the_processor_has_a_clock_that_it_can_read) {
+        PerfEventConfig perf = PERFETTO__PROTOS__PERF_EVENT_CONFIG__INIT;
+        Timebase timebase = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INIT;
+        PerfSettings settings;
+
+        perf.timebase = &timebase;
+        timebase.event_case = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__EVENT_COUNTER;
+        timebase.counter = PERFETTO__PROTOS__PERF_EVENTS__COUNTER__HW_CPU_CYCLES;
+        timebase.interval_case = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INTERVAL_PERIOD;
+        timebase.period = 1000000;
+        ck_assert_int_eq(settings_of(&settings, &perf, NULL), 0);
+        ck_assert_uint_eq(settings.type, PERF_TYPE_HARDWARE);
+        ck_assert_uint_eq(settings.clock_id, PERF_CLOCK_ID_MONOTONIC);
+        ck_assert(!settings.is_frequency);
+        perf_settings_use_clock(&settings);
+        ck_assert_uint_eq(settings.type, PERF_TYPE_SOFTWARE);
+        ck_assert(settings.is_frequency);
+        perf_settings_deinit(&settings);
+}
+END_TEST
+
+START_TEST(test_what_cannot_be_is_refused_with_its_name) {
+        PerfEventConfig perf = PERFETTO__PROTOS__PERF_EVENT_CONFIG__INIT;
+        Perfetto__Protos__PerfEvents__Tracepoint tracepoint =
+                PERFETTO__PROTOS__PERF_EVENTS__TRACEPOINT__INIT;
+        Timebase timebase = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INIT;
+        PerfSettings settings;
+
+        perf.timebase = &timebase;
+        timebase.interval_case = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INTERVAL_FREQUENCY;
+        timebase.frequency = PERF_FREQUENCY_MAX + 1;
+        ck_assert_int_eq(settings_of(&settings, &perf, "at most 10000"), PROBE_E_REFUSED);
+        timebase.frequency = 0;
+        ck_assert_int_eq(settings_of(&settings, &perf, "no samples"), PROBE_E_REFUSED);
+        timebase.frequency = 100;
+        perf.ring_buffer_pages = 3;
+        ck_assert_int_eq(settings_of(&settings, &perf, "power of two"), PROBE_E_REFUSED);
+        perf.ring_buffer_pages = 0;
+        timebase.event_case = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__EVENT_TRACEPOINT;
+        timebase.tracepoint = &tracepoint;
+        tracepoint.name = (char *)"../../../etc/passwd";
+        ck_assert_int_eq(settings_of(&settings, &perf, "names no tracepoint"), PROBE_E_REFUSED);
+        tracepoint.name = (char *)"sched";
+        ck_assert_int_eq(settings_of(&settings, &perf, "names no tracepoint"), PROBE_E_REFUSED);
+        tracepoint.name = (char *)"nobody:nothing";
+        ck_assert_int_eq(settings_of(&settings, &perf, "no tracepoint nobody/nothing"),
+                         PROBE_E_REFUSED);
+}
+END_TEST
+
+/*
+ * Stacks
+ */
+
+static uint32_t intern(StackTable *table, StackModule *module, uint64_t first, size_t n) {
+        stack_table_begin(table);
+        for (size_t i = 0; i < n; i++)
+                stack_table_add(table, module, first + i);
+        return stack_table_end(table);
+}
+
+static size_t interned_bytes(const StackTable *table) {
+        size_t n;
+
+        stack_table_interned(table, &n);
+        return n;
+}
+
+START_TEST(test_a_stack_is_told_once) {
+        StackModule module = { .id = 70, .path = "/lib/a.so" };
+        StackTable table;
+        uint32_t number;
+
+        ck_assert_int_eq(stack_table_init(&table), 0);
+        number = intern(&table, &module, 100, 5);
+        ck_assert_uint_ne(number, 0);
+        ck_assert_uint_gt(interned_bytes(&table), 0);
+        ck_assert_uint_eq(intern(&table, &module, 100, 5), number);
+        ck_assert_uint_eq(interned_bytes(&table), 0);
+        ck_assert_uint_ne(intern(&table, &module, 100, 4), number);
+        ck_assert_uint_ne(intern(&table, &module, 101, 5), number);
+        ck_assert_uint_eq(intern(&table, &module, 100, 0), 0);
+        stack_table_clear(&table);
+        ck_assert_uint_eq(intern(&table, &module, 100, 5), 1);
+        ck_assert_uint_gt(interned_bytes(&table), 0);
+        stack_table_deinit(&table);
+}
+END_TEST
+
+START_TEST(test_a_table_that_is_full_says_so) {
+        StackModule module = { .id = 70, .path = "/lib/a.so" };
+        StackTable table;
+        uint64_t i;
+
+        ck_assert_int_eq(stack_table_init(&table), 0);
+        for (i = 0; stack_table_has_room(&table); i++)
+                intern(&table, &module, i * 2, 2);
+        ck_assert_uint_gt(i, 10000);
+        stack_table_clear(&table);
+        ck_assert(stack_table_has_room(&table));
+        stack_table_deinit(&table);
+}
+END_TEST
+
+TEST_MAIN("perf",
+          test_a_sample_is_read_field_by_field,
+          test_a_record_that_is_cut_is_refused,
+          test_lengths_that_lie_are_refused,
+          test_a_mapping_has_a_name_that_ends,
+          test_a_pattern_is_held_against_the_name_or_the_path,
+          test_what_is_excluded_is_out_whatever_else_is_said,
+          test_without_a_config_time_is_sampled_as_perfetto_does,
+          test_a_counter_of_the_processor_has_a_clock_that_it_can_read,
+          test_what_cannot_be_is_refused_with_its_name,
+          test_a_stack_is_told_once,
+          test_a_table_that_is_full_says_so)

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+
+#include "forged-elf.h"
+#include "shared/macro.h"
+#include "test.h"
+#include "unwind/address-space.h"
+
+static const uint8_t common[] = { 0x0c, 7, 8, 0x90, 1 };
+
+static UnwindRow row_of(const uint8_t *program, size_t n_program, uint64_t offset) {
+        ForgedElf *elf = calloc(1, sizeof(*elf));
+        Module *module = NULL;
+        UnwindRow row;
+
+        forged_begin(elf, common, sizeof(common));
+        forged_function(elf, program, n_program);
+        ck_assert_int_eq(module_new(&module, &elf->reader), 0);
+        module_row(module, &row, FORGED_START + offset);
+        module_free(module);
+        free(elf);
+        return row;
+}
+
+#define row_of_program(offset, ...) \
+        row_of((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), offset)
+
+START_TEST(test_a_row_is_that_of_its_address) {
+        UnwindRow row;
+
+        row = row_of_program(
+                0, 0x41, 0x0e, 16, 0x42, 0x0e, 8); /* advance 1, offset 16, advance 2, offset 8 */
+        ck_assert_int_eq(row.cfa, 8);
+        row = row_of_program(1, 0x41, 0x0e, 16, 0x42, 0x0e, 8);
+        ck_assert_int_eq(row.cfa, 16);
+        row = row_of_program(2, 0x41, 0x0e, 16, 0x42, 0x0e, 8);
+        ck_assert_int_eq(row.cfa, 16);
+        row = row_of_program(3, 0x41, 0x0e, 16, 0x42, 0x0e, 8);
+        ck_assert_int_eq(row.cfa, 8);
+        ck_assert_int_eq(row.kind, ROW_REGISTER);
+        ck_assert_int_eq(row.cfa_register, 7);
+        ck_assert_int_eq(row.return_offset, -8);
+}
+END_TEST
+
+START_TEST(test_states_are_remembered_and_restored) {
+        UnwindRow row;
+
+        /* remember, rbp at CFA - 16, offset 32, advance 4, restore */
+        row = row_of_program(0, 0x0a, 0x86, 2, 0x0e, 32, 0x44, 0x0b);
+        ck_assert_int_eq(row.cfa, 32);
+        ck_assert_int_eq(row.kept_rule[KEPT_FRAME_POINTER], RULE_SAVED);
+        ck_assert_int_eq(row.kept_offset[KEPT_FRAME_POINTER], -16);
+        row = row_of_program(4, 0x0a, 0x86, 2, 0x0e, 32, 0x44, 0x0b);
+        ck_assert_int_eq(row.cfa, 8);
+        ck_assert_int_eq(row.kept_rule[KEPT_FRAME_POINTER], RULE_SAME);
+        row = row_of_program(0, 0x86, 2, 0xc6); /* rbp saved, and restored */
+        ck_assert_int_eq(row.kept_rule[KEPT_FRAME_POINTER], RULE_SAME);
+}
+END_TEST
+
+START_TEST(test_the_expressions_of_compilers_and_linkers_are_known) {
+        UnwindRow row;
+
+        /* rsp + 8 + ((rip & 15) >= 11) << 3 */
+        row = row_of_program(
+                0, 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22);
+        ck_assert_int_eq(row.kind, ROW_PLT);
+        ck_assert_int_eq(row.cfa, 11);
+        row = row_of_program(0, 0x0f, 3, 0x76, 0x78, 0x06); /* the word at rbp - 8 */
+        ck_assert_int_eq(row.kind, ROW_INDIRECT);
+        ck_assert_int_eq(row.cfa_register, 6);
+        ck_assert_int_eq(row.cfa, -8);
+        row = row_of_program(0, 0x10, 6, 2, 0x76, 0); /* rbp is at rbp + 0 */
+        ck_assert_int_eq(row.kept_rule[KEPT_FRAME_POINTER], RULE_AT_FRAME);
+        row = row_of_program(0, 0x0f, 2, 0x77, 8); /* something else */
+        ck_assert_int_eq(row.kind, ROW_NONE);
+        row = row_of_program(0, 0x09, 16, 3); /* the return address is in rbx */
+        ck_assert_int_eq(row.return_rule, RULE_REGISTER);
+        ck_assert_int_eq(row.return_offset, 3);
+        row = row_of_program(0, 0x09, 16, 60); /* in one that does not exist */
+        ck_assert_int_eq(row.kind, ROW_NONE);
+}
+END_TEST
+
+START_TEST(test_a_broken_program_gives_no_row) {
+        uint8_t deep[CFI_STATES_MAX + 1];
+
+        memset(deep, 0x0a, sizeof(deep));
+        ck_assert_int_eq(row_of(deep, sizeof(deep), 0).kind, ROW_NONE);
+        ck_assert_int_eq(row_of(deep, CFI_STATES_MAX, 0).kind, ROW_REGISTER);
+        ck_assert_int_eq(row_of_program(0, 0x0b).kind, ROW_NONE); /* nothing was remembered */
+        ck_assert_int_eq(row_of_program(0, 0x3f).kind, ROW_NONE); /* no instruction */
+        ck_assert_int_eq(row_of_program(0, 0x0f, 100, 0x77).kind,
+                         ROW_NONE); /* longer than there is */
+        ck_assert_int_eq(row_of_program(0, 0x0c, 200, 1, 8).kind, ROW_NONE); /* no such register */
+        ck_assert_int_eq(
+                row_of_program(0, 0x0e, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80)
+                        .kind,
+                ROW_NONE);
+        ck_assert_int_eq(row_of_program(0x100, 0x0e, 16).kind, ROW_NONE); /* behind the function */
+}
+END_TEST
+
+/* Each word of the file in turn becomes something else: whatever is found, it is found without reading elsewhere (the
+ * sanitizers look), and an address outside has no row. */
+START_TEST(test_a_broken_file_does_no_harm) {
+        static const uint32_t values[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff };
+        ForgedElf *elf = calloc(1, sizeof(*elf)), *broken = calloc(1, sizeof(*broken));
+
+        forged_begin(elf, common, sizeof(common));
+        forged_function(elf, common, sizeof(common));
+        for (size_t at = 0; at < FORGED_SECTION + 64; at += 2)
+                for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+                        Module *module = NULL;
+                        UnwindRow row;
+
+                        *broken = *elf;
+                        forged_number(broken, at, values[i], 4);
+                        if (module_new(&module, &broken->reader) < 0 || !module)
+                                continue;
+                        module_row(module, &row, FORGED_START);
+                        module_row(module, &row, UINT64_MAX);
+                        ck_assert_int_eq(row.kind, ROW_NONE);
+                        module_free(module);
+                }
+        free(elf);
+        free(broken);
+}
+END_TEST
+
+START_TEST(test_a_file_without_frames_is_a_module_without_rows) {
+        ForgedElf *elf = calloc(1, sizeof(*elf));
+        Module *module = NULL;
+        UnwindRow row;
+
+        forged_begin(elf, common, sizeof(common)); /* its index has no function */
+        ck_assert_int_eq(module_new(&module, &elf->reader), MODULE_E_NO_FRAMES);
+        module_row(module, &row, FORGED_START);
+        ck_assert_int_eq(row.kind, ROW_NONE);
+        module_free(module);
+        elf->bytes[0] = 'X';
+        ck_assert_int_eq(module_new(&module, &elf->reader), MODULE_E_NOT_ELF);
+        free(elf);
+}
+END_TEST
+
+/*
+ * Address spaces
+ */
+
+static CodeFile files[2];
+
+static int map(AddressSpace *space, uint64_t start, uint64_t end, CodeFile *file) {
+        return address_space_map(
+                space, &(Mapping){ .start = start, .end = end, .offset = start, .file = file });
+}
+
+static CodeFile *file_at(const AddressSpace *space, uint64_t address) {
+        const Mapping *mapping = address_space_find(space, address);
+
+        /* Each was mapped with its own address as the offset, so whatever was cut off, that still holds. */
+        if (mapping)
+                ck_assert_uint_eq(mapping->start, mapping->offset);
+        return mapping ? mapping->file : NULL;
+}
+
+START_TEST(test_a_new_mapping_replaces_what_lay_there) {
+        AddressSpace space;
+
+        address_space_init(&space);
+        map(&space, 100, 200, &files[0]);
+        map(&space, 300, 400, &files[0]);
+        map(&space, 140, 160, &files[1]); /* inside: the old one becomes two */
+        ck_assert_uint_eq(space.n_mappings, 4);
+        ck_assert_ptr_eq(file_at(&space, 139), &files[0]);
+        ck_assert_ptr_eq(file_at(&space, 140), &files[1]);
+        ck_assert_ptr_eq(file_at(&space, 159), &files[1]);
+        ck_assert_ptr_eq(file_at(&space, 160), &files[0]);
+        map(&space, 150, 350, &files[1]); /* over the ends of two */
+        ck_assert_ptr_eq(file_at(&space, 145), &files[1]);
+        ck_assert_ptr_eq(file_at(&space, 250), &files[1]);
+        ck_assert_ptr_eq(file_at(&space, 350), &files[0]);
+        map(&space, 0, 1000, &files[0]); /* over all */
+        ck_assert_uint_eq(space.n_mappings, 1);
+        ck_assert_ptr_null(file_at(&space, 1000));
+        ck_assert_int_eq(map(&space, 5, 5, &files[0]), -EINVAL);
+        address_space_deinit(&space);
+}
+END_TEST
+
+START_TEST(test_each_change_is_a_new_generation) {
+        AddressSpace space, child;
+        uint32_t generation;
+
+        address_space_init(&space);
+        address_space_init(&child);
+        ck_assert_uint_ne(space.generation, child.generation);
+        generation = space.generation;
+        map(&space, 100, 200, &files[0]);
+        ck_assert_uint_ne(space.generation, generation);
+        ck_assert_int_eq(address_space_copy(&child, &space), 0);
+        ck_assert_uint_ne(space.generation, child.generation);
+        ck_assert_ptr_eq(file_at(&child, 100), &files[0]);
+        generation = child.generation;
+        address_space_clear(&child);
+        ck_assert_uint_ne(child.generation, generation);
+        ck_assert_ptr_null(file_at(&child, 100));
+        ck_assert_ptr_eq(file_at(&space, 100), &files[0]);
+        address_space_deinit(&space);
+        address_space_deinit(&child);
+}
+END_TEST
+
+START_TEST(test_a_space_has_so_many_mappings) {
+        AddressSpace space;
+        uint64_t i;
+
+        address_space_init(&space);
+        for (i = 0; map(&space, i * 10, i * 10 + 5, &files[0]) == 0; i++)
+                ;
+        ck_assert_uint_eq(i, ADDRESS_SPACE_MAPPINGS_MAX - 1);
+        ck_assert_uint_eq(space.n_refused, 1);
+        ck_assert_int_eq(map(&space, 0, 5, &files[1]), -E2BIG);
+        ck_assert_ptr_eq(file_at(&space, 0), &files[0]);
+        address_space_deinit(&space);
+}
+END_TEST
+
+TEST_MAIN("modules",
+          test_a_row_is_that_of_its_address,
+          test_states_are_remembered_and_restored,
+          test_the_expressions_of_compilers_and_linkers_are_known,
+          test_a_broken_program_gives_no_row,
+          test_a_broken_file_does_no_harm,
+          test_a_file_without_frames_is_a_module_without_rows,
+          test_a_new_mapping_replaces_what_lay_there,
+          test_each_change_is_a_new_generation,
+          test_a_space_has_so_many_mappings)
