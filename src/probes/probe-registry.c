@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "probes/probe-registry.h"
+#include "managers/login-probe.h"
+#include "managers/systemd-probe.h"
 #include "probes/ftrace/frozen-probe.h"
 #include "probes/ftrace/ftrace-probe.h"
 #include "probes/graphics/drm-probe.h"
 #include "probes/input/input-latency-probe.h"
 #include "probes/perf/perf-probe.h"
+#include "probes/points/program-points-probe.h"
 #include "probes/proc/process-stats-probe.h"
 #include "probes/proc/sys-stats-probe.h"
 #include "probes/system/cgroup-probe.h"
@@ -14,12 +17,13 @@
 #include "probes/system/system-info-probe.h"
 
 const ProbeOps *const probes[] = {
-        &ftrace_probe_ops,        &frozen_probe_ops,      &process_stats_probe_ops,
-        &sys_stats_probe_ops,     &system_info_probe_ops, &journald_probe_ops,
-        &sysfs_power_probe_ops,   &drm_probe_ops,         &cgroup_probe_ops,
-        &input_latency_probe_ops,
-
-        &perf_probe_ops,
+        &ftrace_probe_ops,         &frozen_probe_ops,
+        &process_stats_probe_ops,  &sys_stats_probe_ops,
+        &system_info_probe_ops,    &journald_probe_ops,
+        &sysfs_power_probe_ops,    &drm_probe_ops,
+        &cgroup_probe_ops,         &input_latency_probe_ops,
+        &program_points_probe_ops, &systemd_system_probe_ops,
+        &login_probe_ops,          &perf_probe_ops,
 };
 
 const size_t n_probes = ARRAY_SIZE(probes);

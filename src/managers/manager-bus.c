@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/probe.h"
+#include "managers/manager-bus.h"
+#include "shared/log.h"
+
+#define PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
+#define SYSTEM_BUS_SOCKET    "/run/dbus/system_bus_socket"
+
+static int refuse_no_system_bus(char **ret_error) {
+        return probe_refuse(ret_error,
+                            "there is no system bus: %s does not exist; start dbus.service",
+                            SYSTEM_BUS_SOCKET);
+}
+
+/* Only by files: nobody is connected to yet. */
+int manager_bus_check(ManagerBusKind kind, char **ret_error) {
+        const char *runtime = getenv("XDG_RUNTIME_DIR");
+        char path[256];
+
+        if (kind == MANAGER_BUS_SYSTEM)
+                return getenv("DBUS_SYSTEM_BUS_ADDRESS") || access(SYSTEM_BUS_SOCKET, F_OK) == 0
+                               ? 0
+                               : refuse_no_system_bus(ret_error);
+        snprintf(path, sizeof(path), "%s/bus", runtime ?: "");
+        if (getenv("DBUS_SESSION_BUS_ADDRESS") || (runtime && access(path, F_OK) == 0))
+                return 0;
+        return probe_refuse(ret_error, "there is no session bus; log in to a session that has one");
+}
+
+int manager_bus_open(ManagerBus *bus,
+                     ManagerBusKind kind,
+                     const char *description,
+                     char **ret_error) {
+        int r;
+
+        *bus = (ManagerBus){};
+        r = sd_event_new(&bus->event);
+        if (r < 0)
+                return r;
+        r = kind == MANAGER_BUS_SYSTEM ? sd_bus_open_system_with_description(&bus->bus, description)
+                                       : sd_bus_open_user_with_description(&bus->bus, description);
+        if (r < 0 && kind == MANAGER_BUS_SYSTEM)
+                return probe_refuse(
+                        ret_error, "cannot connect to the system bus: %s", strerror(-r));
+        if (r < 0)
+                return probe_refuse(
+                        ret_error, "cannot connect to the session bus: %s", strerror(-r));
+        (void)sd_bus_set_exit_on_disconnect(bus->bus, false);
+        r = sd_bus_set_method_call_timeout(bus->bus, MANAGER_BUS_TIMEOUT_US);
+        return r < 0 ? r : MIN(sd_bus_attach_event(bus->bus, bus->event, 0), 0);
+}
+
+void manager_bus_close(ManagerBus *bus) {
+        if (bus->bus)
+                sd_bus_detach_event(bus->bus);
+        sd_bus_close_unref(bus->bus); /* does not wait for what was not sent */
+        sd_event_unref(bus->event);
+        *bus = (ManagerBus){};
+}
+
+int manager_bus_fd(const ManagerBus *bus) {
+        return sd_event_get_fd(bus->event);
+}
+
+bool manager_bus_is_open(const ManagerBus *bus) {
+        return sd_bus_is_open(bus->bus) > 0;
+}
+
+bool manager_bus_poll(ManagerBus *bus) {
+        for (int i = 0; i < MANAGER_BUS_TURNS_MAX; i++) {
+                int r = sd_event_prepare(bus->event);
+
+                if (r == 0)
+                        r = sd_event_wait(bus->event, 0);
+                if (r > 0)
+                        r = sd_event_dispatch(bus->event);
+                if (r < 0)
+                        log_notice("cannot read from the message bus: %s", strerror(-r));
+                if (r <= 0)
+                        return false;
+        }
+        return true;
+}
+
+static int send_call(ManagerBus *bus,
+                     sd_bus_message *call,
+                     sd_bus_message_handler_t answered,
+                     void *userdata,
+                     sd_bus_destroy_t destroy) {
+        _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
+        int r;
+
+        r = sd_bus_call_async(bus->bus, &slot, call, answered, userdata, MANAGER_BUS_TIMEOUT_US);
+        if (r < 0)
+                return r;
+        bus->n_calls++;
+        (void)sd_bus_slot_set_destroy_callback(slot, destroy);
+        (void)sd_bus_slot_set_floating(slot, true);
+        return 0;
+}
+
+int manager_bus_get(ManagerBus *bus,
+                    const char *service,
+                    const char *path,
+                    const char *interface,
+                    const char *property,
+                    sd_bus_message_handler_t answered,
+                    void *userdata,
+                    sd_bus_destroy_t destroy) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        if (!manager_bus_has_room(bus))
+                return -EBUSY;
+        r = sd_bus_message_new_method_call(
+                bus->bus, &call, service, path, PROPERTIES_INTERFACE, property ? "Get" : "GetAll");
+        if (r >= 0)
+                r = property ? sd_bus_message_append(call, "ss", interface, property)
+                             : sd_bus_message_append(call, "s", interface);
+        return r < 0 ? r : send_call(bus, call, answered, userdata, destroy);
+}
+
+int manager_bus_call(ManagerBus *bus,
+                     const char *service,
+                     const char *path,
+                     const char *interface,
+                     const char *method,
+                     sd_bus_message_handler_t answered,
+                     void *userdata) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        if (!manager_bus_has_room(bus))
+                return -EBUSY;
+        r = sd_bus_message_new_method_call(bus->bus, &call, service, path, interface, method);
+        return r < 0 ? r : send_call(bus, call, answered, userdata, NULL);
+}
+
+int manager_bus_match(ManagerBus *bus,
+                      const char *rule,
+                      sd_bus_message_handler_t handler,
+                      void *userdata) {
+        return MIN(sd_bus_add_match_async(bus->bus, NULL, rule, handler, NULL, userdata), 0);
+}
+
+bool manager_bus_is_answer(sd_bus_message *answer, const char *what) {
+        const sd_bus_error *error = sd_bus_message_get_error(answer);
+
+        if (error)
+                log_notice("%s: %s", what, error->message ?: error->name);
+        return !error;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Manager bus: a data source's own connection to a message bus
+ *
+ * A data source is polled and must not wait. So nothing here does: calls are answered later or time out, and the
+ * connection lives in an event loop of its own, which turns when it is polled. manager_bus_fd() is readable when it
+ * should be. The peer may never answer: at most MANAGER_BUS_CALLS_MAX calls wait at a time, and each for
+ * MANAGER_BUS_TIMEOUT_US.
+ */
+
+#include <stdbool.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "shared/macro.h"
+
+#define MANAGER_BUS_CALLS_MAX  256
+#define MANAGER_BUS_TIMEOUT_US UINT64_C(3000000)
+#define MANAGER_BUS_TURNS_MAX \
+        256 /* messages in one poll; more wait for the next one, which comes at once */
+
+typedef enum ManagerBusKind {
+        MANAGER_BUS_SYSTEM,
+        MANAGER_BUS_USER,
+} ManagerBusKind;
+
+typedef struct ManagerBus {
+        sd_event *event;
+        sd_bus *bus;
+        unsigned n_calls; /* that wait for their answers */
+} ManagerBus;
+
+/* Whether there is such a bus. 0, or PROBE_E_REFUSED with the reason in *ret_error. */
+int manager_bus_check(ManagerBusKind kind, char **ret_error);
+
+/* 0, PROBE_E_REFUSED, a negative errno. */
+int manager_bus_open(ManagerBus *bus,
+                     ManagerBusKind kind,
+                     const char *description,
+                     char **ret_error);
+void manager_bus_close(ManagerBus *bus);
+
+int manager_bus_fd(const ManagerBus *bus);
+bool manager_bus_is_open(const ManagerBus *bus);
+
+/* Deals with what has come. Whether there may be more. */
+bool manager_bus_poll(ManagerBus *bus);
+
+static inline bool manager_bus_has_room(const ManagerBus *bus) {
+        return bus->n_calls < MANAGER_BUS_CALLS_MAX;
+}
+
+/* These return 0 or a negative errno; -EBUSY: MANAGER_BUS_CALLS_MAX wait. The answer, which may be an error, goes to
+ * `answered`, which calls manager_bus_answered() first. `destroy` (NULL: none) is called once for `userdata` after it,
+ * or if there is no answer because the connection is closed; but not after an error of these. */
+
+/* A property; or all of them if it is NULL. */
+int manager_bus_get(ManagerBus *bus,
+                    const char *service,
+                    const char *path,
+                    const char *interface,
+                    const char *property,
+                    sd_bus_message_handler_t answered,
+                    void *userdata,
+                    sd_bus_destroy_t destroy);
+/* A method without arguments. */
+int manager_bus_call(ManagerBus *bus,
+                     const char *service,
+                     const char *path,
+                     const char *interface,
+                     const char *method,
+                     sd_bus_message_handler_t answered,
+                     void *userdata);
+static inline void manager_bus_answered(ManagerBus *bus) {
+        bus->n_calls--;
+}
+
+int manager_bus_match(ManagerBus *bus,
+                      const char *rule,
+                      sd_bus_message_handler_t handler,
+                      void *userdata);
+
+/* Whether an answer is one; an error is logged with what was asked for. */
+bool manager_bus_is_answer(sd_bus_message *answer, const char *what);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * systemd snapshot: what a manager remembers of the time before
+ *
+ * It keeps the last times of each unit that it has loaded, and when its own start went through which stage. A unit is
+ * asked first when it last left "inactive", and for the rest only if it ever did: the others are the most.
+ */
+
+#include "managers/manager-bus.h"
+#include "managers/systemd-message.h"
+#include "managers/unit-recorder.h"
+
+#define SNAPSHOT_CALLS_MAX 64 /* at a time; the others are for what happens meanwhile */
+
+typedef struct SystemdSnapshot SystemdSnapshot;
+
+/* 0 or a negative errno. */
+int systemd_snapshot_new(SystemdSnapshot **ret, ManagerBus *bus, UnitRecorder *recorder);
+/* After its bus was closed, or when it is done. */
+SystemdSnapshot *systemd_snapshot_free(SystemdSnapshot *snapshot);
+
+/* Whether all is in the recorder, or nothing more will come. */
+bool systemd_snapshot_is_done(const SystemdSnapshot *snapshot);
+/* How many units did not answer. */
+size_t systemd_snapshot_n_missing(const SystemdSnapshot *snapshot);

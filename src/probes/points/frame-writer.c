@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * A presentation time is of the clock that the compositor has for it, which is CLOCK_MONOTONIC nearly always, and
+ * CLOCK_MONOTONIC_RAW for some without a display. Which of them it is can be told by the hit, which comes soon after.
+ */
+
+#include <stdio.h>
+#include <time.h>
+
+#include "probes/points/frame-writer.h"
+
+#define TRACK_BYTES 128
+#define SECOND_NS   UINT64_C(1000000000)
+
+int frame_writer_init(FrameWriter *writer, ProgramTracks *programs) {
+        *writer = (FrameWriter){ .programs = programs };
+        return frames_init(&writer->frames);
+}
+
+void frame_writer_deinit(FrameWriter *writer) {
+        frames_deinit(&writer->frames);
+        pid_set_deinit(&writer->committers);
+}
+
+static void write_slice(FrameWriter *writer, uint64_t track, const Frame *frame, uint64_t at_ns) {
+        const TrackArgument arguments[] = {
+                { .name = "number", .number = (int64_t)frame->number },
+                { .name = "usual_us", .number = (int64_t)(frame->usual_ns / 1000) },
+                { .name = "missed", .number = frame->n_missed },
+        };
+        TrackWriter *tracks = &writer->programs->tracks;
+        TrackEvent event = {
+                .type = TRACK_EVENT_BEGIN,
+                .track = track,
+                .at_ns = frame->begin_ns,
+                .name = frame->n_missed > 0 ? "late frame" : "frame",
+                .category = "frames",
+                .arguments = arguments,
+                .n_arguments = ARRAY_SIZE(arguments),
+        };
+
+        if (frame->has_begin && track_event(tracks, &event))
+                (void)track_event(tracks, &(TrackEvent){ TRACK_EVENT_END, track, at_ns });
+}
+
+static void write_frame(FrameWriter *writer,
+                        const Point *point,
+                        pid_t pid,
+                        const Frame *frame,
+                        uint64_t at_ns) {
+        TrackWriter *tracks = &writer->programs->tracks;
+        uint64_t process = program_process_track(writer->programs, pid, at_ns);
+        char name[TRACK_BYTES];
+
+        snprintf(name, sizeof(name), "Frames %u (%s)", frame->ordinal, point->label);
+        write_slice(writer, track_group(tracks, process, name), frame, at_ns);
+        if (frame->fps < 0)
+                return;
+        snprintf(name, sizeof(name), "fps %u (%s)", frame->ordinal, point->label);
+        track_count(
+                tracks, track_counter(tracks, process, name, TRACK_UNIT_COUNT), at_ns, frame->fps);
+}
+
+static void add(FrameWriter *writer,
+                const Point *point,
+                pid_t pid,
+                uint64_t surface,
+                uint64_t at_ns,
+                uint64_t refresh_ns) {
+        const FrameKey key = { .pid = pid, .point = point, .surface = surface };
+        Frame frame;
+
+        if (frames_add(&writer->frames, &key, at_ns, refresh_ns, &frame))
+                write_frame(writer, point, pid, &frame, at_ns);
+}
+
+void frame_writer_finish(FrameWriter *writer,
+                         const Point *point,
+                         pid_t tid,
+                         uint64_t surface,
+                         uint64_t at_ns) {
+        pid_t pid = program_name(&writer->programs->names, tid, at_ns)->pid;
+
+        if (point->meaning == POINT_FRAME) {
+                pid_set_add(&writer->committers, pid);
+                pid_set_clear_fresh(&writer->committers);
+        } else if (pid_set_has(&writer->committers, pid)) {
+                return;
+        }
+        add(writer, point, pid, surface, at_ns, 0);
+}
+
+/*
+ * Presentation
+ */
+
+static uint64_t clock_ns(clockid_t clock) {
+        struct timespec now;
+
+        clock_gettime(clock, &now);
+        return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/* From that clock to the clock of records. Read several times, as one may be interrupted in between. */
+static uint64_t offset_of(clockid_t clock) {
+        uint64_t best_spread = UINT64_MAX, offset = 0;
+
+        for (unsigned i = 0; i < 3; i++) {
+                uint64_t before = clock_ns(clock), boot = clock_ns(CLOCK_BOOTTIME),
+                         spread = clock_ns(clock) - before;
+
+                if (spread < best_spread) {
+                        best_spread = spread;
+                        offset = boot - before - spread / 2;
+                }
+        }
+        return offset;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b) {
+        return a > b ? a - b : b - a;
+}
+
+/* In the clock of records. */
+static uint64_t presented_at(const Point *point, const PointRecord *record) {
+        static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW };
+        uint64_t told = (uint64_t)point_number(record, &point->arguments[point->seconds]) *
+                                SECOND_NS +
+                        (uint64_t)point_number(record, &point->arguments[point->nanoseconds]),
+                 best = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
+                uint64_t at_ns = told + offset_of(clocks[i]);
+
+                if (best == 0 || distance(at_ns, record->at_ns) < distance(best, record->at_ns))
+                        best = at_ns;
+        }
+        return best;
+}
+
+void frame_writer_present(FrameWriter *writer,
+                          const Point *point,
+                          pid_t pid,
+                          const PointRecord *record) {
+        uint64_t at_ns = presented_at(point, record), refresh_ns = 0, surface = 0;
+
+        /* Nothing is shown seconds before it is told: the numbers are not what we think. */
+        if (distance(at_ns, record->at_ns) > SECOND_NS)
+                return;
+        if (point->refresh >= 0)
+                refresh_ns = (uint64_t)point_number(record, &point->arguments[point->refresh]);
+        if (point->surface >= 0)
+                surface = (uint64_t)point_number(record, &point->arguments[point->surface]);
+        add(writer, point, pid, surface, at_ns, refresh_ns);
+}
+
+/*
+ * Stalls
+ */
+
+void frame_writer_stall(FrameWriter *writer, pid_t tid, uint64_t begin_ns, uint64_t end_ns) {
+        TrackWriter *tracks = &writer->programs->tracks;
+        const ProgramName *name = program_name(&writer->programs->names, tid, end_ns);
+        TrackEvent event = {
+                .type = TRACK_EVENT_BEGIN, .at_ns = begin_ns, .name = "stall", .category = "loops"
+        };
+
+        if (name->pid != tid) /* threads that work for others may take their time */
+                return;
+        event.track = track_group(
+                tracks, program_process_track(writer->programs, tid, end_ns), "Main loop");
+        if (track_event(tracks, &event))
+                (void)track_event(tracks, &(TrackEvent){ TRACK_EVENT_END, event.track, end_ns });
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Frame writer: frames and stalls as track events, in one shape for all toolkits
+ *
+ * A surface has a track of its process, with a slice from each frame to the next: "frame", or "late frame" if others
+ * could have been in between, and a counter of frames in a second. What a compositor presented is in the same shape, at
+ * the times that it says. A main loop that did not come back for long is a slice "stall".
+ */
+
+#include "host/pid-set.h"
+#include "probes/points/frames.h"
+#include "probes/points/point-record.h"
+#include "probes/points/program-tracks.h"
+
+typedef struct FrameWriter {
+        ProgramTracks *programs; /* borrowed */
+        Frames frames;
+        PidSet committers; /* processes whose commits are seen: their swaps are the same frames */
+} FrameWriter;
+
+/* 0 or -ENOMEM. */
+int frame_writer_init(FrameWriter *writer, ProgramTracks *programs);
+void frame_writer_deinit(FrameWriter *writer);
+
+/* A frame of the surface was finished by that thread. */
+void frame_writer_finish(FrameWriter *writer,
+                         const Point *point,
+                         pid_t tid,
+                         uint64_t surface,
+                         uint64_t at_ns);
+/* A hit that says when a frame of that process was shown. */
+void frame_writer_present(FrameWriter *writer,
+                          const Point *point,
+                          pid_t pid,
+                          const PointRecord *record);
+void frame_writer_stall(FrameWriter *writer, pid_t tid, uint64_t begin_ns, uint64_t end_ns);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Point fetch: where an argument of a point is, in words that suit every machine
+ *
+ *     arg2                       the second argument of the function
+ *     +16(arg1)                  what is 16 bytes behind the address in the first
+ *     +0(+8(arg1))               and so on, up to four times
+ *     +@wl_client_get_pid(arg1)  as far behind it as that function, which only reads one field of its first
+ *                                argument, finds that field: structures that are not public change with versions
+ *
+ * The kernel gets registers for it. It reads numbers of eight bytes; what is smaller is cut to its size afterwards, so
+ * machines are little endian.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define POINT_FETCH_BYTES     128
+#define POINT_FETCH_DEPTH_MAX 4
+#define POINT_OFFSET_MAX      65535
+#define POINT_REGISTERS       6 /* arguments that are in registers on all machines */
+
+/* The function that a "+@" names: where it finds its field. False: that cannot be told. */
+typedef bool PointFieldFind(void *userdata, const char *symbol, uint32_t *ret_offset);
+
+/* Whether points can have arguments on this machine (EM_X86_64, …), and what kind of ELF file it runs. */
+bool point_machine_is_known(uint16_t machine);
+uint16_t point_machine(void);
+
+bool point_fetch_is_valid(const char *where);
+
+/* In the kernel's words. False: this machine cannot, or `find` could not. `where` is valid. */
+bool point_fetch_make(char ret[static POINT_FETCH_BYTES],
+                      const char *where,
+                      uint16_t machine,
+                      PointFieldFind *find,
+                      void *userdata);
+
+/* Reads code: the distance at which a function's first load from its first argument reads. */
+bool point_field_offset(uint16_t machine, const uint8_t *code, size_t n, uint32_t *ret);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Point ring: the instance that records the points, and its records in the order of time
+ *
+ * The rings of the CPUs are read one after another, so records newer than the beginning of a turn are kept for the next
+ * turn: only then is it certain that nothing older follows.
+ */
+
+#include "probes/ftrace/own-pages.h"
+#include "probes/points/point-events.h"
+#include "probes/points/wait-events.h"
+
+#define POINT_BUFFER_KB   2048          /* of each CPU's ring */
+#define POINT_RECORDS_MAX (256u * 1024) /* that are kept at once */
+
+typedef struct PointRing {
+        OwnPages pages;
+        PointEvents events;
+        WaitEvents waits;
+        PointRecord *records;
+        size_t n_records, n_allocated;
+        uint64_t n_lost; /* records that the kernel or we had no room for */
+} PointRing;
+
+/* With recording off. 0, PROBE_E_REFUSED, negative errno. */
+int point_ring_new(PointRing **ret, char **ret_error);
+/* Nothing of it is left in the kernel. */
+PointRing *point_ring_free(PointRing *ring);
+DEFINE_CLEANUP(PointRing *, point_ring_free)
+
+/* Records the waits of all threads, too. 0, PROBE_E_REFUSED. */
+int point_ring_add_waits(PointRing *ring, char **ret_error);
+
+int point_ring_start(PointRing *ring, char **ret_error);
+void point_ring_stop(PointRing *ring);
+
+/* Reads what the kernel has: ring->records, sorted. */
+void point_ring_read(PointRing *ring);
+/* Drops the first `n` of them. */
+void point_ring_consume(PointRing *ring, size_t n);

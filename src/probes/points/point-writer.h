@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Point writer: from records to track events
+ *
+ * Each process has its track, and below it one for each thread that came by a point; what a compositor tells about its
+ * clients is on tracks of the clients.
+ */
+
+#include "probes/points/call-stacks.h"
+#include "probes/points/frame-writer.h"
+#include "probes/points/main-loops.h"
+#include "probes/points/point-events.h"
+#include "probes/points/program-tracks.h"
+
+typedef struct PointWriter {
+        const PointEvents *events; /* what sites are */
+        ProgramTracks programs;
+        CallStacks stacks;
+        FrameWriter frames;
+        MainLoops loops;
+        unsigned return_bytes;
+} PointWriter;
+
+/* 0 or -ENOMEM. */
+int point_writer_init(PointWriter *writer,
+                      PacketSink *sink,
+                      const PointEvents *events,
+                      uint64_t stall_ns);
+void point_writer_deinit(PointWriter *writer);
+
+/* Records come in the order of time. */
+void point_writer_take(PointWriter *writer, const PointRecord *record);
+/* Records were lost before `at_ns`. */
+void point_writer_lose(PointWriter *writer, uint64_t n, uint64_t at_ns);
+/* The end of the recording. */
+void point_writer_end(PointWriter *writer, uint64_t at_ns);
+void point_writer_clear(PointWriter *writer);

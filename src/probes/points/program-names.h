@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Program names: to which process a thread belongs, and what both are called
+ *
+ * Read from /proc when a thread is first seen, and again after some seconds: numbers are used again, and programs
+ * change names. Names are whatever programs call themselves, made printable. A thread that has ended meanwhile keeps a
+ * number for a name.
+ */
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROGRAM_NAME_BYTES  32
+#define PROGRAM_NAMES_MAX   2048 /* threads that are remembered; of two at one place, the later */
+#define PROGRAM_NAME_AGE_NS UINT64_C(5000000000)
+
+typedef struct ProgramName {
+        pid_t tid, pid;
+        uint64_t process_uuid; /* of its track; 0: the process has ended */
+        char thread[PROGRAM_NAME_BYTES], process[PROGRAM_NAME_BYTES];
+        uint64_t read_ns;
+} ProgramName;
+
+typedef struct ProgramNames {
+        ProgramName *names;
+} ProgramNames;
+
+/* 0 or -ENOMEM. */
+int program_names_init(ProgramNames *names);
+void program_names_deinit(ProgramNames *names);
+
+/* Valid until the next call. */
+const ProgramName *program_name(ProgramNames *names, pid_t tid, uint64_t now_ns);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Reviewed texts: what points may read as text
+ *
+ * A number tells little, but a text in memory may be anything: a password, the title of a window. So a file in points.d
+ * can only ask for texts that are known to be names of kinds of things, and of which this is the list.
+ */
+
+#include <stdbool.h>
+
+bool text_is_reviewed(const char *library, const char *symbol, const char *where);

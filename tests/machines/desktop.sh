@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Programs of a stock desktop, as Debian has them, below a compositor without a display and below an X server, are
+# recorded by points in their libraries. The test is that of the integration suite, which skips what is not installed.
+# Time limit: 15 min
+
+# shellcheck source=tests/machines/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# has CHECK...: the test did each of these
+has() {
+        local check
+        for check; do
+                said "$check" "^ok [0-9]+ - $check\$"
+        done
+}
+
+machine bookworm build test +weston +xvfb +mesa-utils
+project
+ok 'all of it is configured' as_root meson setup build -Dprefix=/usr
+ok 'the programs are built' as_root ninja -C build
+# shellcheck disable=SC2016 # for the shell inside
+ok 'the test of points passes' as_root sh -c 'status=0
+        meson test -C build --no-rebuild --timeout-multiplier 3 kernel-points >/dev/null || status=$?
+        cat build/meson-logs/testlog.txt
+        exit $status'
+has 'each frame that it says was presented is one' 'the frames that it counts are there' \
+        'nothing is left in the kernel of these, either'
+finish
