@@ -16,7 +16,7 @@ _desktrace_verb() {
         local i
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                record | inspect | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
+                record | inspect | query | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
                         echo "$i"
                         return
                         ;;
@@ -31,6 +31,7 @@ _desktrace_options() {
         record) echo "$both $bus $data --standalone --config= --preset= --time= --buffer-size= --output= \
 --force --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
+        query) echo "$both $data --file= --csv --timeout= --memory=" ;;
         status | doctor) echo "$both $bus $data" ;;
         list) echo "$both $bus $data --standalone --sources --no-start" ;;
         snapshot) echo "$both $bus $data --output= --force --before= --after=" ;;
@@ -65,11 +66,11 @@ _desktrace_arguments() {
         local verb=$1 current=$2 bus=$3
         case $verb in
         record) _desktrace_events "$current" "$bus" ;;
-        inspect) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+        inspect | query) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         list) _desktrace_reply 'sources events categories producers sessions presets probes' "$current" ;;
         doctor) _desktrace_reply "$(compgen -c -- "$current")" "$current" ;;
         snapshot | attach | stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
-        help) _desktrace_reply 'record inspect status list doctor snapshot trigger attach stop read flush' "$current" ;;
+        help) _desktrace_reply 'record inspect query status list doctor snapshot trigger attach stop read flush' "$current" ;;
         esac
 }
 
@@ -95,16 +96,16 @@ _desktrace() {
         fi
         case $verb:$previous in
         record:-p | record:--preset) _desktrace_reply "$(_desktrace_list presets)" "$current" ;;
-        record:-c | record:--config | *:-o | *:--output) compopt -o default ;;
+        record:-c | record:--config | query:--file | *:-o | *:--output) compopt -o default ;;
         *:--json) _desktrace_reply 'pretty short off' "$current" ;;
         *:-t | *:--time | *:-b | *:--buffer-size | *:-n | *:--name | *:--timeout | *:--top | *:--before | *:--after) ;;
-        *:--trigger) ;;
+        *:--trigger | *:--memory) ;;
         *)
                 if [[ $current == -* ]]; then
                         _desktrace_reply "$(_desktrace_options "$verb")" "$current"
                         [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace
                 elif [ -z "$verb" ]; then
-                        _desktrace_reply 'record inspect status list doctor snapshot trigger attach stop read flush help' "$current"
+                        _desktrace_reply 'record inspect query status list doctor snapshot trigger attach stop read flush help' "$current"
                 else
                         _desktrace_arguments "$verb" "$current" "$bus"
                 fi

@@ -2,9 +2,9 @@
 #
 # fish completion of desktrace(1)
 
-set -l verbs record inspect status list doctor snapshot trigger attach stop read flush help
+set -l verbs record inspect query status list doctor snapshot trigger attach stop read flush help
 set -l with_bus record status list doctor snapshot trigger attach stop read flush
-set -l with_json record inspect status list doctor snapshot trigger attach stop
+set -l with_json record inspect query status list doctor snapshot trigger attach stop
 set -l with_output record snapshot attach stop read
 
 # Words of the first column of a list, or nothing when the service is not there.
@@ -37,6 +37,7 @@ set -l none "not __fish_seen_subcommand_from $verbs"
 complete -c desktrace -n "$none" -l version -d 'Show the version'
 complete -c desktrace -n "$none" -a record -d 'Record to a trace file'
 complete -c desktrace -n "$none" -a inspect -d 'Show the contents of a trace file'
+complete -c desktrace -n "$none" -a query -d 'Ask a trace file questions in SQL'
 complete -c desktrace -n "$none" -a status -d 'Show whether the service is running and what is being recorded'
 complete -c desktrace -n "$none" -a list -d 'List data sources, events, programs, sessions or presets'
 complete -c desktrace -n "$none" -a doctor -d 'Find out why something cannot be recorded'
@@ -75,6 +76,12 @@ complete -c desktrace -n '__desktrace_in record' -a '(__desktrace_list --no-star
 complete -c desktrace -n '__desktrace_in inspect' -F
 complete -c desktrace -n '__desktrace_in inspect' -l top -x -d 'Rows in each table'
 complete -c desktrace -n '__desktrace_in inspect' -l config -d 'Show only the config'
+
+complete -c desktrace -n '__desktrace_in query' -F
+complete -c desktrace -n '__desktrace_in query' -l file -rF -d 'Read the SQL from a file'
+complete -c desktrace -n '__desktrace_in query' -l csv -d 'Print comma-separated values'
+complete -c desktrace -n '__desktrace_in query' -l timeout -x -d 'Stop a statement that takes longer'
+complete -c desktrace -n '__desktrace_in query' -l memory -x -d 'Take at most this much memory for the trace'
 
 complete -c desktrace -n '__desktrace_in list' -a 'sources events categories producers sessions presets probes'
 complete -c desktrace -n '__desktrace_in list' -l sources -d "The same as the argument 'sources'"

@@ -43,7 +43,7 @@ static const BusErrorRow bus_errors[] = {
           STATUS_FAILED,
           N_("\"desktrace list sessions{bus}\" shows your sessions; --name sets another name.") },
         { TRACING_ERROR_PREFIX "Busy", STATUS_FAILED, NULL },
-        { TRACING_ERROR_PREFIX "WrongState", STATUS_FAILED, NULL },
+        { TRACING_ERROR_WRONG_STATE, STATUS_FAILED, NULL },
         { TRACING_ERROR_PREFIX "Timeout", STATUS_TIMED_OUT, NULL },
         { TRACING_ERROR_PREFIX "OutputFailed", STATUS_FAILED, NULL },
         { TRACING_ERROR_PREFIX "SourceFailed", STATUS_FAILED, NULL },

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "client/inspect.h"
-#include "client/trace-names.h"
 #include "config/config.h"
+#include "trace/trace-names.h"
 
 #define COMPARE_DESCENDING(x, y) ((x) > (y) ? -1 : (x) < (y))
 

@@ -10,8 +10,8 @@
 #include "client/reason.h"
 #include "client/say.h"
 #include "client/table.h"
-#include "client/trace-names.h"
 #include "shared/text.h"
+#include "trace/trace-names.h"
 
 typedef struct InspectTable {
         const char *title;

@@ -275,6 +275,29 @@ static _Noreturn void print_help_and_exit(GOptionContext *context) {
         exit(EXIT_SUCCESS);
 }
 
+ExitStatus invocation_check_file(const char *path) {
+        if (*path)
+                return STATUS_OK;
+        say_error(_("the name of a file must not be empty"));
+        return STATUS_USAGE;
+}
+
+static ExitStatus check_file_options(const GOptionEntry *entries) {
+        for (; entries && entries->long_name; entries++) {
+                const char *path = entries->arg == G_OPTION_ARG_FILENAME
+                                           ? *(char *const *)entries->arg_data
+                                           : NULL;
+
+                if (path && !*path) {
+                        say_error("--%s: %s",
+                                  entries->long_name,
+                                  _("the name of a file must not be empty"));
+                        return STATUS_USAGE;
+                }
+        }
+        return STATUS_OK;
+}
+
 ExitStatus invocation_parse(Invocation *invocation, const GOptionEntry *entries) {
         CommonOptions options = { 0 };
         GOptionEntry common[9];
@@ -294,6 +317,8 @@ ExitStatus invocation_parse(Invocation *invocation, const GOptionEntry *entries)
         if (options.help)
                 print_help_and_exit(context);
         status = invocation_take_common(invocation, &options);
+        if (!status)
+                status = check_file_options(entries);
         g_free(options.json);
         invocation->arguments = g_strdupv(left + 1);
         return status;

@@ -68,6 +68,9 @@ const char *invocation_bus_option(const Invocation *invocation);
 /* Checks the number of arguments; reports an error. */
 ExitStatus invocation_expect(const Invocation *invocation, size_t n_min, size_t n_max);
 
+/* Checks an argument that names a file, as invocation_parse() does those of options; reports an error. */
+ExitStatus invocation_check_file(const char *path);
+
 /* "unknown verb 'x'. Did you mean 'y'?"; `format` is translated, with one %s. Always STATUS_USAGE. */
 ExitStatus
 usage_unknown(const char *format, const char *name, const char *const known[], size_t n_known);

@@ -241,34 +241,67 @@ meant_of_unknown_group(const KernelEvents *events, const char *group, const char
         return nearest ? meant_in_group(events, nearest, name) : NULL;
 }
 
-static ExitStatus check_by_symbols(const KernelEvents *events, const char *event) {
+static char *meant_by_symbols(const KernelEvents *events, const char *event) {
         g_autofree char *group = g_strndup(event, strcspn(event, "/"));
         const char *name = event + strlen(group) + (event[strlen(group)] == '/');
         g_autofree char *meant = has_group(events, group)
                                          ? meant_in_group(events, group, name)
                                          : meant_of_unknown_group(events, group, name);
 
-        return meant && !streq(meant, event)
+        return meant && !streq(meant, event) ? g_steal_pointer(&meant) : NULL;
+}
+
+/* Whether an event is none; *ret_meant is what is nearest to it, or NULL. */
+static bool find_absent(const KernelEvents *events, const char *event, char **ret_meant) {
+        g_autoptr(GPtrArray) known = NULL;
+
+        *ret_meant = NULL;
+        if (!events->names)
+                return false;
+        for (guint i = 0; i < events->names->len; i++)
+                if (name_matches(event_name(events, i), event))
+                        return false;
+        if (events->symbols.events) {
+                *ret_meant = meant_by_symbols(events, event);
+                return *ret_meant;
+        }
+        known = is_group(event) ? list_groups(events) : g_ptr_array_ref(events->names);
+        *ret_meant = g_strdup(nearest_of(event, known));
+        return is_none(events, event, *ret_meant);
+}
+
+ExitStatus kernel_events_check(const KernelEvents *events, const char *event) {
+        g_autofree char *meant = NULL;
+
+        return find_absent(events, event, &meant)
                        ? usage_meant(_("unknown kernel event '%s'"), event, meant)
                        : STATUS_OK;
 }
 
-ExitStatus kernel_events_check(const KernelEvents *events, const char *event) {
-        g_autoptr(GPtrArray) known = NULL;
-        const char *nearest;
+/* A name without its group, as configs may have it. */
+static char *meant_by_name(const KernelEvents *events, const char *name) {
+        g_autoptr(GPtrArray) names = NULL;
 
-        if (!events->names)
-                return STATUS_OK;
-        for (guint i = 0; i < events->names->len; i++)
-                if (name_matches(event_name(events, i), event))
-                        return STATUS_OK;
+        if (!events->names || find_named(events, name))
+                return NULL;
         if (events->symbols.events)
-                return check_by_symbols(events, event);
-        known = is_group(event) ? list_groups(events) : g_ptr_array_ref(events->names);
-        nearest = nearest_of(event, known);
-        return is_none(events, event, nearest)
-                       ? usage_meant(_("unknown kernel event '%s'"), event, nearest)
-                       : STATUS_OK;
+                return kernel_names_has_event(&events->symbols, name)
+                               ? NULL
+                               : g_strdup(nearest_of(name, events->symbols.events));
+        if (events->origin == KERNEL_EVENTS_SAMPLES)
+                return NULL;
+        names = g_ptr_array_new();
+        for (guint i = 0; i < events->names->len; i++)
+                g_ptr_array_add(names, strchr(event_name(events, i), '/') + 1);
+        return g_strdup(nearest_of(name, names));
+}
+
+char *kernel_events_meant(const KernelEvents *events, const char *event) {
+        g_autofree char *meant = NULL;
+
+        if (!strchr(event, '/'))
+                return meant_by_name(events, event);
+        return find_absent(events, event, &meant) ? g_steal_pointer(&meant) : NULL;
 }
 
 /* NULL: it is neither an event's name nor a group's. */

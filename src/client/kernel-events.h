@@ -39,6 +39,10 @@ void kernel_events_read(KernelEvents *events, const BusClient *client, bool star
  * nearest name: STATUS_USAGE. */
 ExitStatus kernel_events_check(const KernelEvents *events, const char *event);
 
+/* What an event of a config, which may lack its group, was probably meant to be. NULL: there is such an event, or
+ * nothing is near to it, as of another kernel's. Free with g_free(). */
+char *kernel_events_meant(const KernelEvents *events, const char *event);
+
 /* Whether a word that stands for a data source is an event or a group of the kernel, which are written otherwise. Says
  * how: STATUS_USAGE. */
 ExitStatus kernel_events_check_word(const KernelEvents *events, const char *word);

@@ -2,6 +2,7 @@
 
 #include <glib/gi18n.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client/kernel-events.h"
 #include "client/name-check.h"
@@ -74,7 +75,7 @@ static ExitStatus check_source(const NameCheck *check, const char *name) {
         g_autofree char *nearest = NULL;
         ExitStatus status = kernel_events_check_word(&check->events, name);
 
-        if (status || check->wait == NAME_CHECK_OURS || g_str_has_prefix(name, PROBE_PREFIX) ||
+        if (status || check->wait == NAME_CHECK_OURS || standalone_is_probe_source(name) ||
             find_source(check, name))
                 return status;
         nearest = nearest_source(check, name);
@@ -122,6 +123,26 @@ static ExitStatus check_category(const NameCheck *check, const char *pattern) {
 }
 
 /*
+ * The kernel events of a config
+ */
+
+/* The probes tell what a config has in vain, and record the rest: it may be for several kernels. A user who is asked
+ * for a password before they can tell should know of a slip by then. */
+static void note_slips(const NameCheck *check, const GPtrArray *events) {
+        for (guint i = 0; i < events->len; i++) {
+                const char *event = g_ptr_array_index(events, i);
+                g_autofree char *meant = kernel_events_meant(&check->events, event);
+                g_autofree char *clean = say_clean(event, strlen(event));
+
+                if (meant)
+                        say_error(_("note: the config has an unknown kernel event '%s'. Did you "
+                                    "mean '%s'?"),
+                                  clean,
+                                  meant);
+        }
+}
+
+/*
  * All of them
  */
 
@@ -142,15 +163,17 @@ ExitStatus name_check(const BusClient *client,
                       NameCheckWait wait,
                       bool is_quiet) {
         _cleanup_(name_check_deinit) NameCheck check = { .wait = wait, .is_quiet = is_quiet };
+        g_autoptr(GPtrArray) of_config = record_request_config_events(request);
+        bool needs_events = request->events->len || (of_config->len && !is_quiet && geteuid());
         ExitStatus status;
 
+        if (needs_events || request->sources->len)
+                kernel_events_read(&check.events, client, needs_events);
+        if (needs_events)
+                note_slips(&check, of_config);
         if (!request->events->len && !request->sources->len && !request->categories->len)
                 return STATUS_OK;
         view_await_producers(client);
         status = view_list_sources(&check.sources, client);
-        if (status)
-                return status;
-        if (request->events->len || request->sources->len)
-                kernel_events_read(&check.events, client, request->events->len > 0);
-        return check_all(&check, request);
+        return status ? status : check_all(&check, request);
 }

@@ -6,7 +6,8 @@
  *
  * It runs before the session starts, and before a password is asked for: a slip would record nothing, and nobody would
  * notice. The set of kernel events is fixed. Data sources and categories come with programs, so one that no program
- * offers now may still appear if the recording is long, or starts a program of its own.
+ * offers now may still appear if the recording is long, or starts a program of its own. Kernel events of a config are
+ * only noted: it may be meant for several kernels.
  */
 
 #include "client/record-request.h"

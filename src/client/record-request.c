@@ -20,6 +20,7 @@
 
 #define CATEGORY_PREFIX    "cat:"
 #define TRACK_EVENT_SOURCE TRACING_TRACK_EVENT_SOURCE
+#define FTRACE_SOURCE      "linux.ftrace"
 #define STARTUP_ALL        "*,#*" /* with all tags */
 
 void record_request_init(RecordRequest *request) {
@@ -125,7 +126,7 @@ static ExitStatus load_preset(RecordRequest *request, const char *name) {
 
 ExitStatus record_request_load_preset(RecordRequest *request, const char *names) {
         g_auto(GStrv) parts = g_strsplit(names, ",", -1);
-        ExitStatus status = STATUS_OK;
+        ExitStatus status = parts[0] ? STATUS_OK : load_preset(request, names);
 
         for (char **name = parts; !status && *name; name++)
                 if (!g_strv_contains((const char *const *)request->presets->pdata, *name)) {
@@ -171,9 +172,21 @@ static bool is_preset(const char *name) {
 
 /* Of the machine and of libdesktrace: there, whether their producers run or not. */
 static const char *const known_sources[] = {
-        "linux.ftrace",        "linux.process_stats",    "linux.sys_stats",  "linux.system_info",
-        "linux.sysfs_power",   "linux.systemd_journald", "linux.drm",        "linux.cgroup",
-        "linux.frozen_ftrace", "linux.input_latency",    TRACK_EVENT_SOURCE,
+        "linux.ftrace",
+        "linux.process_stats",
+        "linux.sys_stats",
+        "linux.system_info",
+        "linux.sysfs_power",
+        "linux.systemd_journald",
+        "linux.drm",
+        "linux.cgroup",
+        "linux.frozen_ftrace",
+        "linux.input_latency",
+        "linux.program_points",
+        "linux.perf",
+        "org.freedesktop.systemd",
+        "org.freedesktop.login1",
+        TRACK_EVENT_SOURCE,
 };
 
 /* Any name may be a program's. But one that is nearly one of ours is a slip, and would silently record nothing; what
@@ -221,15 +234,22 @@ static ExitStatus add_source(RecordRequest *request, const char *name) {
         return status;
 }
 
+static ExitStatus add_category(RecordRequest *request, const char *category) {
+        if (!*category) {
+                say_error(_("'cat:' names no category: 'cat:*' records all of them"));
+                return STATUS_USAGE;
+        }
+        g_ptr_array_add(request->categories, g_strdup(category));
+        return STATUS_OK;
+}
+
 ExitStatus record_request_add_event(RecordRequest *request, const char *event) {
         if (!g_utf8_validate(event, -1, NULL) || !*event) {
                 say_error(_("an event name must be non-empty UTF-8 text"));
                 return STATUS_USAGE;
         }
-        if (g_str_has_prefix(event, CATEGORY_PREFIX)) {
-                g_ptr_array_add(request->categories, g_strdup(event + strlen(CATEGORY_PREFIX)));
-                return STATUS_OK;
-        }
+        if (g_str_has_prefix(event, CATEGORY_PREFIX))
+                return add_category(request, event + strlen(CATEGORY_PREFIX));
         if (strchr(event, '/'))
                 return add_kernel_event(request, event);
         if (strchr(event, ':')) { /* as perf and tracefs write kernel events */
@@ -337,6 +357,19 @@ find_source(const Config *config, const char *name, size_t n) {
         return NULL;
 }
 
+GPtrArray *record_request_config_events(const RecordRequest *request) {
+        GPtrArray *events = g_ptr_array_new();
+        const Perfetto__Protos__DataSourceConfig *source;
+        bool is_own = !request->presets->pdata[0];
+
+        for (size_t n = 0; is_own && (source = find_source(request->config, FTRACE_SOURCE, n)); n++)
+                for (size_t i = 0;
+                     source->ftrace_config && i < source->ftrace_config->n_ftrace_events;
+                     i++)
+                        g_ptr_array_add(events, source->ftrace_config->ftrace_events[i]);
+        return events;
+}
+
 static bool names_source(const RecordRequest *request, const char *name) {
         for (guint i = 0; i < request->sources->len; i++)
                 if (streq(g_ptr_array_index(request->sources, i), name))
@@ -412,7 +445,7 @@ char *record_request_startup_categories(const RecordRequest *request) {
 }
 
 static void add_probe_source(GStrvBuilder *builder, const char *name) {
-        if (name && g_str_has_prefix(name, PROBE_PREFIX))
+        if (name && standalone_is_probe_source(name))
                 g_strv_builder_add(builder, name);
 }
 

@@ -58,6 +58,9 @@ uint32_t record_request_buffer_kb(const RecordRequest *request);
 /* Whether a config's data sources are misspelt; the service sees to it where it knows the probes'. */
 ExitStatus record_request_check_sources(const RecordRequest *request);
 
+/* The kernel events of a config of the user's own, which are not the command line's; not owned. */
+GPtrArray *record_request_config_events(const RecordRequest *request);
+
 /* As the config or the command line has it; *ret_name is the first one's name, or NULL. */
 RecordTriggers record_request_triggers(const RecordRequest *request, const char **ret_name);
 

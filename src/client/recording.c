@@ -59,6 +59,7 @@ typedef struct Recording {
         BusWatch watch;
         pid_t command;
         uint64_t started_usec;
+        bool is_warned; /* of what another Ctrl-C does */
         Progress progress;
         SnapshotWriter snapshots;
         int probes_fd; /* root's connection to the probes, until it records; -1: none */
@@ -272,6 +273,17 @@ static int recording_give_up(Recording *recording) {
         return recording_done(recording, STATUS_FAILED);
 }
 
+/* Only once: a second Ctrl-C is meant, no matter whether the recording was ending by itself at the first. */
+static void recording_warn(Recording *recording) {
+        recording->is_warned = true;
+        progress_clear(&recording->progress);
+        if (!recording->options->is_quiet)
+                fputs(recording->options->snapshots
+                              ? _("Stopping; press Ctrl-C again to abandon unwritten data.\n")
+                              : _("Stopping; press Ctrl-C again to discard the recording.\n"),
+                      stderr);
+}
+
 static int
 on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
         Recording *recording = userdata;
@@ -283,15 +295,9 @@ on_interrupt(sd_event_source *source, const struct signalfd_siginfo *info, void 
         /* We are about to exit, and must report its number first. */
         if (recording->state == RECORDING_RUNNING && recording->options->is_detached)
                 return 0;
-        if (recording->state == RECORDING_RUNNING) {
-                progress_clear(&recording->progress);
-                if (!recording->options->is_quiet)
-                        fputs(recording->options->snapshots ? _("Stopping; press Ctrl-C again to "
-                                                                "abandon unwritten data.\n")
-                                                            : _("Stopping; press Ctrl-C again to "
-                                                                "discard the recording.\n"),
-                              stderr);
-                return recording_stop(recording);
+        if (!recording->is_warned) {
+                recording_warn(recording);
+                return recording_stop(recording); /* does nothing when it has ended by itself */
         }
         progress_clear(&recording->progress);
         if (!recording->options->is_quiet)
@@ -356,7 +362,7 @@ static int recording_start_command(Recording *recording) {
 /* Refused, or of a producer that could not be started: none of them will come. */
 static bool source_is_in_vain(const SessionSource *source) {
         return g_str_has_prefix(source->state, "failed: ") ||
-               (streq(source->state, "missing") && g_str_has_prefix(source->source, PROBE_PREFIX));
+               (streq(source->state, "missing") && standalone_is_probe_source(source->source));
 }
 
 static bool recording_is_in_vain(const Recording *recording) {

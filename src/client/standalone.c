@@ -24,6 +24,19 @@
 #define END_GRACE_MS        3000
 #define SOCKET_NAME         "native.sock"
 
+/* What is not named after the kernel, which all of their other sources begin with. */
+static const char *const other_probe_sources[] = {
+        "org.freedesktop.systemd",
+        "org.freedesktop.login1",
+};
+
+bool standalone_is_probe_source(const char *name) {
+        for (size_t i = 0; i < ARRAY_SIZE(other_probe_sources); i++)
+                if (streq(other_probe_sources[i], name))
+                        return true;
+        return g_str_has_prefix(name, PROBE_PREFIX);
+}
+
 /* Where a program is: as the environment says, beside us in a build tree, or installed. */
 static char *program_path(const char *variable, const char *in_build, const char *installed) {
         const char *path = g_getenv(variable);
@@ -216,7 +229,7 @@ static guint count_probe_sources(const GPtrArray *names) {
         guint n = 0;
 
         for (guint i = 0; i < names->len; i++)
-                n += g_str_has_prefix(g_ptr_array_index(names, i), PROBE_PREFIX);
+                n += standalone_is_probe_source(g_ptr_array_index(names, i));
         return n;
 }
 

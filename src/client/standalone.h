@@ -9,12 +9,16 @@
  * us, however we end.
  */
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "client/bus-client.h"
 #include "client/waiting.h"
 
-#define PROBE_PREFIX "linux." /* of the data sources that desktrace-probes offers */
+#define PROBE_PREFIX "linux." /* of most data sources that desktrace-probes offers */
+
+/* Whether desktrace-probes offers a data source of that name. */
+bool standalone_is_probe_source(const char *name);
 
 typedef struct Standalone {
         char *directory;

@@ -8,8 +8,8 @@
 
 #include <sched.h>
 
-#include "client/trace-names.h"
 #include "client/trace-state.h"
+#include "trace/trace-names.h"
 
 /* Fields of perfetto.protos.FtraceEventBundle. */
 enum {

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include "client/trace-names.h"
 #include "client/trace-state.h"
 #include "sys_stats_counters.pb-c.h"
+#include "trace/trace-names.h"
 
 /*
  * Processes and threads

@@ -100,7 +100,7 @@ static ExitStatus report_failed_sources(const TraceReport *report) {
 
 /* Programs come and go, but the kernel's producer has no reason to leave: so less was recorded than was wanted. */
 static bool is_cut_short(const SessionSource *source) {
-        return streq(source->state, "gone") && g_str_has_prefix(source->source, PROBE_PREFIX);
+        return streq(source->state, "gone") && standalone_is_probe_source(source->source);
 }
 
 static guint count_cut_short(const TraceReport *report) {

@@ -20,7 +20,7 @@ typedef struct TraceReport {
         bool is_of_preset; /* nobody asked for just these data sources: one that cannot record is no failure */
         bool is_by_name; /* all data sources were asked for by name: when none came, that is a failure */
         /* Of a snapshot: */
-        uint64_t taken_ns;   /* when, by the boot clock; 0: it is none */
+        uint64_t taken_ns;   /* when, by the boot clock; 0: not a snapshot */
         bool is_one_of_many; /* how to look at one was said before */
         uint64_t before_ns;  /* how far back it was to reach; 0: not set */
 } TraceReport;

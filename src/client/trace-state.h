@@ -8,8 +8,8 @@
  * long as its summary, because it owns the names.
  */
 
-#include "client/trace-clock.h"
 #include "client/trace-summary.h"
+#include "trace/trace-clock.h"
 #include "wire/wire-reader.h"
 
 #define TRACE_SLICE_DEPTH_MAX 512

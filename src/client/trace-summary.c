@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "client/keyed-hash.h"
-#include "client/trace-reader.h"
 #include "client/trace-state.h"
 #include "client/trace-summary.h"
+#include "trace/trace-reader.h"
 
 /* Fields of perfetto.protos.TracePacket's envelope. */
 enum {
@@ -116,6 +116,8 @@ static struct TraceState *trace_state_new(void) {
         state->events = g_array_new(FALSE, FALSE, sizeof(TrackEvent));
         state->generic_events = g_hash_table_new(keyed_hash_number, g_direct_equal);
         state->clocks = trace_clocks_new();
+        if (!state->clocks)
+                g_error("out of memory");
         return state;
 }
 

@@ -96,5 +96,7 @@ ExitStatus verb_inspect(Invocation *invocation) {
 
         if (!status)
                 status = invocation_expect(invocation, 1, 1);
+        if (!status)
+                status = invocation_check_file(invocation->arguments[0]);
         return status ? status : inspect_file(invocation, invocation->arguments[0]);
 }

@@ -411,8 +411,11 @@ static ExitStatus get_list(GArray **ret, const ListKind *kind, const Invocation 
 
         if (!kind->get)
                 return get_presets(ret, NULL);
-        if (invocation->bus == BUS_CHOICE_STANDALONE)
-                return get_list_standalone(ret, kind);
+        if (invocation->bus == BUS_CHOICE_STANDALONE) {
+                status = get_list_standalone(ret, kind);
+                waiting_allow_signals();
+                return status;
+        }
         status = bus_client_open(&client, invocation);
         if (!status && asks_producers(kind))
                 status = view_activate_producers(&client);
@@ -510,7 +513,8 @@ static ExitStatus list_probes(const Invocation *invocation) {
                 say_error(_("static probes cannot be listed as JSON"));
                 return STATUS_USAGE;
         }
-        return standalone_list_static_probes(invocation->arguments[1]);
+        status = invocation_check_file(invocation->arguments[1]);
+        return status ? status : standalone_list_static_probes(invocation->arguments[1]);
 }
 
 ExitStatus verb_list(Invocation *invocation) {

@@ -161,7 +161,7 @@ static const char *find_trouble(const Run *run) {
                 { arg_detach && arg_output,
                   N_("--detach keeps the data in memory: use \"desktrace stop -o\" instead of "
                      "-o") },
-                { command && !command[0], N_("no command after --") },
+                { command && (!command[0] || !*command[0]), N_("no command after --") },
                 { arg_name && (!*arg_name || !g_utf8_validate(arg_name, -1, NULL)),
                   N_("a session name must be non-empty UTF-8 text") },
         };

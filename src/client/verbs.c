@@ -13,6 +13,7 @@ static const Verb verbs[] = {
         { "record", N_("[EVENT…] [-- COMMAND…]"), N_("Record to a trace file"),
           VERB_USES_BUS | VERB_STANDALONE | VERB_SHOWS_DATA | VERB_RUNS_COMMAND, verb_record },
         { "inspect", N_("FILE"), N_("Show the contents of a trace file"), VERB_SHOWS_DATA, verb_inspect },
+        { "query", N_("FILE… [SQL]"), N_("Ask a trace file questions in SQL"), VERB_SHOWS_DATA, verb_query },
         { "status", "", N_("Show whether the service is running and what is being recorded"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },
         { "list", N_("WHAT [GLOB]"),

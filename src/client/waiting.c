@@ -44,13 +44,19 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *ret_err
         return 0;
 }
 
-static int block_signals(int how) {
+static sigset_t signal_mask(void) {
         sigset_t mask;
 
         sigemptyset(&mask);
         sigaddset(&mask, SIGINT);
         sigaddset(&mask, SIGTERM);
         sigaddset(&mask, SIGHUP);
+        return mask;
+}
+
+static int block_signals(int how) {
+        sigset_t mask = signal_mask();
+
         return sigprocmask(how, &mask, NULL) < 0 ? -errno : 0;
 }
 
@@ -64,9 +70,10 @@ ExitStatus waiting_init(Waiting *waiting) {
 }
 
 void waiting_deinit(Waiting *waiting) {
-        if (!waiting->event)
-                return;
         waiting->event = sd_event_unref(waiting->event);
+}
+
+void waiting_allow_signals(void) {
         block_signals(SIG_UNBLOCK);
 }
 

@@ -4,8 +4,9 @@
 /*
  * Waiting: for a time or for a reply, until Ctrl-C
  *
- * Blocks SIGINT, SIGTERM and SIGHUP for as long as it exists, so that what the verb has begun (a half written file) is
- * cleaned up when one of them comes.
+ * Blocks SIGINT, SIGTERM and SIGHUP, so that what the verb has begun (a half written file) is cleaned up when one of
+ * them comes. They stay blocked afterwards: for most verbs all is done then, and a signal that comes while the process
+ * exits would turn a success into a death. Other verbs allow them again.
  */
 
 #include <stdint.h>
@@ -20,6 +21,7 @@ typedef struct Waiting {
 /* Each reports errors. After a signal: "given up", and STATUS_FAILED. */
 ExitStatus waiting_init(Waiting *waiting);
 void waiting_deinit(Waiting *waiting);
+void waiting_allow_signals(void);
 
 ExitStatus waiting_sleep(Waiting *waiting, uint64_t usec);
 /* Leaves the reply, which may be an error, to the caller. */

@@ -170,11 +170,14 @@ def port_state(world, caller, member):
     return with_port_session(world, port_config(SOURCE, (22, "hers")), ask)
 
 
+SOURCE_ID = 5  # only what has one can be updated
+
+
 def port_producer(world, caller, source=None):
     peer = world.port(caller, "ProducerPort")
     peer.port_ask("ProducerPort", "InitializeConnection", message((3, f"{caller}-port"), (4, 1)).hex())
     if source:
-        peer.port_ask("ProducerPort", "RegisterDataSource", message((1, message((1, source), (4, 1)))).hex())
+        peer.port_ask("ProducerPort", "RegisterDataSource", message((1, message((1, source), (7, SOURCE_ID)))).hex())
     return peer
 
 
@@ -193,7 +196,7 @@ def port_own_program(world, caller, member):
         peer = port_producer(world, caller, "org.example.port")
         arguments = {
             "UnregisterDataSource": message((1, "org.example.port")),
-            "UpdateDataSource": message((1, message((1, "org.example.port"), (4, 1)))),
+            "UpdateDataSource": message((1, message((1, "org.example.port"), (7, SOURCE_ID)))),
         }
         answer = peer.port_ask("ProducerPort", member, arguments.get(member, b"").hex())
     peer.port_close("ProducerPort")

@@ -25,6 +25,20 @@ if grep -q ' __traceiter_sched_process_hang$' /proc/kallsyms; then
         exits 2 "a misspelt event is refused" "'sched/sched_process_han'. Did you mean 'sched/sched_process_hang'" \
                 nobody record sched/sched_process_han -t 100ms -o /dev/null
         ok "before anybody was asked for a password" test "$(grep -c 'flags=1' "$tmp/questions")" = 0
+        cat >"$tmp/slip.cfg" <<'CONFIG'
+buffers { size_kb: 1024 }
+duration_ms: 100
+data_sources { config { name: "linux.ftrace" ftrace_config {
+        ftrace_events: "sched/sched_process_han" ftrace_events: "sched_switch" ftrace_events: "sched_wakin"
+        ftrace_events: "android/of_another_kernel" ftrace_events: "sched/*" } } }
+CONFIG
+        said=$(nobody record --no-ask-password -c "$tmp/slip.cfg" -o /dev/null 2>&1)
+        ok "so is one in a config noted" \
+                grep -q "^desktrace: note: .* 'sched/sched_process_han'. Did you mean '.*_process_hang'" <<<"$said"
+        ok "and one without its group" grep -q "'sched_wakin'. Did you mean 'sched_waking'" <<<"$said"
+        ok "and no other" test "$(grep -c 'Did you mean' <<<"$said")" = 2
+        ok "before it is asked whether it may" \
+                bash -c '[[ $1 == *"Did you mean"* && ${1##*"Did you mean"} == *"would have to ask"* ]]' bash "$said"
 else
         skip_check "a misspelt event is refused" "this kernel's symbols do not tell its events"
 fi

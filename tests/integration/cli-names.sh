@@ -96,12 +96,22 @@ ok "with the other's packets" counts 'demo-[0-9]+\.' half.pftrace 3
 # What a stranger types: the thing is named, and what there is instead
 
 exits 2 "a verb that is none is told with those that there are" "unknown verb 'frobnicate'" desktrace frobnicate
-exits 2 "namely these" "^Choose one of: record, inspect, status," desktrace frobnicate
+exits 2 "namely these" "^Choose one of: record, inspect, query, status," desktrace frobnicate
 exits 2 "an option in place of a verb is named" "unknown option '--frob'" desktrace --frob
 exits 2 "an option that is near is suggested" "unknown option '--jsn'. Did you mean '--json'" record --jsn
 exits 2 "and one that is near by its dashes only is not" "unknown option '--frob'$" record --frob
 exits 2 "lists are named" "^Choose one of: sources, .*presets, probes\." desktrace list frob
 exits 2 "so are the modes of JSON" "^Choose one of: pretty, short, off\." desktrace status --json=xml
+exits 2 "an empty name of a file is told, of an option" '^desktrace: --output: .* must not be empty' \
+        record -p apps -o '' -- true
+exits 2 "of the config" '--config: .* must not be empty' record -c '' -- true
+exits 2 "of another verb" '--output: .* must not be empty' desktrace snapshot --user -o '' x
+exits 2 "and of an argument" 'file must not be empty' desktrace inspect ''
+exits 2 "so is one of a program" 'file must not be empty' desktrace list probes ''
+exits 2 "a category needs a name" "'cat:' names no category" record cat: -- true
+exits 2 "a preset, too" "no preset ''" record -p '' -- true
+exits 2 "and a command" "no command after --" record -p apps -- ''
+ok "and nothing is written" nothing_is_there '*-2*.pftrace'
 exits 2 "a list that needs a file says so" "desktrace list probes FILE" desktrace list probes
 ok "a list of which nothing matches has no header" test -z "$(desktrace list presets zzz 2>/dev/null)"
 

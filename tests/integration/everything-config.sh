@@ -50,6 +50,8 @@ data_sources { config { name: "linux.sysfs_power" target_buffer_name: "names" } 
 data_sources { config { name: "linux.cgroup" target_buffer_name: "names" cgroup_config { period_ms: 100 } } }
 data_sources { config { name: "linux.drm" target_buffer_name: "names" } }
 data_sources { config { name: "linux.input_latency" target_buffer_name: "names" } }
+data_sources { config { name: "org.freedesktop.systemd" target_buffer_name: "names" } }
+data_sources { config { name: "org.freedesktop.login1" target_buffer_name: "names" } }
 data_sources { config { name: "track_event" target_buffer_name: "events" } }
 file_write_period_ms: 300 flush_period_ms: 500
 incremental_state_config { clear_period_ms: 400 }

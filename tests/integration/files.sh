@@ -74,7 +74,7 @@ for codec in plain zstd; do
                 check max.pftrace '700000 < size <= 1000000 and torn == 0 and stats >= 1'
 done
 
-start 2 config-text s "buffers { size_kb: 4096 } $APP ${codecs[zstd]}" detach b true
+start 3 config-text s "buffers { size_kb: 4096 } $APP ${codecs[zstd]}" detach b true duration-ms u 60000
 sleep 0.3
 session "$path" Flush u 0 >/dev/null
 read_into() { "$TEST_CONSUMER" user read-into "$path" 3>into.pftrace; }

@@ -63,7 +63,7 @@ gives "and has stopped" '"stopped"' property "$snapshot" State
 kill "$holder"
 ok "it goes with its connection as well" eventually gone armed
 
-gives "a session that is left behind" '^left$' consume leave org.example.demo key
+gives "a session that is left behind" '^left$' consume leave org.example.demo key 60000
 ok "is listed, too" listed '"" [0-9]+ "start(ing|ed)"'
 gives "until somebody attaches to it and leaves" '^attached$' consume attach key
 ok "then it is gone" eventually gone '"start(ing|ed)"'

@@ -5,7 +5,7 @@
 Usage: perfetto_consumer.py ADDRESS VERB ARGUMENTS…
   record SOURCE [NAME]   records for a moment; says why it may not
   hold SOURCE NAME [TRIGGER]   records until it is killed, and says "recording" when it does; TRIGGER takes a snapshot
-  leave SOURCE KEY       records, and detaches at once, without waiting for an answer in between
+  leave SOURCE KEY [MS]  records, and detaches at once, without waiting for an answer in between; MS is a deadline
   attach KEY             says whether there is such a session
   clone NAME             says why it may not
   sessions               the names of the sessions that it sees
@@ -19,11 +19,13 @@ import perfetto_ipc as ipc
 from perfetto_ipc import fields, get, message
 
 
-def config(source, name="", trigger=None):
+def config(source, name="", trigger=None, ms=60000):
     parts = [(1, message((1, 256))), (2, message((1, message((1, source))))), (22, name)]
     if trigger:
         clone_snapshot = 4
         parts.append((17, message((1, clone_snapshot), (2, message((1, trigger))), (3, 60000))))
+    elif ms:
+        parts.append((3, ms))
     return message(*parts)
 
 
@@ -52,8 +54,9 @@ def hold(client, *arguments):
         print(error_of(client.reply(request)[2]))
 
 
-def leave(client, source, key):
-    enable(client, source)
+def leave(client, source, key, ms="0"):
+    """To leave one without a deadline takes a permission."""
+    client.call("EnableTracing", message((1, config(source, ms=int(ms)))))
     success, _ = client.ask("Detach", message((1, key)))
     print("left" if success else "not left")
 

@@ -68,6 +68,7 @@ class Sequence:
 class Rules:
     def __init__(self):
         self.broken = collections.Counter()
+        self.offsets = {}  # of clocks to the boot clock, by the newest snapshot
         self.shown = []
         self.packets, self.events = collections.Counter(), collections.Counter()
         self.sequences = collections.defaultdict(Sequence)
@@ -145,6 +146,7 @@ class Rules:
         self.need(len(set(ids)) == len(ids) > 0, "a snapshot has each clock once", ids)
         times = {clock[1][0]: clock[2][0] for clock in clocks}
         self.need(BOOTTIME in times, "a snapshot has the boot clock", ids)
+        self.offsets.update((clock, times[BOOTTIME] - at) for clock, at in times.items() if BOOTTIME in times)
         for clock in clocks:
             if clock[1][0] in SEQUENCE_CLOCKS:
                 unit, adds = clock.get(4, [1])[0], clock.get(3, [0])[0]
@@ -165,7 +167,9 @@ class Rules:
                 state[0] = value
         elif clock != BOOTTIME:
             self.need(clock in (1, 2, 3, 4, 5), "a clock is one that snapshots have", clock)
-            return None
+            if clock not in self.offsets:
+                return None
+            value += self.offsets[clock]
         self.times.append(value)
         return value
 

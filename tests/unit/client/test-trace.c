@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "client/inspect.h"
-#include "client/trace-reader.h"
 #include "trace-builder.h"
+#include "trace/trace-reader.h"
 
 static bool has_loss(const TraceSummary *summary, const char *kind, uint64_t n) {
         for (guint i = 0; i < summary->losses->len; i++) {

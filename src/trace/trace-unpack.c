@@ -4,7 +4,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "client/trace-unpack.h"
+#include "trace/trace-unpack.h"
 #include "wire/wire-reader.h"
 
 #define FIELD_COMPRESSED_PACKETS      50

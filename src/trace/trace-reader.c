@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/trace-reader.h"
-#include "client/trace-unpack.h"
 #include "shared/error.h"
+#include "trace/trace-reader.h"
+#include "trace/trace-unpack.h"
 #include "wire/wire-reader.h"
 
 #define PACKET_TAG     0x0a /* field 1, length-delimited */

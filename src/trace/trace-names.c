@@ -6,7 +6,7 @@
  * own.
  */
 
-#include "client/trace-names.h"
+#include "trace/trace-names.h"
 #include "shared/macro.h"
 
 typedef struct NumberName {

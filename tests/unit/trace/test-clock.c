@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "client/trace-clock.h"
+#include "trace/trace-clock.h"
 
 #include "test.h"
 

@@ -3,16 +3,17 @@
 /*
  * Each clock knows the first step of its shortest path to trace time: a group, and a clock in it that is one step
  * nearer. A new group can only shorten paths, so the steps are updated outwards from there, and conversions never
- * search. The steps are computed from scratch only if trace time becomes another clock, or if a clock on others' paths
- * ran backwards.
+ * search. The steps are computed from scratch only if trace time becomes another clock, or if a clock on others'
+ * paths ran backwards.
  */
 
-#include "client/trace-clock.h"
+#include "trace/trace-clock.h"
 
-#include <glib.h>
+#include <limits.h>
 #include <string.h>
 
-#include "client/keyed-hash.h"
+#include "shared/siphash.h"
+#include "trace/trace-map.h"
 
 #define STEPS_NONE UINT_MAX
 
@@ -22,7 +23,9 @@ typedef struct Clock Clock;
 typedef struct Group {
         size_t n_clocks;
         Clock *clocks[TRACE_CLOCK_SNAPSHOT_MAX]; /* ordered by key */
-        GArray *readings; /* of uint64_t, in ns: n_clocks for each snapshot */
+        uint64_t *readings;                      /* in ns: n_clocks for each snapshot */
+        size_t n_readings, n_allocated;
+        struct Group *next; /* of the same hash */
 } Group;
 
 struct Clock {
@@ -30,55 +33,85 @@ struct Clock {
         uint64_t unit_ns;
         bool is_incremental;
         bool ran_backwards;
-        uint64_t now_ns;   /* of an incremental clock */
-        GPtrArray *groups; /* that it is in */
-        unsigned n_steps;  /* to trace time; STEPS_NONE: there is no way */
-        Group *group;      /* of the first step, */
-        size_t from, to;   /* and the places in it of this clock and the next one */
+        bool is_changed; /* in the list of those whose neighbours are to be looked at */
+        uint64_t now_ns; /* of an incremental clock */
+        Group **groups;  /* that it is in */
+        size_t n_groups, n_groups_allocated;
+        unsigned n_steps; /* to trace time; STEPS_NONE: there is no way */
+        Group *group;     /* of the first step, */
+        size_t from, to;  /* and the places in it of this clock and the next one */
+        Clock *next_changed;
 };
 
 struct TraceClocks {
-        GHashTable *clocks; /* key → Clock */
-        GHashTable *groups; /* a set */
+        TraceMap clocks; /* key → place in `all` */
+        Clock **all;
+        size_t n_clocks, n_clocks_allocated;
+        TraceMap
+                groups; /* hash of their clocks → place in `all_groups` of the first in its chain */
+        Group **all_groups;
+        size_t n_groups, n_groups_allocated;
         uint64_t n_readings;
         unsigned n_rebuilt;
         uint32_t trace_time;
         bool is_settled; /* something was converted: trace time stays what it is */
 };
 
-static guint group_hash(gconstpointer data) {
-        const Group *group = data;
+/* Clocks whose number of steps has changed, the first ones first. */
+typedef struct Changed {
+        Clock *first, *last;
+} Changed;
 
-        return keyed_hash_bytes(group->clocks, group->n_clocks * sizeof(*group->clocks));
+static void changed_push(Changed *changed, Clock *clock) {
+        if (clock->is_changed)
+                return;
+        clock->is_changed = true;
+        clock->next_changed = NULL;
+        if (changed->last)
+                changed->last->next_changed = clock;
+        else
+                changed->first = clock;
+        changed->last = clock;
 }
 
-static gboolean group_equal(gconstpointer a, gconstpointer b) {
-        const Group *x = a, *y = b;
+static Clock *changed_pop(Changed *changed) {
+        Clock *clock = changed->first;
 
+        if (!clock)
+                return NULL;
+        changed->first = clock->next_changed;
+        if (!changed->first)
+                changed->last = NULL;
+        clock->is_changed = false;
+        return clock;
+}
+
+static uint64_t group_hash(const Group *group) {
+        return siphash_keyed(group->clocks, group->n_clocks * sizeof(*group->clocks));
+}
+
+static bool group_equal(const Group *x, const Group *y) {
         return x->n_clocks == y->n_clocks &&
                memcmp(x->clocks, y->clocks, x->n_clocks * sizeof(*x->clocks)) == 0;
 }
 
-static void group_free(gpointer data) {
-        Group *group = data;
-
-        g_array_unref(group->readings);
-        g_free(group);
+static Group *group_free(Group *group) {
+        free(group->readings);
+        free(group);
+        return NULL;
 }
 
-static void clock_free(gpointer data) {
-        Clock *clock = data;
-
-        g_ptr_array_unref(clock->groups);
-        g_free(clock);
+static Clock *clock_free(Clock *clock) {
+        free(clock->groups);
+        free(clock);
+        return NULL;
 }
 
 TraceClocks *trace_clocks_new(void) {
-        TraceClocks *clocks = g_new0(TraceClocks, 1);
+        TraceClocks *clocks = calloc(1, sizeof(*clocks));
 
-        clocks->clocks = g_hash_table_new_full(keyed_hash_uint64, g_int64_equal, NULL, clock_free);
-        clocks->groups = g_hash_table_new_full(group_hash, group_equal, group_free, NULL);
-        clocks->trace_time = TRACE_CLOCK_BOOTTIME;
+        if (clocks)
+                clocks->trace_time = TRACE_CLOCK_BOOTTIME;
         return clocks;
 }
 
@@ -86,9 +119,15 @@ TraceClocks *trace_clocks_free(TraceClocks *clocks) {
         if (!clocks)
                 return NULL;
 
-        g_hash_table_unref(clocks->groups);
-        g_hash_table_unref(clocks->clocks);
-        g_free(clocks);
+        for (size_t i = 0; i < clocks->n_groups; i++)
+                group_free(clocks->all_groups[i]);
+        for (size_t i = 0; i < clocks->n_clocks; i++)
+                clock_free(clocks->all[i]);
+        free(clocks->all_groups);
+        free(clocks->all);
+        trace_map_deinit(&clocks->groups);
+        trace_map_deinit(&clocks->clocks);
+        free(clocks);
         return NULL;
 }
 
@@ -97,30 +136,45 @@ static uint64_t clock_key(uint32_t sequence_id, uint32_t id) {
 }
 
 static Clock *clocks_find(const TraceClocks *clocks, uint64_t key) {
-        return g_hash_table_lookup(clocks->clocks, &key);
+        uint64_t place = trace_map_find(&clocks->clocks, key);
+
+        return place == TRACE_MAP_NONE ? NULL : clocks->all[place];
+}
+
+static int clocks_insert(TraceClocks *clocks, Clock *clock) {
+        int r = trace_reserve((void **)&clocks->all,
+                              &clocks->n_clocks_allocated,
+                              clocks->n_clocks + 1,
+                              sizeof(*clocks->all));
+
+        if (r == 0)
+                r = trace_map_set(&clocks->clocks, clock->key, clocks->n_clocks);
+        if (r == 0)
+                clocks->all[clocks->n_clocks++] = clock;
+        return r;
 }
 
 /* NULL when there are too many. */
 static Clock *clocks_obtain(TraceClocks *clocks, uint64_t key, const TraceClockReading *reading) {
         Clock *clock = clocks_find(clocks, key);
 
-        if (clock || g_hash_table_size(clocks->clocks) == TRACE_CLOCK_CLOCKS_MAX)
+        if (clock || clocks->n_clocks == TRACE_CLOCK_CLOCKS_MAX)
                 return clock;
-        clock = g_new0(Clock, 1);
+        clock = calloc(1, sizeof(*clock));
+        if (!clock)
+                return NULL;
         clock->key = key;
         clock->unit_ns = reading->unit_ns ? reading->unit_ns : 1;
         clock->is_incremental = reading->is_incremental;
-        clock->groups = g_ptr_array_new();
         clock->n_steps = key == clocks->trace_time ? 0 : STEPS_NONE;
-        g_hash_table_insert(clocks->clocks, &clock->key, clock);
-        return clock;
+        return clocks_insert(clocks, clock) == 0 ? clock : clock_free(clock);
 }
 
 /*
  * Ways to trace time
  */
 
-static void clock_try_step(Clock *clock, Group *group, size_t from, size_t to, GQueue *changed) {
+static void clock_try_step(Clock *clock, Group *group, size_t from, size_t to, Changed *changed) {
         unsigned n_steps = group->clocks[to]->n_steps + 1;
 
         if (clock->ran_backwards || n_steps > TRACE_CLOCK_STEPS_MAX || n_steps >= clock->n_steps)
@@ -129,11 +183,11 @@ static void clock_try_step(Clock *clock, Group *group, size_t from, size_t to, G
         clock->group = group;
         clock->from = from;
         clock->to = to;
-        g_queue_push_tail(changed, clock);
+        changed_push(changed, clock);
 }
 
 /* The clocks of a group that are one step away from the one at `to`. */
-static void group_spread(Group *group, size_t to, GQueue *changed) {
+static void group_spread(Group *group, size_t to, Changed *changed) {
         if (group->clocks[to]->n_steps >= TRACE_CLOCK_STEPS_MAX)
                 return;
         for (size_t from = 0; from < group->n_clocks; from++)
@@ -149,19 +203,19 @@ static size_t group_place(const Group *group, const Clock *clock) {
         return i;
 }
 
-static void clocks_spread(GQueue *changed) {
+static void clocks_spread(Changed *changed) {
         Clock *clock;
 
-        while ((clock = g_queue_pop_head(changed)))
-                for (guint i = 0; i < clock->groups->len; i++) {
-                        Group *group = g_ptr_array_index(clock->groups, i);
+        while ((clock = changed_pop(changed)))
+                for (size_t i = 0; i < clock->n_groups; i++) {
+                        Group *group = clock->groups[i];
 
                         group_spread(group, group_place(group, clock), changed);
                 }
 }
 
 static void clocks_add_ways(Group *group) {
-        GQueue changed = G_QUEUE_INIT;
+        Changed changed = { 0 };
 
         for (size_t to = 0; to < group->n_clocks; to++)
                 group_spread(group, to, &changed);
@@ -169,17 +223,14 @@ static void clocks_add_ways(Group *group) {
 }
 
 static void clocks_find_ways(TraceClocks *clocks) {
-        GQueue changed = G_QUEUE_INIT;
-        GHashTableIter iter;
-        gpointer value;
+        Changed changed = { 0 };
 
-        g_hash_table_iter_init(&iter, clocks->clocks);
-        while (g_hash_table_iter_next(&iter, NULL, &value)) {
-                Clock *clock = value;
+        for (size_t i = 0; i < clocks->n_clocks; i++) {
+                Clock *clock = clocks->all[i];
 
                 clock->n_steps = clock->key == clocks->trace_time ? 0 : STEPS_NONE;
                 if (clock->n_steps == 0)
-                        g_queue_push_tail(&changed, clock);
+                        changed_push(&changed, clock);
         }
         clocks_spread(&changed);
 }
@@ -191,7 +242,7 @@ static void clocks_lose_way(TraceClocks *clocks, Clock *clock) {
                 return;
         clock->ran_backwards = true;
         clock->n_steps = STEPS_NONE;
-        if (clock->groups->len > 1 && clocks->n_rebuilt++ < TRACE_CLOCK_ROUTES_REBUILT_MAX)
+        if (clock->n_groups > 1 && clocks->n_rebuilt++ < TRACE_CLOCK_ROUTES_REBUILT_MAX)
                 clocks_find_ways(clocks);
 }
 
@@ -212,11 +263,11 @@ void trace_clocks_set_trace_time(TraceClocks *clocks, uint32_t id) {
  */
 
 static size_t group_n_snapshots(const Group *group) {
-        return group->readings->len / group->n_clocks;
+        return group->n_readings / group->n_clocks;
 }
 
 static uint64_t group_reading(const Group *group, size_t snapshot, size_t place) {
-        return g_array_index(group->readings, uint64_t, snapshot * group->n_clocks + place);
+        return group->readings[snapshot * group->n_clocks + place];
 }
 
 /* Clocks in order of their keys, and what they show. */
@@ -257,17 +308,58 @@ static int snapshot_take(Snapshot *snapshot,
         return snapshot_insert(snapshot, clock, ns);
 }
 
+static Group *clocks_find_group(const TraceClocks *clocks, const Group *like, uint64_t hash) {
+        uint64_t place = trace_map_find(&clocks->groups, hash);
+        Group *group = place == TRACE_MAP_NONE ? NULL : clocks->all_groups[place];
+
+        while (group && !group_equal(group, like))
+                group = group->next;
+        return group;
+}
+
+static int clock_add_group(Clock *clock, Group *group) {
+        int r = trace_reserve((void **)&clock->groups,
+                              &clock->n_groups_allocated,
+                              clock->n_groups + 1,
+                              sizeof(*clock->groups));
+
+        if (r == 0)
+                clock->groups[clock->n_groups++] = group;
+        return r;
+}
+
+static int clocks_insert_group(TraceClocks *clocks, Group *group, uint64_t hash) {
+        uint64_t place = trace_map_find(&clocks->groups, hash);
+        int r = trace_reserve((void **)&clocks->all_groups,
+                              &clocks->n_groups_allocated,
+                              clocks->n_groups + 1,
+                              sizeof(*clocks->all_groups));
+
+        if (r == 0)
+                r = trace_map_set(&clocks->groups, hash, clocks->n_groups);
+        if (r)
+                return r;
+        group->next = place == TRACE_MAP_NONE ? NULL : clocks->all_groups[place];
+        clocks->all_groups[clocks->n_groups++] = group;
+        return 0;
+}
+
 /* NULL when there are too many. */
 static Group *clocks_obtain_group(TraceClocks *clocks, const Snapshot *snapshot) {
-        Group *group = g_hash_table_lookup(clocks->groups, &snapshot->group);
+        uint64_t hash = group_hash(&snapshot->group);
+        Group *group = clocks_find_group(clocks, &snapshot->group, hash);
 
-        if (group || g_hash_table_size(clocks->groups) == TRACE_CLOCK_GROUPS_MAX)
+        if (group || clocks->n_groups == TRACE_CLOCK_GROUPS_MAX)
                 return group;
-        group = g_memdup2(&snapshot->group, sizeof(snapshot->group));
-        group->readings = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-        g_hash_table_add(clocks->groups, group);
+        group = calloc(1, sizeof(*group));
+        if (!group)
+                return NULL;
+        *group = snapshot->group;
+        if (clocks_insert_group(clocks, group, hash))
+                return group_free(group);
         for (size_t i = 0; i < group->n_clocks; i++)
-                g_ptr_array_add(group->clocks[i]->groups, group);
+                if (clock_add_group(group->clocks[i], group))
+                        return NULL;
         clocks_add_ways(group);
         return group;
 }
@@ -278,6 +370,21 @@ static bool group_runs_backwards(const Group *group, const Snapshot *snapshot, s
         return n > 0 && snapshot->ns[place] < group_reading(group, n - 1, place);
 }
 
+static int group_append(Group *group, const Snapshot *snapshot) {
+        int r = trace_reserve((void **)&group->readings,
+                              &group->n_allocated,
+                              group->n_readings + group->n_clocks,
+                              sizeof(*group->readings));
+
+        if (r)
+                return TRACE_CLOCK_E_TOO_MANY;
+        memcpy(group->readings + group->n_readings,
+               snapshot->ns,
+               group->n_clocks * sizeof(*group->readings));
+        group->n_readings += group->n_clocks;
+        return 0;
+}
+
 static int clocks_append(TraceClocks *clocks, Group *group, const Snapshot *snapshot) {
         for (size_t i = 0; i < group->n_clocks; i++)
                 if (group->clocks[i]->key == clocks->trace_time &&
@@ -286,7 +393,8 @@ static int clocks_append(TraceClocks *clocks, Group *group, const Snapshot *snap
         for (size_t i = 0; i < group->n_clocks; i++)
                 if (group_runs_backwards(group, snapshot, i))
                         clocks_lose_way(clocks, group->clocks[i]);
-        g_array_append_vals(group->readings, snapshot->ns, (guint)group->n_clocks);
+        if (group_append(group, snapshot))
+                return TRACE_CLOCK_E_TOO_MANY;
         clocks->n_readings += group->n_clocks;
         for (size_t i = 0; i < group->n_clocks; i++)
                 group->clocks[i]->now_ns = snapshot->ns[i];

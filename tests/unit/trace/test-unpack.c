@@ -7,9 +7,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "client/trace-reader.h"
-#include "client/trace-unpack.h"
 #include "test.h"
+#include "trace/trace-reader.h"
+#include "trace/trace-unpack.h"
 #include "wire/wire-writer.h"
 
 #define FIELD_PLAIN   900

@@ -51,7 +51,7 @@ enum {
         _TRACE_CLOCK_E_SUCCESS,
         TRACE_CLOCK_E_UNKNOWN, /* no snapshot relates this clock to trace time */
         TRACE_CLOCK_E_INVALID, /* a snapshot or a time that contradicts itself or what was before */
-        TRACE_CLOCK_E_TOO_MANY, /* for the limits above */
+        TRACE_CLOCK_E_TOO_MANY, /* for the limits above, or for the memory */
 };
 
 TraceClocks *trace_clocks_new(void);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace files: the files of a command line, opened so that they can be read again
+ */
+
+#include <glib.h>
+
+#include "client/exit-status.h"
+#include "query/query.h"
+
+typedef struct TraceFiles {
+        int fds[QUERY_FILES_MAX];
+        size_t n;
+        char *name; /* of the first, made safe to print */
+} TraceFiles;
+
+/* "-" is stdin, which is copied to a file without a name if it is a pipe. Reports errors. */
+ExitStatus trace_files_open(TraceFiles *files, char *const *paths, size_t n_paths);
+void trace_files_close(TraceFiles *files);
+
+/* What the outcome of a query means, reported. */
+ExitStatus trace_files_report(const TraceFiles *files, const Query *query, int r);
+
+/* Whether the file, as far as it was read, tells of losses or is damaged; says so. */
+ExitStatus trace_files_check(const TraceFiles *files, const Query *query);

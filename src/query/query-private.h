@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What the files of this folder share
+ */
+
+#include <sqlite3.h>
+
+#include "query/query-index.h"
+#include "query/query.h"
+#include "trace/trace-store.h"
+
+#define QUERY_COLUMNS_MAX 24
+
+struct Query {
+        sqlite3 *db;
+        TraceStore *store; /* never NULL: empty at first */
+        unsigned needs;    /* of the statement that is being prepared */
+        unsigned loaded;
+        bool is_loaded;
+        QueryIndex indexes[_TRACE_TABLE_N][QUERY_COLUMNS_MAX];
+        int64_t *self_dur; /* by slice; made when it is asked for */
+        int fds[QUERY_FILES_MAX];
+        size_t n_fds;
+        QueryOptions options;
+        uint64_t deadline_ns;
+        bool timed_out;
+        const char *problem; /* of our own, if it is not SQLite's */
+};
+
+/* Each adds its part to the database. SQLITE_OK, or its error. */
+int query_add_tables(Query *query);
+int query_add_views(Query *query);
+int query_add_functions(Query *query);
+/* Nothing but reading is allowed, and writing to memory. */
+int query_restrict(Query *query);
+
+/* Whether a module of Perfetto's standard library is there. Its tables always are. */
+bool query_has_module(const char *name, size_t n);
+
+/* All that depends on the store's rows. */
+void query_forget_rows(Query *query);
+/* NULL: no memory. */
+const int64_t *query_self_durations(Query *query);

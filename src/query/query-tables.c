@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "query/query-tables.h"
+
+#define STORED(name, column) \
+        { name, QUERY_COLUMN_STORED, column, 0 }
+#define ARGS(name, column) \
+        { name, QUERY_COLUMN_STORED, column, TRACE_PART_ARGS }
+#define ID(name) \
+        { name, QUERY_COLUMN_ID, 0, 0 }
+#define NOTHING(name) \
+        { name, QUERY_COLUMN_NULL, 0, 0 }
+#define ZERO(name) \
+        { name, QUERY_COLUMN_ZERO, 0, 0 }
+
+/* clang-format off */
+static const QueryColumn slice[] = {
+        ID("id"), STORED("ts", SLICE_TS), STORED("dur", SLICE_DUR), STORED("track_id", SLICE_TRACK),
+        STORED("category", SLICE_CATEGORY), STORED("name", SLICE_NAME), STORED("depth", SLICE_DEPTH),
+        STORED("parent_id", SLICE_PARENT), ARGS("arg_set_id", SLICE_ARGS), NOTHING("thread_ts"), NOTHING("thread_dur"),
+        NOTHING("thread_instruction_count"), NOTHING("thread_instruction_delta"), STORED("cat", SLICE_CATEGORY),
+        ID("slice_id"),
+};
+static const QueryColumn slice_self_dur[] = { ID("id"), { "self_dur", QUERY_COLUMN_SELF_DUR, 0, 0 } };
+static const QueryColumn track[] = {
+        ID("id"), STORED("name", TRACK_NAME), STORED("type", TRACK_TYPE),
+        ARGS("dimension_arg_set_id", TRACK_DIMENSION_ARGS), STORED("parent_id", TRACK_PARENT),
+        ARGS("source_arg_set_id", TRACK_SOURCE_ARGS), ZERO("machine_id"), NOTHING("track_group_id"),
+        STORED("unit", TRACK_UNIT), STORED("description", TRACK_DESCRIPTION), STORED("kind", TRACK_KIND),
+        { "utid", QUERY_COLUMN_STORED, TRACK_UTID, TRACE_PART_THREADS },
+        { "upid", QUERY_COLUMN_STORED, TRACK_UPID, TRACE_PART_THREADS }, STORED("cpu", TRACK_CPU),
+};
+static const QueryColumn counter[] = {
+        ID("id"), STORED("ts", COUNTER_TS), STORED("track_id", COUNTER_TRACK), STORED("value", COUNTER_VALUE),
+        NOTHING("arg_set_id"),
+};
+static const QueryColumn thread[] = {
+        ID("id"), ID("utid"), STORED("tid", THREAD_TID), STORED("name", THREAD_NAME), STORED("start_ts", THREAD_START),
+        STORED("end_ts", THREAD_END), STORED("upid", THREAD_UPID), STORED("is_main_thread", THREAD_IS_MAIN),
+        STORED("is_idle", THREAD_IS_IDLE), ZERO("machine_id"), NOTHING("arg_set_id"),
+};
+static const QueryColumn process[] = {
+        ID("id"), ID("upid"), STORED("pid", PROCESS_PID), STORED("name", PROCESS_NAME),
+        STORED("start_ts", PROCESS_START), STORED("end_ts", PROCESS_END), STORED("parent_upid", PROCESS_PARENT),
+        STORED("uid", PROCESS_UID), NOTHING("android_appid"), NOTHING("android_user_id"),
+        STORED("cmdline", PROCESS_CMDLINE), ARGS("arg_set_id", PROCESS_ARGS), ZERO("machine_id"),
+        STORED("unit", PROCESS_UNIT), STORED("user_unit", PROCESS_USER_UNIT), STORED("app_id", PROCESS_APP),
+        STORED("container", PROCESS_CONTAINER),
+};
+static const QueryColumn sched[] = {
+        ID("id"), STORED("ts", SCHED_TS), STORED("dur", SCHED_DUR), STORED("cpu", SCHED_CPU),
+        STORED("utid", SCHED_UTID), { "end_state", QUERY_COLUMN_STATE, SCHED_END_STATE, 0 },
+        STORED("priority", SCHED_PRIORITY), STORED("ucpu", SCHED_CPU), { "ts_end", QUERY_COLUMN_END, 0, 0 },
+};
+static const QueryColumn thread_state[] = {
+        ID("id"), STORED("ts", STATE_TS), STORED("dur", STATE_DUR), STORED("cpu", STATE_CPU),
+        STORED("utid", STATE_UTID), { "state", QUERY_COLUMN_STATE, STATE_STATE, 0 },
+        STORED("io_wait", STATE_IO_WAIT), STORED("blocked_function", STATE_FUNCTION),
+        STORED("waker_utid", STATE_WAKER_UTID), STORED("waker_id", STATE_WAKER_ID), STORED("irq_context", STATE_IRQ),
+        STORED("ucpu", STATE_CPU),
+};
+static const QueryColumn wakeup[] = {
+        ID("id"), STORED("ts", WAKEUP_TS), STORED("thread_state_id", WAKEUP_STATE), STORED("irq_context", WAKEUP_IRQ),
+        STORED("utid", WAKEUP_UTID), STORED("waker_utid", WAKEUP_WAKER),
+};
+static const QueryColumn args[] = {
+        ID("id"), STORED("arg_set_id", ARG_SET), STORED("flat_key", ARG_FLAT_KEY), STORED("key", ARG_KEY),
+        { "int_value", QUERY_COLUMN_ARG_INT, ARG_INT, 0 }, STORED("string_value", ARG_STRING),
+        { "real_value", QUERY_COLUMN_ARG_REAL, ARG_REAL, 0 }, STORED("value_type", ARG_TYPE),
+        { "display_value", QUERY_COLUMN_ARG_TEXT, 0, 0 },
+};
+static const QueryColumn flow[] = {
+        ID("id"), STORED("slice_out", FLOW_OUT), STORED("slice_in", FLOW_IN), NOTHING("trace_id"),
+        NOTHING("arg_set_id"),
+};
+static const QueryColumn ftrace_event[] = {
+        ID("id"), STORED("ts", KERNEL_TS), STORED("name", KERNEL_NAME), STORED("cpu", KERNEL_CPU),
+        STORED("utid", KERNEL_UTID), NOTHING("arg_set_id"), STORED("common_flags", KERNEL_FLAGS),
+        STORED("ucpu", KERNEL_CPU),
+};
+static const QueryColumn logs[] = {
+        ID("id"), STORED("ts", LOG_TS), STORED("utid", LOG_UTID), STORED("prio", LOG_PRIO), STORED("tag", LOG_TAG),
+        STORED("msg", LOG_MSG), STORED("comm", LOG_COMM), STORED("systemd_unit", LOG_UNIT),
+        STORED("hostname", LOG_HOST), STORED("transport", LOG_TRANSPORT), STORED("pid", LOG_PID),
+        STORED("uid", LOG_UID),
+};
+static const QueryColumn stats[] = {
+        ID("id"), STORED("name", STAT_NAME), STORED("key", STAT_NAME), STORED("idx", STAT_IDX),
+        STORED("severity", STAT_SEVERITY), STORED("source", STAT_SOURCE), STORED("value", STAT_VALUE),
+        NOTHING("description"), ZERO("machine_id"), ZERO("trace_id"),
+};
+static const QueryColumn metadata[] = {
+        ID("id"), STORED("name", METADATA_NAME), { "key_type", QUERY_COLUMN_SINGLE, 0, 0 },
+        STORED("int_value", METADATA_INT), STORED("str_value", METADATA_TEXT), ZERO("machine_id"), ZERO("trace_id"),
+};
+static const QueryColumn clock_snapshot[] = {
+        ID("id"), STORED("ts", CLOCK_TS), STORED("clock_id", CLOCK_ID), STORED("clock_name", CLOCK_NAME),
+        STORED("clock_value", CLOCK_VALUE), STORED("snapshot_id", CLOCK_SNAPSHOT), ZERO("machine_id"),
+};
+static const QueryColumn cpu[] = {
+        ID("id"), ID("ucpu"), STORED("cpu", CPU_NUMBER), NOTHING("cluster_id"), STORED("processor", CPU_PROCESSOR),
+        ZERO("machine_id"), STORED("capacity", CPU_CAPACITY), NOTHING("arg_set_id"),
+};
+
+#define PARTS_SCHED  (TRACE_PART_SCHED | TRACE_PART_THREADS)
+#define PARTS_STATES (TRACE_PART_STATES | TRACE_PART_THREADS)
+#define PARTS_ARGS   (TRACE_PART_ARGS | TRACE_PART_EVENTS | TRACE_PART_THREADS)
+#define PARTS_KERNEL (TRACE_PART_KERNEL | TRACE_PART_THREADS)
+#define PARTS_LOGS   (TRACE_PART_LOGS | TRACE_PART_THREADS)
+
+const QueryTable query_tables[] = {
+        { "slice", TRACE_TABLE_SLICE, TRACE_PART_EVENTS, slice, ARRAY_SIZE(slice) },
+        { "slice_self_dur", TRACE_TABLE_SLICE, TRACE_PART_EVENTS, slice_self_dur, ARRAY_SIZE(slice_self_dur) },
+        { "any_track", TRACE_TABLE_TRACK, TRACE_PART_EVENTS, track, ARRAY_SIZE(track) },
+        { "counter", TRACE_TABLE_COUNTER, TRACE_PART_EVENTS, counter, ARRAY_SIZE(counter) },
+        { "thread", TRACE_TABLE_THREAD, TRACE_PART_THREADS, thread, ARRAY_SIZE(thread) },
+        { "process", TRACE_TABLE_PROCESS, TRACE_PART_THREADS, process, ARRAY_SIZE(process) },
+        { "sched", TRACE_TABLE_SCHED, PARTS_SCHED, sched, ARRAY_SIZE(sched) },
+        { "thread_state", TRACE_TABLE_STATE, PARTS_STATES, thread_state, ARRAY_SIZE(thread_state) },
+        { "spurious_sched_wakeup", TRACE_TABLE_WAKEUP, PARTS_STATES, wakeup, ARRAY_SIZE(wakeup) },
+        { "args", TRACE_TABLE_ARG, PARTS_ARGS, args, ARRAY_SIZE(args) },
+        { "flow", TRACE_TABLE_FLOW, TRACE_PART_EVENTS, flow, ARRAY_SIZE(flow) },
+        { "ftrace_event", TRACE_TABLE_KERNEL_EVENT, PARTS_KERNEL, ftrace_event, ARRAY_SIZE(ftrace_event) },
+        { "any_log", TRACE_TABLE_LOG, PARTS_LOGS, logs, ARRAY_SIZE(logs) },
+        { "stats", TRACE_TABLE_STAT, TRACE_PART_THREADS | TRACE_PART_EVENTS, stats, ARRAY_SIZE(stats) },
+        { "metadata", TRACE_TABLE_METADATA, 0, metadata, ARRAY_SIZE(metadata) },
+        { "clock_snapshot", TRACE_TABLE_CLOCK, 0, clock_snapshot, ARRAY_SIZE(clock_snapshot) },
+        { "cpu", TRACE_TABLE_CPU, 0, cpu, ARRAY_SIZE(cpu) },
+};
+/* clang-format on */
+
+size_t query_tables_count(void) {
+        return ARRAY_SIZE(query_tables);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Query tables: the columns that SQL sees, and where they come from
+ */
+
+#include "trace/trace-store.h"
+
+typedef enum QueryColumnKind {
+        QUERY_COLUMN_STORED,
+        QUERY_COLUMN_ID,   /* the row's number */
+        QUERY_COLUMN_END,  /* of columns 0 and 1: a time and a duration */
+        QUERY_COLUMN_NULL, /* nothing that Desktrace's reader knows */
+        QUERY_COLUMN_ZERO,
+        QUERY_COLUMN_SINGLE,  /* "single" */
+        QUERY_COLUMN_STATE,   /* a state, as its name */
+        QUERY_COLUMN_ARG_INT, /* values of an argument, by its type */
+        QUERY_COLUMN_ARG_REAL,
+        QUERY_COLUMN_ARG_TEXT,
+        QUERY_COLUMN_SELF_DUR,
+} QueryColumnKind;
+
+typedef struct QueryColumn {
+        const char *name;
+        QueryColumnKind kind;
+        unsigned stored;
+        unsigned parts; /* that it needs beside those of its table */
+} QueryColumn;
+
+typedef struct QueryTable {
+        const char *name;
+        TraceTableId table;
+        unsigned parts;
+        const QueryColumn *columns;
+        size_t n_columns;
+} QueryTable;
+
+extern const QueryTable query_tables[];
+size_t query_tables_count(void);

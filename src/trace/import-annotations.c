@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Arguments of track events, which may be lists and dictionaries of others
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/import.h"
+
+#define TRACK_EVENT_ANNOTATIONS 4
+
+/* DebugAnnotation. */
+enum {
+        ANNOTATION_NAME_IID = 1,
+        ANNOTATION_BOOL = 2,
+        ANNOTATION_UINT = 3,
+        ANNOTATION_INT = 4,
+        ANNOTATION_DOUBLE = 5,
+        ANNOTATION_STRING = 6,
+        ANNOTATION_POINTER = 7,
+        ANNOTATION_JSON = 9,
+        ANNOTATION_NAME = 10,
+        ANNOTATION_DICT = 11,
+        ANNOTATION_ARRAY = 12,
+        ANNOTATION_STRING_IID = 17,
+};
+
+#define ANNOTATION_DEPTH_MAX 16
+#define KEY_BYTES_MAX        1024
+
+typedef struct Key {
+        char flat[KEY_BYTES_MAX], full[KEY_BYTES_MAX];
+        size_t n_flat, n_full;
+} Key;
+
+static void key_append(char *text, size_t *n, const char *data, size_t n_data) {
+        n_data = MIN(n_data, KEY_BYTES_MAX - *n);
+        memcpy(text + *n, data, n_data);
+        *n += n_data;
+}
+
+static void key_append_name(Key *key, const char *name, size_t n) {
+        key_append(key->flat, &key->n_flat, ".", 1);
+        key_append(key->full, &key->n_full, ".", 1);
+        key_append(key->flat, &key->n_flat, name, n);
+        key_append(key->full, &key->n_full, name, n);
+}
+
+static void annotation_name(TraceImport *import,
+                            const TraceSequence *sequence,
+                            const WireField *annotation,
+                            Key *key) {
+        WireReader reader;
+        WireField field;
+        uint32_t name;
+
+        wire_reader_init_field(&reader, annotation);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == ANNOTATION_NAME && field.type == WIRE_BYTES) {
+                        key_append_name(key, (const char *)field.data, field.n_bytes);
+                        return;
+                }
+                if (field.number == ANNOTATION_NAME_IID &&
+                    trace_sequence_find(sequence, TRACE_INTERNED_ARG_NAME, field.value, &name)) {
+                        key_append_name(key,
+                                        trace_pool_text(&import->store->pool, name),
+                                        trace_pool_length(&import->store->pool, name));
+                        return;
+                }
+        }
+}
+
+/* A value that is no list of others: true, and what it is. */
+static bool annotation_value(TraceImport *import,
+                             const TraceSequence *sequence,
+                             const WireField *field,
+                             TraceArg *arg) {
+        static const char *const types[] = {
+                [ANNOTATION_BOOL] = "bool",     [ANNOTATION_UINT] = "uint",
+                [ANNOTATION_INT] = "int",       [ANNOTATION_DOUBLE] = "real",
+                [ANNOTATION_STRING] = "string", [ANNOTATION_POINTER] = "pointer",
+                [ANNOTATION_JSON] = "json",     [ANNOTATION_STRING_IID] = "string",
+        };
+
+        if (field->number >= ARRAY_SIZE(types) || !types[field->number])
+                return false;
+        *arg = (TraceArg){ .type = trace_pool_add_text(&import->store->pool, types[field->number]),
+                           .number = TRACE_NO_TIME };
+        if (field->number == ANNOTATION_STRING_IID)
+                trace_sequence_find(
+                        sequence, TRACE_INTERNED_ARG_STRING, field->value, &arg->string);
+        else if (field->type == WIRE_BYTES)
+                arg->string = import_text(import, field);
+        else if (field->number == ANNOTATION_DOUBLE)
+                memcpy(&arg->real, &field->value, sizeof(arg->real));
+        else
+                arg->number = (int64_t)field->value;
+        return true;
+}
+
+static void annotation_take(TraceImport *import,
+                            const TraceSequence *sequence,
+                            const WireField *annotation,
+                            Key *key,
+                            unsigned depth) {
+        unsigned n_items = 0;
+        WireReader reader;
+        WireField field;
+        TraceArg arg;
+
+        wire_reader_init_field(&reader, annotation);
+        while (wire_read(&reader, &field) > 0) {
+                size_t n_flat = key->n_flat, n_full = key->n_full;
+                char index[16];
+
+                if (annotation_value(import, sequence, &field, &arg)) {
+                        arg.flat_key = trace_pool_add(&import->store->pool, key->flat, n_flat);
+                        arg.key = trace_pool_add(&import->store->pool, key->full, n_full);
+                        trace_args_add(&import->args, &arg);
+                        continue;
+                }
+                if (field.type != WIRE_BYTES || depth == ANNOTATION_DEPTH_MAX)
+                        continue;
+                if (field.number == ANNOTATION_DICT) {
+                        annotation_name(import, sequence, &field, key);
+                        annotation_take(import, sequence, &field, key, depth + 1);
+                } else if (field.number == ANNOTATION_ARRAY) {
+                        key_append(key->full,
+                                   &key->n_full,
+                                   index,
+                                   (size_t)snprintf(index, sizeof(index), "[%u]", n_items++));
+                        annotation_take(import, sequence, &field, key, depth + 1);
+                }
+                key->n_flat = n_flat;
+                key->n_full = n_full;
+        }
+}
+
+uint32_t
+import_event_args(TraceImport *import, const TraceSequence *sequence, const WireField *event) {
+        WireReader reader;
+        WireField field;
+
+        if (!import_wants(import, TRACE_PART_ARGS))
+                return TRACE_NONE;
+        trace_args_clear(&import->args);
+        wire_reader_init_field(&reader, event);
+        while (wire_read(&reader, &field) > 0) {
+                Key key = { .flat = "debug", .full = "debug", .n_flat = 5, .n_full = 5 };
+
+                if (field.number != TRACK_EVENT_ANNOTATIONS || field.type != WIRE_BYTES)
+                        continue;
+                annotation_name(import, sequence, &field, &key);
+                annotation_take(import, sequence, &field, &key, 0);
+        }
+        return trace_arg_sets_store(&import->sets, import->store, &import->args);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Counters of the machine, which SysStats has
+ */
+
+#include <string.h>
+
+#include "trace/import.h"
+#include "trace/trace-names.h"
+
+#define SECTORS_PER_MB 2048.0
+
+void import_value(TraceImport *import, uint32_t track, uint64_t at_ns, double value) {
+        TraceTable *table = trace_store_table(import->store, TRACE_TABLE_COUNTER);
+        uint32_t row;
+
+        if (track == TRACE_NONE || (table->n == 0 && !trace_table_make(table, UINT32_MAX)))
+                return;
+        row = trace_table_add_raw(table);
+        if (row == TRACE_NONE)
+                return;
+        ((int64_t *)table->columns[COUNTER_TS])[row] = (int64_t)at_ns;
+        ((uint32_t *)table->columns[COUNTER_TRACK])[row] = track;
+        ((double *)table->columns[COUNTER_VALUE])[row] = value;
+}
+
+typedef struct MachineCounter {
+        const char *type, *unit, *dimension;
+        uint32_t name, value, cpu;
+} MachineCounter;
+
+static void
+machine_value(TraceImport *import, uint64_t at_ns, const MachineCounter *counter, double value) {
+        const TracePlainTrack track = {
+                .type = counter->type,
+                .name = counter->name,
+                .unit = counter->unit ? trace_pool_add_text(&import->store->pool, counter->unit)
+                                      : 0,
+                .kind = TRACK_KIND_COUNTER,
+                .utid = TRACE_NONE,
+                .upid = TRACE_NONE,
+                .cpu = counter->cpu,
+                .dimension = counter->dimension,
+                .value = counter->value,
+        };
+
+        import_value(import, trace_tracks_plain(&import->tracks, &track), at_ns, value);
+}
+
+/* Numbers with a key that has a name. */
+static void add_keyed(TraceImport *import,
+                      uint64_t at_ns,
+                      const WireField *field,
+                      const char *(*key_name)(uint64_t number),
+                      MachineCounter counter,
+                      const char *prefix,
+                      uint64_t factor) {
+        TracePool *pool = &import->store->pool;
+        uint64_t numbers[3];
+        const char *name;
+
+        import_numbers(field, numbers, ARRAY_SIZE(numbers));
+        name = key_name(numbers[1]);
+        if (!name)
+                return;
+        counter.cpu = TRACE_NONE;
+        counter.value = trace_pool_add_text(pool, name);
+        counter.name = *prefix ? trace_pool_add_format(pool, "%s%s", prefix, name) : counter.value;
+        machine_value(import, at_ns, &counter, (double)(numbers[2] * factor));
+}
+
+static void take_meminfo(TraceImport *import, uint64_t at_ns, const WireField *field) {
+        const MachineCounter counter = { "meminfo", "bytes", "meminfo_key" };
+
+        add_keyed(import, at_ns, field, trace_meminfo_name, counter, "", 1024);
+}
+
+static void take_vmstat(TraceImport *import, uint64_t at_ns, const WireField *field) {
+        const MachineCounter counter = { "vmstat", NULL, "vmstat_key" };
+
+        add_keyed(import, at_ns, field, trace_vmstat_name, counter, "", 1);
+}
+
+static void take_pressure(TraceImport *import, uint64_t at_ns, const WireField *field) {
+        const MachineCounter counter = { "psi", NULL, "psi_resource" };
+
+        add_keyed(import, at_ns, field, trace_pressure_name, counter, "psi.", 1);
+}
+
+static void take_cpu_times(TraceImport *import, uint64_t at_ns, const WireField *field) {
+        static const char *const keys[] = { "user_ns",    "user_nice_ns", "system_mode_ns",
+                                            "idle_ns",    "io_wait_ns",   "irq_ns",
+                                            "softirq_ns", "steal_ns" };
+        TracePool *pool = &import->store->pool;
+        uint64_t numbers[10];
+
+        import_numbers(field, numbers, ARRAY_SIZE(numbers));
+        for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+                MachineCounter counter = { "cpustat", NULL, "cpustat_key" };
+
+                counter.name = trace_pool_add_format(pool, "cpu.times.%s", keys[i]);
+                counter.value = trace_pool_add_text(pool, keys[i]);
+                counter.cpu = (uint32_t)numbers[1];
+                machine_value(import, at_ns, &counter, (double)numbers[i + 2]);
+        }
+}
+
+static void
+take_interrupts(TraceImport *import, uint64_t at_ns, const WireField *field, const char *type) {
+        MachineCounter counter = { .type = type, .dimension = "irq", .cpu = TRACE_NONE };
+        uint64_t numbers[3];
+
+        import_numbers(field, numbers, ARRAY_SIZE(numbers));
+        counter.name =
+                trace_pool_add_format(&import->store->pool, "%s %u", type, (unsigned)numbers[1]);
+        counter.value = trace_pool_add_format(&import->store->pool, "%u", (unsigned)numbers[1]);
+        machine_value(import, at_ns, &counter, (double)numbers[2]);
+}
+
+static void take_irq(TraceImport *import, uint64_t at_ns, const WireField *field) {
+        take_interrupts(import, at_ns, field, "num_irq");
+}
+
+static void take_softirq(TraceImport *import, uint64_t at_ns, const WireField *field) {
+        take_interrupts(import, at_ns, field, "num_softirq");
+}
+
+static void take_cpu_frequency(TraceImport *import, uint64_t at_ns, unsigned cpu, uint64_t khz) {
+        MachineCounter counter = { .type = "cpu_frequency", .cpu = cpu };
+
+        counter.name = trace_pool_add_text(&import->store->pool, "cpufreq");
+        machine_value(import, at_ns, &counter, (double)khz);
+}
+
+/*
+ * Disks: the file has sums since the start, a counter has what was added since the one before
+ */
+
+enum {
+        DISK_READ = 2,
+        DISK_READ_MS,
+        DISK_WRITE,
+        DISK_WRITE_MS,
+        DISK_DISCARD,
+        DISK_DISCARD_MS,
+        DISK_FLUSH,
+        DISK_FLUSH_MS,
+        DISK_FIELDS
+};
+
+static void disk_value(TraceImport *import,
+                       uint64_t at_ns,
+                       const WireField *device,
+                       const char *name,
+                       const char *unit,
+                       double value) {
+        TracePool *pool = &import->store->pool;
+        MachineCounter counter = {
+                .type = "diskstat", .unit = unit, .dimension = "counter_name", .cpu = TRACE_NONE
+        };
+
+        counter.value = trace_pool_add_text(pool, name);
+        counter.name = trace_pool_add_format(pool,
+                                             "diskstat.[%.*s].%s",
+                                             (int)MIN(device->n_bytes, (size_t)256),
+                                             (const char *)device->data,
+                                             name);
+        machine_value(import, at_ns, &counter, value);
+}
+
+static void disk_amount(TraceImport *import,
+                        uint64_t at_ns,
+                        const WireField *device,
+                        const char *const names[2],
+                        uint64_t sectors,
+                        uint64_t ms) {
+        double amount = (double)(int64_t)sectors / SECTORS_PER_MB;
+
+        disk_value(import, at_ns, device, names[0], "MB", amount);
+        disk_value(import,
+                   at_ns,
+                   device,
+                   names[1],
+                   "MB/s",
+                   ms ? amount * 1000 / (double)(int64_t)ms : 0);
+}
+
+static void disk_difference(TraceImport *import,
+                            uint64_t at_ns,
+                            const WireField *device,
+                            const uint64_t *before,
+                            const uint64_t *now) {
+        static const char *const names[][2] = { { "read_amount", "read_throughput" },
+                                                { "write_amount", "write_throughput" },
+                                                { "discard_amount", "discard_throughput" } };
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                size_t at = DISK_READ + 2 * i;
+
+                disk_amount(import,
+                            at_ns,
+                            device,
+                            names[i],
+                            now[at] - before[at],
+                            now[at + 1] - before[at + 1]);
+        }
+        disk_value(import,
+                   at_ns,
+                   device,
+                   "flush_amount",
+                   "count",
+                   (double)(int64_t)(now[DISK_FLUSH] - before[DISK_FLUSH]));
+        disk_value(import,
+                   at_ns,
+                   device,
+                   "flush_time",
+                   "ms",
+                   (double)(int64_t)(now[DISK_FLUSH_MS] - before[DISK_FLUSH_MS]));
+}
+
+static void take_disk(TraceImport *import, uint64_t at_ns, const WireField *message) {
+        uint64_t numbers[DISK_FIELDS], before[DISK_FIELDS], place;
+        WireField device = { .data = (const uint8_t *)"" }, field;
+        uint32_t name;
+        WireReader reader;
+        size_t n;
+
+        import_numbers(message, numbers, DISK_FIELDS);
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == 1 && field.type == WIRE_BYTES)
+                        device = field;
+        name = import_text(import, &device);
+        place = trace_map_find(&import->disks, name);
+        if (place != TRACE_MAP_NONE) {
+                memcpy(before, trace_arena_at(&import->arena, place, &n), sizeof(before));
+                disk_difference(import, at_ns, &device, before, numbers);
+        }
+        if (trace_arena_add(&import->arena, numbers, sizeof(numbers), &place) == 0)
+                trace_map_set(&import->disks, name, place);
+}
+
+static void take_total(TraceImport *import, uint64_t at_ns, const WireField *field) {
+        static const char *const names[] = {
+                [4] = "num_forks", [5] = "num_irq_total", [7] = "num_softirq_total"
+        };
+        MachineCounter counter = { .type = names[field->number], .cpu = TRACE_NONE };
+
+        counter.name = trace_pool_add_text(&import->store->pool, counter.type);
+        machine_value(import, at_ns, &counter, (double)field->value);
+}
+
+static void
+take_varint(TraceImport *import, uint64_t at_ns, const WireField *field, unsigned *n_frequencies) {
+        switch (field->number) {
+        case 4:
+        case 5:
+        case 7:
+                take_total(import, at_ns, field);
+                break;
+        case 11:
+                take_cpu_frequency(import, at_ns, (*n_frequencies)++, field->value);
+                break;
+        }
+}
+
+void apply_sys_stats(TraceImport *import, uint64_t at_ns, const WireField *stats) {
+        static void (*const take[])(TraceImport *, uint64_t, const WireField *) = {
+                [1] = take_meminfo, [2] = take_vmstat, [3] = take_cpu_times, [6] = take_irq,
+                [8] = take_softirq, [13] = take_disk,  [14] = take_pressure,
+        };
+        unsigned n_frequencies = 0;
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, stats);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.type == WIRE_VARINT)
+                        take_varint(import, at_ns, &field, &n_frequencies);
+                else if (field.type == WIRE_BYTES && field.number < ARRAY_SIZE(take) &&
+                         take[field.number])
+                        take[field.number](import, at_ns, &field);
+        }
+}

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Events of the kernel, in bundles of one CPU each
+ *
+ * Within a bundle, compact switches come first, then compact wakings, then all others; each of the three is in the
+ * order of time. They are merged on the way into the CPU's lane, so that this rarely has to be sorted.
+ */
+
+#include <sched.h>
+#include <string.h>
+
+#include "trace/import.h"
+#include "trace/trace-names.h"
+
+/* Fields of perfetto.protos.FtraceEventBundle. */
+enum {
+        BUNDLE_CPU = 1,
+        BUNDLE_EVENT = 2,
+        BUNDLE_LOST = 3,
+        BUNDLE_COMPACT_SCHED = 4,
+        BUNDLE_DESCRIPTORS = 11,
+};
+
+/* Of FtraceEvent: below are envelope fields, and a single field above is the event. */
+enum {
+        EVENT_TIMESTAMP = 1,
+        EVENT_PID = 2,
+        EVENT_SCHED_SWITCH = 4,
+        EVENT_COMMON_FLAGS = 5,
+        EVENT_CPU_FREQUENCY = 11,
+        EVENT_CPU_IDLE = 13,
+        EVENT_SCHED_BLOCKED_REASON = 18,
+        EVENT_SCHED_WAKING = 20,
+        EVENT_SOFTIRQ_ENTRY = 24,
+        EVENT_SOFTIRQ_EXIT = 25,
+        EVENT_IRQ_ENTRY = 36,
+        EVENT_IRQ_EXIT = 37,
+        EVENT_TASK_NEWTASK = 235,
+        EVENT_TASK_RENAME = 236,
+        EVENT_SCHED_PROCESS_FREE = 240,
+        EVENT_GENERIC = 327,
+};
+
+/* Of CompactSched. */
+enum {
+        COMPACT_SWITCH_TIMESTAMP = 1,
+        COMPACT_SWITCH_PREV_STATE = 2,
+        COMPACT_SWITCH_NEXT_PID = 3,
+        COMPACT_SWITCH_NEXT_PRIO = 4,
+        COMPACT_INTERN_TABLE = 5,
+        COMPACT_SWITCH_COMM_INDEX = 6,
+        COMPACT_WAKING_TIMESTAMP = 7,
+        COMPACT_WAKING_PID = 8,
+        COMPACT_WAKING_FLAGS = 12,
+        COMPACT_FIELDS = 13,
+};
+
+#define INTERN_TABLE_MAX 1024
+
+#define PARTS_OF_THREADS \
+        (TRACE_PART_THREADS | TRACE_PART_SCHED | TRACE_PART_STATES | TRACE_PART_KERNEL)
+
+/*
+ * First pass
+ */
+
+typedef struct CompactSched {
+        WireReader columns[COMPACT_FIELDS];
+        uint32_t comms[INTERN_TABLE_MAX];
+        size_t n_comms;
+} CompactSched;
+
+static void compact_init(CompactSched *compact, TraceImport *import, const WireField *bytes) {
+        WireReader reader;
+        WireField field;
+
+        compact->n_comms = 0;
+        for (size_t i = 0; i < COMPACT_FIELDS; i++)
+                wire_reader_init(&compact->columns[i], NULL, 0);
+        wire_reader_init_field(&reader, bytes);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.type != WIRE_BYTES || field.number >= COMPACT_FIELDS)
+                        continue;
+                if (field.number != COMPACT_INTERN_TABLE)
+                        wire_reader_init_field(&compact->columns[field.number], &field);
+                else if (compact->n_comms < INTERN_TABLE_MAX)
+                        compact->comms[compact->n_comms++] = import_text(import, &field);
+        }
+}
+
+/* Most varints are one or two bytes long. */
+static inline bool compact_next(CompactSched *compact, uint32_t column, uint64_t *ret) {
+        WireReader *reader = &compact->columns[column];
+
+        if (LIKELY(reader->end - reader->at > 1)) {
+                if (reader->at[0] < 0x80) {
+                        *ret = *reader->at++;
+                        return true;
+                }
+                if (reader->at[1] < 0x80) {
+                        *ret = (reader->at[0] & 0x7f) | (uint64_t)reader->at[1] << 7;
+                        reader->at += 2;
+                        return true;
+                }
+        }
+        return reader->at < reader->end && wire_read_varint(reader, ret) == 0;
+}
+
+static bool compact_switch(CompactSched *compact, uint64_t *at_ns, TraceEntry *ret) {
+        uint64_t step, next, state = 0, priority = 0, comm = UINT64_MAX;
+
+        if (!compact_next(compact, COMPACT_SWITCH_TIMESTAMP, &step) ||
+            !compact_next(compact, COMPACT_SWITCH_NEXT_PID, &next))
+                return false;
+        compact_next(compact, COMPACT_SWITCH_PREV_STATE, &state);
+        compact_next(compact, COMPACT_SWITCH_NEXT_PRIO, &priority);
+        compact_next(compact, COMPACT_SWITCH_COMM_INDEX, &comm);
+        *at_ns += step;
+        *ret = (TraceEntry){
+                .at_ns = *at_ns,
+                .kind = IMPORT_SWITCH,
+                .a = (uint32_t)next,
+                .b = comm < compact->n_comms ? compact->comms[comm] : 0,
+                .c = (uint16_t)state,
+                .small = (int16_t)priority,
+        };
+        return true;
+}
+
+static bool compact_waking(CompactSched *compact, uint64_t *at_ns, TraceEntry *ret) {
+        uint64_t step, tid, flags = 0;
+
+        if (!compact_next(compact, COMPACT_WAKING_TIMESTAMP, &step) ||
+            !compact_next(compact, COMPACT_WAKING_PID, &tid))
+                return false;
+        compact_next(compact, COMPACT_WAKING_FLAGS, &flags);
+        *at_ns += step;
+        *ret = (TraceEntry){
+                .at_ns = *at_ns,
+                .kind = IMPORT_WAKING,
+                .a = (uint32_t)tid,
+                .flags = (uint8_t)flags,
+        };
+        return true;
+}
+
+static bool kernel_time(TraceImport *import, uint64_t *at_ns) {
+        return trace_clocks_trace_time(import->clocks) == TRACE_CLOCK_BOOTTIME ||
+               import_boottime(import, at_ns);
+}
+
+static void queue_compact(TraceImport *import, size_t lane, TraceEntry *entry) {
+        if (kernel_time(import, &entry->at_ns))
+                import_queue(import, lane, entry);
+}
+
+static void bundle_compact_sched(TraceImport *import, size_t lane, const WireField *bytes) {
+        uint64_t switch_ns = 0, waking_ns = 0;
+        TraceEntry next_switch, next_waking;
+        bool has_switch, has_waking;
+        CompactSched compact;
+
+        compact_init(&compact, import, bytes);
+        has_switch = compact_switch(&compact, &switch_ns, &next_switch);
+        has_waking = compact_waking(&compact, &waking_ns, &next_waking);
+        import->has_switches |= has_switch;
+        while (has_switch || has_waking) {
+                if (has_switch && (!has_waking || switch_ns <= waking_ns)) {
+                        queue_compact(import, lane, &next_switch);
+                        has_switch = compact_switch(&compact, &switch_ns, &next_switch);
+                } else {
+                        queue_compact(import, lane, &next_waking);
+                        has_waking = compact_waking(&compact, &waking_ns, &next_waking);
+                }
+        }
+}
+
+/* For which parts an event of the kernel is kept. */
+static unsigned event_parts(uint32_t number) {
+        switch (number) {
+        case EVENT_SCHED_SWITCH:
+        case EVENT_SCHED_WAKING:
+        case EVENT_TASK_NEWTASK:
+        case EVENT_TASK_RENAME:
+        case EVENT_SCHED_PROCESS_FREE:
+                return PARTS_OF_THREADS;
+        case EVENT_SCHED_BLOCKED_REASON:
+                return TRACE_PART_STATES | TRACE_PART_KERNEL;
+        case EVENT_CPU_FREQUENCY:
+        case EVENT_CPU_IDLE:
+        case EVENT_SOFTIRQ_ENTRY:
+        case EVENT_SOFTIRQ_EXIT:
+        case EVENT_IRQ_ENTRY:
+        case EVENT_IRQ_EXIT:
+                return TRACE_PART_EVENTS | TRACE_PART_KERNEL;
+        default:
+                return TRACE_PART_KERNEL;
+        }
+}
+
+/* The symbol that a blocked reason refers to is known only now: it goes where no flag is. */
+static uint32_t
+event_symbol(TraceImport *import, const TraceSequence *sequence, const WireField *body) {
+        uint64_t numbers[4];
+        uint32_t name;
+
+        import_numbers(body, numbers, ARRAY_SIZE(numbers));
+        trace_sequence_find(sequence, TRACE_INTERNED_KERNEL_SYMBOL, numbers[2], &name);
+        return name;
+}
+
+static void
+bundle_event(TraceImport *import, const ImportPacket *packet, size_t lane, const WireField *bytes) {
+        TraceEntry entry = { .kind = IMPORT_KERNEL };
+        WireField body = { 0 }, field;
+        WireReader reader;
+
+        wire_reader_init_field(&reader, bytes);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == EVENT_TIMESTAMP)
+                        entry.at_ns = field.value;
+                else if (field.number != EVENT_PID && field.number != EVENT_COMMON_FLAGS &&
+                         field.type == WIRE_BYTES)
+                        body = field;
+        }
+        if (!body.number || !import_wants(import, event_parts(body.number)) ||
+            !kernel_time(import, &entry.at_ns))
+                return;
+        if (body.number == EVENT_SCHED_BLOCKED_REASON)
+                entry.a = event_symbol(import, packet->sequence, &body);
+        import_queue_bytes(import, lane, &entry, bytes);
+}
+
+/* The name in a serialized DescriptorProto. */
+static uint32_t descriptor_name(TraceImport *import, const WireField *descriptor) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, descriptor);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == 1 && field.type == WIRE_BYTES)
+                        return import_text(import, &field);
+        return 0;
+}
+
+static void bundle_descriptor(TraceImport *import, const WireField *bytes) {
+        uint32_t number = 0, name = 0;
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, bytes);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1 && field.type == WIRE_VARINT)
+                        number = (uint32_t)field.value;
+                else if (field.number == 2 && field.type == WIRE_BYTES)
+                        name = descriptor_name(import, &field);
+        }
+        if (number && name && import->descriptors.n < IMPORT_DESCRIPTORS_MAX &&
+            trace_map_set(&import->descriptors, number, name))
+                import->ran_out = true;
+}
+
+static size_t cpu_lane(TraceImport *import, uint64_t cpu) {
+        if (cpu >= TRACE_CPUS_MAX)
+                return TRACE_LANE_NONE;
+        if (import->cpu_lanes[cpu] == TRACE_LANE_NONE)
+                import->cpu_lanes[cpu] =
+                        trace_queue_add_lane(&import->queue, IMPORT_CPU_RANK + cpu);
+        return import->cpu_lanes[cpu];
+}
+
+static size_t bundle_head(TraceImport *import, const WireField *bundle) {
+        WireReader reader;
+        WireField field;
+        uint64_t cpu = 0;
+        bool is_lossy = false;
+
+        wire_reader_init_field(&reader, bundle);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == BUNDLE_CPU)
+                        cpu = field.value;
+                else if (field.number == BUNDLE_LOST)
+                        is_lossy = field.value != 0;
+                else if (field.number == BUNDLE_DESCRIPTORS && field.type == WIRE_BYTES &&
+                         import_wants(import, TRACE_PART_KERNEL))
+                        bundle_descriptor(import, &field);
+        }
+        if (is_lossy && cpu < TRACE_CPUS_MAX)
+                trace_store_count(import->store, "ftrace_cpu_has_data_loss", (int32_t)cpu, 1);
+        return cpu_lane(import, cpu);
+}
+
+void import_ftrace(TraceImport *import, const ImportPacket *packet, const WireField *bundle) {
+        size_t lane = bundle_head(import, bundle);
+        WireReader reader;
+        WireField field;
+
+        if (lane == TRACE_LANE_NONE)
+                return;
+        wire_reader_init_field(&reader, bundle);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.type != WIRE_BYTES)
+                        continue;
+                if (field.number == BUNDLE_EVENT)
+                        bundle_event(import, packet, lane, &field);
+                else if (field.number == BUNDLE_COMPACT_SCHED &&
+                         import_wants(import, PARTS_OF_THREADS))
+                        bundle_compact_sched(import, lane, &field);
+        }
+}
+
+/*
+ * Second pass
+ */
+
+static void kernel_row(TraceImport *import,
+                       uint64_t at_ns,
+                       uint32_t cpu,
+                       uint32_t name,
+                       uint32_t utid,
+                       uint32_t flags) {
+        TraceTable *table = trace_store_table(import->store, TRACE_TABLE_KERNEL_EVENT);
+        uint32_t row;
+
+        if (!import_wants(import, TRACE_PART_KERNEL))
+                return;
+        row = trace_table_add(table);
+        if (row == TRACE_NONE)
+                return;
+        trace_table_set_i64(table, KERNEL_TS, row, (int64_t)at_ns);
+        trace_table_set(table, KERNEL_NAME, row, name);
+        trace_table_set(table, KERNEL_CPU, row, cpu);
+        trace_table_set(table, KERNEL_UTID, row, utid);
+        trace_table_set(table, KERNEL_FLAGS, row, flags);
+}
+
+static uint32_t kernel_name(TraceImport *import, uint32_t number) {
+        const char *name = trace_event_name(number);
+        uint64_t described;
+
+        if (name)
+                return trace_pool_add_text(&import->store->pool, name);
+        described = trace_map_find(&import->descriptors, number);
+        if (described != TRACE_MAP_NONE)
+                return (uint32_t)described;
+        return trace_pool_add_format(&import->store->pool, "event-%u", number);
+}
+
+void apply_switch(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
+        const TraceSwitch event = {
+                .at_ns = entry->at_ns,
+                .cpu = cpu,
+                .is_compact = true,
+                .next_tid = (int32_t)entry->a,
+                .next_comm = entry->b,
+                .next_prio = entry->small,
+                .prev_state = (uint16_t)entry->c,
+        };
+        uint32_t prev = trace_sched_running(&import->sched, cpu);
+
+        trace_sched_switch(&import->sched, &event);
+        if (prev != TRACE_NONE && import_wants(import, TRACE_PART_KERNEL))
+                kernel_row(import,
+                           entry->at_ns,
+                           cpu,
+                           kernel_name(import, EVENT_SCHED_SWITCH),
+                           prev,
+                           0);
+}
+
+void apply_waking(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
+        const TraceWaking event = {
+                .at_ns = entry->at_ns,
+                .cpu = cpu,
+                .is_compact = true,
+                .tid = (int32_t)entry->a,
+                .flags = entry->flags,
+        };
+        uint32_t waker = trace_sched_running(&import->sched, cpu);
+
+        trace_sched_waking(&import->sched, &event);
+        if (waker != TRACE_NONE && import_wants(import, TRACE_PART_KERNEL))
+                kernel_row(import,
+                           entry->at_ns,
+                           cpu,
+                           kernel_name(import, EVENT_SCHED_WAKING),
+                           waker,
+                           entry->flags);
+}
+
+typedef struct KernelEvent {
+        uint64_t at_ns;
+        uint32_t cpu;
+        int32_t pid;
+        uint32_t flags, symbol;
+        WireField body;
+        uint64_t numbers[8];
+        uint32_t texts[8];
+} KernelEvent;
+
+/* Events that anything is made of have no more fields than that. */
+static void kernel_read(TraceImport *import, KernelEvent *event) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, &event->body);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number >= ARRAY_SIZE(event->numbers))
+                        continue;
+                if (field.type == WIRE_BYTES)
+                        event->texts[field.number] = import_text(import, &field);
+                else
+                        event->numbers[field.number] = field.value;
+        }
+}
+
+static void apply_full_switch(TraceImport *import, const KernelEvent *event) {
+        const TraceSwitch change = {
+                .at_ns = event->at_ns,
+                .cpu = event->cpu,
+                .prev_tid = (int32_t)event->numbers[2],
+                .prev_comm = event->texts[1],
+                .prev_state = (uint16_t)event->numbers[4],
+                .next_tid = (int32_t)event->numbers[6],
+                .next_comm = event->texts[5],
+                .next_prio = (int16_t)event->numbers[7],
+        };
+
+        trace_sched_switch(&import->sched, &change);
+}
+
+static void apply_full_waking(TraceImport *import, const KernelEvent *event) {
+        const TraceWaking waking = {
+                .at_ns = event->at_ns,
+                .cpu = event->cpu,
+                .tid = (int32_t)event->numbers[2],
+                .waker_tid = event->pid,
+        };
+
+        trace_sched_waking(&import->sched, &waking);
+}
+
+/* A task that is cloned without CLONE_THREAD is a process. */
+static void apply_newtask(TraceImport *import, const KernelEvent *event) {
+        int32_t tid = (int32_t)event->numbers[1];
+        uint32_t source, utid, upid;
+
+        if (tid == 0)
+                return; /* idle tasks of a kernel that boots */
+        if (event->numbers[3] & CLONE_THREAD) {
+                source = trace_threads_get(&import->threads, event->pid);
+                utid = trace_threads_start(&import->threads, tid, (int64_t)event->at_ns);
+                if (source == TRACE_NONE || utid == TRACE_NONE)
+                        return;
+                trace_threads_name(&import->threads, utid, event->texts[2], TRACE_RANK_COMM);
+                trace_threads_join(&import->threads, source, utid);
+        } else {
+                upid = trace_threads_start_process(
+                        &import->threads, tid, (int64_t)event->at_ns, event->texts[2]);
+                source = trace_threads_get(&import->threads, event->pid);
+                utid = trace_threads_get(&import->threads, tid);
+                if (upid == TRACE_NONE || source == TRACE_NONE || utid == TRACE_NONE)
+                        return;
+                trace_threads_set_parent(&import->threads, upid, source);
+        }
+        trace_sched_new_task(&import->sched, event->at_ns, utid, source);
+}
+
+static void apply_rename(TraceImport *import, const KernelEvent *event) {
+        uint32_t utid = trace_threads_get(&import->threads, (int32_t)event->numbers[1]);
+
+        if (utid != TRACE_NONE)
+                trace_threads_rename(&import->threads, utid, event->texts[3]);
+}
+
+static void apply_blocked_reason(TraceImport *import, const KernelEvent *event) {
+        uint32_t utid = trace_threads_get(&import->threads, (int32_t)event->numbers[1]);
+
+        if (utid != TRACE_NONE)
+                trace_sched_blocked_reason(
+                        &import->sched, utid, event->numbers[3] != 0, event->symbol);
+}
+
+static void apply_cpu_counter(TraceImport *import,
+                              const KernelEvent *event,
+                              const char *type,
+                              const char *name) {
+        const TracePlainTrack track = {
+                .type = type,
+                .name = trace_pool_add_text(&import->store->pool, name),
+                .kind = TRACK_KIND_COUNTER,
+                .utid = TRACE_NONE,
+                .upid = TRACE_NONE,
+                .cpu = (uint32_t)event->numbers[2],
+        };
+
+        if (import_wants(import, TRACE_PART_EVENTS))
+                import_value(import,
+                             trace_tracks_plain(&import->tracks, &track),
+                             event->at_ns,
+                             (double)(uint32_t)event->numbers[1]);
+}
+
+/* Slices of handlers: one track for each CPU. `name` is 0 for the end. */
+static void apply_handler(TraceImport *import,
+                          const KernelEvent *event,
+                          const char *type,
+                          const char *track_name,
+                          uint32_t name) {
+        const TracePlainTrack plain = {
+                .type = type,
+                .name = trace_pool_add_format(&import->store->pool, track_name, event->cpu),
+                .kind = TRACK_KIND_SLICE,
+                .utid = TRACE_NONE,
+                .upid = TRACE_NONE,
+                .cpu = event->cpu,
+        };
+        uint32_t category = trace_pool_add_text(&import->store->pool, "irq"), track;
+
+        if (!import_wants(import, TRACE_PART_EVENTS))
+                return;
+        track = trace_tracks_plain(&import->tracks, &plain);
+        if (track == TRACE_NONE)
+                return;
+        if (name)
+                trace_slices_begin(&import->slices,
+                                   track,
+                                   (int64_t)event->at_ns,
+                                   -1,
+                                   category,
+                                   name,
+                                   TRACE_NONE);
+        else
+                trace_slices_end(
+                        &import->slices, track, (int64_t)event->at_ns, category, 0, TRACE_NONE);
+}
+
+static uint32_t irq_name(TraceImport *import, const KernelEvent *event) {
+        const char *name = trace_pool_text(&import->store->pool, event->texts[2]);
+
+        return trace_pool_add_format(&import->store->pool, "IRQ (%s)", name ? name : "");
+}
+
+static uint32_t softirq_name(TraceImport *import, const KernelEvent *event) {
+        static const char *const names[] = { "HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+                                             "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
+
+        return event->numbers[1] < ARRAY_SIZE(names)
+                       ? trace_pool_add_text(&import->store->pool, names[event->numbers[1]])
+                       : trace_pool_add_format(
+                                 &import->store->pool, "softirq %u", (unsigned)event->numbers[1]);
+}
+
+static void apply_known(TraceImport *import, const KernelEvent *event) {
+        switch (event->body.number) {
+        case EVENT_SCHED_SWITCH:
+                apply_full_switch(import, event);
+                break;
+        case EVENT_SCHED_WAKING:
+                apply_full_waking(import, event);
+                break;
+        case EVENT_TASK_NEWTASK:
+                apply_newtask(import, event);
+                break;
+        case EVENT_TASK_RENAME:
+                apply_rename(import, event);
+                break;
+        case EVENT_SCHED_PROCESS_FREE:
+                trace_threads_end(
+                        &import->threads, (int32_t)event->numbers[2], (int64_t)event->at_ns);
+                break;
+        case EVENT_SCHED_BLOCKED_REASON:
+                apply_blocked_reason(import, event);
+                break;
+        case EVENT_CPU_FREQUENCY:
+                apply_cpu_counter(import, event, "cpu_frequency", "cpufreq");
+                break;
+        case EVENT_CPU_IDLE:
+                apply_cpu_counter(import, event, "cpu_idle", "cpuidle");
+                break;
+        case EVENT_IRQ_ENTRY:
+                apply_handler(import, event, "cpu_irq", "Irq Cpu %u", irq_name(import, event));
+                break;
+        case EVENT_IRQ_EXIT:
+                apply_handler(import, event, "cpu_irq", "Irq Cpu %u", 0);
+                break;
+        case EVENT_SOFTIRQ_ENTRY:
+                apply_handler(import,
+                              event,
+                              "cpu_softirq",
+                              "SoftIrq Cpu %u",
+                              softirq_name(import, event));
+                break;
+        case EVENT_SOFTIRQ_EXIT:
+                apply_handler(import, event, "cpu_softirq", "SoftIrq Cpu %u", 0);
+                break;
+        }
+}
+
+/* The old way of events without a number: the name is in each. */
+static uint32_t event_name(TraceImport *import, const KernelEvent *event) {
+        uint32_t name =
+                event->body.number == EVENT_GENERIC ? descriptor_name(import, &event->body) : 0;
+
+        return name ? name : kernel_name(import, event->body.number);
+}
+
+void apply_kernel(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
+        KernelEvent event = { .at_ns = entry->at_ns, .cpu = cpu, .symbol = entry->a };
+        WireField bytes = import_bytes(import, entry), field;
+        WireReader reader;
+        uint32_t utid;
+
+        wire_reader_init_field(&reader, &bytes);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == EVENT_PID)
+                        event.pid = (int32_t)field.value;
+                else if (field.number == EVENT_COMMON_FLAGS)
+                        event.flags = (uint32_t)field.value;
+                else if (field.number != EVENT_TIMESTAMP && field.type == WIRE_BYTES)
+                        event.body = field;
+        }
+        if (event_parts(event.body.number) & ~TRACE_PART_KERNEL) {
+                kernel_read(import, &event);
+                apply_known(import, &event);
+        }
+        if (!import_wants(import, TRACE_PART_KERNEL))
+                return;
+        utid = trace_threads_get(&import->threads, event.pid);
+        kernel_row(import, event.at_ns, cpu, event_name(import, &event), utid, event.flags);
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Processes and threads as /proc has them, and what they use of the machine
+ */
+
+#include <string.h>
+
+#include "trace/import.h"
+
+#define KTHREADD_PID 2
+
+/* ProcessTree.Process; docs/SOURCES.md has the last ones. */
+enum {
+        PROCESS_TREE_PID = 1,
+        PROCESS_TREE_PPID = 2,
+        PROCESS_TREE_CMDLINE = 3,
+        PROCESS_TREE_UID = 5,
+        PROCESS_TREE_START = 7,
+        PROCESS_TREE_IS_KTHREAD = 8,
+        PROCESS_TREE_IS_COMM = 9,
+};
+
+static const struct {
+        uint32_t number;
+        unsigned column;
+} unit_fields[] = {
+        { 1900, PROCESS_UNIT },
+        { 1901, PROCESS_USER_UNIT },
+        { 1905, PROCESS_APP },
+        { 1907, PROCESS_CONTAINER },
+};
+
+#define CMDLINE_BYTES_MAX (64u << 10)
+
+typedef struct ProcessInfoTree {
+        int32_t pid, ppid;
+        WireField first; /* of the command line */
+        size_t n_cmdline;
+        bool has_uid, has_start, has_is_kthread, is_kthread, is_comm;
+        uint32_t uid;
+        uint64_t start_ns;
+} ProcessInfoTree;
+
+static void process_take(ProcessInfoTree *info, const WireField *field) {
+        switch (field->number) {
+        case PROCESS_TREE_PID:
+                info->pid = (int32_t)field->value;
+                break;
+        case PROCESS_TREE_PPID:
+                info->ppid = (int32_t)field->value;
+                break;
+        case PROCESS_TREE_CMDLINE:
+                if (field->type == WIRE_BYTES && info->n_cmdline++ == 0)
+                        info->first = *field;
+                break;
+        case PROCESS_TREE_UID:
+                info->has_uid = true;
+                info->uid = (uint32_t)field->value;
+                break;
+        case PROCESS_TREE_START:
+                info->has_start = true;
+                info->start_ns = field->value;
+                break;
+        case PROCESS_TREE_IS_KTHREAD:
+                info->has_is_kthread = true;
+                info->is_kthread = field->value != 0;
+                break;
+        case PROCESS_TREE_IS_COMM:
+                info->is_comm = field->value != 0;
+                break;
+        }
+}
+
+/* A worker of the kernel is called after what it did last as well, which soon is not true. */
+static size_t worker_length(const uint8_t *name, size_t n) {
+        if (n < 8 || memcmp(name, "kworker/", 8) != 0)
+                return n;
+        for (size_t i = 8; i < n; i++)
+                if (name[i] == '+' || name[i] == '-')
+                        return i;
+        return n;
+}
+
+/* Arguments with blanks between them. */
+static uint32_t join_cmdline(TraceImport *import, const WireField *message) {
+        char *text = malloc(CMDLINE_BYTES_MAX);
+        size_t n = 0, n_parts = 0;
+        WireReader reader;
+        WireField field;
+        uint32_t name;
+
+        if (!text)
+                return 0;
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0) {
+                size_t n_copied;
+
+                if (field.number != PROCESS_TREE_CMDLINE || field.type != WIRE_BYTES)
+                        continue;
+                if (n_parts++ && n < CMDLINE_BYTES_MAX)
+                        text[n++] = ' ';
+                n_copied = MIN(field.n_bytes, CMDLINE_BYTES_MAX - n);
+                memcpy(text + n, field.data, n_copied);
+                n += n_copied;
+        }
+        name = trace_pool_add(&import->store->pool, text, n);
+        free(text);
+        return name;
+}
+
+/* A program that wrote its command line over with blanks in place of zeros has one argument only. */
+static size_t program_length(const ProcessInfoTree *info) {
+        const uint8_t *blank = NULL;
+
+        if (info->ppid == KTHREADD_PID) {
+                size_t n = worker_length(info->first.data, info->first.n_bytes);
+
+                if (n != info->first.n_bytes)
+                        return n;
+        }
+        if (info->n_cmdline == 1 && info->first.n_bytes)
+                blank = memchr(info->first.data, ' ', info->first.n_bytes);
+        return blank ? (size_t)(blank - info->first.data) : info->first.n_bytes;
+}
+
+/* A later description replaces all of an earlier one. */
+static void process_take_units(TraceImport *import, uint32_t upid, const WireField *message) {
+        TraceTable *table = trace_store_table(import->store, TRACE_TABLE_PROCESS);
+        uint32_t names[ARRAY_SIZE(unit_fields)] = { 0 };
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0)
+                for (size_t i = 0; i < ARRAY_SIZE(unit_fields); i++)
+                        if (field.number == unit_fields[i].number && field.type == WIRE_BYTES)
+                                names[i] = import_text(import, &field);
+        for (size_t i = 0; i < ARRAY_SIZE(unit_fields); i++)
+                trace_table_set(table, unit_fields[i].column, upid, names[i]);
+}
+
+/* More arguments of a process, beside those that it has. */
+static void process_store_args(TraceImport *import, uint32_t upid) {
+        TraceTable *table = trace_store_table(import->store, TRACE_TABLE_PROCESS);
+
+        trace_table_set(table,
+                        PROCESS_ARGS,
+                        upid,
+                        trace_arg_sets_store(&import->sets, import->store, &import->args));
+}
+
+static void process_load_args(TraceImport *import, uint32_t upid) {
+        trace_args_clear(&import->args);
+        trace_args_add_set(&import->args,
+                           import->store,
+                           trace_table_get(trace_store_table(import->store, TRACE_TABLE_PROCESS),
+                                           PROCESS_ARGS,
+                                           upid));
+}
+
+static void process_set(TraceImport *import,
+                        uint32_t upid,
+                        const ProcessInfoTree *info,
+                        const WireField *message) {
+        TraceTable *table = trace_store_table(import->store, TRACE_TABLE_PROCESS);
+        size_t n = program_length(info);
+        bool is_worker = info->ppid == KTHREADD_PID &&
+                         worker_length(info->first.data, info->first.n_bytes) == n;
+        uint32_t name = trace_pool_add(&import->store->pool, info->first.data, n);
+        uint32_t cmdline = is_worker ? name : join_cmdline(import, message), utid;
+        uint64_t start_ns = info->start_ns;
+
+        trace_threads_name_process(&import->threads, upid, name, TRACE_RANK_SYSTEM);
+        trace_table_set(table, PROCESS_CMDLINE, upid, cmdline);
+        if (info->is_comm) {
+                utid = trace_threads_get(&import->threads, info->pid);
+                if (utid != TRACE_NONE)
+                        trace_threads_name(&import->threads, utid, cmdline, TRACE_RANK_TREE);
+        }
+        if (info->has_uid)
+                trace_table_set(table, PROCESS_UID, upid, info->uid);
+        if (info->has_start && trace_table_i64(table, PROCESS_START, upid) == TRACE_NO_TIME &&
+            import_boottime(import, &start_ns))
+                trace_table_set_i64(table, PROCESS_START, upid, (int64_t)start_ns);
+        if (info->has_is_kthread && import_wants(import, TRACE_PART_ARGS)) {
+                process_load_args(import, upid);
+                trace_args_add_bool(&import->args, import->store, "is_kthread", info->is_kthread);
+                process_store_args(import, upid);
+        }
+        process_take_units(import, upid, message);
+}
+
+static void tree_process(TraceImport *import, const WireField *message) {
+        ProcessInfoTree info = { 0 };
+        uint32_t upid, parent;
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0)
+                process_take(&info, &field);
+        if (info.n_cmdline == 0)
+                return;
+        parent = trace_threads_process(&import->threads, info.ppid);
+        upid = trace_threads_process(&import->threads, info.pid);
+        if (upid == TRACE_NONE || parent == TRACE_NONE)
+                return;
+        /* One that has a parent has been adopted. */
+        if (trace_table_get(trace_store_table(import->store, TRACE_TABLE_PROCESS),
+                            PROCESS_PARENT,
+                            upid) == TRACE_NONE)
+                trace_table_set(trace_store_table(import->store, TRACE_TABLE_PROCESS),
+                                PROCESS_PARENT,
+                                upid,
+                                parent);
+        process_set(import, upid, &info, message);
+}
+
+static void tree_thread(TraceImport *import, const WireField *message) {
+        int32_t tid = 0, tgid = 0;
+        WireField name = { 0 }, field;
+        WireReader reader;
+        uint32_t utid;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1)
+                        tid = (int32_t)field.value;
+                else if (field.number == 2 && field.type == WIRE_BYTES)
+                        name = field;
+                else if (field.number == 3)
+                        tgid = (int32_t)field.value;
+        }
+        utid = trace_threads_of(&import->threads, tid, tgid);
+        if (utid == TRACE_NONE || !name.data)
+                return;
+        if (tid == tgid)
+                name.n_bytes = worker_length(name.data, name.n_bytes);
+        trace_threads_name(&import->threads, utid, import_text(import, &name), TRACE_RANK_TREE);
+}
+
+void apply_process_tree(TraceImport *import, uint64_t at_ns, const WireField *tree) {
+        static const struct {
+                uint32_t number;
+                void (*take)(TraceImport *import, const WireField *message);
+        } parts[] = { { 1, tree_process }, { 2, tree_thread } };
+        WireReader reader;
+        WireField field;
+
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+                wire_reader_init_field(&reader, tree);
+                while (wire_read(&reader, &field) > 0)
+                        if (field.number == parts[i].number && field.type == WIRE_BYTES)
+                                parts[i].take(import, &field);
+        }
+}
+
+/* ProcessDescriptor: the labels are the services and apps of Desktrace's probes. */
+void apply_process_descriptor(TraceImport *import, uint64_t at_ns, const WireField *process) {
+        uint64_t numbers[2];
+        unsigned n_labels = 0;
+        WireReader reader;
+        WireField field;
+        uint32_t upid;
+
+        import_numbers(process, numbers, ARRAY_SIZE(numbers));
+        upid = trace_threads_process(&import->threads, (int32_t)numbers[1]);
+        if (upid == TRACE_NONE)
+                return;
+        process_load_args(import, upid);
+        wire_reader_init_field(&reader, process);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.type != WIRE_BYTES)
+                        continue;
+                if (field.number == 6)
+                        trace_threads_name_process(&import->threads,
+                                                   upid,
+                                                   import_text(import, &field),
+                                                   TRACE_RANK_TREE);
+                if (field.number == 8 && import_wants(import, TRACE_PART_ARGS)) {
+                        TraceArg arg = { .number = TRACE_NO_TIME,
+                                         .string = import_text(import, &field) };
+
+                        arg.flat_key =
+                                trace_pool_add_text(&import->store->pool, "chrome.process_label");
+                        arg.key = trace_pool_add_format(
+                                &import->store->pool, "chrome.process_label[%u]", n_labels++);
+                        arg.type = trace_pool_add_text(&import->store->pool, "string");
+                        trace_args_add(&import->args, &arg);
+                }
+        }
+        if (import_wants(import, TRACE_PART_ARGS))
+                process_store_args(import, upid);
+}
+
+/*
+ * Counters of processes
+ */
+
+typedef struct ProcessCounter {
+        uint32_t number; /* in ProcessStats.Process */
+        const char *type, *name, *key;
+        int64_t factor;
+} ProcessCounter;
+
+static const ProcessCounter process_counters[] = {
+        { 2, "process_memory", "mem.virt", "virt", 1024 },
+        { 3, "process_memory", "mem.rss", "rss", 1024 },
+        { 4, "process_memory", "mem.rss.anon", "rss.anon", 1024 },
+        { 5, "process_memory", "mem.rss.file", "rss.file", 1024 },
+        { 6, "process_memory", "mem.rss.shmem", "rss.shmem", 1024 },
+        { 7, "process_memory", "mem.swap", "swap", 1024 },
+        { 8, "process_memory", "mem.locked", "locked", 1024 },
+        { 9, "process_memory", "mem.rss.watermark", "rss.watermark", 1024 },
+        { 24, "process_memory", "mem.dmabuf_rss", "dmabuf_rss", 1024 },
+        { 10, "oom_score_adj", "oom_score_adj", NULL, 1 },
+        { 16, "smaps", "mem.smaps.rss", "rss", 1024 },
+        { 17, "smaps", "mem.smaps.pss", "pss", 1024 },
+        { 18, "smaps", "mem.smaps.pss.anon", "pss.anon", 1024 },
+        { 19, "smaps", "mem.smaps.pss.file", "pss.file", 1024 },
+        { 20, "smaps", "mem.smaps.pss.smem", "pss.smem", 1024 },
+        { 23, "smaps", "mem.smaps.swap.pss", "swap.pss", 1024 },
+        { 21, "proc_stat_runtime", "runtime.user_ns", "user_ns", 1 },
+        { 22, "proc_stat_runtime", "runtime.kernel_ns", "kernel_ns", 1 },
+};
+
+static void
+process_value(TraceImport *import, uint64_t at_ns, uint32_t upid, const WireField *field) {
+        for (size_t i = 0; i < ARRAY_SIZE(process_counters); i++) {
+                const ProcessCounter *counter = &process_counters[i];
+                TracePool *pool = &import->store->pool;
+                char dimension[64];
+                TracePlainTrack track = {
+                        .type = counter->type,
+                        .kind = TRACK_KIND_COUNTER,
+                        .utid = TRACE_NONE,
+                        .upid = upid,
+                        .cpu = TRACE_NONE,
+                };
+
+                if (counter->number != field->number)
+                        continue;
+                track.name = trace_pool_add_text(pool, counter->name);
+                if (counter->key) {
+                        strcpy(dimension, counter->type);
+                        strcat(dimension, "_key");
+                        track.dimension = dimension;
+                        track.value = trace_pool_add_text(pool, counter->key);
+                }
+                import_value(import,
+                             trace_tracks_plain(&import->tracks, &track),
+                             at_ns,
+                             (double)(int64_t)(field->value * (uint64_t)counter->factor));
+        }
+}
+
+static void stats_process(TraceImport *import, uint64_t at_ns, const WireField *message) {
+        uint64_t numbers[2];
+        WireReader reader;
+        WireField field;
+        uint32_t upid;
+
+        import_numbers(message, numbers, ARRAY_SIZE(numbers));
+        upid = trace_threads_process(&import->threads, (int32_t)numbers[1]);
+        if (upid == TRACE_NONE || !import_wants(import, TRACE_PART_EVENTS))
+                return;
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0)
+                if (field.type == WIRE_VARINT)
+                        process_value(import, at_ns, upid, &field);
+}
+
+void apply_process_stats(TraceImport *import, uint64_t at_ns, const WireField *stats) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, stats);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == 1 && field.type == WIRE_BYTES)
+                        stats_process(import, at_ns, &field);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * What every import needs: events for the second pass, and numbers out of messages
+ */
+
+#include <string.h>
+
+#include "trace/import.h"
+
+void import_queue(TraceImport *import, size_t lane, const TraceEntry *entry) {
+        uint64_t held = import->queue.n_bytes + import->arena.n_bytes;
+
+        /* Rows of it will take about as much again, but only as fast as this is released. */
+        if (UNLIKELY(import->ran_out) || held > import->store->budget.n_bytes_max ||
+            trace_queue_add(&import->queue, lane, entry))
+                import->ran_out = true;
+}
+
+void import_queue_bytes(TraceImport *import,
+                        size_t lane,
+                        TraceEntry *entry,
+                        const WireField *bytes) {
+        uint64_t place;
+
+        if (trace_arena_add(&import->arena, bytes->data, bytes->n_bytes, &place)) {
+                import->ran_out = true;
+                return;
+        }
+        memcpy(&entry->b, &place, sizeof(place));
+        import_queue(import, lane, entry);
+}
+
+WireField import_bytes(const TraceImport *import, const TraceEntry *entry) {
+        WireField bytes = { .type = WIRE_BYTES };
+        uint64_t place;
+
+        memcpy(&place, &entry->b, sizeof(place));
+        bytes.data = trace_arena_at(&import->arena, place, &bytes.n_bytes);
+        return bytes;
+}
+
+bool import_boottime(TraceImport *import, uint64_t *at_ns) {
+        if (trace_clocks_convert(import->clocks, at_ns, 0, TRACE_CLOCK_BOOTTIME, *at_ns) == 0)
+                return true;
+        import->n_without_clock++;
+        return false;
+}
+
+uint64_t import_numbers(const WireField *message, uint64_t *ret, size_t n_ret) {
+        uint64_t found = 0;
+        WireReader reader;
+        WireField field;
+
+        memset(ret, 0, n_ret * sizeof(*ret));
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0)
+                if (field.type != WIRE_BYTES && field.number < n_ret && field.number < 64) {
+                        ret[field.number] = field.value;
+                        found |= UINT64_C(1) << field.number;
+                }
+        return found;
+}

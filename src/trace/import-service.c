@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * What the service and the machine say of the recording
+ */
+
+#include <string.h>
+
+#include "trace/import.h"
+#include "trace/trace-names.h"
+
+#define PRIMARY_TRACE_CLOCK 2 /* of ClockSnapshot */
+
+/*
+ * Clocks
+ */
+
+static void
+clock_row(TraceImport *import, const TraceClockReading *reading, int64_t at_ns, uint32_t snapshot) {
+        TraceTable *table = trace_store_table(import->store, TRACE_TABLE_CLOCK);
+        const char *name = trace_clock_name(reading->id);
+        uint32_t row = trace_table_add(table);
+
+        if (row == TRACE_NONE)
+                return;
+        trace_table_set_i64(table, CLOCK_TS, row, at_ns);
+        trace_table_set(table, CLOCK_ID, row, reading->id);
+        if (name) {
+                char upper[64];
+                size_t n = MIN(strlen(name), sizeof(upper) - 1);
+
+                for (size_t i = 0; i < n; i++)
+                        upper[i] = name[i] == '-' ? '_' : (char)(name[i] & ~0x20);
+                trace_table_set(
+                        table, CLOCK_NAME, row, trace_pool_add(&import->store->pool, upper, n));
+        }
+        trace_table_set_i64(table, CLOCK_VALUE, row, (int64_t)reading->timestamp);
+        trace_table_set(table, CLOCK_SNAPSHOT, row, snapshot);
+}
+
+/* The time of the snapshot, by the clock of trace time if it is in it. */
+static void clock_rows(TraceImport *import, const TraceClockReading *readings, size_t n) {
+        TraceTable *table = trace_store_table(import->store, TRACE_TABLE_CLOCK);
+        const TraceClockReading *realtime = NULL, *trace = NULL;
+        uint32_t snapshot = 0;
+
+        if (table->n)
+                snapshot = trace_table_get(table, CLOCK_SNAPSHOT, (uint32_t)table->n - 1) + 1;
+        for (size_t i = 0; i < n; i++) {
+                if (readings[i].id == TRACE_CLOCK_REALTIME)
+                        realtime = &readings[i];
+                if (readings[i].id == trace_clocks_trace_time(import->clocks))
+                        trace = &readings[i];
+        }
+        if (realtime && trace && !import->has_realtime) {
+                import->has_realtime = true;
+                import->realtime_ahead_ns = realtime->timestamp - trace->timestamp;
+                trace_store_add_metadata_number(import->store,
+                                                "trace_realtime_offset_ns",
+                                                (int64_t)import->realtime_ahead_ns);
+        }
+        for (size_t i = 0; i < n && trace; i++)
+                if (!trace_clock_is_of_sequence(readings[i].id))
+                        clock_row(import, &readings[i], (int64_t)trace->timestamp, snapshot);
+}
+
+static void clock_take(TraceClockReading *ret, const WireField *message) {
+        uint64_t numbers[5];
+
+        import_numbers(message, numbers, ARRAY_SIZE(numbers));
+        *ret = (TraceClockReading){
+                .id = (uint32_t)MIN(numbers[1], UINT32_MAX),
+                .timestamp = numbers[2],
+                .is_incremental = numbers[3] != 0,
+                .unit_ns = numbers[4],
+        };
+}
+
+void import_clock_snapshot(TraceImport *import,
+                           const ImportPacket *packet,
+                           const WireField *snapshot) {
+        TraceClockReading readings[TRACE_CLOCK_SNAPSHOT_MAX];
+        WireReader reader;
+        WireField field;
+        size_t n = 0;
+
+        wire_reader_init_field(&reader, snapshot);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == PRIMARY_TRACE_CLOCK && field.type == WIRE_VARINT)
+                        trace_clocks_set_trace_time(import->clocks, (uint32_t)field.value);
+                if (field.number != 1 || field.type != WIRE_BYTES)
+                        continue;
+                if (n == ARRAY_SIZE(readings))
+                        break;
+                clock_take(&readings[n++], &field);
+        }
+        if (trace_clocks_add_snapshot(import->clocks, packet->sequence->id, readings, n))
+                trace_store_count(import->store, "clock_snapshot_refused", -1, 1);
+        else
+                clock_rows(import, readings, n);
+}
+
+/*
+ * The machine
+ */
+
+static void take_utsname(TraceImport *import, const WireField *message) {
+        static const char *const names[] = {
+                NULL, "system_name", "system_version", "system_release", "system_machine"
+        };
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0) {
+                uint32_t text;
+
+                if (field.type != WIRE_BYTES || field.number >= ARRAY_SIZE(names) ||
+                    !names[field.number])
+                        continue;
+                text = import_text(import, &field);
+                trace_store_add_metadata(import->store, names[field.number], text);
+                if (field.number == 3)
+                        trace_sched_set_kernel(&import->sched,
+                                               trace_pool_text(&import->store->pool, text));
+        }
+}
+
+void import_system_info(TraceImport *import, const ImportPacket *packet, const WireField *info) {
+        WireReader reader;
+        WireField field;
+
+        if (trace_store_table(import->store, TRACE_TABLE_METADATA)->n > 64)
+                return; /* a file that says it again and again */
+        wire_reader_init_field(&reader, info);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1 && field.type == WIRE_BYTES)
+                        take_utsname(import, &field);
+                else if (field.number == 4 && field.type == WIRE_BYTES)
+                        trace_store_add_metadata(import->store,
+                                                 "tracing_service_version",
+                                                 import_text(import, &field));
+                else if (field.number == 8 && field.type == WIRE_VARINT)
+                        trace_store_add_metadata_number(
+                                import->store, "system_cpus", (int64_t)field.value);
+        }
+}
+
+void import_trace_uuid(TraceImport *import, const ImportPacket *packet, const WireField *uuid) {
+        uint64_t n[3];
+
+        import_numbers(uuid, n, ARRAY_SIZE(n));
+        trace_store_add_metadata(
+                import->store,
+                "trace_uuid",
+                trace_pool_add_format(&import->store->pool,
+                                      "%08x-%04x-%04x-%04x-%012llx",
+                                      (unsigned)(n[1] >> 32),
+                                      (unsigned)(n[1] >> 16) & 0xffff,
+                                      (unsigned)n[1] & 0xffff,
+                                      (unsigned)(n[2] >> 48),
+                                      (unsigned long long)(n[2] & 0xffffffffffff)));
+}
+
+void import_trace_config(TraceImport *import, const ImportPacket *packet, const WireField *config) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, config);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == 22 && field.type == WIRE_BYTES)
+                        trace_store_add_metadata(
+                                import->store, "unique_session_name", import_text(import, &field));
+        trace_store_add_metadata_number(
+                import->store, "trace_config_bytes", (int64_t)config->n_bytes);
+}
+
+static void cpu_row(TraceImport *import, const WireField *message) {
+        TraceTable *table = trace_store_table(import->store, TRACE_TABLE_CPU);
+        uint32_t row = trace_table_add(table);
+        WireReader reader;
+        WireField field;
+
+        if (row == TRACE_NONE)
+                return;
+        trace_table_set(table, CPU_NUMBER, row, row);
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1 && field.type == WIRE_BYTES)
+                        trace_table_set(table, CPU_PROCESSOR, row, import_text(import, &field));
+                else if (field.number == 3 && field.type == WIRE_VARINT)
+                        trace_table_set(table, CPU_CAPACITY, row, (uint32_t)field.value);
+        }
+}
+
+void import_cpu_info(TraceImport *import, const ImportPacket *packet, const WireField *info) {
+        WireReader reader;
+        WireField field;
+
+        if (trace_store_table(import->store, TRACE_TABLE_CPU)->n)
+                return;
+        wire_reader_init_field(&reader, info);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == 1 && field.type == WIRE_BYTES &&
+                    trace_store_table(import->store, TRACE_TABLE_CPU)->n < TRACE_CPUS_MAX)
+                        cpu_row(import, &field);
+}
+
+/*
+ * Statistics: each packet has sums since the start, so the last one counts
+ */
+
+typedef struct StatField {
+        uint32_t number;
+        const char *name;
+} StatField;
+
+static const StatField buffer_stats[] = {
+        { 1, "traced_buf_bytes_written" },        { 2, "traced_buf_chunks_written" },
+        { 3, "traced_buf_chunks_overwritten" },   { 4, "traced_buf_write_wrap_count" },
+        { 5, "traced_buf_patches_succeeded" },    { 6, "traced_buf_patches_failed" },
+        { 7, "traced_buf_readaheads_succeeded" }, { 8, "traced_buf_readaheads_failed" },
+        { 9, "traced_buf_abi_violations" },       { 10, "traced_buf_chunks_rewritten" },
+        { 12, "traced_buf_buffer_size" },         { 13, "traced_buf_bytes_overwritten" },
+        { 14, "traced_buf_bytes_read" },          { 17, "traced_buf_chunks_read" },
+        { 18, "traced_buf_chunks_discarded" },    { 19, "traced_buf_trace_writer_packet_loss" },
+};
+
+static const StatField service_stats[] = {
+        { 2, "traced_producers_connected" },     { 3, "traced_producers_seen" },
+        { 4, "traced_data_sources_registered" }, { 5, "traced_data_sources_seen" },
+        { 6, "traced_tracing_sessions" },        { 7, "traced_total_buffers" },
+        { 8, "traced_chunks_discarded" },        { 9, "traced_patches_discarded" },
+        { 12, "traced_flushes_requested" },      { 13, "traced_flushes_succeeded" },
+        { 14, "traced_flushes_failed" },
+};
+
+static void take_stats(TraceImport *import,
+                       const WireField *message,
+                       const StatField *fields,
+                       size_t n_fields,
+                       int32_t idx) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, message);
+        while (wire_read(&reader, &field) > 0)
+                for (size_t i = 0; i < n_fields; i++)
+                        if (fields[i].number == field.number && field.type == WIRE_VARINT)
+                                trace_store_set_stat(
+                                        import->store, fields[i].name, idx, field.value);
+}
+
+#define BUFFERS_MAX 128
+
+void import_trace_stats(TraceImport *import, const ImportPacket *packet, const WireField *stats) {
+        int32_t n_buffers = 0;
+        WireReader reader;
+        WireField field;
+
+        take_stats(import, stats, service_stats, ARRAY_SIZE(service_stats), -1);
+        wire_reader_init_field(&reader, stats);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == 1 && field.type == WIRE_BYTES && n_buffers < BUFFERS_MAX)
+                        take_stats(import,
+                                   &field,
+                                   buffer_stats,
+                                   ARRAY_SIZE(buffer_stats),
+                                   n_buffers++);
+                else if (field.number == 15 && field.type == WIRE_VARINT && field.value) {
+                        trace_store_set_stat(import->store,
+                                             "traced_final_flush_succeeded",
+                                             -1,
+                                             field.value == 1);
+                        trace_store_set_stat(
+                                import->store, "traced_final_flush_failed", -1, field.value == 2);
+                }
+        }
+}
+
+typedef struct KernelStat {
+        uint32_t number;
+        const char *begin, *end, *delta;
+} KernelStat;
+
+static const KernelStat kernel_stats[] = {
+        { 2, "ftrace_cpu_entries_begin", "ftrace_cpu_entries_end", "ftrace_cpu_entries_delta" },
+        { 3, "ftrace_cpu_overrun_begin", "ftrace_cpu_overrun_end", "ftrace_cpu_overrun_delta" },
+        { 4,
+          "ftrace_cpu_commit_overrun_begin",
+          "ftrace_cpu_commit_overrun_end",
+          "ftrace_cpu_commit_overrun_delta" },
+        { 5, "ftrace_cpu_bytes_begin", "ftrace_cpu_bytes_end", "ftrace_cpu_bytes_delta" },
+        { 8,
+          "ftrace_cpu_dropped_events_begin",
+          "ftrace_cpu_dropped_events_end",
+          "ftrace_cpu_dropped_events_delta" },
+        { 9,
+          "ftrace_cpu_read_events_begin",
+          "ftrace_cpu_read_events_end",
+          "ftrace_cpu_read_events_delta" },
+};
+
+static int64_t stat_value(const TraceStore *store, const char *text, int32_t idx) {
+        const TraceTable *table = &store->tables[TRACE_TABLE_STAT];
+        uint32_t name = trace_pool_find(&store->pool, text, strlen(text));
+
+        for (uint32_t row = 0; row < table->n; row++)
+                if (trace_table_get(table, STAT_NAME, row) == name &&
+                    trace_table_get(table, STAT_IDX, row) == (uint32_t)idx)
+                        return trace_table_i64(table, STAT_VALUE, row);
+        return 0;
+}
+
+static void take_kernel_stats(TraceImport *import, const WireField *message, bool is_end) {
+        uint64_t numbers[10];
+
+        import_numbers(message, numbers, ARRAY_SIZE(numbers));
+        if (numbers[1] >= TRACE_CPUS_MAX)
+                return;
+        for (size_t i = 0; i < ARRAY_SIZE(kernel_stats); i++) {
+                const KernelStat *stat = &kernel_stats[i];
+                int32_t cpu = (int32_t)numbers[1];
+                uint64_t value = numbers[stat->number];
+
+                trace_store_set_stat(import->store, is_end ? stat->end : stat->begin, cpu, value);
+                if (is_end)
+                        trace_store_set_stat(
+                                import->store,
+                                stat->delta,
+                                cpu,
+                                value - (uint64_t)stat_value(import->store, stat->begin, cpu));
+        }
+}
+
+void import_ftrace_stats(TraceImport *import, const ImportPacket *packet, const WireField *stats) {
+        uint64_t numbers[2];
+        WireReader reader;
+        WireField field;
+
+        import_numbers(stats, numbers, ARRAY_SIZE(numbers));
+        if (numbers[1] != 1 && numbers[1] != 2)
+                return;
+        wire_reader_init_field(&reader, stats);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == 2 && field.type == WIRE_BYTES)
+                        take_kernel_stats(import, &field, numbers[1] == 2);
+}

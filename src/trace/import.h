@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Import: the two passes over a trace file
+ *
+ * First, packets are taken apart in the order of the file, as what they refer to depends on it, and their events
+ * go into the queue, with their times as trace time. Then the queue gives them back in the order of time, and they
+ * become rows. Each import-*.c knows the packets of one kind in both passes.
+ */
+
+#include "trace/trace-arena.h"
+#include "trace/trace-args.h"
+#include "trace/trace-clock.h"
+#include "trace/trace-queue.h"
+#include "trace/trace-sched.h"
+#include "trace/trace-sequence.h"
+#include "trace/trace-slices.h"
+#include "trace/trace-store.h"
+#include "trace/trace-threads.h"
+#include "trace/trace-tracks.h"
+
+#define IMPORT_DESCRIPTORS_MAX 65536 /* of kernel events that are described in the file */
+
+/* Lanes of sequences come before those of CPUs. */
+#define IMPORT_CPU_RANK (UINT64_C(1) << 32)
+
+/* TraceEntry.kind. */
+typedef enum ImportKind {
+        IMPORT_SWITCH,  /* compact: a tid, b comm, c prev_state, small priority */
+        IMPORT_WAKING,  /* compact: a tid, flags */
+        IMPORT_KERNEL,  /* any other event of the kernel: b and c: place in the arena, a: pid */
+        IMPORT_BEGIN,   /* a slot, b name, c category, or with flags an ImportExtra */
+        IMPORT_END,     /* likewise */
+        IMPORT_INSTANT, /* likewise */
+        IMPORT_COMPLETE,
+        IMPORT_COUNTER, /* a slot, b and c: bits of the value */
+        IMPORT_PACKET,  /* a: payload's field number; b and c: place in the arena */
+} ImportKind;
+
+#define IMPORT_HAS_EXTRA 1
+
+/* What few track events have. */
+typedef struct ImportExtra {
+        uint32_t category;
+        uint32_t args;
+        int64_t duration_ns;
+        uint32_t flow, n_flows; /* in import->flows */
+        uint32_t n_ending;      /* how many of them end there, which are the last */
+} ImportExtra;
+
+typedef struct TraceImport {
+        TraceStore *store;
+        unsigned parts;
+        TraceClocks *clocks;
+        TraceQueue queue;
+        TraceArena arena;
+        TraceMap by_id; /* sequence → place in sequences */
+        TraceSequence **sequences;
+        size_t n_sequences, n_sequences_allocated;
+        size_t cpu_lanes[TRACE_CPUS_MAX];
+        TraceThreads threads;
+        TraceTracks tracks;
+        TraceSlices slices;
+        TraceSched sched;
+        TraceArgSets sets;
+        TraceArgs args; /* being collected */
+        ImportExtra *extras;
+        size_t n_extras, n_extras_allocated;
+        uint64_t *flows;
+        size_t n_flows, n_flows_allocated;
+        TraceMap open_flows;  /* id → slice */
+        TraceMap descriptors; /* of kernel events: number → name */
+        TraceMap disks;       /* device → place in the arena of its last numbers */
+        uint64_t realtime_ahead_ns;
+        bool has_realtime;
+        bool ran_out; /* of memory: what follows is left out */
+        bool has_switches;
+        uint64_t n_packets, n_malformed, n_without_clock, n_without_state, n_after_loss,
+                n_unknown_names;
+} TraceImport;
+
+/* One packet, taken apart as far as all kinds of it are alike. */
+typedef struct ImportPacket {
+        TraceSequence *sequence;
+        uint64_t at_ns;
+        bool has_time;
+        uint32_t clock;
+} ImportPacket;
+
+/* An event for the second pass. */
+void import_queue(TraceImport *import, size_t lane, const TraceEntry *entry);
+/* Likewise, with bytes that are kept until then; a, kind and flags are set already. */
+void import_queue_bytes(TraceImport *import,
+                        size_t lane,
+                        TraceEntry *entry,
+                        const WireField *bytes);
+/* What was kept. */
+WireField import_bytes(const TraceImport *import, const TraceEntry *entry);
+/* Trace time of a time of the boot clock; false if that is not known. */
+bool import_boottime(TraceImport *import, uint64_t *at_ns);
+
+static inline bool import_wants(const TraceImport *import, unsigned parts) {
+        return (import->parts & parts) != 0;
+}
+
+static inline uint32_t import_text(TraceImport *import, const WireField *field) {
+        return trace_pool_add(&import->store->pool, field->data, field->n_bytes);
+}
+
+/* Scalar fields by number into an array; others are ignored. Returns a set of bits for those that are there. */
+uint64_t import_numbers(const WireField *message, uint64_t *ret, size_t n_ret);
+
+/* First pass. */
+void import_ftrace(TraceImport *import, const ImportPacket *packet, const WireField *bundle);
+void import_track_event(TraceImport *import, const ImportPacket *packet, const WireField *event);
+void import_track_descriptor(TraceImport *import,
+                             const ImportPacket *packet,
+                             const WireField *track);
+void import_thread_descriptor(TraceImport *import,
+                              const ImportPacket *packet,
+                              const WireField *thread);
+void import_clock_snapshot(TraceImport *import,
+                           const ImportPacket *packet,
+                           const WireField *snapshot);
+void import_system_info(TraceImport *import, const ImportPacket *packet, const WireField *info);
+void import_trace_stats(TraceImport *import, const ImportPacket *packet, const WireField *stats);
+void import_ftrace_stats(TraceImport *import, const ImportPacket *packet, const WireField *stats);
+void import_trace_config(TraceImport *import, const ImportPacket *packet, const WireField *config);
+void import_trace_uuid(TraceImport *import, const ImportPacket *packet, const WireField *uuid);
+void import_cpu_info(TraceImport *import, const ImportPacket *packet, const WireField *info);
+
+/* Second pass. */
+void apply_switch(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
+void apply_waking(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
+void apply_kernel(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
+void apply_track_event(TraceImport *import, const TraceEntry *entry);
+void apply_counter(TraceImport *import, const TraceEntry *entry);
+void apply_process_tree(TraceImport *import, uint64_t at_ns, const WireField *tree);
+void apply_process_descriptor(TraceImport *import, uint64_t at_ns, const WireField *process);
+void apply_process_stats(TraceImport *import, uint64_t at_ns, const WireField *stats);
+void apply_sys_stats(TraceImport *import, uint64_t at_ns, const WireField *stats);
+void apply_journal(TraceImport *import, uint64_t at_ns, const WireField *entry);
+void apply_track_descriptor(TraceImport *import, uint64_t at_ns, const WireField *track);
+
+/* The set of an event's arguments, or TRACE_NONE. */
+uint32_t
+import_event_args(TraceImport *import, const TraceSequence *sequence, const WireField *event);
+
+/* A value of a track. */
+void import_value(TraceImport *import, uint32_t track, uint64_t at_ns, double value);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace args: named values that belong to something else
+ *
+ * They come in sets. A set that has been seen before is not stored again; its number is the row of its first value.
+ */
+
+#include "trace/trace-map.h"
+#include "trace/trace-store.h"
+
+#define TRACE_ARGS_MAX 4096 /* of one set */
+
+typedef struct TraceArg {
+        uint32_t flat_key, key, type;
+        uint32_t string;
+        int64_t number;
+        double real;
+} TraceArg;
+
+typedef struct TraceArgs {
+        TraceArg *args;
+        size_t n, n_allocated;
+} TraceArgs;
+
+typedef struct TraceArgSets {
+        TraceMap by_hash; /* → number */
+        uint64_t n_dropped;
+} TraceArgSets;
+
+void trace_args_deinit(TraceArgs *args);
+
+static inline void trace_args_clear(TraceArgs *args) {
+        args->n = 0;
+}
+
+/* The last one of a key counts. What is past TRACE_ARGS_MAX is left out. */
+void trace_args_add(TraceArgs *args, const TraceArg *arg);
+
+void trace_args_add_int(TraceArgs *args, TraceStore *store, const char *key, int64_t value);
+void trace_args_add_bool(TraceArgs *args, TraceStore *store, const char *key, bool value);
+void trace_args_add_string(TraceArgs *args, TraceStore *store, const char *key, uint32_t text);
+
+/* Adds those of a stored set. */
+void trace_args_add_set(TraceArgs *args, const TraceStore *store, uint32_t set);
+
+void trace_arg_sets_deinit(TraceArgSets *sets);
+
+/* The set's number; TRACE_NONE for none, or when there is no room. */
+uint32_t trace_arg_sets_store(TraceArgSets *sets, TraceStore *store, const TraceArgs *args);

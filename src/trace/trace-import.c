@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "trace/trace-import.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "trace/import.h"
+#include "trace/trace-reader.h"
+
+/* Fields of perfetto.protos.TracePacket's envelope. */
+enum {
+        PACKET_TRUSTED_UID = 3,
+        PACKET_TIMESTAMP = 8,
+        PACKET_SEQUENCE_ID = 10,
+        PACKET_INTERNED_DATA = 12,
+        PACKET_SEQUENCE_FLAGS = 13,
+        PACKET_CLEARED = 41,
+        PACKET_PREVIOUS_DROPPED = 42,
+        PACKET_TIMESTAMP_CLOCK = 58,
+        PACKET_DEFAULTS = 59,
+        PACKET_TRUSTED_PID = 79,
+};
+
+#define SEQUENCE_FLAG_CLEARED     1
+#define SEQUENCE_FLAG_NEEDS_STATE 2
+
+#define SEQUENCES_MAX 100000
+
+typedef struct PacketKind {
+        uint32_t number;
+        unsigned parts; /* that it is read for; 0: always */
+        void (*read)(TraceImport *import, const ImportPacket *packet, const WireField *payload);
+        /* Without read(): kept as it is until the second pass. */
+        void (*apply)(TraceImport *import, uint64_t at_ns, const WireField *payload);
+} PacketKind;
+
+#define PARTS_OF_THREADS \
+        (TRACE_PART_THREADS | TRACE_PART_SCHED | TRACE_PART_STATES | TRACE_PART_KERNEL)
+#define PARTS_OF_NAMES (PARTS_OF_THREADS | TRACE_PART_EVENTS | TRACE_PART_LOGS)
+
+static const PacketKind packet_kinds[] = {
+        { 1, PARTS_OF_THREADS | TRACE_PART_EVENTS, import_ftrace, NULL },
+        { 11, TRACE_PART_EVENTS, import_track_event, NULL },
+        { 60, PARTS_OF_NAMES, import_track_descriptor, apply_track_descriptor },
+        { 44, TRACE_PART_EVENTS, import_thread_descriptor, NULL },
+        { 6, 0, import_clock_snapshot, NULL },
+        { 45, 0, import_system_info, NULL },
+        { 35, 0, import_trace_stats, NULL },
+        { 34, 0, import_ftrace_stats, NULL },
+        { 33, 0, import_trace_config, NULL },
+        { 89, 0, import_trace_uuid, NULL },
+        { 67, 0, import_cpu_info, NULL },
+        { 2, PARTS_OF_NAMES, NULL, apply_process_tree },
+        { 43, PARTS_OF_NAMES, NULL, apply_process_descriptor },
+        { 9, PARTS_OF_NAMES, NULL, apply_process_stats },
+        { 7, TRACE_PART_EVENTS, NULL, apply_sys_stats },
+        { 132, TRACE_PART_LOGS, NULL, apply_journal },
+};
+
+typedef struct Envelope {
+        uint64_t timestamp, flags;
+        uint32_t clock, sequence_id;
+        int32_t uid, pid;
+        bool has_timestamp, is_cleared, is_after_loss;
+        WireField interned, defaults, payload;
+        const PacketKind *kind;
+} Envelope;
+
+/*
+ * First pass
+ */
+
+static const PacketKind *find_kind(uint32_t number) {
+        for (size_t i = 0; i < ARRAY_SIZE(packet_kinds); i++)
+                if (packet_kinds[i].number == number)
+                        return &packet_kinds[i];
+        return NULL;
+}
+
+static void envelope_take(Envelope *envelope, const WireField *field) {
+        const PacketKind *kind;
+
+        switch (field->number) {
+        case PACKET_TIMESTAMP:
+                envelope->timestamp = field->value;
+                envelope->has_timestamp = true;
+                break;
+        case PACKET_TIMESTAMP_CLOCK:
+                envelope->clock = (uint32_t)field->value;
+                break;
+        case PACKET_SEQUENCE_ID:
+                envelope->sequence_id = (uint32_t)field->value;
+                break;
+        case PACKET_SEQUENCE_FLAGS:
+                envelope->flags = field->value;
+                break;
+        case PACKET_CLEARED:
+                envelope->is_cleared = field->value != 0;
+                break;
+        case PACKET_PREVIOUS_DROPPED:
+                envelope->is_after_loss = field->value != 0;
+                break;
+        case PACKET_TRUSTED_UID:
+                envelope->uid = (int32_t)field->value;
+                break;
+        case PACKET_TRUSTED_PID:
+                envelope->pid = (int32_t)field->value;
+                break;
+        case PACKET_INTERNED_DATA:
+                envelope->interned = *field;
+                break;
+        case PACKET_DEFAULTS:
+                envelope->defaults = *field;
+                break;
+        default:
+                kind = field->type == WIRE_BYTES ? find_kind(field->number) : NULL;
+                if (kind) {
+                        envelope->kind = kind;
+                        envelope->payload = *field;
+                }
+        }
+}
+
+/* False: it is no message. */
+static bool envelope_read(Envelope *envelope, const uint8_t *packet, size_t n) {
+        WireReader reader;
+        WireField field;
+        int r;
+
+        wire_reader_init(&reader, packet, n);
+        while ((r = wire_read(&reader, &field)) > 0)
+                envelope_take(envelope, &field);
+        return r == 0;
+}
+
+static TraceSequence *import_sequence(TraceImport *import, uint32_t id) {
+        uint64_t place = trace_map_find(&import->by_id, id);
+        TraceSequence *sequence;
+
+        if (place != TRACE_MAP_NONE)
+                return import->sequences[place];
+        if (import->n_sequences == SEQUENCES_MAX || trace_reserve((void **)&import->sequences,
+                                                                  &import->n_sequences_allocated,
+                                                                  import->n_sequences + 1,
+                                                                  sizeof(*import->sequences)))
+                return NULL;
+        sequence = calloc(1, sizeof(*sequence));
+        if (!sequence)
+                return NULL;
+        sequence->id = id;
+        sequence->lane = trace_queue_add_lane(&import->queue, import->n_sequences);
+        if (sequence->lane == TRACE_LANE_NONE ||
+            trace_map_set(&import->by_id, id, import->n_sequences))
+                return trace_sequence_free(sequence);
+        import->sequences[import->n_sequences++] = sequence;
+        return sequence;
+}
+
+static void sequence_take(TraceImport *import, TraceSequence *sequence, const Envelope *envelope) {
+        if (envelope->uid)
+                sequence->uid = envelope->uid;
+        if (envelope->pid)
+                sequence->pid = envelope->pid;
+        if (envelope->is_after_loss) {
+                sequence->is_valid = false;
+                import->n_after_loss++;
+        }
+        if (envelope->is_cleared || envelope->flags & SEQUENCE_FLAG_CLEARED)
+                trace_sequence_clear(sequence);
+        if (envelope->defaults.type == WIRE_BYTES)
+                trace_sequence_take_defaults(sequence, &envelope->defaults);
+        if (envelope->interned.type == WIRE_BYTES &&
+            trace_sequence_take_interned(sequence, &import->store->pool, &envelope->interned))
+                import->ran_out = true;
+}
+
+/* False: it has a time that is not known. */
+static bool packet_time(TraceImport *import, ImportPacket *packet, const Envelope *envelope) {
+        uint32_t clock = envelope->clock ? envelope->clock : packet->sequence->default_clock;
+        uint64_t ns = envelope->timestamp;
+
+        packet->clock = clock;
+        packet->has_time = envelope->has_timestamp;
+        if (!envelope->has_timestamp)
+                return true;
+        if (clock == 0) {
+                packet->at_ns = ns;
+                return true;
+        }
+        if (trace_clocks_convert(import->clocks, &packet->at_ns, packet->sequence->id, clock, ns))
+                return false;
+        return true;
+}
+
+static void packet_take(TraceImport *import, const Envelope *envelope, TraceSequence *sequence) {
+        const PacketKind *kind = envelope->kind;
+        ImportPacket packet = { .sequence = sequence };
+        bool has_clock;
+
+        /* Also of packets that are not wanted: a clock may count the differences between all of them. */
+        has_clock = packet_time(import, &packet, envelope) ||
+                    (kind && kind->read == import_clock_snapshot);
+        if (!kind || (kind->parts && !import_wants(import, kind->parts)))
+                return;
+        if (!has_clock) {
+                import->n_without_clock++;
+                return;
+        }
+        if (envelope->flags & SEQUENCE_FLAG_NEEDS_STATE && !sequence->is_valid) {
+                import->n_without_state++;
+                return;
+        }
+        if (kind->read)
+                kind->read(import, &packet, &envelope->payload);
+        if (kind->apply) {
+                TraceEntry entry = { .at_ns = packet.at_ns,
+                                     .kind = IMPORT_PACKET,
+                                     .a = kind->number };
+
+                import_queue_bytes(import, sequence->lane, &entry, &envelope->payload);
+        }
+}
+
+static void import_packet(TraceImport *import, const uint8_t *data, size_t n) {
+        Envelope envelope = { 0 };
+        TraceSequence *sequence;
+
+        import->n_packets++;
+        if (!envelope_read(&envelope, data, n)) {
+                import->n_malformed++;
+                return;
+        }
+        sequence = import_sequence(import, envelope.sequence_id);
+        if (!sequence) {
+                import->ran_out = true;
+                return;
+        }
+        sequence_take(import, sequence, &envelope);
+        packet_take(import, &envelope, sequence);
+}
+
+/* 0, or an errno; what is wrong with the file is counted. */
+static int import_read(TraceImport *import, int fd) {
+        _cleanup_(trace_reader_deinit) TraceReader reader;
+        const uint8_t *packet;
+        size_t n;
+        int r;
+
+        trace_reader_init(&reader, fd);
+        while (!import->ran_out && (r = trace_reader_next(&reader, &packet, &n)) == 0)
+                import_packet(import, packet, n);
+        if (import->ran_out)
+                return 0;
+        if (r < 0)
+                return r;
+        if (r != TRACE_READER_E_END)
+                trace_store_count(import->store, "trace_file_damaged", -1, 1);
+        return 0;
+}
+
+/*
+ * Second pass
+ */
+
+static void apply_packet(TraceImport *import, const TraceEntry *entry) {
+        const PacketKind *kind = find_kind(entry->a);
+        WireField payload = import_bytes(import, entry);
+
+        if (kind && kind->apply)
+                kind->apply(import, entry->at_ns, &payload);
+}
+
+static void apply_entry(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
+        switch ((ImportKind)entry->kind) {
+        case IMPORT_SWITCH:
+                apply_switch(import, cpu, entry);
+                break;
+        case IMPORT_WAKING:
+                apply_waking(import, cpu, entry);
+                break;
+        case IMPORT_KERNEL:
+                apply_kernel(import, cpu, entry);
+                break;
+        case IMPORT_COUNTER:
+                apply_counter(import, entry);
+                break;
+        case IMPORT_PACKET:
+                apply_packet(import, entry);
+                break;
+        default:
+                apply_track_event(import, entry);
+                break;
+        }
+}
+
+/* Which CPU a lane is of; TRACE_NONE: of none. */
+static uint32_t *lanes_cpus(const TraceImport *import) {
+        uint32_t *cpus = reallocarray(NULL, import->queue.n_lanes + 1, sizeof(*cpus));
+
+        if (!cpus)
+                return NULL;
+        memset(cpus, 0xff, (import->queue.n_lanes + 1) * sizeof(*cpus));
+        for (uint32_t cpu = 0; cpu < TRACE_CPUS_MAX; cpu++)
+                if (import->cpu_lanes[cpu] != TRACE_LANE_NONE)
+                        cpus[import->cpu_lanes[cpu]] = cpu;
+        return cpus;
+}
+
+static int import_apply(TraceImport *import) {
+        _cleanup_(freep) uint32_t *cpus = lanes_cpus(import);
+        const TraceEntry *entries;
+        size_t lane, n;
+
+        if (!cpus || trace_queue_sort(&import->queue))
+                return -ENOMEM;
+        while (trace_queue_next(&import->queue, &lane, &entries, &n))
+                for (size_t i = 0; i < n; i++)
+                        apply_entry(import, cpus[lane], &entries[i]);
+        return 0;
+}
+
+static void import_finish(TraceImport *import) {
+        const struct {
+                const char *name;
+                uint64_t n;
+        } counts[] = {
+                { "tokenizer_packets", import->n_packets },
+                { "tokenizer_malformed_packets", import->n_malformed },
+                { "tokenizer_skipped_packets", import->n_without_state },
+                { "tokenizer_packets_after_loss", import->n_after_loss },
+                { "clock_sync_failure", import->n_without_clock },
+                { "track_event_unknown_names", import->n_unknown_names },
+                { "track_descriptor_conflicting_reservation", import->tracks.n_conflicts },
+                { "trace_names_left_out", import->store->pool.n_refused },
+                { "trace_memory_limit_reached", import->ran_out || import->store->budget.is_over },
+        };
+
+        trace_sched_finish(&import->sched);
+        trace_slices_store_counts(&import->slices);
+        for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+                trace_store_set_stat(import->store, counts[i].name, -1, counts[i].n);
+        import->store->parts = import->parts;
+        import->store->budget.is_over |= import->ran_out;
+}
+
+static int import_init(TraceImport *import, TraceStore *store, unsigned parts) {
+        *import = (TraceImport){ .store = store, .parts = parts };
+        import->clocks = trace_clocks_new();
+        if (!import->clocks)
+                return -ENOMEM;
+        for (size_t i = 0; i < TRACE_CPUS_MAX; i++)
+                import->cpu_lanes[i] = TRACE_LANE_NONE;
+        import->tracks.store = store;
+        import->tracks.threads = &import->threads;
+        import->tracks.sets = &import->sets;
+        import->tracks.wants_args = parts & TRACE_PART_ARGS;
+        import->slices.store = store;
+        import->slices.sets = &import->sets;
+        if (trace_threads_init(&import->threads, store) ||
+            trace_sched_init(&import->sched, store, &import->threads))
+                return -ENOMEM;
+        import->sched.wants_sched = parts & TRACE_PART_SCHED;
+        import->sched.wants_states = parts & TRACE_PART_STATES;
+        return 0;
+}
+
+static void import_deinit(TraceImport *import) {
+        for (size_t i = 0; i < import->n_sequences; i++)
+                trace_sequence_free(import->sequences[i]);
+        free(import->sequences);
+        free(import->extras);
+        free(import->flows);
+        trace_map_deinit(&import->by_id);
+        trace_map_deinit(&import->open_flows);
+        trace_map_deinit(&import->descriptors);
+        trace_map_deinit(&import->disks);
+        trace_queue_deinit(&import->queue);
+        trace_arena_deinit(&import->arena);
+        trace_args_deinit(&import->args);
+        trace_slices_deinit(&import->slices);
+        trace_tracks_deinit(&import->tracks);
+        trace_sched_deinit(&import->sched);
+        trace_threads_deinit(&import->threads);
+        trace_arg_sets_deinit(&import->sets);
+        trace_clocks_free(import->clocks);
+}
+
+static int import_run(TraceImport *import, const int *fds, size_t n_fds) {
+        int r = 0;
+
+        for (size_t i = 0; i < n_fds && r == 0; i++)
+                r = import_read(import, fds[i]);
+        if (r == 0 && import->n_packets == import->n_malformed)
+                r = -EBADMSG;
+        if (r == 0)
+                r = import_apply(import);
+        if (r == 0)
+                import_finish(import);
+        return r;
+}
+
+int trace_import_files(TraceStore **ret,
+                       const int *fds,
+                       size_t n_fds,
+                       unsigned parts,
+                       uint64_t n_bytes_max) {
+        _cleanup_(trace_store_freep) TraceStore *store = NULL;
+        TraceImport *import;
+        int r;
+
+        r = trace_store_new(&store, n_bytes_max);
+        if (r)
+                return r;
+        import = malloc(sizeof(*import));
+        if (!import)
+                return -ENOMEM;
+        r = import_init(import, store, parts);
+        if (r == 0)
+                r = import_run(import, fds, n_fds);
+        import_deinit(import);
+        free(import);
+        if (r == 0)
+                *ret = TAKE(store);
+        return r;
+}
+
+int trace_import(TraceStore **ret, int fd, unsigned parts, uint64_t n_bytes_max) {
+        return trace_import_files(ret, &fd, 1, parts, n_bytes_max);
+}

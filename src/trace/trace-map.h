@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace map: numbers to numbers, and growth of plain arrays
+ *
+ * An open-addressing table for keys that files choose; its hash has a secret, so nobody can prepare keys that
+ * collide. Zero-initialised is empty and valid. Nothing is ever removed: a value can be set to another one.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/macro.h"
+
+#define TRACE_MAP_NONE UINT64_MAX /* no value may be this */
+
+typedef struct TraceMap {
+        struct TraceMapEntry *entries;
+        size_t n;
+        size_t n_allocated; /* a power of two, or 0 */
+        uint64_t secret;
+} TraceMap;
+
+void trace_map_deinit(TraceMap *map);
+/* Keeps the memory. */
+void trace_map_clear(TraceMap *map);
+
+/* TRACE_MAP_NONE: it is not there. */
+uint64_t trace_map_find(const TraceMap *map, uint64_t key);
+/* 0, or -ENOMEM. */
+int trace_map_set(TraceMap *map, uint64_t key, uint64_t value);
+
+/* Room for n items of this width in an array that doubles. 0, or -ENOMEM. */
+int trace_reserve(void **array, size_t *n_allocated, size_t n, size_t width);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace table: rows in columns of fixed width
+ *
+ * A row's number is its id. A column takes no memory until a row has something in it other than nothing; what nothing
+ * is, its type says. A table is full at the budget that its store shares among all of them.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/macro.h"
+
+#define TRACE_NONE     UINT32_MAX
+#define TRACE_NO_TIME  INT64_MIN
+#define TRACE_ROWS_MAX (UINT32_MAX - 1)
+
+typedef enum TraceType {
+        TRACE_TYPE_I64,    /* nothing: TRACE_NO_TIME */
+        TRACE_TYPE_DOUBLE, /* always something */
+        TRACE_TYPE_ID,     /* 32 bits; nothing: TRACE_NONE */
+        TRACE_TYPE_I32,    /* nothing: INT32_MIN */
+        TRACE_TYPE_NAME,   /* number in the pool; nothing: 0 */
+        TRACE_TYPE_U16,    /* nothing: UINT16_MAX */
+        TRACE_TYPE_I16,    /* nothing: INT16_MIN */
+        TRACE_TYPE_U8,     /* nothing: UINT8_MAX */
+        TRACE_TYPE_STATE,  /* 8 bits, number of a state of the store; nothing: 0 */
+} TraceType;
+
+typedef struct TraceColumnDef {
+        const char *name;
+        TraceType type;
+} TraceColumnDef;
+
+typedef struct TraceTableDef {
+        const char *name;
+        const TraceColumnDef *columns;
+        size_t n_columns;
+        bool is_sorted; /* by its first column, a time */
+} TraceTableDef;
+
+/* Bytes that tables may take, together. */
+typedef struct TraceBudget {
+        uint64_t n_bytes, n_bytes_max;
+        bool is_over;
+} TraceBudget;
+
+typedef struct TraceTable {
+        const TraceTableDef *def;
+        TraceBudget *budget;
+        void **columns;
+        size_t n, n_allocated;
+        size_t row_bytes; /* of the columns that there are */
+} TraceTable;
+
+/* 0 or -ENOMEM. */
+int trace_table_init(TraceTable *table, const TraceTableDef *def, TraceBudget *budget);
+void trace_table_deinit(TraceTable *table);
+
+size_t trace_type_width(TraceType type);
+
+/* A row of nothing; TRACE_NONE when there is no room. */
+uint32_t trace_table_add(TraceTable *table);
+
+/* Makes the columns of these bits, for trace_table_add_raw(). */
+bool trace_table_make(TraceTable *table, uint32_t columns);
+/* A row whose columns, as far as they are made, hold anything: the caller sets each. */
+uint32_t trace_table_add_raw(TraceTable *table);
+
+/* What is set where there is no memory is lost, and the budget says so. */
+void trace_table_set_i64(TraceTable *table, unsigned column, uint32_t row, int64_t value);
+void trace_table_set_double(TraceTable *table, unsigned column, uint32_t row, double value);
+void trace_table_set(TraceTable *table, unsigned column, uint32_t row, uint32_t value);
+
+int64_t trace_table_i64(const TraceTable *table, unsigned column, uint32_t row);
+double trace_table_double(const TraceTable *table, unsigned column, uint32_t row);
+/* Of all types of up to 32 bits; nothing is TRACE_NONE, but 0 for names and states. */
+uint32_t trace_table_get(const TraceTable *table, unsigned column, uint32_t row);
+/* Of all types but doubles; false: nothing. */
+bool trace_table_number(const TraceTable *table, unsigned column, uint32_t row, int64_t *ret);

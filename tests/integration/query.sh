@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# desktrace query: recordings of this machine and of the examples, held against a reader that was written independently
+# (trace_tables.py), and what SQL of others may not do.
+
+# shellcheck source=tests/integration/cli-lib.sh
+. "$(dirname "$0")/cli-lib.sh"
+
+tables=$(dirname "$0")/trace_tables.py
+
+# records FILE PRESET COMMAND...
+records() {
+        timeout 60 "$DESKTRACE" record --standalone -p "$2" -f -o "$1" -- "${@:3}" || [ $? = 6 ]
+}
+
+# asks FILE SQL: prints the answer
+asks() {
+        "$DESKTRACE" query --csv --no-legend "$@"
+}
+
+answers() {
+        asks "$@" >"$tmp/answer"
+}
+
+# says WANTED FILE SQL
+says() {
+        local output
+        output=$(asks "${@:2}")
+        [ "$output" = "$1" ] || {
+                echo "$output"
+                return 1
+        }
+}
+
+ok 'a program is recorded' records app.pftrace apps "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1
+ok 'its slices and counters are those that another reader finds' python3 "$tables" "$DESKTRACE" app.pftrace
+if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] &&
+        records all.pftrace default "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1 >/dev/null 2>&1 &&
+        ! says 0 all.pftrace 'SELECT count(*) FROM sched' >"$tmp/answer"; then
+        ok 'scheduling and states are, too' python3 "$tables" "$DESKTRACE" all.pftrace
+        ok 'each thread that ran has a state' says 0 all.pftrace \
+                "SELECT count(*) FROM sched WHERE utid <> 0 AND utid NOT IN (SELECT utid FROM thread_state)"
+else
+        echo '# the kernel cannot be recorded here: only programs'
+fi
+
+ok 'a join by name finds the slices of a thread' python3 -c 'import sys; sys.exit(int(sys.argv[1]) < 10)' \
+        "$(asks app.pftrace "SELECT count(*) FROM thread_slice WHERE thread_name = 'event loop'")"
+ok 'percentiles are between the least and the most' says 1 app.pftrace \
+        "SELECT min(dur) <= percentile(dur, 50) AND percentile(dur, 50) <= percentile(dur, 99) AND
+         percentile(dur, 99) <= max(dur) FROM slice"
+ok 'self time adds up to what the outermost slices took' says 1 app.pftrace \
+        "SELECT (SELECT sum(self_dur) FROM slice_self_dur) = (SELECT sum(dur) FROM slice WHERE depth = 0)"
+ok 'times of the wall are there' says 1 app.pftrace \
+        "SELECT abs_time_str(trace_start()) LIKE '20__-__-__T__:__:__.%Z'"
+ok 'an interval is found by its bounds' says 1 app.pftrace \
+        "SELECT (SELECT count(*) FROM slice WHERE ts >= (SELECT ts FROM slice WHERE id = 100)) =
+         (SELECT count(*) FROM slice WHERE +ts >= (SELECT ts FROM slice WHERE id = 100))"
+ok 'arguments are found' says 1 app.pftrace \
+        "SELECT count(*) > 0 FROM slice s JOIN args a USING (arg_set_id)
+         WHERE extract_arg(s.arg_set_id, a.key) IS NOT NULL"
+ok 'several statements are one after the other' says $'1\n2' app.pftrace 'SELECT 1; SELECT 2'
+ok 'modules that are there may be included' says 1 app.pftrace \
+        "INCLUDE PERFETTO MODULE slices.with_context; SELECT count(*) > 0 FROM thread_slice"
+exits 2 'other modules are named as missing' 'not provided' "$DESKTRACE" query app.pftrace \
+        'INCLUDE PERFETTO MODULE android.startup.startups; SELECT 1'
+exits 2 'CREATE PERFETTO is refused with a way out' 'use CREATE TABLE' "$DESKTRACE" query app.pftrace \
+        'CREATE PERFETTO TABLE x AS SELECT 1'
+exits 2 'an error in the SQL is told' 'no such column' "$DESKTRACE" query app.pftrace 'SELECT x FROM slice'
+ok 'JSON is what it says' bash -c '"$DESKTRACE" query --json=short app.pftrace "SELECT id, name FROM slice LIMIT 3" |
+        python3 -c "import json, sys; assert len(json.load(sys.stdin)) == 3"'
+echo 'SELECT 7' >q.sql
+ok 'SQL comes from a file' says 7 app.pftrace --file=q.sql
+from_stdin() {
+        asks app.pftrace <q.sql | grep -qx 7
+}
+ok 'SQL comes from stdin' from_stdin
+from_pipe() {
+        cat app.pftrace | asks - 'SELECT 7' | grep -qx 7
+}
+ok 'a trace comes through a pipe' from_pipe
+
+# The questions of the page, with a name and an id for those that need one.
+n_questions=0
+while IFS= read -r sql; do
+        n_questions=$((n_questions + 1))
+        sql=${sql//NAME/event loop}
+        ok "the page asks: ${sql:0:60}" answers app.pftrace "${sql//ID/1}"
+done < <(sed -n 's/^| [^|]* | `\(SELECT .*\)` | .*/\1/p' "$ASKING")
+ok 'the page has questions' test "$n_questions" -ge 15
+
+# SQL of others
+for sql in "ATTACH 'x.db' AS x" "PRAGMA journal_mode = DELETE" "SELECT load_extension('x')" "VACUUM INTO 'x.db'" \
+        "SELECT writefile('x.db', 'x')" "CREATE VIRTUAL TABLE x USING fts5(y)"; do
+        exits 2 "refused: $sql" . "$DESKTRACE" query app.pftrace "$sql"
+done
+ok 'no file was made' test ! -e x.db
+exits 9 'a statement without end is stopped' 'too long' "$DESKTRACE" query --timeout 1s app.pftrace \
+        'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n'
+exits 7 'a value that is too large is refused' 'memory' "$DESKTRACE" query app.pftrace \
+        'SELECT hex(zeroblob(60000000))'
+exits 7 'a trace that is larger than it may be is refused' '--memory' "$DESKTRACE" query --memory 64K app.pftrace \
+        'SELECT count(*) FROM slice'
+
+# Files that are not whole
+head -c -1 app.pftrace >cut.pftrace
+exits 6 'a cut file answers as far as it goes, and says so' 'not complete' "$DESKTRACE" query cut.pftrace \
+        'SELECT count(*) FROM slice'
+exits 1 'what is no trace is no trace' 'not a Perfetto trace' "$DESKTRACE" query q.sql 'SELECT 1'
+exits 1 'a file that is not there' 'cannot open' "$DESKTRACE" query gone.pftrace 'SELECT 1'
+finish
