@@ -18,8 +18,8 @@ import access_table  # noqa: E402
 PAGE = "docs/ACCESS.md"
 XML = "data/dbus/org.desktrace.Tracing1.xml"
 PORTS = {
-    "ConsumerPort": "src/daemon/socket/consumer-port.c",
-    "ProducerPort": "src/daemon/socket/producer-port.c",
+    "ConsumerPort": "src/daemon/socket/consumer/consumer-port.c",
+    "ProducerPort": "src/daemon/socket/producer/producer-port.c",
 }
 
 # What every object has; not in the XML.

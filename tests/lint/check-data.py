@@ -131,11 +131,11 @@ def check_architecture(top):
 
 # Where the data sources of the probes are listed, and what a list's line looks like.
 SOURCE_LISTS = {
-    "docs/SOURCES.md": r"^\| `(linux\.\w+)` \|",
-    "docs/man/desktrace-probes.8": r"^\.B (linux\.\w+)$",
-    "docs/man/desktrace-config.5": r"^\.B (linux\.\w+)$",
-    "data/producers.d/desktrace-probes.conf": r"[=;](linux\.\w+)",
-    "src/client/record-request.c": r'"(linux\.\w+)",',
+    "docs/SOURCES.md": r"^\| `((?:linux|org\.freedesktop)\.\w+)` \|",
+    "docs/man/desktrace-probes.8": r"^\.B ((?:linux|org\.freedesktop)\.\w+)$",
+    "docs/man/desktrace-config.5": r"^\.B ((?:linux|org\.freedesktop)\.\w+)$",
+    "data/producers.d/desktrace-probes.conf": r"[=;]((?:linux|org\.freedesktop)\.\w+)",
+    "src/client/record-request.c": r'"((?:linux|org\.freedesktop)\.\w+)",',
 }
 
 
@@ -143,7 +143,7 @@ def registered_sources(top):
     """By the names of their ops tables, from the files that define them."""
     tables = {}
     for path in tap.tree(top):
-        if path.startswith("src/probes/") and path.endswith(".c"):
+        if path.startswith(("src/probes/", "src/managers/")) and path.endswith(".c"):
             pattern = r"const ProbeOps (\w+) = \{\s*\.name = \"([^\"]+)\""
             tables.update(re.findall(pattern, tap.read(top, path)))
     return {tables.get(name, name) for name in re.findall(r"&(\w+),", tap.read(top, REGISTRY))}

@@ -19,6 +19,14 @@ import tempfile
 
 import tap
 
+# What the floors of the core stand on.
+CORE = {"shared", "wire", "smb", "config", "buffer", "packet", "protobuf-c"}
+
+# Likewise those of the transport over Perfetto's sockets.
+SOCKET = {
+    "shared", "wire", "config", "closer", "core", "core-model", "output", "owner", "protobuf-c", "systemd", "io",
+}
+
 # What each layer may use. Every layer may use itself and libc; "io" is the part of libc that talks
 # to the world: sockets, clocks, files, waiting.
 LAYERS = {
@@ -26,31 +34,59 @@ LAYERS = {
     "src/wire": {"shared"},
     "src/config": {"shared", "protobuf-c", "io"},
     "src/smb": {"shared", "io"},
+    "src/polkit": {"shared", "systemd"},
+    "src/unwind": {"shared"},
     "src/daemon/closer": {"shared", "io"},
     "src/daemon/accept": {"shared", "closer", "io"},
     "src/daemon/gate": {"shared", "closer", "io"},
     "src/daemon/buffer": {"shared", "wire", "smb"},
     "src/daemon/packet": {"shared", "wire", "pcre2"},
-    "src/daemon/core": {"shared", "wire", "smb", "config", "buffer", "packet", "protobuf-c"},
-    "src/daemon/output": {"shared", "config", "core", "protobuf-c", "systemd", "io"},
+    "src/daemon/core/model": CORE,
+    "src/daemon/core/events": CORE | {"core-model"},
+    "src/daemon/core/ingest": CORE | {"core-model", "core-events"},
+    "src/daemon/core/requests": CORE | {"core-model", "core-events", "core-ingest"},
+    "src/daemon/core/readout": CORE | {"core-model", "core-events", "core-ingest"},
+    "src/daemon/core/life": CORE | {
+        "core-model", "core-events", "core-ingest", "core-requests", "core-readout",
+    },
+    "src/daemon/core": CORE | {
+        "core-model", "core-events", "core-ingest", "core-requests", "core-readout", "core-life",
+    },
+    "src/daemon/output": {"shared", "config", "core", "core-model", "protobuf-c", "systemd", "io"},
+    "src/daemon/owner": {"shared", "config", "core", "core-model", "output", "protobuf-c", "systemd", "io"},
     "src/daemon/bus": {
-        "shared", "config", "closer", "gate", "buffer", "core", "output", "protobuf-c", "systemd", "io",
+        "shared", "config", "closer", "gate", "buffer", "core", "core-model", "output", "owner", "polkit",
+        "protobuf-c", "systemd", "io",
     },
-    "src/daemon/socket": {
-        "shared", "wire", "config", "closer", "core", "output", "protobuf-c", "systemd", "io",
-    },
+    "src/daemon/socket/link": SOCKET,
+    "src/daemon/socket/producer": SOCKET | {"socket-link"},
+    "src/daemon/socket/consumer": SOCKET | {"socket-link"},
+    "src/daemon/socket": SOCKET | {"socket-link", "socket-producer", "socket-consumer"},
     "src/daemon": {
-        "shared", "wire", "config", "smb", "accept", "core", "output", "bus", "socket",
-        "protobuf-c", "systemd", "compression", "io",
+        "shared", "wire", "config", "smb", "accept", "core", "core-model", "output", "owner", "bus", "socket",
+        "socket-link", "protobuf-c", "systemd", "compression", "io",
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},
     "src/host": {"shared", "lib", "wire", "config", "protobuf-c", "systemd", "io"},
+    "src/managers": {"shared", "host", "wire", "config", "protobuf-c", "systemd", "io"},
+    "src/probes/ftrace": {"shared", "host", "wire", "config", "protobuf-c", "tracefs", "elf", "io"},
+    "src/probes/perf": {"shared", "host", "unwind", "wire", "config", "probes-ftrace", "protobuf-c", "io"},
+    "src/probes/points": {"shared", "host", "wire", "config", "probes-ftrace", "protobuf-c", "elf", "io"},
     "src/probes": {
-        "shared", "host", "wire", "config", "protobuf-c", "tracefs", "elf", "systemd", "sd-journal",
-        "io",
+        "shared", "managers", "host", "wire", "config", "probes-ftrace", "probes-perf", "probes-points", "polkit",
+        "protobuf-c", "tracefs", "elf", "systemd", "sd-journal", "io",
     },
+    "src/trace": {"shared", "wire", "compression", "io"},
+    "src/query": {"shared", "trace", "sqlite", "io"},
     "src/client": {
-        "shared", "wire", "config", "protobuf-c", "glib", "systemd", "compression", "io",
+        "shared", "wire", "config", "trace", "query", "sqlite", "protobuf-c", "glib", "systemd", "io",
+    },
+}
+
+# Of the floors of the core, what others may include; the other headers show what things are made of.
+OPEN = {
+    "core-model": {
+        "bytes-writer.h", "categories.h", "compression.h", "policy.h", "session-names.h", "trigger-history.h",
     },
 }
 
@@ -71,6 +107,7 @@ SYSTEM_HEADERS = [
     (r"(gelf|libelf)\.h", "elf"),
     (r"(zstd|zstd_errors|zlib)\.h", "compression"),
     (r"pcre2\.h", "pcre2"),
+    (r"sqlite3\.h", "sqlite"),
     (
         r"(arpa|net|netinet)/.*|sys/(socket|un|epoll|poll|select|timerfd|eventfd|signalfd|inotify|"
         r"stat|statfs|statvfs|vfs|file|sendfile|time|times|wait|ioctl|memfd|syscall|utsname|"
@@ -83,7 +120,7 @@ SYSTEM_HEADERS = [
         r"(assert|byteswap|complex|ctype|elf|endian|errno|error|features|float|getopt|iconv|"
         r"inttypes|langinfo|libgen|libintl|limits|link|locale|malloc|math|nl_types|printf|regex|"
         r"search|setjmp|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|"
-        r"string|strings|uchar|wchar|wctype)\.h|sys/(types|param|cdefs|user|uio|mman)\.h|"
+        r"string|strings|uchar|wchar|wctype)\.h|sys/(types|param|cdefs|user|uio|mman|auxv)\.h|"
         r"sanitizer/.*|immintrin\.h|cpuid\.h",
         "libc",
     ),
@@ -100,6 +137,7 @@ MESON_DEPENDENCIES = {
     "pcre2": {"pcre2"},
     "zstd": {"compression"},
     "zlib": {"compression"},
+    "sqlite": {"sqlite"},
     "threads": {"libc"},
     "atomic": {"libc"},
     "math": {"libc"},
@@ -112,20 +150,27 @@ MESON_DEPENDENCIES = {
 OBJECTS = {
     "buffer": "src/daemon/buffer/libbuffer.a",
     "packet": "src/daemon/packet/libpacket.a",
+    "core-model": "src/daemon/core/model/libcore-model.a",
+    "core-events": "src/daemon/core/events/libcore-events.a",
+    "core-ingest": "src/daemon/core/ingest/libcore-ingest.a",
+    "core-requests": "src/daemon/core/requests/libcore-requests.a",
+    "core-readout": "src/daemon/core/readout/libcore-readout.a",
+    "core-life": "src/daemon/core/life/libcore-life.a",
     "core": "src/daemon/core/libcore.a",
     "wire": "src/wire/libwire.a",
     "smb": "src/smb/libsmb.a",
+    "unwind": "src/unwind/libunwind.a",
     "lib": "src/lib/libdesktrace.so.0",
 }
 
 # Undefined symbols that an object of the layer must not have, and why.
 FORBIDDEN_CALLS = {
-    **dict.fromkeys(("buffer", "packet", "core"), (
+    **dict.fromkeys(("buffer", "packet", "unwind", *(layer for layer in OBJECTS if layer.startswith("core"))), (
         r"(sd|g)_[a-z].*|socket|socketpair|connect|bind|listen|accept4?|send(to|msg|mmsg)?|"
         r"recv(from|msg|mmsg)?|clock_(gettime|nanosleep)|gettimeofday|time|nanosleep|u?sleep|"
         r"(f|fd|re)?open(64|at|at64|dir)?|creat|p?(read|write)(v|64)?|(p|e)?poll|epoll_.*|"
         r"select|timerfd_.*|eventfd|fork|exec.*|posix_spawn.*|(secure_)?getenv|signal|sigaction|pthread_create",
-        "the core is sans-I/O",
+        "this layer is sans-I/O",
     )),
     "wire": (
         r"(sd|g)_[a-z].*|(m|c|re)alloc|reallocarray|aligned_alloc|strn?dup|v?asprintf",
@@ -150,7 +195,8 @@ def layer_of(path):
 
 
 def short(layer):
-    return os.path.basename(layer)
+    """core-model for src/daemon/core/model."""
+    return layer.removeprefix("src/").removeprefix("daemon/").replace("/", "-")
 
 
 def resolve(top, path, name):
@@ -206,6 +252,9 @@ def check_includes(top, build):
                 yield f"{path}:{number}: {name} is in no row of SYSTEM_HEADERS, nor in the tree"
             elif use not in allowed:
                 yield f"{path}:{number}: {layer} may not use {use} ({name})"
+            elif use.startswith("core-") and not layer.startswith("src/daemon/core"):
+                if os.path.basename(name) not in OPEN.get(use, ()):
+                    yield f"{path}:{number}: {name} is for the core alone"
 
 
 def check_public_headers(top, build):
@@ -264,6 +313,11 @@ PLANTED = {
     "src/wire/bad.c": '#include "config/config.h"\n#include <sys/socket.h>\n',
     "src/config/config.h": '#include <protobuf-c/protobuf-c.h>\n#include "x.pb-c.h"\n',
     "src/daemon/core/service.h": '#include "wire/w.h"\n',
+    "src/daemon/core/life/life.h": "",
+    "src/daemon/core/model/session.h": "",
+    "src/daemon/core/model/bad.c": '#include "core/life/life.h"\n',
+    "src/daemon/core/model/policy.h": "",
+    "src/daemon/bus/bad.c": '#include "core/model/policy.h"\n#include "core/model/session.h"\n',
     "src/daemon/core/bad.c": "#include <systemd/sd-bus.h>\n#  include <time.h>\n"
     "#include <glib.h>\n",
     "src/daemon/core/worse.c": '#include "bus/manager.h"\n',
@@ -284,6 +338,8 @@ PLANTED = {
 EXPECTED = [
     "src/client/main.c:2: unheard/of.h is in no row of SYSTEM_HEADERS, nor in the tree",
     "src/client/main.c:3: gone.h is in no row of SYSTEM_HEADERS, nor in the tree",
+    "src/daemon/bus/bad.c:2: core/model/session.h is for the core alone",
+    "src/daemon/core/model/bad.c:1: src/daemon/core/model may not use core-life (core/life/life.h)",
     "src/daemon/core/bad.c:1: src/daemon/core may not use systemd (systemd/sd-bus.h)",
     "src/daemon/core/bad.c:2: src/daemon/core may not use io (time.h)",
     "src/daemon/core/bad.c:3: src/daemon/core may not use glib (glib.h)",
@@ -301,7 +357,7 @@ EXPECTED = [
 
 PLANTED_CALLS = [
     ("core", "clock_gettime@GLIBC_2.17"), ("core", "sd_bus_call"),
-    ("core", "openat"), ("wire", "malloc"), ("lib", "__printf_chk"), ("lib", "abort"),
+    ("core", "openat"), ("unwind", "pread64"), ("wire", "malloc"), ("lib", "__printf_chk"), ("lib", "abort"),
 ]
 ALLOWED_CALLS = [
     ("core", "malloc"), ("core", "log_write"), ("core", "memcpy"), ("core", "reopen_things"),

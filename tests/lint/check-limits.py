@@ -8,8 +8,11 @@ import sys
 import tap
 
 TOP = sys.argv[1]
-HEADERS = ["core/service.h", "bus/bus.h", "bus/bus-polkit.h", "socket/ports.h", "accept/accept-queue.h",
-           "gate/gate.h", "gate/stand-in.h", "closer/closer.h", "sink.h"]
+HEADERS = ["daemon/core/model/service-limits.h", "daemon/bus/bus.h", "daemon/bus/bus-polkit.h",
+           "daemon/socket/link/link.h", "daemon/accept/accept-queue.h", "daemon/gate/gate.h", "daemon/gate/stand-in.h",
+           "daemon/closer/closer.h", "daemon/sink.h", "probes/grant.h", "probes/entrance.h"]
+# With their numbers: those that are plain ones.
+NUMBERED = ["probes/grant.h", "probes/entrance.h", "daemon/closer/closer.h", "daemon/accept/accept-queue.h"]
 LIMIT = re.compile(r"^#define (\w+_MAX(?:_MS|_KB)?)\s", re.M)
 OWN_ROW = re.compile(r"^\| `(SERVICE_\w+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \|", re.M)
 
@@ -37,17 +40,34 @@ def wrong_rows(code, page):
 
 def missing(page):
     for header in HEADERS:
-        for name in LIMIT.findall(tap.read(TOP, f"src/daemon/{header}")):
+        for name in LIMIT.findall(tap.read(TOP, f"src/{header}")):
             resource = re.sub(r"(_PER_USER)?_MAX$", "", name)
             if f"`{name}`" not in page and f"| `{resource}` |" not in page:
                 yield f"{header}: {name}"
 
 
+ROW = re.compile(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]*) \|", re.M)
+
+
+def wrong_numbers(page):
+    rows = {}
+    for names, values in ROW.findall(page):
+        names = re.findall(r"`(\w+)`", names)
+        rows.update(zip(names, re.split(r", ", values.strip())))
+    for header in NUMBERED:
+        code = tap.read(TOP, f"src/{header}")
+        for name in LIMIT.findall(code):
+            number = value(code, name)
+            if re.fullmatch(r"\d+", number) and rows.get(name) != number:
+                yield f"{name}: the page says {rows.get(name)}, the code {number}"
+
+
 def main():
-    code, page = tap.read(TOP, "src/daemon/core/service.h"), tap.read(TOP, "docs/LIMITS.md")
+    code, page = tap.read(TOP, "src/daemon/core/model/service-limits.h"), tap.read(TOP, "docs/LIMITS.md")
     plan = tap.Tap()
     plan.check("docs/LIMITS.md has every limit", list(missing(page)))
     plan.check("it has the numbers of the code", list(wrong_rows(code, page)))
+    plan.check("it has the numbers of the probes and of what one account may have waiting", list(wrong_numbers(page)))
     plan.done()
 
 

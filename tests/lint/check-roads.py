@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The floors of core (docs/ARCHITECTURE.md, "The floors of core"): a file uses files of its own floor and lower ones.
+"""The floors of core and bus (docs/ARCHITECTURE.md): a file uses files of its own floor and lower ones.
 
-Two looks at the same table, both at the objects of the build:
+Each floor of the core is a folder and a library; bus has a table of files. Two looks at them, both at the objects of
+the build:
   * every use of a name of another file (as in check-circles.py) goes down, or stays on its floor
   * the roads: from each entry point every function that it may reach, how many files these are in, and which calls
     between files go up. There must be none. What is called through a table is not seen; it leads out of the core.
@@ -23,8 +24,9 @@ import tap
 
 circles = importlib.import_module("check-circles")
 
-LIBRARY = "libcore.a"
+TOP = "src/daemon/core"
 SECTION = "## The floors of core"
+BUS, BUS_SECTION = "libbus.a", "## The floors of bus"
 
 # What happens, and the entry point that it begins with. What follows is service_settle(), a road of its own.
 ROADS = {
@@ -42,21 +44,46 @@ ROADS = {
 
 
 def floors(page):
-    """File → number of its floor, the lowest first, of the table in the page; and the floors' names."""
-    rows = re.findall(r"^\| \*\*(.+?)\*\* \|.*?\| (`.*`) \|$", page.partition(SECTION)[2], re.MULTILINE)
-    found = {}
-    for number, (_, files) in enumerate(rows):
-        for file in re.findall(r"`([\w-]+)`", files):
-            found[file] = number
-    return found, [name for name, _ in rows]
+    """Folder → number of its floor, the lowest first, of the table in the page; and the floors' names."""
+    text = page.partition(SECTION)[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \| `([\w/]+)` \|", text, re.MULTILINE)
+    return {folder: number for number, (_, folder) in enumerate(rows)}, [name for name, _ in rows]
 
 
-def check_table(table, objects):
-    for name in sorted(objects):
-        if name not in table:
-            yield f"{name}.c is on no floor"
-    for name in sorted(set(table) - set(objects)):
-        yield f"{name}.c is in the table, and not in {LIBRARY}"
+def file_floors(page, section):
+    """File → number of its floor, of a table that names the files of one library."""
+    text = page.partition(section)[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| \*\*.+?\*\* \|.*?\| (`.*`) \|$", text, re.MULTILINE)
+    return {file: number for number, files in enumerate(rows) for file in re.findall(r"`([\w-]+)`", files)}
+
+
+def check_files(table, objects, name):
+    for file in sorted(set(objects) - set(table)):
+        yield f"{file}.c is on no floor of {name}"
+    for file in sorted(set(table) - set(objects)):
+        yield f"{file}.c is in the table, and not in {name}"
+
+
+def library(folder):
+    return "lib" + folder[len("src/daemon/") :].replace("/", "-") + ".a"
+
+
+def check_table(folders, libraries):
+    known = {library(folder) for folder in folders}
+    for name in sorted(set(libraries) - known):
+        yield f"{name} is on no floor"
+    for name in sorted(known - set(libraries)):
+        yield f"{name} is in the table, and is not built"
+
+
+def place(folders, built):
+    """File → number of its floor, and the paths of all objects."""
+    table, paths = {}, []
+    for folder, number in folders.items():
+        for path in built.get(library(folder), ()):
+            table[circles.object_name(path)] = number
+            paths.append(path)
+    return table, paths
 
 
 def check_uses(table, graph):
@@ -123,8 +150,10 @@ def road(table, code, home, start):
 
 
 def self_test():
-    page = f"{SECTION}\n\n| floor | what | files |\n| **low** | x | `a` `b` |\n| **high** | y | `c` |\n"
-    table, names = floors(page)
+    page = f"{SECTION}\n\n| floor | where | what |\n| **low** | `{TOP}/low` | x |\n| **high** | `{TOP}` | y |\n"
+    folders, names = floors(page)
+    built = {"libcore-low.a": ["x/a.c.o", "x/b.c.o"], "libcore.a": ["x/c.c.o"]}
+    table, _ = place(folders, built)
     down = {"c": {"a": {"fa"}}, "a": {"b": {"fb"}}}
     up = {"a": {"c": {"fc"}}}
     text = (
@@ -142,9 +171,26 @@ def self_test():
         check.check(promise, [] if value == wanted else [f"found {value!r}, not {wanted!r}"])
 
     expect("floors are read in their order", (table, names), ({"a": 0, "b": 0, "c": 1}, ["low", "high"]))
+    page = f"{BUS_SECTION}\n\n| **low** | x | `a` `b` |\n| **high** | y | `c` |\n\n## Next\n| **no** | z | `d` |\n"
+    files = file_floors(page, BUS_SECTION)
+    expect("floors of files are read to the end of their section", files, {"a": 0, "b": 0, "c": 1})
+    expect(
+        "a file on no floor, and one that is not there, are named",
+        list(check_files(files, "acd", "x")),
+        ["d.c is on no floor of x", "b.c is in the table, and not in x"],
+    )
     expect("a use of a lower floor, or the own one, is none", list(check_uses(table, down)), [])
     expect("a use of a higher floor is named", list(check_uses(table, up)), ["a uses c, a floor above: fc"])
-    expect("a file that is on no floor is named", list(check_table(table, "abcd")), ["d.c is on no floor"])
+    expect(
+        "a floor that is not in the table is named",
+        list(check_table(folders, [*built, "libcore-new.a"])),
+        ["libcore-new.a is on no floor"],
+    )
+    expect(
+        "a floor that is not there is named",
+        list(check_table(folders, ["libcore.a"])),
+        ["libcore-low.a is in the table, and is not built"],
+    )
     expect("calls are read", {k: sorted(v) for k, v in code["c"].items()}, {"fc": ["fa", "local"], "local": ["fb"]})
     expect("a road is followed", got, "4 functions in 3 files, 3 calls between files, 1 upward")
     expect("a call upward is named", upward, ["fc: a.c fa() calls up to c.c fc()"])
@@ -153,15 +199,26 @@ def self_test():
 
 def main(top, build):
     check = tap.Tap()
-    table, names = floors(tap.read(top, "docs/ARCHITECTURE.md"))
-    paths = dict(circles.libraries(build))[LIBRARY]
+    folders, names = floors(tap.read(top, "docs/ARCHITECTURE.md"))
+    built = {name: paths for name, paths in circles.libraries(build) if re.match(r"libcore[-.]", name)}
+    built.pop("libcore-fixture.a", None)  # of the tests
+    table, paths = place(folders, built)
     objects = circles.read(paths)
     reason = circles.why_not(build)
-    check.check(f"the floors of core are {', '.join(names)}: each file is on one", check_table(table, objects))
+    check.check(f"the floors of core are {', '.join(names)}", check_table(folders, built))
+    twice = [f"{len(paths)} objects have {len(table)} names"] if len(paths) != len(table) else []
+    check.check("no two files of the core have the same name", twice)
     if reason:
         check.skip("files use lower floors", reason)
     else:
         check.check("files use lower floors", check_uses(table, circles.arrows(objects)))
+    bus = circles.read(dict(circles.libraries(build))[BUS])
+    on_bus = file_floors(tap.read(top, "docs/ARCHITECTURE.md"), BUS_SECTION)
+    check.check("each file of bus is on one floor", check_files(on_bus, bus, BUS))
+    if reason:
+        check.skip("files of bus use lower floors", reason)
+    else:
+        check.check("files of bus use lower floors", check_uses(on_bus, circles.arrows(bus)))
     if reason or platform.machine() != "x86_64":
         check.skip("the roads of core go down", reason or f"calls on {platform.machine()} are not read")
         check.done()

@@ -116,7 +116,13 @@ HABITS = re.compile(r"\banew\b|\ball the same\b|\bfor so long\b|(?:^|[.:;] |[*#]
 TOLD_HABITS = re.compile(r"(?<!there )\bis none\b|\bso many\b|\bexclude each other\b|\bof the own\b", re.I)
 # Likewise, in comments of the layers that have been gone through.
 COMMENT_HABITS = re.compile(r"\bany more\b|\bwhoever\b|\bsays? what is wrong\b|(?<!:) so many\b(?! that\b)", re.I)
-COMMENTED = tuple(f"src/{layer}/" for layer in "client config host lib probes shared smb wire".split())
+COMMENTED = tuple(
+    f"src/{layer}/"
+    for layer in (
+        "client config host lib polkit probes shared smb wire daemon/buffer daemon/core daemon/output daemon/owner "
+        "daemon/packet daemon/socket"
+    ).split()
+)
 TOLD = ("docs/", "data/", "examples/", "src/lib/include/", "README.md", "NEWS.md")
 PROSE = ("src/", "docs/", "data/", "examples/", "README.md", "NEWS.md", "HACKING.md")
 

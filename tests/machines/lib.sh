@@ -11,6 +11,7 @@
 #   as_root COMMAND...                           there, with all rights, as in a privileged container
 #   as_user NAME COMMAND...
 #   in_chroot COMMAND...                         as a build tool of a distribution does: a chroot, no tracefs
+#   in_bare_chroot_as NAME COMMAND...            likewise, without /sys
 #   in_container COMMAND...                      as "docker run": its capabilities only, /sys read-only, no tracefs
 #   in_container_as NAME COMMAND...
 
@@ -251,6 +252,11 @@ enter_chroot() {
         exec chroot "$root" "$@"
 }
 
+enter_bare_chroot() {
+        mount -t proc proc "$root/proc"
+        exec chroot "$root" "$@"
+}
+
 # A chroot may make no user namespaces, as Docker's system call filter has it.
 enter_container() {
         local path
@@ -280,6 +286,7 @@ in_new() {
 as_root() { in_new enter_machine root "$@"; }
 as_user() { in_new enter_machine "$@"; }
 in_chroot() { in_new enter_chroot root "$@"; }
+in_bare_chroot_as() { in_new enter_bare_chroot "$@"; }
 in_container() { in_new enter_container root "$@"; }
 in_container_as() { in_new enter_container "$@"; }
 

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The tests on Debian 13, as an ordinary user: unit and integration on the machine, and unit as packages are built, in a
+# chroot without systemd, a bus or /sys.
+# Time limit: 25 min
+
+# shellcheck source=tests/machines/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# run_tests SUITE...: of a build that there is; whatever else this machine does, no test is to run out of time
+run_tests() {
+        CK_TIMEOUT_MULTIPLIER=3 meson test --timeout-multiplier 3 -C build --no-rebuild "${@/#/--suite=}" </dev/null
+        python3 tests/report.py "plain=build/meson-logs/testlog.json"
+}
+
+# passes PROMISE SUITES VERB...: no test of these fails there
+passes() {
+        local promise=$1 suites=$2
+        shift 2
+        ok "$promise" "$@" bash -c "$(declare -f run_tests); run_tests $suites"
+        said 'and many have run' '^[0-9]{4,} passed, 0 failed, [0-9]+ skipped$'
+        grep -aE '^SKIPPED|^[0-9]+ passed' "$output" | cut -c 1-200 | sed 's/^/# /'
+}
+
+machine trixie build test
+user alice
+project alice
+ok 'it builds as a user' as_user alice sh -c \
+        'meson setup build -Dprefix=/usr -Dtests=enabled -Dprobes=enabled && ninja -C build'
+passes 'no test fails as an ordinary user' 'unit integration' as_user alice
+passes "nor in a build's chroot" unit in_bare_chroot_as alice
+finish
