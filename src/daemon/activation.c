@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "activation.h"
-#include "bus/guard.h"
+#include "bus/link/guard.h"
 #include "shared/log.h"
 
 typedef struct Activation {

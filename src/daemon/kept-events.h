@@ -7,7 +7,7 @@
  * In $RUNTIME_DIRECTORY, which systemd keeps until the machine is shut down. Without one nothing is kept.
  */
 
-#include "bus/event-names.h"
+#include "bus/link/event-names.h"
 
 /* What cannot be read is not there. */
 void kept_events_load(EventNames *names);

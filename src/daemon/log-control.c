@@ -3,8 +3,8 @@
 /* The interface is described in org.freedesktop.LogControl1(5). */
 
 #include "log-control.h"
-#include "bus/bus-property.h"
-#include "bus/connection.h"
+#include "bus/link/bus-property.h"
+#include "bus/link/connection.h"
 #include "shared/log.h"
 
 #define LOG_CONTROL_PATH      "/org/freedesktop/LogControl1"

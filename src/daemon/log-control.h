@@ -10,6 +10,6 @@
 
 #include <systemd/sd-bus.h>
 
-#include "bus/bus.h"
+#include "bus/link/bus.h"
 
 int log_control_serve(Bus *bus, sd_bus *message_bus);

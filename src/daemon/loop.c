@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "build-config.h"
-#include "bus/bus-ask.h"
-#include "bus/bus-emit.h"
-#include "bus/bus-producer.h"
-#include "bus/bus-session.h"
-#include "bus/bus-source.h"
+#include "bus/object/bus-emit.h"
+#include "bus/object/bus-producer.h"
+#include "bus/object/bus-session.h"
+#include "bus/object/bus-source.h"
+#include "bus/permission/bus-ask.h"
 #include "descriptor-files.h"
 #include "host.h"
 #include "kept-events.h"

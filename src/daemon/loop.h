@@ -11,8 +11,8 @@
 #include <systemd/sd-event.h>
 
 #include "activation.h"
-#include "bus/bus-line.h"
-#include "bus/bus.h"
+#include "bus/link/bus-line.h"
+#include "bus/link/bus.h"
 #include "config.h"
 #include "core/service.h"
 #include "listeners.h"

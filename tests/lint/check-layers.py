@@ -22,7 +22,13 @@ import tap
 # What the floors of the core stand on.
 CORE = {"shared", "wire", "smb", "config", "buffer", "packet", "protobuf-c"}
 
-# Likewise those of the transport over Perfetto's sockets.
+# Likewise those of the D-Bus transport.
+BUS = {
+    "shared", "config", "closer", "gate", "buffer", "core", "core-model", "output", "owner", "polkit", "protobuf-c",
+    "systemd", "io",
+}
+
+# And those of the transport over Perfetto's sockets.
 SOCKET = {
     "shared", "wire", "config", "closer", "core", "core-model", "output", "owner", "protobuf-c", "systemd", "io",
 }
@@ -54,17 +60,20 @@ LAYERS = {
     },
     "src/daemon/output": {"shared", "config", "core", "core-model", "protobuf-c", "systemd", "io"},
     "src/daemon/owner": {"shared", "config", "core", "core-model", "output", "protobuf-c", "systemd", "io"},
-    "src/daemon/bus": {
-        "shared", "config", "closer", "gate", "buffer", "core", "core-model", "output", "owner", "polkit",
-        "protobuf-c", "systemd", "io",
-    },
+    "src/daemon/bus/link": BUS,
+    "src/daemon/bus/permission": BUS | {"bus-link"},
+    "src/daemon/bus/object": BUS | {"bus-link", "bus-permission"},
+    "src/daemon/bus/producer": BUS | {"bus-link", "bus-permission", "bus-object"},
+    "src/daemon/bus/session": BUS | {"bus-link", "bus-permission", "bus-object"},
+    "src/daemon/bus": BUS | {"bus-link", "bus-permission", "bus-object", "bus-producer", "bus-session"},
     "src/daemon/socket/link": SOCKET,
     "src/daemon/socket/producer": SOCKET | {"socket-link"},
     "src/daemon/socket/consumer": SOCKET | {"socket-link"},
     "src/daemon/socket": SOCKET | {"socket-link", "socket-producer", "socket-consumer"},
     "src/daemon": {
-        "shared", "wire", "config", "smb", "accept", "core", "core-model", "output", "owner", "bus", "socket",
-        "socket-link", "protobuf-c", "systemd", "compression", "io",
+        "shared", "wire", "config", "smb", "accept", "core", "core-model", "output", "owner", "bus", "bus-link",
+        "bus-permission", "bus-object", "bus-producer", "bus-session", "socket", "socket-link", "protobuf-c",
+        "systemd", "compression", "io",
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},
     "src/host": {"shared", "lib", "wire", "config", "protobuf-c", "systemd", "io"},

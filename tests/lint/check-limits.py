@@ -8,7 +8,7 @@ import sys
 import tap
 
 TOP = sys.argv[1]
-HEADERS = ["daemon/core/model/service-limits.h", "daemon/bus/bus.h", "daemon/bus/bus-polkit.h",
+HEADERS = ["daemon/core/model/service-limits.h", "daemon/bus/link/bus.h", "daemon/bus/permission/bus-polkit.h",
            "daemon/socket/link/link.h", "daemon/accept/accept-queue.h", "daemon/gate/gate.h", "daemon/gate/stand-in.h",
            "daemon/closer/closer.h", "daemon/sink.h", "probes/grant.h", "probes/entrance.h"]
 # With their numbers: those that are plain ones.

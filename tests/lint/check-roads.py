@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The floors of core and bus (docs/ARCHITECTURE.md): a file uses files of its own floor and lower ones.
 
-Each floor of the core is a folder and a library; bus has a table of files. Two looks at them, both at the objects of
-the build:
+Each floor is a folder and a library. Two looks at them, both at the objects of the build:
   * every use of a name of another file (as in check-circles.py) goes down, or stays on its floor
-  * the roads: from each entry point every function that it may reach, how many files these are in, and which calls
-    between files go up. There must be none. What is called through a table is not seen; it leads out of the core.
+  * the roads of core: from each entry point every function that it may reach, how many files these are in, and which
+    calls between files go up. There must be none. What is called through a table is not seen; it leads out of the core.
 
 Usage: check-roads.py SOURCE-ROOT BUILD-ROOT
        check-roads.py --self-test       plants floors and calls, and sees that each is found
@@ -24,9 +23,7 @@ import tap
 
 circles = importlib.import_module("check-circles")
 
-TOP = "src/daemon/core"
-SECTION = "## The floors of core"
-BUS, BUS_SECTION = "libbus.a", "## The floors of bus"
+LAYERS = ("core", "bus")
 
 # What happens, and the entry point that it begins with. What follows is service_settle(), a road of its own.
 ROADS = {
@@ -43,25 +40,11 @@ ROADS = {
 }
 
 
-def floors(page):
-    """Folder → number of its floor, the lowest first, of the table in the page; and the floors' names."""
-    text = page.partition(SECTION)[2].partition("\n## ")[0]
+def floors(page, layer):
+    """Folder → number of its floor, the lowest first, of the layer's table in the page; and the floors' names."""
+    text = page.partition(f"## The floors of {layer}\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| \*\*(.+?)\*\* \| `([\w/]+)` \|", text, re.MULTILINE)
     return {folder: number for number, (_, folder) in enumerate(rows)}, [name for name, _ in rows]
-
-
-def file_floors(page, section):
-    """File → number of its floor, of a table that names the files of one library."""
-    text = page.partition(section)[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| \*\*.+?\*\* \|.*?\| (`.*`) \|$", text, re.MULTILINE)
-    return {file: number for number, files in enumerate(rows) for file in re.findall(r"`([\w-]+)`", files)}
-
-
-def check_files(table, objects, name):
-    for file in sorted(set(objects) - set(table)):
-        yield f"{file}.c is on no floor of {name}"
-    for file in sorted(set(table) - set(objects)):
-        yield f"{file}.c is in the table, and not in {name}"
 
 
 def library(folder):
@@ -150,8 +133,10 @@ def road(table, code, home, start):
 
 
 def self_test():
-    page = f"{SECTION}\n\n| floor | where | what |\n| **low** | `{TOP}/low` | x |\n| **high** | `{TOP}` | y |\n"
-    folders, names = floors(page)
+    low, high = "src/daemon/core/low", "src/daemon/core"
+    page = f"## The floors of core\n\n| floor | where |\n| **low** | `{low}` | x |\n| **high** | `{high}` | y |\n"
+    page += "\n## The floors of bus\n\n| **other** | `src/daemon/bus` | z |\n"
+    folders, names = floors(page, "core")
     built = {"libcore-low.a": ["x/a.c.o", "x/b.c.o"], "libcore.a": ["x/c.c.o"]}
     table, _ = place(folders, built)
     down = {"c": {"a": {"fa"}}, "a": {"b": {"fb"}}}
@@ -171,14 +156,7 @@ def self_test():
         check.check(promise, [] if value == wanted else [f"found {value!r}, not {wanted!r}"])
 
     expect("floors are read in their order", (table, names), ({"a": 0, "b": 0, "c": 1}, ["low", "high"]))
-    page = f"{BUS_SECTION}\n\n| **low** | x | `a` `b` |\n| **high** | y | `c` |\n\n## Next\n| **no** | z | `d` |\n"
-    files = file_floors(page, BUS_SECTION)
-    expect("floors of files are read to the end of their section", files, {"a": 0, "b": 0, "c": 1})
-    expect(
-        "a file on no floor, and one that is not there, are named",
-        list(check_files(files, "acd", "x")),
-        ["d.c is on no floor of x", "b.c is in the table, and not in x"],
-    )
+    expect("each layer has its table", floors(page, "bus"), ({"src/daemon/bus": 0}, ["other"]))
     expect("a use of a lower floor, or the own one, is none", list(check_uses(table, down)), [])
     expect("a use of a higher floor is named", list(check_uses(table, up)), ["a uses c, a floor above: fc"])
     expect(
@@ -197,28 +175,29 @@ def self_test():
     check.done()
 
 
-def main(top, build):
-    check = tap.Tap()
-    folders, names = floors(tap.read(top, "docs/ARCHITECTURE.md"))
-    built = {name: paths for name, paths in circles.libraries(build) if re.match(r"libcore[-.]", name)}
+def check_layer(check, page, build, layer, reason):
+    """The floors of one layer; returns where its files are, the paths of its objects, and what these say."""
+    folders, names = floors(page, layer)
+    built = {name: paths for name, paths in circles.libraries(build) if re.match(rf"lib{layer}[-.]", name)}
     built.pop("libcore-fixture.a", None)  # of the tests
     table, paths = place(folders, built)
     objects = circles.read(paths)
-    reason = circles.why_not(build)
-    check.check(f"the floors of core are {', '.join(names)}", check_table(folders, built))
+    check.check(f"the floors of {layer} are {', '.join(names)}", check_table(folders, built))
     twice = [f"{len(paths)} objects have {len(table)} names"] if len(paths) != len(table) else []
-    check.check("no two files of the core have the same name", twice)
+    check.check(f"no two files of {layer} have the same name", twice)
     if reason:
-        check.skip("files use lower floors", reason)
+        check.skip(f"files of {layer} use lower floors", reason)
     else:
-        check.check("files use lower floors", check_uses(table, circles.arrows(objects)))
-    bus = circles.read(dict(circles.libraries(build))[BUS])
-    on_bus = file_floors(tap.read(top, "docs/ARCHITECTURE.md"), BUS_SECTION)
-    check.check("each file of bus is on one floor", check_files(on_bus, bus, BUS))
-    if reason:
-        check.skip("files of bus use lower floors", reason)
-    else:
-        check.check("files of bus use lower floors", check_uses(on_bus, circles.arrows(bus)))
+        check.check(f"files of {layer} use lower floors", check_uses(table, circles.arrows(objects)))
+    return table, paths, objects
+
+
+def main(top, build):
+    check = tap.Tap()
+    page = tap.read(top, "docs/ARCHITECTURE.md")
+    reason = circles.why_not(build)
+    seen = {layer: check_layer(check, page, build, layer, reason) for layer in LAYERS}
+    table, paths, objects = seen["core"]
     if reason or platform.machine() != "x86_64":
         check.skip("the roads of core go down", reason or f"calls on {platform.machine()} are not read")
         check.done()

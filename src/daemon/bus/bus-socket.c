@@ -11,11 +11,11 @@
 #include <errno.h>
 #include <systemd/sd-id128.h>
 
-#include "bus/bus-gates.h"
-#include "bus/bus-hello.h"
-#include "bus/bus-register.h"
-#include "bus/bus.h"
-#include "bus/connection.h"
+#include "bus/link/bus-gates.h"
+#include "bus/link/bus-hello.h"
+#include "bus/link/bus.h"
+#include "bus/link/connection.h"
+#include "bus/producer/bus-register.h"
 #include "closer/closer.h"
 #include "shared/fd.h"
 #include "shared/names.h"

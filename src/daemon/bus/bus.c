@@ -4,19 +4,19 @@
 #include <errno.h>
 #include <malloc.h>
 
-#include "bus/bus-access.h"
-#include "bus/bus-activate.h"
-#include "bus/bus-emit.h"
-#include "bus/bus-error.h"
-#include "bus/bus-events.h"
-#include "bus/bus-gates.h"
-#include "bus/bus-identity.h"
 #include "bus/bus-manager.h"
-#include "bus/bus-producer.h"
-#include "bus/bus-session.h"
-#include "bus/bus-source.h"
-#include "bus/bus.h"
-#include "bus/producer-call.h"
+#include "bus/link/bus-error.h"
+#include "bus/link/bus-gates.h"
+#include "bus/link/bus-identity.h"
+#include "bus/link/bus.h"
+#include "bus/object/bus-access.h"
+#include "bus/object/bus-emit.h"
+#include "bus/object/bus-producer.h"
+#include "bus/object/bus-session.h"
+#include "bus/object/bus-source.h"
+#include "bus/producer/bus-activate.h"
+#include "bus/producer/bus-events.h"
+#include "bus/producer/producer-call.h"
 #include "shared/names.h"
 
 static const BusInterface bus_interfaces[_BUS_KIND_N] = {

@@ -2,10 +2,10 @@
 
 /* The end of a peer, and with it of all that it has. */
 
-#include "bus/bus-producer.h"
-#include "bus/bus-session.h"
-#include "bus/connection.h"
-#include "bus/request.h"
+#include "bus/link/connection.h"
+#include "bus/link/request.h"
+#include "bus/object/bus-producer.h"
+#include "bus/object/bus-session.h"
 #include "shared/log.h"
 
 static void client_cancel_requests(Client *client) {

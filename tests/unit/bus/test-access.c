@@ -4,12 +4,12 @@
 
 #include <errno.h>
 
-#include "bus/bus-access.h"
-#include "bus/bus-error.h"
 #include "bus/bus-manager.h"
-#include "bus/bus-producer.h"
-#include "bus/bus-session.h"
-#include "bus/bus-source.h"
+#include "bus/link/bus-error.h"
+#include "bus/object/bus-access.h"
+#include "bus/object/bus-producer.h"
+#include "bus/object/bus-session.h"
+#include "bus/object/bus-source.h"
 #include "shared/names.h"
 
 static const struct {

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bus/bell.h"
+#include "bus/link/bell.h"
 #include "shared/fd.h"
 #include "test.h"
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "../test.h"
-#include "bus/doorbells.h"
+#include "bus/link/doorbells.h"
 #include "shared/macro.h"
 
 #define N 100 /* more than a turn takes */

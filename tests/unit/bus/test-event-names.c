@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bus/event-names.h"
+#include "bus/link/event-names.h"
 #include "kept-events.h"
 #include "shared/fd.h"
 

@@ -5,7 +5,7 @@
 #include <systemd/sd-id128.h>
 #include <unistd.h>
 
-#include "bus/hub.h"
+#include "bus/link/hub.h"
 #include "shared/macro.h"
 #include "test.h"
 

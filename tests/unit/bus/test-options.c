@@ -2,7 +2,7 @@
 
 #include "test.h"
 
-#include "bus/bus-options.h"
+#include "bus/session/bus-options.h"
 
 /* StartOptions owns its strings and is not const about them; these tests only lend them. */
 static char *lend(const char *text) {

@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bus/bus-session.h"
-#include "bus/bus.h"
+#include "bus/link/bus.h"
+#include "bus/object/bus-session.h"
 #include "shared/fd.h"
 #include "shared/names.h"
 

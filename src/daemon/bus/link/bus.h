@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Bus: the D-Bus transport
+ *
+ * Converts between D-Bus and the core: method calls become calls of the core, the core's requests become
+ * method calls on producers, its changes become signals. The same objects are served on the message bus
+ * and on every accepted socket (point to point).
+ *
+ * The core must not be entered again from inside its own calls, and a connection must not be freed from inside
+ * its own dispatch. So whatever such a call has to say is queued, and bus_settle() does it: the main loop calls
+ * that after everything else and before it sleeps.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "bus/link/doorbells.h"
+#include "bus/link/event-names.h"
+#include "bus/link/guard.h"
+#include "bus/link/hub.h"
+#include "core/service.h"
+#include "gate/gate.h"
+#include "owner/owned-session.h"
+#include "shared/list.h"
+#include "shared/macro.h"
+
+/* Limits, besides those of core/model/service-limits.h. */
+#define BUS_REQUESTS_PER_CLIENT_MAX 64 /* calls not answered yet */
+#define BUS_CALLS_MAX               96 /* out at once on the message bus, whose own limit is 128 */
+#define BUS_CALLS_OF_ONE_USER_MAX   1024 /* the same, on a bus that is no other user's */
+#define BUS_CALLS_PER_PRODUCER_MAX  4    /* of these, so that a silent one cannot take them all */
+#define BUS_CALLS_QUEUED_MAX        4096 /* of one producer; more and it is disconnected */
+#define BUS_CALLS_QUEUED_BYTES_MAX  (2u << 20) /* the same, of the configs in them */
+
+/* What ListCategories() looks at. */
+#define BUS_CATEGORIES_MAX        16384
+#define BUS_CATEGORIES_OF_ONE_MAX 4096 /* of one producer */
+#define BUS_CATEGORIES_BYTES_MAX  (4u << 20)
+
+/* Counters are signalled at most so often. */
+#define BUS_COUNTERS_INTERVAL_NS (UINT64_C(500) * 1000000)
+
+typedef struct Client Client;
+typedef struct Bus Bus;
+
+typedef enum BusKind {
+        BUS_MANAGER,
+        BUS_SESSION,
+        BUS_BUFFER,
+        BUS_PRODUCER,
+        BUS_SOURCE,
+        _BUS_KIND_N,
+} BusKind;
+
+/* What is served at a path and below it. */
+typedef struct BusInterface {
+        const char *path;
+        const char *name;
+        const sd_bus_vtable *vtable;
+        sd_bus_object_find_t find;          /* NULL: one object, the Bus itself */
+        sd_bus_node_enumerator_t enumerate; /* NULL: others list these objects */
+} BusInterface;
+
+struct Bus {
+        sd_event *event;
+        Service *service;
+        const ServiceInfo *info;
+        const BusInterface *interfaces; /* by BusKind: for who signals what they serve */
+
+        Hub hub;      /* of the clients on sockets */
+        Gates *gates; /* likewise */
+        sd_event_source *gates_source;
+        Doorbells doorbells;
+        sd_bus *message_bus; /* NULL in a standalone instance */
+        const Guard *guards; /* of the configuration */
+        size_t n_guards;
+        bool is_shared; /* users who must not see each other listen on it, and polkit is there */
+
+        List unknowns; /* Unknown (bus-identity.c) */
+        size_t n_unknown_messages;
+        void *clients_by_name; /* tsearch(3) tree of those on the message bus */
+        List clients;
+        size_t n_private_clients; /* of these, on sockets */
+        Client *caller; /* of the message in dispatch, for callbacks that sd-bus gives no message */
+
+        void *sources_by_name; /* tsearch(3) tree of BusSource */
+        List dirty_sources;    /* BusSource */
+
+        OwnedSessions sessions; /* BusSession.owned */
+        List producers;         /* BusProducer */
+        List queries;           /* PolkitQuery */
+        List activate_requests; /* ActivateRequest */
+        List events_requests;   /* EventsRequest that wait for the probes */
+        EventNames events;
+
+        /* Work for bus_settle(). */
+        List gone;      /* Client */
+        List calls;     /* ProducerCall waiting for a place among BUS_CALLS_MAX */
+        List parked;    /* ProducerCall of suspended programs, the next to be looked at first */
+        size_t n_calls; /* out */
+        bool counts_changed; /* NumSessions, NumProducers */
+        bool has_released;   /* much that a session had: the heap is mostly holes */
+
+        uint64_t n_calls_received;
+
+        uint64_t counters_due_at; /* UINT64_MAX: nothing to signal */
+        uint64_t counters_sent_at;
+};
+
+typedef struct BusOptions {
+        sd_event *event;
+        Service *service;
+        const ServiceInfo *info;
+        const OutputOps *output_ops;
+        void *output_host;
+        const Guard *guards; /* stay valid */
+        size_t n_guards;
+} BusOptions;
+
+int bus_new(Bus **ret, const BusOptions *options);
+Bus *bus_free(Bus *bus);
+DEFINE_CLEANUP(Bus *, bus_free)
+
+/* Takes a reference. `is_shared` for the system bus. Serves the objects; the name is requested apart. */
+int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared);
+int bus_request_name(Bus *bus);
+int bus_release_name(Bus *bus);
+
+/* A connected socket: serves the objects point to point. Takes the descriptor over, always. */
+int bus_accept(Bus *bus, int fd);
+
+/* BOOTTIME now, as of this turn of the main loop. */
+uint64_t bus_now(Bus *bus);
+
+/* Whether anything is going on that ends if the process does. */
+bool bus_is_busy(const Bus *bus);
+
+/* Stops all sessions in order. bus_is_stopped() tells when all of them are, and their outputs are written. */
+void bus_stop_sessions(Bus *bus, const char *reason);
+bool bus_is_stopped(const Bus *bus);
+
+uint64_t bus_next_deadline(const Bus *bus, uint64_t now);
+void bus_tick(Bus *bus, uint64_t now);
+
+/* For whoever takes in messages: whether it is for us to judge; the access gate, which says who is in dispatch; and
+ * all our objects on a connection. */
+bool bus_message_is_ours(sd_bus_message *message);
+int bus_check(Bus *bus, Client *client, sd_bus_message *message, sd_bus_error *error);
+int bus_serve(Bus *bus, sd_bus *connection);
+
+/* Does what was queued, until nothing is. */
+void bus_settle(Bus *bus);
+
+/* Data may have come: counters are to be signalled when it is time. */
+void bus_counters_changed(Bus *bus);
+/* Likewise, of something else that is signalled at the same time. */
+void bus_signals_due(Bus *bus);

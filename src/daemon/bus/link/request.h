@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Request: a call that is answered later
+ *
+ * Embedded in whatever waits. It is answered once, by request_reply…(), or dropped without an answer
+ * when the caller goes: then `cancel` is called, which frees what it is embedded in.
+ */
+
+#include "bus/link/connection.h"
+
+typedef struct Request Request;
+
+typedef void (*RequestCancel)(Request *request);
+
+struct Request {
+        Client *client; /* NULL: not waiting */
+        sd_bus_message *message;
+        RequestCancel cancel;
+        List link; /* client->requests */
+};
+
+enum {
+        _REQUEST_E_SUCCESS,
+        REQUEST_E_LIMIT, /* BUS_REQUESTS_PER_CLIENT_MAX */
+};
+
+int request_init(Request *request, Client *client, sd_bus_message *message, RequestCancel cancel);
+
+/* What to reply after REQUEST_E_LIMIT: fills *error and returns a negative errno, for a handler to return. */
+int request_refuse(sd_bus_error *error);
+
+void request_deinit(Request *request);
+
+/* Each answers and deinits. */
+void request_reply(Request *request, const char *types, ...);
+void request_reply_message(Request *request, sd_bus_message *reply);
+void request_reply_error(Request *request, const sd_bus_error *error);

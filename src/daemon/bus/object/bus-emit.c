@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * sd-bus can emit these signals by itself, but only as broadcasts. The properties' values come from the same vtables
+ * that serve Get().
+ */
+
+#include <errno.h>
+
+#include "bus/link/bus-counts.h"
+#include "bus/object/bus-emit.h"
+#include "bus/object/bus-producer.h"
+#include "bus/object/bus-session.h"
+#include "shared/log.h"
+#include "shared/names.h"
+
+#define OBJECT_MANAGER_INTERFACE "org.freedesktop.DBus.ObjectManager"
+#define PROPERTIES_INTERFACE     "org.freedesktop.DBus.Properties"
+
+/* One signal: what it is about, who may see it, and what it says. */
+typedef struct Emission Emission;
+
+typedef struct EmittedTrigger {
+        const char *name, *producer;
+        uid_t uid;
+        const char *clone_path;
+} EmittedTrigger;
+
+struct Emission {
+        const char *path, *interface, *member; /* the message's */
+        int (*fill)(sd_bus_message *message, const Emission *emission);
+        /* NULL: for everybody. A client that is NULL stands for all on a bus of one user. */
+        bool (*is_visible)(const Emission *emission, const Client *client);
+        bool is_public; /* its owner does not mind who sees it */
+
+        const char *object_path;
+        const BusInterface *class; /* the object's */
+        void *object;              /* the vtable's userdata */
+        const char *const *properties;
+        EmittedTrigger trigger;
+        const InstanceInfo *source;
+};
+
+static void emission_send(const Emission *emission, sd_bus *connection, const char *destination) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *message = NULL;
+        int r;
+
+        r = sd_bus_message_new_signal(
+                connection, &message, emission->path, emission->interface, emission->member);
+        if (r >= 0)
+                r = emission->fill(message, emission);
+        if (r >= 0 && destination)
+                r = sd_bus_message_set_destination(message, destination);
+        if (r >= 0)
+                r = sd_bus_send(connection, message, NULL);
+        if (r < 0)
+                log_debug("cannot send signal %s: %s", emission->member, strerror(-r));
+}
+
+/* What properties say may depend on who reads them, as if that client had called. NULL: everybody. */
+static void emission_send_to(const Emission *emission, Bus *bus, Client *client) {
+        Client *caller = bus->caller;
+
+        bus->caller = client;
+        if (client)
+                emission_send(emission, client->connection, client->name);
+        else
+                emission_send(emission, bus->message_bus, NULL);
+        bus->caller = caller;
+}
+
+static void bus_emit(Bus *bus, const Emission *emission) {
+        const bool is_broadcast = bus->message_bus &&
+                                  (!bus->is_shared || !emission->is_visible || emission->is_public);
+        Client *client;
+
+        if (is_broadcast &&
+            (!emission->is_visible || emission->is_public || emission->is_visible(emission, NULL)))
+                emission_send_to(emission, bus, NULL);
+        list_for_each (client, &bus->clients, link) {
+                if (!client->is_listener || (is_broadcast && !client_is_private(client)))
+                        continue;
+                if (emission->is_visible && !emission->is_visible(emission, client))
+                        continue;
+                emission_send_to(emission, bus, client);
+                hub_touch(&client->hub_link);
+        }
+}
+
+static bool emission_has(const Emission *emission, const char *property) {
+        if (!emission->properties)
+                return true;
+        for (const char *const *at = emission->properties; *at; at++)
+                if (streq(*at, property))
+                        return true;
+        return false;
+}
+
+static int append_property(sd_bus_message *message, const sd_bus_vtable *entry, void *object) {
+        int r;
+
+        r = sd_bus_message_open_container(message, 'e', "sv");
+        if (r >= 0)
+                r = sd_bus_message_append(message, "s", entry->x.property.member);
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'v', entry->x.property.signature);
+        if (r >= 0)
+                r = entry->x.property.get(
+                        NULL, NULL, NULL, entry->x.property.member, message, object, NULL);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        return r;
+}
+
+/* a{sv} of the properties that the emission is about. */
+static int append_properties(sd_bus_message *message, const Emission *emission) {
+        int r;
+
+        r = sd_bus_message_open_container(message, 'a', "{sv}");
+        if (r < 0)
+                return r;
+        for (const sd_bus_vtable *entry = emission->class->vtable;
+             entry->type != _SD_BUS_VTABLE_END;
+             entry++) {
+                if (entry->type != _SD_BUS_VTABLE_PROPERTY ||
+                    !emission_has(emission, entry->x.property.member))
+                        continue;
+                r = append_property(message, entry, emission->object);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(message);
+}
+
+static int fill_properties_changed(sd_bus_message *message, const Emission *emission) {
+        int r;
+
+        r = sd_bus_message_append(message, "s", emission->class->name);
+        if (r >= 0)
+                r = append_properties(message, emission);
+        if (r >= 0)
+                r = sd_bus_message_append(message, "as", 0);
+        return r;
+}
+
+static int fill_interfaces_added(sd_bus_message *message, const Emission *emission) {
+        int r;
+
+        r = sd_bus_message_append(message, "o", emission->object_path);
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'a', "{sa{sv}}");
+        if (r >= 0)
+                r = sd_bus_message_open_container(message, 'e', "sa{sv}");
+        if (r >= 0)
+                r = sd_bus_message_append(message, "s", emission->class->name);
+        if (r >= 0)
+                r = append_properties(message, emission);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        if (r >= 0)
+                r = sd_bus_message_close_container(message);
+        return r;
+}
+
+static int fill_interfaces_removed(sd_bus_message *message, const Emission *emission) {
+        return sd_bus_message_append(
+                message, "oas", emission->object_path, 1, emission->class->name);
+}
+
+static int fill_stopped(sd_bus_message *message, const Emission *emission) {
+        BusSession *session = emission->object;
+
+        return sd_bus_message_append(message, "s", bus_session_stop_reason(session));
+}
+
+static int fill_source(sd_bus_message *message, const Emission *emission) {
+        return bus_append_source(message, "ssuus", emission->source);
+}
+
+static int fill_triggered(sd_bus_message *message, const Emission *emission) {
+        const EmittedTrigger *trigger = &emission->trigger;
+
+        return sd_bus_message_append(
+                message, "ssu", trigger->name, trigger->producer, (uint32_t)trigger->uid);
+}
+
+static int fill_snapshot(sd_bus_message *message, const Emission *emission) {
+        const EmittedTrigger *trigger = &emission->trigger;
+
+        return sd_bus_message_append(message, "os", trigger->clone_path, trigger->name);
+}
+
+static int fill_nothing(sd_bus_message *message, const Emission *emission) {
+        return 0;
+}
+
+static bool session_is_visible(const Emission *emission, const Client *client) {
+        return !client || bus_session_is_visible(emission->object, client);
+}
+
+static bool buffer_is_visible(const Emission *emission, const Client *client) {
+        const BusBuffer *buffer = emission->object;
+
+        return !client || bus_session_is_visible(buffer->session, client);
+}
+
+static bool producer_is_visible(const Emission *emission, const Client *client) {
+        return !client || bus_producer_is_visible(emission->object, client);
+}
+
+static bool source_has_come(const Emission *emission, const Client *client) {
+        const BusSource *source = emission->object;
+
+        return bus_source_has_changed(source, client) && bus_source_exists(source, client) &&
+               !bus_source_was_told(source, client);
+}
+
+static bool source_has_changed(const Emission *emission, const Client *client) {
+        const BusSource *source = emission->object;
+
+        return bus_source_has_changed(source, client) && bus_source_exists(source, client) &&
+               bus_source_was_told(source, client);
+}
+
+static bool source_has_gone(const Emission *emission, const Client *client) {
+        const BusSource *source = emission->object;
+
+        return bus_source_was_told(source, client) && !bus_source_exists(source, client);
+}
+
+static bool counts_are_news(const Emission *emission, const Client *client) {
+        return !client || client_has_new_counts(client);
+}
+
+static Emission session_emission(BusSession *session) {
+        return (Emission){
+                .path = session->path,
+                .is_visible = session_is_visible,
+                .is_public = session->is_public,
+                .object_path = session->path,
+                .class = &session->bus->interfaces[BUS_SESSION],
+                .object = session,
+        };
+}
+
+static Emission buffer_emission(BusBuffer *buffer) {
+        return (Emission){
+                .path = buffer->path,
+                .is_visible = buffer_is_visible,
+                .is_public = buffer->session->is_public,
+                .object_path = buffer->path,
+                .class = &buffer->session->bus->interfaces[BUS_BUFFER],
+                .object = buffer,
+        };
+}
+
+static Emission producer_emission(BusProducer *producer) {
+        return (Emission){
+                .path = producer->path,
+                .is_visible = producer_is_visible,
+                .object_path = producer->path,
+                .class = &producer->bus->interfaces[BUS_PRODUCER],
+                .object = producer,
+        };
+}
+
+static void emit_added(Bus *bus, Emission emission) {
+        emission.path = TRACING_PATH;
+        emission.interface = OBJECT_MANAGER_INTERFACE;
+        emission.member = "InterfacesAdded";
+        emission.fill = fill_interfaces_added;
+        bus_emit(bus, &emission);
+}
+
+static void emit_removed(Bus *bus, Emission emission) {
+        emission.path = TRACING_PATH;
+        emission.interface = OBJECT_MANAGER_INTERFACE;
+        emission.member = "InterfacesRemoved";
+        emission.fill = fill_interfaces_removed;
+        bus_emit(bus, &emission);
+}
+
+static void emit_changed(Bus *bus, Emission emission, const char *const properties[]) {
+        emission.interface = PROPERTIES_INTERFACE;
+        emission.member = "PropertiesChanged";
+        emission.fill = fill_properties_changed;
+        emission.properties = properties;
+        bus_emit(bus, &emission);
+}
+
+void bus_emit_session_added(BusSession *session) {
+        emit_added(session->bus, session_emission(session));
+        for (size_t i = 0; i < session->n_buffers; i++)
+                emit_added(session->bus, buffer_emission(&session->buffers[i]));
+}
+
+void bus_emit_session_removed(BusSession *session) {
+        for (size_t i = 0; i < session->n_buffers; i++)
+                emit_removed(session->bus, buffer_emission(&session->buffers[i]));
+        emit_removed(session->bus, session_emission(session));
+}
+
+void bus_emit_session_changed(BusSession *session, const char *const properties[]) {
+        emit_changed(session->bus, session_emission(session), properties);
+}
+
+void bus_emit_buffer_changed(BusBuffer *buffer, const char *const properties[]) {
+        emit_changed(buffer->session->bus, buffer_emission(buffer), properties);
+}
+
+static void emit_session_signal(BusSession *session, Emission emission) {
+        emission.interface = TRACING_SESSION_INTERFACE;
+        bus_emit(session->bus, &emission);
+}
+
+void bus_emit_session_stopped(BusSession *session) {
+        Emission emission = session_emission(session);
+
+        emission.member = "Stopped";
+        emission.fill = fill_stopped;
+        emit_session_signal(session, emission);
+}
+
+void bus_emit_session_all_started(BusSession *session) {
+        Emission emission = session_emission(session);
+
+        emission.member = "AllSourcesStarted";
+        emission.fill = fill_nothing;
+        emit_session_signal(session, emission);
+}
+
+void bus_emit_session_source(BusSession *session, const InstanceInfo *info) {
+        Emission emission = session_emission(session);
+
+        emission.member = "SourceStateChanged";
+        emission.fill = fill_source;
+        emission.source = info;
+        emit_session_signal(session, emission);
+}
+
+void bus_emit_session_triggered(BusSession *session,
+                                const char *trigger,
+                                const char *producer,
+                                uid_t uid) {
+        Emission emission = session_emission(session);
+
+        emission.member = "Triggered";
+        emission.fill = fill_triggered;
+        emission.trigger = (EmittedTrigger){ .name = trigger, .producer = producer, .uid = uid };
+        emit_session_signal(session, emission);
+}
+
+void bus_emit_session_snapshot(BusSession *session, const char *clone_path, const char *trigger) {
+        Emission emission = session_emission(session);
+
+        emission.member = "SnapshotTaken";
+        emission.fill = fill_snapshot;
+        emission.trigger = (EmittedTrigger){ .name = trigger, .clone_path = clone_path };
+        emit_session_signal(session, emission);
+}
+
+void bus_emit_producer_added(BusProducer *producer) {
+        emit_added(producer->bus, producer_emission(producer));
+}
+
+void bus_emit_producer_removed(BusProducer *producer) {
+        emit_removed(producer->bus, producer_emission(producer));
+}
+
+void bus_emit_producer_changed(BusProducer *producer, const char *const properties[]) {
+        emit_changed(producer->bus, producer_emission(producer), properties);
+}
+
+void bus_emit_source(BusSource *source) {
+        static const char *const properties[] = { "Producers", "Categories", "Unavailable", NULL };
+        _cleanup_(freep) char *path = NULL;
+        Emission emission = {
+                .class = &source->bus->interfaces[BUS_SOURCE],
+                .object = source,
+        };
+
+        if (sd_bus_path_encode(TRACING_SOURCE_PATH, source->name, &path) < 0)
+                return;
+        emission.path = path;
+        emission.object_path = path;
+        emission.is_visible = source_has_gone;
+        emit_removed(source->bus, emission);
+        emission.is_visible = source_has_changed;
+        emit_changed(source->bus, emission, properties);
+        emission.is_visible = source_has_come;
+        emit_added(source->bus, emission);
+}
+
+void bus_emit_counts(Bus *bus) {
+        static const char *const properties[] = { "NumSessions", "NumProducers", NULL };
+        const Emission manager = {
+                .path = TRACING_PATH,
+                .is_visible = counts_are_news,
+                .class = &bus->interfaces[BUS_MANAGER],
+                .object = bus,
+        };
+        Client *client;
+
+        emit_changed(bus, manager, properties);
+        list_for_each (client, &bus->clients, link) {
+                if (client->is_listener)
+                        client_note_counts(client);
+        }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Signals, to those who may see them
+ *
+ * A broadcast on the system bus reaches everybody, and sessions are not everybody's business. So there the signals
+ * of sessions and producers go, one by one, to the peers that may see the object and have made a consumer's call.
+ * The user instance broadcasts on the session bus, whose peers all belong to one user.
+ */
+
+#include "bus/link/connection.h"
+#include "bus/object/bus-buffer.h"
+#include "bus/object/bus-source.h"
+#include "core/session.h"
+
+/* `properties` is a NULL-terminated list of names. */
+void bus_emit_session_added(BusSession *session);
+void bus_emit_session_removed(BusSession *session);
+void bus_emit_session_changed(BusSession *session, const char *const properties[]);
+void bus_emit_session_stopped(BusSession *session);
+void bus_emit_session_all_started(BusSession *session);
+void bus_emit_session_source(BusSession *session, const InstanceInfo *info);
+void bus_emit_session_triggered(BusSession *session,
+                                const char *trigger,
+                                const char *producer,
+                                uid_t uid);
+void bus_emit_session_snapshot(BusSession *session, const char *clone_path, const char *trigger);
+
+/* Added and removed with its session. */
+void bus_emit_buffer_changed(BusBuffer *buffer, const char *const properties[]);
+
+/* To each who may see it what it is to them: a new object, a changed one, or one that is gone. */
+void bus_emit_source(BusSource *source);
+
+void bus_emit_producer_added(BusProducer *producer);
+void bus_emit_producer_removed(BusProducer *producer);
+void bus_emit_producer_changed(BusProducer *producer, const char *const properties[]);
+
+/* NumSessions and NumProducers, to whom they have changed. */
+void bus_emit_counts(Bus *bus);

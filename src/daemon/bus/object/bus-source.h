@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * BusSource: a data source behind an object path
+ *
+ * The objects /org/desktrace/Tracing1/source/<name, as sd_bus_path_encode() does it>. One for each name that some
+ * producer offers, that could be activated, or that is the service's own. To a peer only those producers exist whose
+ * user it may see (bus_producer_is_visible()), and only those sources that are left then; so what an object says,
+ * and whether it is there, depends on who asks.
+ *
+ * Changes are signalled at most every BUS_COUNTERS_INTERVAL_NS, so that a desktop of producers that come with the
+ * service is one signal.
+ */
+
+#include <systemd/sd-bus.h>
+
+#include "bus/link/connection.h"
+
+#define SOURCE_SIGNALS_MAX \
+        256 /* sources that are signalled at a time; the rest has its turn later */
+
+/* Users, each once. */
+typedef struct UidSet {
+        uid_t *uids;
+        size_t n;
+} UidSet;
+
+typedef struct BusSource {
+        Bus *bus;
+        char *name;
+        bool is_permanent; /* activatable, or the service's own: there without producers */
+        BusProducer **producers;
+        size_t n_producers, n_allocated;
+        List dirty_link; /* bus->dirty_sources: something is to be signalled */
+        UidSet told;     /* whose producers were signalled last */
+        UidSet changed;  /* whose producers have come or gone since */
+} BusSource;
+
+/* Makes those that are permanent. 0 or -ENOMEM. */
+int bus_sources_init(Bus *bus);
+void bus_sources_deinit(Bus *bus);
+
+/* The producer has this source now, or new details of it; or none of that name any more. */
+int bus_source_offer(BusProducer *producer, const char *name);
+void bus_source_withdraw(BusProducer *producer, const char *name);
+void bus_source_withdraw_all(BusProducer *producer);
+
+/* NULL: no such. */
+BusSource *bus_source_by_name(Bus *bus, const char *name);
+
+/* `viewer` NULL: everybody on a bus of one user. */
+bool bus_source_exists(const BusSource *source, const Client *viewer);
+int bus_source_append_producers(sd_bus_message *reply,
+                                const BusSource *source,
+                                const Client *viewer);
+
+/* The categories that its producers know, each once and sorted: malloc'ed, of names that are theirs. NULL: none, as
+ * for the source of the kernel's events. */
+int bus_source_categories(const char ***ret,
+                          size_t *ret_n,
+                          const BusSource *source,
+                          const Client *viewer);
+
+/* Whether a running producer has said what a config of it can choose from. */
+bool bus_source_has_names(const BusSource *source);
+
+/* Why it cannot be recorded, when each of its producers says so or none of them could be started; NULL: it can, as far
+ * as is known. */
+const char *bus_source_unavailable(const BusSource *source, const Client *viewer);
+
+/* In the order of the names. */
+void bus_source_for_each(Bus *bus,
+                         void (*visit)(BusSource *source, void *userdata),
+                         void *userdata);
+
+/* Tells what has changed. */
+void bus_sources_signal(Bus *bus);
+
+/* How a change looks to that viewer: whether it is one, and whether the object was there before and is now. */
+bool bus_source_has_changed(const BusSource *source, const Client *viewer);
+bool bus_source_was_told(const BusSource *source, const Client *viewer);
+/* It is signalled now; and nobody offers it any more. */
+void bus_source_note_told(BusSource *source);
+void bus_source_drop(BusSource *source);
+
+extern const sd_bus_vtable bus_source_vtable[];
+
+/* For sd_bus_add_fallback_vtable() and sd_bus_add_node_enumerator(); userdata is the Bus. */
+int bus_source_find(sd_bus *connection,
+                    const char *path,
+                    const char *interface,
+                    void *userdata,
+                    void **ret_found,
+                    sd_bus_error *error);
+int bus_source_enumerate(sd_bus *connection,
+                         const char *prefix,
+                         void *userdata,
+                         char ***ret_nodes,
+                         sd_bus_error *error);

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Producers' calls. Unknown options are skipped, so that a newer library can talk to an older service.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bus/link/bus-error.h"
+#include "bus/link/passed-fd.h"
+#include "bus/object/bus-emit.h"
+#include "bus/object/bus-producer.h"
+#include "bus/object/bus-source.h"
+#include "bus/producer/bus-events.h"
+#include "bus/producer/bus-register.h"
+#include "gate/stand-in.h"
+#include "shared/pid-namespace.h"
+
+typedef struct SourceArguments {
+        SourceOptions options; /* the descriptor and the text point into the message */
+        char **categories;
+        uint32_t packet_fields[PACKET_FIELDS_MAX];
+} SourceArguments;
+
+static void source_arguments_deinit(SourceArguments *arguments) {
+        for (char **at = arguments->categories; at && *at; at++)
+                free(*at);
+        free(arguments->categories);
+}
+
+typedef struct ProducerArguments {
+        ProducerOptions options;
+        bool has_namespace;
+        uint64_t namespace; /* 0: it does not know */
+        int proof_fd;       /* the message's; -1: none */
+} ProducerArguments;
+
+/* One option: name and expected signature were compared by the caller's table. */
+typedef struct OptionReader {
+        const char *name;
+        const char *type;
+        int (*read)(sd_bus_message *message, void *target);
+} OptionReader;
+
+static int read_descriptor(sd_bus_message *message, void *target) {
+        SourceArguments *arguments = target;
+
+        return sd_bus_message_read_array(
+                message, 'y', &arguments->options.descriptor, &arguments->options.n_descriptor);
+}
+
+static int read_no_flush(sd_bus_message *message, void *target) {
+        SourceArguments *arguments = target;
+        int value, r;
+
+        r = sd_bus_message_read(message, "b", &value);
+        arguments->options.no_flush = r > 0 && value;
+        return r;
+}
+
+static int read_categories(sd_bus_message *message, void *target) {
+        SourceArguments *arguments = target;
+
+        if (arguments->categories)
+                return -EBADMSG; /* given twice */
+        return sd_bus_message_read_strv(message, &arguments->categories);
+}
+
+/* One more than fits is passed on, to be refused as what it is. */
+static int read_packet_fields(sd_bus_message *message, void *target) {
+        SourceArguments *arguments = target;
+        const void *fields;
+        size_t n_bytes;
+        int r;
+
+        r = sd_bus_message_read_array(message, 'u', &fields, &n_bytes);
+        if (r < 0)
+                return r;
+        arguments->options.n_packet_fields = n_bytes / sizeof(uint32_t);
+        if (arguments->options.n_packet_fields <= PACKET_FIELDS_MAX && n_bytes > 0)
+                memcpy(arguments->packet_fields, fields, n_bytes);
+        arguments->options.packet_fields = arguments->packet_fields;
+        return 0;
+}
+
+static int read_unavailable(sd_bus_message *message, void *target) {
+        SourceArguments *arguments = target;
+
+        return sd_bus_message_read(message, "s", &arguments->options.unavailable);
+}
+
+static int read_memory_kb(sd_bus_message *message, void *target) {
+        ProducerArguments *arguments = target;
+        uint32_t kb;
+        int r;
+
+        r = sd_bus_message_read(message, "u", &kb);
+        if (r > 0)
+                arguments->options.memory_bytes = (size_t)kb << 10;
+        return r;
+}
+
+static int read_page_kb(sd_bus_message *message, void *target) {
+        ProducerArguments *arguments = target;
+        uint32_t kb;
+        int r;
+
+        r = sd_bus_message_read(message, "u", &kb);
+        if (r > 0)
+                arguments->options.page_bytes =
+                        kb <= SMB_PAGE_BYTES_MAX >> 10 ? kb << 10 : 0; /* a hint */
+        return r;
+}
+
+static int read_pid_namespace(sd_bus_message *message, void *target) {
+        ProducerArguments *arguments = target;
+
+        arguments->has_namespace = true;
+        return sd_bus_message_read(message, "t", &arguments->namespace);
+}
+
+static int read_pid_proof(sd_bus_message *message, void *target) {
+        ProducerArguments *arguments = target;
+
+        return sd_bus_message_read(message, "h", &arguments->proof_fd);
+}
+
+/* clang-format off */
+static const OptionReader source_readers[] = {
+        { "descriptor",    "ay", read_descriptor },
+        { "no-flush",      "b",  read_no_flush },
+        { "categories",    "as", read_categories },
+        { "packet-fields", "au", read_packet_fields },
+        { "unavailable",   "s",  read_unavailable },
+        {},
+};
+/* clang-format on */
+
+/* clang-format off */
+static const OptionReader producer_readers[] = {
+        { "shared-memory-kb", "u", read_memory_kb },
+        { "page-kb",          "u", read_page_kb },
+        { "pid-namespace",    "t", read_pid_namespace },
+        { "pid-proof",        "h", read_pid_proof },
+        {},
+};
+/* clang-format on */
+
+static int read_option(sd_bus_message *message,
+                       const OptionReader *readers,
+                       void *target,
+                       sd_bus_error *error) {
+        const char *name, *type;
+        int r;
+
+        r = sd_bus_message_read(message, "s", &name);
+        if (r < 0)
+                return r;
+        while (readers->name && !streq(readers->name, name))
+                readers++;
+        if (!readers->name)
+                return sd_bus_message_skip(message, "v");
+        r = sd_bus_message_peek_type(message, NULL, &type);
+        if (r < 0)
+                return r;
+        if (!streq(type, readers->type))
+                return bus_error_set(error,
+                                     BUS_ERROR_BAD_CONFIG,
+                                     "option \"%s\" has D-Bus type \"%s\"; it must be \"%s\"",
+                                     name,
+                                     type,
+                                     readers->type);
+        r = sd_bus_message_enter_container(message, 'v', readers->type);
+        if (r >= 0)
+                r = readers->read(message, target);
+        return r < 0 ? r : sd_bus_message_exit_container(message);
+}
+
+static int read_options(sd_bus_message *message,
+                        const OptionReader *readers,
+                        void *target,
+                        sd_bus_error *error) {
+        int r;
+
+        r = sd_bus_message_enter_container(message, 'a', "{sv}");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(message, 'e', "sv")) > 0) {
+                r = read_option(message, readers, target, error);
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(message);
+                if (r < 0)
+                        return r;
+        }
+        return r < 0 ? r : sd_bus_message_exit_container(message);
+}
+
+/* Reads "sa{sv}" and adds that source. */
+static int read_source(BusProducer *producer, sd_bus_message *message, sd_bus_error *error) {
+        _cleanup_(source_arguments_deinit) SourceArguments arguments = {};
+        const char *name;
+        int r;
+
+        r = sd_bus_message_read(message, "s", &name);
+        if (r < 0)
+                return r;
+        r = read_options(message, source_readers, &arguments, error);
+        if (r < 0)
+                return r;
+        arguments.options.categories = (const char *const *)arguments.categories;
+        r = producer_add_source(
+                producer->producer, name, &arguments.options, bus_now(producer->client->bus));
+        if (r)
+                return bus_error_set_producer(error, name, r);
+        bus_events_note(producer->bus, name, arguments.options.categories);
+        return bus_source_offer(producer, name);
+}
+
+static int read_sources(BusProducer *producer, sd_bus_message *message, sd_bus_error *error) {
+        int r;
+
+        r = sd_bus_message_enter_container(message, 'a', "(sa{sv})");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(message, 'r', "sa{sv}")) > 0) {
+                r = read_source(producer, message, error);
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(message);
+                if (r < 0)
+                        return r;
+        }
+        return r < 0 ? r : sd_bus_message_exit_container(message);
+}
+
+/* The options come last in the message, but are needed first. */
+static int
+read_producer_options(sd_bus_message *message, ProducerArguments *ret, sd_bus_error *error) {
+        int r;
+
+        r = sd_bus_message_skip(message, "sa(sa{sv})");
+        if (r >= 0)
+                r = read_options(message, producer_readers, ret, error);
+        return r < 0 ? r : sd_bus_message_rewind(message, true);
+}
+
+/* The bus attests a proxy where one stands before it; the kernel then attests who is behind that. The uid is not
+ * theirs to choose, and keeps sandboxes of different users apart. */
+static Identity producer_identity_of(const Client *client, const ProducerArguments *arguments) {
+        Identity identity = client->identity, proven;
+        int fd, r;
+
+        if (arguments->proof_fd < 0 || !client->name || stand_in_take(&fd, arguments->proof_fd) < 0)
+                return identity;
+        r = pid_proof_take(&proven, fd, client->name);
+        if (r == 0 && proven.uid == identity.uid)
+                identity.pid = proven.pid;
+        passed_fd_close(client, fd);
+        return identity;
+}
+
+static bool has_other_pids(const ProducerArguments *arguments) {
+        uint64_t own;
+
+        return arguments->has_namespace && pid_namespace_get(&own) == 0 &&
+               own != arguments->namespace;
+}
+
+int bus_method_register_producer(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        _cleanup_(bus_producer_freep) BusProducer *producer = NULL;
+        ProducerArguments arguments = { .options = { .is_native = true }, .proof_fd = -1 };
+        Bus *bus = userdata;
+        Identity identity;
+        const char *name;
+        int r;
+
+        if (bus->caller->producer)
+                return bus_error_set(
+                        error,
+                        BUS_ERROR_WRONG_STATE,
+                        "this connection is already a producer; use RegisterDataSource()");
+        r = read_producer_options(message, &arguments, error);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(message, "s", &name);
+        if (r < 0)
+                return r;
+        identity = producer_identity_of(bus->caller, &arguments);
+        r = bus_producer_new(&producer, bus->caller, &identity, name, &arguments.options);
+        if (r)
+                return bus_error_set_producer(error, name, r);
+        producer->has_other_pids = has_other_pids(&arguments);
+        r = read_sources(producer, message, error);
+        if (r < 0)
+                return r;
+        r = sd_bus_reply_method_return(message, "o", producer->path);
+        if (r < 0)
+                return r;
+        producer->is_announced = true;
+        bus_emit_producer_added(producer);
+        bus->caller->producer = TAKE(producer);
+        return 1;
+}
+
+static int check_producer(Bus *bus, sd_bus_error *error) {
+        if (bus->caller->producer)
+                return 0;
+        return bus_error_set(error,
+                             BUS_ERROR_NOT_A_PRODUCER,
+                             "this connection is not a producer; call RegisterProducer() first");
+}
+
+int bus_method_register_source(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Bus *bus = userdata;
+        int r;
+
+        r = check_producer(bus, error);
+        if (r < 0)
+                return r;
+        r = read_source(bus->caller->producer, message, error);
+        if (r < 0)
+                return r;
+        bus_producer_sources_changed(bus->caller->producer);
+        return sd_bus_reply_method_return(message, "");
+}
+
+int bus_method_unregister_source(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Bus *bus = userdata;
+        const char *name;
+        int r;
+
+        r = check_producer(bus, error);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(message, "s", &name);
+        if (r < 0)
+                return r;
+        r = producer_remove_source(bus->caller->producer->producer, name, bus_now(bus));
+        if (r)
+                return bus_error_set_producer(error, name, r);
+        bus_source_withdraw(bus->caller->producer, name);
+        bus_producer_sources_changed(bus->caller->producer);
+        return sd_bus_reply_method_return(message, "");
+}
+
+int bus_method_add_notes(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Bus *bus = userdata;
+        uint64_t instance;
+        const char *text;
+        int r;
+
+        r = check_producer(bus, error);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(message, "t", &instance);
+        if (r >= 0)
+                r = sd_bus_message_enter_container(message, 'a', "s");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_read(message, "s", &text)) > 0)
+                producer_source_note(bus->caller->producer->producer, instance, text, bus_now(bus));
+        return r < 0 ? r : sd_bus_reply_method_return(message, "");
+}

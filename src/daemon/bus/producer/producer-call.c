@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+
+#include "bus/producer/producer-call.h"
+#include "shared/log-user.h"
+#include "shared/names.h"
+
+typedef struct ProducerCall {
+        BusProducer *producer;
+        ProducerCallKind kind;
+        uint64_t id;
+        size_t n_bytes;
+        bool starts; /* a setup that is a start, too */
+        sd_bus_message *message;
+        sd_bus_slot *slot; /* NULL: not sent yet */
+        uint64_t sent_at;  /* or parked */
+        List link;         /* producer->calls */
+        List queue_link;   /* bus->calls until it is sent; bus->parked */
+} ProducerCall;
+
+static void on_tracing_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
+static void on_nothing(Producer *producer, uint64_t id, uint64_t now);
+static void on_flush_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
+static void on_stop_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
+
+/* What a reply and an error reply mean to the core. A flush or stop that fails is over as well. */
+/* clang-format off */
+static const struct {
+        const char *member;
+        void (*done)(Producer *producer, uint64_t id, uint64_t now);
+        void (*failed)(Producer *producer, uint64_t id, const char *why, uint64_t now);
+} call_kinds[_PRODUCER_CALL_N] = {
+        [PRODUCER_CALL_SETUP_TRACING] = { "SetupTracing", on_nothing, on_tracing_failed },
+        [PRODUCER_CALL_SETUP_SOURCE]  = { "SetupDataSource", on_nothing, producer_source_failed },
+        [PRODUCER_CALL_START_SOURCE]  = { "StartDataSource", producer_source_started, producer_source_failed },
+        [PRODUCER_CALL_STOP_SOURCE]   = { "StopDataSource", producer_source_stopped, on_stop_failed },
+        [PRODUCER_CALL_FLUSH]         = { "Flush", producer_flushed, on_flush_failed },
+        [PRODUCER_CALL_CLEAR_STATE]   = { "ClearIncrementalState", on_nothing, on_tracing_failed },
+};
+/* clang-format on */
+
+static void on_nothing(Producer *producer, uint64_t id, uint64_t now) {
+}
+
+static void on_tracing_failed(Producer *producer, uint64_t id, const char *why, uint64_t now) {
+        log_user(producer_identity(producer)->uid,
+                 LOG_NOTICE,
+                 "producer \"%s\" (pid %d): %s",
+                 producer_name(producer),
+                 (int)producer_identity(producer)->pid,
+                 why);
+}
+
+static void on_flush_failed(Producer *producer, uint64_t id, const char *why, uint64_t now) {
+        on_tracing_failed(producer, id, why, now);
+        producer_flushed(producer, id, now);
+}
+
+static void on_stop_failed(Producer *producer, uint64_t id, const char *why, uint64_t now) {
+        on_tracing_failed(producer, id, why, now);
+        producer_source_stopped(producer, id, now);
+}
+
+static Bus *call_bus(const ProducerCall *call) {
+        return call->producer->bus;
+}
+
+/* Only the message bus limits how many calls are out. */
+static bool call_counts(const ProducerCall *call) {
+        return !client_is_private(call->producer->client);
+}
+
+/* Nobody waits for its reply any more. */
+static void call_take_back(ProducerCall *call) {
+        if (!call->slot)
+                return;
+        call->slot = sd_bus_slot_unref(call->slot);
+        call->producer->n_calls_out--;
+        if (call_counts(call))
+                call_bus(call)->n_calls--;
+}
+
+static ProducerCall *producer_call_free(ProducerCall *call) {
+        call_take_back(call);
+        call->producer->n_calls--;
+        call->producer->n_call_bytes -= call->n_bytes;
+        sd_bus_message_unref(call->message);
+        list_unlink(&call->link);
+        list_unlink(&call->queue_link);
+        free(call);
+        return NULL;
+}
+
+/* A bus for many users allows a connection 128 calls without a reply; one user's own sets no such limit. */
+static size_t bus_calls_max(const Bus *bus) {
+        return bus->is_shared ? BUS_CALLS_MAX : BUS_CALLS_OF_ONE_USER_MAX;
+}
+
+/* The peer has left rather than answered, which is no refusal: a program may end while its start is under way. sd-bus
+ * or the message bus then says so in its stead, and before the time is over; we may hear it before the end of the
+ * connection itself. */
+static bool peer_has_left(const ProducerCall *call, const sd_bus_error *error) {
+        if (sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY))
+                return bus_now(call_bus(call)) <
+                       call->sent_at + PRODUCER_CALL_TIMEOUT_USEC * UINT64_C(1000);
+        return sd_bus_error_has_name(error, SD_BUS_ERROR_SERVICE_UNKNOWN) ||
+               sd_bus_error_has_name(error, SD_BUS_ERROR_NAME_HAS_NO_OWNER) ||
+               sd_bus_error_has_name(error, SD_BUS_ERROR_DISCONNECTED);
+}
+
+static bool call_asks_for_start(const ProducerCall *call) {
+        return call->kind == PRODUCER_CALL_START_SOURCE ||
+               (call->kind == PRODUCER_CALL_SETUP_SOURCE && call->starts);
+}
+
+/* A suspended program starts when it goes on, which may be long after the call was given up on. The call takes no place
+ * meanwhile; then the program is asked once more, and says whether it has started. */
+static bool call_park(ProducerCall *call) {
+        if (!call_asks_for_start(call) || !producer_is_suspended(call->producer->producer))
+                return false;
+        call_take_back(call);
+        call->kind = PRODUCER_CALL_START_SOURCE;
+        call->sent_at = bus_now(call_bus(call));
+        list_append(&call_bus(call)->parked, &call->queue_link);
+        return true;
+}
+
+/* The program has ended the instance by itself, as it does before it exits: that is what was asked for. */
+static bool is_stopped_already(ProducerCallKind kind, const sd_bus_error *failure) {
+        return kind == PRODUCER_CALL_STOP_SOURCE &&
+               sd_bus_error_has_name(failure, TRACING_ERROR_WRONG_STATE);
+}
+
+static int on_call_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        ProducerCall *call = userdata;
+        Bus *bus = call_bus(call);
+        Producer *producer = call->producer->producer;
+        const ProducerCallKind kind = call->kind == PRODUCER_CALL_SETUP_SOURCE && call->starts
+                                              ? PRODUCER_CALL_START_SOURCE
+                                              : call->kind;
+        const uint64_t id = call->id;
+        const sd_bus_error *failure = sd_bus_message_get_error(reply);
+
+        if (failure && peer_has_left(call, failure)) {
+                client_is_gone(call->producer->client); /* and with it the call */
+                return 0;
+        }
+        if (failure && sd_bus_error_has_name(failure, SD_BUS_ERROR_NO_REPLY) && call_park(call)) {
+                bus_send_calls(bus);
+                return 0;
+        }
+        producer_call_free(call);
+        if (failure && !is_stopped_already(kind, failure))
+                call_kinds[kind].failed(
+                        producer, id, failure->message ?: failure->name, bus_now(bus));
+        else
+                call_kinds[kind].done(producer, id, bus_now(bus));
+        bus_send_calls(bus);
+        return 0;
+}
+
+static bool call_may_be_sent(const ProducerCall *call) {
+        return call->producer->n_calls_out < BUS_CALLS_PER_PRODUCER_MAX &&
+               (!call_counts(call) || call_bus(call)->n_calls < bus_calls_max(call_bus(call)));
+}
+
+/* What became known only while it waited. */
+static int call_complete(ProducerCall *call) {
+        if (call->kind == PRODUCER_CALL_SETUP_SOURCE)
+                return call->starts
+                               ? sd_bus_message_append(call->message, "a{sv}", 1, "start", "b", 1)
+                               : sd_bus_message_append(call->message, "a{sv}", 0);
+        return 0;
+}
+
+/* Memory is passed without a reply: a producer that cannot use it says so when it is to set up a source. */
+static int call_hand_over(ProducerCall *call) {
+        sd_bus *connection = call->producer->client->connection;
+        int r;
+
+        r = call_complete(call);
+        if (r < 0)
+                return r;
+        if (call->kind != PRODUCER_CALL_SETUP_TRACING)
+                return sd_bus_call_async(connection,
+                                         &call->slot,
+                                         call->message,
+                                         on_call_reply,
+                                         call,
+                                         PRODUCER_CALL_TIMEOUT_USEC);
+        r = sd_bus_message_set_expect_reply(call->message, false);
+        return r < 0 ? r : sd_bus_send(connection, call->message, NULL);
+}
+
+static void call_send(ProducerCall *call) {
+        int r;
+
+        list_unlink(&call->queue_link);
+        hub_touch(&call->producer->client->hub_link);
+        r = call_hand_over(call);
+        if (r < 0) {
+                /* That a program has just ended is no news. */
+                log_user(call->producer->client->identity.uid,
+                         r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
+                         "cannot call %s: %s",
+                         client_describe(call->producer->client),
+                         strerror(-r));
+                client_is_gone(call->producer->client);
+                producer_call_free(call);
+                return;
+        }
+        if (!call->slot) {
+                producer_call_free(call); /* that was all */
+                return;
+        }
+        call->message = sd_bus_message_unref(call->message);
+        call->sent_at = bus_now(call_bus(call));
+        call->producer->n_calls_out++;
+        if (call_counts(call))
+                call_bus(call)->n_calls++;
+}
+
+void bus_send_calls(Bus *bus) {
+        ProducerCall *call;
+
+        list_for_each (call, &bus->calls, queue_link) {
+                if (bus->n_calls >= bus_calls_max(bus) && bus->n_private_clients == 0)
+                        return; /* none of them may */
+                if (call_may_be_sent(call))
+                        call_send(call);
+        }
+}
+
+static void call_unpark(ProducerCall *call) {
+        BusProducer *producer = call->producer;
+        const uint64_t id = call->id;
+        sd_bus_message *message;
+        int r;
+
+        producer_call_free(call);
+        r = producer_call_message(&message, producer, PRODUCER_CALL_START_SOURCE);
+        if (r >= 0)
+                r = sd_bus_message_append(message, "t", id);
+        if (r >= 0)
+                producer_call(producer, PRODUCER_CALL_START_SOURCE, id, 0, message);
+        else
+                client_is_gone(producer->client);
+}
+
+uint64_t bus_parked_deadline(const Bus *bus) {
+        if (list_is_empty(&bus->parked))
+                return UINT64_MAX;
+        return list_entry(bus->parked.next, ProducerCall, queue_link)->sent_at +
+               PRODUCER_CALL_TIMEOUT_USEC * UINT64_C(1000);
+}
+
+void bus_look_at_parked(Bus *bus, uint64_t now) {
+        while (bus_parked_deadline(bus) <= now) {
+                ProducerCall *call = list_entry(bus->parked.next, ProducerCall, queue_link);
+
+                if (!producer_is_suspended(call->producer->producer)) {
+                        call_unpark(call);
+                        continue;
+                }
+                call->sent_at = now;
+                list_unlink(&call->queue_link);
+                list_append(&bus->parked, &call->queue_link);
+        }
+}
+
+int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerCallKind kind) {
+        return sd_bus_message_new_method_call(producer->client->connection,
+                                              ret,
+                                              producer->client->name,
+                                              TRACING_PRODUCER_OBJECT,
+                                              TRACING_PRODUCER_INTERFACE,
+                                              call_kinds[kind].member);
+}
+
+void producer_call(BusProducer *producer,
+                   ProducerCallKind kind,
+                   uint64_t id,
+                   size_t n_bytes,
+                   sd_bus_message *message) {
+        ProducerCall *call = NULL;
+
+        if (producer->n_calls < BUS_CALLS_QUEUED_MAX &&
+            producer->n_call_bytes + n_bytes <= BUS_CALLS_QUEUED_BYTES_MAX)
+                call = calloc(1, sizeof(*call));
+        if (!call) {
+                log_user(producer->client->identity.uid,
+                         LOG_NOTICE,
+                         "%s does not answer, disconnecting",
+                         client_describe(producer->client));
+                sd_bus_message_unref(message);
+                client_is_gone(producer->client);
+                return;
+        }
+        call->producer = producer;
+        call->kind = kind;
+        call->id = id;
+        call->n_bytes = n_bytes;
+        call->message = message;
+        producer->n_calls++;
+        producer->n_call_bytes += n_bytes;
+        list_append(&producer->calls, &call->link);
+        list_append(&producer->bus->calls, &call->queue_link);
+}
+
+bool producer_call_joins_setup(BusProducer *producer, uint64_t id) {
+        ProducerCall *call;
+
+        list_for_each (call, &producer->calls, link) {
+                if (call->id != id || call->kind != PRODUCER_CALL_SETUP_SOURCE || call->slot)
+                        continue;
+                call->starts = true;
+                return true;
+        }
+        return false;
+}
+
+bool producer_call_is_pending(const BusProducer *producer, uint64_t id) {
+        const ProducerCall *call;
+
+        list_for_each (call, &producer->calls, link)
+                if (call->id == id)
+                        return true;
+        return false;
+}
+
+void producer_call_done(BusProducer *producer, ProducerCallKind kind, uint64_t id) {
+        call_kinds[kind].done(producer->producer, id, bus_now(producer->bus));
+}
+
+void producer_calls_drop(BusProducer *producer) {
+        ProducerCall *call;
+
+        list_for_each (call, &producer->calls, link) {
+                producer_call_free(call);
+        }
+        bus_send_calls(producer->bus);
+}

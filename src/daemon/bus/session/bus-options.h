@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The options of StartSession()
+ *
+ * Read from D-Bus into StartOptions, then made into a trace config: the preset or config that was given, with
+ * what the typed options add and change.
+ */
+
+#include <stdbool.h>
+#include <systemd/sd-bus.h>
+
+#include "bus/link/option-reader.h"
+#include "config/config.h"
+#include "core/model/policy.h"
+
+#define START_NAMES_MAX         1024 /* in one of sources, events, categories */
+#define START_BUFFER_KB_DEFAULT 32768
+
+typedef struct StartOptions {
+        char *preset;
+        char *config_text;
+        OptionBytes config;
+        char **sources, **events, **categories; /* NULL-terminated, or NULL */
+        uint32_t buffer_size_kb;
+        uint32_t duration_ms;
+        uint32_t snapshot_before_ms;
+        char *fill_policy;
+        char *name;
+        char *scope;
+        int output_fd; /* the message's; -1: none */
+        bool detach;
+        bool broadcast;
+        bool partial;
+        uint64_t given; /* which options were given, by their place in the table */
+} StartOptions;
+
+#define START_OPTIONS_INIT \
+        { .output_fd = -1 }
+
+void start_options_deinit(StartOptions *options);
+
+/* Reads an a{sv}. 0, or a negative errno with *error set: an unknown, repeated, or ill-typed option is named. */
+int start_options_read(StartOptions *options, sd_bus_message *message, sd_bus_error *error);
+
+/* The config of another method, of which "config" and "config-text" are all options: one must be given. 0, or a
+ * negative errno with *error set. */
+int config_options_read(Config **ret,
+                        const char *method,
+                        sd_bus_message *message,
+                        sd_bus_error *error);
+
+/* The config that they say, and the scope. 0, or a negative errno with *error set. */
+int start_options_to_config(Config **ret,
+                            PolicyScope *ret_scope,
+                            const StartOptions *options,
+                            sd_bus_error *error);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Attach() and Detach(): whose connection a session ends with, if any
+ */
+
+#include <errno.h>
+
+#include "bus/object/bus-emit.h"
+#include "bus/object/bus-session.h"
+#include "bus/permission/bus-need.h"
+#include "core/model/policy.h"
+
+/* A Detach() that waits for polkit. The session may go meanwhile, so it is known by its number. */
+typedef struct DetachRequest {
+        Request request;
+        uint64_t session_id;
+        PolkitQuery *query;
+} DetachRequest;
+
+static DetachRequest *detach_request_free(DetachRequest *detach) {
+        if (!detach)
+                return NULL;
+        polkit_query_free(detach->query);
+        request_deinit(&detach->request);
+        free(detach);
+        return NULL;
+}
+DEFINE_CLEANUP(DetachRequest *, detach_request_free)
+
+static void detach_cancel(Request *request) {
+        detach_request_free(container_of(request, DetachRequest, request));
+}
+
+static void bus_session_set_detached(BusSession *session, bool detached) {
+        if (session_options(session->owned.session)->detached == detached)
+                return;
+        session_set_detached(session->owned.session, detached);
+        bus_emit_session_changed(session, (const char *const[]){ "Detached", NULL });
+        bus_session_mark(session);
+}
+
+/* One that ends already because its owner went cannot be kept by a new one: who waits for its data is gone. */
+int bus_method_attach(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        BusSession *session = userdata;
+        Client *client = session->bus->caller;
+        int r;
+
+        r = bus_session_check_own(session, error);
+        if (r < 0)
+                return r;
+        if (session->owned.free_when_finished)
+                return bus_error_set(error,
+                                     BUS_ERROR_WRONG_STATE,
+                                     "cannot attach: the session's owner has disconnected, and the "
+                                     "session is being freed");
+        if (session->owner != client) {
+                list_unlink(&session->owner_link);
+                list_append(&client->sessions, &session->owner_link);
+                session->owner = client;
+        }
+        bus_session_set_detached(session, false);
+        return sd_bus_reply_method_return(message, "");
+}
+
+static BusSession *bus_session_by_id(Bus *bus, uint64_t id) {
+        BusSession *session;
+
+        list_for_each (session, &bus->sessions.all, owned.link) {
+                if (session_id(session->owned.session) == id)
+                        return session;
+        }
+        return NULL;
+}
+
+static void on_detach_answer(void *userdata, PolkitAnswer answer) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        DetachRequest *detach = userdata;
+        BusSession *session;
+
+        detach->query = NULL;
+        session = bus_session_by_id(detach->request.client->bus, detach->session_id);
+        if (answer != POLKIT_GRANTED)
+                need_refuse(POLICY_NEEDS_DETACH, answer, &error);
+        else if (!session)
+                bus_error_set(&error,
+                              BUS_ERROR_NO_SUCH_SESSION,
+                              "the session was freed while polkit was being asked");
+        if (sd_bus_error_is_set(&error)) {
+                request_reply_error(&detach->request, &error);
+        } else {
+                bus_session_set_detached(session, true);
+                request_reply(&detach->request, "");
+        }
+        detach_request_free(detach);
+}
+
+static int detach_ask(BusSession *session, sd_bus_message *message, sd_bus_error *error) {
+        _cleanup_(detach_request_freep) DetachRequest *detach = NULL;
+        Client *client = session->bus->caller;
+        int r;
+
+        detach = calloc(1, sizeof(*detach));
+        if (!detach)
+                return -ENOMEM;
+        detach->session_id = session_id(session->owned.session);
+        if (request_init(&detach->request, client, message, detach_cancel))
+                return request_refuse(error);
+        r = need_ask(&detach->query,
+                     client->bus,
+                     &(NeedQuestion){
+                             .subject = polkit_subject_of(client),
+                             .need = POLICY_NEEDS_DETACH,
+                             .config = session_config(session->owned.session),
+                             .is_interactive = sd_bus_message_get_allow_interactive_authorization(
+                                                       message) > 0,
+                             .done = on_detach_answer,
+                             .userdata = detach,
+                     },
+                     error);
+        if (r < 0)
+                return r;
+        detach = NULL;
+        return 1;
+}
+
+int bus_method_detach(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        BusSession *session = userdata;
+        const Client *client = session->bus->caller;
+        int r;
+
+        r = bus_session_check_own(session, error);
+        if (r < 0)
+                return r;
+        if (session->owned.free_when_finished)
+                return bus_error_set(
+                        error, BUS_ERROR_WRONG_STATE, "cannot detach: the session is being freed");
+        if (!session_options(session->owned.session)->detached &&
+            policy_detach_needs(client->bus->info, &client->identity, session->owned.session))
+                return detach_ask(session, message, error);
+        bus_session_set_detached(session, true);
+        return sd_bus_reply_method_return(message, "");
+}

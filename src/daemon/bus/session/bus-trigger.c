@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "bus/session/bus-trigger.h"
+#include "bus/link/bus-error.h"
+#include "bus/link/option-reader.h"
+#include "bus/object/bus-producer.h"
+#include "core/model/trigger-history.h"
+#include "core/producer.h"
+#include "core/trigger.h"
+
+typedef struct TriggerArguments {
+        char **names;
+        char *producer;
+        uint64_t given;
+} TriggerArguments;
+
+static const OptionField trigger_fields[] = {
+        { "producer", "s", offsetof(TriggerArguments, producer) },
+};
+
+static const OptionTable trigger_table = { "ActivateTriggers",
+                                           trigger_fields,
+                                           ARRAY_SIZE(trigger_fields) };
+
+static void trigger_arguments_deinit(TriggerArguments *arguments) {
+        for (char **at = arguments->names; at && *at; at++)
+                free(*at);
+        free(arguments->names);
+        free(arguments->producer);
+}
+
+static int trigger_check(const TriggerArguments *arguments, size_t n_names, sd_bus_error *error) {
+        if (n_names > TRIGGER_NAMES_MAX)
+                return bus_error_set(error,
+                                     BUS_ERROR_LIMIT_EXCEEDED,
+                                     "%zu triggers are too many for one call; at most %d are "
+                                     "allowed (TRIGGER_NAMES_MAX)",
+                                     n_names,
+                                     TRIGGER_NAMES_MAX);
+        if (arguments->producer && strlen(arguments->producer) > PRODUCER_NAME_MAX)
+                return bus_error_set(error,
+                                     BUS_ERROR_BAD_CONFIG,
+                                     "the option \"producer\" is longer than %d bytes; shorten it",
+                                     PRODUCER_NAME_MAX);
+        return 0;
+}
+
+/* What the caller calls itself counts for filters only if it has registered by that name. */
+static TriggerSender trigger_sender(const Client *client, const TriggerArguments *arguments) {
+        return (TriggerSender){
+                .identity = client->identity,
+                .producer = client->producer ? producer_name(client->producer->producer) : NULL,
+                .name = arguments->producer,
+        };
+}
+
+int bus_method_activate_triggers(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        _cleanup_(trigger_arguments_deinit) TriggerArguments arguments = {};
+        size_t n_names = 0, n_sessions;
+        TriggerSender sender;
+        Bus *bus = userdata;
+        int r;
+
+        r = sd_bus_message_read_strv(message, &arguments.names);
+        if (r >= 0)
+                r = options_read(&trigger_table, &arguments, &arguments.given, message, error);
+        if (r < 0)
+                return r;
+        while (arguments.names && arguments.names[n_names])
+                n_names++;
+        r = trigger_check(&arguments, n_names, error);
+        if (r < 0)
+                return r;
+        sender = trigger_sender(bus->caller, &arguments);
+        r = service_activate_triggers(bus->service,
+                                      &sender,
+                                      (const char *const *)arguments.names,
+                                      n_names,
+                                      &n_sessions,
+                                      bus_now(bus));
+        if (r == TRIGGER_E_LIMIT)
+                return bus_error_set(error,
+                                     BUS_ERROR_LIMIT_EXCEEDED,
+                                     "uid %u sends too many triggers: %d at once and %d a second "
+                                     "are allowed (TRIGGER_SENDS_MAX, TRIGGER_SENDS_RATE); wait",
+                                     (unsigned)bus->caller->identity.uid,
+                                     TRIGGER_SENDS_MAX,
+                                     TRIGGER_SENDS_RATE);
+        if (r < 0)
+                return r;
+        return sd_bus_reply_method_return(message, "u", (uint32_t)n_sessions);
+}
