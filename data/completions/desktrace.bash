@@ -28,7 +28,7 @@ _desktrace_verb() {
 _desktrace_options() {
         local bus='--system --user --no-ask-password' data='--json --json= --no-legend' both='--help --quiet'
         case $1 in
-        record) echo "$both $bus $data --standalone --config= --preset= --time= --buffer-size= --output= \
+        record) echo "$both $bus $data --standalone --config= --preset= --stacks --stacks= --time= --buffer-size= --output= \
 --force --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
         query) echo "$both $data --file= --csv --timeout= --memory=" ;;
@@ -99,7 +99,7 @@ _desktrace() {
         record:-c | record:--config | query:--file | *:-o | *:--output) compopt -o default ;;
         *:--json) _desktrace_reply 'pretty short off' "$current" ;;
         *:-t | *:--time | *:-b | *:--buffer-size | *:-n | *:--name | *:--timeout | *:--top | *:--before | *:--after) ;;
-        *:--trigger | *:--memory) ;;
+        *:--trigger | *:--memory | *:--stacks) ;;
         *)
                 if [[ $current == -* ]]; then
                         _desktrace_reply "$(_desktrace_options "$verb")" "$current"

@@ -26,6 +26,11 @@ static const char *default_json_option(void) {
         return isatty(STDOUT_FILENO) ? "--json=pretty" : "--json=short";
 }
 
+/* Its rate is always behind "=": what follows may be an event. */
+static bool is_bare_stacks(const char *verb, const char *argument) {
+        return verb && streq(verb, "record") && streq(argument, "--stacks");
+}
+
 void invocation_init(Invocation *invocation, char **ret_verb, const char *const argv[]) {
         g_autoptr(GStrvBuilder) options = g_strv_builder_new();
         char *verb = NULL;
@@ -37,6 +42,8 @@ void invocation_init(Invocation *invocation, char **ret_verb, const char *const 
                         verb = g_strdup(argv[i]);
                 else if (is_bare_json(&argv[i]))
                         g_strv_builder_add(options, default_json_option());
+                else if (is_bare_stacks(verb, argv[i]))
+                        g_strv_builder_add(options, "--stacks=");
                 else
                         g_strv_builder_add(options, argv[i]);
         }

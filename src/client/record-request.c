@@ -21,6 +21,7 @@
 #define CATEGORY_PREFIX    "cat:"
 #define TRACK_EVENT_SOURCE TRACING_TRACK_EVENT_SOURCE
 #define FTRACE_SOURCE      "linux.ftrace"
+#define PERF_SOURCE        "linux.perf"
 #define STARTUP_ALL        "*,#*" /* with all tags */
 
 void record_request_init(RecordRequest *request) {
@@ -381,6 +382,72 @@ bool record_request_wants_track_events(const RecordRequest *request) {
         return request->categories->len > 0 ||
                find_source(request->config, TRACK_EVENT_SOURCE, 0) ||
                names_source(request, TRACK_EVENT_SOURCE);
+}
+
+bool record_request_wants_stacks(const RecordRequest *request) {
+        return find_source(request->config, PERF_SOURCE, 0) || names_source(request, PERF_SOURCE);
+}
+
+/* What a profile needs beside its samples: which process and thread a number is. */
+static const char stacks_config[] =
+        "buffers { name: \"stacks\" size_kb: 65536 fill_policy: RING_BUFFER }\n"
+        "buffers { name: \"names\" size_kb: 8192 fill_policy: RING_BUFFER }\n"
+        "data_sources { config { name: \"" PERF_SOURCE
+        "\" target_buffer_name: \"stacks\" perf_event_config {\n"
+        "  timebase { frequency: %u counter: SW_CPU_CLOCK } callstack_sampling { kernel_frames: "
+        "true } } } }\n"
+        "data_sources { config { name: \"linux.process_stats\" target_buffer_name: \"names\" "
+        "process_stats_config {\n"
+        "  scan_all_processes_on_start: true record_thread_names: true proc_stats_poll_ms: 1000 } "
+        "} }\n"
+        "incremental_state_config { clear_period_ms: 5000 }\n";
+
+static ExitStatus parse_rate(unsigned *ret, const char *text) {
+        guint64 rate = RECORD_STACKS_HZ;
+
+        if (*text && !g_ascii_string_to_unsigned(text, 10, 1, RECORD_STACKS_HZ_MAX, &rate, NULL)) {
+                say_error(
+                        _("'%s' is not a number of samples a second from 1 to %u: try --stacks=%u"),
+                        text,
+                        RECORD_STACKS_HZ_MAX,
+                        RECORD_STACKS_HZ);
+                return STATUS_USAGE;
+        }
+        *ret = (unsigned)rate;
+        return STATUS_OK;
+}
+
+static void remove_source(RecordRequest *request, const char *name) {
+        for (guint i = request->sources->len; i > 0; i--)
+                if (streq(g_ptr_array_index(request->sources, i - 1), name))
+                        g_ptr_array_remove_index(request->sources, i - 1);
+}
+
+ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate) {
+        g_autofree char *text = NULL;
+        ConfigError error = { 0 };
+        Config *config = NULL;
+        unsigned frequency;
+        ExitStatus status = parse_rate(&frequency, rate);
+        int r;
+
+        if (status)
+                return status;
+        if (find_source(request->config, PERF_SOURCE, 0)) {
+                if (!*rate)
+                        return STATUS_OK;
+                say_error(_("the configuration has call stacks already, at a rate of its own: "
+                            "leave out "
+                            "--stacks=%s"),
+                          rate);
+                return STATUS_USAGE;
+        }
+        remove_source(request, PERF_SOURCE);
+        text = g_strdup_printf(stacks_config, frequency);
+        r = config_new_from_text(&config, text, &error);
+        if (r != 0)
+                return r < 0 ? bus_client_say_errno(r) : say_config_error("--stacks", &error);
+        return add_config(request, config);
 }
 
 /* False: it cannot be said. */

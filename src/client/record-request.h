@@ -15,6 +15,8 @@
 #include "config/config.h"
 
 #define BUFFER_KB_DEFAULT     (64u << 10) /* when only events are named */
+#define RECORD_STACKS_HZ      997u        /* not 1000, which would keep step with timers */
+#define RECORD_STACKS_HZ_MAX  10000u
 #define RECORD_PRESET_DEFAULT "default"
 #define RECORD_PRESET_APPS    "apps" /* needs no privilege */
 
@@ -49,6 +51,8 @@ void record_request_deinit(RecordRequest *request);
 ExitStatus record_request_load_file(RecordRequest *request, const char *path);    /* "-": stdin */
 ExitStatus record_request_load_preset(RecordRequest *request, const char *names); /* "a,b": both */
 ExitStatus record_request_add_event(RecordRequest *request, const char *event);
+/* Call stacks beside the rest, `rate` times a second and processor; "": as often as makes sense. */
+ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate);
 ExitStatus record_request_set_duration(RecordRequest *request, const char *text);
 ExitStatus record_request_set_buffer(RecordRequest *request, const char *text);
 
@@ -63,6 +67,9 @@ GPtrArray *record_request_config_events(const RecordRequest *request);
 
 /* As the config or the command line has it; *ret_name is the first one's name, or NULL. */
 RecordTriggers record_request_triggers(const RecordRequest *request, const char **ret_name);
+
+/* Whether call stacks are wanted, which are without the names of functions at first. */
+bool record_request_wants_stacks(const RecordRequest *request);
 
 /* Whether events of programs are wanted, those of track-event.h. */
 bool record_request_wants_track_events(const RecordRequest *request);

@@ -27,7 +27,7 @@
 #define COMMAND_WAIT_MS "1000"
 
 static char *arg_config, **arg_presets, *arg_time, *arg_buffer, *arg_output, *arg_name;
-static char *arg_before, *arg_after, **arg_triggers;
+static char *arg_before, *arg_after, *arg_stacks, **arg_triggers;
 static gboolean arg_ring, arg_force, arg_detach, arg_flight_recorder;
 
 /* clang-format off */
@@ -36,6 +36,8 @@ static const GOptionEntry entries[] = {
           N_("use the config in FILE (text format; - is stdin)"), N_("FILE") },
         { "preset", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &arg_presets,
           N_("use a predefined configuration"), N_("PRESET") },
+        { "stacks", 0, 0, G_OPTION_ARG_STRING, &arg_stacks,
+          N_("record call stacks, too, HZ times a second (default: 997)"), N_("HZ") },
         { "time", 't', 0, G_OPTION_ARG_STRING, &arg_time, N_("stop after TIME, for example 5s"), N_("TIME") },
         { "buffer-size", 'b', 0, G_OPTION_ARG_STRING, &arg_buffer,
           N_("set the buffer size, for example 64M"), N_("SIZE") },
@@ -205,6 +207,8 @@ static ExitStatus build_request(Run *run) {
                 status = load_config(run);
         for (char **event = run->invocation->arguments; !status && *event; event++)
                 status = record_request_add_event(&run->request, *event);
+        if (!status && arg_stacks)
+                status = record_request_add_stacks(&run->request, arg_stacks);
         if (!status && arg_time)
                 status = record_request_set_duration(&run->request, arg_time);
         if (!status && arg_buffer)

@@ -63,6 +63,24 @@ ok 'what has no counters of its own takes the clock, and says so' record hardwar
         'timebase { frequency: 200 counter: HW_CPU_CYCLES } callstack_sampling { }' "$STACKS_TREE" 1
 ok 'and has samples' stacks hardware.pftrace some
 
+# Beside what else is recorded: --stacks is an option, and never takes the next word.
+with_stacks() {
+        local tree=(env ASAN_OPTIONS=detect_leaks=0 "$STACKS_TREE" 1)
+        "$DESKTRACE" record --standalone -f -o "$@" -- "${tree[@]}" >beside.out 2>&1 || {
+                cat beside.out
+                return 1
+        }
+}
+ok 'call stacks are recorded beside an event' with_stacks beside.pftrace --stacks sched/sched_switch
+ok 'and have shares' stacks beside.pftrace shares
+ok 'the event is there as well' rules beside.pftrace 'packets[66] > 100 and packets[1] > 0'
+ok 'a rate is taken' with_stacks beside.pftrace --stacks=100
+ok 'and halves what there is' rules beside.pftrace '20 < packets[66] < 400'
+fails 'a rate of nothing is refused' 'samples a second' \
+        "$DESKTRACE" record --standalone --stacks=0 -o refused.pftrace -t 1s
+fails 'two rates are refused' 'call stacks already' \
+        "$DESKTRACE" record --standalone --stacks=100 -c tree.pftrace.pbtxt -o refused.pftrace -t 1s
+
 # Clearing makes each part of a ring readable alone.
 config "$RATE callstack_sampling { }" >clear.pbtxt
 echo 'incremental_state_config { clear_period_ms: 100 } flush_period_ms: 200' >>clear.pbtxt
