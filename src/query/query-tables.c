@@ -97,6 +97,28 @@ static const QueryColumn clock_snapshot[] = {
         ID("id"), STORED("ts", CLOCK_TS), STORED("clock_id", CLOCK_ID), STORED("clock_name", CLOCK_NAME),
         STORED("clock_value", CLOCK_VALUE), STORED("snapshot_id", CLOCK_SNAPSHOT), ZERO("machine_id"),
 };
+static const QueryColumn perf_sample[] = {
+        ID("id"), STORED("ts", PERF_TS), STORED("utid", PERF_UTID), STORED("cpu", PERF_CPU),
+        STORED("cpu_mode", PERF_MODE), STORED("callsite_id", PERF_CALLSITE), STORED("unwind_error", PERF_ERROR),
+        STORED("perf_session_id", PERF_SESSION), STORED("ucpu", PERF_CPU),
+};
+static const QueryColumn callsite[] = {
+        ID("id"), STORED("depth", CALLSITE_DEPTH), STORED("parent_id", CALLSITE_PARENT),
+        STORED("frame_id", CALLSITE_FRAME),
+};
+static const QueryColumn frame[] = {
+        ID("id"), STORED("name", FRAME_NAME), STORED("mapping", FRAME_MAPPING_ID), STORED("rel_pc", FRAME_REL_PC),
+        STORED("symbol_set_id", FRAME_SYMBOL_SET), NOTHING("deobfuscated_name"),
+};
+static const QueryColumn mapping[] = {
+        ID("id"), STORED("build_id", MAPPED_BUILD_ID), STORED("exact_offset", MAPPED_EXACT_OFFSET),
+        STORED("start_offset", MAPPED_START_OFFSET), STORED("start", MAPPED_START), STORED("end", MAPPED_END),
+        STORED("load_bias", MAPPED_LOAD_BIAS), STORED("name", MAPPED_NAME),
+};
+static const QueryColumn symbol[] = {
+        ID("id"), STORED("symbol_set_id", SYMBOL_SET), STORED("name", SYMBOL_NAME), STORED("source_file", SYMBOL_FILE),
+        STORED("line_number", SYMBOL_LINE), NOTHING("inlined"),
+};
 static const QueryColumn cpu[] = {
         ID("id"), ID("ucpu"), STORED("cpu", CPU_NUMBER), NOTHING("cluster_id"), STORED("processor", CPU_PROCESSOR),
         ZERO("machine_id"), STORED("capacity", CPU_CAPACITY), NOTHING("arg_set_id"),
@@ -106,6 +128,7 @@ static const QueryColumn cpu[] = {
 #define PARTS_STATES (TRACE_PART_STATES | TRACE_PART_THREADS)
 #define PARTS_ARGS   (TRACE_PART_ARGS | TRACE_PART_EVENTS | TRACE_PART_THREADS)
 #define PARTS_KERNEL (TRACE_PART_KERNEL | TRACE_PART_THREADS)
+#define PARTS_STACKS (TRACE_PART_STACKS | TRACE_PART_THREADS)
 #define PARTS_LOGS   (TRACE_PART_LOGS | TRACE_PART_THREADS)
 
 const QueryTable query_tables[] = {
@@ -125,6 +148,11 @@ const QueryTable query_tables[] = {
         { "stats", TRACE_TABLE_STAT, TRACE_PART_THREADS | TRACE_PART_EVENTS, stats, ARRAY_SIZE(stats) },
         { "metadata", TRACE_TABLE_METADATA, 0, metadata, ARRAY_SIZE(metadata) },
         { "clock_snapshot", TRACE_TABLE_CLOCK, 0, clock_snapshot, ARRAY_SIZE(clock_snapshot) },
+        { "perf_sample", TRACE_TABLE_SAMPLE, PARTS_STACKS, perf_sample, ARRAY_SIZE(perf_sample) },
+        { "stack_profile_callsite", TRACE_TABLE_CALLSITE, PARTS_STACKS, callsite, ARRAY_SIZE(callsite) },
+        { "stack_profile_frame", TRACE_TABLE_FRAME, PARTS_STACKS, frame, ARRAY_SIZE(frame) },
+        { "stack_profile_mapping", TRACE_TABLE_MAPPING, PARTS_STACKS, mapping, ARRAY_SIZE(mapping) },
+        { "stack_profile_symbol", TRACE_TABLE_SYMBOL, PARTS_STACKS, symbol, ARRAY_SIZE(symbol) },
         { "cpu", TRACE_TABLE_CPU, 0, cpu, ARRAY_SIZE(cpu) },
 };
 /* clang-format on */

@@ -16,6 +16,7 @@
 #include "trace/trace-sched.h"
 #include "trace/trace-sequence.h"
 #include "trace/trace-slices.h"
+#include "trace/trace-stacks.h"
 #include "trace/trace-store.h"
 #include "trace/trace-threads.h"
 #include "trace/trace-tracks.h"
@@ -35,6 +36,7 @@ typedef enum ImportKind {
         IMPORT_INSTANT, /* likewise */
         IMPORT_COMPLETE,
         IMPORT_COUNTER, /* a slot, b and c: bits of the value */
+        IMPORT_SAMPLE,  /* b and c: place in the arena */
         IMPORT_PACKET,  /* a: payload's field number; b and c: place in the arena */
 } ImportKind;
 
@@ -63,6 +65,7 @@ typedef struct TraceImport {
         TraceTracks tracks;
         TraceSlices slices;
         TraceSched sched;
+        TraceStacks stacks;
         TraceArgSets sets;
         TraceArgs args; /* being collected */
         ImportExtra *extras;
@@ -128,12 +131,17 @@ void import_trace_stats(TraceImport *import, const ImportPacket *packet, const W
 void import_ftrace_stats(TraceImport *import, const ImportPacket *packet, const WireField *stats);
 void import_trace_config(TraceImport *import, const ImportPacket *packet, const WireField *config);
 void import_trace_uuid(TraceImport *import, const ImportPacket *packet, const WireField *uuid);
+void import_perf_sample(TraceImport *import, const ImportPacket *packet, const WireField *message);
+void import_module_symbols(TraceImport *import,
+                           const ImportPacket *packet,
+                           const WireField *symbols);
 void import_cpu_info(TraceImport *import, const ImportPacket *packet, const WireField *info);
 
 /* Second pass. */
 void apply_switch(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_waking(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_kernel(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
+void apply_sample(TraceImport *import, const TraceEntry *entry);
 void apply_track_event(TraceImport *import, const TraceEntry *entry);
 void apply_counter(TraceImport *import, const TraceEntry *entry);
 void apply_process_tree(TraceImport *import, uint64_t at_ns, const WireField *tree);

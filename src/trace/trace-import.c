@@ -56,6 +56,8 @@ static const PacketKind packet_kinds[] = {
         { 9, PARTS_OF_NAMES, NULL, apply_process_stats },
         { 7, TRACE_PART_EVENTS, NULL, apply_sys_stats },
         { 132, TRACE_PART_LOGS, NULL, apply_journal },
+        { 66, TRACE_PART_STACKS, import_perf_sample, NULL },
+        { 61, TRACE_PART_STACKS, import_module_symbols, NULL },
 };
 
 typedef struct Envelope {
@@ -173,6 +175,9 @@ static void sequence_take(TraceImport *import, TraceSequence *sequence, const En
         if (envelope->interned.type == WIRE_BYTES &&
             trace_sequence_take_interned(sequence, &import->store->pool, &envelope->interned))
                 import->ran_out = true;
+        if (envelope->interned.type == WIRE_BYTES && import_wants(import, TRACE_PART_STACKS) &&
+            trace_stacks_take_interned(&import->stacks, sequence, &envelope->interned))
+                import->ran_out = true;
 }
 
 /* False: it has a time that is not known. */
@@ -285,6 +290,9 @@ static void apply_entry(TraceImport *import, uint32_t cpu, const TraceEntry *ent
         case IMPORT_COUNTER:
                 apply_counter(import, entry);
                 break;
+        case IMPORT_SAMPLE:
+                apply_sample(import, entry);
+                break;
         case IMPORT_PACKET:
                 apply_packet(import, entry);
                 break;
@@ -332,6 +340,7 @@ static void import_finish(TraceImport *import) {
                 { "clock_sync_failure", import->n_without_clock },
                 { "track_event_unknown_names", import->n_unknown_names },
                 { "track_descriptor_conflicting_reservation", import->tracks.n_conflicts },
+                { "stackprofile_invalid", import->stacks.n_bad },
                 { "trace_names_left_out", import->store->pool.n_refused },
                 { "trace_memory_limit_reached", import->ran_out || import->store->budget.is_over },
         };
@@ -356,6 +365,7 @@ static int import_init(TraceImport *import, TraceStore *store, unsigned parts) {
         import->tracks.sets = &import->sets;
         import->tracks.wants_args = parts & TRACE_PART_ARGS;
         import->slices.store = store;
+        import->stacks.store = store;
         import->slices.sets = &import->sets;
         if (trace_threads_init(&import->threads, store) ||
             trace_sched_init(&import->sched, store, &import->threads))
@@ -381,6 +391,7 @@ static void import_deinit(TraceImport *import) {
         trace_slices_deinit(&import->slices);
         trace_tracks_deinit(&import->tracks);
         trace_sched_deinit(&import->sched);
+        trace_stacks_deinit(&import->stacks);
         trace_threads_deinit(&import->threads);
         trace_arg_sets_deinit(&import->sets);
         trace_clocks_free(import->clocks);

@@ -9,7 +9,8 @@
 static const uint32_t interned_fields[] = {
         [TRACE_INTERNED_CATEGORY] = 1,       [TRACE_INTERNED_EVENT_NAME] = 2,
         [TRACE_INTERNED_ARG_NAME] = 3,       [TRACE_INTERNED_ARG_STRING] = 29,
-        [TRACE_INTERNED_KERNEL_SYMBOL] = 26,
+        [TRACE_INTERNED_KERNEL_SYMBOL] = 26, [TRACE_INTERNED_FUNCTION_NAME] = 5,
+        [TRACE_INTERNED_MAPPING_PATH] = 17,
 };
 
 enum {
@@ -87,7 +88,7 @@ int trace_sequence_take_interned(TraceSequence *sequence,
 
         wire_reader_init_field(&reader, interned);
         while (wire_read(&reader, &field) > 0)
-                for (size_t i = 0; i < _TRACE_INTERNED_N && field.type == WIRE_BYTES; i++)
+                for (size_t i = 0; i < _TRACE_INTERNED_TEXTS_N && field.type == WIRE_BYTES; i++)
                         if (field.number == interned_fields[i] &&
                             interned_take(&sequence->interned[i], pool, &field))
                                 return -ENOMEM;

@@ -19,6 +19,14 @@ typedef enum TraceInterned {
         TRACE_INTERNED_ARG_NAME,
         TRACE_INTERNED_ARG_STRING,
         TRACE_INTERNED_KERNEL_SYMBOL,
+        TRACE_INTERNED_FUNCTION_NAME,
+        TRACE_INTERNED_MAPPING_PATH,
+        _TRACE_INTERNED_TEXTS_N,
+        /* What is told of call stacks (trace-stacks.h): rows of tables, but for build ids. */
+        TRACE_INTERNED_BUILD_ID = _TRACE_INTERNED_TEXTS_N,
+        TRACE_INTERNED_MAPPING,
+        TRACE_INTERNED_FRAME,
+        TRACE_INTERNED_CALLSTACK,
         _TRACE_INTERNED_N,
 } TraceInterned;
 
@@ -31,7 +39,7 @@ typedef struct TraceSequence {
         uint64_t default_track;
         bool has_default_track;
         int32_t thread_pid, thread_tid;       /* of the older ThreadDescriptor; 0: none */
-        TraceMap interned[_TRACE_INTERNED_N]; /* iid → number in the pool */
+        TraceMap interned[_TRACE_INTERNED_N]; /* iid → number in the pool, or row */
         TraceMap counters; /* uuid → bits of the value that differences add to */
 } TraceSequence;
 

@@ -59,6 +59,21 @@ static const TraceColumnDef log_columns[] = {
 static const TraceColumnDef kernel_columns[] = {
         { "ts", I64 }, { "name", NAME }, { "cpu", U16 }, { "utid", ID }, { "common_flags", U16 },
 };
+static const TraceColumnDef sample_columns[] = {
+        { "ts", I64 }, { "utid", ID }, { "cpu", ID }, { "cpu_mode", NAME }, { "callsite_id", ID },
+        { "unwind_error", NAME }, { "perf_session_id", ID },
+};
+static const TraceColumnDef callsite_columns[] = { { "depth", U16 }, { "parent_id", ID }, { "frame_id", ID } };
+static const TraceColumnDef frame_columns[] = {
+        { "name", NAME }, { "mapping", ID }, { "rel_pc", I64 }, { "symbol_set_id", ID },
+};
+static const TraceColumnDef mapping_columns[] = {
+        { "build_id", NAME }, { "exact_offset", I64 }, { "start_offset", I64 }, { "start", I64 }, { "end", I64 },
+        { "load_bias", I64 }, { "name", NAME },
+};
+static const TraceColumnDef symbol_columns[] = {
+        { "symbol_set_id", ID }, { "name", NAME }, { "source_file", NAME }, { "line_number", ID },
+};
 static const TraceColumnDef cpu_columns[] = { { "cpu", ID }, { "processor", NAME }, { "capacity", ID } };
 static const TraceColumnDef stat_columns[] = {
         { "name", NAME }, { "idx", I32 }, { "severity", NAME }, { "source", NAME }, { "value", I64 },
@@ -85,6 +100,11 @@ static const TraceTableDef defs[] = {
         [TRACE_TABLE_WAKEUP] = DEF("spurious_sched_wakeup", wakeup_columns, true),
         [TRACE_TABLE_LOG] = DEF("logs", log_columns, false),
         [TRACE_TABLE_KERNEL_EVENT] = DEF("ftrace_event", kernel_columns, true),
+        [TRACE_TABLE_SAMPLE] = DEF("perf_sample", sample_columns, true),
+        [TRACE_TABLE_CALLSITE] = DEF("stack_profile_callsite", callsite_columns, false),
+        [TRACE_TABLE_FRAME] = DEF("stack_profile_frame", frame_columns, false),
+        [TRACE_TABLE_MAPPING] = DEF("stack_profile_mapping", mapping_columns, false),
+        [TRACE_TABLE_SYMBOL] = DEF("stack_profile_symbol", symbol_columns, false),
         [TRACE_TABLE_CPU] = DEF("cpu", cpu_columns, false),
         [TRACE_TABLE_STAT] = DEF("stats", stat_columns, false),
         [TRACE_TABLE_METADATA] = DEF("metadata", metadata_columns, false),
@@ -93,14 +113,16 @@ static const TraceTableDef defs[] = {
 
 /* Those whose count says that something is missing or wrong; all others only inform. */
 static const char *const loss_stats[] = {
-        "ftrace_cpu_has_data_loss", "misplaced_end_event", "traced_buf_abi_violations", "traced_buf_patches_failed",
+        "ftrace_cpu_has_data_loss", "misplaced_end_event", "perf_cpu_lost_records", "perf_samples_skipped",
+        "traced_buf_abi_violations", "traced_buf_patches_failed",
         "traced_buf_sequence_packet_loss", "traced_buf_trace_writer_packet_loss", "traced_final_flush_failed",
         "traced_flushes_failed",
 };
 static const char *const error_stats[] = {
         "clock_sync_failure", "compact_sched_has_parse_errors", "ftrace_cpu_commit_overrun_delta",
         "ftrace_cpu_dropped_events_delta", "mismatched_sched_switch_tids", "slice_drop_overlapping_complete_event",
-        "slice_max_depth_exceeded", "task_state_invalid", "tokenizer_malformed_packets", "trace_file_damaged",
+        "slice_max_depth_exceeded",
+        "stackprofile_invalid", "task_state_invalid", "tokenizer_malformed_packets", "trace_file_damaged",
         "trace_memory_limit_reached",
 };
 /* clang-format on */
@@ -260,7 +282,8 @@ static void table_bounds(const TraceTable *table, int64_t *start, int64_t *end) 
 bool trace_store_bounds(const TraceStore *store, int64_t *ret_start, int64_t *ret_end) {
         static const TraceTableId ids[] = { TRACE_TABLE_SLICE, TRACE_TABLE_COUNTER,
                                             TRACE_TABLE_SCHED, TRACE_TABLE_STATE,
-                                            TRACE_TABLE_LOG,   TRACE_TABLE_KERNEL_EVENT };
+                                            TRACE_TABLE_LOG,   TRACE_TABLE_KERNEL_EVENT,
+                                            TRACE_TABLE_SAMPLE };
 
         *ret_start = INT64_MAX;
         *ret_end = INT64_MIN;

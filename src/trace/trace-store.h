@@ -22,7 +22,8 @@ enum {
         TRACE_PART_STATES = 1 << 4, /* of threads */
         TRACE_PART_LOGS = 1 << 5,
         TRACE_PART_KERNEL = 1 << 6, /* each event of the kernel */
-        TRACE_PART_ALL = (1 << 7) - 1,
+        TRACE_PART_STACKS = 1 << 7, /* samples of call stacks */
+        TRACE_PART_ALL = (1 << 8) - 1,
 };
 
 typedef enum TraceTableId {
@@ -38,6 +39,11 @@ typedef enum TraceTableId {
         TRACE_TABLE_WAKEUP,
         TRACE_TABLE_LOG,
         TRACE_TABLE_KERNEL_EVENT,
+        TRACE_TABLE_SAMPLE,
+        TRACE_TABLE_CALLSITE,
+        TRACE_TABLE_FRAME,
+        TRACE_TABLE_MAPPING,
+        TRACE_TABLE_SYMBOL,
         TRACE_TABLE_CPU,
         TRACE_TABLE_STAT,
         TRACE_TABLE_METADATA,
@@ -125,6 +131,19 @@ enum {
         LOG_UID,
 };
 enum { KERNEL_TS, KERNEL_NAME, KERNEL_CPU, KERNEL_UTID, KERNEL_FLAGS };
+enum { PERF_TS, PERF_UTID, PERF_CPU, PERF_MODE, PERF_CALLSITE, PERF_ERROR, PERF_SESSION };
+enum { CALLSITE_DEPTH, CALLSITE_PARENT, CALLSITE_FRAME };
+enum { FRAME_NAME, FRAME_MAPPING_ID, FRAME_REL_PC, FRAME_SYMBOL_SET };
+enum {
+        MAPPED_BUILD_ID,
+        MAPPED_EXACT_OFFSET,
+        MAPPED_START_OFFSET,
+        MAPPED_START,
+        MAPPED_END,
+        MAPPED_LOAD_BIAS,
+        MAPPED_NAME,
+};
+enum { SYMBOL_SET, SYMBOL_NAME, SYMBOL_FILE, SYMBOL_LINE };
 enum { CPU_NUMBER, CPU_PROCESSOR, CPU_CAPACITY };
 enum { STAT_NAME, STAT_IDX, STAT_SEVERITY, STAT_SOURCE, STAT_VALUE };
 enum { METADATA_NAME, METADATA_INT, METADATA_TEXT };

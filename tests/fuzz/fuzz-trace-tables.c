@@ -58,6 +58,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
         check_ids(store, TRACE_TABLE_TRACK, TRACK_PARENT, TRACE_TABLE_TRACK);
         check_ids(store, TRACE_TABLE_THREAD, THREAD_UPID, TRACE_TABLE_PROCESS);
         check_ids(store, TRACE_TABLE_SCHED, SCHED_UTID, TRACE_TABLE_THREAD);
+        check_ids(store, TRACE_TABLE_SAMPLE, PERF_UTID, TRACE_TABLE_THREAD);
+        check_ids(store, TRACE_TABLE_SAMPLE, PERF_CALLSITE, TRACE_TABLE_CALLSITE);
+        check_ids(store, TRACE_TABLE_CALLSITE, CALLSITE_PARENT, TRACE_TABLE_CALLSITE);
+        check_ids(store, TRACE_TABLE_CALLSITE, CALLSITE_FRAME, TRACE_TABLE_FRAME);
+        check_ids(store, TRACE_TABLE_FRAME, FRAME_MAPPING_ID, TRACE_TABLE_MAPPING);
+        check_ids(store, TRACE_TABLE_FRAME, FRAME_SYMBOL_SET, TRACE_TABLE_SYMBOL);
         check_ids(store, TRACE_TABLE_STATE, STATE_UTID, TRACE_TABLE_THREAD);
         check_ids(store, TRACE_TABLE_STATE, STATE_WAKER_ID, TRACE_TABLE_STATE);
         check_names(store);

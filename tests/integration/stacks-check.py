@@ -147,10 +147,14 @@ def some(path, program):
     assert samples(path)[0]
 
 
+def count(path, program):
+    print(len(samples(path)[0]))
+
+
 def main():
     path, program, check = sys.argv[1:]
     try:
-        {f.__name__: f for f in (shares, exact, kernel_names, no_kernel, only, some)}[check](path, program)
+        {f.__name__: f for f in (shares, exact, kernel_names, no_kernel, only, some, count)}[check](path, program)
     except AssertionError as error:
         sys.exit(f"not so: {check}: {error}")
 

@@ -45,6 +45,19 @@ ok 'and 99 of 100 of its stacks are exact' stacks tree.pftrace exact
 ok 'no other program is in the trace' stacks tree.pftrace only
 ok 'the trace breaks no rule of its readers' rules tree.pftrace 'packets[66] > 500'
 
+# By SQL: the same count that the check above has, each with a stack that ends in main()'s caller.
+as_many_by_sql() {
+        local n
+        n=$("$DESKTRACE" query --csv --no-legend tree.pftrace \
+                'SELECT count(*), sum(callsite_id IS NULL) FROM perf_sample')
+        [ "$n" = "$(stacks tree.pftrace count),0" ] || { echo "$n"; return 1; }
+}
+ok 'by SQL there are as many samples, each with a stack' as_many_by_sql
+by_sql='SELECT count(*) FROM stack_profile_callsite c LEFT JOIN stack_profile_callsite p ON p.id = c.parent_id
+        WHERE c.depth <> coalesce(p.depth + 1, 0)'
+gives 'and each frame is one deeper than what called it' '^0$' \
+        "$DESKTRACE" query --csv --no-legend tree.pftrace "$by_sql"
+
 ok 'the whole machine is sampled' record machine.pftrace \
         "$RATE callstack_sampling { kernel_frames: true }" \
         sh -c "'$STACKS_TREE' 1 & dd if=/dev/zero of=/dev/null bs=4k count=500000"

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Samples of call stacks
+ */
+
+#include <string.h>
+
+#include "trace/import.h"
+
+/* perfetto.protos.PerfSample */
+enum {
+        SAMPLE_CPU = 1,
+        SAMPLE_PID = 2,
+        SAMPLE_TID = 3,
+        SAMPLE_CALLSTACK = 4,
+        SAMPLE_CPU_MODE = 5,
+        SAMPLE_UNWIND_ERROR = 16,
+        SAMPLE_RECORDS_LOST = 17,
+        SAMPLE_SKIPPED_REASON = 18,
+        SAMPLE_PRODUCER_EVENT = 19,
+        SAMPLE_FIELDS,
+};
+
+/* What the second pass needs of one: who it was may only be said in the order of time. */
+typedef struct Sample {
+        int32_t pid;
+        int32_t tid;
+        uint32_t cpu;
+        uint32_t callsite;
+        uint8_t mode;
+        uint8_t error;
+        uint32_t session;
+} Sample;
+
+/* Some packets only count. */
+static bool take_counts(TraceImport *import, uint64_t found, const uint64_t *numbers) {
+        if (found & 1u << SAMPLE_RECORDS_LOST)
+                trace_store_count(import->store,
+                                  "perf_cpu_lost_records",
+                                  (int32_t)MIN(numbers[SAMPLE_CPU], (uint64_t)INT32_MAX),
+                                  numbers[SAMPLE_RECORDS_LOST]);
+        else if (found & 1u << SAMPLE_SKIPPED_REASON)
+                trace_store_count(import->store, "perf_samples_skipped", -1, 1);
+        else
+                return false;
+        return true;
+}
+
+void import_perf_sample(TraceImport *import, const ImportPacket *packet, const WireField *message) {
+        uint64_t numbers[SAMPLE_FIELDS];
+        const uint64_t found = import_numbers(message, numbers, SAMPLE_FIELDS);
+        const Sample sample = {
+                .pid = (int32_t)numbers[SAMPLE_PID],
+                .tid = (int32_t)numbers[SAMPLE_TID],
+                .cpu = (uint32_t)numbers[SAMPLE_CPU],
+                .callsite = trace_stacks_callsite(packet->sequence, numbers[SAMPLE_CALLSTACK]),
+                .mode = (uint8_t)MIN(numbers[SAMPLE_CPU_MODE], UINT64_C(255)),
+                .error = (uint8_t)MIN(numbers[SAMPLE_UNWIND_ERROR], UINT64_C(255)),
+                .session = packet->sequence->id,
+        };
+        TraceEntry entry = { .at_ns = packet->at_ns, .kind = IMPORT_SAMPLE };
+        WireField bytes = { .data = (const uint8_t *)&sample, .n_bytes = sizeof(sample) };
+
+        if (take_counts(import, found, numbers) || !(found & 1u << SAMPLE_TID))
+                return;
+        import->stacks.n_bad += found & 1u << SAMPLE_CALLSTACK && sample.callsite == TRACE_NONE;
+        import_queue_bytes(import, packet->sequence->lane, &entry, &bytes);
+}
+
+void import_module_symbols(TraceImport *import,
+                           const ImportPacket *packet,
+                           const WireField *symbols) {
+        trace_stacks_take_symbols(&import->stacks, symbols);
+}
+
+static uint32_t mode_name(TracePool *pool, uint8_t mode) {
+        static const char *const names[] = {
+                "unknown", "kernel", "user", "hypervisor", "guest_kernel", "guest_user",
+        };
+
+        return trace_pool_add_text(pool, names[mode < ARRAY_SIZE(names) ? mode : 0]);
+}
+
+/* perfetto.protos.Profiling.StackUnwindError */
+static uint32_t error_name(TracePool *pool, uint8_t error) {
+        static const char *const names[] = {
+                "unknown",     "none",        "memory_invalid",      "unwind_info",
+                "unsupported", "invalid_map", "max_frames_exceeded", "repeated_frame",
+                "invalid_elf", "system_call", "thread_timeout",      "thread_does_not_exist",
+                "bad_arch",    "maps_parse",  "invalid_parameter",   "ptrace_call",
+        };
+
+        if (error == 0)
+                return 0;
+        return trace_pool_add_text(pool, names[error < ARRAY_SIZE(names) ? error : 0]);
+}
+
+void apply_sample(TraceImport *import, const TraceEntry *entry) {
+        TraceTable *table = trace_store_table(import->store, TRACE_TABLE_SAMPLE);
+        TracePool *pool = &import->store->pool;
+        const WireField bytes = import_bytes(import, entry);
+        const uint32_t row = trace_table_add(table);
+        Sample sample;
+
+        if (row == TRACE_NONE)
+                return;
+        memcpy(&sample, bytes.data, sizeof(sample));
+        trace_table_set_i64(table, PERF_TS, row, (int64_t)entry->at_ns);
+        trace_table_set(
+                table, PERF_UTID, row, trace_threads_of(&import->threads, sample.tid, sample.pid));
+        trace_table_set(table, PERF_CPU, row, sample.cpu);
+        trace_table_set(table, PERF_MODE, row, mode_name(pool, sample.mode));
+        trace_table_set(table, PERF_CALLSITE, row, sample.callsite);
+        trace_table_set(table, PERF_ERROR, row, error_name(pool, sample.error));
+        trace_table_set(table, PERF_SESSION, row, sample.session);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace stacks: call stacks of samples, each frame and each way to it once
+ *
+ * Writers tell files (mappings), places in them (frames) and stacks by numbers of their own, and begin again from time
+ * to time. Here equal things are one row, whichever writer told of them and however often: a stack is the row of its
+ * innermost frame, whose parents lead outwards. Names that were found after the recording (ModuleSymbols) belong to
+ * the frames with the same file and address that were told of before.
+ */
+
+#include "trace/trace-sequence.h"
+#include "trace/trace-store.h"
+
+#define TRACE_STACK_FRAMES_MAX 2048u
+
+typedef struct TraceStacks {
+        TraceStore *store;
+        TraceMap mappings;          /* path and build id → row */
+        TraceMap places, addresses; /* parts of a frame's key → a number that stands for them */
+        uint32_t n_places, n_addresses;
+        TraceMap frames;    /* both → row */
+        TraceMap callsites; /* parent and frame → row */
+        uint64_t n_bad;     /* that refer to what was never told */
+} TraceStacks;
+
+void trace_stacks_deinit(TraceStacks *stacks);
+
+/* 0, or -ENOMEM. */
+int trace_stacks_take_interned(TraceStacks *stacks,
+                               TraceSequence *sequence,
+                               const WireField *interned);
+/* The row of a sequence's stack; TRACE_NONE: it was never told. */
+uint32_t trace_stacks_callsite(const TraceSequence *sequence, uint64_t iid);
+/* Names for frames: a ModuleSymbols message. */
+void trace_stacks_take_symbols(TraceStacks *stacks, const WireField *symbols);
