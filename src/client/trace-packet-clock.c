@@ -5,8 +5,7 @@
  */
 
 #include "client/trace-state.h"
-
-#define PRIMARY_TRACE_CLOCK 2 /* of ClockSnapshot */
+#include "trace/trace-clock-snapshot.h"
 
 static void summary_saw_clock(TraceSummary *summary, const TraceClockReading *reading) {
         size_t i = 0;
@@ -26,66 +25,29 @@ static void summary_saw_clock(TraceSummary *summary, const TraceClockReading *re
         summary->clocks[i].last_ns = reading->timestamp;
 }
 
-static void reading_take(TraceClockReading *ret, const WireField *message) {
-        uint64_t numbers[5];
+void packet_clock_snapshot(Packet *packet, const WireField *payload) {
+        TraceSummary *summary = packet->summary;
+        TraceClockSnapshot snapshot;
 
-        trace_read_numbers(message, numbers, ARRAY_SIZE(numbers));
-        *ret = (TraceClockReading){
-                .id = (uint32_t)MIN(numbers[1], UINT32_MAX),
-                .timestamp = numbers[2],
-                .is_incremental = numbers[3] != 0,
-                .unit_ns = numbers[4],
-        };
-}
-
-/* What REALTIME is ahead of trace time, as the first snapshot with both says. */
-static void
-summary_relate_realtime(TraceSummary *summary, const TraceClockReading *readings, size_t n) {
-        const uint32_t trace_time = trace_clocks_trace_time(summary->state->clocks);
-        const TraceClockReading *realtime = NULL, *trace = NULL;
-
-        for (size_t i = 0; i < n; i++) {
-                if (readings[i].id == TRACE_CLOCK_REALTIME)
-                        realtime = &readings[i];
-                if (readings[i].id == trace_time)
-                        trace = &readings[i];
+        if (trace_clock_snapshot_read(
+                    &snapshot, summary->state->clocks, packet->sequence->told->id, payload)) {
+                summary->n_omitted++;
+                return;
         }
-        if (!realtime || !trace || summary->has_realtime)
+        for (size_t i = 0; i < snapshot.n; i++)
+                summary_saw_clock(summary, &snapshot.readings[i]);
+        if (!snapshot.has_realtime || summary->has_realtime)
                 return;
         summary->has_realtime = true;
-        summary->realtime_ahead_ns = realtime->timestamp - trace->timestamp;
-}
-
-void packet_clock_snapshot(Packet *packet, const WireField *payload) {
-        TraceClockReading readings[TRACE_CLOCK_SNAPSHOT_MAX];
-        TraceSummary *summary = packet->summary;
-        WireReader reader;
-        WireField field;
-        size_t n = 0;
-
-        wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == PRIMARY_TRACE_CLOCK)
-                        trace_clocks_set_trace_time(summary->state->clocks, (uint32_t)field.value);
-                if (field.number != 1 || field.type != WIRE_BYTES)
-                        continue;
-                if (n == ARRAY_SIZE(readings)) {
-                        summary->n_omitted++;
-                        return;
-                }
-                reading_take(&readings[n++], &field);
-        }
-        for (size_t i = 0; i < n; i++)
-                summary_saw_clock(summary, &readings[i]);
-        summary_relate_realtime(summary, readings, n);
-        if (trace_clocks_add_snapshot(summary->state->clocks, packet->sequence->id, readings, n))
-                summary->n_omitted++;
+        summary->realtime_ahead_ns = snapshot.realtime_ahead_ns;
 }
 
 bool trace_state_time(Packet *packet, uint64_t *ns, uint32_t clock_id) {
-        return trace_clocks_convert(
-                       packet->summary->state->clocks, ns, packet->sequence->id, clock_id, *ns) ==
-               0;
+        return trace_clocks_convert(packet->summary->state->clocks,
+                                    ns,
+                                    packet->sequence->told->id,
+                                    clock_id,
+                                    *ns) == 0;
 }
 
 uint64_t trace_summary_of_boottime(const TraceSummary *summary, uint64_t boottime_ns) {

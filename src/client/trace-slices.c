@@ -25,8 +25,8 @@ static void track_destroy(gpointer track) {
         track_free(track);
 }
 
-GHashTable *trace_tracks_new(void) {
-        return g_hash_table_new_full(keyed_hash_uint64, g_int64_equal, NULL, track_destroy);
+GPtrArray *trace_tracks_new(void) {
+        return g_ptr_array_new_with_free_func(track_destroy);
 }
 
 GHashTable *trace_async_tracks_new(void) {
@@ -40,13 +40,18 @@ Track *track_free(Track *track) {
 }
 
 Track *trace_state_track(TraceSummary *summary, uint64_t uuid) {
-        Track *track = g_hash_table_lookup(summary->state->tracks, &uuid);
+        struct TraceState *state = summary->state;
+        uint64_t number = trace_map_find(&state->track_numbers, uuid);
+        Track *track;
 
-        if (track || !trace_state_may_grow(summary))
-                return track;
+        if (number != TRACE_MAP_NONE)
+                return g_ptr_array_index(state->tracks, number);
+        if (!trace_state_may_grow(summary) ||
+            trace_map_set(&state->track_numbers, uuid, state->tracks->len))
+                return NULL;
         track = g_new0(Track, 1);
         track->uuid = uuid;
-        g_hash_table_insert(summary->state->tracks, &track->uuid, track);
+        g_ptr_array_add(state->tracks, track);
         return track;
 }
 
@@ -158,21 +163,20 @@ void trace_slice_event(Packet *packet, Track *track, TraceSlice *slice) {
                 summary_match(packet->summary, TRACE_EVENT_WINDOW / 2);
 }
 
-static void tracks_finish(GHashTable *tracks) {
-        GHashTableIter iter;
-        gpointer value;
-
-        g_hash_table_iter_init(&iter, tracks);
-        while (g_hash_table_iter_next(&iter, NULL, &value)) {
-                Track *track = value;
-
-                for (size_t i = 0; i < track->n_open; i++)
-                        track->open[i].slice->n_open++;
-        }
+static void track_finish(const Track *track) {
+        for (size_t i = 0; i < track->n_open; i++)
+                track->open[i].slice->n_open++;
 }
 
 void trace_slices_finish(TraceSummary *summary) {
-        summary_match(summary, summary->state->events->len);
-        tracks_finish(summary->state->tracks);
-        tracks_finish(summary->state->async_tracks);
+        struct TraceState *state = summary->state;
+        GHashTableIter iter;
+        gpointer track;
+
+        summary_match(summary, state->events->len);
+        for (guint i = 0; i < state->tracks->len; i++)
+                track_finish(g_ptr_array_index(state->tracks, i));
+        g_hash_table_iter_init(&iter, state->async_tracks);
+        while (g_hash_table_iter_next(&iter, NULL, &track))
+                track_finish(track);
 }

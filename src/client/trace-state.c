@@ -5,8 +5,6 @@
 #include "client/say.h"
 #include "client/trace-state.h"
 
-static const char name_no_room[] = "…";
-
 bool trace_state_may_grow(TraceSummary *summary) {
         if (summary->state->n_entries >= TRACE_SUMMARY_ENTRIES_MAX) {
                 summary->n_omitted++;
@@ -16,21 +14,28 @@ bool trace_state_may_grow(TraceSummary *summary) {
         return true;
 }
 
-const char *trace_state_name(TraceSummary *summary, const void *data, size_t n) {
+/* Number 0 is what stands for all that there is no room for. */
+uint32_t trace_state_add_name(void *user_data, const void *data, size_t n) {
+        TraceSummary *summary = user_data;
         struct TraceState *state = summary->state;
         g_autofree char *name = say_clean(data, MIN(n, (size_t)TRACE_NAME_BYTES_MAX));
-        const char *known = g_hash_table_lookup(state->names, name);
+        gpointer number;
 
-        if (known)
-                return known;
+        if (g_hash_table_lookup_extended(state->names, name, NULL, &number))
+                return GPOINTER_TO_UINT(number);
         if (state->n_name_bytes + strlen(name) > TRACE_SUMMARY_NAMES_MAX) {
                 summary->n_omitted++;
-                return name_no_room;
+                return 0;
         }
         state->n_name_bytes += strlen(name) + 1;
-        known = name;
-        g_hash_table_add(state->names, g_steal_pointer(&name));
-        return known;
+        g_ptr_array_add(state->numbered, name);
+        number = GUINT_TO_POINTER(state->numbered->len - 1);
+        g_hash_table_insert(state->names, g_steal_pointer(&name), number);
+        return GPOINTER_TO_UINT(number);
+}
+
+const char *trace_state_name(TraceSummary *summary, const void *data, size_t n) {
+        return trace_state_numbered_name(summary, trace_state_add_name(summary, data, n));
 }
 
 TraceThread *trace_state_thread(TraceSummary *summary, int32_t tid) {
@@ -115,15 +120,4 @@ void trace_state_saw_time(TraceSummary *summary, uint64_t ns) {
         if (!summary->state->in_service_packet &&
             (summary->first_data_ns == 0 || ns < summary->first_data_ns))
                 summary->first_data_ns = ns;
-}
-
-void trace_read_numbers(const WireField *message, uint64_t *ret, size_t n_ret) {
-        WireReader reader;
-        WireField field;
-
-        memset(ret, 0, n_ret * sizeof(*ret));
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0)
-                if (field.type != WIRE_BYTES && field.number < n_ret)
-                        ret[field.number] = field.value;
 }

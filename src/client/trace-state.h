@@ -10,7 +10,8 @@
 
 #include "client/trace-summary.h"
 #include "trace/trace-clock.h"
-#include "wire/wire-reader.h"
+#include "trace/trace-packet.h"
+#include "trace/trace-sequence.h"
 
 #define TRACE_SLICE_DEPTH_MAX 512
 #define TRACE_EVENT_WINDOW \
@@ -18,15 +19,10 @@
 
 /* One writer's stream of packets. */
 typedef struct Sequence {
-        uint32_t id;
+        TraceSequence *told;
         TraceProducer *producer;
-        bool has_state;    /* what packets refer to is there, since the sequence last began again */
-        bool lost_state;   /* or else it was lost, */
+        bool lost_state;   /* what packets refer to was lost since the sequence last began again, */
         bool forgot_state; /* or overwritten by a ring */
-        uint32_t default_clock; /* 0: trace time */
-        uint64_t default_track;
-        GHashTable *names;      /* iid → name; made when needed */
-        GHashTable *categories; /* likewise */
 } Sequence;
 
 typedef struct OpenSlice {
@@ -71,11 +67,14 @@ typedef struct CpuState {
 } CpuState;
 
 struct TraceState {
-        GHashTable *names; /* a set; the address of a name is the name */
+        GHashTable *names;   /* → number; the address of a name is the name */
+        GPtrArray *numbered; /* names by their numbers */
         size_t n_name_bytes;
         uint64_t n_entries;
-        GHashTable *sequences;    /* id → Sequence */
-        GHashTable *tracks;       /* uuid → Track */
+        TraceSequences told;
+        GPtrArray *sequences;     /* of Sequence *, by the numbers of those */
+        TraceMap track_numbers;   /* uuid → place in tracks */
+        GPtrArray *tracks;        /* of Track * */
         GHashTable *async_tracks; /* AsyncId → Track */
         GArray *events;           /* of TrackEvent: a window that is still out of order */
         uint64_t n_slice_events;
@@ -108,7 +107,7 @@ typedef struct Packet {
 static inline bool packet_is_behind_forgotten(const Packet *packet) {
         const Sequence *sequence = packet->sequence;
 
-        return !sequence->has_state && !sequence->lost_state &&
+        return !sequence->told->is_valid && !sequence->lost_state &&
                (sequence->forgot_state || packet->summary->is_clone);
 }
 
@@ -117,6 +116,13 @@ bool trace_state_may_grow(TraceSummary *summary);
 
 /* A name from the file: checked, cut, and kept once. Never NULL. */
 const char *trace_state_name(TraceSummary *summary, const void *data, size_t n);
+
+/* The number of a name, for TraceSequences; and a name by it. */
+uint32_t trace_state_add_name(void *summary, const void *data, size_t n);
+
+static inline const char *trace_state_numbered_name(const TraceSummary *summary, uint32_t number) {
+        return g_ptr_array_index(summary->state->numbered, number);
+}
 
 static inline const char *trace_state_field_name(TraceSummary *summary, const WireField *field) {
         return trace_state_name(summary, field->data, field->n_bytes);
@@ -140,9 +146,6 @@ enum {
 void trace_thread_set_name(TraceThread *thread, const char *name, uint8_t rank);
 void trace_process_set_name(TraceProcess *process, const char *name, uint8_t rank);
 
-/* Scalar fields by number into an array; others are ignored. */
-void trace_read_numbers(const WireField *message, uint64_t *ret, size_t n_ret);
-
 void trace_state_saw_time(TraceSummary *summary, uint64_t ns);
 
 /* One for each kind of payload. */
@@ -160,17 +163,11 @@ void packet_track_descriptor(Packet *packet, const WireField *payload);
 void packet_service_event(Packet *packet, const WireField *payload);
 void packet_trace_uuid(Packet *packet, const WireField *payload);
 
-/* Parts of the envelope. */
-void sequence_clear(Sequence *sequence);
-void sequence_take_defaults(Sequence *sequence, const WireField *defaults);
-void sequence_take_interned(Packet *packet, const WireField *interned);
-Sequence *sequence_free(Sequence *sequence);
-
 /* Whether the trace time of *ns, which is a time of another clock, is known; then it is in *ns. */
 bool trace_state_time(Packet *packet, uint64_t *ns, uint32_t clock_id);
 
 /* Tables of tracks, which they own. */
-GHashTable *trace_tracks_new(void);
+GPtrArray *trace_tracks_new(void);
 GHashTable *trace_async_tracks_new(void);
 
 /* NULL if there is no room left. */

@@ -12,25 +12,7 @@
 #include "client/trace-summary.h"
 #include "trace/trace-reader.h"
 
-/* Fields of perfetto.protos.TracePacket's envelope. */
-enum {
-        PACKET_TRUSTED_UID = 3,
-        PACKET_TIMESTAMP = 8,
-        PACKET_SEQUENCE_ID = 10,
-        PACKET_INTERNED_DATA = 12,
-        PACKET_SEQUENCE_FLAGS = 13,
-        PACKET_CLEARED = 41,
-        PACKET_PREVIOUS_DROPPED = 42,
-        PACKET_TIMESTAMP_CLOCK = 58,
-        PACKET_DEFAULTS = 59,
-        PACKET_TRUSTED_PID = 79,
-};
-
-#define SERVICE_SEQUENCE_ID       1
-#define SEQUENCE_FLAG_CLEARED     1
-#define SEQUENCE_FLAG_NEEDS_STATE 2
-#define LOSS_IS_ONLY_A_RINGS \
-        (1 | 64) /* previous_packet_dropped: something, namely what was overwritten */
+#define SERVICE_SEQUENCE_ID 1
 
 typedef struct PacketKind {
         uint32_t number;
@@ -74,13 +56,8 @@ static const PacketKind packet_kinds[] = {
 
 /* The envelope of one packet, and where its payload is. */
 typedef struct Envelope {
-        uint64_t timestamp;
-        uint32_t clock_id; /* 0: the sequence's default */
-        bool has_timestamp, is_cleared, needs_state;
-        int32_t uid, pid;
-        uint32_t sequence_id;
-        uint64_t loss;
-        WireField interned, defaults, payload;
+        TracePacket packet;
+        WireField payload;
         size_t kind;
 } Envelope;
 
@@ -102,15 +79,20 @@ static GHashTable *name_table_new(void) {
         return g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 }
 
-static void sequence_destroy(gpointer sequence) {
-        sequence_free(sequence);
-}
+static const char name_no_room[] = "…";
 
-static struct TraceState *trace_state_new(void) {
+static struct TraceState *trace_state_new(TraceSummary *summary) {
         struct TraceState *state = g_new0(struct TraceState, 1);
 
         state->names = g_hash_table_new_full(keyed_hash_text, g_str_equal, g_free, NULL);
-        state->sequences = number_table_new(sequence_destroy);
+        state->numbered = g_ptr_array_new();
+        g_ptr_array_add(state->numbered, (gpointer)name_no_room);
+        state->told = (TraceSequences){
+                .kinds = 1u << TRACE_INTERNED_EVENT_NAME | 1u << TRACE_INTERNED_CATEGORY,
+                .add_text = trace_state_add_name,
+                .texts = summary,
+        };
+        state->sequences = g_ptr_array_new_with_free_func(g_free);
         state->tracks = trace_tracks_new();
         state->async_tracks = trace_async_tracks_new();
         state->events = g_array_new(FALSE, FALSE, sizeof(TrackEvent));
@@ -129,8 +111,11 @@ static struct TraceState *trace_state_free(struct TraceState *state) {
         g_hash_table_unref(state->generic_events);
         g_array_unref(state->events);
         g_hash_table_unref(state->async_tracks);
-        g_hash_table_unref(state->tracks);
-        g_hash_table_unref(state->sequences);
+        g_ptr_array_unref(state->tracks);
+        trace_map_deinit(&state->track_numbers);
+        g_ptr_array_unref(state->sequences);
+        trace_sequences_deinit(&state->told);
+        g_ptr_array_unref(state->numbered);
         g_hash_table_unref(state->names);
         g_free(state);
         return NULL;
@@ -139,7 +124,7 @@ static struct TraceState *trace_state_free(struct TraceState *state) {
 TraceSummary *trace_summary_new(void) {
         TraceSummary *summary = g_new0(TraceSummary, 1);
 
-        summary->state = trace_state_new();
+        summary->state = trace_state_new(summary);
         summary->sources = g_new0(TraceSource, ARRAY_SIZE(packet_kinds));
         for (size_t i = 0; i < ARRAY_SIZE(packet_kinds); i++)
                 source_init(&summary->sources[i], &packet_kinds[i]);
@@ -188,60 +173,24 @@ static size_t packet_kind_find(uint32_t number) {
 }
 
 static void envelope_take(Envelope *envelope, const WireField *field) {
-        size_t kind;
+        size_t kind = packet_kind_find(field->number);
 
-        switch (field->number) {
-        case PACKET_TIMESTAMP:
-                envelope->timestamp = field->value;
-                envelope->has_timestamp = true;
-                break;
-        case PACKET_TIMESTAMP_CLOCK:
-                envelope->clock_id = (uint32_t)field->value;
-                break;
-        case PACKET_TRUSTED_UID:
-                envelope->uid = (int32_t)field->value;
-                break;
-        case PACKET_TRUSTED_PID:
-                envelope->pid = (int32_t)field->value;
-                break;
-        case PACKET_SEQUENCE_ID:
-                envelope->sequence_id = (uint32_t)field->value;
-                break;
-        case PACKET_SEQUENCE_FLAGS:
-                envelope->is_cleared |= !!(field->value & SEQUENCE_FLAG_CLEARED);
-                envelope->needs_state = !!(field->value & SEQUENCE_FLAG_NEEDS_STATE);
-                break;
-        case PACKET_CLEARED:
-                envelope->is_cleared |= !!field->value;
-                break;
-        case PACKET_PREVIOUS_DROPPED:
-                envelope->loss = field->value;
-                break;
-        case PACKET_INTERNED_DATA:
-                envelope->interned = *field;
-                break;
-        case PACKET_DEFAULTS:
-                envelope->defaults = *field;
-                break;
-        default:
-                kind = packet_kind_find(field->number);
-                if (packet_kinds[kind].number && envelope->payload.number == 0) {
-                        envelope->payload = *field;
-                        envelope->kind = kind;
-                }
-        }
+        if (packet_kinds[kind].number == 0 || envelope->payload.number != 0)
+                return;
+        envelope->payload = *field;
+        envelope->kind = kind;
 }
 
 static int envelope_read(Envelope *ret, const uint8_t *packet, size_t n_packet) {
-        Envelope envelope = { .kind = ARRAY_SIZE(packet_kinds) - 1 };
         WireReader reader;
         WireField field;
         int r;
 
+        *ret = (Envelope){ .kind = ARRAY_SIZE(packet_kinds) - 1 };
         wire_reader_init(&reader, packet, n_packet);
         while ((r = wire_read(&reader, &field)) > 0)
-                envelope_take(&envelope, &field);
-        *ret = envelope;
+                if (!trace_packet_take(&ret->packet, &field))
+                        envelope_take(ret, &field);
         return r;
 }
 
@@ -258,66 +207,75 @@ static TraceProducer *summary_producer(TraceSummary *summary, int32_t uid, int32
         return producer;
 }
 
-static Sequence *summary_sequence(TraceSummary *summary, const Envelope *envelope) {
-        gint key = (gint)envelope->sequence_id;
-        Sequence *sequence = g_hash_table_lookup(summary->state->sequences, &key);
+static Sequence *summary_sequence(TraceSummary *summary, const TracePacket *packet) {
+        struct TraceState *state = summary->state;
+        TraceSequence *told = trace_sequences_get(&state->told, packet->sequence_id);
         TraceProducer *producer;
+        Sequence *sequence;
 
+        if (!told) {
+                summary->n_omitted++;
+                return NULL;
+        }
+        if (state->sequences->len <= told->number)
+                g_ptr_array_set_size(state->sequences, (gint)told->number + 1);
+        sequence = g_ptr_array_index(state->sequences, told->number);
         if (sequence)
                 return sequence;
-        producer = summary_producer(summary, envelope->uid, envelope->pid);
+        producer = summary_producer(summary, packet->uid, packet->pid);
         if (!producer || !trace_state_may_grow(summary))
                 return NULL;
         sequence = g_new0(Sequence, 1);
-        sequence->id = envelope->sequence_id;
+        sequence->told = told;
         sequence->producer = producer;
         producer->n_sequences++;
-        g_hash_table_insert(summary->state->sequences, &sequence->id, sequence);
+        g_ptr_array_index(state->sequences, told->number) = sequence;
         return sequence;
 }
 
-/* What a packet says about its sequence, in the order in which it takes effect. */
-static void sequence_take_envelope(Packet *packet, const Envelope *envelope) {
+/* The names that follow may have been in what is lost. */
+static void sequence_lose(Packet *packet, const TracePacket *envelope) {
+        const bool is_only_a_rings = envelope->loss == TRACE_LOSS_IS_ONLY_A_RINGS;
         Sequence *sequence = packet->sequence;
 
-        if (envelope->loss) {
-                if (envelope->loss == LOSS_IS_ONLY_A_RINGS) {
-                        packet->summary->n_packets_after_overwrite++;
-                } else {
-                        packet->summary->n_packets_after_loss++;
-                        sequence->producer->n_losses++;
-                }
-                sequence_clear(sequence); /* the names that follow may have been in what is lost */
-                sequence->has_state = false;
-                sequence->lost_state |= envelope->loss != LOSS_IS_ONLY_A_RINGS;
-                sequence->forgot_state |= envelope->loss == LOSS_IS_ONLY_A_RINGS;
+        if (is_only_a_rings) {
+                packet->summary->n_packets_after_overwrite++;
+        } else {
+                packet->summary->n_packets_after_loss++;
+                sequence->producer->n_losses++;
         }
-        if (envelope->is_cleared) {
-                sequence_clear(sequence);
-                sequence->has_state = true;
-                sequence->lost_state = sequence->forgot_state = false;
-        }
-        if (envelope->defaults.type == WIRE_BYTES)
-                sequence_take_defaults(sequence, &envelope->defaults);
-        if (envelope->interned.type == WIRE_BYTES)
-                sequence_take_interned(packet, &envelope->interned);
+        trace_sequence_clear(&packet->summary->state->told, sequence->told);
+        sequence->told->is_valid = false;
+        sequence->lost_state |= !is_only_a_rings;
+        sequence->forgot_state |= is_only_a_rings;
 }
 
-static void packet_set_time(Packet *packet, const Envelope *envelope) {
-        uint32_t clock_id = envelope->clock_id;
+/* What a packet says about its sequence, in the order in which it takes effect. */
+static void sequence_take_envelope(Packet *packet, const TracePacket *envelope) {
+        Sequence *sequence = packet->sequence;
+
+        if (envelope->loss)
+                sequence_lose(packet, envelope);
+        if (envelope->is_cleared)
+                sequence->lost_state = sequence->forgot_state = false;
+        if (trace_sequence_take(&packet->summary->state->told, sequence->told, envelope))
+                packet->summary->n_omitted++;
+}
+
+static void packet_set_time(Packet *packet, const TracePacket *envelope) {
+        const TraceSequence *told = packet->sequence->told;
+        uint32_t clock = envelope->clock ? envelope->clock : told->default_clock;
 
         if (!envelope->has_timestamp)
                 return;
-        if (envelope->needs_state && !packet->sequence->has_state) {
+        if (envelope->needs_state && !told->is_valid) {
                 packet->time = packet_is_behind_forgotten(packet) ? PACKET_TIME_FORGOTTEN
                                                                   : PACKET_TIME_LOST;
                 return;
         }
-        if (clock_id == 0)
-                clock_id = packet->sequence->default_clock;
         packet->time = PACKET_TIME_KNOWN;
         packet->at_ns = envelope->timestamp;
-        if (clock_id != 0 && !trace_state_time(packet, &packet->at_ns, clock_id))
+        if (clock != 0 && !trace_state_time(packet, &packet->at_ns, clock))
                 packet->time = PACKET_TIME_UNKNOWN;
 }
 
@@ -360,15 +318,15 @@ void trace_summary_add(TraceSummary *summary, const uint8_t *data, size_t n_data
         }
         summary->sources[envelope.kind].n_packets++;
         summary->sources[envelope.kind].n_bytes += n_data;
-        packet.sequence = summary_sequence(summary, &envelope);
+        packet.sequence = summary_sequence(summary, &envelope.packet);
         if (!packet.sequence)
                 return;
 
-        summary->state->in_service_packet = envelope.sequence_id == SERVICE_SEQUENCE_ID;
+        summary->state->in_service_packet = envelope.packet.sequence_id == SERVICE_SEQUENCE_ID;
         packet.sequence->producer->n_packets++;
         packet.sequence->producer->n_bytes += n_data;
-        sequence_take_envelope(&packet, &envelope);
-        packet_set_time(&packet, &envelope);
+        sequence_take_envelope(&packet, &envelope.packet);
+        packet_set_time(&packet, &envelope.packet);
         if (*packet_kinds[envelope.kind].data_source)
                 summary_count_time(summary, &packet);
         trace_state_saw_time(summary, packet.at_ns);

@@ -60,7 +60,7 @@ static void add_keyed(TraceImport *import,
         uint64_t numbers[3];
         const char *name;
 
-        import_numbers(field, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(field, numbers, ARRAY_SIZE(numbers));
         name = key_name(numbers[1]);
         if (!name)
                 return;
@@ -95,7 +95,7 @@ static void take_cpu_times(TraceImport *import, uint64_t at_ns, const WireField 
         TracePool *pool = &import->store->pool;
         uint64_t numbers[10];
 
-        import_numbers(field, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(field, numbers, ARRAY_SIZE(numbers));
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
                 MachineCounter counter = { "cpustat", NULL, "cpustat_key" };
 
@@ -111,7 +111,7 @@ take_interrupts(TraceImport *import, uint64_t at_ns, const WireField *field, con
         MachineCounter counter = { .type = type, .dimension = "irq", .cpu = TRACE_NONE };
         uint64_t numbers[3];
 
-        import_numbers(field, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(field, numbers, ARRAY_SIZE(numbers));
         counter.name =
                 trace_pool_add_format(&import->store->pool, "%s %u", type, (unsigned)numbers[1]);
         counter.value = trace_pool_add_format(&import->store->pool, "%u", (unsigned)numbers[1]);
@@ -226,7 +226,7 @@ static void take_disk(TraceImport *import, uint64_t at_ns, const WireField *mess
         WireReader reader;
         size_t n;
 
-        import_numbers(message, numbers, DISK_FIELDS);
+        trace_read_numbers(message, numbers, DISK_FIELDS);
         wire_reader_init_field(&reader, message);
         while (wire_read(&reader, &field) > 0)
                 if (field.number == 1 && field.type == WIRE_BYTES)

@@ -11,52 +11,8 @@
 #include <string.h>
 
 #include "trace/import.h"
+#include "trace/trace-bundle.h"
 #include "trace/trace-names.h"
-
-/* Fields of perfetto.protos.FtraceEventBundle. */
-enum {
-        BUNDLE_CPU = 1,
-        BUNDLE_EVENT = 2,
-        BUNDLE_LOST = 3,
-        BUNDLE_COMPACT_SCHED = 4,
-        BUNDLE_DESCRIPTORS = 11,
-};
-
-/* Of FtraceEvent: below are envelope fields, and a single field above is the event. */
-enum {
-        EVENT_TIMESTAMP = 1,
-        EVENT_PID = 2,
-        EVENT_SCHED_SWITCH = 4,
-        EVENT_COMMON_FLAGS = 5,
-        EVENT_CPU_FREQUENCY = 11,
-        EVENT_CPU_IDLE = 13,
-        EVENT_SCHED_BLOCKED_REASON = 18,
-        EVENT_SCHED_WAKING = 20,
-        EVENT_SOFTIRQ_ENTRY = 24,
-        EVENT_SOFTIRQ_EXIT = 25,
-        EVENT_IRQ_ENTRY = 36,
-        EVENT_IRQ_EXIT = 37,
-        EVENT_TASK_NEWTASK = 235,
-        EVENT_TASK_RENAME = 236,
-        EVENT_SCHED_PROCESS_FREE = 240,
-        EVENT_GENERIC = 327,
-};
-
-/* Of CompactSched. */
-enum {
-        COMPACT_SWITCH_TIMESTAMP = 1,
-        COMPACT_SWITCH_PREV_STATE = 2,
-        COMPACT_SWITCH_NEXT_PID = 3,
-        COMPACT_SWITCH_NEXT_PRIO = 4,
-        COMPACT_INTERN_TABLE = 5,
-        COMPACT_SWITCH_COMM_INDEX = 6,
-        COMPACT_WAKING_TIMESTAMP = 7,
-        COMPACT_WAKING_PID = 8,
-        COMPACT_WAKING_FLAGS = 12,
-        COMPACT_FIELDS = 13,
-};
-
-#define INTERN_TABLE_MAX 1024
 
 #define PARTS_OF_THREADS \
         (TRACE_PART_THREADS | TRACE_PART_SCHED | TRACE_PART_STATES | TRACE_PART_KERNEL)
@@ -66,81 +22,44 @@ enum {
  */
 
 typedef struct CompactSched {
-        WireReader columns[COMPACT_FIELDS];
-        uint32_t comms[INTERN_TABLE_MAX];
-        size_t n_comms;
+        TraceCompactSched columns;
+        uint32_t comms[TRACE_COMPACT_COMMS_MAX];
 } CompactSched;
 
 static void compact_init(CompactSched *compact, TraceImport *import, const WireField *bytes) {
-        WireReader reader;
-        WireField field;
-
-        compact->n_comms = 0;
-        for (size_t i = 0; i < COMPACT_FIELDS; i++)
-                wire_reader_init(&compact->columns[i], NULL, 0);
-        wire_reader_init_field(&reader, bytes);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.type != WIRE_BYTES || field.number >= COMPACT_FIELDS)
-                        continue;
-                if (field.number != COMPACT_INTERN_TABLE)
-                        wire_reader_init_field(&compact->columns[field.number], &field);
-                else if (compact->n_comms < INTERN_TABLE_MAX)
-                        compact->comms[compact->n_comms++] = import_text(import, &field);
-        }
+        trace_compact_init(&compact->columns, bytes);
+        for (size_t i = 0; i < compact->columns.n_comms; i++)
+                compact->comms[i] = trace_pool_add(&import->store->pool,
+                                                   compact->columns.comms[i].data,
+                                                   compact->columns.comms[i].n);
 }
 
-/* Most varints are one or two bytes long. */
-static inline bool compact_next(CompactSched *compact, uint32_t column, uint64_t *ret) {
-        WireReader *reader = &compact->columns[column];
+static bool compact_switch(CompactSched *compact, TraceEntry *ret) {
+        TraceCompactSwitch event;
 
-        if (LIKELY(reader->end - reader->at > 1)) {
-                if (reader->at[0] < 0x80) {
-                        *ret = *reader->at++;
-                        return true;
-                }
-                if (reader->at[1] < 0x80) {
-                        *ret = (reader->at[0] & 0x7f) | (uint64_t)reader->at[1] << 7;
-                        reader->at += 2;
-                        return true;
-                }
-        }
-        return reader->at < reader->end && wire_read_varint(reader, ret) == 0;
-}
-
-static bool compact_switch(CompactSched *compact, uint64_t *at_ns, TraceEntry *ret) {
-        uint64_t step, next, state = 0, priority = 0, comm = UINT64_MAX;
-
-        if (!compact_next(compact, COMPACT_SWITCH_TIMESTAMP, &step) ||
-            !compact_next(compact, COMPACT_SWITCH_NEXT_PID, &next))
+        if (!trace_compact_switch(&compact->columns, &event))
                 return false;
-        compact_next(compact, COMPACT_SWITCH_PREV_STATE, &state);
-        compact_next(compact, COMPACT_SWITCH_NEXT_PRIO, &priority);
-        compact_next(compact, COMPACT_SWITCH_COMM_INDEX, &comm);
-        *at_ns += step;
         *ret = (TraceEntry){
-                .at_ns = *at_ns,
+                .at_ns = event.at_ns,
                 .kind = IMPORT_SWITCH,
-                .a = (uint32_t)next,
-                .b = comm < compact->n_comms ? compact->comms[comm] : 0,
-                .c = (uint16_t)state,
-                .small = (int16_t)priority,
+                .a = (uint32_t)event.next_tid,
+                .b = event.comm == UINT32_MAX ? 0 : compact->comms[event.comm],
+                .c = event.prev_state,
+                .small = event.next_prio,
         };
         return true;
 }
 
-static bool compact_waking(CompactSched *compact, uint64_t *at_ns, TraceEntry *ret) {
-        uint64_t step, tid, flags = 0;
+static bool compact_waking(CompactSched *compact, TraceEntry *ret) {
+        TraceCompactWaking event;
 
-        if (!compact_next(compact, COMPACT_WAKING_TIMESTAMP, &step) ||
-            !compact_next(compact, COMPACT_WAKING_PID, &tid))
+        if (!trace_compact_waking(&compact->columns, &event))
                 return false;
-        compact_next(compact, COMPACT_WAKING_FLAGS, &flags);
-        *at_ns += step;
         *ret = (TraceEntry){
-                .at_ns = *at_ns,
+                .at_ns = event.at_ns,
                 .kind = IMPORT_WAKING,
-                .a = (uint32_t)tid,
-                .flags = (uint8_t)flags,
+                .a = (uint32_t)event.tid,
+                .flags = event.flags,
         };
         return true;
 }
@@ -156,22 +75,23 @@ static void queue_compact(TraceImport *import, size_t lane, TraceEntry *entry) {
 }
 
 static void bundle_compact_sched(TraceImport *import, size_t lane, const WireField *bytes) {
-        uint64_t switch_ns = 0, waking_ns = 0;
         TraceEntry next_switch, next_waking;
         bool has_switch, has_waking;
         CompactSched compact;
 
         compact_init(&compact, import, bytes);
-        has_switch = compact_switch(&compact, &switch_ns, &next_switch);
-        has_waking = compact_waking(&compact, &waking_ns, &next_waking);
+        has_switch = compact_switch(&compact, &next_switch);
+        has_waking = compact_waking(&compact, &next_waking);
         import->has_switches |= has_switch;
         while (has_switch || has_waking) {
-                if (has_switch && (!has_waking || switch_ns <= waking_ns)) {
+                /* A conversion may change the entry's time, but not those that are compared. */
+                if (has_switch &&
+                    (!has_waking || compact.columns.switch_ns <= compact.columns.waking_ns)) {
                         queue_compact(import, lane, &next_switch);
-                        has_switch = compact_switch(&compact, &switch_ns, &next_switch);
+                        has_switch = compact_switch(&compact, &next_switch);
                 } else {
                         queue_compact(import, lane, &next_waking);
-                        has_waking = compact_waking(&compact, &waking_ns, &next_waking);
+                        has_waking = compact_waking(&compact, &next_waking);
                 }
         }
 }
@@ -179,20 +99,20 @@ static void bundle_compact_sched(TraceImport *import, size_t lane, const WireFie
 /* For which parts an event of the kernel is kept. */
 static unsigned event_parts(uint32_t number) {
         switch (number) {
-        case EVENT_SCHED_SWITCH:
-        case EVENT_SCHED_WAKING:
-        case EVENT_TASK_NEWTASK:
-        case EVENT_TASK_RENAME:
-        case EVENT_SCHED_PROCESS_FREE:
+        case TRACE_EVENT_SCHED_SWITCH:
+        case TRACE_EVENT_SCHED_WAKING:
+        case TRACE_EVENT_TASK_NEWTASK:
+        case TRACE_EVENT_TASK_RENAME:
+        case TRACE_EVENT_SCHED_PROCESS_FREE:
                 return PARTS_OF_THREADS;
-        case EVENT_SCHED_BLOCKED_REASON:
+        case TRACE_EVENT_SCHED_BLOCKED_REASON:
                 return TRACE_PART_STATES | TRACE_PART_KERNEL;
-        case EVENT_CPU_FREQUENCY:
-        case EVENT_CPU_IDLE:
-        case EVENT_SOFTIRQ_ENTRY:
-        case EVENT_SOFTIRQ_EXIT:
-        case EVENT_IRQ_ENTRY:
-        case EVENT_IRQ_EXIT:
+        case TRACE_EVENT_CPU_FREQUENCY:
+        case TRACE_EVENT_CPU_IDLE:
+        case TRACE_EVENT_SOFTIRQ_ENTRY:
+        case TRACE_EVENT_SOFTIRQ_EXIT:
+        case TRACE_EVENT_IRQ_ENTRY:
+        case TRACE_EVENT_IRQ_EXIT:
                 return TRACE_PART_EVENTS | TRACE_PART_KERNEL;
         default:
                 return TRACE_PART_KERNEL;
@@ -205,7 +125,7 @@ event_symbol(TraceImport *import, const TraceSequence *sequence, const WireField
         uint64_t numbers[4];
         uint32_t name;
 
-        import_numbers(body, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(body, numbers, ARRAY_SIZE(numbers));
         trace_sequence_find(sequence, TRACE_INTERNED_KERNEL_SYMBOL, numbers[2], &name);
         return name;
 }
@@ -213,52 +133,36 @@ event_symbol(TraceImport *import, const TraceSequence *sequence, const WireField
 static void
 bundle_event(TraceImport *import, const ImportPacket *packet, size_t lane, const WireField *bytes) {
         TraceEntry entry = { .kind = IMPORT_KERNEL };
-        WireField body = { 0 }, field;
-        WireReader reader;
+        TraceKernelEvent event;
 
-        wire_reader_init_field(&reader, bytes);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == EVENT_TIMESTAMP)
-                        entry.at_ns = field.value;
-                else if (field.number != EVENT_PID && field.number != EVENT_COMMON_FLAGS &&
-                         field.type == WIRE_BYTES)
-                        body = field;
-        }
-        if (!body.number || !import_wants(import, event_parts(body.number)) ||
-            !kernel_time(import, &entry.at_ns))
+        trace_kernel_event_read(&event, bytes);
+        if (!event.body.number || !import_wants(import, event_parts(event.body.number)) ||
+            !kernel_time(import, &event.at_ns))
                 return;
-        if (body.number == EVENT_SCHED_BLOCKED_REASON)
-                entry.a = event_symbol(import, packet->sequence, &body);
+        entry.at_ns = event.at_ns;
+        if (event.body.number == TRACE_EVENT_SCHED_BLOCKED_REASON)
+                entry.a = event_symbol(import, packet->sequence, &event.body);
         import_queue_bytes(import, lane, &entry, bytes);
 }
 
-/* The name in a serialized DescriptorProto. */
-static uint32_t descriptor_name(TraceImport *import, const WireField *descriptor) {
-        WireReader reader;
-        WireField field;
+static void bundle_descriptor(TraceImport *import, const WireField *bytes) {
+        WireField name;
+        uint32_t number;
 
-        wire_reader_init_field(&reader, descriptor);
-        while (wire_read(&reader, &field) > 0)
-                if (field.number == 1 && field.type == WIRE_BYTES)
-                        return import_text(import, &field);
-        return 0;
+        if (trace_kernel_descriptor_read(&number, &name, bytes) &&
+            import->descriptors.n < IMPORT_DESCRIPTORS_MAX &&
+            trace_map_set(&import->descriptors, number, import_text(import, &name)))
+                import->ran_out = true;
 }
 
-static void bundle_descriptor(TraceImport *import, const WireField *bytes) {
-        uint32_t number = 0, name = 0;
+static void bundle_descriptors(TraceImport *import, const WireField *bundle) {
         WireReader reader;
         WireField field;
 
-        wire_reader_init_field(&reader, bytes);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == 1 && field.type == WIRE_VARINT)
-                        number = (uint32_t)field.value;
-                else if (field.number == 2 && field.type == WIRE_BYTES)
-                        name = descriptor_name(import, &field);
-        }
-        if (number && name && import->descriptors.n < IMPORT_DESCRIPTORS_MAX &&
-            trace_map_set(&import->descriptors, number, name))
-                import->ran_out = true;
+        wire_reader_init_field(&reader, bundle);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == TRACE_BUNDLE_DESCRIPTORS && field.type == WIRE_BYTES)
+                        bundle_descriptor(import, &field);
 }
 
 static size_t cpu_lane(TraceImport *import, uint64_t cpu) {
@@ -270,25 +174,16 @@ static size_t cpu_lane(TraceImport *import, uint64_t cpu) {
         return import->cpu_lanes[cpu];
 }
 
-static size_t bundle_head(TraceImport *import, const WireField *bundle) {
-        WireReader reader;
-        WireField field;
-        uint64_t cpu = 0;
-        bool is_lossy = false;
+static size_t bundle_head(TraceImport *import, const WireField *bytes) {
+        TraceBundle bundle;
 
-        wire_reader_init_field(&reader, bundle);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == BUNDLE_CPU)
-                        cpu = field.value;
-                else if (field.number == BUNDLE_LOST)
-                        is_lossy = field.value != 0;
-                else if (field.number == BUNDLE_DESCRIPTORS && field.type == WIRE_BYTES &&
-                         import_wants(import, TRACE_PART_KERNEL))
-                        bundle_descriptor(import, &field);
-        }
-        if (is_lossy && cpu < TRACE_CPUS_MAX)
-                trace_store_count(import->store, "ftrace_cpu_has_data_loss", (int32_t)cpu, 1);
-        return cpu_lane(import, cpu);
+        trace_bundle_read(&bundle, bytes);
+        if (bundle.has_descriptors && import_wants(import, TRACE_PART_KERNEL))
+                bundle_descriptors(import, bytes);
+        if (bundle.is_lossy && bundle.cpu < TRACE_CPUS_MAX)
+                trace_store_count(
+                        import->store, "ftrace_cpu_has_data_loss", (int32_t)bundle.cpu, 1);
+        return cpu_lane(import, bundle.cpu);
 }
 
 void import_ftrace(TraceImport *import, const ImportPacket *packet, const WireField *bundle) {
@@ -302,9 +197,9 @@ void import_ftrace(TraceImport *import, const ImportPacket *packet, const WireFi
         while (wire_read(&reader, &field) > 0) {
                 if (field.type != WIRE_BYTES)
                         continue;
-                if (field.number == BUNDLE_EVENT)
+                if (field.number == TRACE_BUNDLE_EVENT)
                         bundle_event(import, packet, lane, &field);
-                else if (field.number == BUNDLE_COMPACT_SCHED &&
+                else if (field.number == TRACE_BUNDLE_COMPACT_SCHED &&
                          import_wants(import, PARTS_OF_THREADS))
                         bundle_compact_sched(import, lane, &field);
         }
@@ -364,7 +259,7 @@ void apply_switch(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
                 kernel_row(import,
                            entry->at_ns,
                            cpu,
-                           kernel_name(import, EVENT_SCHED_SWITCH),
+                           kernel_name(import, TRACE_EVENT_SCHED_SWITCH),
                            prev,
                            0);
 }
@@ -384,7 +279,7 @@ void apply_waking(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
                 kernel_row(import,
                            entry->at_ns,
                            cpu,
-                           kernel_name(import, EVENT_SCHED_WAKING),
+                           kernel_name(import, TRACE_EVENT_SCHED_WAKING),
                            waker,
                            entry->flags);
 }
@@ -395,23 +290,18 @@ typedef struct KernelEvent {
         int32_t pid;
         uint32_t flags, symbol;
         WireField body;
-        uint64_t numbers[8];
-        uint32_t texts[8];
+        uint64_t numbers[TRACE_KERNEL_FIELDS];
+        uint32_t texts[TRACE_KERNEL_FIELDS];
 } KernelEvent;
 
-/* Events that anything is made of have no more fields than that. */
 static void kernel_read(TraceImport *import, KernelEvent *event) {
-        WireReader reader;
-        WireField field;
+        TraceKernelFields fields;
 
-        wire_reader_init_field(&reader, &event->body);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number >= ARRAY_SIZE(event->numbers))
-                        continue;
-                if (field.type == WIRE_BYTES)
-                        event->texts[field.number] = import_text(import, &field);
-                else
-                        event->numbers[field.number] = field.value;
+        trace_kernel_fields_read(&fields, &event->body);
+        for (size_t i = 0; i < TRACE_KERNEL_FIELDS; i++) {
+                event->numbers[i] = fields.numbers[i];
+                if (fields.texts[i].type == WIRE_BYTES)
+                        event->texts[i] = import_text(import, &fields.texts[i]);
         }
 }
 
@@ -554,45 +444,45 @@ static uint32_t softirq_name(TraceImport *import, const KernelEvent *event) {
 
 static void apply_known(TraceImport *import, const KernelEvent *event) {
         switch (event->body.number) {
-        case EVENT_SCHED_SWITCH:
+        case TRACE_EVENT_SCHED_SWITCH:
                 apply_full_switch(import, event);
                 break;
-        case EVENT_SCHED_WAKING:
+        case TRACE_EVENT_SCHED_WAKING:
                 apply_full_waking(import, event);
                 break;
-        case EVENT_TASK_NEWTASK:
+        case TRACE_EVENT_TASK_NEWTASK:
                 apply_newtask(import, event);
                 break;
-        case EVENT_TASK_RENAME:
+        case TRACE_EVENT_TASK_RENAME:
                 apply_rename(import, event);
                 break;
-        case EVENT_SCHED_PROCESS_FREE:
+        case TRACE_EVENT_SCHED_PROCESS_FREE:
                 trace_threads_end(
                         &import->threads, (int32_t)event->numbers[2], (int64_t)event->at_ns);
                 break;
-        case EVENT_SCHED_BLOCKED_REASON:
+        case TRACE_EVENT_SCHED_BLOCKED_REASON:
                 apply_blocked_reason(import, event);
                 break;
-        case EVENT_CPU_FREQUENCY:
+        case TRACE_EVENT_CPU_FREQUENCY:
                 apply_cpu_counter(import, event, "cpu_frequency", "cpufreq");
                 break;
-        case EVENT_CPU_IDLE:
+        case TRACE_EVENT_CPU_IDLE:
                 apply_cpu_counter(import, event, "cpu_idle", "cpuidle");
                 break;
-        case EVENT_IRQ_ENTRY:
+        case TRACE_EVENT_IRQ_ENTRY:
                 apply_handler(import, event, "cpu_irq", "Irq Cpu %u", irq_name(import, event));
                 break;
-        case EVENT_IRQ_EXIT:
+        case TRACE_EVENT_IRQ_EXIT:
                 apply_handler(import, event, "cpu_irq", "Irq Cpu %u", 0);
                 break;
-        case EVENT_SOFTIRQ_ENTRY:
+        case TRACE_EVENT_SOFTIRQ_ENTRY:
                 apply_handler(import,
                               event,
                               "cpu_softirq",
                               "SoftIrq Cpu %u",
                               softirq_name(import, event));
                 break;
-        case EVENT_SOFTIRQ_EXIT:
+        case TRACE_EVENT_SOFTIRQ_EXIT:
                 apply_handler(import, event, "cpu_softirq", "SoftIrq Cpu %u", 0);
                 break;
         }
@@ -600,27 +490,24 @@ static void apply_known(TraceImport *import, const KernelEvent *event) {
 
 /* The old way of events without a number: the name is in each. */
 static uint32_t event_name(TraceImport *import, const KernelEvent *event) {
-        uint32_t name =
-                event->body.number == EVENT_GENERIC ? descriptor_name(import, &event->body) : 0;
+        WireField name;
 
-        return name ? name : kernel_name(import, event->body.number);
+        if (event->body.number == TRACE_EVENT_GENERIC &&
+            trace_kernel_name_read(&name, &event->body))
+                return import_text(import, &name);
+        return kernel_name(import, event->body.number);
 }
 
 void apply_kernel(TraceImport *import, uint32_t cpu, const TraceEntry *entry) {
         KernelEvent event = { .at_ns = entry->at_ns, .cpu = cpu, .symbol = entry->a };
-        WireField bytes = import_bytes(import, entry), field;
-        WireReader reader;
+        WireField bytes = import_bytes(import, entry);
+        TraceKernelEvent envelope;
         uint32_t utid;
 
-        wire_reader_init_field(&reader, &bytes);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == EVENT_PID)
-                        event.pid = (int32_t)field.value;
-                else if (field.number == EVENT_COMMON_FLAGS)
-                        event.flags = (uint32_t)field.value;
-                else if (field.number != EVENT_TIMESTAMP && field.type == WIRE_BYTES)
-                        event.body = field;
-        }
+        trace_kernel_event_read(&envelope, &bytes);
+        event.pid = envelope.pid;
+        event.flags = envelope.flags;
+        event.body = envelope.body;
         if (event_parts(event.body.number) & ~TRACE_PART_KERNEL) {
                 kernel_read(import, &event);
                 apply_known(import, &event);

@@ -21,7 +21,7 @@ enum { JOURNAL_PID = 1, JOURNAL_TID = 2, JOURNAL_UID = 3, JOURNAL_PRIO = 5, JOUR
 static void journal_set_numbers(TraceImport *import, uint32_t row, const WireField *entry) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_LOG);
         uint64_t numbers[JOURNAL_NUMBERS];
-        uint64_t found = import_numbers(entry, numbers, ARRAY_SIZE(numbers));
+        uint64_t found = trace_read_numbers(entry, numbers, ARRAY_SIZE(numbers));
         int32_t tid = (int32_t)(numbers[JOURNAL_TID] ? numbers[JOURNAL_TID] : numbers[JOURNAL_PID]);
 
         if (tid > 0)

@@ -264,7 +264,7 @@ void apply_process_descriptor(TraceImport *import, uint64_t at_ns, const WireFie
         WireField field;
         uint32_t upid;
 
-        import_numbers(process, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(process, numbers, ARRAY_SIZE(numbers));
         upid = trace_threads_process(&import->threads, (int32_t)numbers[1]);
         if (upid == TRACE_NONE)
                 return;
@@ -361,7 +361,7 @@ static void stats_process(TraceImport *import, uint64_t at_ns, const WireField *
         WireField field;
         uint32_t upid;
 
-        import_numbers(message, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(message, numbers, ARRAY_SIZE(numbers));
         upid = trace_threads_process(&import->threads, (int32_t)numbers[1]);
         if (upid == TRACE_NONE || !import_wants(import, TRACE_PART_EVENTS))
                 return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What every import needs: events for the second pass, and numbers out of messages
+ * What every import needs: events for the second pass
  */
 
 #include <string.h>
@@ -45,19 +45,4 @@ bool import_boottime(TraceImport *import, uint64_t *at_ns) {
                 return true;
         import->n_without_clock++;
         return false;
-}
-
-uint64_t import_numbers(const WireField *message, uint64_t *ret, size_t n_ret) {
-        uint64_t found = 0;
-        WireReader reader;
-        WireField field;
-
-        memset(ret, 0, n_ret * sizeof(*ret));
-        wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0)
-                if (field.type != WIRE_BYTES && field.number < n_ret && field.number < 64) {
-                        ret[field.number] = field.value;
-                        found |= UINT64_C(1) << field.number;
-                }
-        return found;
 }

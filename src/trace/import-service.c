@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "trace/import.h"
+#include "trace/trace-clock-snapshot.h"
 #include "trace/trace-names.h"
-
-#define PRIMARY_TRACE_CLOCK 2 /* of ClockSnapshot */
 
 /*
  * Clocks
@@ -38,66 +37,36 @@ clock_row(TraceImport *import, const TraceClockReading *reading, int64_t at_ns, 
         trace_table_set(table, CLOCK_SNAPSHOT, row, snapshot);
 }
 
-/* The time of the snapshot, by the clock of trace time if it is in it. */
-static void clock_rows(TraceImport *import, const TraceClockReading *readings, size_t n) {
+/* The time of a snapshot is by the clock of trace time, if that is in it. */
+static void clock_rows(TraceImport *import, const TraceClockSnapshot *snapshot) {
         TraceTable *table = trace_store_table(import->store, TRACE_TABLE_CLOCK);
-        const TraceClockReading *realtime = NULL, *trace = NULL;
-        uint32_t snapshot = 0;
+        uint32_t number = 0;
 
         if (table->n)
-                snapshot = trace_table_get(table, CLOCK_SNAPSHOT, (uint32_t)table->n - 1) + 1;
-        for (size_t i = 0; i < n; i++) {
-                if (readings[i].id == TRACE_CLOCK_REALTIME)
-                        realtime = &readings[i];
-                if (readings[i].id == trace_clocks_trace_time(import->clocks))
-                        trace = &readings[i];
-        }
-        if (realtime && trace && !import->has_realtime) {
+                number = trace_table_get(table, CLOCK_SNAPSHOT, (uint32_t)table->n - 1) + 1;
+        if (snapshot->has_realtime && !import->has_realtime) {
                 import->has_realtime = true;
-                import->realtime_ahead_ns = realtime->timestamp - trace->timestamp;
                 trace_store_add_metadata_number(import->store,
                                                 "trace_realtime_offset_ns",
-                                                (int64_t)import->realtime_ahead_ns);
+                                                (int64_t)snapshot->realtime_ahead_ns);
         }
-        for (size_t i = 0; i < n && trace; i++)
-                if (!trace_clock_is_of_sequence(readings[i].id))
-                        clock_row(import, &readings[i], (int64_t)trace->timestamp, snapshot);
-}
-
-static void clock_take(TraceClockReading *ret, const WireField *message) {
-        uint64_t numbers[5];
-
-        import_numbers(message, numbers, ARRAY_SIZE(numbers));
-        *ret = (TraceClockReading){
-                .id = (uint32_t)MIN(numbers[1], UINT32_MAX),
-                .timestamp = numbers[2],
-                .is_incremental = numbers[3] != 0,
-                .unit_ns = numbers[4],
-        };
+        for (size_t i = 0; i < snapshot->n && snapshot->has_trace_time; i++)
+                if (!trace_clock_is_of_sequence(snapshot->readings[i].id))
+                        clock_row(import,
+                                  &snapshot->readings[i],
+                                  (int64_t)snapshot->trace_time_ns,
+                                  number);
 }
 
 void import_clock_snapshot(TraceImport *import,
                            const ImportPacket *packet,
-                           const WireField *snapshot) {
-        TraceClockReading readings[TRACE_CLOCK_SNAPSHOT_MAX];
-        WireReader reader;
-        WireField field;
-        size_t n = 0;
+                           const WireField *bytes) {
+        TraceClockSnapshot snapshot;
 
-        wire_reader_init_field(&reader, snapshot);
-        while (wire_read(&reader, &field) > 0) {
-                if (field.number == PRIMARY_TRACE_CLOCK && field.type == WIRE_VARINT)
-                        trace_clocks_set_trace_time(import->clocks, (uint32_t)field.value);
-                if (field.number != 1 || field.type != WIRE_BYTES)
-                        continue;
-                if (n == ARRAY_SIZE(readings))
-                        break;
-                clock_take(&readings[n++], &field);
-        }
-        if (trace_clocks_add_snapshot(import->clocks, packet->sequence->id, readings, n))
+        if (trace_clock_snapshot_read(&snapshot, import->clocks, packet->sequence->id, bytes))
                 trace_store_count(import->store, "clock_snapshot_refused", -1, 1);
         else
-                clock_rows(import, readings, n);
+                clock_rows(import, &snapshot);
 }
 
 /*
@@ -149,7 +118,7 @@ void import_system_info(TraceImport *import, const ImportPacket *packet, const W
 void import_trace_uuid(TraceImport *import, const ImportPacket *packet, const WireField *uuid) {
         uint64_t n[3];
 
-        import_numbers(uuid, n, ARRAY_SIZE(n));
+        trace_read_numbers(uuid, n, ARRAY_SIZE(n));
         trace_store_add_metadata(
                 import->store,
                 "trace_uuid",
@@ -315,7 +284,7 @@ static int64_t stat_value(const TraceStore *store, const char *text, int32_t idx
 static void take_kernel_stats(TraceImport *import, const WireField *message, bool is_end) {
         uint64_t numbers[10];
 
-        import_numbers(message, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(message, numbers, ARRAY_SIZE(numbers));
         if (numbers[1] >= TRACE_CPUS_MAX)
                 return;
         for (size_t i = 0; i < ARRAY_SIZE(kernel_stats); i++) {
@@ -338,7 +307,7 @@ void import_ftrace_stats(TraceImport *import, const ImportPacket *packet, const 
         WireReader reader;
         WireField field;
 
-        import_numbers(stats, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(stats, numbers, ARRAY_SIZE(numbers));
         if (numbers[1] != 1 && numbers[1] != 2)
                 return;
         wire_reader_init_field(&reader, stats);

@@ -49,7 +49,7 @@ static bool take_counts(TraceImport *import, uint64_t found, const uint64_t *num
 
 void import_perf_sample(TraceImport *import, const ImportPacket *packet, const WireField *message) {
         uint64_t numbers[SAMPLE_FIELDS];
-        const uint64_t found = import_numbers(message, numbers, SAMPLE_FIELDS);
+        const uint64_t found = trace_read_numbers(message, numbers, SAMPLE_FIELDS);
         const Sample sample = {
                 .pid = (int32_t)numbers[SAMPLE_PID],
                 .tid = (int32_t)numbers[SAMPLE_TID],

@@ -2,263 +2,86 @@
 
 /*
  * Track events: slices, instants and counters of programs
- *
- * Chromium writes many of them with a phase of its older format in place of a type (TrackEvent.LegacyEvent): slices
- * that have their duration with them, and asynchronous ones, which belong together by an id and have no other track.
  */
 
 #include <string.h>
 
 #include "trace/import.h"
+#include "trace/trace-track-event.h"
 
-/* perfetto.protos.TrackEvent. */
-enum {
-        TRACK_EVENT_CATEGORY_IIDS = 3,
-        TRACK_EVENT_LEGACY = 6,
-        TRACK_EVENT_TYPE = 9,
-        TRACK_EVENT_NAME_IID = 10,
-        TRACK_EVENT_TRACK_UUID = 11,
-        TRACK_EVENT_CATEGORIES = 22,
-        TRACK_EVENT_NAME = 23,
-        TRACK_EVENT_COUNTER_VALUE = 30,
-        TRACK_EVENT_OLD_FLOW_IDS = 36,
-        TRACK_EVENT_OLD_ENDING_FLOW_IDS = 42,
-        TRACK_EVENT_DOUBLE_COUNTER_VALUE = 44,
-        TRACK_EVENT_FLOW_IDS = 47,
-        TRACK_EVENT_ENDING_FLOW_IDS = 48,
-};
-
-enum {
-        TYPE_SLICE_BEGIN = 1,
-        TYPE_SLICE_END = 2,
-        TYPE_INSTANT = 3,
-        TYPE_COUNTER = 4,
-        TYPE_COMPLETE = 5, /* none of TrackEvent's */
-};
-
-/* TrackEvent.LegacyEvent. */
-enum {
-        LEGACY_NAME_IID = 1,
-        LEGACY_PHASE = 2,
-        LEGACY_DURATION_US = 3,
-        LEGACY_UNSCOPED_ID = 6,
-        LEGACY_ID_SCOPE = 7,
-        LEGACY_LOCAL_ID = 10,
-        LEGACY_GLOBAL_ID = 11,
-};
-
-#define EVENT_FLOWS_MAX 64
-
-typedef struct LegacyPhase {
-        uint8_t type;
-        bool is_async;
-} LegacyPhase;
-
-static const LegacyPhase legacy_phases[] = {
-        ['B'] = { TYPE_SLICE_BEGIN },       ['E'] = { TYPE_SLICE_END },
-        ['I'] = { TYPE_INSTANT },           ['i'] = { TYPE_INSTANT },
-        ['R'] = { TYPE_INSTANT },           ['X'] = { TYPE_COMPLETE },
-        ['b'] = { TYPE_SLICE_BEGIN, true }, ['e'] = { TYPE_SLICE_END, true },
-        ['n'] = { TYPE_INSTANT, true },
-};
-
+/* One event, with its names as numbers in the pool. */
 typedef struct Event {
-        uint64_t type;
-        uint64_t track_uuid;
-        bool has_track;
         uint32_t name, category;
-        unsigned n_categories;
-        double value;
-        bool is_async, is_local;
-        uint64_t async_id;
-        uint32_t id_scope;
-        int64_t duration_ns;
-        uint64_t flows[EVENT_FLOWS_MAX], ending[EVENT_FLOWS_MAX];
-        size_t n_flows, n_ending;
+        TraceTrackEvent raw;
 } Event;
 
 /*
  * First pass
  */
 
-static void legacy_take(TraceImport *import,
-                        const TraceSequence *sequence,
-                        Event *event,
-                        const WireField *field) {
-        switch (field->number) {
-        case LEGACY_NAME_IID:
-                if (!event->name &&
-                    !trace_sequence_find(
-                            sequence, TRACE_INTERNED_EVENT_NAME, field->value, &event->name))
-                        import->n_unknown_names++;
-                break;
-        case LEGACY_PHASE:
-                if (event->type != 0 || field->value >= ARRAY_SIZE(legacy_phases))
-                        break;
-                event->type = legacy_phases[field->value].type;
-                event->is_async = legacy_phases[field->value].is_async;
-                break;
-        case LEGACY_DURATION_US: /* negative: Chromium's for "not known" */
-                if (field->value <= INT64_MAX / 1000)
-                        event->duration_ns = (int64_t)field->value * 1000;
-                break;
-        case LEGACY_UNSCOPED_ID:
-        case LEGACY_LOCAL_ID:
-        case LEGACY_GLOBAL_ID:
-                event->async_id = field->value;
-                event->is_local = field->number == LEGACY_LOCAL_ID;
-                break;
-        case LEGACY_ID_SCOPE:
-                if (field->type == WIRE_BYTES)
-                        event->id_scope = import_text(import, field);
-                break;
+static bool find_text(TraceImport *import,
+                      const TraceSequence *sequence,
+                      TraceInterned kind,
+                      const TraceEventText *text,
+                      uint32_t *ret) {
+        if (text->data) {
+                *ret = trace_pool_add(&import->store->pool, text->data, text->n);
+                return true;
         }
+        if (LIKELY(trace_sequence_find(sequence, kind, text->iid, ret)))
+                return true;
+        import->n_unknown_names++;
+        return false;
 }
 
-static void event_take_legacy(TraceImport *import,
-                              const TraceSequence *sequence,
-                              Event *event,
-                              const WireField *legacy) {
-        WireReader reader;
-        WireField field;
+static uint32_t
+event_category_at(TraceImport *import, const TraceSequence *sequence, const TraceEventText *text) {
+        uint32_t category;
 
-        if (legacy->type != WIRE_BYTES)
-                return;
-        wire_reader_init_field(&reader, legacy);
-        while (wire_read(&reader, &field) > 0)
-                legacy_take(import, sequence, event, &field);
+        if (find_text(import, sequence, TRACE_INTERNED_CATEGORY, text, &category))
+                return category;
+        return trace_pool_add_format(
+                &import->store->pool, "unknown(%llu)", (unsigned long long)text->iid);
 }
 
 /* Several are one text, with commas. */
-static void event_add_category(TraceImport *import, Event *event, uint32_t category) {
+static void
+event_find_categories(TraceImport *import, const TraceSequence *sequence, Event *event) {
         TracePool *pool = &import->store->pool;
-        const char *before = trace_pool_text(pool, event->category);
-        const char *more = trace_pool_text(pool, category);
 
-        event->category = event->n_categories++
-                                  ? trace_pool_add_format(
-                                            pool, "%s,%s", before ? before : "", more ? more : "")
-                                  : category;
-}
+        for (size_t i = 0; i < event->raw.n_categories; i++) {
+                uint32_t more = event_category_at(import, sequence, &event->raw.categories[i]);
+                const char *before = trace_pool_text(pool, event->category);
+                const char *text = trace_pool_text(pool, more);
 
-static void event_add_category_iid(TraceImport *import,
-                                   const TraceSequence *sequence,
-                                   Event *event,
-                                   uint64_t iid) {
-        uint32_t category;
-
-        if (!trace_sequence_find(sequence, TRACE_INTERNED_CATEGORY, iid, &category)) {
-                import->n_unknown_names++;
-                category = trace_pool_add_format(
-                        &import->store->pool, "unknown(%llu)", (unsigned long long)iid);
+                event->category =
+                        i == 0 ? more
+                               : trace_pool_add_format(
+                                         pool, "%s,%s", before ? before : "", text ? text : "");
         }
-        event_add_category(import, event, category);
 }
 
-/* Numbers one by one, or several in one field. */
-static void event_take_categories(TraceImport *import,
-                                  const TraceSequence *sequence,
-                                  Event *event,
-                                  const WireField *field) {
-        WireReader reader;
-        uint64_t iid;
-
-        if (field->type != WIRE_BYTES) {
-                event_add_category_iid(import, sequence, event, field->value);
-                return;
-        }
-        wire_reader_init_field(&reader, field);
-        while (reader.at < reader.end && wire_read_varint(&reader, &iid) == 0)
-                event_add_category_iid(import, sequence, event, iid);
-}
-
-static void flows_add(uint64_t *flows, size_t *n, uint64_t id) {
-        if (*n < EVENT_FLOWS_MAX)
-                flows[(*n)++] = id;
-}
-
-static void flows_take(uint64_t *flows, size_t *n, const WireField *field, bool is_fixed) {
-        WireReader reader;
-        uint64_t id;
-
-        if (field->type != WIRE_BYTES) {
-                flows_add(flows, n, field->value);
-                return;
-        }
-        wire_reader_init_field(&reader, field);
-        while (is_fixed && reader.end - reader.at >= 8) {
-                id = 0;
-                for (size_t i = 0; i < 8; i++)
-                        id |= (uint64_t)*reader.at++ << (8 * i);
-                flows_add(flows, n, id);
-        }
-        while (!is_fixed && reader.at < reader.end && wire_read_varint(&reader, &id) == 0)
-                flows_add(flows, n, id);
-}
-
-static void event_take(TraceImport *import,
+static void event_read(TraceImport *import,
                        const TraceSequence *sequence,
                        Event *event,
-                       const WireField *field) {
-        switch (field->number) {
-        case TRACK_EVENT_TYPE:
-                if (field->value == 0 || field->value > TYPE_COUNTER)
-                        break;
-                event->type = field->value;
-                event->is_async = false;
-                break;
-        case TRACK_EVENT_LEGACY:
-                event_take_legacy(import, sequence, event, field);
-                break;
-        case TRACK_EVENT_TRACK_UUID:
-                event->track_uuid = field->value;
-                event->has_track = true;
-                break;
-        case TRACK_EVENT_NAME_IID:
-                if (!trace_sequence_find(
-                            sequence, TRACE_INTERNED_EVENT_NAME, field->value, &event->name))
-                        import->n_unknown_names++;
-                break;
-        case TRACK_EVENT_NAME:
-                if (field->type == WIRE_BYTES)
-                        event->name = import_text(import, field);
-                break;
-        case TRACK_EVENT_CATEGORY_IIDS:
-                event_take_categories(import, sequence, event, field);
-                break;
-        case TRACK_EVENT_CATEGORIES:
-                if (field->type == WIRE_BYTES)
-                        event_add_category(import, event, import_text(import, field));
-                break;
-        case TRACK_EVENT_COUNTER_VALUE:
-                event->value = (double)(int64_t)field->value;
-                break;
-        case TRACK_EVENT_DOUBLE_COUNTER_VALUE:
-                memcpy(&event->value, &field->value, sizeof(event->value));
-                break;
-        case TRACK_EVENT_OLD_FLOW_IDS:
-        case TRACK_EVENT_FLOW_IDS:
-                flows_take(event->flows,
-                           &event->n_flows,
-                           field,
-                           field->number == TRACK_EVENT_FLOW_IDS);
-                break;
-        case TRACK_EVENT_OLD_ENDING_FLOW_IDS:
-        case TRACK_EVENT_ENDING_FLOW_IDS:
-                flows_take(event->ending,
-                           &event->n_ending,
-                           field,
-                           field->number == TRACK_EVENT_ENDING_FLOW_IDS);
-                break;
-        }
+                       const WireField *payload) {
+        event->name = event->category = 0;
+        trace_track_event_read(&event->raw, payload);
+        if (event->raw.has_name)
+                find_text(import,
+                          sequence,
+                          TRACE_INTERNED_EVENT_NAME,
+                          &event->raw.name,
+                          &event->name);
+        event_find_categories(import, sequence, event);
 }
 
 static bool extra_take_flows(TraceImport *import, ImportExtra *extra, const Event *event) {
-        size_t n = event->n_flows + event->n_ending;
+        size_t n = event->raw.n_flows + event->raw.n_ending;
 
         extra->flow = (uint32_t)import->n_flows;
         extra->n_flows = (uint32_t)n;
-        extra->n_ending = (uint32_t)event->n_ending;
+        extra->n_ending = (uint32_t)event->raw.n_ending;
         if (n == 0)
                 return true;
         if (import->n_flows + n > UINT32_MAX || trace_reserve((void **)&import->flows,
@@ -266,10 +89,12 @@ static bool extra_take_flows(TraceImport *import, ImportExtra *extra, const Even
                                                               import->n_flows + n,
                                                               sizeof(*import->flows)))
                 return false;
-        memcpy(import->flows + import->n_flows, event->flows, event->n_flows * sizeof(uint64_t));
-        memcpy(import->flows + import->n_flows + event->n_flows,
-               event->ending,
-               event->n_ending * sizeof(uint64_t));
+        memcpy(import->flows + import->n_flows,
+               event->raw.flows,
+               event->raw.n_flows * sizeof(uint64_t));
+        memcpy(import->flows + import->n_flows + event->raw.n_flows,
+               event->raw.ending,
+               event->raw.n_ending * sizeof(uint64_t));
         import->n_flows += n;
         return true;
 }
@@ -279,11 +104,11 @@ static void
 entry_add_extra(TraceImport *import, TraceEntry *entry, const Event *event, uint32_t args) {
         ImportExtra extra = { .category = event->category,
                               .args = args,
-                              .duration_ns = event->duration_ns };
+                              .duration_ns = event->raw.duration_ns };
 
         entry->c = event->category;
-        if (args == TRACE_NONE && event->n_flows + event->n_ending == 0 &&
-            event->type != TYPE_COMPLETE)
+        if (args == TRACE_NONE && event->raw.n_flows + event->raw.n_ending == 0 &&
+            event->raw.type != TRACE_EVENT_COMPLETE)
                 return;
         if (import->n_extras == UINT32_MAX || !extra_take_flows(import, &extra, event) ||
             trace_reserve((void **)&import->extras,
@@ -301,7 +126,7 @@ entry_add_extra(TraceImport *import, TraceEntry *entry, const Event *event, uint
 static void
 queue_counter(TraceImport *import, TraceSequence *sequence, TraceEntry *entry, const Event *event) {
         const TraceTrackInfo *info = trace_tracks_info(&import->tracks, entry->a);
-        double value = event->value;
+        double value = event->raw.value;
 
         if (!info->is_counter) {
                 import->n_unknown_names++;
@@ -317,46 +142,45 @@ queue_counter(TraceImport *import, TraceSequence *sequence, TraceEntry *entry, c
 }
 
 static uint32_t event_slot(TraceImport *import, const TraceSequence *sequence, const Event *event) {
-        uint64_t uuid = event->has_track              ? event->track_uuid
+        const TraceTrackEvent *raw = &event->raw;
+        uint64_t uuid = raw->has_track                ? raw->track_uuid
                         : sequence->has_default_track ? sequence->default_track
                                                       : 0;
+        uint32_t scope = event->category;
 
-        if (event->is_async)
-                return trace_tracks_async_slot(&import->tracks,
-                                               event->async_id,
-                                               event->id_scope ? event->id_scope : event->category,
-                                               event->name,
-                                               event->is_local ? sequence->pid : 0);
-        return trace_tracks_slot(&import->tracks, uuid);
+        if (!raw->is_async)
+                return trace_tracks_slot(&import->tracks, uuid);
+        if (raw->has_scope)
+                scope = trace_pool_add(&import->store->pool, raw->scope.data, raw->scope.n);
+        return trace_tracks_async_slot(&import->tracks,
+                                       raw->async_id,
+                                       scope,
+                                       event->name,
+                                       raw->async_kind == TRACE_ASYNC_LOCAL ? sequence->pid : 0);
 }
 
 void import_track_event(TraceImport *import, const ImportPacket *packet, const WireField *payload) {
         static const uint8_t kinds[] = {
-                [TYPE_SLICE_BEGIN] = IMPORT_BEGIN,
-                [TYPE_SLICE_END] = IMPORT_END,
-                [TYPE_INSTANT] = IMPORT_INSTANT,
-                [TYPE_COMPLETE] = IMPORT_COMPLETE,
+                [TRACE_EVENT_BEGIN] = IMPORT_BEGIN,
+                [TRACE_EVENT_END] = IMPORT_END,
+                [TRACE_EVENT_INSTANT] = IMPORT_INSTANT,
+                [TRACE_EVENT_COMPLETE] = IMPORT_COMPLETE,
         };
         TraceSequence *sequence = packet->sequence;
         TraceEntry entry = { .at_ns = packet->at_ns };
-        WireReader reader;
-        WireField field;
         Event event;
 
-        event = (Event){ .duration_ns = -1 };
-        wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0)
-                event_take(import, sequence, &event, &field);
-        if (event.type == 0 || !packet->has_time)
+        event_read(import, sequence, &event, payload);
+        if (event.raw.type == TRACE_EVENT_NONE || !packet->has_time)
                 return;
         entry.a = event_slot(import, sequence, &event);
         if (entry.a == TRACE_NONE)
                 return;
-        if (event.type == TYPE_COUNTER) {
+        if (event.raw.type == TRACE_EVENT_COUNTER) {
                 queue_counter(import, sequence, &entry, &event);
                 return;
         }
-        entry.kind = kinds[event.type];
+        entry.kind = kinds[event.raw.type];
         entry.b = event.name;
         entry_add_extra(import, &entry, &event, import_event_args(import, sequence, payload));
         import_queue(import, sequence->lane, &entry);
@@ -369,7 +193,7 @@ void import_track_event(TraceImport *import, const ImportPacket *packet, const W
 static void take_owner(TraceTrackInfo *info, const WireField *message, bool is_thread) {
         uint64_t numbers[3];
 
-        import_numbers(message, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(message, numbers, ARRAY_SIZE(numbers));
         info->has_pid = true;
         info->pid = (int32_t)numbers[1];
         if (is_thread) {
@@ -456,7 +280,7 @@ void import_thread_descriptor(TraceImport *import,
         uint64_t numbers[3];
         TraceTrackInfo info;
 
-        import_numbers(thread, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(thread, numbers, ARRAY_SIZE(numbers));
         info = (TraceTrackInfo){ .uuid = key,
                                  .has_pid = true,
                                  .pid = (int32_t)numbers[1],

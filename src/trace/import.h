@@ -12,6 +12,7 @@
 #include "trace/trace-arena.h"
 #include "trace/trace-args.h"
 #include "trace/trace-clock.h"
+#include "trace/trace-packet.h"
 #include "trace/trace-queue.h"
 #include "trace/trace-sched.h"
 #include "trace/trace-sequence.h"
@@ -57,9 +58,7 @@ typedef struct TraceImport {
         TraceClocks *clocks;
         TraceQueue queue;
         TraceArena arena;
-        TraceMap by_id; /* sequence → place in sequences */
-        TraceSequence **sequences;
-        size_t n_sequences, n_sequences_allocated;
+        TraceSequences sequences;
         size_t cpu_lanes[TRACE_CPUS_MAX];
         TraceThreads threads;
         TraceTracks tracks;
@@ -75,12 +74,11 @@ typedef struct TraceImport {
         TraceMap open_flows;  /* id → slice */
         TraceMap descriptors; /* of kernel events: number → name */
         TraceMap disks;       /* device → place in the arena of its last numbers */
-        uint64_t realtime_ahead_ns;
         bool has_realtime;
         bool ran_out; /* of memory: what follows is left out */
         bool has_switches;
         uint64_t n_packets, n_malformed, n_without_clock, n_without_state, n_after_loss,
-                n_unknown_names;
+                n_unknown_names, n_names_left_out;
 } TraceImport;
 
 /* One packet, taken apart as far as all kinds of it are alike. */
@@ -110,9 +108,6 @@ static inline bool import_wants(const TraceImport *import, unsigned parts) {
 static inline uint32_t import_text(TraceImport *import, const WireField *field) {
         return trace_pool_add(&import->store->pool, field->data, field->n_bytes);
 }
-
-/* Scalar fields by number into an array; others are ignored. Returns a set of bits for those that are there. */
-uint64_t import_numbers(const WireField *message, uint64_t *ret, size_t n_ret);
 
 /* First pass. */
 void import_ftrace(TraceImport *import, const ImportPacket *packet, const WireField *bundle);

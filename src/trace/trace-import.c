@@ -8,25 +8,6 @@
 #include "trace/import.h"
 #include "trace/trace-reader.h"
 
-/* Fields of perfetto.protos.TracePacket's envelope. */
-enum {
-        PACKET_TRUSTED_UID = 3,
-        PACKET_TIMESTAMP = 8,
-        PACKET_SEQUENCE_ID = 10,
-        PACKET_INTERNED_DATA = 12,
-        PACKET_SEQUENCE_FLAGS = 13,
-        PACKET_CLEARED = 41,
-        PACKET_PREVIOUS_DROPPED = 42,
-        PACKET_TIMESTAMP_CLOCK = 58,
-        PACKET_DEFAULTS = 59,
-        PACKET_TRUSTED_PID = 79,
-};
-
-#define SEQUENCE_FLAG_CLEARED     1
-#define SEQUENCE_FLAG_NEEDS_STATE 2
-
-#define SEQUENCES_MAX 100000
-
 typedef struct PacketKind {
         uint32_t number;
         unsigned parts; /* that it is read for; 0: always */
@@ -60,12 +41,10 @@ static const PacketKind packet_kinds[] = {
         { 61, TRACE_PART_STACKS, import_module_symbols, NULL },
 };
 
+/* What a packet is. */
 typedef struct Envelope {
-        uint64_t timestamp, flags;
-        uint32_t clock, sequence_id;
-        int32_t uid, pid;
-        bool has_timestamp, is_cleared, is_after_loss;
-        WireField interned, defaults, payload;
+        TracePacket packet;
+        WireField payload;
         const PacketKind *kind;
 } Envelope;
 
@@ -81,47 +60,12 @@ static const PacketKind *find_kind(uint32_t number) {
 }
 
 static void envelope_take(Envelope *envelope, const WireField *field) {
-        const PacketKind *kind;
+        const PacketKind *kind = field->type == WIRE_BYTES ? find_kind(field->number) : NULL;
 
-        switch (field->number) {
-        case PACKET_TIMESTAMP:
-                envelope->timestamp = field->value;
-                envelope->has_timestamp = true;
-                break;
-        case PACKET_TIMESTAMP_CLOCK:
-                envelope->clock = (uint32_t)field->value;
-                break;
-        case PACKET_SEQUENCE_ID:
-                envelope->sequence_id = (uint32_t)field->value;
-                break;
-        case PACKET_SEQUENCE_FLAGS:
-                envelope->flags = field->value;
-                break;
-        case PACKET_CLEARED:
-                envelope->is_cleared = field->value != 0;
-                break;
-        case PACKET_PREVIOUS_DROPPED:
-                envelope->is_after_loss = field->value != 0;
-                break;
-        case PACKET_TRUSTED_UID:
-                envelope->uid = (int32_t)field->value;
-                break;
-        case PACKET_TRUSTED_PID:
-                envelope->pid = (int32_t)field->value;
-                break;
-        case PACKET_INTERNED_DATA:
-                envelope->interned = *field;
-                break;
-        case PACKET_DEFAULTS:
-                envelope->defaults = *field;
-                break;
-        default:
-                kind = field->type == WIRE_BYTES ? find_kind(field->number) : NULL;
-                if (kind) {
-                        envelope->kind = kind;
-                        envelope->payload = *field;
-                }
-        }
+        if (!kind)
+                return;
+        envelope->kind = kind;
+        envelope->payload = *field;
 }
 
 /* False: it is no message. */
@@ -132,56 +76,45 @@ static bool envelope_read(Envelope *envelope, const uint8_t *packet, size_t n) {
 
         wire_reader_init(&reader, packet, n);
         while ((r = wire_read(&reader, &field)) > 0)
-                envelope_take(envelope, &field);
+                if (!trace_packet_take(&envelope->packet, &field))
+                        envelope_take(envelope, &field);
         return r == 0;
 }
 
 static TraceSequence *import_sequence(TraceImport *import, uint32_t id) {
-        uint64_t place = trace_map_find(&import->by_id, id);
-        TraceSequence *sequence;
+        TraceSequence *sequence = trace_sequences_get(&import->sequences, id);
 
-        if (place != TRACE_MAP_NONE)
-                return import->sequences[place];
-        if (import->n_sequences == SEQUENCES_MAX || trace_reserve((void **)&import->sequences,
-                                                                  &import->n_sequences_allocated,
-                                                                  import->n_sequences + 1,
-                                                                  sizeof(*import->sequences)))
-                return NULL;
-        sequence = calloc(1, sizeof(*sequence));
-        if (!sequence)
-                return NULL;
-        sequence->id = id;
-        sequence->lane = trace_queue_add_lane(&import->queue, import->n_sequences);
-        if (sequence->lane == TRACE_LANE_NONE ||
-            trace_map_set(&import->by_id, id, import->n_sequences))
-                return trace_sequence_free(sequence);
-        import->sequences[import->n_sequences++] = sequence;
-        return sequence;
+        if (!sequence || sequence->lane != TRACE_LANE_NONE)
+                return sequence;
+        sequence->lane = trace_queue_add_lane(&import->queue, sequence->number);
+        return sequence->lane == TRACE_LANE_NONE ? NULL : sequence;
 }
 
-static void sequence_take(TraceImport *import, TraceSequence *sequence, const Envelope *envelope) {
-        if (envelope->uid)
-                sequence->uid = envelope->uid;
-        if (envelope->pid)
-                sequence->pid = envelope->pid;
-        if (envelope->is_after_loss) {
+static void sequence_take(TraceImport *import, TraceSequence *sequence, const TracePacket *packet) {
+        if (packet->uid)
+                sequence->uid = packet->uid;
+        if (packet->pid)
+                sequence->pid = packet->pid;
+        if (packet->loss) {
                 sequence->is_valid = false;
                 import->n_after_loss++;
         }
-        if (envelope->is_cleared || envelope->flags & SEQUENCE_FLAG_CLEARED)
-                trace_sequence_clear(sequence);
-        if (envelope->defaults.type == WIRE_BYTES)
-                trace_sequence_take_defaults(sequence, &envelope->defaults);
-        if (envelope->interned.type == WIRE_BYTES &&
-            trace_sequence_take_interned(sequence, &import->store->pool, &envelope->interned))
+        switch (trace_sequence_take(&import->sequences, sequence, packet)) {
+        case 0:
+                break;
+        case -E2BIG:
+                import->n_names_left_out++;
+                break;
+        default:
                 import->ran_out = true;
-        if (envelope->interned.type == WIRE_BYTES && import_wants(import, TRACE_PART_STACKS) &&
-            trace_stacks_take_interned(&import->stacks, sequence, &envelope->interned))
+        }
+        if (packet->interned.type == WIRE_BYTES && import_wants(import, TRACE_PART_STACKS) &&
+            trace_stacks_take_interned(&import->stacks, sequence, &packet->interned))
                 import->ran_out = true;
 }
 
 /* False: it has a time that is not known. */
-static bool packet_time(TraceImport *import, ImportPacket *packet, const Envelope *envelope) {
+static bool packet_time(TraceImport *import, ImportPacket *packet, const TracePacket *envelope) {
         uint32_t clock = envelope->clock ? envelope->clock : packet->sequence->default_clock;
         uint64_t ns = envelope->timestamp;
 
@@ -204,7 +137,7 @@ static void packet_take(TraceImport *import, const Envelope *envelope, TraceSequ
         bool has_clock;
 
         /* Also of packets that are not wanted: a clock may count the differences between all of them. */
-        has_clock = packet_time(import, &packet, envelope) ||
+        has_clock = packet_time(import, &packet, &envelope->packet) ||
                     (kind && kind->read == import_clock_snapshot);
         if (!kind || (kind->parts && !import_wants(import, kind->parts)))
                 return;
@@ -212,7 +145,7 @@ static void packet_take(TraceImport *import, const Envelope *envelope, TraceSequ
                 import->n_without_clock++;
                 return;
         }
-        if (envelope->flags & SEQUENCE_FLAG_NEEDS_STATE && !sequence->is_valid) {
+        if (envelope->packet.needs_state && !sequence->is_valid) {
                 import->n_without_state++;
                 return;
         }
@@ -236,12 +169,12 @@ static void import_packet(TraceImport *import, const uint8_t *data, size_t n) {
                 import->n_malformed++;
                 return;
         }
-        sequence = import_sequence(import, envelope.sequence_id);
+        sequence = import_sequence(import, envelope.packet.sequence_id);
         if (!sequence) {
                 import->ran_out = true;
                 return;
         }
-        sequence_take(import, sequence, &envelope);
+        sequence_take(import, sequence, &envelope.packet);
         packet_take(import, &envelope, sequence);
 }
 
@@ -341,7 +274,8 @@ static void import_finish(TraceImport *import) {
                 { "track_event_unknown_names", import->n_unknown_names },
                 { "track_descriptor_conflicting_reservation", import->tracks.n_conflicts },
                 { "stackprofile_invalid", import->stacks.n_bad },
-                { "trace_names_left_out", import->store->pool.n_refused },
+                { "trace_names_left_out",
+                  import->store->pool.n_refused + import->n_names_left_out },
                 { "trace_memory_limit_reached", import->ran_out || import->store->budget.is_over },
         };
 
@@ -353,6 +287,25 @@ static void import_finish(TraceImport *import) {
         import->store->budget.is_over |= import->ran_out;
 }
 
+/* Names are told for what refers to them. */
+static unsigned interned_kinds(unsigned parts) {
+        unsigned kinds = 0;
+
+        if (parts & TRACE_PART_EVENTS)
+                kinds |= 1u << TRACE_INTERNED_CATEGORY | 1u << TRACE_INTERNED_EVENT_NAME;
+        if (parts & TRACE_PART_ARGS)
+                kinds |= 1u << TRACE_INTERNED_ARG_NAME | 1u << TRACE_INTERNED_ARG_STRING;
+        if (parts & TRACE_PART_STATES)
+                kinds |= 1u << TRACE_INTERNED_KERNEL_SYMBOL;
+        if (parts & TRACE_PART_STACKS)
+                kinds |= 1u << TRACE_INTERNED_FUNCTION_NAME | 1u << TRACE_INTERNED_MAPPING_PATH;
+        return kinds;
+}
+
+static uint32_t pool_add_text(void *pool, const void *data, size_t n) {
+        return trace_pool_add(pool, data, n);
+}
+
 static int import_init(TraceImport *import, TraceStore *store, unsigned parts) {
         *import = (TraceImport){ .store = store, .parts = parts };
         import->clocks = trace_clocks_new();
@@ -360,6 +313,9 @@ static int import_init(TraceImport *import, TraceStore *store, unsigned parts) {
                 return -ENOMEM;
         for (size_t i = 0; i < TRACE_CPUS_MAX; i++)
                 import->cpu_lanes[i] = TRACE_LANE_NONE;
+        import->sequences.kinds = interned_kinds(parts);
+        import->sequences.add_text = pool_add_text;
+        import->sequences.texts = &store->pool;
         import->tracks.store = store;
         import->tracks.threads = &import->threads;
         import->tracks.sets = &import->sets;
@@ -376,12 +332,9 @@ static int import_init(TraceImport *import, TraceStore *store, unsigned parts) {
 }
 
 static void import_deinit(TraceImport *import) {
-        for (size_t i = 0; i < import->n_sequences; i++)
-                trace_sequence_free(import->sequences[i]);
-        free(import->sequences);
+        trace_sequences_deinit(&import->sequences);
         free(import->extras);
         free(import->flows);
-        trace_map_deinit(&import->by_id);
         trace_map_deinit(&import->open_flows);
         trace_map_deinit(&import->descriptors);
         trace_map_deinit(&import->disks);

@@ -19,20 +19,52 @@ enum {
         TRACK_EVENT_DEFAULTS_UUID = 11,
 };
 
-TraceSequence *trace_sequence_free(TraceSequence *sequence) {
-        if (!sequence)
-                return NULL;
-
+static void sequence_free(TraceSequence *sequence) {
         for (size_t i = 0; i < _TRACE_INTERNED_N; i++)
                 trace_map_deinit(&sequence->interned[i]);
         trace_map_deinit(&sequence->counters);
         free(sequence);
-        return NULL;
 }
 
-void trace_sequence_clear(TraceSequence *sequence) {
-        for (size_t i = 0; i < _TRACE_INTERNED_N; i++)
+void trace_sequences_deinit(TraceSequences *sequences) {
+        for (size_t i = 0; i < sequences->n; i++)
+                sequence_free(sequences->all[i]);
+        free(sequences->all);
+        trace_map_deinit(&sequences->by_id);
+        *sequences = (TraceSequences){ 0 };
+}
+
+TraceSequence *trace_sequences_get(TraceSequences *sequences, uint32_t id) {
+        uint64_t number = trace_map_find(&sequences->by_id, id);
+        TraceSequence *sequence;
+
+        if (LIKELY(number != TRACE_MAP_NONE))
+                return sequences->all[number];
+        if (sequences->n == TRACE_SEQUENCES_MAX || trace_reserve((void **)&sequences->all,
+                                                                 &sequences->n_allocated,
+                                                                 sequences->n + 1,
+                                                                 sizeof(*sequences->all)))
+                return NULL;
+        sequence = calloc(1, sizeof(*sequence));
+        if (!sequence)
+                return NULL;
+        sequence->id = id;
+        sequence->number = sequences->n;
+        sequence->lane = SIZE_MAX;
+        if (trace_map_set(&sequences->by_id, id, sequences->n)) {
+                sequence_free(sequence);
+                return NULL;
+        }
+        sequences->all[sequences->n++] = sequence;
+        return sequence;
+}
+
+void trace_sequence_clear(TraceSequences *sequences, TraceSequence *sequence) {
+        for (size_t i = 0; i < _TRACE_INTERNED_N; i++) {
+                if (i < _TRACE_INTERNED_TEXTS_N)
+                        sequences->n_interned -= sequence->interned[i].n;
                 trace_map_clear(&sequence->interned[i]);
+        }
         trace_map_clear(&sequence->counters);
         sequence->default_clock = 0;
         sequence->default_track = 0;
@@ -52,7 +84,7 @@ static void take_track_event_defaults(TraceSequence *sequence, const WireField *
                 }
 }
 
-void trace_sequence_take_defaults(TraceSequence *sequence, const WireField *defaults) {
+static void take_defaults(TraceSequence *sequence, const WireField *defaults) {
         WireReader reader;
         WireField field;
 
@@ -65,10 +97,12 @@ void trace_sequence_take_defaults(TraceSequence *sequence, const WireField *defa
         }
 }
 
-static int interned_take(TraceMap *map, TracePool *pool, const WireField *entry) {
-        WireField text = { 0 }, field;
+static int interned_take(TraceSequences *sequences, TraceMap *map, const WireField *entry) {
+        WireField text = { .data = (const uint8_t *)"" }, field;
+        size_t n_before = map->n;
         uint64_t iid = 0;
         WireReader reader;
+        int r;
 
         wire_reader_init_field(&reader, entry);
         while (wire_read(&reader, &field) > 0) {
@@ -77,21 +111,49 @@ static int interned_take(TraceMap *map, TracePool *pool, const WireField *entry)
                 else if (field.number == 2 && field.type == WIRE_BYTES)
                         text = field;
         }
-        return trace_map_set(map, iid, trace_pool_add(pool, text.data, text.n_bytes));
+        if (sequences->n_interned >= TRACE_INTERNED_MAX)
+                return -E2BIG;
+        r = trace_map_set(map, iid, sequences->add_text(sequences->texts, text.data, text.n_bytes));
+        sequences->n_interned += map->n - n_before;
+        return r;
 }
 
-int trace_sequence_take_interned(TraceSequence *sequence,
-                                 TracePool *pool,
-                                 const WireField *interned) {
+/* _TRACE_INTERNED_TEXTS_N: it is none of a text. */
+static size_t interned_kind(const WireField *field) {
+        size_t kind = 0;
+
+        if (field->type != WIRE_BYTES)
+                return _TRACE_INTERNED_TEXTS_N;
+        while (kind < _TRACE_INTERNED_TEXTS_N && field->number != interned_fields[kind])
+                kind++;
+        return kind;
+}
+
+static int
+take_interned(TraceSequences *sequences, TraceSequence *sequence, const WireField *interned) {
         WireReader reader;
         WireField field;
+        int r = 0;
 
         wire_reader_init_field(&reader, interned);
-        while (wire_read(&reader, &field) > 0)
-                for (size_t i = 0; i < _TRACE_INTERNED_TEXTS_N && field.type == WIRE_BYTES; i++)
-                        if (field.number == interned_fields[i] &&
-                            interned_take(&sequence->interned[i], pool, &field))
-                                return -ENOMEM;
+        while (r == 0 && wire_read(&reader, &field) > 0) {
+                size_t kind = interned_kind(&field);
+
+                if (kind != _TRACE_INTERNED_TEXTS_N && sequences->kinds & 1u << kind)
+                        r = interned_take(sequences, &sequence->interned[kind], &field);
+        }
+        return r;
+}
+
+int trace_sequence_take(TraceSequences *sequences,
+                        TraceSequence *sequence,
+                        const TracePacket *packet) {
+        if (packet->is_cleared)
+                trace_sequence_clear(sequences, sequence);
+        if (packet->defaults.type == WIRE_BYTES)
+                take_defaults(sequence, &packet->defaults);
+        if (packet->interned.type == WIRE_BYTES)
+                return take_interned(sequences, sequence, &packet->interned);
         return 0;
 }
 

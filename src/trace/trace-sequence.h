@@ -4,14 +4,16 @@
 /*
  * Trace sequence: what the packets of one writer refer to
  *
- * Names that it has told once (interned data) and defaults are kept through a loss, since they remain true; what
- * began before is forgotten when the writer says that it starts over. Between a loss and that, packets that need
- * them are left out.
+ * Names that it has told once (interned data) and defaults are forgotten when the writer says that it starts over.
+ * Between a loss and that, packets that need them are left out. The names may be kept meanwhile, as they remain true:
+ * that is for the caller to say. The caller keeps the texts, too, and gives them numbers.
  */
 
 #include "trace/trace-map.h"
-#include "trace/trace-store.h"
-#include "wire/wire-reader.h"
+#include "trace/trace-packet.h"
+
+#define TRACE_SEQUENCES_MAX 100000
+#define TRACE_INTERNED_MAX  (1u << 21) /* of all sequences of a file that are remembered at a time */
 
 typedef enum TraceInterned {
         TRACE_INTERNED_CATEGORY,
@@ -33,25 +35,38 @@ typedef enum TraceInterned {
 typedef struct TraceSequence {
         uint32_t id;
         int32_t uid, pid; /* of who wrote the latest packet */
+        size_t number;    /* of the sequence, in the order in which they come */
         size_t lane;
         bool is_valid; /* all that packets may refer to is there */
         uint32_t default_clock;
         uint64_t default_track;
         bool has_default_track;
-        int32_t thread_pid, thread_tid;       /* of the older ThreadDescriptor; 0: none */
-        TraceMap interned[_TRACE_INTERNED_N]; /* iid → number in the pool, or row */
+        TraceMap interned[_TRACE_INTERNED_N]; /* iid → number of a text, or row */
         TraceMap counters; /* uuid → bits of the value that differences add to */
 } TraceSequence;
 
-TraceSequence *trace_sequence_free(TraceSequence *sequence);
+typedef struct TraceSequences {
+        TraceMap by_id; /* → number */
+        TraceSequence **all;
+        size_t n, n_allocated;
+        size_t n_interned;
+        unsigned kinds; /* bits of TraceInterned that are kept; others are not wanted */
+        /* A number for a text, whatever is in it. */
+        uint32_t (*add_text)(void *texts, const void *data, size_t n);
+        void *texts;
+} TraceSequences;
+
+void trace_sequences_deinit(TraceSequences *sequences);
+
+/* Makes it if it is new. NULL: no memory, or past TRACE_SEQUENCES_MAX. */
+TraceSequence *trace_sequences_get(TraceSequences *sequences, uint32_t id);
 
 /* It starts over. */
-void trace_sequence_clear(TraceSequence *sequence);
-void trace_sequence_take_defaults(TraceSequence *sequence, const WireField *defaults);
-/* 0, or -ENOMEM. */
-int trace_sequence_take_interned(TraceSequence *sequence,
-                                 TracePool *pool,
-                                 const WireField *interned);
+void trace_sequence_clear(TraceSequences *sequences, TraceSequence *sequence);
+/* What a packet says for those that follow. 0, -ENOMEM, or -E2BIG past TRACE_INTERNED_MAX. */
+int trace_sequence_take(TraceSequences *sequences,
+                        TraceSequence *sequence,
+                        const TracePacket *packet);
 
 /* False: it was never told. */
 bool trace_sequence_find(const TraceSequence *sequence,

@@ -194,7 +194,7 @@ static int take_frame(TraceStacks *stacks, TraceSequence *sequence, const WireFi
         uint32_t name, mapping, row;
         bool is_new;
 
-        import_numbers(entry, numbers, FRAME_FIELDS);
+        trace_read_numbers(entry, numbers, FRAME_FIELDS);
         trace_sequence_find(sequence, TRACE_INTERNED_FUNCTION_NAME, numbers[FRAME_FUNCTION], &name);
         mapping = row_of(&sequence->interned[TRACE_INTERNED_MAPPING], numbers[FRAME_MAPPING]);
         if (mapping == TRACE_NONE && numbers[FRAME_MAPPING] != 0) {
@@ -389,7 +389,7 @@ static void take_address(TraceStacks *stacks, uint32_t mapping, const WireField 
         uint64_t numbers[2];
         uint32_t at, frame;
 
-        import_numbers(address, numbers, ARRAY_SIZE(numbers));
+        trace_read_numbers(address, numbers, ARRAY_SIZE(numbers));
         at = row_of(&stacks->addresses, numbers[ADDRESS_ADDRESS]);
         frame = row_of(&stacks->frames, pair(place, at));
         if (place != TRACE_NONE && at != TRACE_NONE && frame != TRACE_NONE)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace clock snapshot: a ClockSnapshot, read into the clocks of a file
+ */
+
+#include "trace/trace-clock.h"
+#include "wire/wire-reader.h"
+
+typedef struct TraceClockSnapshot {
+        TraceClockReading readings[TRACE_CLOCK_SNAPSHOT_MAX];
+        size_t n;
+        /* By how much REALTIME is ahead of trace time, if both are in it. */
+        bool has_realtime;
+        uint64_t realtime_ahead_ns;
+        /* What trace time was, if that is in it. */
+        bool has_trace_time;
+        uint64_t trace_time_ns;
+} TraceClockSnapshot;
+
+/* 0, TRACE_CLOCK_E_INVALID or TRACE_CLOCK_E_TOO_MANY; then nothing of it is used, though *ret has what it says, as
+ * far as there is room. */
+int trace_clock_snapshot_read(TraceClockSnapshot *ret,
+                              TraceClocks *clocks,
+                              uint32_t sequence_id,
+                              const WireField *bytes);

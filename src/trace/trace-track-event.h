@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Trace track event: what one TrackEvent says, before any of its numbers is looked up
+ *
+ * Chromium writes many of them with a phase of its older format in place of a type (TrackEvent.LegacyEvent): slices
+ * that have their duration with them, and asynchronous ones, which belong together by an id and have no other track.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/wire-reader.h"
+
+#define TRACE_EVENT_CATEGORIES_MAX 16 /* of one event; others are not read */
+#define TRACE_EVENT_FLOWS_MAX      64 /* likewise, of flows that go on, and of flows that end */
+
+typedef enum TraceEventType {
+        TRACE_EVENT_NONE,
+        TRACE_EVENT_BEGIN,
+        TRACE_EVENT_END,
+        TRACE_EVENT_INSTANT,
+        TRACE_EVENT_COUNTER,
+        TRACE_EVENT_COMPLETE, /* a slice with its duration: none of TrackEvent's */
+        _TRACE_EVENT_TYPE_N,
+} TraceEventType;
+
+/* A text, or the number of one that the sequence was told. */
+typedef struct TraceEventText {
+        const uint8_t *data; /* NULL: by its number */
+        size_t n;
+        uint64_t iid;
+} TraceEventText;
+
+typedef enum TraceAsyncKind {
+        TRACE_ASYNC_NONE,
+        TRACE_ASYNC_UNSCOPED,
+        TRACE_ASYNC_LOCAL, /* of its process */
+        TRACE_ASYNC_GLOBAL,
+} TraceAsyncKind;
+
+typedef struct TraceTrackEvent {
+        TraceEventType type;
+        bool has_track, has_name, has_scope;
+        bool is_async; /* by async_id */
+        TraceAsyncKind async_kind;
+        uint64_t track_uuid, async_id;
+        int64_t duration_ns; /* of TRACE_EVENT_COMPLETE; -1: not known */
+        double value;        /* of TRACE_EVENT_COUNTER */
+        TraceEventText name, scope;
+        size_t n_categories, n_flows, n_ending;
+        /* Only as many of them as there are. */
+        TraceEventText categories[TRACE_EVENT_CATEGORIES_MAX];
+        uint64_t flows[TRACE_EVENT_FLOWS_MAX];
+        uint64_t ending[TRACE_EVENT_FLOWS_MAX];
+} TraceTrackEvent;
+
+void trace_track_event_read(TraceTrackEvent *ret, const WireField *payload);
