@@ -332,7 +332,7 @@ static const struct {
 };
 
 static int begin_reading(Login *login) {
-        int r = 0;
+        int r = manager_bus_follow(&login->bus, LOGIN_NAME);
 
         for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(matches); i++)
                 r = manager_bus_match(&login->bus, matches[i].rule, matches[i].handler, login);

@@ -9,6 +9,8 @@
 #include "managers/manager-bus.h"
 #include "shared/log.h"
 
+#define DRIVER_NAME          "org.freedesktop.DBus" /* and its interface */
+#define DRIVER_PATH          "/org/freedesktop/DBus"
 #define PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
 #define SYSTEM_BUS_SOCKET    "/run/dbus/system_bus_socket"
 
@@ -140,6 +142,68 @@ int manager_bus_call(ManagerBus *bus,
                 return -EBUSY;
         r = sd_bus_message_new_method_call(bus->bus, &call, service, path, interface, method);
         return r < 0 ? r : send_call(bus, call, answered, userdata, NULL);
+}
+
+/*
+ * Whose signals count
+ */
+
+static void set_owner(ManagerBus *bus, const char *owner) {
+        if ((size_t)snprintf(bus->owner, sizeof(bus->owner), "%s", owner) >= sizeof(bus->owner))
+                bus->owner[0] = '\0';
+}
+
+/* sd-bus knows no owners: it takes a signal of any peer for one of the service that a rule names. */
+static int drop_foreign(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        const ManagerBus *bus = userdata;
+        const char *sender = sd_bus_message_get_sender(message);
+
+        return sd_bus_message_is_signal(message, NULL, NULL) && sender && sender[0] == ':' &&
+               !streq(sender, bus->owner);
+}
+
+static int on_owner(sd_bus_message *answer, void *userdata, sd_bus_error *error) {
+        const char *owner;
+
+        manager_bus_answered(userdata);
+        if (!sd_bus_message_is_method_error(answer, NULL) &&
+            sd_bus_message_read(answer, "s", &owner) > 0)
+                set_owner(userdata, owner);
+        return 0;
+}
+
+static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        const char *owner;
+
+        if (sd_bus_message_read(message, "sss", NULL, NULL, &owner) > 0)
+                set_owner(userdata, owner);
+        return 0;
+}
+
+static int ask_owner(ManagerBus *bus, const char *service) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(
+                bus->bus, &call, DRIVER_NAME, DRIVER_PATH, DRIVER_NAME, "GetNameOwner");
+        if (r >= 0)
+                r = sd_bus_message_append(call, "s", service);
+        return r < 0 ? r : send_call(bus, call, on_owner, bus, NULL);
+}
+
+int manager_bus_follow(ManagerBus *bus, const char *service) {
+        char rule[512];
+        int r;
+
+        snprintf(rule,
+                 sizeof(rule),
+                 "type='signal',sender='" DRIVER_NAME "',interface='" DRIVER_NAME
+                 "',member='NameOwnerChanged',arg0='%s'",
+                 service);
+        r = sd_bus_add_filter(bus->bus, NULL, drop_foreign, bus);
+        if (r >= 0)
+                r = manager_bus_match(bus, rule, on_owner_changed, bus);
+        return r < 0 ? r : ask_owner(bus, service);
 }
 
 int manager_bus_match(ManagerBus *bus,

@@ -20,6 +20,8 @@
 #define MANAGER_BUS_TIMEOUT_US UINT64_C(3000000)
 #define MANAGER_BUS_TURNS_MAX \
         256 /* messages in one poll; more wait for the next one, which comes at once */
+#define MANAGER_BUS_OWNER_BYTES \
+        256 /* of a connection's name: D-Bus has names of at most 255 bytes */
 
 typedef enum ManagerBusKind {
         MANAGER_BUS_SYSTEM,
@@ -29,7 +31,8 @@ typedef enum ManagerBusKind {
 typedef struct ManagerBus {
         sd_event *event;
         sd_bus *bus;
-        unsigned n_calls; /* that wait for their answers */
+        unsigned n_calls;                    /* that wait for their answers */
+        char owner[MANAGER_BUS_OWNER_BYTES]; /* the connection whose signals count; "": none does */
 } ManagerBus;
 
 /* Whether there is such a bus. 0, or PROBE_E_REFUSED with the reason in *ret_error. */
@@ -76,6 +79,11 @@ int manager_bus_call(ManagerBus *bus,
 static inline void manager_bus_answered(ManagerBus *bus) {
         bus->n_calls--;
 }
+
+/* From now on only signals of the bus itself and of the service's owner are heard. A rule with the service's name does
+ * not see to that: buses deliver what any peer sends to us alone. Call it before there are rules. 0 or a negative
+ * errno. */
+int manager_bus_follow(ManagerBus *bus, const char *service);
 
 int manager_bus_match(ManagerBus *bus,
                       const char *rule,

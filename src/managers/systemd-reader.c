@@ -262,11 +262,13 @@ int systemd_reader_begin(SystemdReader *reader,
         int r;
 
         *reader = (SystemdReader){ .bus = bus, .recorder = recorder, .wants_jobs = wants_jobs };
-        r = manager_bus_match(bus,
-                              FROM_SYSTEMD "path='" SYSTEMD_PATH "',interface='" SYSTEMD_MANAGER
-                                           "'",
-                              on_manager_signal,
-                              reader);
+        r = manager_bus_follow(bus, SYSTEMD_NAME);
+        if (r >= 0)
+                r = manager_bus_match(bus,
+                                      FROM_SYSTEMD "path='" SYSTEMD_PATH
+                                                   "',interface='" SYSTEMD_MANAGER "'",
+                                      on_manager_signal,
+                                      reader);
         if (r >= 0)
                 r = manager_bus_match(bus,
                                       FROM_SYSTEMD PROPERTIES_RULE

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -313,6 +314,98 @@ START_TEST(test_one_that_falls_silent_is_asked_no_more) {
 }
 END_TEST
 
+static sd_bus *peer_new(void) {
+        sd_bus *peer = NULL;
+
+        ck_assert_int_ge(sd_bus_open_user(&peer), 0);
+        return peer;
+}
+
+/* The only connection besides the bus's own, ours and the manager's. */
+static char *find_probe(sd_bus *peer) {
+        const char *self = NULL;
+        char **names = NULL, *found = NULL;
+
+        ck_assert_int_ge(sd_bus_get_unique_name(peer, &self), 0);
+        ck_assert_int_ge(sd_bus_list_names(peer, &names, NULL), 0);
+        for (char **name = names; *name; name++) {
+                sd_bus_message *reply = NULL;
+                uint32_t pid = 0;
+
+                if (**name != ':' || streq(*name, self))
+                        continue;
+                ck_assert_int_ge(sd_bus_call_method(peer,
+                                                    "org.freedesktop.DBus",
+                                                    "/org/freedesktop/DBus",
+                                                    "org.freedesktop.DBus",
+                                                    "GetConnectionUnixProcessID",
+                                                    NULL,
+                                                    &reply,
+                                                    "s",
+                                                    *name),
+                                 0);
+                ck_assert_int_gt(sd_bus_message_read(reply, "u", &pid), 0);
+                sd_bus_message_unref(reply);
+                if (pid == (uint32_t)getpid())
+                        found = strdup(*name);
+        }
+        for (char **name = names; *name; name++)
+                free(*name);
+        free(names);
+        ck_assert_ptr_nonnull(found);
+        return found;
+}
+
+/* To one connection alone, as any peer of a bus may. */
+static void tell(sd_bus *peer, const char *to, const char *unit) {
+        sd_bus_message *signal = NULL;
+
+        ck_assert_int_ge(
+                sd_bus_message_new_signal(peer, &signal, SYSTEMD_PATH, SYSTEMD_MANAGER, "JobNew"),
+                0);
+        ck_assert_int_ge(sd_bus_message_append(signal, "uos", 9u, SYSTEMD_JOB_PATH "/9", unit), 0);
+        ck_assert_int_ge(sd_bus_message_set_destination(signal, to), 0);
+        ck_assert_int_ge(sd_bus_send(peer, signal, NULL), 0);
+        ck_assert_int_ge(sd_bus_flush(peer), 0);
+        sd_bus_message_unref(signal);
+}
+
+/* Until the probe has heard of the one who now owns the manager's name. */
+static void poll_for(unsigned ms) {
+        struct pollfd poll_fd = { .fd = systemd_user_probe_ops.fd(fixture.probe),
+                                  .events = POLLIN };
+
+        while (poll(&poll_fd, 1, (int)ms) > 0)
+                (void)systemd_user_probe_ops.poll(fixture.probe, 1);
+}
+
+START_TEST(test_only_the_manager_is_believed) {
+        sd_bus *peer;
+        char *probe;
+
+        setup();
+        start_manager(MANNER_ANSWERS);
+        peer = peer_new();
+        start_probe(false);
+        poll_for(200);
+        probe = find_probe(peer);
+        tell(peer, probe, "forged.service");
+        poll_for(200);
+        end_child(&fixture.manager);
+        while (sd_bus_request_name(peer, SYSTEMD_NAME, 0) < 0)
+                poll_for(50);
+        poll_for(200);
+        tell(peer, probe, "true.service");
+        poll_for(200);
+        sd_bus_flush_close_unref(peer); /* which ends the questions about the job */
+        wait_until_stopped();
+        ck_assert_uint_eq(slice_list_track(&fixture.list, "forged.service"), 0);
+        ck_assert_uint_ne(slice_list_track(&fixture.list, "true.service"), 0);
+        free(probe);
+        teardown();
+}
+END_TEST
+
 START_TEST(test_without_a_manager_there_is_nothing_to_wait_for) {
         setup();
         start_probe(true);
@@ -345,6 +438,7 @@ TEST_MAIN("managers-systemd-bus",
           test_a_manager_that_lies_is_endured,
           test_a_silent_manager_is_not_waited_for_for_ever,
           test_one_that_falls_silent_is_asked_no_more,
+          test_only_the_manager_is_believed,
           test_without_a_manager_there_is_nothing_to_wait_for,
           test_a_bus_that_goes_ends_the_wait,
           test_freed_while_answers_are_awaited)
