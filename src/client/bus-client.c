@@ -13,6 +13,37 @@ void bus_client_deinit(BusClient *client) {
         client->bus = sd_bus_flush_close_unref(client->bus);
 }
 
+/* The name of the connection that has the service's name now, or NULL. */
+static char *find_owner(sd_bus *bus) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        const char *owner;
+
+        if (sd_bus_call_method(bus,
+                               MESSAGE_BUS_NAME,
+                               MESSAGE_BUS_PATH,
+                               MESSAGE_BUS_NAME,
+                               "GetNameOwner",
+                               NULL,
+                               &reply,
+                               "s",
+                               TRACING_BUS_NAME) < 0 ||
+            sd_bus_message_read(reply, "s", &owner) <= 0)
+                return NULL;
+        return g_strdup(owner);
+}
+
+/* A match for the service's name does not keep others out: a bus delivers what any peer sends to us alone, and sd-bus
+ * takes a peer's unique name for any other. */
+static int drop_foreign(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        const char *sender = sd_bus_message_get_sender(message);
+        g_autofree char *owner = NULL;
+
+        if (sd_bus_message_is_signal(message, NULL, NULL) <= 0 || !sender || sender[0] != ':')
+                return 0;
+        owner = find_owner(sd_bus_message_get_bus(message));
+        return !owner || !streq(owner, sender);
+}
+
 int bus_client_open_socket(BusClient *client, const char *path) {
         _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
         g_autofree char *escaped = g_uri_escape_string(path, "/", FALSE);
@@ -41,12 +72,13 @@ int bus_client_try_open(BusClient *client, BusChoice choice) {
         *client = (BusClient){ .destination = TRACING_BUS_NAME };
         if (choice == BUS_CHOICE_USER) {
                 client->where = "user";
-                return sd_bus_open_user_with_description(&client->bus, "desktrace");
+                r = sd_bus_open_user_with_description(&client->bus, "desktrace");
+                return r < 0 ? r : sd_bus_add_filter(client->bus, NULL, drop_foreign, NULL);
         }
         client->where = "system";
         r = sd_bus_open_system_with_description(&client->bus, "desktrace");
         if (r >= 0)
-                return r;
+                return sd_bus_add_filter(client->bus, NULL, drop_foreign, NULL);
         /* A machine without a bus may still have the service. */
         if (bus_client_open_socket(client, TRACING_SOCKET_SYSTEM) < 0)
                 return r;

@@ -4,9 +4,9 @@
 #include "shared/names.h"
 
 #define OWNER_MATCH                                                   \
-        "type='signal',sender='org.freedesktop.DBus',"                \
-        "path='/org/freedesktop/DBus',"                               \
-        "interface='org.freedesktop.DBus',member='NameOwnerChanged'," \
+        "type='signal',sender='" MESSAGE_BUS_NAME "',"                \
+        "path='" MESSAGE_BUS_PATH "',"                                \
+        "interface='" MESSAGE_BUS_NAME "',member='NameOwnerChanged'," \
         "arg0='" TRACING_BUS_NAME "'"
 
 static int bus_watch_tell(BusWatch *watch) {
@@ -20,11 +20,14 @@ static int on_disconnected(sd_bus_message *message, void *userdata, sd_bus_error
         return bus_watch_tell(userdata);
 }
 
-/* A first owner is the service that our call has started. */
+/* A first owner is the service that our call has started. Peers can send such signals, too: the match does not keep
+ * them out. */
 static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
         const char *name, *old_owner, *new_owner;
         int r;
 
+        if (!streq(sd_bus_message_get_sender(message) ?: "", MESSAGE_BUS_NAME))
+                return 0;
         r = sd_bus_message_read(message, "sss", &name, &old_owner, &new_owner);
         if (r < 0 || !*old_owner)
                 return r < 0 ? r : 0;

@@ -11,14 +11,12 @@
 #include "shared/names.h"
 #include "shared/pid-namespace.h"
 
-#define BUS_NAME "org.freedesktop.DBus"
-#define BUS_PATH "/org/freedesktop/DBus"
-#define KIB      1024
+#define KIB 1024
 
 /* arg0 matters: without it, every client that appears or disappears would wake every process on the desktop. */
-#define OWNER_MATCH                                                                    \
-        "type='signal',sender='" BUS_NAME "',path='" BUS_PATH "',interface='" BUS_NAME \
-        "',member='NameOwnerChanged',arg0='" TRACING_BUS_NAME "'"
+#define OWNER_MATCH                                                           \
+        "type='signal',sender='" MESSAGE_BUS_NAME "',path='" MESSAGE_BUS_PATH \
+        "',interface='" MESSAGE_BUS_NAME "',member='NameOwnerChanged',arg0='" TRACING_BUS_NAME "'"
 
 static void retry_after(Connection *connection, uint64_t *delay_ns) {
         connection->retry_ns = library_now_ns() + *delay_ns;
@@ -248,9 +246,13 @@ static void set_owner(Connection *connection, const char *owner) {
                 register_producer(connection);
 }
 
+/* The match does not keep others out: a bus delivers what any peer sends to us alone, and sd-bus takes a peer's unique
+ * name for any other. */
 static int on_owner_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         const char *owner;
 
+        if (!streq(sd_bus_message_get_sender(signal) ?: "", MESSAGE_BUS_NAME))
+                return 0;
         if (sd_bus_message_read(signal, "sss", NULL, NULL, &owner) < 0)
                 return 0;
         set_owner(userdata, owner);
@@ -279,9 +281,9 @@ static int watch_name(Connection *connection) {
                 return r;
         return sd_bus_call_method_async(connection->bus,
                                         NULL,
-                                        BUS_NAME,
-                                        BUS_PATH,
-                                        BUS_NAME,
+                                        MESSAGE_BUS_NAME,
+                                        MESSAGE_BUS_PATH,
+                                        MESSAGE_BUS_NAME,
                                         "GetNameOwner",
                                         on_owner,
                                         connection,

@@ -8,9 +8,8 @@
 #include "host/probe.h"
 #include "managers/manager-bus.h"
 #include "shared/log.h"
+#include "shared/names.h"
 
-#define DRIVER_NAME          "org.freedesktop.DBus" /* and its interface */
-#define DRIVER_PATH          "/org/freedesktop/DBus"
 #define PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
 #define SYSTEM_BUS_SOCKET    "/run/dbus/system_bus_socket"
 
@@ -184,8 +183,12 @@ static int ask_owner(ManagerBus *bus, const char *service) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         int r;
 
-        r = sd_bus_message_new_method_call(
-                bus->bus, &call, DRIVER_NAME, DRIVER_PATH, DRIVER_NAME, "GetNameOwner");
+        r = sd_bus_message_new_method_call(bus->bus,
+                                           &call,
+                                           MESSAGE_BUS_NAME,
+                                           MESSAGE_BUS_PATH,
+                                           MESSAGE_BUS_NAME,
+                                           "GetNameOwner");
         if (r >= 0)
                 r = sd_bus_message_append(call, "s", service);
         return r < 0 ? r : send_call(bus, call, on_owner, bus, NULL);
@@ -197,7 +200,7 @@ int manager_bus_follow(ManagerBus *bus, const char *service) {
 
         snprintf(rule,
                  sizeof(rule),
-                 "type='signal',sender='" DRIVER_NAME "',interface='" DRIVER_NAME
+                 "type='signal',sender='" MESSAGE_BUS_NAME "',interface='" MESSAGE_BUS_NAME
                  "',member='NameOwnerChanged',arg0='%s'",
                  service);
         r = sd_bus_add_filter(bus->bus, NULL, drop_foreign, bus);

@@ -6,6 +6,10 @@
  * documented in data/dbus/org.desktrace.Tracing1.xml.
  */
 
+/* The message bus itself: no peer can have this name, so what comes from it is not forged. */
+#define MESSAGE_BUS_NAME "org.freedesktop.DBus"
+#define MESSAGE_BUS_PATH "/org/freedesktop/DBus"
+
 #define TRACING_BUS_NAME      "org.desktrace.Tracing1"
 #define TRACING_PATH          "/org/desktrace/Tracing1"
 #define TRACING_SESSION_PATH  TRACING_PATH "/session"

@@ -170,10 +170,14 @@ static int on_bus_message(sd_bus_message *message, void *userdata, sd_bus_error 
         return 0;
 }
 
+/* The match does not keep others out: a bus delivers what any peer sends to us alone, and sd-bus takes a peer's unique
+ * name for any other. */
 static int on_name_gone(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         const char *name;
         int r;
 
+        if (!streq(sd_bus_message_get_sender(message) ?: "", MESSAGE_BUS_NAME))
+                return 0;
         r = sd_bus_message_read(message, "s", &name);
         if (r > 0 && name[0] == ':')
                 clients_name_gone(userdata, name);
@@ -222,8 +226,8 @@ int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared) {
                 r = sd_bus_add_match(
                         message_bus,
                         NULL,
-                        "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
-                        "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''",
+                        "type='signal',sender='" MESSAGE_BUS_NAME "',path='" MESSAGE_BUS_PATH "',"
+                        "interface='" MESSAGE_BUS_NAME "',member='NameOwnerChanged',arg2=''",
                         on_name_gone,
                         bus);
         if (r >= 0)
