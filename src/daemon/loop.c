@@ -458,11 +458,12 @@ static int loop_add_ports(Loop *loop) {
                 .observer = &ports_observer,
                 .observer_userdata = loop,
         };
+        const AccessHost access = bus_access(loop->bus);
         int r;
 
         r = ports_new(&loop->ports, &options);
         if (r >= 0 && bus_can_ask(loop->bus))
-                ports_set_access(loop->ports, &bus_access_ops, loop->bus);
+                ports_set_access(loop->ports, &access);
         return r;
 }
 

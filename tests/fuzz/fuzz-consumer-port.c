@@ -16,6 +16,7 @@
 
 #include "config/config.h"
 #include "fuzz.h"
+#include "owner/permission.h"
 #include "shared/fd.h"
 #include "socket/ports.h"
 #include "wire/ipc-frame.h"
@@ -142,32 +143,24 @@ static const OutputOps output_ops = {
         .close = fake_close,
 };
 
-static int fake_ask(AccessQuestion **ret,
-                    void *host,
-                    const AccessPeer *peer,
-                    unsigned need,
-                    const Config *config,
-                    AccessDone done,
-                    void *userdata,
-                    char why[static ACCESS_WHY_MAX]) {
+static int fake_ask_quietly(AccessQuestion **ret,
+                            void *host,
+                            const AccessPeer *peer,
+                            AccessDone done,
+                            void *userdata) {
         for (size_t i = 0; i < QUESTIONS_MAX; i++)
                 if (!world.questions[i].is_open) {
                         world.questions[i] = (AccessQuestion){ true, done, userdata };
                         *ret = &world.questions[i];
                         return 0;
                 }
-        strcpy(why, "there are too many");
-        return ACCESS_E_DENIED;
+        return ACCESS_E_REFUSED;
 }
 
-static int fake_ask_quietly(AccessQuestion **ret,
-                            void *host,
-                            const AccessPeer *peer,
-                            AccessDone done,
-                            void *userdata) {
-        char why[ACCESS_WHY_MAX];
-
-        return fake_ask(ret, host, peer, 0, NULL, done, userdata, why);
+static int
+fake_ask(AccessQuestion **ret, void *host, const AccessAsk *ask, AccessRefusal *ret_refusal) {
+        access_refuse(ret_refusal, ACCESS_LIMIT, "there are too many");
+        return fake_ask_quietly(ret, host, ask->peer, ask->done, ask->userdata);
 }
 
 static AccessQuestion *fake_cancel(AccessQuestion *question) {
@@ -326,13 +319,14 @@ static void step_raw(Client *client) {
 }
 
 static void step_answer(Client *client) {
+        const AccessRefusal denied = { ACCESS_DENIED, "no" };
         const uint8_t shape = fuzz_take(&world.input);
         AccessQuestion *question = &world.questions[shape % QUESTIONS_MAX];
 
         if (!question->is_open)
                 return;
         question->is_open = false;
-        question->done(question->userdata, shape & 0x80, "no");
+        question->done(question->userdata, shape & 0x80 ? NULL : &denied);
         run();
 }
 
@@ -419,7 +413,7 @@ static void world_open(bool is_private) {
         options.event = world.event;
         options.service = world.service;
         FUZZ_CHECK(ports_new(&world.ports, &options) == 0);
-        ports_set_access(world.ports, &access_ops, NULL);
+        ports_set_access(world.ports, &(AccessHost){ .ops = &access_ops });
         for (size_t i = 0; i < CLIENTS; i++)
                 world.clients[i].fd = -1;
 }

@@ -93,6 +93,7 @@ ALLOWED = {
         for call in ("write", "poll", "close", "fstat", "ftruncate", "fcntl", "lseek", "pread", "fdatasync", "fd_close")
     },
     "sink.c": {"fd_close": SINK, "write": OWN, "read": OWN, "fcntl": KERNEL},
+    "owner/permission.c": {"fd_close": "a pidfd of the kernel's own"},
     "socket/link/port-dispatch.c": {"recvmsg": DONTWAIT},
     "socket/link/port-queue.c": {"sendmsg": DONTWAIT, "fd_close": OWN, "fd_closep": OWN},
     "socket/link/port-reply.c": {"fd_close": OWN},

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Access: how a port has polkit asked
+ * Access: how a transport has polkit asked
  *
- * A port knows its peer's process, and what a session needs beyond its owner's own rights (core/model/policy.h). It
- * has no bus to ask on, so the host gives it this table.
+ * A transport knows its peer, and what a session needs beyond its owner's own rights (core/model/policy.h). Polkit can
+ * be reached on the system bus alone, so the host gives the transports this table. permission.h asks by it.
  */
 
 #include <stdbool.h>
@@ -18,36 +18,59 @@ typedef struct AccessQuestion AccessQuestion;
 
 #define ACCESS_WHY_MAX 512
 
-/* The peer that is asked about. */
+/* The peer that is asked about: by its name on the bus, or else by its process. */
 typedef struct AccessPeer {
         Identity identity;
-        uid_t user; /* whose limits count for it */
-        int pidfd;  /* of its process, the caller's; -1: the kernel has none to give */
-        uint64_t connected_at_ns; /* BOOTTIME */
+        uid_t user;       /* whose limits count for it */
+        const char *name; /* on the message bus; NULL: it is not there */
+        int pidfd;        /* of its process, the caller's; -1: the kernel has none to give */
+        /* BOOTTIME. 0: unknown. Its number may be another process's by now, so polkit is not asked about it; producers
+         * that guard a data source are, as they check the process themselves. */
+        uint64_t connected_at_ns;
 } AccessPeer;
 
-/* `why` is what to tell the peer when it is not granted. The question is over and freed when it returns. Never called
- * from inside an op. */
-typedef void (*AccessDone)(void *userdata, bool is_granted, const char *why);
+typedef enum AccessAnswer {
+        ACCESS_GRANTED,
+        ACCESS_DENIED,
+        ACCESS_NEEDS_INTERACTION, /* a person would be asked, but the question does not allow it */
+        ACCESS_UNAVAILABLE,       /* no polkit here, or it does not answer */
+        ACCESS_ROOT_IS_SILENT, /* a producer that guards a data source wants to hear it of root itself */
+        ACCESS_LIMIT,          /* too much is asked at once, or for too much */
+} AccessAnswer;
+
+/* Any answer but a grant, and what to tell the peer. */
+typedef struct AccessRefusal {
+        AccessAnswer answer;
+        char why[ACCESS_WHY_MAX];
+} AccessRefusal;
+
+/* `refusal` is NULL when it is granted. The question is over and freed when it returns. Never called from inside an
+ * op. */
+typedef void (*AccessDone)(void *userdata, const AccessRefusal *refusal);
+
+typedef struct AccessAsk {
+        const AccessPeer *peer;
+        unsigned need;        /* one of POLICY_NEEDS_… */
+        const Config *config; /* for rules to look at */
+        bool is_interactive;  /* a person may be asked */
+        AccessDone done;
+        void *userdata;
+} AccessAsk;
 
 enum {
         _ACCESS_E_SUCCESS,
-        ACCESS_E_DENIED, /* at once; `why` is filled in */
+        ACCESS_E_REFUSED, /* at once; the refusal is filled in */
 };
 
 typedef struct AccessOps {
-        /* About one of POLICY_NEEDS_…, with what the config is about for rules to look at. 0, ACCESS_E_DENIED or a
-         * negative errno. */
+        /* 0, ACCESS_E_REFUSED or a negative errno. What the question points to may go when it returns. */
         int (*ask)(AccessQuestion **ret,
                    void *host,
-                   const AccessPeer *peer,
-                   unsigned need,
-                   const Config *config,
-                   AccessDone done,
-                   void *userdata,
-                   char why[static ACCESS_WHY_MAX]);
+                   const AccessAsk *ask,
+                   AccessRefusal *ret_refusal);
         /* Whether the peer may have producers started that say what of the system can be recorded
-         * (POLICY_NEEDS_TRACE_SYSTEM), as far as that is known without asking a person. The same. */
+         * (POLICY_NEEDS_TRACE_SYSTEM), as far as that is known without asking a person. The same; a refusal has no
+         * words, as the peer is not told. */
         int (*ask_quietly)(AccessQuestion **ret,
                            void *host,
                            const AccessPeer *peer,
@@ -56,3 +79,10 @@ typedef struct AccessOps {
         /* The asker is gone. */
         AccessQuestion *(*cancel)(AccessQuestion *question);
 } AccessOps;
+
+/* The table, and who answers. */
+typedef struct AccessHost {
+        const AccessOps
+                *ops; /* NULL: there is nobody to ask, so that what needs asking is denied */
+        void *host;
+} AccessHost;

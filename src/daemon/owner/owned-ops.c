@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "core/session-clone.h"
-#include "owner/clone-words.h"
+#include "owner/outcome-words.h"
 #include "owner/owned-session.h"
 #include "shared/log-user.h"
 

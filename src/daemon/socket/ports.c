@@ -262,11 +262,8 @@ bool ports_is_busy(const Ports *ports) {
         return ports->n_connections > 0 || consumers_are_busy(ports_consumers(ports));
 }
 
-void ports_set_access(Ports *ports, const AccessOps *access, void *access_host) {
-        Consumers *consumers = ports_consumers(ports);
-
-        consumers->access = access;
-        consumers->access_host = access_host;
+void ports_set_access(Ports *ports, const AccessHost *access) {
+        ports_consumers(ports)->access = *access;
 }
 
 void ports_stop_sessions(Ports *ports, const char *reason) {

@@ -44,7 +44,7 @@ DEFINE_CLEANUP(Ports *, ports_free)
 int ports_accept(Ports *ports, PortKind kind, int fd);
 
 /* Grants permissions. Without it, what needs one is denied. */
-void ports_set_access(Ports *ports, const AccessOps *access, void *access_host);
+void ports_set_access(Ports *ports, const AccessHost *access);
 
 /* Does what was queued, until nothing is; the main loop calls it outside of the core and of dispatch. */
 void ports_settle(Ports *ports);

@@ -7,6 +7,7 @@
 #include "bus/link/request.h"
 #include "bus/object/bus-access.h"
 #include "bus/object/bus-session.h"
+#include "bus/permission/bus-ask.h"
 #include "bus/permission/bus-polkit.h"
 #include "core/model/policy.h"
 #include "shared/names.h"
@@ -83,12 +84,12 @@ static void manage_question_cancel(Request *request) {
 }
 
 /* The answer is for this message; a grant is kept for the connection's next ones, too. */
-static void on_manage_answer(void *userdata, PolkitAnswer answer) {
+static void on_manage_answer(void *userdata, AccessAnswer answer) {
         ManageQuestion *question = userdata;
         Client *client = question->request.client;
 
         question->query = NULL;
-        if (answer == POLKIT_GRANTED)
+        if (answer == ACCESS_GRANTED)
                 client->manage_until = bus_now(client->bus) + POLKIT_KEEP_NS;
         hub_touch(&client->hub_link);
         if (sd_bus_enqueue_for_read(client->connection, question->request.message) < 0)
@@ -183,10 +184,10 @@ static void confined_question_cancel(Request *request) {
         confined_question_free(container_of(request, ConfinedQuestion, request));
 }
 
-static int confined_refuse(const Client *client, PolkitAnswer answer, sd_bus_error *error) {
+static int confined_refuse(const Client *client, AccessAnswer answer, sd_bus_error *error) {
         const char *action = TRACING_ACTION_TRACE_SANDBOX;
 
-        if (answer == POLKIT_NEEDS_INTERACTION)
+        if (answer == ACCESS_NEEDS_INTERACTION)
                 return bus_error_set(error,
                                      BUS_ERROR_AUTHORIZATION_NEEDED,
                                      "a program in a sandbox needs %s to record others, and polkit "
@@ -200,7 +201,7 @@ static int confined_refuse(const Client *client, PolkitAnswer answer, sd_bus_err
                                      "ended, or /proc is mounted with hidepid), so it needs %s; "
                                      "record from a program whose process can be seen",
                                      action);
-        if (answer == POLKIT_UNAVAILABLE)
+        if (answer == ACCESS_UNAVAILABLE)
                 return bus_error_set(error,
                                      BUS_ERROR_NOT_AUTHORIZED,
                                      "a program in a %s sandbox needs %s to record others, and no "
@@ -216,14 +217,14 @@ static int confined_refuse(const Client *client, PolkitAnswer answer, sd_bus_err
                              action);
 }
 
-static void on_confined_answer(void *userdata, PolkitAnswer answer) {
+static void on_confined_answer(void *userdata, AccessAnswer answer) {
         _cleanup_(confined_question_freep) ConfinedQuestion *question = userdata;
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         Client *client = question->request.client;
 
         question->query = NULL;
         hub_touch(&client->hub_link);
-        if (answer == POLKIT_GRANTED) {
+        if (answer == ACCESS_GRANTED) {
                 client->may_consume = true;
                 (void)sd_bus_enqueue_for_read(client->connection, question->request.message);
                 return;
@@ -257,7 +258,7 @@ static int confined_ask(Client *client, sd_bus_message *message, sd_bus_error *e
         if (r == POLKIT_E_LIMIT)
                 return polkit_refuse(error);
         if (r > 0)
-                return confined_refuse(client, POLKIT_UNAVAILABLE, error);
+                return confined_refuse(client, ACCESS_UNAVAILABLE, error);
         if (r < 0)
                 return r;
         question = NULL;

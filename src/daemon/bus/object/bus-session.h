@@ -13,6 +13,7 @@
 #include "bus/link/request.h"
 #include "bus/object/bus-buffer.h"
 #include "core/session.h"
+#include "owner/owned-clone.h"
 #include "owner/owned-session.h"
 
 #define READ_BYTES_MAX OUTPUT_BATCH_BYTES
@@ -56,23 +57,12 @@ typedef struct SessionWaiter {
         BusSession *session;
         WaitFor what;
         bool is_flushed;
-        int outcome;           /* of the flush, or the clone */
+        int outcome;           /* of the flush */
         sd_bus_message *reply; /* who was silent; NULL when there was no memory for it */
         List link;             /* session->waiters */
-
-        /* Clone(): what the clone will be, with its output already, and then its session. */
-        bool is_cloned;
-        BusSession *clone;
-        Session *cloned;
+        OwnedClone clone;      /* of Clone() */
 } SessionWaiter;
 
-/* Makes the session; takes *config and *fd over on success only. A negative errno has *error set. */
-int bus_session_new(BusSession **ret,
-                    Client *owner,
-                    Config **config,
-                    int *fd,
-                    const SessionOptions *options,
-                    sd_bus_error *error);
 BusSession *bus_session_free(BusSession *session);
 DEFINE_CLEANUP(BusSession *, bus_session_free)
 
@@ -126,6 +116,9 @@ SessionWaiter *session_waiter_free(SessionWaiter *waiter);
 /*
  * The output: bus-session-output.c
  */
+
+/* What to reply after an outcome of session_stream_open…(): fills *error and returns a negative errno. */
+int bus_session_refuse_output(sd_bus_error *error, int r, uid_t user, const char *why);
 
 /* For what the session of this config records. `fd` is taken over on success only. */
 int bus_session_open_output(BusSession *session,

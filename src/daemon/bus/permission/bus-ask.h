@@ -2,16 +2,24 @@
 #pragma once
 
 /*
- * Asking polkit for others: the AccessOps of transports whose peers are on no bus
+ * Asking polkit what a session needs: the AccessOps of both transports
  *
- * Polkit is asked about the peer's process, which is known by its number and its start time together. The host of the
- * table is the Bus.
+ * Polkit is asked about the peer's name on the message bus, or about its process, which is known by its number and its
+ * start time together. The host of the table is the Bus.
  */
 
-#include "bus/link/bus.h"
+#include "bus/link/connection.h"
 #include "owner/access-ops.h"
-
-extern const AccessOps bus_access_ops;
 
 /* Whether there is a polkit: on the system bus. */
 bool bus_can_ask(const Bus *bus);
+
+/* The table and its host, and who a client is in it. A client on a socket has no name, so only guarded producers can be
+ * asked about it. */
+AccessHost bus_access(Bus *bus);
+AccessPeer access_peer_of(const Client *client);
+
+/* What to reply to a client that was refused: fills *error and returns a negative errno, for a handler to return. */
+int permission_refusal_set(sd_bus_error *error, const AccessRefusal *refusal);
+/* The same, after POLKIT_E_LIMIT. */
+int polkit_refuse(sd_bus_error *error);

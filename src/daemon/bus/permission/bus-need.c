@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* What a session needs (core/model/policy.h) as a question to polkit or to guarded producers, and refusals in words. */
+
 #include "bus/permission/bus-need.h"
-#include "bus/link/bus-error.h"
 #include "config/config-details.h"
 #include "config/probe-definitions.h"
 #include "core/model/policy.h"
-#include "shared/error.h"
+#include "owner/permission.h"
 #include "shared/names.h"
 
 /* What each need is called in polkit, and what to do without it. */
@@ -42,117 +43,125 @@ static const struct {
           N_("record only the kernel's own events") },
 };
 
-/* The place of the first of them in the table. */
-static size_t need_find(unsigned mask) {
+/* The place in the table; there must be one. */
+static size_t need_find(unsigned need) {
         size_t i = 0;
 
-        while (i + 1 < ARRAY_SIZE(needs) && !(mask & needs[i].need))
+        while (i + 1 < ARRAY_SIZE(needs) && need != needs[i].need)
                 i++;
         return i;
 }
 
-unsigned need_first(unsigned mask) {
-        return needs[need_find(mask)].need;
-}
-
-int need_refuse(unsigned need, PolkitAnswer answer, sd_bus_error *error) {
+void need_refuse(AccessRefusal *ret, unsigned need, AccessAnswer answer) {
         const size_t i = need_find(need);
 
         switch (answer) {
-        case POLKIT_NEEDS_INTERACTION:
-                return bus_error_set(error,
-                                     BUS_ERROR_AUTHORIZATION_NEEDED,
-                                     "%s needs %s, and polkit would have to ask the user: allow "
-                                     "interactive authorization in the call, or %s",
-                                     needs[i].what,
-                                     needs[i].action,
-                                     needs[i].instead);
-        case POLKIT_UNAVAILABLE:
-                return bus_error_set(error,
-                                     BUS_ERROR_NOT_AUTHORIZED,
-                                     "%s needs %s, and no polkit is available here to grant it: "
-                                     "use the system instance on the system bus, be root, or %s",
-                                     needs[i].what,
-                                     needs[i].action,
-                                     needs[i].instead);
-        case POLKIT_ROOT_IS_SILENT:
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_ROOT_IS_SILENT,
-                        "%s for root: the probes do not take the service's word for it. "
-                        "Root must be connected to them meanwhile, as \"desktrace "
-                        "record\" is; or %s",
-                        needs[i].what,
-                        needs[i].instead);
-        case POLKIT_DENIED:
-        case POLKIT_GRANTED:
+        case ACCESS_NEEDS_INTERACTION:
+                access_refuse(ret,
+                              answer,
+                              "%s needs %s, and polkit would have to ask the user: allow "
+                              "interactive authorization in the call, or %s",
+                              needs[i].what,
+                              needs[i].action,
+                              needs[i].instead);
+                break;
+        case ACCESS_UNAVAILABLE:
+                access_refuse(ret,
+                              answer,
+                              "%s needs %s, and no polkit is available here to grant it: "
+                              "use the system instance on the system bus, be root, or %s",
+                              needs[i].what,
+                              needs[i].action,
+                              needs[i].instead);
+                break;
+        case ACCESS_ROOT_IS_SILENT:
+                access_refuse(ret,
+                              answer,
+                              "%s for root: the probes do not take the service's word for it. "
+                              "Root must be connected to them meanwhile, as \"desktrace "
+                              "record\" is; or %s",
+                              needs[i].what,
+                              needs[i].instead);
+                break;
+        case ACCESS_LIMIT:
+                access_refuse(ret,
+                              answer,
+                              "%d polkit questions to this user are pending; answer them first",
+                              POLKIT_PENDING_PER_USER_MAX);
+                break;
+        case ACCESS_DENIED:
+        case ACCESS_GRANTED:
         default:
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_NOT_AUTHORIZED,
-                        "%s needs %s, which polkit denied: ask an administrator for a rule, or %s",
-                        needs[i].what,
-                        needs[i].action,
-                        needs[i].instead);
+                access_refuse(ret,
+                              answer,
+                              "%s needs %s, which polkit denied: ask an administrator for a rule, "
+                              "or %s",
+                              needs[i].what,
+                              needs[i].action,
+                              needs[i].instead);
         }
 }
 
-/* All details are there always: a prompt's text that names one that is not shows its name. */
+static PolkitQuestion polkit_question(const NeedQuestion *question) {
+        return (PolkitQuestion){
+                .subject = question->subject,
+                .is_interactive = question->ask->is_interactive,
+                .done = question->done,
+                .userdata = question->userdata,
+        };
+}
+
+/* All details are passed always: a prompt whose text names one that is missing shows the placeholder. */
 static int need_ask_polkit(PolkitQuery **ret,
                            Bus *bus,
                            const NeedQuestion *question,
                            const ConfigDetails *details) {
-        return polkit_ask(
-                ret,
-                bus,
-                &(PolkitQuestion){
-                        .subject = question->subject,
-                        .action = needs[need_find(question->need)].action,
-                        .details = (const PolkitDetail[]){ { "sources", details->sources },
-                                                           { "duration-ms", details->duration_ms },
-                                                           { "session", details->session },
-                                                           { "probes", details->probes } },
-                        .n_details = 4,
-                        .is_interactive = question->is_interactive,
-                        .done = question->done,
-                        .userdata = question->userdata,
-                });
+        const PolkitDetail all[] = { { "sources", details->sources },
+                                     { "duration-ms", details->duration_ms },
+                                     { "session", details->session },
+                                     { "probes", details->probes } };
+        PolkitQuestion polkit = polkit_question(question);
+
+        polkit.action = needs[need_find(question->ask->need)].action;
+        polkit.details = all;
+        polkit.n_details = ARRAY_SIZE(all);
+        return polkit_ask(ret, bus, &polkit);
 }
 
 static int need_ask_guards(PolkitQuery **ret, Bus *bus, const NeedQuestion *question) {
-        return polkit_ask_guards(ret,
-                                 bus,
-                                 &(PolkitQuestion){
-                                         .subject = question->subject,
-                                         .is_interactive = question->is_interactive,
-                                         .done = question->done,
-                                         .userdata = question->userdata,
-                                 },
-                                 question->config);
+        const PolkitQuestion polkit = polkit_question(question);
+
+        return polkit_ask_guards(ret, bus, &polkit, question->ask->config);
 }
 
-static int details_refuse(const ConfigDetails *details, sd_bus_error *error) {
-        return bus_error_set(
-                error,
-                BUS_ERROR_LIMIT_EXCEEDED,
-                "the config's own probes take %zu bytes to be said to polkit; at most %u "
-                "are allowed: place fewer in one session",
-                details->n_probes_bytes,
-                PROBE_DEFINITIONS_TEXT_MAX);
+static void details_refuse(AccessRefusal *ret, const ConfigDetails *details) {
+        access_refuse(ret,
+                      ACCESS_LIMIT,
+                      "the config's own probes take %zu bytes to be said to polkit; at most %u "
+                      "are allowed: place fewer in one session",
+                      details->n_probes_bytes,
+                      PROBE_DEFINITIONS_TEXT_MAX);
 }
 
-int need_ask(PolkitQuery **ret, Bus *bus, const NeedQuestion *question, sd_bus_error *error) {
+int need_ask(PolkitQuery **ret,
+             Bus *bus,
+             const NeedQuestion *question,
+             AccessRefusal *ret_refusal) {
         _cleanup_(config_details_deinit) ConfigDetails details = {};
+        const unsigned need = question->ask->need;
         int r;
 
-        r = config_details_init(&details, question->config);
-        if (r)
-                return r < 0 ? r : details_refuse(&details, error);
-        r = question->need & POLICY_NEEDS_GUARDED ? need_ask_guards(ret, bus, question)
-                                                  : need_ask_polkit(ret, bus, question, &details);
-        if (r == POLKIT_E_UNAVAILABLE)
-                return need_refuse(question->need, POLKIT_UNAVAILABLE, error);
-        if (r == POLKIT_E_LIMIT)
-                return polkit_refuse(error);
-        return error_fold(r);
+        r = config_details_init(&details, question->ask->config);
+        if (r < 0)
+                return r;
+        if (r > 0) {
+                details_refuse(ret_refusal, &details);
+                return ACCESS_E_REFUSED;
+        }
+        r = need & POLICY_NEEDS_GUARDED ? need_ask_guards(ret, bus, question)
+                                        : need_ask_polkit(ret, bus, question, &details);
+        if (r <= 0)
+                return r;
+        need_refuse(ret_refusal, need, r == POLKIT_E_LIMIT ? ACCESS_LIMIT : ACCESS_UNAVAILABLE);
+        return ACCESS_E_REFUSED;
 }

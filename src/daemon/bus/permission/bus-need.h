@@ -9,20 +9,15 @@
 #include "bus/permission/bus-polkit.h"
 #include "config/config.h"
 
-/* One of them; there must be one. */
-unsigned need_first(unsigned mask);
-
 typedef struct NeedQuestion {
         PolkitSubject subject;
-        unsigned need;        /* the one that is asked about */
-        const Config *config; /* for rules to look at */
-        bool is_interactive;
+        const AccessAsk *ask; /* its done() is not called: */
         PolkitDone done;
         void *userdata;
 } NeedQuestion;
 
-/* 0, or a negative errno with *error set. */
-int need_ask(PolkitQuery **ret, Bus *bus, const NeedQuestion *question, sd_bus_error *error);
+/* 0, ACCESS_E_REFUSED with a refusal, or a negative errno. */
+int need_ask(PolkitQuery **ret, Bus *bus, const NeedQuestion *question, AccessRefusal *ret_refusal);
 
-/* Any answer but a grant. Fills *error and returns a negative errno. */
-int need_refuse(unsigned need, PolkitAnswer answer, sd_bus_error *error);
+/* Any answer but a grant, in words. */
+void need_refuse(AccessRefusal *ret, unsigned need, AccessAnswer answer);

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 
-#include "bus/link/bus-error.h"
 #include "bus/link/guard.h"
 #include "bus/permission/bus-polkit.h"
 
@@ -58,7 +57,7 @@ PolkitQuery *polkit_query_free(PolkitQuery *query) {
         return NULL;
 }
 
-static void polkit_query_done(PolkitQuery *query, PolkitAnswer answer) {
+static void polkit_query_done(PolkitQuery *query, AccessAnswer answer) {
         const PolkitDone done = query->done;
         void *userdata = query->userdata;
 
@@ -67,11 +66,11 @@ static void polkit_query_done(PolkitQuery *query, PolkitAnswer answer) {
 }
 
 static void on_verdict(void *userdata, PolkitVerdict verdict) {
-        static const PolkitAnswer answers[] = {
-                [POLKIT_VERDICT_GRANTED] = POLKIT_GRANTED,
-                [POLKIT_VERDICT_DENIED] = POLKIT_DENIED,
-                [POLKIT_VERDICT_NEEDS_INTERACTION] = POLKIT_NEEDS_INTERACTION,
-                [POLKIT_VERDICT_UNAVAILABLE] = POLKIT_UNAVAILABLE,
+        static const AccessAnswer answers[] = {
+                [POLKIT_VERDICT_GRANTED] = ACCESS_GRANTED,
+                [POLKIT_VERDICT_DENIED] = ACCESS_DENIED,
+                [POLKIT_VERDICT_NEEDS_INTERACTION] = ACCESS_NEEDS_INTERACTION,
+                [POLKIT_VERDICT_UNAVAILABLE] = ACCESS_UNAVAILABLE,
         };
         PolkitQuery *query = userdata;
 
@@ -125,12 +124,12 @@ int polkit_ask(PolkitQuery **ret, Bus *bus, const PolkitQuestion *question) {
 }
 
 static void on_guards_answer(void *userdata, GuardAnswer answer) {
-        static const PolkitAnswer answers[] = {
-                [GUARD_GRANTED] = POLKIT_GRANTED,
-                [GUARD_DENIED] = POLKIT_DENIED,
-                [GUARD_NEEDS_INTERACTION] = POLKIT_NEEDS_INTERACTION,
-                [GUARD_UNAVAILABLE] = POLKIT_UNAVAILABLE,
-                [GUARD_ROOT_IS_SILENT] = POLKIT_ROOT_IS_SILENT,
+        static const AccessAnswer answers[] = {
+                [GUARD_GRANTED] = ACCESS_GRANTED,
+                [GUARD_DENIED] = ACCESS_DENIED,
+                [GUARD_NEEDS_INTERACTION] = ACCESS_NEEDS_INTERACTION,
+                [GUARD_UNAVAILABLE] = ACCESS_UNAVAILABLE,
+                [GUARD_ROOT_IS_SILENT] = ACCESS_ROOT_IS_SILENT,
         };
         PolkitQuery *query = userdata;
 
@@ -167,11 +166,4 @@ int polkit_ask_guards(PolkitQuery **ret,
                 return r;
         *ret = TAKE(query);
         return 0;
-}
-
-int polkit_refuse(sd_bus_error *error) {
-        return bus_error_set(error,
-                             BUS_ERROR_LIMIT_EXCEEDED,
-                             "%d polkit questions to this user are pending; answer them first",
-                             POLKIT_PENDING_PER_USER_MAX);
 }

@@ -11,6 +11,7 @@
 
 #include "bus/link/connection.h"
 #include "config/config.h"
+#include "owner/access-ops.h"
 #include "polkit/polkit-check.h"
 
 #define POLKIT_PENDING_PER_USER_MAX 8
@@ -19,16 +20,8 @@
 
 typedef struct PolkitQuery PolkitQuery;
 
-typedef enum PolkitAnswer {
-        POLKIT_GRANTED,
-        POLKIT_DENIED,
-        POLKIT_NEEDS_INTERACTION, /* would be asked, but the message does not allow it */
-        POLKIT_UNAVAILABLE,       /* no polkit here, or it does not answer */
-        POLKIT_ROOT_IS_SILENT,    /* a guarded producer wants to hear it of root itself */
-} PolkitAnswer;
-
 /* Never called from inside polkit_ask(). The query is over and freed when it returns. */
-typedef void (*PolkitDone)(void *userdata, PolkitAnswer answer);
+typedef void (*PolkitDone)(void *userdata, AccessAnswer answer);
 
 enum {
         _POLKIT_E_SUCCESS,
@@ -58,9 +51,6 @@ int polkit_ask_guards(PolkitQuery **ret,
                       Bus *bus,
                       const PolkitQuestion *question,
                       const Config *config);
-
-/* What to reply after POLKIT_E_LIMIT: fills *error and returns a negative errno, for a handler to return. */
-int polkit_refuse(sd_bus_error *error);
 
 /* Cancels: a prompt that is on the screen goes away. */
 PolkitQuery *polkit_query_free(PolkitQuery *query);

@@ -53,12 +53,12 @@ static int activate_request_new(ActivateRequest **ret,
 }
 
 /* Without the right to start producers, a caller waits for those that run. */
-static void on_answer(void *userdata, PolkitAnswer answer) {
+static void on_answer(void *userdata, AccessAnswer answer) {
         ActivateRequest *activate = userdata;
 
         activate->query = NULL;
         hub_touch(&activate->request.client->hub_link);
-        activate_begin(activate, answer == POLKIT_GRANTED ? service_activate_all : service_gather);
+        activate_begin(activate, answer == ACCESS_GRANTED ? service_activate_all : service_gather);
 }
 
 /* Without a prompt: it is only about a list. */

@@ -133,11 +133,11 @@ static void events_start_probes(EventsRequest *events) {
         service_activate_all(bus->service, bus_now(bus));
 }
 
-static void on_answer(void *userdata, PolkitAnswer answer) {
+static void on_answer(void *userdata, AccessAnswer answer) {
         EventsRequest *events = userdata;
 
         events->query = NULL;
-        if (answer == POLKIT_GRANTED)
+        if (answer == ACCESS_GRANTED)
                 events_start_probes(events);
         else
                 events_request_answer(events);

@@ -11,7 +11,6 @@
 #include "bus/link/passed-fd.h"
 #include "bus/object/bus-session.h"
 #include "core/model/policy.h"
-#include "core/session-clone.h"
 #include "shared/fd.h"
 
 typedef struct CloneArguments {
@@ -56,21 +55,21 @@ static int clone_check(const CloneArguments *arguments, const Client *client, sd
         return 0;
 }
 
-static void on_cloned(void *userdata, int outcome, Session *clone) {
-        SessionWaiter *waiter = userdata;
+static void on_cloned(OwnedClone *owned) {
+        SessionWaiter *waiter = container_of(owned, SessionWaiter, clone);
 
-        waiter->is_cloned = true;
-        waiter->outcome = outcome;
-        waiter->cloned = clone;
         bus_session_mark(waiter->session);
 }
 
-static int clone_ask(SessionWaiter *waiter, const CloneArguments *arguments, sd_bus_error *error) {
+static int clone_ask(SessionWaiter *waiter,
+                     BusSession *clone,
+                     const CloneArguments *arguments,
+                     sd_bus_error *error) {
         BusSession *session = waiter->session;
         const Client *client = waiter->request.client;
         const CloneOptions options = {
                 .owner = client->identity,
-                .has_output = waiter->clone->owned.stream.output,
+                .has_output = clone->owned.stream.output,
                 .detached = arguments->detach,
                 .skips_filter = arguments->skip_filter,
                 .name = arguments->name,
@@ -79,8 +78,8 @@ static int clone_ask(SessionWaiter *waiter, const CloneArguments *arguments, sd_
         SessionError why = {};
         int r;
 
-        r = session_clone(
-                session->owned.session, &options, on_cloned, waiter, &why, bus_now(session->bus));
+        r = owned_clone_ask(
+                &waiter->clone, session->owned.session, &clone->owned, &options, on_cloned, &why);
         return r ? bus_error_set_session(error, "cannot clone the session", r, &why) : 1;
 }
 
@@ -140,18 +139,16 @@ int bus_method_clone(sd_bus_message *message, void *userdata, sd_bus_error *erro
         r = session_wait(&waiter, session, client, message, WAIT_CLONED, error);
         if (r < 0)
                 return r;
-        waiter->clone = TAKE(clone);
-        r = clone_ask(waiter, &arguments, error);
+        r = clone_ask(waiter, TAKE(clone), &arguments, error);
         if (r < 0)
                 session_waiter_free(waiter);
         return r;
 }
 
 static int clone_reply(SessionWaiter *waiter) {
-        BusSession *clone = TAKE(waiter->clone);
+        BusSession *clone = container_of(owned_clone_adopt(&waiter->clone), BusSession, owned);
         int r;
 
-        owned_session_adopt(&clone->owned, TAKE(waiter->cloned));
         r = bus_clone_publish(clone, waiter->session, waiter->request.client);
         if (r == 0)
                 request_reply(&waiter->request, "o", clone->path);
@@ -162,7 +159,7 @@ static int clone_reply(SessionWaiter *waiter) {
 
 void bus_clone_answer(SessionWaiter *waiter) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        int r = waiter->outcome ?: clone_reply(waiter);
+        int r = waiter->clone.outcome ?: clone_reply(waiter);
 
         if (r == 0)
                 return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * How sessions come to be objects: begun here, cloned, or another transport's; and which of them gives way to a new one
+ * Sessions that become objects without a StartSession(): clones, and those of the other transport; and which of a
+ * user's sessions makes room for a new one
  */
 
 #include <errno.h>
@@ -38,36 +39,6 @@ int bus_session_new_foreign(BusSession **ret,
                 return r;
         }
         *ret = object;
-        return 0;
-}
-
-int bus_session_new(BusSession **ret,
-                    Client *owner,
-                    Config **config,
-                    int *fd,
-                    const SessionOptions *options,
-                    sd_bus_error *error) {
-        _cleanup_(bus_session_freep) BusSession *session = NULL;
-        Bus *bus = owner->bus;
-        SessionError why = {};
-        int r;
-
-        r = bus_session_allocate(&session, bus);
-        if (r < 0)
-                return r;
-        if (*fd >= 0) {
-                r = bus_session_open_output(session, owner->user, *config, fd, error);
-                if (r < 0)
-                        return r;
-        }
-        r = owned_session_new(&session->owned, bus->service, *config, options, &why);
-        if (r)
-                return bus_error_set_session(error, "cannot start the session", r, &why);
-        *config = NULL;
-        r = bus_session_publish(session, owner);
-        if (r < 0)
-                return r;
-        *ret = TAKE(session);
         return 0;
 }
 

@@ -6,7 +6,7 @@
 
 #include "bus/object/bus-session.h"
 
-static int set_output_error(sd_bus_error *error, int r, uid_t user, const char *why) {
+int bus_session_refuse_output(sd_bus_error *error, int r, uid_t user, const char *why) {
         if (r == OUTPUT_E_LIMIT)
                 return bus_error_set(error,
                                      BUS_ERROR_LIMIT_EXCEEDED,
@@ -28,7 +28,7 @@ int bus_session_open_output(BusSession *session,
         int r;
 
         r = session_stream_open(&session->owned.stream, user, config, fd, &why);
-        return r ? set_output_error(error, r, user, why) : 0;
+        return r ? bus_session_refuse_output(error, r, user, why) : 0;
 }
 
 int bus_session_read_into(BusSession *session,
@@ -41,7 +41,7 @@ int bus_session_read_into(BusSession *session,
 
         r = session_stream_open_read(&session->owned.stream, client->user, fd, &why);
         if (r)
-                return set_output_error(error, r, client->user, why);
+                return bus_session_refuse_output(error, r, client->user, why);
         r = session_wait(NULL, session, client, message, WAIT_READ_INTO, error);
         if (r < 0)
                 session_stream_close(&session->owned.stream);

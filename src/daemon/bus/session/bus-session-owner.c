@@ -8,20 +8,21 @@
 
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-session.h"
-#include "bus/permission/bus-need.h"
+#include "bus/permission/bus-ask.h"
 #include "core/model/policy.h"
+#include "owner/permission.h"
 
 /* A Detach() that waits for polkit. The session may go meanwhile, so it is known by its number. */
 typedef struct DetachRequest {
+        Permission permission;
         Request request;
         uint64_t session_id;
-        PolkitQuery *query;
 } DetachRequest;
 
 static DetachRequest *detach_request_free(DetachRequest *detach) {
         if (!detach)
                 return NULL;
-        polkit_query_free(detach->query);
+        permission_deinit(&detach->permission);
         request_deinit(&detach->request);
         free(detach);
         return NULL;
@@ -73,53 +74,55 @@ static BusSession *bus_session_by_id(Bus *bus, uint64_t id) {
         return NULL;
 }
 
-static void on_detach_answer(void *userdata, PolkitAnswer answer) {
+static void on_detach_answer(Permission *permission, int outcome, const AccessRefusal *refusal) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        DetachRequest *detach = userdata;
+        _cleanup_(detach_request_freep) DetachRequest *detach =
+                container_of(permission, DetachRequest, permission);
         BusSession *session;
 
-        detach->query = NULL;
         session = bus_session_by_id(detach->request.client->bus, detach->session_id);
-        if (answer != POLKIT_GRANTED)
-                need_refuse(POLICY_NEEDS_DETACH, answer, &error);
+        if (refusal)
+                permission_refusal_set(&error, refusal);
+        else if (outcome < 0)
+                sd_bus_error_set_errno(&error, outcome);
         else if (!session)
                 bus_error_set(&error,
                               BUS_ERROR_NO_SUCH_SESSION,
                               "the session was freed while polkit was being asked");
         if (sd_bus_error_is_set(&error)) {
                 request_reply_error(&detach->request, &error);
-        } else {
-                bus_session_set_detached(session, true);
-                request_reply(&detach->request, "");
+                return;
         }
-        detach_request_free(detach);
+        bus_session_set_detached(session, true);
+        request_reply(&detach->request, "");
 }
 
-static int detach_ask(BusSession *session, sd_bus_message *message, sd_bus_error *error) {
+static int
+detach_ask(BusSession *session, unsigned needs, sd_bus_message *message, sd_bus_error *error) {
         _cleanup_(detach_request_freep) DetachRequest *detach = NULL;
         Client *client = session->bus->caller;
+        AccessRefusal refusal;
         int r;
 
         detach = calloc(1, sizeof(*detach));
         if (!detach)
                 return -ENOMEM;
+        detach->permission = (Permission){
+                .access = bus_access(client->bus),
+                .peer = access_peer_of(client),
+                .needs = needs,
+                .config = session_config(session->owned.session),
+                .is_interactive = sd_bus_message_get_allow_interactive_authorization(message) > 0,
+                .done = on_detach_answer,
+        };
         detach->session_id = session_id(session->owned.session);
         if (request_init(&detach->request, client, message, detach_cancel))
                 return request_refuse(error);
-        r = need_ask(&detach->query,
-                     client->bus,
-                     &(NeedQuestion){
-                             .subject = polkit_subject_of(client),
-                             .need = POLICY_NEEDS_DETACH,
-                             .config = session_config(session->owned.session),
-                             .is_interactive = sd_bus_message_get_allow_interactive_authorization(
-                                                       message) > 0,
-                             .done = on_detach_answer,
-                             .userdata = detach,
-                     },
-                     error);
+        r = permission_ask(&detach->permission, &refusal);
         if (r < 0)
                 return r;
+        if (r == PERMISSION_E_REFUSED)
+                return permission_refusal_set(error, &refusal);
         detach = NULL;
         return 1;
 }
@@ -127,6 +130,7 @@ static int detach_ask(BusSession *session, sd_bus_message *message, sd_bus_error
 int bus_method_detach(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         BusSession *session = userdata;
         const Client *client = session->bus->caller;
+        unsigned needs = 0;
         int r;
 
         r = bus_session_check_own(session, error);
@@ -135,9 +139,11 @@ int bus_method_detach(sd_bus_message *message, void *userdata, sd_bus_error *err
         if (session->owned.free_when_finished)
                 return bus_error_set(
                         error, BUS_ERROR_WRONG_STATE, "cannot detach: the session is being freed");
-        if (!session_options(session->owned.session)->detached &&
-            policy_detach_needs(client->bus->info, &client->identity, session->owned.session))
-                return detach_ask(session, message, error);
+        if (!session_options(session->owned.session)->detached)
+                needs = policy_detach_needs(
+                        client->bus->info, &client->identity, session->owned.session);
+        if (needs)
+                return detach_ask(session, needs, message, error);
         bus_session_set_detached(session, true);
         return sd_bus_reply_method_return(message, "");
 }

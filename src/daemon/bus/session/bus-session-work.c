@@ -69,7 +69,7 @@ static bool waiter_is_due(const SessionWaiter *waiter) {
         case WAIT_FLUSHED:
                 return waiter->is_flushed;
         case WAIT_CLONED:
-                return waiter->is_cloned;
+                return waiter->clone.is_answered;
         case WAIT_READ_INTO:
                 return session_stream_is_done(&session->owned.stream);
         case WAIT_FREED: /* answered by bus_session_free() */

@@ -7,7 +7,6 @@
 
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-session.h"
-#include "core/session-clone.h"
 #include "shared/names.h"
 
 int bus_session_allocate(BusSession **ret, Bus *bus) {
@@ -54,8 +53,6 @@ static void session_waiter_forget(SessionWaiter *waiter) {
 
         if (waiter->what == WAIT_FLUSHED && !waiter->is_flushed)
                 session_flush_cancel(session, waiter);
-        if (waiter->what == WAIT_CLONED && !waiter->is_cloned)
-                session_clone_cancel(session, waiter);
 }
 
 static void session_refuse_waiters(BusSession *session) {
@@ -107,8 +104,7 @@ SessionWaiter *session_waiter_free(SessionWaiter *waiter) {
         request_deinit(&waiter->request);
         sd_bus_message_unref(waiter->reply);
         list_unlink(&waiter->link);
-        bus_session_free(waiter->clone);
-        session_free(waiter->cloned);
+        owned_clone_deinit(&waiter->clone);
         free(waiter);
         return NULL;
 }

@@ -12,38 +12,28 @@
 #include "bus/link/bus-error.h"
 #include "bus/link/passed-fd.h"
 #include "bus/object/bus-session.h"
-#include "bus/permission/bus-need.h"
+#include "bus/permission/bus-ask.h"
 #include "bus/session/bus-options.h"
 #include "bus/session/bus-start.h"
-#include "core/model/policy.h"
-#include "core/trigger.h"
+#include "owner/owned-start.h"
 #include "shared/bytes.h"
 #include "shared/error.h"
 #include "shared/fd.h"
-#include "shared/names.h"
-#include "shared/process-time.h"
 
 typedef struct StartRequest {
+        OwnedStart owned;
         Request request;
         Client *client;
-        Config *config;
-        SessionOptions options;
-        int output_fd;
-        bool is_interactive;
         bool is_public;  /* the session's signals are for everybody */
         bool is_partial; /* a source that fails does not fail the session */
-        unsigned needs;  /* POLICY_NEEDS_…, not granted yet */
-        unsigned asked;  /* the one that polkit is asked about now */
-        PolkitQuery *query;
 } StartRequest;
 
 static StartRequest *start_request_free(StartRequest *start) {
         if (!start)
                 return NULL;
-        polkit_query_free(start->query);
         request_deinit(&start->request);
-        config_free(start->config);
-        passed_fd_close(start->client, start->output_fd);
+        passed_fd_close(start->client, start->owned.output_fd);
+        owned_start_deinit(&start->owned);
         free(start);
         return NULL;
 }
@@ -66,22 +56,44 @@ start_wait(StartRequest *start, BusSession *session, sd_bus_message *message, sd
         return r;
 }
 
+static int
+start_refuse(const StartRequest *start, int r, const OwnedStartError *why, sd_bus_error *error) {
+        if (why->is_output)
+                return bus_session_refuse_output(error, r, start->client->user, why->why);
+        return bus_error_set_session(error, "cannot start the session", r, &why->session);
+}
+
+static int start_make(BusSession **ret, StartRequest *start, sd_bus_error *error) {
+        _cleanup_(bus_session_freep) BusSession *session = NULL;
+        OwnedStartError why;
+        int r;
+
+        r = bus_session_allocate(&session, start->client->bus);
+        if (r < 0)
+                return r;
+        r = owned_start_make(&start->owned, &session->owned, &why);
+        if (r)
+                return start_refuse(start, r, &why, error);
+        r = bus_session_publish(session, start->client);
+        if (r < 0)
+                return r;
+        session->is_public = start->is_public;
+        session->is_partial = start->is_partial;
+        *ret = TAKE(session);
+        return 0;
+}
+
 /* All is checked and granted. */
 static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_error *error) {
         BusSession *session;
         int r;
 
-        r = bus_session_new(
-                &session, start->client, &start->config, &start->output_fd, &start->options, error);
+        r = start_make(&session, start, error);
         if (r < 0)
                 return r;
-        session->is_public = start->is_public;
-        session->is_partial = start->is_partial;
-        if (!session_is_deferred(session->owned.session)) {
-                r = session_start(session->owned.session, bus_now(session->bus));
-                if (r)
-                        r = bus_error_set_session(error, "cannot start the session", r, NULL);
-        }
+        r = owned_start_run(&session->owned);
+        if (r)
+                r = bus_error_set_session(error, "cannot start the session", r, NULL);
         if (r >= 0)
                 r = start_wait(start, session, message, error);
         if (r < 0)
@@ -89,131 +101,119 @@ static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_er
         return r;
 }
 
-static void on_answer(void *userdata, PolkitAnswer answer);
-
-/* On a socket, who needs no polkit's word may still need that of the probes, which know it by its process. */
-static PolkitSubject start_subject(const StartRequest *start) {
-        PolkitSubject subject = polkit_subject_of(start->client);
-
-        if (client_is_private(start->client) && start->asked & POLICY_NEEDS_GUARDED) {
-                subject.pid = start->client->identity.pid;
-                (void)process_start_time(subject.pid, &subject.start_time);
-        }
-        return subject;
-}
-
-static int start_ask(StartRequest *start, sd_bus_error *error) {
-        start->asked = need_first(start->needs);
-        return need_ask(&start->query,
-                        start->client->bus,
-                        &(NeedQuestion){
-                                .subject = start_subject(start),
-                                .need = start->asked,
-                                .config = start->config,
-                                .is_interactive = start->is_interactive,
-                                .done = on_answer,
-                                .userdata = start,
-                        },
-                        error);
-}
-
-/* The next question, or the session. 1: answered later. */
+/* Polkit is asked for the first time, or is not needed. 1: answered later. */
 static int start_proceed(StartRequest *start, sd_bus_error *error) {
+        AccessRefusal refusal;
         int r;
 
-        if (start->needs) {
-                r = start_ask(start, error);
-                return r < 0 ? r : 1;
-        }
+        r = permission_ask(&start->owned.permission, &refusal);
+        if (r < 0)
+                return r;
+        if (r == PERMISSION_E_REFUSED)
+                return permission_refusal_set(error, &refusal);
+        if (r == PERMISSION_E_WAITS)
+                return 1;
         r = start_session(start, start->request.message, error);
         if (r >= 0)
                 start_request_free(start);
         return r;
 }
 
-static void on_answer(void *userdata, PolkitAnswer answer) {
+static void on_answer(Permission *permission, int outcome, const AccessRefusal *refusal) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        StartRequest *start = userdata;
-        int r;
+        _cleanup_(start_request_freep) StartRequest *start =
+                container_of(permission, StartRequest, owned.permission);
+        int r = outcome;
 
-        start->query = NULL;
-        start->needs &= ~start->asked;
         hub_touch(&start->client->hub_link);
-        if (answer == POLKIT_GRANTED)
-                r = start_proceed(start, &error);
-        else
-                r = need_refuse(start->asked, answer, &error);
+        if (refusal)
+                r = permission_refusal_set(&error, refusal);
+        else if (r == 0)
+                r = start_session(start, start->request.message, &error);
         if (r >= 0)
                 return;
         if (!sd_bus_error_is_set(&error))
                 sd_bus_error_set_errno(&error, r);
         request_reply_error(&start->request, &error);
-        start_request_free(start);
 }
 
-static int start_read(StartRequest *start, sd_bus_message *message, sd_bus_error *error) {
-        _cleanup_(start_options_deinit) StartOptions options = START_OPTIONS_INIT;
-        Bus *bus = start->client->bus;
-        PolicyScope scope;
-        int r;
-
-        r = start_options_read(&options, message, error);
-        if (r < 0)
-                return r;
-        r = start_options_to_config(&start->config, &scope, &options, error);
-        if (r < 0)
-                return r;
-        if (options.output_fd >= 0) {
-                r = passed_fd_take(&start->output_fd, options.output_fd, error);
-                if (r < 0)
-                        return r;
-        }
-        start->is_public = options.broadcast;
-        start->is_partial = options.partial;
-        start->is_interactive = sd_bus_message_get_allow_interactive_authorization(message) > 0;
-        start->options = (SessionOptions){
-                .owner = start->client->identity,
-                .has_output = start->output_fd >= 0,
-                .detached = options.detach,
-                .snapshot_before_ns = (uint64_t)options.snapshot_before_ms * 1000000,
-        };
-        start->needs = policy_session_needs(bus->info,
-                                            &start->options.owner,
-                                            start->config,
-                                            scope,
-                                            options.detach,
-                                            &start->options.scope);
-        return 0;
-}
-
-/* What the same uid has recorded and left behind gives way, and nothing else does. */
-static int start_check(const StartRequest *start, sd_bus_error *error) {
+/* Sessions of the same uid that have stopped and that nobody has fetched make room for a new one. */
+static int start_check(StartRequest *start, PolicyScope scope, sd_bus_error *error) {
         Bus *bus = start->client->bus;
         SessionError why;
         int r;
 
         do {
                 why = (SessionError){};
-                r = session_check(bus->service, start->config, &start->options, &why, bus_now(bus));
+                r = owned_start_check(&start->owned, bus->info, scope, &why);
         } while (r == SESSION_E_LIMIT && why.is_quota &&
-                 bus_drop_left_session(bus, start->options.owner.uid));
+                 bus_drop_left_session(bus, start->client->identity.uid));
         return r ? bus_error_set_session(error, "cannot start the session", r, &why) : 0;
+}
+
+static int start_read(StartRequest *start,
+                      PolicyScope *ret_scope,
+                      sd_bus_message *message,
+                      sd_bus_error *error) {
+        _cleanup_(start_options_deinit) StartOptions options = START_OPTIONS_INIT;
+        OwnedStart *owned = &start->owned;
+        int r;
+
+        r = start_options_read(&options, message, error);
+        if (r < 0)
+                return r;
+        r = start_options_to_config(&owned->config, ret_scope, &options, error);
+        if (r < 0)
+                return r;
+        if (options.output_fd >= 0) {
+                r = passed_fd_take(&owned->output_fd, options.output_fd, error);
+                if (r < 0)
+                        return r;
+        }
+        start->is_public = options.broadcast;
+        start->is_partial = options.partial;
+        owned->permission.is_interactive =
+                sd_bus_message_get_allow_interactive_authorization(message) > 0;
+        owned->options = (SessionOptions){
+                .has_output = owned->output_fd >= 0,
+                .detached = options.detach,
+                .snapshot_before_ns = (uint64_t)options.snapshot_before_ms * 1000000,
+        };
+        return 0;
+}
+
+static int start_request_new(StartRequest **ret, Client *client) {
+        const AccessPeer peer = access_peer_of(client);
+        const AccessHost access = bus_access(client->bus);
+        StartRequest *start;
+
+        start = calloc(1, sizeof(*start));
+        if (!start)
+                return -ENOMEM;
+        start->client = client;
+        owned_start_init(&start->owned,
+                         &client->bus->sessions,
+                         client->bus->service,
+                         &access,
+                         &peer,
+                         on_answer);
+        *ret = start;
+        return 0;
 }
 
 int bus_method_start_session(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         _cleanup_(start_request_freep) StartRequest *start = NULL;
         Bus *bus = userdata;
+        PolicyScope scope;
         int r;
 
-        start = calloc(1, sizeof(*start));
-        if (!start)
-                return -ENOMEM;
-        start->output_fd = -1;
-        start->client = bus->caller;
-        r = start_read(start, message, error);
+        r = start_request_new(&start, bus->caller);
         if (r < 0)
                 return r;
-        r = start_check(start, error);
+        r = start_read(start, &scope, message, error);
+        if (r < 0)
+                return r;
+        r = start_check(start, scope, error);
         if (r < 0)
                 return r;
         if (request_init(&start->request, start->client, message, start_cancel))

@@ -15,8 +15,8 @@
 #include "consumer-private.h"
 #include "core/model/policy.h"
 #include "core/model/session-names.h"
-#include "core/session-clone.h"
-#include "owner/clone-words.h"
+#include "owner/outcome-words.h"
+#include "owner/owned-clone.h"
 
 /* Fields of perfetto.protos.CloneSessionRequest, and of the response. */
 enum {
@@ -37,25 +37,16 @@ enum {
 #define CLONED_BYTES_MAX   512
 
 struct ConsumerClone {
+        OwnedClone owned;
         Consumer *consumer;
         PortRequest request;
-        Session *source; /* while it is asked */
-        ConsumerSession *
-                session; /* what the clone will be, with its output; published when that is written to */
-        bool is_answered; /* by the core: */
-        int outcome;
-        Session *cloned;
-        bool is_published;
+        ConsumerSession *session; /* NULL: not published yet */
 };
 
 ConsumerClone *consumer_clone_free(ConsumerClone *clone) {
         if (!clone)
                 return NULL;
-        if (clone->source && !clone->is_answered)
-                session_clone_cancel(clone->source, clone);
-        session_free(clone->cloned);
-        if (!clone->is_published)
-                consumer_session_free(clone->session);
+        owned_clone_deinit(&clone->owned);
         free(clone);
         return NULL;
 }
@@ -83,43 +74,38 @@ static void reply_cloned(Consumer *consumer,
 }
 
 /* At this moment the clone has what the original has not read, and all else is with its output. */
-static void on_cloned(void *userdata, int outcome, Session *cloned) {
-        ConsumerClone *clone = userdata;
+static void on_cloned(OwnedClone *owned) {
+        ConsumerClone *clone = container_of(owned, ConsumerClone, owned);
         const ConsumerSession *source;
 
-        source = outcome ? NULL : consumers_find(clone->consumer->consumers, clone->source);
+        source = owned->outcome ? NULL : consumers_find(clone->consumer->consumers, owned->source);
         if (source)
-                session_stream_copy(&clone->session->owned.stream, &source->owned.stream);
-        clone->is_answered = true;
-        clone->outcome = outcome;
-        clone->cloned = cloned;
+                session_stream_copy(&owned->session->stream, &source->owned.stream);
         port_connection_mark(clone->consumer->connection);
 }
 
 static void clone_publish(ConsumerClone *clone) {
-        ConsumerSession *session = clone->session;
-
-        owned_session_adopt(&session->owned, TAKE(clone->cloned));
-        consumer_session_publish(session);
-        consumer_session_set_consumer(session, clone->consumer);
-        clone->is_published = true;
+        clone->session = container_of(owned_clone_adopt(&clone->owned), ConsumerSession, owned);
+        consumer_session_publish(clone->session);
+        consumer_session_set_consumer(clone->session, clone->consumer);
 }
 
 void consumer_clone_work(Consumer *consumer) {
         ConsumerClone *clone = consumer->clone;
+        int outcome;
 
-        if (!clone || !clone->is_answered)
+        if (!clone || !clone->owned.is_answered)
                 return;
-        if (!clone->outcome && !clone->is_published)
+        outcome = clone->owned.outcome;
+        if (!outcome && !clone->session)
                 clone_publish(clone);
-        if (clone->is_published && session_options(clone->session->owned.session)->has_output &&
+        if (clone->session && session_options(clone->session->owned.session)->has_output &&
             !clone->session->owned.is_finished)
                 return;
         reply_cloned(consumer,
                      &clone->request,
-                     clone->outcome ? NULL : clone->session,
-                     clone->outcome ? clone_outcome_words(clone->outcome)
-                                    : clone->session->owned.stream.error);
+                     clone->session,
+                     outcome ? clone_outcome_words(outcome) : clone->session->owned.stream.error);
         consumer->clone = consumer_clone_free(clone);
 }
 
@@ -212,45 +198,48 @@ static bool hand_over_snapshot(Consumer *consumer, const Session *source) {
         return true;
 }
 
-static int clone_open_output(ConsumerClone *clone, int *fd, const char **ret_why) {
-        const Config *config = session_config(clone->source);
+static int clone_open_output(const Consumer *consumer,
+                             const Session *source,
+                             ConsumerSession *session,
+                             int *fd,
+                             const char **ret_why) {
         int r;
 
         *ret_why = NULL;
-        if (!session_options(clone->source)->has_output)
+        if (!session_options(source)->has_output)
                 return 0;
         if (*fd < 0) {
                 *ret_why = "Failed to clone 'write_into_file' session: a descriptor is needed";
                 return OUTPUT_E_UNUSABLE;
         }
-        r = session_stream_open(&clone->session->owned.stream,
-                                port_connection_user(clone->consumer->connection),
-                                config,
+        r = session_stream_open(&session->owned.stream,
+                                port_connection_user(consumer->connection),
+                                session_config(source),
                                 fd,
                                 ret_why);
-        if (r == OUTPUT_E_LIMIT)
-                *ret_why = "too many outputs of this user are being written, or cannot be";
+        if (r)
+                *ret_why = output_outcome_words(r, *ret_why);
         return r;
 }
 
-static int clone_ask(ConsumerClone *clone, bool skips_filter, SessionError *error) {
+static int clone_ask(ConsumerClone *clone,
+                     Session *source,
+                     ConsumerSession *session,
+                     bool skips_filter,
+                     SessionError *error) {
         const CloneOptions options = {
                 .owner = *port_connection_identity(clone->consumer->connection),
-                .has_output = clone->session->owned.stream.output,
+                .has_output = session->owned.stream.output,
                 .skips_filter = skips_filter,
         };
 
-        return session_clone(clone->source,
-                             &options,
-                             on_cloned,
-                             clone,
-                             error,
-                             consumers_now(clone->consumer->consumers));
+        return owned_clone_ask(&clone->owned, source, &session->owned, &options, on_cloned, error);
 }
 
 static int
 clone_new(Consumer *consumer, const PortRequest *request, Session *source, bool skips, int *fd) {
         _cleanup_(consumer_clone_freep) ConsumerClone *clone = calloc(1, sizeof(*clone));
+        _cleanup_(consumer_session_freep) ConsumerSession *session = NULL;
         SessionError error = {};
         const char *why;
         int r;
@@ -259,17 +248,15 @@ clone_new(Consumer *consumer, const PortRequest *request, Session *source, bool 
                 return -ENOMEM;
         clone->consumer = consumer;
         clone->request = *request;
-        r = consumer_session_allocate(&clone->session, consumer->consumers);
+        r = consumer_session_allocate(&session, consumer->consumers);
         if (r < 0)
                 return r;
-        clone->source = source;
-        r = clone_open_output(clone, fd, &why);
+        r = clone_open_output(consumer, source, session, fd, &why);
         if (r == 0) {
                 why = error.message;
-                r = clone_ask(clone, skips, &error);
+                r = clone_ask(clone, source, TAKE(session), skips, &error);
         }
         if (r) {
-                clone->source = NULL; /* nothing was begun */
                 reply_cloned(consumer, request, NULL, why && why[0] ? why : clone_outcome_words(r));
                 return 0;
         }

@@ -9,6 +9,7 @@
 
 #include "consumer-private.h"
 #include "core/model/policy.h"
+#include "owner/permission.h"
 
 /* Fields of perfetto.protos.DetachRequest and AttachRequest, and of the latter's response. */
 enum {
@@ -17,9 +18,9 @@ enum {
 };
 
 struct ConsumerDetach {
+        Permission permission;
         Consumer *consumer;
         PortRequest request;
-        AccessQuestion *question;
         char key[CONSUMER_KEY_MAX + 1];
 };
 
@@ -37,8 +38,7 @@ static ConsumerSession *consumer_find_key(const Consumer *consumer, const char *
 ConsumerDetach *consumer_detach_free(ConsumerDetach *detach) {
         if (!detach)
                 return NULL;
-        if (detach->question)
-                detach->consumer->consumers->access->cancel(detach->question);
+        permission_deinit(&detach->permission);
         free(detach);
         return NULL;
 }
@@ -59,17 +59,17 @@ static int detach_session(Consumer *consumer, const PortRequest *request, const 
 }
 
 /* The session may have gone meanwhile, and another may have taken the key. */
-static void on_answer(void *userdata, bool is_granted, const char *why) {
-        ConsumerDetach *detach = userdata;
+static void on_answer(Permission *permission, int outcome, const AccessRefusal *refusal) {
+        ConsumerDetach *detach = container_of(permission, ConsumerDetach, permission);
+        const char *why = refusal ? refusal->why : "there is no memory for it";
         Consumer *consumer = detach->consumer;
         PortConnection *connection = consumer->connection;
-        int r = PORT_E_REFUSED;
+        int r = outcome;
 
-        detach->question = NULL;
-        if (is_granted && consumer->session && !consumer_find_key(consumer, detach->key)) {
+        if (r == 0 && consumer->session && !consumer_find_key(consumer, detach->key)) {
                 r = detach_session(consumer, &detach->request, detach->key);
-                why = "there is no memory for it";
-        } else if (is_granted) {
+        } else if (r == 0) {
+                r = PORT_E_REFUSED;
                 why = "the session has ended, or another has its key now";
         }
         if (r) {
@@ -80,33 +80,48 @@ static void on_answer(void *userdata, bool is_granted, const char *why) {
         port_connection_resume(connection);
 }
 
-/* What the peer says next waits for the answer, as it may be to leave. */
-static int detach_ask(Consumer *consumer, const PortRequest *request, const char *key) {
-        _cleanup_(consumer_detach_freep) ConsumerDetach *detach = NULL;
-        _cleanup_(access_peer_deinit) AccessPeer peer = port_connection_peer(consumer->connection);
-        const Consumers *consumers = consumer->consumers;
-        char why[ACCESS_WHY_MAX];
-        int r;
+static int detach_new(ConsumerDetach **ret,
+                      Consumer *consumer,
+                      const PortRequest *request,
+                      unsigned needs,
+                      const char *key) {
+        ConsumerDetach *detach;
 
-        if (!consumers->access)
-                return port_refuse(consumer->connection,
-                                   "a session without a deadline needs polkit's permission, and "
-                                   "there is nobody to ask");
         detach = calloc(1, sizeof(*detach));
         if (!detach)
                 return -ENOMEM;
-        *detach = (ConsumerDetach){ .consumer = consumer, .request = *request };
+        *detach = (ConsumerDetach){
+                .permission = {
+                        .access = consumer->consumers->access,
+                        .peer = port_connection_peer(consumer->connection),
+                        .needs = needs,
+                        .config = session_config(consumer->session->owned.session),
+                        .is_interactive = true,
+                        .done = on_answer,
+                },
+                .consumer = consumer,
+                .request = *request,
+        };
         strcpy(detach->key, key);
-        r = consumers->access->ask(&detach->question,
-                                   consumers->access_host,
-                                   &peer,
-                                   POLICY_NEEDS_DETACH,
-                                   session_config(consumer->session->owned.session),
-                                   on_answer,
-                                   detach,
-                                   why);
-        if (r)
-                return r < 0 ? r : port_refuse(consumer->connection, "%s", why);
+        *ret = detach;
+        return 0;
+}
+
+/* What the peer says next waits for the answer, as it may be to leave. */
+static int
+detach_ask(Consumer *consumer, const PortRequest *request, unsigned needs, const char *key) {
+        _cleanup_(consumer_detach_freep) ConsumerDetach *detach = NULL;
+        AccessRefusal refusal;
+        int r;
+
+        r = detach_new(&detach, consumer, request, needs, key);
+        if (r < 0)
+                return r;
+        r = permission_ask(&detach->permission, &refusal);
+        if (r < 0)
+                return r;
+        if (r == PERMISSION_E_REFUSED)
+                return port_refuse(consumer->connection, "%s", refusal.why);
         port_connection_pause(consumer->connection);
         consumer->detach = TAKE(detach);
         return 0;
@@ -136,6 +151,7 @@ static int read_key(const Consumer *consumer,
 int consumer_detach(void *port, const PortRequest *request, const void *data, size_t n) {
         Consumer *consumer = port;
         char key[CONSUMER_KEY_MAX + 1];
+        unsigned needs;
         int r;
 
         r = read_key(consumer, key, data, n);
@@ -146,10 +162,11 @@ int consumer_detach(void *port, const PortRequest *request, const void *data, si
         if (consumer_find_key(consumer, key))
                 return port_refuse(consumer->connection,
                                    "another session is detached under this key");
-        if (policy_detach_needs(consumer->consumers->info,
-                                port_connection_identity(consumer->connection),
-                                consumer->session->owned.session))
-                return detach_ask(consumer, request, key);
+        needs = policy_detach_needs(consumer->consumers->info,
+                                    port_connection_identity(consumer->connection),
+                                    consumer->session->owned.session);
+        if (needs)
+                return detach_ask(consumer, request, needs, key);
         return detach_session(consumer, request, key);
 }
 

@@ -430,11 +430,11 @@ static void query_await(Consumer *consumer, void (*awaits)(Service *, uint64_t n
         awaits(consumer->consumers->service, consumers_now(consumer->consumers));
 }
 
-static void on_may_start(void *userdata, bool is_granted, const char *why) {
+static void on_may_start(void *userdata, const AccessRefusal *refusal) {
         Consumer *consumer = userdata;
 
         consumer->may_start = NULL;
-        query_await(consumer, is_granted ? service_activate_all : service_gather);
+        query_await(consumer, refusal ? service_gather : service_activate_all);
 }
 
 /* 0: asked. Somebody who is not known to be allowed it has nobody started. */
@@ -444,10 +444,10 @@ static int query_ask(Consumer *consumer) {
 
         if (consumer->may_start)
                 return 0;
-        if (!consumers->access)
-                return ACCESS_E_DENIED;
-        return consumers->access->ask_quietly(
-                &consumer->may_start, consumers->access_host, &peer, on_may_start, consumer);
+        if (!consumers->access.ops)
+                return ACCESS_E_REFUSED;
+        return consumers->access.ops->ask_quietly(
+                &consumer->may_start, consumers->access.host, &peer, on_may_start, consumer);
 }
 
 /* A query for what can be recorded includes producers that run only when they are asked: for peers that may record what
@@ -463,7 +463,7 @@ static void query_await_producers(Consumer *consumer, ConsumerQuery *query) {
 
 void consumer_query_cancel(Consumer *consumer) {
         if (consumer->may_start)
-                consumer->consumers->access->cancel(consumer->may_start);
+                consumer->consumers->access.ops->cancel(consumer->may_start);
         list_unlink(&consumer->query_link);
 }
 

@@ -10,8 +10,8 @@
 
 #include "closer/closer.h"
 #include "consumer-private.h"
-#include "core/model/policy.h"
-#include "core/trigger.h"
+#include "owner/outcome-words.h"
+#include "owner/owned-start.h"
 #include "shared/error.h"
 #include "shared/fd.h"
 
@@ -28,23 +28,15 @@ enum {
 #define ENABLED_BYTES_MAX (ACCESS_WHY_MAX + 64)
 
 struct ConsumerStart {
+        OwnedStart owned;
         Consumer *consumer;
-        Config *config;
-        SessionOptions options;
-        int fd;
-        unsigned needs; /* POLICY_NEEDS_…, not granted yet */
-        unsigned asked; /* the one that is asked about now */
-        AccessQuestion *question;
-        bool has_waited;
 };
 
 ConsumerStart *consumer_start_free(ConsumerStart *start) {
         if (!start)
                 return NULL;
-        if (start->question)
-                start->consumer->consumers->access->cancel(start->question);
-        config_free(start->config);
-        closer_close(port_connection_user(start->consumer->connection), start->fd);
+        closer_close(start->owned.user, start->owned.output_fd);
+        owned_start_deinit(&start->owned);
         free(start);
         return NULL;
 }
@@ -70,151 +62,127 @@ static int start_refuse_outcome(Consumer *consumer, int r, const SessionError *e
         return 0;
 }
 
-static int start_refuse_output(Consumer *consumer, int r, const char *why) {
-        if (r == OUTPUT_E_LIMIT)
-                why = "too many outputs of this user are being written, or cannot be";
-        start_refuse(consumer, why ?: strerror(-r));
-        return 0;
-}
-
 /* All is checked and granted. */
 static int start_session(ConsumerStart *start) {
         _cleanup_(consumer_session_freep) ConsumerSession *session = NULL;
         Consumer *consumer = start->consumer;
-        Consumers *consumers = consumer->consumers;
-        SessionError error = {};
-        const char *why;
+        OwnedStartError why;
         int r;
 
-        r = consumer_session_allocate(&session, consumers);
+        r = consumer_session_allocate(&session, consumer->consumers);
         if (r < 0)
                 return r;
-        if (start->options.has_output) {
-                r = session_stream_open(&session->owned.stream,
-                                        port_connection_user(consumer->connection),
-                                        start->config,
-                                        &start->fd,
-                                        &why);
-                if (r)
-                        return start_refuse_output(consumer, r, why);
+        r = owned_start_make(&start->owned, &session->owned, &why);
+        if (r && why.is_output) {
+                start_refuse(consumer, output_outcome_words(r, why.why));
+                return 0;
         }
-        r = owned_session_new(
-                &session->owned, consumers->service, start->config, &start->options, &error);
         if (r)
-                return start_refuse_outcome(consumer, r, &error);
-        start->config = NULL;
+                return start_refuse_outcome(consumer, r, &why.session);
         consumer_session_publish(session);
         consumer_session_set_consumer(session, consumer);
-        if (!session_is_deferred(session->owned.session))
-                r = session_start(session->owned.session, consumers_now(consumers));
+        r = owned_start_run(&session->owned);
         TAKE(session);
         return error_fold(r);
 }
 
-static void on_answer(void *userdata, bool is_granted, const char *why);
-
-/* The next question, or the session. 1: it waits for an answer. */
+/* 1: it waits for polkit's answer. */
 static int start_proceed(ConsumerStart *start) {
-        const Consumers *consumers = start->consumer->consumers;
-        _cleanup_(access_peer_deinit) AccessPeer peer = { .pidfd = -1 };
-        char why[ACCESS_WHY_MAX] = "this needs polkit's permission, and there is nobody to ask";
-        int r = ACCESS_E_DENIED;
+        AccessRefusal refusal;
+        int r;
 
-        if (!start->needs)
-                return start_session(start);
-        start->asked = start->needs & -start->needs;
-        peer = port_connection_peer(start->consumer->connection);
-        if (consumers->access)
-                r = consumers->access->ask(&start->question,
-                                           consumers->access_host,
-                                           &peer,
-                                           start->asked,
-                                           start->config,
-                                           on_answer,
-                                           start,
-                                           why);
+        r = permission_ask(&start->owned.permission, &refusal);
         if (r < 0)
                 return r;
-        if (r == 0)
+        if (r == PERMISSION_E_WAITS)
                 return 1;
-        start_refuse(start->consumer, why);
+        if (r == 0)
+                return start_session(start);
+        start_refuse(start->consumer, refusal.why);
         return 0;
 }
 
-static void on_answer(void *userdata, bool is_granted, const char *why) {
-        ConsumerStart *start = userdata;
+static void on_answer(Permission *permission, int outcome, const AccessRefusal *refusal) {
+        ConsumerStart *start = container_of(permission, ConsumerStart, owned.permission);
         Consumer *consumer = start->consumer;
-        int r = 0;
+        int r = outcome;
 
-        start->question = NULL;
-        start->needs &= ~start->asked;
-        if (is_granted)
-                r = start_proceed(start);
-        else
-                start_refuse(consumer, why);
-        if (r > 0)
-                return;
+        if (refusal)
+                start_refuse(consumer, refusal->why);
+        else if (r == 0)
+                r = start_session(start);
         consumer->start = consumer_start_free(start);
         if (r < 0)
                 port_connection_break(consumer->connection, strerror(-r));
         port_connection_resume(consumer->connection);
 }
 
-static int start_check(const ConsumerStart *start) {
-        Consumers *consumers = start->consumer->consumers;
+/* As Perfetto's service: a descriptor that the config does not want is dropped. */
+static int start_read(ConsumerStart *start, const uint8_t *config, size_t n_config) {
+        OwnedStart *owned = &start->owned;
+        ConfigError error = {};
+        int r;
+
+        r = config_new_from_bytes(&owned->config, config, n_config, &error);
+        if (r > 0)
+                start_refuse(start->consumer, error.message);
+        if (r)
+                return r;
+        owned->options = (SessionOptions){
+                .allows_missing = true,
+                .has_output = owned->config->pb->write_into_file && owned->output_fd >= 0,
+        };
+        return 0;
+}
+
+static int start_check(ConsumerStart *start) {
         SessionError error = {};
         int r;
 
-        r = session_check(consumers->service,
-                          start->config,
-                          &start->options,
-                          &error,
-                          consumers_now(consumers));
+        r = owned_start_check(
+                &start->owned, start->consumer->consumers->info, POLICY_SCOPE_DEFAULT, &error);
         if (r == 0)
                 return 0;
         r = start_refuse_outcome(start->consumer, r, &error);
         return r < 0 ? r : 1;
 }
 
-static int start_read(ConsumerStart *start, const uint8_t *config, size_t n_config) {
-        const Consumers *consumers = start->consumer->consumers;
-        ConfigError error = {};
-        int r;
+static int start_request_new(ConsumerStart **ret, Consumer *consumer) {
+        Consumers *consumers = consumer->consumers;
+        ConsumerStart *start;
+        AccessPeer peer;
 
-        r = config_new_from_bytes(&start->config, config, n_config, &error);
-        if (r > 0)
-                start_refuse(start->consumer, error.message);
-        if (r)
-                return r;
-        start->options = (SessionOptions){
-                .owner = *port_connection_identity(start->consumer->connection),
-                .allows_missing = true,
-        };
-        /* As Perfetto's service: a descriptor that the config does not want is dropped. */
-        start->options.has_output = start->config->pb->write_into_file && start->fd >= 0;
-        start->needs = policy_session_needs(consumers->info,
-                                            &start->options.owner,
-                                            start->config,
-                                            POLICY_SCOPE_DEFAULT,
-                                            false,
-                                            &start->options.scope);
+        start = calloc(1, sizeof(*start));
+        if (!start)
+                return -ENOMEM;
+        peer = port_connection_peer(consumer->connection);
+        start->consumer = consumer;
+        owned_start_init(&start->owned,
+                         &consumers->sessions,
+                         consumers->service,
+                         &consumers->access,
+                         &peer,
+                         on_answer);
+        /* These callers want an answer from a person if it takes one: their protocol has no word for it. */
+        start->owned.permission.is_interactive = true;
+        start->owned.output_fd = port_connection_take_fd(consumer->connection);
+        *ret = start;
         return 0;
 }
 
 static int start_new(Consumer *consumer, const uint8_t *config, size_t n_config) {
-        _cleanup_(consumer_start_freep) ConsumerStart *start = calloc(1, sizeof(*start));
+        _cleanup_(consumer_start_freep) ConsumerStart *start = NULL;
         int r;
 
-        if (!start)
-                return -ENOMEM;
-        start->consumer = consumer;
-        start->fd = port_connection_take_fd(consumer->connection);
+        r = start_request_new(&start, consumer);
+        if (r < 0)
+                return r;
         r = start_read(start, config, n_config);
         if (r == 0)
                 r = start_check(start);
         if (r == 0)
                 r = start_proceed(start);
-        if (r <= 0 || !start->question)
+        if (r <= 0 || !start->owned.permission.question)
                 return r < 0 ? r : 0;
         port_connection_pause(consumer->connection);
         consumer->start = TAKE(start);

@@ -19,9 +19,7 @@ typedef struct PortsObserver PortsObserver;
 typedef struct Consumers {
         Service *service;
         const ServiceInfo *info;
-        const AccessOps
-                *access; /* NULL: there is nobody to ask, so that what needs asking is denied */
-        void *access_host;
+        AccessHost access;
         const PortsObserver *observer; /* NULL: nobody */
         void *observer_userdata;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Why there is no clone, in words that both transports use. */
+/* Outcomes of the core and of outputs in words that both transports use. */
 
 #include <string.h>
 
 #include "core/session.h"
-#include "owner/clone-words.h"
+#include "output/session-stream.h"
+#include "owner/outcome-words.h"
 
 const char *clone_outcome_words(int outcome) {
         switch (outcome) {
@@ -16,4 +17,10 @@ const char *clone_outcome_words(int outcome) {
         default:
                 return outcome < 0 ? strerror(-outcome) : "it is not possible now";
         }
+}
+
+const char *output_outcome_words(int outcome, const char *why) {
+        if (outcome == OUTPUT_E_LIMIT)
+                return "too many outputs of this user are being written, or cannot be";
+        return why ?: strerror(-outcome);
 }
