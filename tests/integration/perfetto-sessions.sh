@@ -67,5 +67,13 @@ gives "a session that is left behind" '^left$' consume leave org.example.demo ke
 ok "is listed, too" listed '"" [0-9]+ "start(ing|ed)"'
 gives "until somebody attaches to it and leaves" '^attached$' consume attach key
 ok "then it is gone" eventually gone '"start(ing|ed)"'
+
+# Perfetto's service refuses a target_buffer that is out of bounds, also of a config that has no buffers at all.
+gives "a config without buffers and sources is accepted" '^recorded$' consume bufferless
+gives "one whose source has no buffer to write to is refused" \
+        '^org.example.demo: the config has no buffers: add "buffers \{ size_kb: 4096 \}"$' \
+        consume bufferless org.example.demo
+gives "on the bus a config without buffers gets one" 'o "/org/desktrace' \
+        manager StartSession 'a{sv}' 1 sources as 1 org.example.demo
 ok "the service is still there" kill -0 "$daemon"
 finish

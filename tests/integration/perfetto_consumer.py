@@ -4,6 +4,7 @@
 
 Usage: perfetto_consumer.py ADDRESS VERB ARGUMENTS…
   record SOURCE [NAME]   records for a moment; says why it may not
+  bufferless [SOURCE]    likewise, of a config that has no buffers
   hold SOURCE NAME [TRIGGER]   records until it is killed, and says "recording" when it does; TRIGGER takes a snapshot
   leave SOURCE KEY [MS]  records, and detaches at once, without waiting for an answer in between; MS is a deadline
   attach KEY             says whether there is such a session
@@ -37,11 +38,19 @@ def error_of(reply):
     return get(reply, 3, b"").decode()
 
 
-def record(client, *arguments):
-    request = enable(client, *arguments)
+def stop(client, request):
     client.ask("DisableTracing")
     _, _, reply = client.reply(request)
     print(error_of(reply) or "recorded")
+
+
+def record(client, *arguments):
+    stop(client, enable(client, *arguments))
+
+
+def bufferless(client, *sources):
+    parts = [(2, message((1, message((1, source))))) for source in sources]
+    stop(client, client.call("EnableTracing", message((1, message(*parts, (3, 60000))))))
 
 
 def hold(client, *arguments):
@@ -85,7 +94,7 @@ def main():
     elif verb == "producers":
         names(client, 1, 2)
     else:
-        {"record": record, "hold": hold, "leave": leave, "attach": attach, "clone": clone}[verb](
+        {"record": record, "bufferless": bufferless, "hold": hold, "leave": leave, "attach": attach, "clone": clone}[verb](
             client, *arguments
         )
     client.close()
