@@ -257,6 +257,22 @@ if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] && [ -r /sys/kernel/tracing/
         exits 2 "a misspelt kernel event is named with the nearest one" \
                 "'sched/sched_swich'.*'sched/sched_switch'" record sched/sched_swich
         exits 2 "so is a group" "unknown kernel event 'scehd/\*'.*'sched/\*'" record 'scehd/*'
+        cat >slips.pbtxt <<'CONFIG'
+buffers { size_kb: 1024 }
+duration_ms: 100
+data_sources { config { name: "linux.ftrace" ftrace_config {
+        ftrace_events: "sched/sched_swich" ftrace_events: "sched_waking" ftrace_events: "android/of_another_kernel" } } }
+CONFIG
+        exits 0 "a misspelt one of a config is noted, as that may be for several kernels" \
+                'note: .*no kernel event is called "sched/sched_swich"; did you mean "sched/sched_switch"' \
+                record -c slips.pbtxt -o slips.pftrace
+        exits 0 "and so is one of another kernel" 'note: .*no event "android/of_another_kernel"' \
+                record -c slips.pbtxt -o slips-2.pftrace
+        ok "the others are recorded" holds slips.pftrace "t['kernel_events_total'] > 0"
+        sed -i 's,ftrace_events: "sched_waking",,' slips.pbtxt
+        exits 1 "a config of which this kernel has no event is an error" 'did you mean "sched/sched_switch"' \
+                record -c slips.pbtxt -o none.pftrace
+        ok "that leaves no file" test ! -e none.pftrace
         exits 5 "so is a source of the probes" "offer 'linux.sys_stat'.*'linux.sys_stats'" record linux.sys_stat
         exits 0 "kernel and program are in one file" 'No losses' record -o all.pftrace -- "$EXAMPLE" --seconds 1 --quiet
         ok "with switches" holds all.pftrace \
