@@ -25,10 +25,18 @@ exits() {
         fi
 }
 
-# A trace's summary, and a Python expression over it (t) that must hold.
+# A trace's summary, and a Python expression over it (t) that must hold. It is kept for the checks that follow, until
+# the file changes: these run in subshells, so files say what there is.
 holds() {
-        "$DESKTRACE" inspect --json=short "$1" >"$tmp/summary" || [ $? = 6 ] || return
-        json_holds "$tmp/summary" "$2"
+        local summary
+        [ -e "$1" ] || return
+        summary=$tmp/summary-$(realpath "$1" | tr / _)
+        if [ ! "$summary" -nt "$1" ]; then
+                rm -f "$summary"
+                "$DESKTRACE" inspect --json=short "$1" >"$summary.part" || [ $? = 6 ] || return
+                mv "$summary.part" "$summary"
+        fi
+        json_holds "$summary" "$2"
 }
 
 json_holds() {

@@ -208,7 +208,7 @@ ok "and what it had written is kept" test -s killed.pftrace
 cat >"$tmp/slow-daemon" <<SLOW
 #!/bin/sh
 touch "$tmp/starts"
-sleep 30
+exec sleep 30
 SLOW
 chmod +x "$tmp/slow-daemon"
 stopped_while_starting() { # SIGNAL

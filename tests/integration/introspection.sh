@@ -10,14 +10,21 @@
 session_bus
 service "$DESKTRACED" --user --idle-timeout=60s
 producer app org.example.app
+app=$started
 start 3 sources as 1 org.example.app duration-ms u 60000 detach b true
 
 show() {
         gdbus introspect --session --xml --dest "$1" --object-path "$2" >"$tmp/live.xml" &&
                 /usr/bin/python3 "$(dirname "$0")/compare-interface.py" "$BUS_XML" "$tmp/live.xml" "$3"
 }
-owner() { # of the producer: the one connection that is neither the service nor ours
-        busctl --user list --no-legend | awk '$3 == "test-producer" { print $1 }'
+bus_call() { # METHOD ARGUMENTS...: of the bus itself
+        busctl --user call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus "$@"
+}
+owner() { # of the producer: its process's connection. Not "busctl list", which fails where there are no control groups.
+        local name
+        for name in $(bus_call ListNames | grep -oE ':[0-9]+\.[0-9]+'); do
+                [ "$(bus_call GetConnectionUnixProcessID s "$name")" != "u $app" ] || echo "$name"
+        done
 }
 producer_path=$(busctl --user call "$BUS" "$ROOT" org.freedesktop.DBus.ObjectManager GetManagedObjects |
         grep -oE '/org[^"]*/producer/[0-9]+' | head -n 1)
