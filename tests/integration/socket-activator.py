@@ -6,6 +6,7 @@ again.
 Usage: socket-activator.py PATH COMMAND...
 """
 
+import ctypes
 import os
 import select
 import signal
@@ -13,9 +14,14 @@ import socket
 import sys
 
 
+PR_SET_PDEATHSIG = 1
+
+
 def run(listening, command):
     pid = os.fork()
     if pid == 0:
+        # A test ends us with SIGKILL, and would wait for the output of a command that stays.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if listening.fileno() != 3:
             os.dup2(listening.fileno(), 3)
         os.set_inheritable(3, True)
