@@ -261,7 +261,8 @@ if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] && [ -r /sys/kernel/tracing/
 buffers { size_kb: 1024 }
 duration_ms: 100
 data_sources { config { name: "linux.ftrace" ftrace_config {
-        ftrace_events: "sched/sched_swich" ftrace_events: "sched_waking" ftrace_events: "android/of_another_kernel" } } }
+        ftrace_events: "sched/sched_swich" ftrace_events: "sched_waking"
+        ftrace_events: "android/of_another_kernel" } } }
 CONFIG
         exits 0 "a misspelt one of a config is noted, as that may be for several kernels" \
                 'note: .*no kernel event is called "sched/sched_swich"; did you mean "sched/sched_switch"' \

@@ -94,9 +94,9 @@ def main():
     elif verb == "producers":
         names(client, 1, 2)
     else:
-        {"record": record, "bufferless": bufferless, "hold": hold, "leave": leave, "attach": attach, "clone": clone}[verb](
-            client, *arguments
-        )
+        verbs = {"record": record, "bufferless": bufferless, "hold": hold}
+        verbs |= {"leave": leave, "attach": attach, "clone": clone}
+        verbs[verb](client, *arguments)
     client.close()
 
 
