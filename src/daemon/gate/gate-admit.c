@@ -58,7 +58,7 @@ static bool ask(GateFlow *flow, const Frame *frame, const FrameFields *fields) {
 
         if (fields) {
                 question.is_refused = fields->n_fds > GATE_FDS_MAX;
-                memcpy(question.sender, fields->sender, sizeof(question.sender));
+                strcpy(question.sender, fields->sender); /* shorter than FRAME_NAME_BYTES */
         }
         flow->n_asked = frame->n_bytes;
         if (!options->ask(options->userdata, &question, &answer))

@@ -17,10 +17,10 @@
  * Calls go down in this list only.
  */
 
-#include "gate/frame.h"
 #include "gate/gate.h"
 #include "gate/handshake.h"
 #include "shared/bytes.h"
+#include "shared/dbus-frame.h"
 #include "shared/list.h"
 
 #define GATE_BUFFER_BYTES \

@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "gate/frame.h"
+#include "shared/dbus-frame.h"
 #include "shared/macro.h"
 
 /* A client that sends more is disconnected. Of what the message bus passes on the message is dropped. */
@@ -42,7 +42,7 @@ typedef struct Gate Gate;
 /* Whether a message that the message bus passes on is taken with its descriptors. */
 typedef struct GateQuestion {
         int fd; /* the message bus's, where it waits */
-        char sender[FRAME_SENDER_BYTES];
+        char sender[FRAME_NAME_BYTES];
         bool is_refused; /* in any case: all that is left to do is to drop them */
 } GateQuestion;
 

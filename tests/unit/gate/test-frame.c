@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "gate/frame.h"
+#include "shared/dbus-frame.h"
 #include "test.h"
 #include "world.h"
 
@@ -47,6 +47,42 @@ START_TEST(test_fields_are_found) {
         ck_assert_int_eq(frame_read_fields(&fields, message, n), 0);
         ck_assert_uint_eq(fields.n_fds, 0);
         ck_assert_str_eq(fields.sender, "");
+}
+END_TEST
+
+START_TEST(test_header_says_all_of_a_call) {
+        /* Ping of org.a.B at /p, serial 7, from :1.2 to x.y, with a body of one text. */
+        static const uint8_t fields[] = "\1\1o\0\2\0\0\0/p\0\0\0\0\0\0"
+                                        "\2\1s\0\7\0\0\0org.a.B\0"
+                                        "\3\1s\0\4\0\0\0Ping\0\0\0\0"
+                                        "\6\1s\0\3\0\0\0x.y\0\0\0\0\0"
+                                        "\7\1s\0\4\0\0\0:1.2\0\0\0\0";
+        static const uint8_t body[] = "\2\0\0\0hi";
+        uint8_t message[ROOM] = { 'l', 1, 1, 1, sizeof(body), 0, 0, 0, 7, 0, 0, 0 };
+        const char *text;
+        FrameFields header;
+        size_t n = 16;
+
+        memcpy(message + n, fields, sizeof(fields) - 1);
+        message[12] = sizeof(fields) - 1 - 3; /* without what comes before the body */
+        n = ALIGN_UP(n + sizeof(fields) - 1, 8);
+        memcpy(message + n, body, sizeof(body));
+        n += sizeof(body);
+        ck_assert_int_eq(frame_read_fields(&header, message, n), 0);
+        ck_assert_uint_eq(header.type, FRAME_METHOD_CALL);
+        ck_assert_uint_eq(header.flags, FRAME_NO_REPLY_EXPECTED);
+        ck_assert_uint_eq(header.serial, 7);
+        ck_assert_str_eq(header.path, "/p");
+        ck_assert_str_eq(header.interface, "org.a.B");
+        ck_assert_str_eq(header.member, "Ping");
+        ck_assert_str_eq(header.destination, "x.y");
+        ck_assert_str_eq(header.sender, ":1.2");
+        ck_assert_str_eq(header.error, "");
+        ck_assert_int_eq(frame_read_texts(&text, 1, message, n), 0);
+        ck_assert_str_eq(text, "hi");
+        ck_assert_int_eq(frame_read_texts(&text, 1, message, n - 1), -EBADMSG);
+        message[n - 1] = 'x'; /* the NUL */
+        ck_assert_int_eq(frame_read_texts(&text, 1, message, n), -EBADMSG);
 }
 END_TEST
 
@@ -124,6 +160,7 @@ TEST_MAIN("gate-frame",
           test_length_is_that_of_header_and_body,
           test_length_does_not_overflow,
           test_fields_are_found,
+          test_header_says_all_of_a_call,
           test_header_that_is_not_there_is_not_read,
           test_unknown_fields_are_skipped,
           test_nonsense_is_refused)

@@ -5,12 +5,22 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "gate/frame.h"
+#include "shared/dbus-frame.h"
 #include "shared/macro.h"
 
-#define FIELD_SENDER   7
-#define FIELD_UNIX_FDS 9
-#define DEPTH_MAX      64 /* the specification's, of containers in each other */
+#define DEPTH_MAX 64 /* the specification's, of containers in each other */
+
+/* Codes of header fields. */
+enum {
+        FIELD_PATH = 1,
+        FIELD_INTERFACE = 2,
+        FIELD_MEMBER = 3,
+        FIELD_ERROR_NAME = 4,
+        FIELD_REPLY_SERIAL = 5,
+        FIELD_DESTINATION = 6,
+        FIELD_SENDER = 7,
+        FIELD_UNIX_FDS = 9,
+};
 
 /* Where the next value is read. */
 typedef struct Cursor {
@@ -63,7 +73,8 @@ static int cursor_u32(Cursor *cursor, uint32_t *ret) {
 
 /* A string and its NUL, which stands behind *ret_n bytes. */
 static int cursor_string(Cursor *cursor, const char **ret, uint32_t *ret_n) {
-        if (cursor_u32(cursor, ret_n) < 0 || *ret_n >= cursor->end - cursor->at)
+        if (cursor_u32(cursor, ret_n) < 0 || *ret_n >= cursor->end - cursor->at ||
+            cursor->data[cursor->at + *ret_n] != '\0')
                 return -EBADMSG;
         *ret = (const char *)cursor->data + cursor->at;
         return cursor_skip(cursor, (size_t)*ret_n + 1);
@@ -198,19 +209,36 @@ static int skip_value(Cursor *cursor, const char **type, unsigned depth) {
         }
 }
 
-static int read_sender(FrameFields *ret, Cursor *cursor) {
-        const char *text;
+/* Where a field with a text goes; NULL: nobody wants it. */
+static const char **text_field(FrameFields *fields, uint8_t code) {
+        switch (code) {
+        case FIELD_PATH:
+                return &fields->path;
+        case FIELD_INTERFACE:
+                return &fields->interface;
+        case FIELD_MEMBER:
+                return &fields->member;
+        case FIELD_ERROR_NAME:
+                return &fields->error;
+        case FIELD_DESTINATION:
+                return &fields->destination;
+        case FIELD_SENDER:
+                return &fields->sender;
+        default:
+                return NULL;
+        }
+}
+
+static int read_text(const char **ret, Cursor *cursor, uint8_t code) {
         uint32_t n;
 
-        if (cursor_string(cursor, &text, &n) < 0 || n >= sizeof(ret->sender))
+        if (cursor_string(cursor, ret, &n) < 0 || (n >= FRAME_NAME_BYTES && code != FIELD_PATH))
                 return -EBADMSG;
-        memcpy(ret->sender, text, n);
-        ret->sender[n] = '\0';
         return 0;
 }
 
 static int read_field(FrameFields *ret, Cursor *cursor) {
-        const char *type;
+        const char *type, **text;
         uint8_t code;
 
         if (cursor_align(cursor, 8) < 0 || cursor->at == cursor->end)
@@ -220,22 +248,57 @@ static int read_field(FrameFields *ret, Cursor *cursor) {
                 return -EBADMSG;
         if (code == FIELD_UNIX_FDS && streq(type, "u"))
                 return cursor_u32(cursor, &ret->n_fds);
-        if (code == FIELD_SENDER && streq(type, "s"))
-                return read_sender(ret, cursor);
+        if (code == FIELD_REPLY_SERIAL && streq(type, "u"))
+                return cursor_u32(cursor, &ret->reply_serial);
+        text = text_field(ret, code);
+        if (text && streq(type, code == FIELD_PATH ? "o" : "s"))
+                return read_text(text, cursor, code);
         return skip_value(cursor, &type, 0);
 }
 
+static int cursor_begin(Cursor *ret, Frame *ret_frame, const uint8_t *data, size_t n) {
+        if (n < FRAME_HEAD_BYTES || frame_read(ret_frame, data) < 0 ||
+            n < ret_frame->n_header_bytes)
+                return -EBADMSG;
+        *ret = (Cursor){ .data = data, .at = FRAME_HEAD_BYTES, .is_big_endian = data[0] == 'B' };
+        ret->end = FRAME_HEAD_BYTES + read_u32(data + 12, ret->is_big_endian);
+        return 0;
+}
+
 int frame_read_fields(FrameFields *ret, const uint8_t *data, size_t n) {
-        Cursor cursor = { .data = data, .at = FRAME_HEAD_BYTES };
+        Cursor cursor;
         Frame frame;
 
-        *ret = (FrameFields){};
-        if (n < FRAME_HEAD_BYTES || frame_read(&frame, data) < 0 || n < frame.n_header_bytes)
+        if (cursor_begin(&cursor, &frame, data, n) < 0)
                 return -EBADMSG;
-        cursor.is_big_endian = data[0] == 'B';
-        cursor.end = FRAME_HEAD_BYTES + read_u32(data + 12, cursor.is_big_endian);
+        *ret = (FrameFields){
+                .type = data[1],
+                .flags = data[2],
+                .serial = read_u32(data + 8, cursor.is_big_endian),
+                .path = "",
+                .interface = "",
+                .member = "",
+                .error = "",
+                .destination = "",
+                .sender = "",
+        };
         while (cursor.at < cursor.end)
                 if (read_field(ret, &cursor) < 0)
+                        return -EBADMSG;
+        return 0;
+}
+
+int frame_read_texts(const char **ret, size_t n_ret, const uint8_t *data, size_t n) {
+        Cursor cursor;
+        uint32_t n_text;
+        Frame frame;
+
+        if (cursor_begin(&cursor, &frame, data, n) < 0 || n < frame.n_bytes)
+                return -EBADMSG;
+        cursor.at = (size_t)frame.n_header_bytes;
+        cursor.end = (size_t)frame.n_bytes;
+        for (size_t i = 0; i < n_ret; i++)
+                if (cursor_string(&cursor, &ret[i], &n_text) < 0)
                         return -EBADMSG;
         return 0;
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * D-Bus frame: where a D-Bus message ends, and what its header says
+ *
+ * The D-Bus specification, "Message Format". Everything is checked against what is there; nothing is allocated or
+ * copied: texts point into the message, and end with a NUL there.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAME_HEAD_BYTES 16  /* these tell how long the message is */
+#define FRAME_NAME_BYTES 256 /* a name on the bus, of an interface or a member has at most 255 */
+
+typedef struct Frame {
+        uint64_t n_bytes;        /* of the whole message */
+        uint64_t n_header_bytes; /* of these, before the body; its fields are in them */
+} Frame;
+
+typedef enum FrameType {
+        FRAME_METHOD_CALL = 1,
+        FRAME_METHOD_RETURN = 2,
+        FRAME_ERROR = 3,
+        FRAME_SIGNAL = 4,
+} FrameType;
+
+enum {
+        FRAME_NO_REPLY_EXPECTED = 1,
+};
+
+typedef struct FrameFields {
+        uint8_t type, flags;
+        uint32_t serial, reply_serial, n_fds;
+        /* "": it says none. Shorter than FRAME_NAME_BYTES, but for the path. */
+        const char *path, *interface, *member, *error, *destination, *sender;
+} FrameFields;
+
+/* 0, or -EBADMSG. */
+int frame_read(Frame *ret, const uint8_t head[static FRAME_HEAD_BYTES]);
+
+/* Of a message whose header, at least, is there. 0, or -EBADMSG. */
+int frame_read_fields(FrameFields *ret, const uint8_t *data, size_t n);
+
+/* The `n_ret` texts with which the body of a complete message begins. 0, or -EBADMSG. */
+int frame_read_texts(const char **ret, size_t n_ret, const uint8_t *data, size_t n);
