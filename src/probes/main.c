@@ -12,9 +12,6 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
@@ -22,18 +19,17 @@
 
 #include "build-config.h"
 #include "host/host.h"
+#include "host/lifetime.h"
+#include "host/source-list.h"
 #include "probes/entrance.h"
 #include "probes/ftrace/instance.h"
 #include "probes/ftrace/static-list.h"
 #include "probes/probe-registry.h"
-#include "probes/source-list.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 #include "shared/names.h"
 
 #define PROBES_BUS_NAME "org.desktrace.Probes1"
-#define IDLE_US         UINT64_C(5000000) /* the program exits after this long without an instance */
-#define IDLE_SLACK_US   UINT64_C(500000)
 
 typedef enum Mode {
         MODE_RUN_SYSTEM,
@@ -44,9 +40,7 @@ typedef enum Mode {
 
 typedef struct Program {
         sd_event *event;
-        sd_event_source *idle;  /* NULL in standalone mode */
-        sd_event_source *owner; /* the process that made the private socket */
-        int owner_fd;
+        Lifetime lifetime;
         sd_bus *bus;        /* NULL in standalone mode */
         Entrance *entrance; /* NULL: systemd has passed no socket */
         GrantBook *grants;  /* NULL: the service is believed in everything */
@@ -85,7 +79,7 @@ static int list_sources(const char *format) {
                 log_error("--list-sources has no format \"%s\"; it has \"json\"", format);
                 return -EINVAL;
         }
-        source_list_print(format != NULL);
+        source_list_print(probes, n_probes, format != NULL);
         return 0;
 }
 
@@ -171,21 +165,8 @@ static int parse_options(Mode *ret, bool *ret_trusts_service, int argc, char **a
  * When to end
  */
 
-static int on_idle(sd_event_source *source, uint64_t now_us, void *userdata) {
-        Program *program = userdata;
-
-        log_info("idle, exiting");
-        return sd_event_exit(program->event, 0);
-}
-
 static void program_look_whether_idle(Program *program) {
-        const bool is_busy = program->records || program->asks;
-
-        if (!program->idle)
-                return;
-        if (!is_busy)
-                sd_event_source_set_time_relative(program->idle, IDLE_US);
-        sd_event_source_set_enabled(program->idle, is_busy ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+        lifetime_set_busy(&program->lifetime, program->records || program->asks);
 }
 
 static void on_busy(void *userdata, bool is_busy) {
@@ -232,60 +213,6 @@ static void permit_give_back(void *permit) {
 }
 
 static const HostPermits permits = { .take = permit_take, .give_back = permit_give_back };
-
-static int on_owner_gone(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        Program *program = userdata;
-
-        log_debug("the private service is gone, exiting");
-        return sd_event_exit(program->event, 0);
-}
-
-/* The process that made the socket, which the kernel reveals to a process that connects. The connection itself is
- * not used. */
-static int socket_owner(pid_t *ret, const char *path) {
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
-        _cleanup_(fd_closep) int fd = -1;
-        uid_t uid;
-
-        if (strlen(path) >= sizeof(address.sun_path))
-                return -ENAMETOOLONG;
-        strcpy(address.sun_path, path);
-        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-                return -errno;
-        return fd_peer_credentials(fd, &uid, ret);
-}
-
-static int program_watch_owner(Program *program) {
-        const char *path = getenv(TRACING_ENV_SOCKET);
-        pid_t pid;
-        int r;
-
-        r = socket_owner(&pid, path);
-        if (r < 0) {
-                log_error("cannot connect to %s: %s", path, strerror(-r));
-                return r;
-        }
-        program->owner_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-        if (program->owner_fd < 0)
-                return -errno;
-        return sd_event_add_io(program->event,
-                               &program->owner,
-                               program->owner_fd,
-                               EPOLLIN,
-                               on_owner_gone,
-                               program);
-}
-
-static int program_watch_idle(Program *program) {
-        return sd_event_add_time_relative(program->event,
-                                          &program->idle,
-                                          CLOCK_MONOTONIC,
-                                          IDLE_US,
-                                          IDLE_SLACK_US,
-                                          on_idle,
-                                          program);
-}
 
 /*
  * The bus name
@@ -364,9 +291,7 @@ static void program_deinit(Program *program) {
         entrance_free(program->entrance);
         host_free(program->host);
         grant_book_free(program->grants);
-        sd_event_source_disable_unref(program->idle);
-        sd_event_source_disable_unref(program->owner);
-        fd_close(program->owner_fd);
+        lifetime_deinit(&program->lifetime);
         sd_bus_flush_close_unref(program->bus);
         sd_event_unref(program->event);
 }
@@ -394,8 +319,11 @@ static int program_setup(Program *program, Mode mode) {
         if (r >= 0)
                 r = sd_event_set_watchdog(program->event, true);
         if (r >= 0)
-                r = mode == MODE_RUN_STANDALONE ? program_watch_owner(program)
-                                                : program_watch_idle(program);
+                r = mode == MODE_RUN_STANDALONE
+                            ? lifetime_until_service_ends(&program->lifetime,
+                                                          program->event,
+                                                          getenv(TRACING_ENV_SOCKET))
+                            : lifetime_until_idle(&program->lifetime, program->event);
         if (r >= 0)
                 r = program_offer(program);
         if (r >= 0 && mode == MODE_RUN_SYSTEM && !program->trusts_service)
@@ -410,7 +338,7 @@ static int program_setup(Program *program, Mode mode) {
 
 static int run(Mode mode, bool trusts_service) {
         _cleanup_(program_deinit) Program program = {
-                .owner_fd = -1,
+                .lifetime = LIFETIME_INIT,
                 .trusts_service = trusts_service,
         };
         sigset_t signals;

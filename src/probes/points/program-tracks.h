@@ -5,8 +5,8 @@
  * Program tracks: the tracks of processes and threads, by their numbers
  */
 
+#include "host/program-names.h"
 #include "host/track-writer.h"
-#include "probes/points/program-names.h"
 
 typedef struct ProgramTracks {
         PacketWriter packets;

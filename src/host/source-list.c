@@ -2,8 +2,7 @@
 
 #include <stdio.h>
 
-#include "probes/probe-registry.h"
-#include "probes/source-list.h"
+#include "host/source-list.h"
 
 /* Of the machine, so not in the table of docs/SOURCES.md. */
 static char *why_unavailable(const ProbeOps *ops) {
@@ -57,7 +56,7 @@ static void print_source_json(const ProbeOps *ops, const char *why, bool is_last
         printf(is_last ? "  }\n" : "  },\n");
 }
 
-void source_list_print(bool as_json) {
+void source_list_print(const ProbeOps *const *probes, size_t n_probes, bool as_json) {
         if (as_json)
                 printf("[\n");
         for (size_t i = 0; i < n_probes; i++) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probes/points/program-names.h"
+#include "host/program-names.h"
 #include "shared/fd.h"
 #include "shared/process-uuid.h"
 #include "shared/utf8.h"

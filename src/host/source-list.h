@@ -8,6 +8,9 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "host/probe.h"
 
 /* To stdout: each source, what it records, reads and needs, and whether this machine has it. */
-void source_list_print(bool as_json);
+void source_list_print(const ProbeOps *const *probes, size_t n_probes, bool as_json);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Lifetime: when a program with data sources ends
+ *
+ * One that systemd or a bus has started ends when it has had nothing to do for a while, and is started again when it is
+ * needed. One that serves a private service ends with that service: with the process that made its socket.
+ */
+
+#include <stdbool.h>
+#include <systemd/sd-event.h>
+
+#define LIFETIME_IDLE_US UINT64_C(5000000)
+
+typedef struct Lifetime {
+        sd_event *event;
+        sd_event_source *idle;  /* NULL: it does not end by itself */
+        sd_event_source *owner; /* NULL: nobody made a socket */
+        int owner_fd;
+} Lifetime;
+
+#define LIFETIME_INIT \
+        { .owner_fd = -1 }
+
+/* These return 0 or a negative errno, and end the loop with 0 when the time has come. */
+int lifetime_until_idle(Lifetime *lifetime, sd_event *event);
+int lifetime_until_service_ends(Lifetime *lifetime, sd_event *event, const char *socket);
+
+/* Of no effect without lifetime_until_idle(). */
+void lifetime_set_busy(Lifetime *lifetime, bool is_busy);
+
+void lifetime_deinit(Lifetime *lifetime);
