@@ -24,7 +24,8 @@
 #define ENV_PRODUCERS_PATH "DESKTRACE_PRODUCERS_PATH" /* instead of the three directories */
 
 static const char *const daemon_keys[] = { "IdleTimeoutSec" };
-static const char *const producer_keys[] = { "Name", "DataSources", "BusName", "Unit", "Socket" };
+static const char *const producer_keys[] = { "Name", "DataSources", "BusName",
+                                             "Unit", "Socket",      "Instance" };
 
 static void producer_entry_deinit(ProducerEntry *entry) {
         g_free(entry->name);
@@ -32,6 +33,7 @@ static void producer_entry_deinit(ProducerEntry *entry) {
         g_free(entry->bus_name);
         g_free(entry->unit);
         g_free(entry->socket);
+        g_free(entry->instance);
 }
 
 void daemon_config_deinit(DaemonConfig *config) {
@@ -118,6 +120,8 @@ static const char *producer_entry_problem(const ProducerEntry *entry) {
                 return "exactly one of BusName=, Unit= and Socket= must say how to start it";
         if (entry->socket && entry->socket[0] != '/')
                 return "Socket= must be a path from the root";
+        if (entry->instance && !streq(entry->instance, "user") && !streq(entry->instance, "system"))
+                return "Instance= must be user or system";
         return NULL;
 }
 
@@ -135,6 +139,7 @@ static void load_producer_file(DaemonConfig *config, const char *path, size_t *n
                 .bus_name = g_key_file_get_string(file, "Producer", "BusName", NULL),
                 .unit = g_key_file_get_string(file, "Producer", "Unit", NULL),
                 .socket = g_key_file_get_string(file, "Producer", "Socket", NULL),
+                .instance = g_key_file_get_string(file, "Producer", "Instance", NULL),
         };
         problem = producer_entry_problem(&entry);
         entries = problem ? NULL
@@ -198,4 +203,18 @@ int daemon_config_load(DaemonConfig *ret, size_t *ret_n_problems) {
                 collect_producer_files(files, *directory);
         g_tree_foreach(files, on_producer_file, &state);
         return 0;
+}
+
+void daemon_config_choose(DaemonConfig *config, bool is_user) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < config->n_producers; i++) {
+                ProducerEntry *entry = &config->producers[i];
+
+                if (!entry->instance || streq(entry->instance, "user") == is_user)
+                        config->producers[n++] = *entry;
+                else
+                        producer_entry_deinit(entry);
+        }
+        config->n_producers = n;
 }

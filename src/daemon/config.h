@@ -21,6 +21,7 @@ typedef struct ProducerEntry {
         char *bus_name; /* or NULL */
         char *unit;     /* or NULL */
         char *socket;   /* its path, or NULL */
+        char *instance; /* "user": only the user's service starts it; or "system"; NULL: both */
 } ProducerEntry;
 
 typedef struct DaemonConfig {
@@ -35,6 +36,9 @@ typedef struct DaemonConfig {
 /* Reads everything. What is wrong is logged, with file and key, and counted in *ret_n_problems; the rest is used. */
 int daemon_config_load(DaemonConfig *ret, size_t *ret_n_problems);
 void daemon_config_deinit(DaemonConfig *config);
+
+/* Forgets the producers that only the other instance starts. */
+void daemon_config_choose(DaemonConfig *config, bool is_user);
 
 /* A duration as in text.h, or "infinity". */
 int daemon_config_parse_timeout(uint64_t *ret_ns, const char *text);

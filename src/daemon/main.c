@@ -142,5 +142,6 @@ int main(int argc, char *argv[]) {
                 return n_problems > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         if (apply_idle_timeout(&config, arguments.idle_timeout) < 0)
                 return EXIT_USAGE;
+        daemon_config_choose(&config, arguments.mode == LOOP_USER);
         return run(arguments.mode, &config);
 }
