@@ -186,6 +186,7 @@ static const char *const known_sources[] = {
         "linux.program_points",
         "linux.perf",
         "org.freedesktop.systemd",
+        "org.freedesktop.dbus",
         "org.freedesktop.login1",
         TRACK_EVENT_SOURCE,
 };

@@ -143,6 +143,26 @@ int manager_bus_call(ManagerBus *bus,
         return r < 0 ? r : send_call(bus, call, answered, userdata, NULL);
 }
 
+int manager_bus_ask(ManagerBus *bus,
+                    const char *service,
+                    const char *path,
+                    const char *interface,
+                    const char *method,
+                    const char *argument,
+                    sd_bus_message_handler_t answered,
+                    void *userdata,
+                    sd_bus_destroy_t destroy) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        if (!manager_bus_has_room(bus))
+                return -EBUSY;
+        r = sd_bus_message_new_method_call(bus->bus, &call, service, path, interface, method);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "s", argument);
+        return r < 0 ? r : send_call(bus, call, answered, userdata, destroy);
+}
+
 /*
  * Whose signals count
  */
@@ -180,18 +200,15 @@ static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_erro
 }
 
 static int ask_owner(ManagerBus *bus, const char *service) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r;
-
-        r = sd_bus_message_new_method_call(bus->bus,
-                                           &call,
-                                           MESSAGE_BUS_NAME,
-                                           MESSAGE_BUS_PATH,
-                                           MESSAGE_BUS_NAME,
-                                           "GetNameOwner");
-        if (r >= 0)
-                r = sd_bus_message_append(call, "s", service);
-        return r < 0 ? r : send_call(bus, call, on_owner, bus, NULL);
+        return manager_bus_ask(bus,
+                               MESSAGE_BUS_NAME,
+                               MESSAGE_BUS_PATH,
+                               MESSAGE_BUS_NAME,
+                               "GetNameOwner",
+                               service,
+                               on_owner,
+                               bus,
+                               NULL);
 }
 
 int manager_bus_follow(ManagerBus *bus, const char *service) {

@@ -76,6 +76,16 @@ int manager_bus_call(ManagerBus *bus,
                      const char *method,
                      sd_bus_message_handler_t answered,
                      void *userdata);
+/* A method with one argument, a text. */
+int manager_bus_ask(ManagerBus *bus,
+                    const char *service,
+                    const char *path,
+                    const char *interface,
+                    const char *method,
+                    const char *argument,
+                    sd_bus_message_handler_t answered,
+                    void *userdata,
+                    sd_bus_destroy_t destroy);
 static inline void manager_bus_answered(ManagerBus *bus) {
         bus->n_calls--;
 }

@@ -67,6 +67,9 @@
 #define TRACING_PERFETTO_PRODUCER_NAME "traced-producer.sock"
 #define TRACING_PERFETTO_CONSUMER_NAME "traced-consumer.sock"
 
+/* What starts the bridges on the session bus. */
+#define TRACING_BRIDGES_BUS_NAME "org.desktrace.Bridges1"
+
 /* Environment: where programs with Perfetto's SDK look for the service. */
 #define TRACING_ENV_PERFETTO_PRODUCER "PERFETTO_PRODUCER_SOCK_NAME"
 

@@ -18,7 +18,7 @@ NAMES = "src/shared/names.h"
 INTERFACES = "data/dbus/org.desktrace.Tracing1.xml"
 ENVIRONMENT = "docs/ENVIRONMENT.md"
 ARCHITECTURE = "docs/ARCHITECTURE.md"
-REGISTRY = "src/probes/probe-registry.c"
+REGISTRIES = {"probes": "src/probes/probe-registry.c", "bridges": "src/bridges/bridge-registry.c"}
 OWNER = "org.freedesktop.policykit.owner"
 BASIC_TYPES = "ybnqiuxtdhsogv"
 
@@ -129,34 +129,43 @@ def check_architecture(top):
                 yield f"{ARCHITECTURE}: there is no {name}"
 
 
-# Where the data sources of the probes are listed, and what a list's line looks like.
+SOURCE = r"(?:linux|org\.freedesktop|org\.gnome)\.\w+"
+
+# Where data sources are listed, whose, and what a list's line looks like.
 SOURCE_LISTS = {
-    "docs/SOURCES.md": r"^\| `((?:linux|org\.freedesktop)\.\w+)` \|",
-    "docs/man/desktrace-probes.8": r"^\.B ((?:linux|org\.freedesktop)\.\w+)$",
-    "docs/man/desktrace-config.5": r"^\.B ((?:linux|org\.freedesktop)\.\w+)$",
-    "data/producers.d/desktrace-probes.conf": r"[=;]((?:linux|org\.freedesktop)\.\w+)",
-    "src/client/record-request.c": r'"((?:linux|org\.freedesktop)\.\w+)",',
+    "docs/SOURCES.md": (("probes", "bridges"), rf"^\| `({SOURCE})` \|"),
+    "docs/man/desktrace-probes.8": (("probes",), rf"^\.B ({SOURCE})$"),
+    "docs/man/desktrace-bridges.8": (("bridges",), rf"^\.B ({SOURCE})$"),
+    "docs/man/desktrace-config.5": (("probes", "bridges"), rf"^\.B ({SOURCE})$"),
+    "data/producers.d/desktrace-probes.conf": (("probes",), rf"[=;]({SOURCE})"),
+    "data/producers.d/desktrace-bridges.conf": (("bridges",), rf"[=;]({SOURCE})"),
+    "src/client/record-request.c": (("probes", "bridges"), rf'"({SOURCE})",'),
 }
 
 
 def registered_sources(top):
-    """By the names of their ops tables, from the files that define them."""
+    """Of each program, by the names of their ops tables, from the files that define them."""
     tables = {}
     for path in tap.tree(top):
-        if path.startswith(("src/probes/", "src/managers/")) and path.endswith(".c"):
-            pattern = r"const ProbeOps (\w+) = \{\s*\.name = \"([^\"]+)\""
-            tables.update(re.findall(pattern, tap.read(top, path)))
-    return {tables.get(name, name) for name in re.findall(r"&(\w+),", tap.read(top, REGISTRY))}
+        if path.startswith(("src/probes/", "src/managers/", "src/bridges/")) and path.endswith(".c"):
+            text = tap.read(top, path)
+            words = dict(re.findall(r'^#define (SOURCE_NAME) +"([^"]+)"', text, re.M))
+            for table, name in re.findall(r"const ProbeOps (\w+) = \{\s*\.name = ([\"\w.]+)", text):
+                tables[table] = words.get(name, name.strip('"'))
+    return {
+        whose: {tables.get(name, name) for name in re.findall(r"&(\w+),", tap.read(top, registry))}
+        for whose, registry in REGISTRIES.items()
+    }
 
 
 def check_sources(top):
     sources = registered_sources(top)
-    if not sources:
-        yield f"{REGISTRY} has no data sources"
-    for path, line in SOURCE_LISTS.items():
+    yield from (f"{REGISTRIES[whose]} has no data sources" for whose, names in sources.items() if not names)
+    for path, (owners, line) in SOURCE_LISTS.items():
         listed = set(re.findall(line, tap.read(top, path), re.M))
-        yield from (f"{path} lacks {name}" for name in sorted(sources - listed))
-        yield from (f"{path}: no probe is called {name}" for name in sorted(listed - sources))
+        wanted = set().union(*(sources[owner] for owner in owners))
+        yield from (f"{path} lacks {name}" for name in sorted(wanted - listed))
+        yield from (f"{path}: no source is called {name}" for name in sorted(listed - wanted))
 
 
 def main():

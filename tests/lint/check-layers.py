@@ -85,6 +85,9 @@ LAYERS = {
         "shared", "managers", "host", "wire", "config", "probes-ftrace", "probes-perf", "probes-points", "polkit",
         "protobuf-c", "tracefs", "elf", "systemd", "sd-journal", "io",
     },
+    "src/bridges": {
+        "shared", "managers", "host", "wire", "config", "protobuf-c", "systemd", "io",
+    },
     "src/trace": {"shared", "wire", "compression", "io"},
     "src/query": {"shared", "trace", "sqlite", "io"},
     "src/client": {

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "bridges/bridge-registry.h"
+#include "bridges/dbus/dbus-probe.h"
+#include "managers/systemd-probe.h"
+#include "shared/macro.h"
+
+const ProbeOps *const bridges[] = {
+        &dbus_probe_ops,
+        &systemd_user_probe_ops,
+};
+
+const size_t n_bridges = ARRAY_SIZE(bridges);

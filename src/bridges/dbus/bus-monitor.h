@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Bus monitor: a connection that is shown all messages of a bus, and a thread that reads them
+ *
+ * What nobody reads, the bus keeps in its memory, which has no limit worth the name on a session bus. So the thread
+ * does nothing but read: it waits for nobody, and drops what the ring has no room for. It notes when each message came.
+ *
+ * To wake up costs more than to read a message. Where there are so many that it would wake up more often than
+ * MONITOR_WAKES_PER_S 500for long, it sleeps a little between two looks, and times are as much less exact.
+ *
+ * Descriptors that messages carry are never received: the kernel lets go of them when their message is read.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "bridges/dbus/traffic-reader.h"
+
+#define MONITOR_WAKES_PER_S 500
+#define MONITOR_WAKES_BURST 100 /* that are not delayed, after a quiet time */
+
+typedef enum MonitorState {
+        MONITOR_ASKS,   /* to become one */
+        MONITOR_READS,  /* it is one */
+        MONITOR_FAILED, /* it never was one, see bus_monitor_error() */
+        MONITOR_GONE,   /* the connection has ended */
+} MonitorState;
+
+typedef struct BusMonitor {
+        TrafficRing ring;
+        TrafficReader reader; /* the thread's */
+        int fd;
+        int wake_fd; /* an eventfd: the taker has something to look at */
+        pthread_t thread;
+        bool has_thread;
+        _Atomic int state;       /* MonitorState */
+        _Atomic bool wants_wake; /* the taker sleeps until the next message */
+        char error[256];         /* before MONITOR_FAILED is stored */
+} BusMonitor;
+
+/* Connects to the bus at these addresses and starts the thread. 0 or a negative errno. */
+int bus_monitor_start(BusMonitor *monitor, const char *addresses);
+/* Ends the connection and waits for the thread, which does not take long. What is in the ring stays there. */
+void bus_monitor_stop(BusMonitor *monitor);
+void bus_monitor_deinit(BusMonitor *monitor);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Bus peers: connections to a bus, whose programs they are, and which names they own
+ *
+ * A connection has a unique name, which the bus never gives again; the bus itself has one that is not like others. All
+ * other names are owned by connections. What is not known of a name has to be asked for: bus_peers_next_question().
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "host/program-names.h"
+#include "shared/list.h"
+
+#define BUS_PEERS_MAX    8192 /* names that are known at a time */
+#define BUS_PEER_BUCKETS 1024
+#define BUS_ITSELF       "org.freedesktop.DBus"
+
+typedef struct BusPeer {
+        List bucket;
+        List question;             /* bus_peers_next_question() */
+        List calls;                /* its own that are not answered; of the recorder */
+        List served;               /* those of others to it */
+        uint32_t calling, serving; /* lanes in use: bits */
+        pid_t pid;                 /* 0: not known */
+        uint64_t process_uuid;
+        char process[PROGRAM_NAME_BYTES];
+        char *owner; /* of a name that is not unique; NULL: nobody, or not known */
+        char name[];
+} BusPeer;
+
+typedef struct BusPeers {
+        List buckets[BUS_PEER_BUCKETS];
+        List questions;
+        size_t n;
+} BusPeers;
+
+void bus_peers_init(BusPeers *peers);
+void bus_peers_deinit(BusPeers *peers);
+
+/* Whether it is a connection's own name. */
+bool bus_name_is_unique(const char *name);
+
+/* NULL: it is not known. */
+BusPeer *bus_peers_find(const BusPeers *peers, const char *name);
+/* Makes one if need be, about which questions are open. NULL: no memory, or BUS_PEERS_MAX are known. */
+BusPeer *bus_peers_get(BusPeers *peers, const char *name);
+/* The connection behind any name. NULL: it is not known. */
+BusPeer *bus_peers_resolve(const BusPeers *peers, const char *name);
+/* "": nobody owns the name any more. */
+void bus_peers_set_owner(BusPeers *peers, const char *name, const char *owner);
+/* Its calls are on no list any more. */
+void bus_peers_remove(BusPeers *peers, BusPeer *peer);
+
+/* The next name about which nothing was asked yet; NULL: there is none. It counts as asked then. */
+BusPeer *bus_peers_next_question(BusPeers *peers);
+/* It has to be asked later. */
+void bus_peers_put_back(BusPeers *peers, BusPeer *peer);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Traffic reader: the bytes of a monitor's connection, as messages without bodies
+ *
+ * Sans-I/O. Of each message the header is read, of which only names stay; the body is passed over, however long it is.
+ * There is one exception: the bus's own NameOwnerChanged says in its body whose a name is. Of peers that keep secrets
+ * no paths are kept, as these say how secrets are called.
+ */
+
+#include "bridges/dbus/traffic-ring.h"
+
+#define TRAFFIC_BUFFER_BYTES (256u << 10)
+#define TRAFFIC_HEADER_BYTES_MAX \
+        (64u << 10) /* a message with a longer header is dropped and counted */
+
+typedef struct TrafficReader {
+        TrafficRing *ring; /* borrowed */
+        uint8_t *buffer;   /* TRAFFIC_BUFFER_BYTES */
+        size_t n;          /* that are in it */
+        uint64_t n_skip;   /* of a body that is still to come */
+        uint64_t (*now_ns)(void);
+        _Atomic uint64_t n_messages;
+        bool has_newcomer; /* a peer has come that should be asked about at once; for the caller to clear */
+} TrafficReader;
+
+/* 0 or -ENOMEM. */
+int traffic_reader_init(TrafficReader *reader, TrafficRing *ring, uint64_t (*now_ns)(void));
+void traffic_reader_deinit(TrafficReader *reader);
+
+/* Where the next bytes go; there is always room. */
+void *traffic_reader_room(TrafficReader *reader, size_t *ret_n);
+/* So many have come. 0, or -EBADMSG: this is no D-Bus. */
+int traffic_reader_take(TrafficReader *reader, size_t n);

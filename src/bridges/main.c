@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * desktrace-bridges: what programs tell in protocols of their own, as data sources
+ *
+ * A producer like any other, which runs as the user whose programs it speaks to and has no privileges. The session bus
+ * starts it when the user's service wants one of its sources (producers.d), and it ends when nobody has for a while. It
+ * offers its sources to the system's service, too, which shows them to this user only.
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+
+#include "bridges/bridge-registry.h"
+#include "build-config.h"
+#include "host/host.h"
+#include "host/lifetime.h"
+#include "host/source-list.h"
+#include "shared/log.h"
+#include "shared/names.h"
+
+typedef enum Mode {
+        MODE_RUN_USER,
+        MODE_RUN_STANDALONE,
+        MODE_DONE, /* --help, --version and lists */
+} Mode;
+
+typedef struct Program {
+        sd_event *event;
+        Lifetime lifetime;
+        sd_bus *bus; /* NULL in standalone mode */
+        Host *host;
+} Program;
+
+static void print_help(void) {
+        printf("Usage:\n"
+               "  desktrace-bridges [OPTION…]\n\n"
+               "Provide what programs tell in protocols of their own to the tracing service.\n\n"
+               "Options:\n"
+               "      --user        serve the tracing services of this user's session (default)\n"
+               "      --standalone  serve the private service at $" TRACING_ENV_SOCKET
+               " (default if set)\n"
+               "      --list-sources[=json]\n"
+               "                    list what each data source records, reads and needs, and\n"
+               "                    whether it can record in this session, and exit\n"
+               "  -h, --help        display this help and exit\n"
+               "  -V, --version     display the version and exit\n\n"
+               "For more details, see desktrace-bridges(8).\n");
+}
+
+static int list_sources(const char *format) {
+        if (format && !streq(format, "json")) {
+                log_error("--list-sources has no format \"%s\"; it has \"json\"", format);
+                return -EINVAL;
+        }
+        source_list_print(bridges, n_bridges, format != NULL);
+        return 0;
+}
+
+static int parse_options(Mode *ret, int argc, char **argv) {
+        enum { OPTION_USER = 256, OPTION_STANDALONE, OPTION_LIST_SOURCES };
+        static const struct option options[] = {
+                { "user", no_argument, NULL, OPTION_USER },
+                { "standalone", no_argument, NULL, OPTION_STANDALONE },
+                { "list-sources", optional_argument, NULL, OPTION_LIST_SOURCES },
+                { "help", no_argument, NULL, 'h' },
+                { "version", no_argument, NULL, 'V' },
+                {},
+        };
+        int option;
+
+        *ret = getenv(TRACING_ENV_SOCKET) ? MODE_RUN_STANDALONE : MODE_RUN_USER;
+        while ((option = getopt_long(argc, argv, "hV", options, NULL)) >= 0)
+                switch (option) {
+                case OPTION_USER:
+                        unsetenv(TRACING_ENV_SOCKET);
+                        *ret = MODE_RUN_USER;
+                        break;
+                case OPTION_STANDALONE:
+                        *ret = MODE_RUN_STANDALONE;
+                        break;
+                case OPTION_LIST_SOURCES:
+                        *ret = MODE_DONE;
+                        return list_sources(optarg);
+                case 'V':
+                        printf("desktrace-bridges %s\n", DESKTRACE_VERSION);
+                        *ret = MODE_DONE;
+                        return 0;
+                case 'h':
+                        print_help();
+                        *ret = MODE_DONE;
+                        return 0;
+                default:
+                        return -EINVAL;
+                }
+        if (optind < argc) {
+                log_error("unexpected argument \"%s\"; see --help", argv[optind]);
+                return -EINVAL;
+        }
+        if (*ret == MODE_RUN_STANDALONE && !getenv(TRACING_ENV_SOCKET)) {
+                log_error("--standalone needs the path of the service's socket in "
+                          "$" TRACING_ENV_SOCKET);
+                return -EINVAL;
+        }
+        return 0;
+}
+
+static void on_busy(void *userdata, bool is_busy) {
+        Program *program = userdata;
+
+        lifetime_set_busy(&program->lifetime, is_busy);
+}
+
+static int on_bus_gone(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        Program *program = userdata;
+
+        log_info("the session bus is gone, exiting");
+        return sd_event_exit(program->event, 0);
+}
+
+/* Last: who waits for the name then finds everything in place. */
+static int program_take_name(Program *program) {
+        int r;
+
+        r = sd_bus_open_user_with_description(&program->bus, "bridges");
+        if (r >= 0)
+                r = sd_bus_attach_event(program->bus, program->event, 0);
+        if (r >= 0)
+                r = sd_bus_match_signal(program->bus,
+                                        NULL,
+                                        NULL,
+                                        "/org/freedesktop/DBus/Local",
+                                        "org.freedesktop.DBus.Local",
+                                        "Disconnected",
+                                        on_bus_gone,
+                                        program);
+        if (r >= 0)
+                r = sd_bus_request_name(program->bus, TRACING_BRIDGES_BUS_NAME, 0);
+        if (r == -EEXIST || r == -EALREADY)
+                log_error("%s is taken: desktrace-bridges runs already", TRACING_BRIDGES_BUS_NAME);
+        else if (r < 0)
+                log_error(
+                        "cannot take the bus name %s: %s", TRACING_BRIDGES_BUS_NAME, strerror(-r));
+        return MIN(r, 0);
+}
+
+static int program_offer(Program *program) {
+        HostProgram offer = {
+                .producer = "desktrace-bridges",
+                .probes = bridges,
+                .n_probes = n_bridges,
+                .busy = on_busy,
+                .userdata = program,
+        };
+
+        return host_new(&program->host, program->event, &offer);
+}
+
+static int program_setup(Program *program, Mode mode) {
+        const char *socket = getenv(TRACING_ENV_SOCKET);
+        int r;
+
+        r = sd_event_new(&program->event);
+        if (r >= 0)
+                r = sd_event_add_signal(program->event, NULL, SIGTERM, NULL, NULL);
+        if (r >= 0)
+                r = sd_event_add_signal(program->event, NULL, SIGINT, NULL, NULL);
+        if (r >= 0)
+                r = sd_event_set_watchdog(program->event, true);
+        if (r >= 0)
+                r = mode == MODE_RUN_STANDALONE
+                            ? lifetime_until_service_ends(
+                                      &program->lifetime, program->event, socket)
+                            : lifetime_until_idle(&program->lifetime, program->event);
+        if (r >= 0)
+                r = program_offer(program);
+        return r >= 0 && mode == MODE_RUN_USER ? program_take_name(program) : MIN(r, 0);
+}
+
+static void program_deinit(Program *program) {
+        host_free(program->host);
+        lifetime_deinit(&program->lifetime);
+        sd_bus_flush_close_unref(program->bus);
+        sd_event_unref(program->event);
+}
+
+static int run(Mode mode) {
+        _cleanup_(program_deinit) Program program = { .lifetime = LIFETIME_INIT };
+        sigset_t signals;
+        int r;
+
+        /* Stderr is the recording user's terminal then, and the session already reports what it cannot record. */
+        if (mode == MODE_RUN_STANDALONE && !getenv("DESKTRACE_LOG_LEVEL"))
+                log_set_level(LOG_WARNING);
+
+        /* Before the library's thread starts, which inherits the mask. */
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        sigprocmask(SIG_BLOCK, &signals, NULL);
+
+        r = program_setup(&program, mode);
+        if (r < 0) {
+                log_error("cannot start: %s", strerror(-r));
+                return r;
+        }
+        sd_notify(false, "READY=1");
+        r = sd_event_loop(program.event);
+        sd_notify(false, "STOPPING=1");
+        return r;
+}
+
+int main(int argc, char **argv) {
+        Mode mode;
+        int r;
+
+        log_init("desktrace-bridges");
+        r = parse_options(&mode, argc, argv);
+        if (r < 0)
+                return EXIT_FAILURE;
+        if (mode == MODE_DONE)
+                return EXIT_SUCCESS;
+        return run(mode) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
