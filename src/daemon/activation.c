@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* How producers are started: by a call to the bus daemon or systemd, or a connection to the producer's socket. */
+
 #include <errno.h>
 #include <stdio.h>
 
@@ -60,7 +62,7 @@ static int on_started(sd_bus_message *reply, void *userdata, sd_bus_error *error
         return 0;
 }
 
-/* An answer from there says that it was started. */
+/* An answer on the socket means that the producer was started. */
 static int activation_connect(Activation *activation, const ProducerEntry *entry) {
         int r;
 

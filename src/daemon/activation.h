@@ -4,9 +4,9 @@
 /*
  * Activation: starts producers that are not running
  *
- * By their bus name (the bus daemon starts them), their unit (systemd does), or their socket, where systemd listens and
- * those who may connect can have them started. A failure is told to the core with its reason; a success tells itself,
- * by the producer's registration.
+ * A producer is started by its bus name (the bus daemon does it), by its unit (systemd does it), or by a connection to
+ * its socket, on which systemd listens and to which only those may connect who may start it. The core is told the
+ * reason of a failure. Success needs no message: the producer registers.
  */
 
 #include <systemd/sd-bus.h>

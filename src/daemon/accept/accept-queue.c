@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * The queue of accepted connections: users take turns, and each has an allowance of connections that refills with time.
+ */
+
 #include <stdlib.h>
 
 #include "accept/accept-queue.h"
@@ -7,7 +11,7 @@
 
 #define NS_PER_SERVED (UINT64_C(1000000000) / ACCEPT_SERVED_RATE)
 
-/* Looked through for users to forget, each time that one is looked for. */
+/* Users to be forgotten are looked for each time a user is looked up. */
 #define FORGET_AT_ONCE_MAX 4
 
 typedef struct AcceptItem {
@@ -15,7 +19,7 @@ typedef struct AcceptItem {
         Accepted accepted;
 } AcceptItem;
 
-/* What a user may have served fills up again with time: all of it is there from full_at on. */
+/* A user's allowance refills with time: it is complete again at full_at. */
 typedef struct AcceptUser {
         List link; /* queue->users */
         List turn; /* queue->waiting */
@@ -58,7 +62,7 @@ static bool is_forgettable(const AcceptUser *user, uint64_t now) {
         return user->n == 0 && user->full_at <= now && user->refused_until <= now;
 }
 
-/* Those that were seen first come first. */
+/* In the order in which users were first seen. */
 static void forget_some(AcceptQueue *queue, uint64_t now) {
         AcceptUser *user;
         size_t n = 0;
@@ -116,7 +120,7 @@ static void take_out(AcceptQueue *queue, AcceptUser *user, AcceptItem *item, Acc
                 list_unlink(&user->turn);
 }
 
-/* With no room for more, whoever has most waiting has one too many: the newest of them. */
+/* The queue is full: the user with the most waiting connections loses the newest of them. */
 static void take_one_too_many(AcceptQueue *queue, Accepted *ret) {
         AcceptUser *user, *longest = NULL;
 
@@ -152,7 +156,7 @@ bool accept_queue_put(AcceptQueue *queue,
         return false;
 }
 
-/* When the user may be served one more. */
+/* When the user may have one more connection served. */
 static uint64_t served_at(const AcceptUser *user) {
         const uint64_t reserve = (ACCEPT_SERVED_MAX - 1) * NS_PER_SERVED;
 

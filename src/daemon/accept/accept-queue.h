@@ -2,12 +2,14 @@
 #pragma once
 
 /*
- * Accept queue: connections that were accepted and wait to be served, in turn of their login users
+ * Accept queue: accepted connections that wait to be served, taken in turn of their login users
  *
- * However many connections one user makes, another one's is next. A user that makes more than it may have waiting, or
- * that the service has just refused one, is refused at once: whoever accepts need not even look up who it is.
+ * However many connections one user makes, the next user's turn comes next. A user with more connections waiting than
+ * allowed, or one that the service has just refused, is refused at once, before the acceptor looks up which login user
+ * a uid belongs to.
  *
- * Sans-I/O: `now` is an argument, MONOTONIC nanoseconds; what is refused is handed back to be closed. No lock.
+ * Sans-I/O: `now` is an argument in MONOTONIC nanoseconds, and refused connections are handed back to be closed. There
+ * is no lock.
  */
 
 #include <stdbool.h>
@@ -17,15 +19,16 @@
 
 #include "shared/list.h"
 
-/* As many as a user may have in all, for a user's programs that all connect at once. Root may have all of them. */
+/* As many connections as a user may have altogether, so that all of a user's programs can connect at once. Root may
+ * have all of them. */
 #define ACCEPT_WAITING_PER_USER_MAX 2048
 #define ACCEPT_WAITING_MAX          8192
 
-/* Served of one user: so many at once, and from then on so many a second. Not of root. */
+/* Connections of one user that are served at once, and then per second. Root has no such limit. */
 #define ACCEPT_SERVED_MAX  2048
 #define ACCEPT_SERVED_RATE 256
 
-/* How long a user is refused that has more than it may have. */
+/* How long a user with too many waiting connections is refused. */
 #define ACCEPT_REFUSE_NS (UINT64_C(100) * 1000000)
 
 typedef struct Accepted {
@@ -43,32 +46,33 @@ typedef struct AcceptQueue {
         struct {
                 uid_t uid, user;
                 bool is_known;
-        } known[ACCEPT_UIDS_KNOWN]; /* the users of uids that have connected lately */
+        } known[ACCEPT_UIDS_KNOWN]; /* the login users of uids that have connected recently */
 } AcceptQueue;
 
 void accept_queue_init(AcceptQueue *queue);
 /* Nothing waits any more. */
 void accept_queue_deinit(AcceptQueue *queue);
 
-/* Whether nobody with that uid is taken now, as far as is known without looking up whose it is. */
+/* Whether a connection of this uid would be refused now, as far as that is known without looking up its login user. */
 bool accept_queue_refuses(const AcceptQueue *queue, uid_t uid, uint64_t now);
 
-/* Takes the connection of a peer with that uid. Returns false if one has to go: which is in *ret_refused, and may be
- * another one. */
+/* Queues the connection of a peer with that uid. Returns false if a connection has to go, which is not necessarily
+ * the new one: it is returned in *ret_refused. */
 bool accept_queue_put(AcceptQueue *queue,
                       const Accepted *accepted,
                       uid_t uid,
                       uint64_t now,
                       Accepted *ret_refused);
 
-/* The next one to be served now, or false. */
+/* The next connection to be served now. Returns false if there is none. */
 bool accept_queue_take(AcceptQueue *queue, Accepted *ret, uint64_t now);
-/* The next one whether its user was served too many or not: at the end. */
+/* The next connection, even if its user's allowance is used up: for the end of the process. */
 bool accept_queue_take_any(AcceptQueue *queue, Accepted *ret);
 
-/* When there is one to be served: now or before it, or later; UINT64_MAX: nothing waits. */
+/* When the next connection can be served, which may be in the past. UINT64_MAX: nothing waits. */
 uint64_t accept_queue_next_at(const AcceptQueue *queue);
 
-/* The service has refused one of this user, and would refuse more: those that wait, too, which are to be taken then. */
+/* The service has refused a connection of this user and would refuse more. That includes those that wait, which
+ * accept_queue_take() then returns. */
 void accept_queue_refuse(AcceptQueue *queue, uid_t user, uint64_t now);
 bool accept_queue_take_refused(AcceptQueue *queue, Accepted *ret, uint64_t now);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A connection that the thread refuses costs it a few system calls: less than to make one. Whose a process is, which
- * takes reading some files of /proc, is looked up only for those that are not refused. The thread asks for more of the
- * CPU than others have, where the unit allows it (LimitNICE=), as one user may run many programs that connect.
+ * Refusing a connection costs the thread a few system calls, which is less than making one. Finding out which login
+ * user a process belongs to takes reading files of /proc, and is done only for connections that are not refused. Where
+ * the unit allows it (LimitNICE=), the thread asks for more CPU time than other threads, since one user may run many
+ * programs that connect.
  */
 
 #include <errno.h>
@@ -29,7 +30,7 @@
 #define NICE          (-10)
 #define NS_PER_MS     UINT64_C(1000000)
 #define EXHAUSTED_MS  50 /* between tries, without descriptors or memory */
-#define TELL_AGAIN_MS 20 /* the main loop, of what it has not taken */
+#define TELL_AGAIN_MS 20 /* tells the main loop of connections that it has not taken */
 #define WARN_AGAIN_NS (UINT64_C(60) * 1000 * NS_PER_MS)
 
 typedef struct ListeningSocket {
@@ -77,7 +78,7 @@ static void silence(int fd) {
  * One connection
  */
 
-/* The peer has closed it, and said nothing before. */
+/* The peer has closed the connection without sending anything. */
 static bool is_gone(int fd) {
         struct pollfd state = { .fd = fd, .events = POLLRDHUP };
         int n = 0;
@@ -135,8 +136,8 @@ static void admit(Acceptor *acceptor, int kind, int fd) {
  * The thread
  */
 
-/* Bytes out of band are read as all others are: the kernel would drop them, with their descriptors, on the thread that
- * reads what is behind them. */
+/* Out-of-band bytes are read inline. Otherwise the kernel would drop them, with their descriptors, on the thread
+ * that reads what follows them. */
 static int accept_one(const ListeningSocket *from) {
         const int fd = accept4(from->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1;
 
@@ -184,7 +185,8 @@ static void close_refused(Acceptor *acceptor) {
         }
 }
 
-/* Rings for those whose users had been served too many. How long to wait for the next of them; -1: none waits. */
+/* Tells the main loop of connections whose users have an allowance again. Returns how long to wait for the next of
+ * them; -1: none waits. */
 static int ring_if_due(Acceptor *acceptor) {
         const uint64_t now = now_ns();
         uint64_t at;
@@ -289,7 +291,7 @@ Acceptor *acceptor_free(Acceptor *acceptor) {
         return NULL;
 }
 
-/* Its backlog may have been made a short one. */
+/* The socket may have been made with a short backlog. */
 int acceptor_add(Acceptor *acceptor, int fd, int kind) {
         if (acceptor->n_sockets == ACCEPTOR_SOCKETS_MAX)
                 return -E2BIG;

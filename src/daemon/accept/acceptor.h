@@ -4,10 +4,10 @@
 /*
  * Acceptor: takes connections off listening sockets, on a thread
  *
- * Programs that connect without waiting, as GLib's do, fail when the kernel's queue of a listening socket is full. So
- * it must be emptied faster than one user can fill it, whatever the main loop does: connections are accepted as they
- * come, those that are gone again or that their user has too many of (accept-queue.h) are closed on the spot, and the
- * main loop is given the others, of one user after the other.
+ * A program that connects without waiting, as GLib does, fails when the kernel's queue of the listening socket is full.
+ * So the queue must be emptied faster than one user can fill it, whatever the main loop does. The thread accepts
+ * connections as they come and closes those whose peers have already gone, or whose users have too many
+ * (accept-queue.h). It passes the others to the main loop, one user after the other.
  */
 
 #include <stdbool.h>
@@ -34,26 +34,27 @@ int acceptor_new(Acceptor **ret, const AcceptorOptions *options);
 Acceptor *acceptor_free(Acceptor *acceptor);
 DEFINE_CLEANUP(Acceptor *, acceptor_free)
 
-/* A listening socket, which stays the caller's, until the acceptor is freed. Not while it runs. 0, -E2BIG or another
- * negative errno. */
+/* Adds a listening socket, which stays the caller's and must outlive the acceptor. Not while the thread runs. 0,
+ * -E2BIG or another negative errno. */
 int acceptor_add(Acceptor *acceptor, int fd, int kind);
 
-/* The thread. To stop waits for it, which takes no longer than it takes to accept what is there. Either may be called
- * in any state. */
+/* Starts and stops the thread. Stopping waits for the thread, which takes no longer than accepting what is there.
+ * Either may be called in any state. */
 int acceptor_start(Acceptor *acceptor);
 void acceptor_stop(Acceptor *acceptor);
 
 /* To be polled for input: there is one to be served. */
 int acceptor_fd(const Acceptor *acceptor);
-/* That is known now; or may be so still. */
+/* Whether a connection can be served now, or may turn out to. */
 void acceptor_acknowledge(Acceptor *acceptor);
 void acceptor_remind(Acceptor *acceptor);
 
-/* The next one to be served, whose descriptor is the caller's. false: none is now; acceptor_fd() will tell. */
+/* The next connection to be served; its descriptor is the caller's. false: there is none now, and acceptor_fd()
+ * tells when there is. */
 bool acceptor_take(Acceptor *acceptor, Accepted *ret);
 
-/* Once it is stopped: what waits, and then one after the other what the kernel has. */
+/* Once the thread is stopped: first the connections that wait, then those that the kernel has. */
 bool acceptor_take_any(Acceptor *acceptor, Accepted *ret);
 
-/* The service has refused one of this user: more would be refused as well. */
+/* The service has refused a connection of this user and would refuse more. */
 void acceptor_refuse(Acceptor *acceptor, uid_t user);

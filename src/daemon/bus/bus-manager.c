@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The vtable of the Manager: getters of its properties, and calls that are answered at once. */
+
 #include <errno.h>
 
 #include "bus/bus-manager.h"
@@ -89,8 +91,8 @@ static BusSession *bus_session_of(Bus *bus, const Session *wanted) {
         return NULL;
 }
 
-/* By number or name, among those that the caller sees. 0 or SESSION_NAMES_E_AMBIGUOUS; *ret is NULL when there is
- * none. */
+/* Finds a session by number or name among those that the caller may see. 0 or SESSION_NAMES_E_AMBIGUOUS; *ret is
+ * NULL if no session matches. */
 static int find_session(BusSession **ret, const Client *caller, const char *name) {
         Service *service = caller->bus->service;
         Session *session;
@@ -161,7 +163,7 @@ PROPERTY(get_n_producers) {
         return sd_bus_message_append(reply, "u", (uint32_t)bus_n_producers(bus, bus->caller));
 }
 
-/* Not sd-bus, but the access gate (bus-access.h) says who may call. */
+/* sd-bus lets everybody call; the access gate (bus-access.h) decides. */
 #define GATED SD_BUS_VTABLE_UNPRIVILEGED
 
 const sd_bus_vtable bus_manager_vtable[] = {

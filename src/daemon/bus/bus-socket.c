@@ -3,9 +3,9 @@
 /*
  * Clients on sockets, point to point
  *
- * Most of them are producers, of which there may be hundreds, and to serve all our objects on a connection
- * costs it some ten kilobytes. So a connection has none at first: what a producer calls is answered without them, and
- * whoever calls anything else gets them before its call is dispatched.
+ * Most of these clients are producers. There may be hundreds, and registering all our objects on a connection costs
+ * about ten kilobytes. So a connection begins without objects: the calls of producers are answered without them, and
+ * they are registered before any other call is dispatched.
  */
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "shared/fd.h"
 #include "shared/names.h"
 
-/* Of the Manager, as its vtable has them. */
+/* Methods of the Manager, as in its vtable. */
 static const struct {
         const char *member;
         const char *signature;
@@ -95,7 +95,7 @@ static void on_sent(HubLink *link) {
         gate_pump(container_of(link, Client, hub_link)->gate);
 }
 
-/* The gate is between the client's socket and *fd, which becomes sd-bus's. */
+/* Puts a gate between the client's socket and *fd, which becomes sd-bus's. */
 static int connection_new_server(sd_bus **ret, int *fd, sd_id128_t id) {
         _cleanup_(sd_bus_unrefp) sd_bus *connection = NULL;
         int r;

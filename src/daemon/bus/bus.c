@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * The transport as a whole: what is served on each connection, and bus_settle(), which does all work that was queued.
+ */
+
 #include <assert.h>
 #include <errno.h>
 #include <malloc.h>
@@ -114,8 +118,8 @@ Bus *bus_free(Bus *bus) {
         return NULL;
 }
 
-/* Calls to paths outside our tree need no access rule: there is nothing but introspection, and the log's level, which
- * guards itself (log-control.c). */
+/* Calls to paths outside our tree need no access rule: they reach only introspection and the log level, which checks
+ * its callers itself (log-control.c). */
 bool bus_message_is_ours(sd_bus_message *message) {
         const char *path = sd_bus_message_get_path(message);
 
@@ -243,7 +247,7 @@ int bus_release_name(Bus *bus) {
         return bus->message_bus ? sd_bus_release_name(bus->message_bus, TRACING_BUS_NAME) : 0;
 }
 
-/* A lockdown would end with the process. */
+/* lockdown_mode is kept in memory only, so the process must stay. */
 bool bus_is_busy(const Bus *bus) {
         return !list_is_empty(&bus->unknowns) || !list_is_empty(&bus->sessions.all) ||
                !list_is_empty(&bus->queries) || !list_is_empty(&bus->activate_requests) ||
@@ -302,7 +306,7 @@ void bus_settle(Bus *bus) {
         }
         bus_answer_activations(bus);
         bus_answer_event_lists(bus);
-        bus_send_calls(bus); /* what the steps above asked for */
+        bus_send_calls(bus); /* whatever the steps above have queued */
         if (bus->has_released) {
                 bus->has_released = false;
                 malloc_trim(0);
@@ -311,6 +315,6 @@ void bus_settle(Bus *bus) {
                 bus->counts_changed = false;
                 bus_emit_counts(bus);
         }
-        /* What was sent to sockets meanwhile. */
+        /* What the steps above have sent to sockets. */
         hub_settle(&bus->hub);
 }

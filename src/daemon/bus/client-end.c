@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The end of a peer, and with it of all that it has. */
+/* What happens when a peer goes: everything that it has ends with it. */
 
 #include "bus/link/connection.h"
 #include "bus/link/request.h"

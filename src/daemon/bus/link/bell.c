@@ -16,7 +16,7 @@
 #include "bus/link/bell.h"
 #include "shared/fd.h"
 
-/* The kernel rounds it up to what a few datagrams take. Those that wait are charged to the service. */
+/* The kernel rounds the size up to what a few datagrams take. Waiting datagrams are charged to the service. */
 #define BELL_QUEUE_BYTES 1
 
 int bell_open(int *ret, int *ret_theirs) {
@@ -28,8 +28,8 @@ int bell_open(int *ret, int *ret_theirs) {
                 return -errno;
         ours = fds[0];
         theirs = fds[1];
-        /* Nothing is ever read here, so nothing may be sent: neither bytes, which would stay, nor descriptors, which
-         * would be released on the main thread. */
+        /* Nothing is ever read from this side, so the peer may not send: bytes would stay in the queue, and
+         * descriptors would be released on the main thread. */
         if (shutdown(ours, SHUT_RD) < 0 ||
             setsockopt(ours, SOL_SOCKET, SO_SNDBUF, &n_bytes, sizeof(n_bytes)) < 0)
                 return -errno;
@@ -39,7 +39,7 @@ int bell_open(int *ret, int *ret_theirs) {
 }
 
 void bell_ring(int fd) {
-        /* A queue that is full has woken the producer already, and a producer that closed its side needs no waking. */
+        /* If the queue is full the producer has been woken already; if it has closed its side, it needs no waking. */
         while (send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR)
                 ;
 }

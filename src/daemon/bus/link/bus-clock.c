@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* When it is, and when counters are to be signalled. */
+/* The time of this turn of the main loop, and when counters are signalled next. */
 
 #include "bus/link/bus.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* How many sessions and producers each client may see, and whether that is what it was last told. */
+
 #include "bus/link/bus-counts.h"
 
 size_t bus_n_sessions(const Bus *bus, const Client *viewer) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Names of errors, and which of them each outcome of the core becomes. */
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,7 +33,7 @@ static const char *const bus_error_names[_BUS_ERROR_N] = {
 };
 /* clang-format on */
 
-/* What a session's outcome is called on the bus, and what is said when the core gave no text. */
+/* The error name of each outcome of a session, and the text used when the core gave none. */
 /* clang-format off */
 static const struct {
         BusError kind;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Gates in the main loop: a gate's event source dispatches both what it passes on and what it may still send. */
+
 #include <sys/epoll.h>
 
 #include "bus/link/bus-gates.h"
 
-/* What came is dispatched at once: a turn of the loop later each call would wait for that turn. */
+/* Messages are dispatched at once: otherwise each call would wait for another turn of the loop. */
 static int on_ready(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Bus *bus = userdata;
 

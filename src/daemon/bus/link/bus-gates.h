@@ -12,10 +12,10 @@
 #include "bus/link/connection.h"
 
 int bus_gates_init(Bus *bus);
-void bus_gates_deinit(Bus *bus); /* without gates; may be called for a bus of zeros */
+void bus_gates_deinit(Bus *bus); /* when no gate is left; a zeroed bus is allowed */
 
-/* A gate for a connected socket, which it takes over, always. *ret_fd is for sd-bus. */
+/* Makes a gate for a connected socket, which is always taken over. *ret_fd is for sd-bus. */
 int bus_gate_new(Gate **ret, int *ret_fd, Bus *bus, int fd, uid_t uid, uid_t user, sd_id128_t id);
 
-/* From now on the client's link is told what has come. */
+/* From now on the gate tells the client's link when messages have arrived. */
 void bus_gate_belongs_to(Client *client);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The few methods of org.freedesktop.DBus that tools call before anything else, answered on sockets. */
+
 #include "bus/link/bus-hello.h"
 
-/* Names mean nothing here; every client is called the same. */
+/* Names mean nothing on a socket, so every client gets the same one. */
 static int method_hello(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         return sd_bus_reply_method_return(message, "s", ":1.1");
 }
 
-/* Signals are sent to whom they concern, asked for or not. */
+/* Signals are sent to everybody they concern, whether or not a match was added. */
 static int method_match(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         return sd_bus_reply_method_return(message, "");
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Peers whose identity the bus daemon was asked for, and their messages, which wait for the answer. */
+
 #include <errno.h>
 
 #include "bus/link/bus-error.h"
@@ -50,7 +52,7 @@ static int refuse(sd_bus_error *error, int r) {
         return sd_bus_error_set_errnof(error, r, "cannot identify the caller: %s", strerror(-r));
 }
 
-/* a{sv}, of which a daemon may say more than is asked for here. */
+/* Reads a{sv}; a daemon may tell more than is needed here. */
 static int read_identity(sd_bus_message *reply, Identity *ret) {
         bool has_uid = false, has_pid = false;
         const char *key;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Whose descriptors come in a message has to be known before they are taken. The gate's thread asks the bus, over
- * another connection: the one that it serves is sd-bus's, and one that was kept would collect what anybody sends to it.
- * That one takes no descriptors. Names are never given out again on a bus, so answers stay true.
+ * Before descriptors are taken out of a message, its sender's login user must be known. The gate's thread asks the bus
+ * over a second connection, since the first is sd-bus's. That connection is made for each question: one that stayed
+ * open would collect what anybody sends to it, and it accepts no descriptors. A bus never reuses a unique name, so
+ * answers stay true.
  */
 
 #include <errno.h>
@@ -52,7 +53,8 @@ static bool hex_digit(char digit, unsigned *ret) {
         return at;
 }
 
-/* A value, up to the next comma or semicolon, without its escapes. How long it is; 0: none, or too long. */
+/* Copies a value, which ends at a comma or semicolon, and undoes its escapes. Returns its length; 0: it is missing
+ * or too long. */
 static size_t unescape(char *ret, size_t size, const char *value) {
         unsigned high, low;
         size_t n = 0;
@@ -164,7 +166,7 @@ static int ask_who_it_is(const char *address, const char *sender, Identity *ret)
         if (r < 0)
                 return r;
         if (sd_bus_creds_get_pid(creds, &ret->pid) < 0)
-                ret->pid = 0; /* of another namespace, or not on this machine */
+                ret->pid = 0; /* in another pid namespace, or not on this machine */
         return 0;
 }
 
@@ -192,7 +194,7 @@ static int find_user(void *userdata, const char *sender, uid_t *ret) {
  * The line
  */
 
-/* What sd_bus_open_system() and sd_bus_open_user() set up. */
+/* The same settings as those of sd_bus_open_system() and sd_bus_open_user(). */
 static int start(sd_bus **ret, int *fd, bool is_system) {
         _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
         int r;
@@ -259,7 +261,7 @@ int bus_line_open(BusLine **ret,
  * In the main loop
  */
 
-/* What came is dispatched at once, and what is said to it leaves at once. */
+/* Messages are dispatched at once, and the replies leave in the same turn. */
 static bool line_turn(BusLine *line) {
         const bool has_more = gate_thread_turn(line->thread);
 

@@ -4,8 +4,8 @@
 /*
  * The line to the message bus, with a gate in it (gate/gate-thread.h)
  *
- * Opens the connection as sd_bus_open_system() and sd_bus_open_user() do, but for the gate. Addresses other than those
- * of sockets in the file system, or abstract ones, go without: descriptors that come that way cannot be taken.
+ * Opens the connection as sd_bus_open_system() and sd_bus_open_user() do, but with a gate in between. There is no gate
+ * for addresses other than sockets in the file system and abstract ones, and then descriptors cannot be received.
  */
 
 #include <stdbool.h>
@@ -25,10 +25,10 @@ int bus_line_open(BusLine **ret,
                   BusLineUserOf user_of,
                   void *userdata);
 
-/* Once attached, the line needs the main loop, so nothing may wait for an answer of the message bus any more, until it
- * is detached. NULL, and a second time, are allowed. */
+/* Attaches the line to the main loop. Until it is detached nothing may wait for an answer of the message bus, as
+ * only the loop moves messages. NULL is allowed, and so is a second call. */
 int bus_line_attach(BusLine *line, sd_event *event);
 void bus_line_detach(BusLine *line);
 
-/* Once the connection is closed; waits until all that it said is sent. */
+/* After the connection was closed: waits until everything it has queued is sent. */
 BusLine *bus_line_free(BusLine *line);

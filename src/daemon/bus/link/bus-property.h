@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The head of a property's getter, which is the same for every property: PROPERTY(get_x) { … }. What a getter of a
- * vtable of ours uses is `reply` and `userdata`, and `property` when it serves several.
+ * The head of a property's getter, which is the same for every property: PROPERTY(get_x) { … }. A getter uses `reply`
+ * and `userdata`, and `property` if it serves several.
  */
 
 #include <systemd/sd-bus.h>

@@ -4,13 +4,13 @@
 /*
  * Bus: the D-Bus transport
  *
- * Converts between D-Bus and the core: method calls become calls of the core, the core's requests become
- * method calls on producers, its changes become signals. The same objects are served on the message bus
- * and on every accepted socket (point to point).
+ * Converts between D-Bus and the core: method calls become calls of the core, the core's requests become method calls
+ * on producers, its changes become signals. The same objects are served on the message bus and on every accepted socket
+ * (point to point).
  *
- * The core must not be entered again from inside its own calls, and a connection must not be freed from inside
- * its own dispatch. So whatever such a call has to say is queued, and bus_settle() does it: the main loop calls
- * that after everything else and before it sleeps.
+ * The core must not be entered again from inside its own calls, and a connection must not be freed from inside its own
+ * dispatch. So code that runs inside either only queues what it has to send, and bus_settle() sends it: the main loop
+ * calls that after everything else and before it sleeps.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@
 
 /* Limits, besides those of core/model/service-limits.h. */
 #define BUS_REQUESTS_PER_CLIENT_MAX 64 /* calls not answered yet */
-#define BUS_CALLS_MAX               96 /* out at once on the message bus, whose own limit is 128 */
+#define BUS_CALLS_MAX               96 /* outstanding on the message bus, whose own limit is 128 */
 #define BUS_CALLS_OF_ONE_USER_MAX   1024 /* the same, on a bus that is no other user's */
 #define BUS_CALLS_PER_PRODUCER_MAX  4    /* of these, so that a silent one cannot take them all */
 #define BUS_CALLS_QUEUED_MAX        4096 /* of one producer; more and it is disconnected */
@@ -42,7 +42,7 @@
 #define BUS_CATEGORIES_OF_ONE_MAX 4096 /* of one producer */
 #define BUS_CATEGORIES_BYTES_MAX  (4u << 20)
 
-/* Counters are signalled at most so often. */
+/* The shortest time between two signals with counters. */
 #define BUS_COUNTERS_INTERVAL_NS (UINT64_C(500) * 1000000)
 
 typedef struct Client Client;
@@ -62,7 +62,7 @@ typedef struct BusInterface {
         const char *path;
         const char *name;
         const sd_bus_vtable *vtable;
-        sd_bus_object_find_t find;          /* NULL: one object, the Bus itself */
+        sd_bus_object_find_t find;          /* NULL: there is one object, the Bus itself */
         sd_bus_node_enumerator_t enumerate; /* NULL: others list these objects */
 } BusInterface;
 
@@ -70,7 +70,7 @@ struct Bus {
         sd_event *event;
         Service *service;
         const ServiceInfo *info;
-        const BusInterface *interfaces; /* by BusKind: for who signals what they serve */
+        const BusInterface *interfaces; /* by BusKind; bus-emit.c signals their properties */
 
         Hub hub;      /* of the clients on sockets */
         Gates *gates; /* likewise */
@@ -79,14 +79,14 @@ struct Bus {
         sd_bus *message_bus; /* NULL in a standalone instance */
         const Guard *guards; /* of the configuration */
         size_t n_guards;
-        bool is_shared; /* users who must not see each other listen on it, and polkit is there */
+        bool is_shared; /* the system bus: its users must not see each other, and polkit is there */
 
         List unknowns; /* Unknown (bus-identity.c) */
         size_t n_unknown_messages;
         void *clients_by_name; /* tsearch(3) tree of those on the message bus */
         List clients;
         size_t n_private_clients; /* of these, on sockets */
-        Client *caller; /* of the message in dispatch, for callbacks that sd-bus gives no message */
+        Client *caller; /* sender of the message in dispatch, for callbacks that sd-bus does not pass the message */
 
         void *sources_by_name; /* tsearch(3) tree of BusSource */
         List dirty_sources;    /* BusSource */
@@ -99,12 +99,12 @@ struct Bus {
         EventNames events;
 
         /* Work for bus_settle(). */
-        List gone;      /* Client */
-        List calls;     /* ProducerCall waiting for a place among BUS_CALLS_MAX */
-        List parked;    /* ProducerCall of suspended programs, the next to be looked at first */
-        size_t n_calls; /* out */
+        List gone;           /* Client */
+        List calls;          /* ProducerCall waiting for a place among BUS_CALLS_MAX */
+        List parked;         /* ProducerCall of suspended programs, the next to be checked first */
+        size_t n_calls;      /* out */
         bool counts_changed; /* NumSessions, NumProducers */
-        bool has_released;   /* much that a session had: the heap is mostly holes */
+        bool has_released;   /* a session with much memory has gone, so the heap may be trimmed */
 
         uint64_t n_calls_received;
 
@@ -126,18 +126,18 @@ int bus_new(Bus **ret, const BusOptions *options);
 Bus *bus_free(Bus *bus);
 DEFINE_CLEANUP(Bus *, bus_free)
 
-/* Takes a reference. `is_shared` for the system bus. Serves the objects; the name is requested apart. */
+/* Takes a reference and serves the objects. `is_shared`: it is the system bus. The name is requested separately. */
 int bus_set_message_bus(Bus *bus, sd_bus *message_bus, bool is_shared);
 int bus_request_name(Bus *bus);
 int bus_release_name(Bus *bus);
 
-/* A connected socket: serves the objects point to point. Takes the descriptor over, always. */
+/* Serves the objects on a connected socket, point to point. Always takes the descriptor over. */
 int bus_accept(Bus *bus, int fd);
 
-/* BOOTTIME now, as of this turn of the main loop. */
+/* BOOTTIME at the beginning of this turn of the main loop. */
 uint64_t bus_now(Bus *bus);
 
-/* Whether anything is going on that ends if the process does. */
+/* Whether the process has to stay: something would end with it. */
 bool bus_is_busy(const Bus *bus);
 
 /* Stops all sessions in order. bus_is_stopped() tells when all of them are, and their outputs are written. */
@@ -147,16 +147,16 @@ bool bus_is_stopped(const Bus *bus);
 uint64_t bus_next_deadline(const Bus *bus, uint64_t now);
 void bus_tick(Bus *bus, uint64_t now);
 
-/* For whoever takes in messages: whether it is for us to judge; the access gate, which says who is in dispatch; and
- * all our objects on a connection. */
+/* For code that receives messages: whether the access gate is to judge a message, the access gate itself, which also
+ * notes whose message is in dispatch, and a function that registers all our objects on a connection. */
 bool bus_message_is_ours(sd_bus_message *message);
 int bus_check(Bus *bus, Client *client, sd_bus_message *message, sd_bus_error *error);
 int bus_serve(Bus *bus, sd_bus *connection);
 
-/* Does what was queued, until nothing is. */
+/* Does all queued work, and the work that results from it. */
 void bus_settle(Bus *bus);
 
-/* Data may have come: counters are to be signalled when it is time. */
+/* Data may have arrived: counters are signalled when their time has come. */
 void bus_counters_changed(Bus *bus);
-/* Likewise, of something else that is signalled at the same time. */
+/* Likewise for anything else that is signalled together with counters. */
 void bus_signals_due(Bus *bus);

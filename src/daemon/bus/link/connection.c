@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Disconnects come by one match for all unique names rather than by a sd_bus_track for each: a connection may
- * have only 512 match rules on the system bus, and there may be more peers.
+ * One match for all unique names tells of disconnects, rather than an sd_bus_track for each peer: the system bus allows
+ * a connection 512 match rules, and there may be more peers than that.
  */
 
 #include <assert.h>
@@ -118,7 +118,8 @@ bool client_sees_all(const Client *client) {
 }
 
 const char *client_describe(const Client *client) {
-        static char text[96]; /* one thread, and log lines are written at once */
+        static char text
+                [96]; /* static is enough: there is one thread, and a log line is written at once */
 
         snprintf(text,
                  sizeof(text),

@@ -4,8 +4,8 @@
 /*
  * Client: one peer
  *
- * A unique name of the message bus, or a socket. Its identity is what the bus daemon or the kernel says. All that a
- * peer has (a producer, sessions, calls to be answered) hangs on its Client and ends with it: when its
+ * Either a unique name of the message bus or a socket. Its identity comes from the bus daemon or the kernel. Everything
+ * that a peer has (a producer, sessions, calls that wait for a reply) belongs to its Client and ends with it: when the
  * name leaves the bus, or the socket closes.
  */
 
@@ -22,12 +22,12 @@ struct Client {
         Identity identity;
         Confinement confinement; /* as of its first call as a consumer */
         bool has_confinement;
-        bool may_consume; /* it may make such calls: it is in no sandbox, or was granted it */
+        bool may_consume; /* may make such calls: it is in no sandbox, or was granted permission */
         uid_t user;       /* who is charged */
         Charge charge;
-        bool is_listener; /* made a consumer's call: gets the signals it may see */
+        bool is_listener; /* has made a consumer's call, so it gets the signals that it may see */
         size_t n_sessions_told,
-                n_producers_told; /* NumSessions and NumProducers, as it knows them */
+                n_producers_told; /* NumSessions and NumProducers, as it was last told */
 
         uint64_t manage_until;   /* manage-sessions is granted until then */
         List manage_questions;   /* ManageQuestion */
@@ -36,7 +36,7 @@ struct Client {
         List link;        /* bus->clients or bus->gone */
         HubLink hub_link; /* on a socket */
         Gate *gate;       /* likewise */
-        bool is_served;   /* on a socket: our objects are there */
+        bool is_served;   /* on a socket: our objects are registered */
         List requests;    /* Request */
         List sessions;    /* BusSession */
         size_t n_requests;
@@ -45,7 +45,7 @@ struct Client {
 
 enum {
         _CLIENT_E_SUCCESS,
-        CLIENT_E_LIMIT, /* too many of them, or of this user */
+        CLIENT_E_LIMIT, /* too many clients, or too many of this user */
 };
 
 /* A peer on the message bus, by its unique name; NULL: not known yet (bus-identity.h). */
@@ -59,11 +59,11 @@ int client_new_public(Client **ret,
 /* A socket's peer. */
 int client_new_private(Client **ret, Bus *bus, sd_bus *connection, const Identity *identity);
 
-/* Ends everything of it: client-end.c. */
+/* Ends everything that the client has: client-end.c. */
 Client *client_free(Client *client);
 DEFINE_CLEANUP(Client *, client_free)
 
-/* The two steps behind that: the connection ends; and a client that has nothing is freed. */
+/* The two steps behind that: the connection is closed, and a client that has nothing left is freed. */
 void client_close(Client *client);
 Client *client_discard(Client *client);
 DEFINE_CLEANUP(Client *, client_discard)
@@ -78,7 +78,7 @@ static inline bool client_is_private(const Client *client) {
         return !client->name;
 }
 
-/* Whether it sees the sessions of all users: with a right that it has, or that polkit has granted lately. */
+/* Whether the client sees the sessions of all users: by its own rights, or because polkit has granted that recently. */
 bool client_sees_all(const Client *client);
 
 /* For log lines and errors. */

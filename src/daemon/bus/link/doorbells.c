@@ -77,7 +77,7 @@ uint64_t doorbells_deadline(const Doorbells *doorbells) {
                DOORBELL_INTERVAL_NS;
 }
 
-/* To listen again is to hear at once what was rung meanwhile. */
+/* After listening again the edge of any ring in the meantime is reported at once. */
 void doorbells_tick(Doorbells *doorbells, uint64_t now_ns) {
         while (doorbells_deadline(doorbells) <= now_ns) {
                 Doorbell *doorbell = list_entry(doorbells->muted.next, Doorbell, muted_link);
@@ -105,7 +105,8 @@ void doorbell_close(Doorbell *doorbell) {
                 if (doorbells->turn[i] == doorbell)
                         doorbells->turn[i] = NULL;
         list_unlink(&doorbell->muted_link);
-        /* Said, as the peer keeps the eventfd open: a closed descriptor alone would stay in the epoll. */
+        /* Removed explicitly: the peer keeps the eventfd open, so closing our descriptor would leave it in the
+         * epoll. */
         doorbell_watch(doorbell, EPOLL_CTL_DEL, 0);
         doorbell->fd = fd_close(doorbell->fd);
 }

@@ -4,8 +4,8 @@
 /*
  * Doorbells: the eventfds of all producers, behind one source of the event loop
  *
- * When hundreds of producers answer a flush a turn of the loop takes many of them, rather than one. One that rings too
- * often is not listened to until its interval is over; what it rang for is looked at then.
+ * When hundreds of producers answer a flush, one turn of the loop serves many of them rather than one. A producer that
+ * rings too often is ignored until its interval is over; whatever it has rung for is looked at then.
  */
 
 #include <stdint.h>
@@ -24,11 +24,11 @@ typedef struct Doorbells {
         int fd; /* epoll */
         sd_event_source *source;
         List muted;                         /* Doorbell, the longest one first */
-        Doorbell *turn[DOORBELLS_PER_TURN]; /* those that have rung and are still to be answered */
+        Doorbell *turn[DOORBELLS_PER_TURN]; /* that have rung and have not been answered yet */
         size_t n_turn;
 } Doorbells;
 
-/* Embedded; all zeros but fd = -1 is none. */
+/* Embedded. All zeros with fd = -1 is a doorbell that was not made. */
 struct Doorbell {
         Doorbells *doorbells;
         int fd;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * One string holds all names, a line each: lists of tens of thousands of events are stored, compared and sent as a
+ * whole.
+ */
+
 #include <errno.h>
 #include <string.h>
 

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Event names: the kernel's events, as the producer of linux.ftrace has told them last
+ * Event names: the kernel's events, as last reported by the producer of linux.ftrace
  *
- * They outlive that producer, so that people can be shown what there is without starting it. The names are those of
- * the kernel's source and no secret.
+ * They outlive that producer, so that people can list the events without starting it. The names are in the kernel's
+ * source and no secret.
  */
 
 #include <stdbool.h>
@@ -19,12 +19,12 @@
 
 typedef struct EventNames {
         Bytes text;       /* each with a newline behind it */
-        bool has_changed; /* for whoever keeps them: since that was last reset */
+        bool has_changed; /* since its reader last reset it (kept-events.c) */
 } EventNames;
 
 void event_names_deinit(EventNames *names);
 
-/* Replace what is there. What is no "group/name" is left out. 0 or -ENOMEM: nothing has changed. */
+/* Replace the names. Entries that are no "group/name" are left out. 0 or -ENOMEM: nothing has changed. */
 int event_names_set(EventNames *names, const char *const *list);
 int event_names_set_text(EventNames *names, const char *text);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Connections to guards, and the question that is put to each of them in turn. */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +42,7 @@ int guard_connect(sd_bus **ret, sd_event *event, const char *path) {
                 r = sd_bus_set_fd(bus, fd, fd);
         if (r < 0)
                 return r;
-        fd = -1; /* the connection's, from here on */
+        fd = -1; /* the connection owns it from here on */
         r = sd_bus_start(bus);
         if (r >= 0)
                 r = sd_bus_attach_event(bus, event, SD_EVENT_PRIORITY_NORMAL);
@@ -135,7 +137,7 @@ static int query_call(GuardQuery *query, const Guard *guard) {
                                                          : GUARD_TIMEOUT_USEC);
 }
 
-/* The next one that can be reached; what cannot, records nothing without having been asked. */
+/* The next guard that can be reached. A guard that cannot be reached records nothing, so it need not be asked. */
 static void query_go_on(GuardQuery *query) {
         const GuardQueryOptions *options = &query->options;
 

@@ -4,9 +4,9 @@
 /*
  * Guard: a producer that the service reaches by a socket of the producer's own
  *
- * Socket= in producers.d. To connect is to have it started, so the socket is open to the service and root only. It
- * speaks D-Bus, point to point. Such a producer does not take the service's word for who may record its data sources:
- * it is told who asks for them, and asks polkit itself (probes/grant-question.h).
+ * Configured by Socket= in producers.d. Connecting starts the producer, so only the service and root may connect. Its
+ * protocol is D-Bus, point to point. A guard does not take the service's word for who may record its data sources: the
+ * service names the requester, and the guard asks polkit itself (probes/grant-question.h).
  */
 
 #include <stdbool.h>
@@ -26,11 +26,11 @@ typedef struct Guard {
 typedef struct GuardQuery GuardQuery;
 
 typedef enum GuardAnswer {
-        GUARD_GRANTED, /* also when none of them could be asked */
+        GUARD_GRANTED, /* also if none of them could be reached */
         GUARD_DENIED,
         GUARD_NEEDS_INTERACTION,
         GUARD_UNAVAILABLE,
-        GUARD_ROOT_IS_SILENT, /* the requester is root, which is believed when it is connected itself */
+        GUARD_ROOT_IS_SILENT, /* the requester is root, whom guards believe only over a connection of root's own */
 } GuardAnswer;
 
 /* The query is over and freed when it returns. Never called from inside guard_ask(). */
@@ -40,7 +40,8 @@ typedef struct GuardQueryOptions {
         sd_event *event;
         const Guard *guards;
         size_t n_guards;
-        const char *name; /* the requester's on the message bus; NULL: */
+        const char
+                *name; /* of the requester on the message bus; NULL: it is known by its process */
         pid_t pid;
         uint64_t start_time;  /* of the process, in the kernel's ticks */
         const Config *config; /* stays valid */
@@ -49,11 +50,10 @@ typedef struct GuardQueryOptions {
         void *userdata;
 } GuardQueryOptions;
 
-/* Connects, without waiting for whoever is to answer. The caller closes the connection. 0 or a negative errno. */
+/* Connects without waiting for the guard to answer. The caller closes the connection. 0 or a negative errno. */
 int guard_connect(sd_bus **ret, sd_event *event, const char *path);
 
-/* Asks each guard that has a data source of the config, one after the other, until one says no. 0 or a negative
- * errno. */
+/* Asks each guard with a data source in the config, one after the other, until one denies it. 0 or a negative errno. */
 int guard_ask(GuardQuery **ret, const GuardQueryOptions *options);
 GuardQuery *guard_query_free(GuardQuery *query);
 DEFINE_CLEANUP(GuardQuery *, guard_query_free)

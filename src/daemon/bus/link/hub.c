@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The handler of the event source only touches who is ready; all dispatching is done by hub_settle(), where links may
- * be touched again but are never freed.
+ * The handler of the event source only touches ready links. All dispatching is done by hub_settle(), where links may be
+ * touched again but are never freed.
  */
 
 #include <errno.h>
@@ -45,8 +45,8 @@ void hub_deinit(Hub *hub) {
         hub->event = NULL;
 }
 
-/* What is at the other end of one with a pump says itself when something has come: a socket that nobody waits for is
- * cheaper to write to. */
+/* If a link has a pump, the other end touches it when something has arrived, so its socket need not be polled: a
+ * socket that nobody waits for is cheaper to write to. */
 static int hub_watch(HubLink *link, int operation, uint32_t events) {
         struct epoll_event event = { .events = events, .data.ptr = link };
         int fd = sd_bus_get_fd(link->connection);
@@ -69,7 +69,7 @@ int hub_add(Hub *hub, HubLink *link, sd_bus *connection) {
                 hub_remove(link);
                 return r;
         }
-        /* What it has to say first does not wait until it is asked. */
+        /* The connection may have something to send at once. */
         link->is_ready = true;
         hub_touch(link);
         return 0;
@@ -89,14 +89,14 @@ void hub_touch(HubLink *link) {
                 list_append(&link->hub->touched, &link->touched_link);
 }
 
-/* Whether the connection has more to write than there was room for. */
+/* Whether the connection has more to send than its socket had room for. */
 static bool link_has_more(HubLink *link) {
         uint64_t n;
 
         return link->pump && sd_bus_get_n_queued_write(link->connection, &n) >= 0 && n > 0;
 }
 
-/* Whether there is room now for more. */
+/* Whether the socket has room now. */
 static bool link_pump(HubLink *link) {
         if (link->pump)
                 link->pump(link);
@@ -110,7 +110,7 @@ static uint64_t monotonic_ns(void) {
         return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* 0, or a negative errno when it is broken. What is left over leaves the link ready. */
+/* 0, or a negative errno if the connection is broken. A link that has more to do stays ready. */
 static int link_dispatch(HubLink *link, uint64_t until_ns) {
         for (unsigned i = 0; i < HUB_MESSAGES_PER_TURN && (i == 0 || monotonic_ns() < until_ns);
              i++) {
@@ -118,7 +118,7 @@ static int link_dispatch(HubLink *link, uint64_t until_ns) {
 
                 if (r < 0)
                         return r;
-                /* It has neither read nor written. */
+                /* The connection has neither read nor written. */
                 if (r == 0 && !link_has_more(link)) {
                         link->is_ready = false;
                         return 0;
@@ -174,8 +174,8 @@ void hub_settle(Hub *hub) {
                                 : list_entry(hub->touched.previous, HubLink, touched_link);
         const uint64_t until_ns = monotonic_ns() + HUB_TURN_NS;
 
-        /* Those that are touched meanwhile come behind this one, and wait for the next time; so does what there is no
-         * time left for. */
+        /* Links that are touched meanwhile are queued behind this one and wait for the next time, and so do those
+         * for which no time is left. */
         while (last) {
                 HubLink *link = list_first(&hub->touched, HubLink, touched_link);
 
@@ -196,7 +196,7 @@ uint64_t hub_deadline(const Hub *hub, uint64_t now) {
         return hub->due_usec > usec ? now + (hub->due_usec - usec) * 1000 : 0;
 }
 
-/* Which link it was is not worth knowing: calls are hardly ever too late. */
+/* All links are checked: calls are too late so rarely that it is not worth remembering which one it was. */
 void hub_tick(Hub *hub) {
         HubLink *link;
         uint64_t usec;

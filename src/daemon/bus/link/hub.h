@@ -4,12 +4,12 @@
 /*
  * Hub: the sockets of all private clients, behind one source of the event loop
  *
- * sd_bus_attach_event() makes each turn of the loop look at each connection, and epoll at each one that is
- * ready, to dispatch one message of one of them: when hundreds of producers answer, that is their number squared.
- * Here a turn takes what many of them have to say, and looks at nobody else.
+ * With sd_bus_attach_event() each turn of the loop looks at every connection, and epoll at each one that is ready, to
+ * dispatch a single message: when hundreds of producers answer, the cost is the square of their number. Here one turn
+ * dispatches messages of many clients and looks at no others.
  *
- * Code that sends to a client outside of the dispatch of that client's own messages says so with hub_touch(): what
- * did not fit into its socket is sent when there is room, and only touched links are looked at.
+ * Code that sends to a client outside of the dispatch of that client's own messages must call hub_touch(): only touched
+ * links are checked for messages that did not fit into their sockets.
  */
 
 #include <stdbool.h>
@@ -22,8 +22,8 @@
 #define HUB_LINKS_PER_TURN    64
 #define HUB_MESSAGES_PER_TURN 16 /* of one link, before others have their turn */
 
-/* What all links together may take before the message bus and everything else have their turn: many clients can each
- * ask for what takes long. The call that goes beyond it is carried out. */
+/* How long all links together may take before the message bus and everything else have their turn, as many clients
+ * can ask for something slow at once. The call that exceeds it is finished. */
 #define HUB_TURN_NS UINT64_C(5000000)
 
 typedef struct HubLink HubLink;
@@ -46,8 +46,8 @@ struct HubLink {
         List link;
         List touched_link;
 
-        /* The connection has written: what is at its other end takes that now, so that there is room for more, and
-         * touches the link when it has something for it. NULL: it does so by itself, and the socket is watched. */
+        /* The connection has written: the other end takes the bytes now, which makes room for more, and touches the
+         * link when it has something for it. NULL: the other end needs no call, and the socket is polled. */
         void (*pump)(HubLink *link);
 
         /* The connection cannot be used any more. */
@@ -55,18 +55,18 @@ struct HubLink {
 };
 
 int hub_init(Hub *hub, sd_event *event);
-void hub_deinit(Hub *hub); /* without links; a hub of zeros is allowed */
+void hub_deinit(Hub *hub); /* when no link is left; a zeroed hub is allowed */
 
-/* The link's `broke` is set; the connection is the caller's, and outlives the link. */
+/* The link's `broke` must be set. The connection stays the caller's and must outlive the link. */
 int hub_add(Hub *hub, HubLink *link, sd_bus *connection);
 void hub_remove(HubLink *link); /* a link of zeros is allowed */
 
-/* Something was sent to it, or put into its queue. A link in no hub is allowed. */
+/* Something was sent to the link's connection, or queued there. A link in no hub is allowed. */
 void hub_touch(HubLink *link);
 
-/* Dispatches what has come and looks after what was touched. Then some may have more to say: hub_deadline() is 0. */
+/* Dispatches messages and takes care of touched links. If some have more to do, hub_deadline() is 0. */
 void hub_settle(Hub *hub);
 
-/* In nanoseconds of CLOCK_BOOTTIME, of which `now` is the present. */
+/* In nanoseconds of CLOCK_BOOTTIME, like `now`. */
 uint64_t hub_deadline(const Hub *hub, uint64_t now);
 void hub_tick(Hub *hub);

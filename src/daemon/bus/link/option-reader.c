@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * One loop over the a{sv}: each option is found in the table, its type is checked, and its value stored at its offset.
+ */
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -117,7 +121,7 @@ static int option_read_value(void *options, const OptionField *field, sd_bus_mes
         return read_bytes(message, at);
 }
 
-/* 0 would be taken for "not given", and the default be a surprise. */
+/* 0 would be read as "not given", and the user be surprised by the default. */
 static int option_check_value(const void *options, const OptionField *field, sd_bus_error *error) {
         uint32_t value;
 

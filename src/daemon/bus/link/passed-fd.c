@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Descriptors are taken by way of the gate's stand-ins, and closed on the closer's threads. */
+
 #include "bus/link/passed-fd.h"
 #include "bus/link/bus-error.h"
 #include "closer/closer.h"

@@ -4,15 +4,15 @@
 /*
  * Descriptors that clients pass in messages
  *
- * What sd-bus has is a stand-in, which says nothing of the file and is closed with the message. The real descriptor is
- * the service's once it is taken, and closed by the closer, as its file system may never answer.
+ * sd-bus has a stand-in, which tells nothing about the file and is closed with the message. The real descriptor belongs
+ * to the service once it is taken. The closer closes it, as its file system may never answer.
  */
 
 #include <systemd/sd-bus.h>
 
 #include "bus/link/connection.h"
 
-/* 0, or a negative errno with *error set: it cannot be had a second time. */
+/* Takes the real descriptor, which is possible once. 0, or a negative errno with *error set. */
 int passed_fd_take(int *ret, int stand_in, sd_bus_error *error);
 
 /* Accepts -1, and gives it. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reads the cgroup and, if need be, the sandbox of a process, and keeps what is valid text. */
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 
 #define CGROUP_BYTES_MAX 65536
 
-/* NULL for what is empty. Anybody may name a cgroup, and D-Bus says only what is text. */
+/* NULL for empty text. Anybody may name a cgroup, and D-Bus can only carry valid UTF-8. */
 static char *take_text(const char *text, size_t n) {
         char *copy = n > 0 ? strndup(text, n) : NULL;
 

@@ -4,8 +4,8 @@
 /*
  * Producer home: which service, app and container a process belongs to
  *
- * What its cgroup says and, where that has no app for a process in a pid namespace, its sandbox: see
- * shared/process-unit.h for how far that can be believed. Read when somebody asks first, and kept.
+ * Found by its cgroup and, if that names no app and the process is in another pid namespace, by its sandbox;
+ * shared/process-unit.h tells how far that can be believed. Read at the first question, and kept.
  */
 
 #include <stdbool.h>
@@ -18,6 +18,6 @@ typedef struct ProducerHome {
         char *container; /* its id or its name */
 } ProducerHome;
 
-/* A home of zeros is allowed. Errors leave it empty: this is for people. */
+/* A zeroed home is allowed. Errors leave it empty, as it is only shown to people. */
 void producer_home_read(ProducerHome *home, pid_t pid, bool has_own_pids);
 void producer_home_deinit(ProducerHome *home);

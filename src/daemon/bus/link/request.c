@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* A request counts against its client's limit until it is answered or dropped. */
+
 #include <errno.h>
 #include <stdarg.h>
 
@@ -37,7 +39,7 @@ void request_deinit(Request *request) {
         request->message = sd_bus_message_unref(request->message);
 }
 
-/* A reply that cannot be sent is the connection's trouble, which ends the client by itself. */
+/* If a reply cannot be sent the connection is broken, and its end frees the client. */
 static void request_sent(Request *request, int r) {
         if (r < 0)
                 log_debug("cannot reply to %s: %s", client_describe(request->client), strerror(-r));

@@ -4,8 +4,8 @@
 /*
  * Request: a call that is answered later
  *
- * Embedded in whatever waits. It is answered once, by request_reply…(), or dropped without an answer
- * when the caller goes: then `cancel` is called, which frees what it is embedded in.
+ * Embedded in the object that waits. It is answered once, by request_reply…(), or dropped without an answer when the
+ * caller goes: then `cancel` is called, which frees the object that embeds it.
  */
 
 #include "bus/link/connection.h"

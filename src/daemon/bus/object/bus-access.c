@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The table of rules, and the calls that wait for polkit before they are dispatched a second time. */
+
 #include <errno.h>
 
 #include "bus/link/bus-counts.h"
@@ -53,7 +55,7 @@ static const AccessRule access_rules[] = {
 };
 /* clang-format on */
 
-/* A call that waits for polkit's word on manage-sessions, or has it and is about to be dispatched again. */
+/* A call that waits for polkit's answer about manage-sessions, or that has it and is about to be dispatched again. */
 typedef struct ManageQuestion {
         Request request;
         PolkitQuery *query; /* NULL: answered */
@@ -83,7 +85,7 @@ static void manage_question_cancel(Request *request) {
         manage_question_free(container_of(request, ManageQuestion, request));
 }
 
-/* The answer is for this message; a grant is kept for the connection's next ones, too. */
+/* The answer is for this message; a grant also holds for the connection's next messages. */
 static void on_manage_answer(void *userdata, AccessAnswer answer) {
         ManageQuestion *question = userdata;
         Client *client = question->request.client;
@@ -96,7 +98,7 @@ static void on_manage_answer(void *userdata, AccessAnswer answer) {
                 manage_question_free(question);
 }
 
-/* Whether the message was asked about before. Says so once. */
+/* Whether polkit was already asked about this message. Returns true once. */
 static bool manage_take_answered(Client *client, sd_bus_message *message) {
         ManageQuestion *question;
 
@@ -136,13 +138,14 @@ int access_ask_manage(Client *client,
         if (r < 0)
                 return r;
         if (r > 0)
-                return 0; /* nobody to ask, or asked too much: no */
+                return 0; /* nobody to ask, or too many questions: denied */
         list_append(&client->manage_questions, &question->link);
         question = NULL;
         return 1;
 }
 
-/* The same for a session of another user and for none, or else the time that the answer takes would tell which. */
+/* Another user's session and a session that does not exist are treated alike: otherwise the time until the answer
+ * would tell them apart. */
 static bool
 access_needs_manage(const AccessRule *rule, const Client *client, sd_bus_message *message) {
         static const char prefix[] = TRACING_SESSION_PATH "/";
@@ -160,11 +163,11 @@ access_needs_manage(const AccessRule *rule, const Client *client, sd_bus_message
 }
 
 /*
- * Consumers in sandboxes: the first call of one is a question for polkit, which its user has to answer; a grant is the
- * connection's until it ends. On a native socket there is nobody to ask: no.
+ * The first call of a consumer in a sandbox is a question to polkit, which the user has to answer. A grant holds for
+ * the connection until it ends. On a native socket nobody can be asked, so the answer is no.
  */
 
-/* A call that waits for polkit's word. */
+/* A call that waits for polkit's answer. */
 typedef struct ConfinedQuestion {
         Request request;
         PolkitQuery *query; /* NULL: answered */
@@ -268,7 +271,7 @@ static int confined_ask(Client *client, sd_bus_message *message, sd_bus_error *e
 static int confined_check(Client *client, sd_bus_message *message, sd_bus_error *error) {
         if (client->may_consume)
                 return 0;
-        /* Once: the number may be another process's later. */
+        /* Only once: the pid may belong to another process later. */
         if (!client->has_confinement)
                 client->confinement = confinement_read(-1, client->identity.pid);
         client->has_confinement = true;

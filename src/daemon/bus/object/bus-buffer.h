@@ -21,11 +21,11 @@ typedef struct BusBuffer {
         TraceBufferStats signalled;
 } BusBuffer;
 
-/* The session's path and core session must be there. 0 or -ENOMEM. */
+/* The session must have its path and its session of the core. 0 or -ENOMEM. */
 int bus_buffers_new(BusSession *session);
 void bus_buffers_free(BusSession *session);
 
-/* What has changed since the last time. */
+/* Signals everything that has changed since the last call. */
 void bus_buffers_signal(BusSession *session);
 
 extern const sd_bus_vtable bus_buffer_vtable[];

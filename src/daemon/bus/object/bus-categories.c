@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A row is collected for each category of each producer; those that are the same to the byte are one in the reply.
- * All of it is within the producers' descriptors, and nothing waits, so nothing is copied.
+ * A row is collected for each category of each producer; identical rows are merged in the reply. All text lies within
+ * the producers' descriptors, and nothing waits in between, so nothing is copied.
  */
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static bool rows_are_full(const CategoryRows *rows, const Category *category) {
                category->n_message > BUS_CATEGORIES_BYTES_MAX - rows->n_bytes;
 }
 
-/* What is beyond is left out: lists are for looking. */
+/* Rows beyond the limits are left out: the list is for people to look at. */
 static int rows_add(void *userdata, const Category *category) {
         CategoryRows *rows = userdata;
 
@@ -48,7 +48,7 @@ static int rows_add(void *userdata, const Category *category) {
         return 0;
 }
 
-/* A program that described none may have said their names. */
+/* A program that has not described its categories may still have sent their names. */
 static int rows_add_names(CategoryRows *rows, const char *const *names) {
         int r = 0;
 

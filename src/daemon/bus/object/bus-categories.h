@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * CategoryRows: what producers say of their categories, for the reply to ListCategories()
+ * CategoryRows: what producers report about their categories, for the reply to ListCategories()
  *
- * Nothing is copied: rows live no longer than their producers, and are made and sent within one call.
+ * Nothing is copied: rows are made and sent within one call, and do not outlive their producers.
  */
 
 #include <systemd/sd-bus.h>
@@ -22,8 +22,8 @@ typedef struct CategoryRows {
 
 void category_rows_deinit(CategoryRows *rows);
 
-/* `path`: the producer's object. What is beyond the limits (BUS_CATEGORIES_MAX) is left out. 0 or -ENOMEM. */
+/* `path` is the producer's object. Rows beyond the limits (BUS_CATEGORIES_MAX) are left out. 0 or -ENOMEM. */
 int category_rows_add(CategoryRows *rows, const Producer *producer, const char *path);
 
-/* As a(saoa{sv}), sorted by name. An errno, or not negative. */
+/* Appends a(saoa{sv}), sorted by name. A negative errno if that fails. */
 int category_rows_append(CategoryRows *rows, sd_bus_message *reply);

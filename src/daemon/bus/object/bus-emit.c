@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * sd-bus can emit these signals by itself, but only as broadcasts. The properties' values come from the same vtables
- * that serve Get().
+ * sd-bus can emit these signals, but only as broadcasts. The values of properties come from the same vtables that serve
+ * Get().
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define OBJECT_MANAGER_INTERFACE "org.freedesktop.DBus.ObjectManager"
 #define PROPERTIES_INTERFACE     "org.freedesktop.DBus.Properties"
 
-/* One signal: what it is about, who may see it, and what it says. */
+/* One signal: its object, who may see it, and its content. */
 typedef struct Emission Emission;
 
 typedef struct EmittedTrigger {
@@ -29,9 +29,9 @@ typedef struct EmittedTrigger {
 struct Emission {
         const char *path, *interface, *member; /* the message's */
         int (*fill)(sd_bus_message *message, const Emission *emission);
-        /* NULL: for everybody. A client that is NULL stands for all on a bus of one user. */
+        /* NULL: everybody may see it. `client` NULL: asks whether it may be broadcast on a bus of one user. */
         bool (*is_visible)(const Emission *emission, const Client *client);
-        bool is_public; /* its owner does not mind who sees it */
+        bool is_public; /* the owner lets everybody see it */
 
         const char *object_path;
         const BusInterface *class; /* the object's */
@@ -57,7 +57,7 @@ static void emission_send(const Emission *emission, sd_bus *connection, const ch
                 log_debug("cannot send signal %s: %s", emission->member, strerror(-r));
 }
 
-/* What properties say may depend on who reads them, as if that client had called. NULL: everybody. */
+/* The value of a property may depend on who reads it, so `client` is the caller meanwhile. NULL: a broadcast. */
 static void emission_send_to(const Emission *emission, Bus *bus, Client *client) {
         Client *caller = bus->caller;
 

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Signals, to those who may see them
+ * Signals, for those who may see them
  *
- * A broadcast on the system bus reaches everybody, and sessions are not everybody's business. So there the signals
- * of sessions and producers go, one by one, to the peers that may see the object and have made a consumer's call.
- * The user instance broadcasts on the session bus, whose peers all belong to one user.
+ * A broadcast on the system bus reaches everybody, while sessions concern few. There, signals of sessions and producers
+ * are sent one by one, to peers that may see the object and have made a consumer's call. The user instance broadcasts
+ * on the session bus, since all its peers belong to one user.
  */
 
 #include "bus/link/connection.h"
@@ -30,12 +30,13 @@ void bus_emit_session_snapshot(BusSession *session, const char *clone_path, cons
 /* Added and removed with its session. */
 void bus_emit_buffer_changed(BusBuffer *buffer, const char *const properties[]);
 
-/* To each who may see it what it is to them: a new object, a changed one, or one that is gone. */
+/* Tells each client that may see the source what has changed from its point of view: a new object, a changed one, or
+ * one that is gone. */
 void bus_emit_source(BusSource *source);
 
 void bus_emit_producer_added(BusProducer *producer);
 void bus_emit_producer_removed(BusProducer *producer);
 void bus_emit_producer_changed(BusProducer *producer, const char *const properties[]);
 
-/* NumSessions and NumProducers, to whom they have changed. */
+/* NumSessions and NumProducers, to those clients for which they have changed. */
 void bus_emit_counts(Bus *bus);

@@ -13,8 +13,8 @@
 #include "bus/link/producer-home.h"
 #include "core/producer.h"
 
-/* How long a peer's silence to one call is waited for. The core's own deadlines are shorter; this one only
- * bounds how long the call takes up a place. */
+/* How long to wait for the reply to one call. The core's own deadlines are shorter; this one only bounds how long
+ * the call occupies a place. */
 #define PRODUCER_CALL_TIMEOUT_USEC (UINT64_C(25) * 1000000)
 
 typedef enum ProducerCallKind {
@@ -29,11 +29,11 @@ typedef enum ProducerCallKind {
 
 struct BusProducer {
         Bus *bus;
-        Client *client; /* NULL: it came by another transport, whose the producer is */
+        Client *client; /* NULL: it came by another transport, which owns the producer */
         Producer *producer;
         char *path;
         bool is_announced;
-        bool has_other_pids; /* in a pid namespace that is not ours */
+        bool has_other_pids; /* in another pid namespace */
         ProducerHome home;
 
         void *memory;
@@ -51,19 +51,19 @@ struct BusProducer {
         size_t n_call_bytes; /* configs in them */
 };
 
-/* 0, PRODUCER_E_… or an errno. The identity may be another than the client's where a proxy stands between them. */
+/* 0, PRODUCER_E_… or an errno. `identity` differs from the client's if a proxy stands between them. */
 int bus_producer_new(BusProducer **ret,
                      Client *client,
                      const Identity *identity,
                      const char *name,
                      const ProducerOptions *options);
-/* Only the object, for a producer of another transport, which is gone before the producer is. It is announced with its
- * first sources: bus_producer_sources_changed(). */
+/* Makes only the object, for a producer of another transport; the object must be freed before the producer. It is
+ * announced with its first sources: bus_producer_sources_changed(). */
 int bus_producer_new_foreign(BusProducer **ret, Bus *bus, Producer *foreign);
 BusProducer *bus_producer_free(BusProducer *producer);
 DEFINE_CLEANUP(BusProducer *, bus_producer_free)
 
-/* Producers of other users are nobody's business; those of the system are everybody's. */
+/* Users see their own producers and those of the system. */
 bool bus_uid_is_visible(const Bus *bus, uid_t uid, const Client *client);
 bool bus_producer_is_visible(const BusProducer *producer, const Client *client);
 
@@ -82,5 +82,5 @@ int bus_producer_enumerate(sd_bus *connection,
                            char ***ret_nodes,
                            sd_bus_error *error);
 
-/* The sources are not what they were; tells of the producer itself if nobody knows it. */
+/* The sources have changed; also announces the producer, if that has not been done. */
 void bus_producer_sources_changed(BusProducer *producer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The state of a session as D-Bus says it, and where sessions are found. A change only marks the session here;
+ * The state of a session in the terms of D-Bus, and how sessions are found. Changes only mark the session here;
  * bus-session-work.c does the rest.
  */
 
@@ -46,7 +46,7 @@ static const char *source_state(const InstanceInfo *info) {
                        : instance_state_name(info->state);
 }
 
-/* Its state; for one that failed, also why. */
+/* The state of a data source's instance; if it has failed, also the reason. */
 int bus_append_source(sd_bus_message *reply, const char *types, const InstanceInfo *info) {
         _cleanup_(freep) char *failed = NULL;
 

@@ -100,7 +100,7 @@ static int append_writer_stats(sd_bus_message *reply, const SessionWriter *write
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-/* Writers may be hundreds of thousands, and nobody else is served meanwhile. */
+/* There may be hundreds of thousands of writers, and nobody else is served while they are listed. */
 #define WRITER_STATS_MAX 512
 
 int bus_method_get_writer_stats(sd_bus_message *message, void *userdata, sd_bus_error *error) {

@@ -20,12 +20,12 @@
 
 struct BusSession {
         OwnedSession
-                owned; /* its stream is the one of StartSession(), or ReadInto()'s while that call lasts */
+                owned; /* its stream belongs to StartSession(), or to ReadInto() while that call lasts */
         Bus *bus;
         bool is_partial; /* records although a data source has failed to start */
         bool is_announced;
-        bool is_public; /* signals are broadcast, not only sent to who may see it and has called */
-        Client *owner;  /* NULL: detached, or on its way out */
+        bool is_public; /* signals are broadcast, rather than sent to those who may see it and have called */
+        Client *owner; /* NULL: detached, or on its way out */
         char *path;
         BusBuffer *buffers; /* one for each of the session */
         size_t n_buffers;
@@ -58,7 +58,7 @@ typedef struct SessionWaiter {
         WaitFor what;
         bool is_flushed;
         int outcome;           /* of the flush */
-        sd_bus_message *reply; /* who was silent; NULL when there was no memory for it */
+        sd_bus_message *reply; /* names producers that did not answer; NULL: out of memory */
         List link;             /* session->waiters */
         OwnedClone clone;      /* of Clone() */
 } SessionWaiter;
@@ -66,22 +66,23 @@ typedef struct SessionWaiter {
 BusSession *bus_session_free(BusSession *session);
 DEFINE_CLEANUP(BusSession *, bus_session_free)
 
-/* In two steps: what has no session of the core yet, and so is no object; and what has become one. `owner` may be
- * NULL. */
+/* The two steps of making one: allocated without a session of the core, it is no object yet; published with one, it
+ * is. `owner` may be NULL. */
 int bus_session_allocate(BusSession **ret, Bus *bus);
 int bus_session_publish(BusSession *session, Client *owner);
 
-/* Only the object, for a session of another transport that has just begun: the object goes before the session does. Its
- * connection alone reads it, ends it and decides whether it outlives it. */
+/* Makes only the object, for a session of another transport that has just begun; the object must be freed before the
+ * session. Only the connection of the other transport reads or ends the session, and decides whether the session
+ * outlives it. */
 int bus_session_new_foreign(BusSession **ret,
                             Bus *bus,
                             Session *session,
                             const SessionStream *stream);
-/* For a method that only sessions of ours have: a negative errno with *error set. */
+/* For methods that only our own sessions have: a negative errno with *error set for other sessions. */
 int bus_session_check_own(const BusSession *session, sd_bus_error *error);
 
-/* Frees the one of this uid that stopped first of those that nobody is connected to or waits for. false: there is
- * none. */
+/* Of this uid's stopped sessions that nobody is connected to or waits for, frees the one that stopped first. Returns
+ * false if no such session exists. */
 bool bus_drop_left_session(Bus *bus, uid_t uid);
 
 /* Its Client is being freed. */
@@ -95,13 +96,13 @@ int bus_method_detach(sd_bus_message *message, void *userdata, sd_bus_error *err
 
 const char *bus_session_stop_reason(const BusSession *session);
 
-/* How the bus owns its sessions. */
+/* What the D-Bus transport does for its owned sessions. */
 extern const OwnedOps bus_owned_ops;
 void bus_session_mark(BusSession *session);
 void bus_session_signal_changes(BusSession *session);
-/* Each that has started or ended. */
+/* Signals each data source that has started or ended. */
 void bus_session_signal_sources(BusSession *session);
-/* Totals, buffers, and sources if they were not told with a change of state. */
+/* Signals totals and buffers, and sources that were not signalled with a change of state. */
 void bus_session_signal_counters(BusSession *session);
 
 /* A negative errno has *error set. */
@@ -120,17 +121,17 @@ SessionWaiter *session_waiter_free(SessionWaiter *waiter);
 /* What to reply after an outcome of session_stream_open…(): fills *error and returns a negative errno. */
 int bus_session_refuse_output(sd_bus_error *error, int r, uid_t user, const char *why);
 
-/* For what the session of this config records. `fd` is taken over on success only. */
+/* Opens the output for what a session of this config records. `fd` is taken over on success only. */
 int bus_session_open_output(BusSession *session,
                             uid_t user,
                             const Config *config,
                             int *fd,
                             sd_bus_error *error);
 
-/* The reply to a call that names who did not answer: within on_flushed(), or of a session that has stopped. */
+/* The reply that names the producers that did not answer: within on_flushed(), or of a session that has stopped. */
 int bus_session_reply_silent(sd_bus_message **ret, sd_bus_message *call, const Session *session);
 
-/* Sends what can be read now to `fd`, which is taken over on success only. */
+/* Sends everything that can be read now to `fd`, which is taken over on success only. */
 int bus_session_read_into(BusSession *session,
                           Client *client,
                           sd_bus_message *message,
@@ -146,7 +147,7 @@ void bus_session_totals(const BusSession *session, SessionTotals *ret);
 int bus_method_clone(sd_bus_message *message, void *userdata, sd_bus_error *error);
 void bus_clone_answer(SessionWaiter *waiter);
 
-/* Makes an object of a clone, which has been adopted. */
+/* Makes an object of a clone that was adopted. */
 int bus_clone_publish(BusSession *clone, const BusSession *source, Client *owner);
 
 /* `types` is "ssuus" or "(ssuus)". */
@@ -169,5 +170,5 @@ int bus_session_enumerate(sd_bus *connection,
                           void *userdata,
                           char ***ret_nodes,
                           sd_bus_error *error);
-/* Also of a path of one of its buffers. */
+/* The path may also be that of one of its buffers. */
 BusSession *bus_session_by_path(Bus *bus, const char *path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The replies of Flush() and Stop(): who did not answer in time.
+ * The replies of Flush() and Stop(), which name the producers that did not answer in time.
  */
 
 #include "bus/object/bus-session.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The object /org/desktrace/Tracing1/source/<name>. Its properties are what the caller may see.
+ * The object /org/desktrace/Tracing1/source/<name>. Its properties cover the producers that the caller may see.
  */
 
 #include <errno.h>
@@ -123,7 +123,7 @@ static void add_node(BusSource *source, void *userdata) {
                 node_list_reserve(list) < 0 ||
                 sd_bus_path_encode(TRACING_SOURCE_PATH, source->name, &list->nodes[list->n]) < 0;
         if (list->has_failed)
-                return; /* sd-bus frees what it gets, so give it what there is */
+                return; /* sd-bus frees what it gets, so it gets the nodes that were made */
         list->nodes[++list->n] = NULL;
 }
 

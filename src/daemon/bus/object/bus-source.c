@@ -127,7 +127,7 @@ void bus_sources_deinit(Bus *bus) {
         bus->sources_by_name = NULL;
 }
 
-/* Out of memory makes somebody miss a signal. */
+/* If this fails for lack of memory, a client misses a signal. */
 static void source_mark(BusSource *source, const BusProducer *producer) {
         uid_set_add(&source->changed, producer_identity(producer->producer)->uid);
         if (!list_is_linked(&source->dirty_link))
@@ -168,7 +168,7 @@ int bus_source_offer(BusProducer *producer, const char *name) {
         return 0;
 }
 
-/* A source without producers goes when that was signalled. */
+/* A source without producers is dropped after that was signalled. */
 void bus_source_withdraw(BusProducer *producer, const char *name) {
         BusSource *source = bus_source_by_name(producer->bus, name);
         ssize_t i = source ? source_find_producer(source, producer) : -1;
@@ -330,7 +330,7 @@ int bus_source_categories(const char ***ret,
                           const Client *viewer) {
         NameList list = {};
 
-        /* Thousands: ListEvents() has them. */
+        /* There may be thousands; ListEvents() has them. */
         for (size_t i = 0; i < source->n_producers && !has_events(source); i++) {
                 const BusProducer *producer = source->producers[i];
                 const char *const *at;
@@ -350,7 +350,7 @@ int bus_source_categories(const char ***ret,
         return 0;
 }
 
-/* Out of memory: told less than is so, and the next change says the rest. */
+/* Without memory the clients are told less than has changed; the next change tells the rest. */
 void bus_source_note_told(BusSource *source) {
         uid_set_clear(&source->changed);
         uid_set_clear(&source->told);

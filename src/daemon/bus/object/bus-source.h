@@ -4,21 +4,20 @@
 /*
  * BusSource: a data source behind an object path
  *
- * The objects /org/desktrace/Tracing1/source/<name, as sd_bus_path_encode() does it>. One for each name that some
- * producer offers, that could be activated, or that is the service's own. To a peer only those producers exist whose
- * user it may see (bus_producer_is_visible()), and only those sources that are left then; so what an object says,
- * and whether it is there, depends on who asks.
+ * The objects are /org/desktrace/Tracing1/source/<name, encoded by sd_bus_path_encode()>, one for each name that some
+ * producer offers, that could be activated, or that is the service's own. A peer sees only producers of users that it
+ * may see (bus_producer_is_visible()), and only sources that such a producer offers. So both the content of an object
+ * and its existence depend on who asks.
  *
- * Changes are signalled at most every BUS_COUNTERS_INTERVAL_NS, so that a desktop of producers that come with the
- * service is one signal.
+ * Changes are signalled at most every BUS_COUNTERS_INTERVAL_NS, so that a desktop full of producers, registering as the
+ * service starts, is one signal.
  */
 
 #include <systemd/sd-bus.h>
 
 #include "bus/link/connection.h"
 
-#define SOURCE_SIGNALS_MAX \
-        256 /* sources that are signalled at a time; the rest has its turn later */
+#define SOURCE_SIGNALS_MAX 256 /* sources signalled at a time; the others follow later */
 
 /* Users, each once. */
 typedef struct UidSet {
@@ -29,19 +28,19 @@ typedef struct UidSet {
 typedef struct BusSource {
         Bus *bus;
         char *name;
-        bool is_permanent; /* activatable, or the service's own: there without producers */
+        bool is_permanent; /* activatable, or the service's own: exists without producers */
         BusProducer **producers;
         size_t n_producers, n_allocated;
         List dirty_link; /* bus->dirty_sources: something is to be signalled */
-        UidSet told;     /* whose producers were signalled last */
+        UidSet told;     /* viewers whose producers were signalled last */
         UidSet changed;  /* whose producers have come or gone since */
 } BusSource;
 
-/* Makes those that are permanent. 0 or -ENOMEM. */
+/* Makes the permanent sources. 0 or -ENOMEM. */
 int bus_sources_init(Bus *bus);
 void bus_sources_deinit(Bus *bus);
 
-/* The producer has this source now, or new details of it; or none of that name any more. */
+/* The producer offers this source now, has new details about it, or no longer offers a source of this name. */
 int bus_source_offer(BusProducer *producer, const char *name);
 void bus_source_withdraw(BusProducer *producer, const char *name);
 void bus_source_withdraw_all(BusProducer *producer);
@@ -49,23 +48,23 @@ void bus_source_withdraw_all(BusProducer *producer);
 /* NULL: no such. */
 BusSource *bus_source_by_name(Bus *bus, const char *name);
 
-/* `viewer` NULL: everybody on a bus of one user. */
+/* `viewer` NULL: stands for everybody on a bus of one user. */
 bool bus_source_exists(const BusSource *source, const Client *viewer);
 int bus_source_append_producers(sd_bus_message *reply,
                                 const BusSource *source,
                                 const Client *viewer);
 
-/* The categories that its producers know, each once and sorted: malloc'ed, of names that are theirs. NULL: none, as
- * for the source of the kernel's events. */
+/* The categories that its producers know, each once and sorted. The array is malloc'ed, the names belong to the
+ * producers. NULL: the producers know none, as those of the kernel's events. */
 int bus_source_categories(const char ***ret,
                           size_t *ret_n,
                           const BusSource *source,
                           const Client *viewer);
 
-/* Whether a running producer has said what a config of it can choose from. */
+/* Whether a running producer has reported what configs of the source can choose from. */
 bool bus_source_has_names(const BusSource *source);
 
-/* Why it cannot be recorded, when each of its producers says so or none of them could be started; NULL: it can, as far
+/* Why the source cannot be recorded, if each of its producers says so or none could be started. NULL: it can, as far
  * as is known. */
 const char *bus_source_unavailable(const BusSource *source, const Client *viewer);
 
@@ -77,10 +76,10 @@ void bus_source_for_each(Bus *bus,
 /* Tells what has changed. */
 void bus_sources_signal(Bus *bus);
 
-/* How a change looks to that viewer: whether it is one, and whether the object was there before and is now. */
+/* How a change looks to the viewer: whether it sees a change, and whether the object existed before and exists now. */
 bool bus_source_has_changed(const BusSource *source, const Client *viewer);
 bool bus_source_was_told(const BusSource *source, const Client *viewer);
-/* It is signalled now; and nobody offers it any more. */
+/* The source has just been signalled; and no producer offers it now. */
 void bus_source_note_told(BusSource *source);
 void bus_source_drop(BusSource *source);
 

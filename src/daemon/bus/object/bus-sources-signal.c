@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Sources that have changed are signalled, and those that nobody offers any more are dropped. */
+/* Signals sources that have changed, and drops sources that no producer offers any longer. */
 
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-source.h"

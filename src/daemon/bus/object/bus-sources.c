@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Lists that are made for one caller: of the sources that it may see, and of their categories. */
+
 #include <errno.h>
 #include <stdlib.h>
 

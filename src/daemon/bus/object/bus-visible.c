@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which clients see an object. */
+/* Which clients may see an object. */
 
 #include "bus/object/bus-producer.h"
 #include "bus/object/bus-session.h"

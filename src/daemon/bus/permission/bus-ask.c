@@ -34,8 +34,8 @@ static bool has_ended(int pidfd) {
         return poll(&process, 1, 0) != 0;
 }
 
-/* The number may be another process's by now. A pidfd tells, which older kernels do not give; there, a process that
- * began after the connection cannot be the peer. */
+/* The pid may belong to another process by now. A pidfd tells. Older kernels do not give one for a peer; there, a
+ * process that began after the connection cannot be the peer. */
 static int peer_start_time(const AccessPeer *peer, uint64_t *ret_ticks) {
         const uint64_t ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
         int r;

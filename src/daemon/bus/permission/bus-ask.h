@@ -11,15 +11,15 @@
 #include "bus/link/connection.h"
 #include "owner/access-ops.h"
 
-/* Whether there is a polkit: on the system bus. */
+/* Whether polkit can be asked: only on the system bus. */
 bool bus_can_ask(const Bus *bus);
 
-/* The table and its host, and who a client is in it. A client on a socket has no name, so only guarded producers can be
- * asked about it. */
+/* The table with its host, and a client as a peer of it. A client on a socket has no name, so only guarded producers
+ * can be asked about it. */
 AccessHost bus_access(Bus *bus);
 AccessPeer access_peer_of(const Client *client);
 
 /* What to reply to a client that was refused: fills *error and returns a negative errno, for a handler to return. */
 int permission_refusal_set(sd_bus_error *error, const AccessRefusal *refusal);
-/* The same, after POLKIT_E_LIMIT. */
+/* What to reply after POLKIT_E_LIMIT, likewise. */
 int polkit_refuse(sd_bus_error *error);

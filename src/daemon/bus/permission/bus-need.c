@@ -32,7 +32,7 @@ static const struct {
           TRACING_ACTION_TRACE_DYNAMIC,
           N_("placing your own probes (kprobe_events, uprobe_events, filters with .ustring)"),
           N_("record only the kernel's own events") },
-        /* What the probes ask about themselves; last, when the service has been granted the rest. */
+        /* Needs that guarded producers check; last, when everything else is granted. */
         { POLICY_NEEDS_GUARDED_SYSTEM,
           TRACING_ACTION_TRACE_SYSTEM,
           N_("recording the kernel, the system or other users' programs"),
@@ -43,7 +43,7 @@ static const struct {
           N_("record only the kernel's own events") },
 };
 
-/* The place in the table; there must be one. */
+/* The need's place in the table; it must be there. */
 static size_t need_find(unsigned need) {
         size_t i = 0;
 

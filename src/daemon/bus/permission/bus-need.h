@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What a session needs that its owner has not got by himself (POLICY_NEEDS_…), as polkit knows it and as people are
- * told when it is refused.
+ * What a session needs beyond its owner's own rights (POLICY_NEEDS_…): its name in polkit, and what people are told if
+ * it is refused.
  */
 
 #include "bus/permission/bus-polkit.h"
@@ -19,5 +19,5 @@ typedef struct NeedQuestion {
 /* 0, ACCESS_E_REFUSED with a refusal, or a negative errno. */
 int need_ask(PolkitQuery **ret, Bus *bus, const NeedQuestion *question, AccessRefusal *ret_refusal);
 
-/* Any answer but a grant, in words. */
+/* Puts a refusal in words; `answer` is anything but a grant. */
 void need_refuse(AccessRefusal *ret, unsigned need, AccessAnswer answer);

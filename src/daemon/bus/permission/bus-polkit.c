@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A query of a user: how many there may be, and whether polkit itself or the producers that guard a data source are
- * asked.
+ * Queries of a user: their number is limited, and each asks either polkit or the producers that guard a data source.
  */
 
 #include <errno.h>

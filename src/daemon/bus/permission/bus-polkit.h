@@ -4,9 +4,9 @@
 /*
  * Polkit: may this peer do that?
  *
- * Asked asynchronously, with the peer's bus name as the subject, or its process if it has none, so that polkit knows
- * its seat and session. The user is prompted only if the message that asks allows it. No polkit means no; root is
- * never asked about, and a client on a native socket cannot be.
+ * Polkit is asked asynchronously. The subject is the peer's bus name, or its process if it has no name, so that polkit
+ * knows its seat and session. The user is prompted only if the message that asks allows it. Without polkit the answer
+ * is no. Polkit is never asked about root, and cannot be asked about clients on native sockets.
  */
 
 #include "bus/link/connection.h"
@@ -29,7 +29,7 @@ enum {
         POLKIT_E_LIMIT,       /* POLKIT_PENDING_PER_USER_MAX */
 };
 
-/* Of a client; one on a socket has neither name nor process, and cannot be asked about. */
+/* The subject for a client. A client on a socket has neither a name nor a process, and cannot be asked about. */
 PolkitSubject polkit_subject_of(const Client *client);
 
 typedef struct PolkitQuestion {
@@ -42,16 +42,16 @@ typedef struct PolkitQuestion {
         void *userdata;
 } PolkitQuestion;
 
-/* 0, POLKIT_E_… or a negative errno. The question is the caller's. */
+/* 0, POLKIT_E_… or a negative errno. The question may go when this returns. */
 int polkit_ask(PolkitQuery **ret, Bus *bus, const PolkitQuestion *question);
 
-/* The same of all producers that guard a data source of the config: they ask polkit, so it is theirs to say. A producer
- * that cannot be reached is not asked, for it records nothing then. The question needs no action or details. */
+/* Likewise asks all producers that guard a data source of the config, which in turn ask polkit. A producer that
+ * cannot be reached is not asked, for it records nothing then. The question needs no action or details. */
 int polkit_ask_guards(PolkitQuery **ret,
                       Bus *bus,
                       const PolkitQuestion *question,
                       const Config *config);
 
-/* Cancels: a prompt that is on the screen goes away. */
+/* Cancels the query: a prompt on the screen goes away. */
 PolkitQuery *polkit_query_free(PolkitQuery *query);
 DEFINE_CLEANUP(PolkitQuery *, polkit_query_free)

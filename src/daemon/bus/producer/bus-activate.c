@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * Calls that wait until producers have been started, or have come, and the question whether the caller may start them.
+ */
+
 #include <errno.h>
 
 #include "bus/link/bus-error.h"
@@ -29,7 +33,7 @@ static void activate_cancel(Request *request) {
         activate_request_free(container_of(request, ActivateRequest, request));
 }
 
-/* `awaits` begins what is waited for. */
+/* `awaits` begins what the call then waits for. */
 static void activate_begin(ActivateRequest *activate, void (*awaits)(Service *, uint64_t now)) {
         Bus *bus = activate->request.client->bus;
 
@@ -52,7 +56,7 @@ static int activate_request_new(ActivateRequest **ret,
         return 0;
 }
 
-/* Without the right to start producers, a caller waits for those that run. */
+/* A caller without the right to start producers waits for those that are starting anyway. */
 static void on_answer(void *userdata, AccessAnswer answer) {
         ActivateRequest *activate = userdata;
 
@@ -61,7 +65,7 @@ static void on_answer(void *userdata, AccessAnswer answer) {
         activate_begin(activate, answer == ACCESS_GRANTED ? service_activate_all : service_gather);
 }
 
-/* Without a prompt: it is only about a list. */
+/* No prompt is shown, as the caller only asks for a list. */
 static int activate_ask(ActivateRequest *activate) {
         const PolkitDetail details[] = { { "sources", TRACING_EVENTS_SOURCE } };
         Client *client = activate->request.client;

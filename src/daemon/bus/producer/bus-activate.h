@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * ActivateProducers() and AwaitProducers(): answered when those that are awaited have come, or are overdue
+ * ActivateProducers() and AwaitProducers(): answered when the awaited producers have registered, or are overdue
  */
 
 #include "bus/link/request.h"
@@ -10,5 +10,5 @@
 int bus_method_activate_producers(sd_bus_message *message, void *userdata, sd_bus_error *error);
 int bus_method_await_producers(sd_bus_message *message, void *userdata, sd_bus_error *error);
 
-/* Answers, when nobody is awaited any more. */
+/* Answers the calls, once no producer is awaited. */
 void bus_answer_activations(Bus *bus);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Calls that wait for the probes, if these may be started, and the list of events that the probes have sent last. */
+
 #include <errno.h>
 
 #include "bus/link/bus-error.h"
@@ -18,7 +20,7 @@ typedef struct EventsRequest {
         Request request;
         PolkitQuery *query; /* NULL: answered */
         List link;          /* bus->events_requests, when probes are awaited */
-        const char *why;    /* they are not started, static; NULL: they were */
+        const char *why;    /* why the probes are not started, static; NULL: they were */
 } EventsRequest;
 
 #define WHY_NOT_ASKED N_("the probes are not running, and the caller asked not to start them")
@@ -48,14 +50,14 @@ void bus_events_note(Bus *bus, const char *source, const char *const *names) {
                 (void)event_names_set(&bus->events, names); /* out of memory: as before */
 }
 
-/* Whether somebody runs who knows them. */
+/* Whether a producer runs that knows the events. */
 static bool events_are_current(Bus *bus) {
         const BusSource *source = bus_source_by_name(bus, TRACING_EVENTS_SOURCE);
 
         return source && bus_source_has_names(source);
 }
 
-/* The probes' own reason, if they have one. */
+/* The reason that the probes give, if they do. */
 static const char *events_why(Bus *bus, const char *why) {
         const BusSource *source = bus_source_by_name(bus, TRACING_EVENTS_SOURCE);
         const char *unavailable = source ? bus_source_unavailable(source, NULL) : NULL;
@@ -143,7 +145,7 @@ static void on_answer(void *userdata, AccessAnswer answer) {
                 events_request_answer(events);
 }
 
-/* 1: answered later, and the request is the loop's. */
+/* 1: the call is answered later, and bus->events_requests has the request. */
 static int events_ask(EventsRequest *events) {
         const PolkitDetail details[] = { { "sources", TRACING_EVENTS_SOURCE } };
         Client *client = events->request.client;

@@ -4,8 +4,8 @@
 /*
  * ListEvents(): the kernel's events
  *
- * Anybody may know them. Only those whom the probes may serve anyway have them started for it; polkit is asked about
- * the others without a prompt, and what the probes have said last is what those get.
+ * Anybody may know them. The probes are started only for callers that may record with them; for other callers polkit is
+ * asked without a prompt, and if it denies, they get the last known list.
  */
 
 #include "bus/link/request.h"
@@ -13,8 +13,8 @@
 
 int bus_method_list_events(sd_bus_message *message, void *userdata, sd_bus_error *error);
 
-/* A producer has registered a source: keeps its names, if it is the one that has events. */
+/* A producer has registered a source: keeps its names, if it is the source that has events. */
 void bus_events_note(Bus *bus, const char *source, const char *const *names);
 
-/* Answers, when nobody is awaited any more. */
+/* Answers the calls, once no producer is awaited. */
 void bus_answer_event_lists(Bus *bus);

@@ -66,7 +66,7 @@ PROPERTY(get_sources) {
         return sd_bus_message_close_container(reply);
 }
 
-/* Of the system's producers, which everybody sees, it would tell that somebody records. */
+/* Not for producers of the system: everybody sees them, and it would reveal that somebody records. */
 PROPERTY(get_shared_memory) {
         const BusProducer *producer = userdata;
         const Client *caller = producer->bus->caller;
@@ -132,7 +132,7 @@ int bus_producer_enumerate(sd_bus *connection,
                         continue;
                 nodes[n] = strdup(producer->path);
                 if (!nodes[n])
-                        break; /* sd-bus frees what it gets, so give it what there is */
+                        break; /* sd-bus frees what it gets, so it gets the nodes that were made */
                 n++;
         }
         *ret_nodes = nodes;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* A producer's shared memory and doorbell, and the core's requests to it (ProducerOps). */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@
 #include "shared/names.h"
 #include "shared/pid-namespace.h"
 
-/* A peer that cannot be told what to do is no producer any more. */
+/* A peer that no request can reach stops being a producer. */
 static void producer_broke(BusProducer *producer, int r) {
         log_user(producer->client->identity.uid,
                  LOG_WARNING,
@@ -70,7 +72,7 @@ static void op_release_memory(void *peer) {
         producer->bus->has_released = true;
 }
 
-/* A producer with other numbers for its threads gets what tells it ours. */
+/* A producer in another pid namespace gets a descriptor that tells it our numbers for its threads. */
 static int append_task_link(const BusProducer *producer, sd_bus_message *call) {
         _cleanup_(fd_closep) int fd = -1;
 
@@ -101,7 +103,7 @@ static int op_setup_memory(void *peer, size_t pages_bytes, uint32_t page_bytes, 
         BusProducer *producer = peer;
         int r;
 
-        producer_unmap(producer); /* what an earlier attempt left */
+        producer_unmap(producer); /* left over from an earlier attempt */
         r = producer_map(producer, &fd, smb_native_bytes(pages_bytes, page_bytes));
         if (r < 0)
                 return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Producers' calls. Unknown options are skipped, so that a newer library can talk to an older service.
+ * The calls of producers. Unknown options are skipped, so that a newer library can talk to an older service.
  */
 
 #include <errno.h>
@@ -36,7 +36,7 @@ typedef struct ProducerArguments {
         int proof_fd;       /* the message's; -1: none */
 } ProducerArguments;
 
-/* One option: name and expected signature were compared by the caller's table. */
+/* Reads one option; the caller's table has compared its name and signature. */
 typedef struct OptionReader {
         const char *name;
         const char *type;
@@ -67,7 +67,7 @@ static int read_categories(sd_bus_message *message, void *target) {
         return sd_bus_message_read_strv(message, &arguments->categories);
 }
 
-/* One more than fits is passed on, to be refused as what it is. */
+/* One entry more than is allowed is passed on, so that the core refuses the list for its length. */
 static int read_packet_fields(sd_bus_message *message, void *target) {
         SourceArguments *arguments = target;
         const void *fields;
@@ -196,7 +196,7 @@ static int read_options(sd_bus_message *message,
         return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
-/* Reads "sa{sv}" and adds that source. */
+/* Reads "sa{sv}" and adds the source. */
 static int read_source(BusProducer *producer, sd_bus_message *message, sd_bus_error *error) {
         _cleanup_(source_arguments_deinit) SourceArguments arguments = {};
         const char *name;
@@ -233,7 +233,7 @@ static int read_sources(BusProducer *producer, sd_bus_message *message, sd_bus_e
         return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
-/* The options come last in the message, but are needed first. */
+/* Options are the last argument of the message, but are needed first. */
 static int
 read_producer_options(sd_bus_message *message, ProducerArguments *ret, sd_bus_error *error) {
         int r;
@@ -244,8 +244,8 @@ read_producer_options(sd_bus_message *message, ProducerArguments *ret, sd_bus_er
         return r < 0 ? r : sd_bus_message_rewind(message, true);
 }
 
-/* The bus attests a proxy where one stands before it; the kernel then attests who is behind that. The uid is not
- * theirs to choose, and keeps sandboxes of different users apart. */
+/* If a proxy stands before the producer, the bus attests the proxy, and the kernel attests the process behind it.
+ * That process cannot choose its uid, which keeps sandboxes of different users apart. */
 static Identity producer_identity_of(const Client *client, const ProducerArguments *arguments) {
         Identity identity = client->identity, proven;
         int fd, r;

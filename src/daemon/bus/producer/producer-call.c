@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * Calls in their order: which may be sent now, what a reply means to the core, and what happens to those of a suspended
+ * program.
+ */
+
 #include <errno.h>
 
 #include "bus/producer/producer-call.h"
@@ -11,7 +16,7 @@ typedef struct ProducerCall {
         ProducerCallKind kind;
         uint64_t id;
         size_t n_bytes;
-        bool starts; /* a setup that is a start, too */
+        bool starts; /* a setup that also starts the source */
         sd_bus_message *message;
         sd_bus_slot *slot; /* NULL: not sent yet */
         uint64_t sent_at;  /* or parked */
@@ -24,7 +29,7 @@ static void on_nothing(Producer *producer, uint64_t id, uint64_t now);
 static void on_flush_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
 static void on_stop_failed(Producer *producer, uint64_t id, const char *why, uint64_t now);
 
-/* What a reply and an error reply mean to the core. A flush or stop that fails is over as well. */
+/* What a reply and an error reply mean to the core. If a flush or stop fails, it is over as well. */
 /* clang-format off */
 static const struct {
         const char *member;
@@ -71,7 +76,7 @@ static bool call_counts(const ProducerCall *call) {
         return !client_is_private(call->producer->client);
 }
 
-/* Nobody waits for its reply any more. */
+/* The reply is not needed any longer. */
 static void call_take_back(ProducerCall *call) {
         if (!call->slot)
                 return;
@@ -97,9 +102,9 @@ static size_t bus_calls_max(const Bus *bus) {
         return bus->is_shared ? BUS_CALLS_MAX : BUS_CALLS_OF_ONE_USER_MAX;
 }
 
-/* The peer has left rather than answered, which is no refusal: a program may end while its start is under way. sd-bus
- * or the message bus then says so in its stead, and before the time is over; we may hear it before the end of the
- * connection itself. */
+/* The peer has gone without an answer, which is no refusal: a program may end while its start is under way. sd-bus
+ * or the message bus then sends an error reply in its place before the timeout, and perhaps before we hear of the
+ * end of the connection. */
 static bool peer_has_left(const ProducerCall *call, const sd_bus_error *error) {
         if (sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY))
                 return bus_now(call_bus(call)) <
@@ -114,8 +119,8 @@ static bool call_asks_for_start(const ProducerCall *call) {
                (call->kind == PRODUCER_CALL_SETUP_SOURCE && call->starts);
 }
 
-/* A suspended program starts when it goes on, which may be long after the call was given up on. The call takes no place
- * meanwhile; then the program is asked once more, and says whether it has started. */
+/* A suspended program starts its source when it resumes, which may be long after the call has timed out. The call
+ * does not occupy a place meanwhile; afterwards the program is asked again, and reports whether it has started. */
 static bool call_park(ProducerCall *call) {
         if (!call_asks_for_start(call) || !producer_is_suspended(call->producer->producer))
                 return false;
@@ -126,7 +131,7 @@ static bool call_park(ProducerCall *call) {
         return true;
 }
 
-/* The program has ended the instance by itself, as it does before it exits: that is what was asked for. */
+/* The program has ended the instance on its own, as it does before it exits: that has the effect of a stop. */
 static bool is_stopped_already(ProducerCallKind kind, const sd_bus_error *failure) {
         return kind == PRODUCER_CALL_STOP_SOURCE &&
                sd_bus_error_has_name(failure, TRACING_ERROR_WRONG_STATE);
@@ -165,7 +170,7 @@ static bool call_may_be_sent(const ProducerCall *call) {
                (!call_counts(call) || call_bus(call)->n_calls < bus_calls_max(call_bus(call)));
 }
 
-/* What became known only while it waited. */
+/* This became known only while the call waited in the queue. */
 static int call_complete(ProducerCall *call) {
         if (call->kind == PRODUCER_CALL_SETUP_SOURCE)
                 return call->starts
@@ -174,7 +179,7 @@ static int call_complete(ProducerCall *call) {
         return 0;
 }
 
-/* Memory is passed without a reply: a producer that cannot use it says so when it is to set up a source. */
+/* Memory is passed without a reply: a producer that cannot use it reports that when it is to set up a source. */
 static int call_hand_over(ProducerCall *call) {
         sd_bus *connection = call->producer->client->connection;
         int r;
@@ -200,7 +205,7 @@ static void call_send(ProducerCall *call) {
         hub_touch(&call->producer->client->hub_link);
         r = call_hand_over(call);
         if (r < 0) {
-                /* That a program has just ended is no news. */
+                /* It is not worth a log line that a program has just ended. */
                 log_user(call->producer->client->identity.uid,
                          r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
                          "cannot call %s: %s",

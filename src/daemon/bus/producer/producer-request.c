@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Requests in the control area: each waits in a slot until the producer has answered it. */
+
 #include "bus/producer/producer-request.h"
 #include "bus/link/bell.h"
 #include "bus/producer/producer-call.h"
@@ -10,7 +12,7 @@ static const SmbRequestKind request_kinds[_PRODUCER_CALL_N] = {
         [PRODUCER_CALL_CLEAR_STATE] = SMB_REQUEST_CLEAR,
 };
 
-/* A call and a request may pass each other on their ways. */
+/* A call and a request may overtake each other. */
 static bool instances_are_known(const BusProducer *producer, const uint64_t *instances, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (producer_call_is_pending(producer, instances[i]))
@@ -38,7 +40,7 @@ int producer_request(BusProducer *producer,
 void producer_request_release(BusProducer *producer) {
         unsigned place;
 
-        /* Without room it has not answered for long, and lets go when it is given other memory. */
+        /* A producer without room has not answered for a long time, and lets go when it is given other memory. */
         if (producer->bell >= 0 &&
             producer_ask(producer->producer, SMB_REQUEST_RELEASE, NULL, 0, &place) == 0)
                 bell_ring(producer->bell);

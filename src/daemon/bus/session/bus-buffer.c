@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The properties of a buffer, and which of its counters were signalled last. */
+
 #include <errno.h>
 #include <stdio.h>
 
@@ -8,7 +10,7 @@
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-session.h"
 
-/* The counters among the properties, and where they are. */
+/* Properties that are counters, and the fields that hold them. */
 static const struct {
         const char *property;
         size_t offset;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Session.Clone(): the clone's output is opened first, as nothing is to happen to the original for one that cannot be
- * written; the clone becomes an object when the core has made it.
+ * Session.Clone(): the clone's output is opened first, so that the original is left alone if that fails. The clone
+ * becomes an object when the core has made it.
  */
 
 #include <errno.h>

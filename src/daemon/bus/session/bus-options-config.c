@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * From StartOptions to a trace config. A config that nothing is added to is used as it was given, byte for byte;
- * else it is unpacked into a message of our own, changed, and packed again, which keeps unknown fields, too.
+ * From StartOptions to a trace config. A config that no option adds to is used as it was given, byte for byte. Any
+ * other is unpacked into a message of our own, changed, and packed again, which keeps unknown fields, too.
  */
 
 #include <errno.h>
@@ -85,7 +85,7 @@ static DataSourceConfig *config_find_source(TraceConfig *config, const char *nam
         return NULL;
 }
 
-/* The data source of that name, added if it is not there. NULL: out of memory. */
+/* The data source of this name, which is added if need be. NULL: out of memory. */
 static DataSourceConfig *config_get_source(TraceConfig *config, const char *name) {
         DataSourceConfig *source = config_find_source(config, name);
         DataSource *entry;
@@ -137,8 +137,8 @@ static int config_add_events(TraceConfig *config, char *const *events) {
         return 0;
 }
 
-/* What no rule matches is on, so a list of categories begins with everything off. A config that has rules
- * already is only added to. */
+/* Categories that match no rule are enabled, so a list of categories begins by disabling everything. If the config
+ * has rules already, the list is only appended. */
 static int config_add_categories(TraceConfig *config, char *const *categories) {
         Perfetto__Protos__TrackEventConfig *track_events;
         DataSourceConfig *source;
@@ -236,7 +236,7 @@ static int config_apply(TraceConfig *config, const StartOptions *options, sd_bus
         return config_set_buffer(config, options, error);
 }
 
-/* The config's own trouble, with its place in the text. */
+/* An error in the config itself, with its place in the text. */
 static int set_config_error(sd_bus_error *error, const char *option, const ConfigError *why) {
         if (why->line > 0)
                 return bus_error_set(error,
@@ -250,7 +250,7 @@ static int set_config_error(sd_bus_error *error, const char *option, const Confi
                 error, BUS_ERROR_BAD_CONFIG, "option \"%s\": %s", option, why->message);
 }
 
-/* *ret stays NULL when no whole config was given. */
+/* *ret stays NULL if no complete config was given. */
 static int options_base(Config **ret, const StartOptions *options, sd_bus_error *error) {
         const int n_given = !!options->preset + !!options->config_text + !!options->config.data;
         ConfigError why = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * One table says what each option is called, its D-Bus type, and where its value goes.
+ * One table has the name of each option, its D-Bus type, and where its value is stored.
  */
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 /*
  * The options of StartSession()
  *
- * Read from D-Bus into StartOptions, then made into a trace config: the preset or config that was given, with
- * what the typed options add and change.
+ * They are read from D-Bus into StartOptions, and then made into a trace config: the preset or config that was given,
+ * with whatever the typed options add and change.
  */
 
 #include <stdbool.h>
@@ -44,14 +44,14 @@ void start_options_deinit(StartOptions *options);
 /* Reads an a{sv}. 0, or a negative errno with *error set: an unknown, repeated, or ill-typed option is named. */
 int start_options_read(StartOptions *options, sd_bus_message *message, sd_bus_error *error);
 
-/* The config of another method, of which "config" and "config-text" are all options: one must be given. 0, or a
- * negative errno with *error set. */
+/* The config of another method, whose only options are "config" and "config-text": one of them must be given. 0, or
+ * a negative errno with *error set. */
 int config_options_read(Config **ret,
                         const char *method,
                         sd_bus_message *message,
                         sd_bus_error *error);
 
-/* The config that they say, and the scope. 0, or a negative errno with *error set. */
+/* Makes the config and the scope that the options describe. 0, or a negative errno with *error set. */
 int start_options_to_config(Config **ret,
                             PolicyScope *ret_scope,
                             const StartOptions *options,

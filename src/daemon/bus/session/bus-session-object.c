@@ -68,7 +68,7 @@ PROPERTY(get_start_time) {
         return sd_bus_message_append(reply, "t", session_started_at(session->owned.session));
 }
 
-/* The earlier of two ends: of recording, and of the data of a session that nobody owns. */
+/* The earlier of two ends: that of the recording, and that of the data of a session without an owner. */
 PROPERTY(get_end_time) {
         BusSession *session = userdata;
         uint64_t ends_at = MIN(session_ends_at(session->owned.session),
@@ -123,7 +123,7 @@ PROPERTY(get_notes) {
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-/* One getter for all totals: the property's name says which. */
+/* One getter for all totals, which are told apart by the property's name. */
 PROPERTY(get_total) {
         BusSession *session = userdata;
         SessionTotals totals;
@@ -308,7 +308,7 @@ static int method_change_config(sd_bus_message *message, void *userdata, sd_bus_
 #define CONST   SD_BUS_VTABLE_PROPERTY_CONST
 #define CHANGES SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE
 
-/* Not sd-bus, but the access gate (bus-access.h) says who may call. */
+/* sd-bus lets everybody call; the access gate (bus-access.h) decides. */
 #define GATED SD_BUS_VTABLE_UNPRIVILEGED
 
 const sd_bus_vtable bus_session_vtable[] = {
@@ -418,7 +418,8 @@ int bus_session_find(sd_bus *connection,
         return 1;
 }
 
-/* The session's nodes, behind the n that are there. Out of memory ends the list early: sd-bus frees what it gets. */
+/* Appends the session's nodes to the n that are there. If memory runs out the list ends early: sd-bus frees what it
+ * gets. */
 static size_t session_add_nodes(const BusSession *session, char **nodes, size_t n) {
         nodes[n] = strdup(session->path);
         if (!nodes[n])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A session's output, as D-Bus has it: what is wrong with one in words, ReadInto(), and what is signalled
+ * A session's output on D-Bus: errors in words, and ReadInto().
  */
 
 #include "bus/object/bus-session.h"

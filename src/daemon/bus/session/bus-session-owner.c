@@ -12,7 +12,7 @@
 #include "core/model/policy.h"
 #include "owner/permission.h"
 
-/* A Detach() that waits for polkit. The session may go meanwhile, so it is known by its number. */
+/* A Detach() that waits for polkit. The session may be freed meanwhile, so it is remembered by its number. */
 typedef struct DetachRequest {
         Permission permission;
         Request request;
@@ -41,7 +41,8 @@ static void bus_session_set_detached(BusSession *session, bool detached) {
         bus_session_mark(session);
 }
 
-/* One that ends already because its owner went cannot be kept by a new one: who waits for its data is gone. */
+/* A session that is already ending because its owner has gone cannot be kept by a new owner: it ends without waiting
+ * for its data to be read. */
 int bus_method_attach(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         BusSession *session = userdata;
         Client *client = session->bus->caller;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What a session's watchers hear. A change of state is told at once, with the sources as they are then. Counters, and
- * sources that come and go while the state is the same, are told at most every BUS_COUNTERS_INTERVAL_NS: there may be
- * many thousand sources, and the property is one list of all. So are the signals of single sources while the session
- * itself starts or stops; and when it has, they come behind the answer that somebody waits for.
+ * The signals of a session. A change of state is signalled at once, with the sources as they are then. Counters, and
+ * sources that come and go without a change of state, are signalled at most every BUS_COUNTERS_INTERVAL_NS: there may
+ * be many thousand sources, and the property lists all of them. The same holds for the signals of single sources while
+ * the session itself starts or stops; after that they follow the answer to the call that waits for it.
  */
 
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-session.h"
 
-/* Adds the names of what differs from what was said last. */
+/* Adds the names of properties that differ from those signalled last. */
 static size_t session_changed_totals(BusSession *session, const char *ret_names[static 4]) {
         SessionTotals now;
         size_t n = 0;
@@ -32,7 +32,7 @@ static bool session_sources_changed(const BusSession *session) {
         return session_n_changes(session->owned.session) != session->n_changes_signalled;
 }
 
-/* Whether there are some that were not signalled. */
+/* Whether there are notes that were not signalled. */
 static bool session_take_new_notes(BusSession *session) {
         size_t n_before = session->n_notes_signalled;
 
@@ -62,7 +62,7 @@ static void session_signal_properties(BusSession *session) {
         bus_emit_session_changed(session, names);
 }
 
-/* While all of them start or stop, each goes through several states within milliseconds. */
+/* While the session starts or stops, each source goes through several states within milliseconds. */
 static bool session_is_in_transit(const BusSession *session) {
         const SessionState state = session_state(session->owned.session);
 
@@ -72,7 +72,7 @@ static bool session_is_in_transit(const BusSession *session) {
 static void session_signal_instances(BusSession *session) {
         InstanceInfo info;
 
-        /* Each change is taken once: its own transport does that for a session that is not ours. */
+        /* Changes can be taken only once: for sessions of the other transport, that transport takes them. */
         while (!session->owned.foreign &&
                session_take_changed_instance(session->owned.session, &info))
                 bus_emit_session_source(session, &info);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What bus_settle() does for a session: move data, signal, answer. Runs when the core has returned, so it may
- * call it.
+ * What bus_settle() does for a session: it moves data, signals and answers. It runs when the core has returned, so that
+ * it may call the core.
  */
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static bool instance_has_failed(const InstanceInfo *info) {
         return info->why[0] && (info->state == INSTANCE_STOPPED || info->state == INSTANCE_MISSING);
 }
 
-/* Whether some instance of the data source has failed, which is told, and no other has not. */
+/* Whether all instances of the data source have failed; *ret is the first of them. */
 static bool source_has_failed(const Session *session, const char *source, InstanceInfo *ret) {
         InstanceCursor cursor = {};
         InstanceInfo info;
@@ -100,8 +100,8 @@ static bool source_has_failed(const Session *session, const char *source, Instan
         return has_failed;
 }
 
-/* A data source that nobody records, although somebody was asked to. There may be many thousand instances, but each
- * is of one of the config's few sources. */
+/* Finds a data source that no producer records although some were asked to. There may be many thousand instances,
+ * but each is of one of the config's few sources. */
 static bool session_find_failed(const Session *session, InstanceInfo *ret) {
         const Config *config = session_config(session);
 
@@ -111,7 +111,7 @@ static bool session_find_failed(const Session *session, InstanceInfo *ret) {
         return false;
 }
 
-/* The session, or why there is none after all. */
+/* Replies with the session, or with the reason why it could not record after all. */
 static void waiter_reply_session(SessionWaiter *waiter) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         BusSession *session = waiter->session;
@@ -166,7 +166,7 @@ static bool on_has_owner(const OwnedSession *owned) {
         return of(owned)->owner;
 }
 
-/* Everything of the session that waits or changed. */
+/* Handles every change of the session, and every call that waits for it. */
 static void on_work(OwnedSession *owned) {
         BusSession *session = of(owned);
         SessionWaiter *waiter;
@@ -186,7 +186,7 @@ static void on_free(OwnedSession *owned) {
         bus_session_free(of(owned));
 }
 
-/* The last bytes fail after the stop, whose reason was signalled by then. */
+/* If the last bytes cannot be written, the session has stopped and its StopReason was signalled already. */
 static void on_output_failed(OwnedSession *owned) {
         bus_emit_session_changed(of(owned), (const char *const[]){ "StopReason", NULL });
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* A session becomes an object and ceases to be one; and the calls that wait for it. */
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -47,7 +49,7 @@ int bus_session_publish(BusSession *session, Client *owner) {
         return 0;
 }
 
-/* The core need not answer it any more. */
+/* The core is told that the answer is not needed any longer. */
 static void session_waiter_forget(SessionWaiter *waiter) {
         Session *session = waiter->session->owned.session;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Polkit is asked only about what could be done: everything else is checked before. While it is asked the call is
- * a StartRequest; if the caller goes, so do it and the prompt.
+ * Polkit is asked only about sessions that could be recorded: everything else is checked before. While polkit is asked
+ * the call is a StartRequest; if the caller goes, the request and the prompt go with it.
  */
 
 #include <errno.h>
@@ -43,7 +43,8 @@ static void start_cancel(Request *request) {
         start_request_free(container_of(request, StartRequest, request));
 }
 
-/* The call keeps its place among the unanswered ones: a session that has begun is not given up for want of one more. */
+/* The call keeps its place among the client's unanswered ones: a session that has begun must not fail because
+ * another call has taken that place. */
 static int
 start_wait(StartRequest *start, BusSession *session, sd_bus_message *message, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *kept = sd_bus_message_ref(message);
@@ -101,7 +102,7 @@ static int start_session(StartRequest *start, sd_bus_message *message, sd_bus_er
         return r;
 }
 
-/* Polkit is asked for the first time, or is not needed. 1: answered later. */
+/* Asks polkit, or begins at once if nothing needs asking. 1: answered later. */
 static int start_proceed(StartRequest *start, sd_bus_error *error) {
         AccessRefusal refusal;
         int r;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reads the names of triggers, and who sends them, and passes them to the core. */
+
 #include "bus/session/bus-trigger.h"
 #include "bus/link/bus-error.h"
 #include "bus/link/option-reader.h"
@@ -45,7 +47,7 @@ static int trigger_check(const TriggerArguments *arguments, size_t n_names, sd_b
         return 0;
 }
 
-/* What the caller calls itself counts for filters only if it has registered by that name. */
+/* A producer name counts for filters only if the caller has registered under it. */
 static TriggerSender trigger_sender(const Client *client, const TriggerArguments *arguments) {
         return (TriggerSender){
                 .identity = client->identity,
