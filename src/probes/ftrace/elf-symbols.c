@@ -38,18 +38,11 @@ static bool parse_symbol(Wanted *ret, const char *symbol) {
         return plus[1] != '\0' && plus[1] != '-' && *end == '\0' && errno == 0;
 }
 
-static bool names_are_sane(Elf *elf, size_t section) {
-        Elf_Scn *names = elf_getscn(elf, section);
-        GElf_Shdr header;
-
-        return names && gelf_getshdr(names, &header) && header.sh_type == SHT_STRTAB &&
-               elf_section_is_sane(&header);
-}
-
 static bool is_table(Elf *elf, Elf_Scn *section, GElf_Shdr *ret) {
         return gelf_getshdr(section, ret) &&
                (ret->sh_type == SHT_SYMTAB || ret->sh_type == SHT_DYNSYM) &&
-               elf_section_is_sane(ret) && names_are_sane(elf, ret->sh_link);
+               elf_section_is_sane(ret) &&
+               elf_texts_are_sane(elf, ret->sh_link, ELF_TABLE_BYTES_MAX);
 }
 
 static bool

@@ -127,12 +127,10 @@ static Elf_Scn *find_section(Elf *elf, Elf_Scn *section, const char *wanted, GEl
 
 /* Looking up a section's name reads the table of names. */
 static bool names_are_sane(Elf *elf) {
-        GElf_Shdr header;
-        Elf_Scn *section;
         size_t names;
 
-        section = elf_getshdrstrndx(elf, &names) < 0 ? NULL : elf_getscn(elf, names);
-        return section && gelf_getshdr(section, &header) && elf_section_is_sane(&header);
+        return elf_getshdrstrndx(elf, &names) >= 0 &&
+               elf_texts_are_sane(elf, names, STATIC_NOTES_BYTES_MAX);
 }
 
 static int read_notes(StaticProbes *list) {
@@ -148,7 +146,7 @@ static int read_notes(StaticProbes *list) {
         if (find_section(list->elf, NULL, BASE_SECTION, &header))
                 base = header.sh_addr;
         while (r == 0 && (section = find_section(list->elf, section, NOTE_SECTION, &header)))
-                if (header.sh_type == SHT_NOTE && elf_section_is_sane(&header))
+                if (header.sh_type == SHT_NOTE && header.sh_size <= STATIC_NOTES_BYTES_MAX)
                         r = add_notes(list, section, base);
         return r;
 }

@@ -16,7 +16,9 @@
 #include "probes/ftrace/elf-file.h"
 
 #define STATIC_PROBES_MAX 65536 /* of one file; more are passed over */
-#define STATIC_NAME_BYTES 512   /* of provider and name together, to look one up */
+#define STATIC_NOTES_BYTES_MAX \
+        (UINT64_C(16) << 20)  /* of one section of them, and of the names of sections */
+#define STATIC_NAME_BYTES 512 /* of provider and name together, to look one up */
 
 /* The texts belong to the list, and are whatever the file says. */
 typedef struct StaticProbe {

@@ -12,22 +12,17 @@
 
 #define FIELD_CODE_BYTES 96 /* of a function whose field is looked for */
 
-static bool section_is_sane(const GElf_Shdr *header) {
-        return header->sh_size <= POINT_TABLE_BYTES_MAX;
-}
-
-/* The section of a type, if it and the names that it links to may be read. */
+/* The first section of a type, if it and the names that it links to may be read. */
 static Elf_Scn *find_section(Elf *elf, uint32_t type, GElf_Shdr *ret) {
-        Elf_Scn *section = NULL, *names;
-        GElf_Shdr linked;
+        Elf_Scn *section = NULL;
 
         while ((section = elf_nextscn(elf, section)))
-                if (gelf_getshdr(section, ret) && ret->sh_type == type && section_is_sane(ret)) {
-                        names = elf_getscn(elf, ret->sh_link);
-                        if (names && gelf_getshdr(names, &linked) && linked.sh_type == SHT_STRTAB &&
-                            section_is_sane(&linked))
-                                return section;
-                }
+                if (gelf_getshdr(section, ret) && ret->sh_type == type)
+                        return ret->sh_size <= POINT_TABLE_BYTES_MAX &&
+                                               elf_texts_are_sane(
+                                                       elf, ret->sh_link, POINT_TABLE_BYTES_MAX)
+                                       ? section
+                                       : NULL;
         return NULL;
 }
 
