@@ -5,6 +5,7 @@
 
 #include "managers/unit-table.h"
 #include "shared/macro.h"
+#include "shared/siphash.h"
 #include "shared/utf8.h"
 
 static const char *const phase_names[_UNIT_PHASE_N] = {
@@ -30,13 +31,10 @@ UnitPhase unit_phase_from_name(const char *name) {
         return UNIT_INACTIVE;
 }
 
-/* FNV-1a, of the part that counts. */
+/* Of the part that counts. Units are told apart by it alone, and anybody's USB stick can name some: so it must not be
+ * possible to find two names that have the same. */
 static uint64_t name_hash(const char *name) {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-        for (size_t i = 0; i < UNIT_NAME_BYTES_MAX && name[i]; i++)
-                hash = (hash ^ (uint8_t)name[i]) * UINT64_C(0x100000001b3);
-        return hash;
+        return siphash_keyed(name, strnlen(name, UNIT_NAME_BYTES_MAX));
 }
 
 void unit_table_init(UnitTable *table) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <endian.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/random.h>
@@ -56,7 +57,8 @@ static void hash_word(HashState *state, uint64_t word) {
         state->v0 ^= word;
 }
 
-/* The bytes of each word in the machine's order: nothing keeps or compares these hashes elsewhere. */
+/* Whole words have their bytes in the machine's order, as nothing keeps or compares these hashes elsewhere. In the last
+ * one the order matters: the length must not meet a byte. */
 uint64_t siphash_keyed(const void *data, size_t n) {
         const uint64_t key[] = { siphash_secret(0), siphash_secret(1) };
         const uint8_t *at = data;
@@ -74,8 +76,9 @@ uint64_t siphash_keyed(const void *data, size_t n) {
                 hash_word(&state, word);
         }
         word = 0;
-        memcpy(&word, at + i, n - i);
-        hash_word(&state, word ^ (uint64_t)n << 56);
+        if (n > i)
+                memcpy(&word, at + i, n - i);
+        hash_word(&state, le64toh(word) ^ (uint64_t)n << 56);
         state.v2 ^= 0xff;
         for (i = 0; i < 4; i++)
                 hash_round(&state);
