@@ -21,8 +21,8 @@
 /* Opens a program's file, and nothing that has side effects when it is opened or read. 0, PROBE_E_REFUSED. */
 int elf_file_open_program(int *ret, const char *path, char **ret_error);
 
-/* `fd` is of a regular file and stays open as long as the result; `path` is for errors. Not for files with more sections
- * or segments than their headers can count, which no linker makes of a program. 0, PROBE_E_REFUSED, -EIO. */
+/* `fd` is of a regular file and stays open as long as the result; `path` is for errors. A file with more sections or
+ * segments than its header can count is refused: no linker makes such a program. 0, PROBE_E_REFUSED, -EIO. */
 int elf_file_open(Elf **ret, int fd, const char *path, char **ret_error);
 
 static inline void elf_endp(Elf **elf) {
@@ -30,8 +30,8 @@ static inline void elf_endp(Elf **elf) {
                 elf_end(*elf);
 }
 
-/* Whether a section has texts, no more than that, of which the last one ends: else libelf would look for its end whenever
- * it is asked for any of them. */
+/* Whether a section has texts, not too many, of which the last one ends: else libelf would look for its end whenever it
+ * is asked for any of them. */
 bool elf_texts_are_sane(Elf *elf, size_t section, uint64_t max_bytes);
 
 static inline bool elf_section_is_sane(const GElf_Shdr *header) {

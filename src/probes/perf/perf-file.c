@@ -15,6 +15,7 @@
 
 #include "probes/perf/perf-file.h"
 #include "shared/fd.h"
+#include "shared/process-maps.h"
 
 #define OWN_MAPS_BYTES_MAX (16u << 20)
 #define VDSO_BYTES_MAX     (64u << 10)
@@ -27,7 +28,8 @@
  * other numbers in stat(). Nothing is read through this mapping. */
 static int identity_as_mapped(FileIdentity *ret, int fd) {
         _cleanup_(freep) char *maps = NULL;
-        char start[32], *line;
+        char *line, *state = NULL;
+        ProcessMapping mapping;
         void *at;
         int r;
 
@@ -38,18 +40,11 @@ static int identity_as_mapped(FileIdentity *ret, int fd) {
         munmap(at, 1);
         if (r < 0)
                 return r;
-        snprintf(start, sizeof(start), "%" PRIxPTR "-", (uintptr_t)at);
-        for (line = maps; line; line = strchr(line, '\n')) {
-                line += *line == '\n';
-                if (strncmp(line, start, strlen(start)) == 0)
-                        return sscanf(line,
-                                      "%*s %*s %*s %" SCNx32 ":%" SCNx32 " %" SCNu64,
-                                      &ret->major,
-                                      &ret->minor,
-                                      &ret->inode) == 3
-                                       ? 0
-                                       : -EBADMSG;
-        }
+        for (line = strtok_r(maps, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+                if (process_mapping_parse(&mapping, line) && mapping.start == (uintptr_t)at) {
+                        *ret = (FileIdentity){ mapping.major, mapping.minor, mapping.inode };
+                        return 0;
+                }
         return -ENOENT;
 }
 
@@ -147,7 +142,7 @@ static void load_process(Load *load) {
         char path[64];
 
         snprintf(path, sizeof(path), "/proc/%d/maps", (int)load->pid);
-        if (fd_read_file(&load->maps, NULL, AT_FDCWD, path, PERF_MAPS_BYTES_MAX) < 0)
+        if (fd_read_file(&load->maps, NULL, AT_FDCWD, path, PROCESS_MAPS_BYTES_MAX) < 0)
                 load->maps = NULL;
         snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)load->pid);
         if (fd_read_file(&load->command, NULL, AT_FDCWD, path, PERF_COMMAND_BYTES_MAX) < 0)

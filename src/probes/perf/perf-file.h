@@ -10,7 +10,6 @@
 
 #include "probes/perf/perf-loader.h"
 
-#define PERF_MAPS_BYTES_MAX    (4u << 20) /* of /proc/PID/maps */
 #define PERF_COMMAND_BYTES_MAX 4096u
 
 /* On the loader's thread: fills in what the load is for. */

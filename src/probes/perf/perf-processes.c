@@ -3,12 +3,12 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "probes/perf/perf-processes.h"
+#include "shared/process-maps.h"
 
 #define PLACES ((size_t)PERF_PROCESSES_MAX * 2)
 
@@ -134,26 +134,16 @@ static void process_map(PerfProcesses *processes,
         (void)address_space_map(&process->space, &mapping); /* counts what it refuses */
 }
 
-/* "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE      PATH" */
 static void process_map_line(PerfProcesses *processes, PerfProcess *process, const char *line) {
-        FileIdentity identity = {};
-        Mapping mapping = {};
-        char permissions[5];
-        int path_at = 0;
+        ProcessMapping found;
 
-        if (sscanf(line,
-                   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 " %n",
-                   &mapping.start,
-                   &mapping.end,
-                   permissions,
-                   &mapping.offset,
-                   &identity.major,
-                   &identity.minor,
-                   &identity.inode,
-                   &path_at) < 7 ||
-            permissions[2] != 'x')
-                return;
-        process_map(processes, process, mapping, &identity, line + path_at);
+        if (process_mapping_parse(&found, line) && found.is_executable)
+                process_map(
+                        processes,
+                        process,
+                        (Mapping){ .start = found.start, .end = found.end, .offset = found.offset },
+                        &(FileIdentity){ found.major, found.minor, found.inode },
+                        found.path);
 }
 
 static void process_map_all(PerfProcesses *processes, PerfProcess *process, char *maps) {

@@ -16,19 +16,13 @@
 #include "host/probe.h"
 #include "probes/points/mapped-files.h"
 #include "shared/fd.h"
+#include "shared/process-maps.h"
 
 #define YOUNG_NS       (1500 * PROBE_NS_PER_MS)
 #define ALL_AGAIN_NS   (20000 * PROBE_NS_PER_MS)
 #define TEXT_BYTES_MIN 65536
 #define DELETED        " (deleted)"
-
-/* One line of a maps file. */
-typedef struct Mapping {
-        uint64_t start, end;
-        MappedFile file;
-        char *path;
-        bool is_deleted;
-} Mapping;
+#define FOREIGN_TYPES  "fuse", "nfs", "cifs", "smb3", "ceph", "afs"
 
 int mapped_files_init(MappedFiles *files, const MappedVisitor *visitor) {
         *files = (MappedFiles){ .visitor = *visitor, .proc = "/proc", .n_text = TEXT_BYTES_MIN };
@@ -74,25 +68,40 @@ static bool make_room(MappedFileSet *set) {
         return true;
 }
 
-/* Whether the file is new, which it is no longer. */
-static bool remember(MappedFileSet *set, const MappedFile *file) {
+/* Where it is, or belongs. */
+static size_t find_place(const MappedFileSet *set, const MappedFile *file, bool *ret_is_there) {
         size_t low = 0, high = set->n;
 
+        *ret_is_there = false;
         while (low < high) {
                 size_t middle = (low + high) / 2;
                 int order = compare_files(&set->files[middle], file);
 
-                if (order == 0)
-                        return false;
+                *ret_is_there |= order == 0;
                 if (order < 0)
                         low = middle + 1;
                 else
                         high = middle;
         }
-        if (set->n == MAPPED_FILES_MAX || !make_room(set))
+        return low;
+}
+
+static bool knows(const MappedFileSet *set, const MappedFile *file) {
+        bool is_there;
+
+        (void)find_place(set, file, &is_there);
+        return is_there;
+}
+
+/* Whether the file is new, which it is no longer. */
+static bool remember(MappedFileSet *set, const MappedFile *file) {
+        bool is_there;
+        size_t at = find_place(set, file, &is_there);
+
+        if (is_there || set->n == MAPPED_FILES_MAX || !make_room(set))
                 return false;
-        memmove(&set->files[low + 1], &set->files[low], (set->n - low) * sizeof(*set->files));
-        set->files[low] = *file;
+        memmove(&set->files[at + 1], &set->files[at], (set->n - at) * sizeof(*set->files));
+        set->files[at] = *file;
         set->n++;
         return true;
 }
@@ -125,37 +134,42 @@ static void tell(MappedFiles *files, int fd, const struct stat *st, const char *
                 fd_close(fd);
 }
 
-/* Nothing that has side effects when it is opened, and nothing whose reader waits for somebody's program. */
-static int open_regular(MappedFiles *files, const char *path, struct stat *ret) {
+/* Nothing that has side effects when it is opened. */
+static int open_regular(const char *path, struct stat *ret) {
         _cleanup_(fd_closep) int fd = open(path, O_PATH | O_CLOEXEC);
-        struct statfs system;
         char again[64];
 
-        if (fd < 0 || fstat(fd, ret) < 0 || fstatfs(fd, &system) < 0 || !S_ISREG(ret->st_mode))
+        if (fd < 0 || fstat(fd, ret) < 0)
                 return -1;
-        if (system.f_type == FUSE_SUPER_MAGIC) {
-                files->n_foreign++;
+        if (!S_ISREG(ret->st_mode)) {
+                errno = ENOTSUP;
                 return -1;
         }
         snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
         return open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* By the process's own root directory; or, if another file has that name by now, by the mapping itself, which needs
- * more privileges. Stacked file systems have other numbers for a file than its mapping. */
+/* Where the mapping itself may not be opened: by its name in the process's own root directory, unless that is another
+ * file's by now. Stacked file systems have other numbers for a file than its mapping. */
 static int
-open_mapping(MappedFiles *files, int pid, const Mapping *mapping, struct stat *ret_stat) {
+open_by_name(MappedFiles *files, int pid, const ProcessMapping *mapping, struct stat *ret_stat) {
         char path[MAPPED_PATH_BYTES];
-        int fd = -1;
+        int fd;
 
-        if (!mapping->is_deleted) {
-                snprintf(path, sizeof(path), "%s/%d/root%s", files->proc, pid, mapping->path);
-                fd = open_regular(files, path, ret_stat);
-                if (fd >= 0 && (ret_stat->st_ino == mapping->file.inode ||
-                                ret_stat->st_dev != mapping->file.device))
-                        return fd;
-                fd_close(fd);
-        }
+        snprintf(path, sizeof(path), "%s/%d/root%s", files->proc, pid, mapping->path);
+        fd = open_regular(path, ret_stat);
+        if (fd >= 0 && (ret_stat->st_ino == mapping->inode ||
+                        ret_stat->st_dev != makedev(mapping->major, mapping->minor)))
+                return fd;
+        files->n_replaced++;
+        return fd_close(fd);
+}
+
+static int
+open_mapping(MappedFiles *files, int pid, const ProcessMapping *mapping, struct stat *ret_stat) {
+        char path[128];
+        int fd;
+
         snprintf(path,
                  sizeof(path),
                  "%s/%d/map_files/%" PRIx64 "-%" PRIx64,
@@ -163,10 +177,10 @@ open_mapping(MappedFiles *files, int pid, const Mapping *mapping, struct stat *r
                  pid,
                  mapping->start,
                  mapping->end);
-        fd = open_regular(files, path, ret_stat);
-        if (fd < 0)
-                files->n_replaced++;
-        return fd;
+        fd = open_regular(path, ret_stat);
+        return fd < 0 && (errno == EPERM || errno == EACCES)
+                       ? open_by_name(files, pid, mapping, ret_stat)
+                       : fd;
 }
 
 void mapped_files_add_system(MappedFiles *files, const char *name) {
@@ -178,7 +192,7 @@ void mapped_files_add_system(MappedFiles *files, const char *name) {
         int fd;
 
         snprintf(maps, sizeof(maps), "%s/self/maps", files->proc);
-        if (fd_read_file(&text, &n, AT_FDCWD, maps, MAPPED_TEXT_BYTES_MAX) < 0)
+        if (fd_read_file(&text, &n, AT_FDCWD, maps, PROCESS_MAPS_BYTES_MAX) < 0)
                 return;
         libc = strstr(text, "/libc.so");
         if (!libc)
@@ -186,58 +200,107 @@ void mapped_files_add_system(MappedFiles *files, const char *name) {
         for (n = 0; libc > text && libc[-1] != ' '; libc--)
                 n++;
         snprintf(path, sizeof(path), "%.*s/%s", (int)n, libc, name);
-        fd = open_regular(files, path, &st);
+        fd = open_regular(path, &st);
         if (fd >= 0)
                 tell(files, fd, &st, path);
+}
+
+/*
+ * File systems
+ */
+
+/* "ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS [FIELD…] - TYPE SOURCE OPTIONS": whether it is of the device, and then its
+ * type. Blanks in names are escaped. */
+static bool parse_mount(const char *line, const ProcessMapping *mapping, const char **ret_type) {
+        const char *separator = strstr(line, " - ");
+        unsigned major_number, minor_number;
+
+        if (sscanf(line, "%*u %*u %u:%u", &major_number, &minor_number) != 2 || !separator ||
+            major_number != mapping->major || minor_number != mapping->minor)
+                return false;
+        *ret_type = separator + strlen(" - ");
+        return true;
+}
+
+/* False: the process, or "self", does not have it mounted. */
+static bool find_file_system(const MappedFiles *files,
+                             const char *process,
+                             const ProcessMapping *mapping,
+                             bool *ret_is_foreign) {
+        static const char *const foreign[] = { FOREIGN_TYPES };
+        _cleanup_(freep) char *mounts = NULL;
+        char path[64], *state = NULL;
+        const char *type;
+
+        snprintf(path, sizeof(path), "%s/%s/mountinfo", files->proc, process);
+        if (fd_read_file(&mounts, NULL, AT_FDCWD, path, MAPPED_MOUNTS_BYTES) < 0)
+                return false;
+        for (char *line = strtok_r(mounts, "\n", &state); line;
+             line = strtok_r(NULL, "\n", &state)) {
+                if (!parse_mount(line, mapping, &type))
+                        continue;
+                *ret_is_foreign = false;
+                for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
+                        *ret_is_foreign |= strncmp(type, foreign[i], strlen(foreign[i])) == 0;
+                return true;
+        }
+        return false;
+}
+
+/* Files of containers may be of a device that only we have mounted as such. */
+static bool is_foreign(const MappedFiles *files, int pid, const ProcessMapping *mapping) {
+        bool foreign = true;
+        char process[16];
+
+        snprintf(process, sizeof(process), "%d", pid);
+        return (!find_file_system(files, process, mapping, &foreign) &&
+                !find_file_system(files, "self", mapping, &foreign)) ||
+               foreign;
 }
 
 /*
  * Processes
  */
 
-/* "START-END rwxp OFFSET MAJOR:MINOR INODE   PATH": of code in a file. Changes the line. */
-static bool parse_mapping(Mapping *ret, char *line) {
-        unsigned long long start, end, inode;
-        unsigned major_number, minor_number;
-        char permissions[5];
-        size_t n;
-        int at = 0;
+/* The name of a file that is gone has a word behind it, which is not its own. */
+static const char *name_of(char *path) {
+        size_t n = strlen(path);
 
-        if (sscanf(line,
-                   "%llx-%llx %4s %*x %x:%x %llu %n",
-                   &start,
-                   &end,
-                   permissions,
-                   &major_number,
-                   &minor_number,
-                   &inode,
-                   &at) != 6 ||
-            permissions[2] != 'x' || inode == 0 || at == 0 || line[at] != '/')
-                return false;
-        *ret = (Mapping){ .start = start,
-                          .end = end,
-                          .file = { .device = makedev(major_number, minor_number), .inode = inode },
-                          .path = line + at };
-        n = strlen(ret->path);
-        if (n > strlen(DELETED) && streq(ret->path + n - strlen(DELETED), DELETED)) {
-                ret->is_deleted = true;
-                ret->path[n - strlen(DELETED)] = '\0';
-        }
-        return true;
+        if (n > strlen(DELETED) && streq(path + n - strlen(DELETED), DELETED))
+                path[n - strlen(DELETED)] = '\0';
+        return strrchr(path, '/') + 1;
 }
 
-static void look_at_line(MappedFiles *files, int pid, char *line) {
-        Mapping mapping;
+/* What cannot be opened now, as the process is just ending, may be next time. */
+static void look_at_file(MappedFiles *files, int pid, const ProcessMapping *mapping) {
+        const MappedFile file = { .device = makedev(mapping->major, mapping->minor),
+                                  .inode = mapping->inode };
         struct stat st;
         int fd;
 
-        if (!parse_mapping(&mapping, line) ||
-            !files->visitor.wants(files->visitor.userdata, strrchr(mapping.path, '/') + 1) ||
-            !remember(&files->mappings, &mapping.file))
+        if (knows(&files->mappings, &file))
                 return;
-        fd = open_mapping(files, pid, &mapping, &st);
-        if (fd >= 0)
-                tell(files, fd, &st, mapping.path);
+        if (is_foreign(files, pid, mapping)) {
+                files->n_foreign += remember(&files->mappings, &file);
+                return;
+        }
+        fd = open_mapping(files, pid, mapping, &st);
+        if (fd < 0)
+                return;
+        (void)remember(&files->mappings, &file);
+        tell(files, fd, &st, mapping->path);
+}
+
+static void look_at_line(MappedFiles *files, int pid, char *line) {
+        ProcessMapping mapping;
+        char *path;
+
+        if (!process_mapping_parse(&mapping, line) || !mapping.is_executable ||
+            mapping.inode == 0 || *mapping.path != '/')
+                return;
+        path = line + (mapping.path - line);
+        if (files->visitor.wants(files->visitor.userdata, name_of(path)))
+                look_at_file(files, pid, &mapping);
 }
 
 /* The list of a process as a text; a very long one is cut. */
@@ -251,7 +314,7 @@ static bool read_maps(MappedFiles *files, int pid) {
         fd = open(path, O_RDONLY | O_CLOEXEC);
         while (fd >= 0 && (r = read(fd, files->text + n, files->n_text - 1 - n)) > 0) {
                 n += (size_t)r;
-                if (files->n_text - 1 - n < 8192 && files->n_text < MAPPED_TEXT_BYTES_MAX) {
+                if (files->n_text - 1 - n < 8192 && files->n_text < PROCESS_MAPS_BYTES_MAX) {
                         char *more = realloc(files->text, files->n_text * 2);
 
                         if (!more)
@@ -263,6 +326,7 @@ static bool read_maps(MappedFiles *files, int pid) {
                         break;
         }
         files->text[n] = '\0';
+        files->n_read += n;
         return n > 0;
 }
 
@@ -275,6 +339,10 @@ static void look_at(MappedFiles *files, int pid) {
                 look_at_line(files, pid, line);
 }
 
+static bool is_turn_over(const MappedFiles *files, unsigned n_looked_at) {
+        return n_looked_at >= MAPPED_TURN_MAX || files->n_read >= MAPPED_TURN_BYTES;
+}
+
 static unsigned look_at_young(MappedFiles *files, uint64_t now_ns) {
         unsigned n = 0;
         size_t kept = 0;
@@ -282,7 +350,7 @@ static unsigned look_at_young(MappedFiles *files, uint64_t now_ns) {
         for (size_t i = 0; i < files->n_young; i++) {
                 YoungProcess process = files->young[i];
 
-                if (process.due_ns > now_ns || n >= MAPPED_TURN_MAX) {
+                if (process.due_ns > now_ns || is_turn_over(files, n)) {
                         files->young[kept++] = process;
                         continue;
                 }
@@ -303,16 +371,18 @@ static void look_at_new(MappedFiles *files, int pid, uint64_t now_ns) {
 }
 
 bool mapped_files_look(MappedFiles *files, uint64_t now_ns) {
-        unsigned n = look_at_young(files, now_ns);
         struct dirent *entry;
+        unsigned n;
         DIR *dir;
 
+        files->n_read = 0;
+        n = look_at_young(files, now_ns);
         if (now_ns >= files->all_again_ns) {
                 pid_set_clear(&files->seen);
                 files->all_again_ns = now_ns + ALL_AGAIN_NS;
         }
         dir = opendir(files->proc);
-        while (dir && n < MAPPED_TURN_MAX && (entry = readdir(dir))) {
+        while (dir && !is_turn_over(files, n) && (entry = readdir(dir))) {
                 int pid = atoi(entry->d_name);
 
                 if (pid <= 0 || pid_set_has(&files->seen, pid))
@@ -322,5 +392,5 @@ bool mapped_files_look(MappedFiles *files, uint64_t now_ns) {
         }
         if (dir)
                 closedir(dir);
-        return n >= MAPPED_TURN_MAX;
+        return is_turn_over(files, n);
 }

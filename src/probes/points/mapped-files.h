@@ -4,12 +4,14 @@
 /*
  * Mapped files: the libraries that running programs have mapped, as they come
  *
- * A probe is in the file, so a file is reported once, for all programs that have it mapped or will have. The files are
- * found in /proc, seen through the root directory of a process that has them: so they are found in containers and
- * sandboxes, too. New processes are looked at when they are seen, once more a while later, when they have loaded what
- * they load at their start, and from time to time all of them, as a library may come later.
+ * A probe is in the file, so a file is reported once, for all programs that have it mapped or will have. The files
+ * are found in /proc, and what is opened is the mapping itself, whatever has become of the file's name: so they are
+ * found in containers and sandboxes, too, and when they have been replaced. New processes are looked at when they are
+ * seen, once more a while later, when they have loaded what they load at their start, and from time to time all of
+ * them, as a library may come later.
  *
- * A look is cut into turns, so that it takes little time at once.
+ * A look is cut into turns, so that it takes little time at once. Files of file systems that are programs or other
+ * machines are left alone, and recognized without being asked for: they might never answer.
  */
 
 #include <stdbool.h>
@@ -18,11 +20,14 @@
 
 #include "host/pid-set.h"
 
-#define MAPPED_FILES_MAX      4096 /* that are remembered: with those that are no library of ours */
-#define MAPPED_TEXT_BYTES_MAX (4u << 20) /* of one process's list */
-#define MAPPED_TURN_MAX       64         /* processes that are looked at in one turn */
-#define MAPPED_YOUNG_MAX      256        /* processes that are looked at again soon */
-#define MAPPED_PATH_BYTES     4200
+#define MAPPED_FILES_MAX 4096 /* that are remembered: with those that are no library of ours */
+#define MAPPED_TURN_BYTES \
+        (1u << 20) /* of processes' lists that are read in one turn, and the rest of the last one */
+#define MAPPED_MOUNTS_BYTES \
+        (1u << 20)            /* of a process's mounts; what is not among them is left alone */
+#define MAPPED_TURN_MAX   64  /* processes that are looked at in one turn */
+#define MAPPED_YOUNG_MAX  256 /* processes that are looked at again soon */
+#define MAPPED_PATH_BYTES 4200
 
 typedef struct MappedVisitor {
         /* By the last part of its path: whether a file is worth being opened. */
@@ -60,8 +65,9 @@ typedef struct MappedFiles {
         uint64_t all_again_ns; /* when all are looked at again */
         char *text;            /* of one process's list, read again and again */
         size_t n_text;
+        size_t n_read;       /* bytes of lists in this turn */
         unsigned n_replaced; /* files that programs still run although others have their names */
-        unsigned n_foreign;  /* files on file systems that are programs */
+        unsigned n_foreign;  /* files on file systems that might not answer */
 } MappedFiles;
 
 /* 0 or -ENOMEM. */

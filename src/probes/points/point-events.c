@@ -96,14 +96,15 @@ bool point_events_begin(PointEvents *events) {
         if (events->n_batches == POINT_BATCHES_MAX)
                 return false;
         events->batches[events->n_batches++] = (PointBatch){};
+        events->n_sites_before = events->n_sites;
         return true;
 }
 
 static bool shares(const PointSite *site, int fd, const Point *point, const PointSpot *spot) {
         const Point *other = site->points[0];
 
-        if (site->fd != fd || site->offset != spot->offset || site->n_points == POINT_SHARERS_MAX ||
-            other->n_arguments != point->n_arguments)
+        if (!other || site->fd != fd || site->offset != spot->offset ||
+            site->n_points == POINT_SHARERS_MAX || other->n_arguments != point->n_arguments)
                 return false;
         for (size_t i = 0; i < point->n_arguments; i++)
                 if (other->arguments[i].type != point->arguments[i].type ||
@@ -264,7 +265,7 @@ static void disable(PointEvents *events, bool is_return) {
         (void)instance_write(events->instance, file, "0", NULL);
 }
 
-/* The batch is gone; its sites are never hit, and are left where they are. */
+/* The batch is gone with its sites. What their returns may have left in the ring is of no event that is known. */
 static void drop_last(PointEvents *events) {
         PointBatch *batch = &events->batches[events->n_batches - 1];
 
@@ -274,6 +275,7 @@ static void drop_last(PointEvents *events) {
                 disable(events, false);
         remove_batch(events, events->n_batches - 1);
         events->n_batches--;
+        events->n_sites = events->n_sites_before;
 }
 
 int point_events_end(PointEvents *events, char **ret_error) {

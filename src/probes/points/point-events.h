@@ -40,7 +40,7 @@ typedef struct PointEvents {
         PointBatch batches[POINT_BATCHES_MAX];
         size_t n_batches;
         PointSite *sites;
-        size_t n_sites;
+        size_t n_sites, n_sites_before; /* the last batch */
         PointLayout entry_layout, return_layout;
         bool can_return;
 } PointEvents;

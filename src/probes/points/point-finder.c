@@ -10,8 +10,6 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 
-#define BEGIN_TURNS_MAX 256 /* of MAPPED_TURN_MAX processes: more than there are */
-
 /* Of "libgtk-4.so.1" it is "libgtk-4.so": files are often called by longer versions. Of a pattern, what is before its
  * first wildcard. */
 static size_t stem_length(const char *library) {
@@ -34,12 +32,25 @@ static bool wants(void *userdata, const char *name) {
         return false;
 }
 
+/* One user's files shall not take the place of root's or of another user's. */
+static bool has_place(const PointFinder *finder, uid_t uid) {
+        unsigned n_own = 0, n_users = 0;
+
+        for (size_t i = 0; i < finder->n_pending; i++) {
+                n_own += finder->pending[i].uid == uid;
+                n_users += finder->pending[i].uid != 0;
+        }
+        if (finder->n_pending == POINT_PENDING_MAX)
+                return false;
+        return uid == 0 || (n_own < POINT_USER_FILES && n_users < POINT_USERS_FILES);
+}
+
 static void found(void *userdata, int fd, const char *path) {
         PointFinder *finder = userdata;
         PendingFile *pending = &finder->pending[finder->n_pending];
         struct stat st;
 
-        if (finder->n_pending == POINT_PENDING_MAX || fstat(fd, &st) < 0) {
+        if (fstat(fd, &st) < 0 || !has_place(finder, st.st_uid)) {
                 log_debug("%s is not probed: too many libraries at once", path);
                 fd_close(fd);
                 return;
@@ -146,14 +157,20 @@ static void add_file(PointFinder *finder, const PendingFile *file) {
         finder->n_files += finder->n_probes > n_before;
 }
 
-static bool may_begin(PointFinder *finder, uid_t uid) {
-        unsigned n = 0;
+static bool has_batch(const PointFinder *finder, uid_t uid) {
+        unsigned n_own = 0, n_users = 0;
 
-        for (size_t i = 0; i < finder->n_owners; i++)
-                n += finder->owners[i] == uid;
-        if ((uid == 0 || n < POINT_USER_BATCHES) && finder->n_owners < POINT_BATCHES_MAX &&
-            point_events_begin(finder->events)) {
-                finder->owners[finder->n_owners++] = uid;
+        for (size_t i = 0; i < finder->events->n_batches; i++) {
+                n_own += finder->owners[i] == uid;
+                n_users += finder->owners[i] != 0;
+        }
+        return uid == 0 || (n_own < POINT_USER_BATCHES && n_users < POINT_USERS_BATCHES &&
+                            finder->events->n_sites < POINT_USERS_SITES);
+}
+
+static bool may_begin(PointFinder *finder, uid_t uid) {
+        if (has_batch(finder, uid) && point_events_begin(finder->events)) {
+                finder->owners[finder->events->n_batches - 1] = uid;
                 return true;
         }
         if (!finder->is_full)
@@ -164,53 +181,79 @@ static bool may_begin(PointFinder *finder, uid_t uid) {
         return false;
 }
 
-/* The files of one owner are a batch. */
-static void add_owner(PointFinder *finder, uid_t uid) {
-        char *error = NULL;
+/* False: the kernel refuses it, as it does if it refuses one probe of it. */
+static bool
+add_batch(PointFinder *finder, const PendingFile *files, size_t n_files, char **ret_error) {
+        unsigned n_files_before = finder->n_files, n_probes_before = finder->n_probes;
 
-        if (!may_begin(finder, uid))
+        for (size_t i = 0; i < n_files; i++)
+                add_file(finder, &files[i]);
+        if (point_events_end(finder->events, ret_error) == 0)
+                return true;
+        finder->n_files = n_files_before;
+        finder->n_probes = n_probes_before;
+        return false;
+}
+
+/* Files of one owner. Root's files are tried again in halves, as those of a container may be somebody else's work; of
+ * others, all suffer. */
+static void add_files(PointFinder *finder, const PendingFile *files, size_t n_files) {
+        _cleanup_(freep) char *error = NULL;
+        const uid_t uid = files->uid;
+
+        if (!may_begin(finder, uid) || add_batch(finder, files, n_files, &error))
                 return;
-        for (size_t i = 0, n = 0; i < finder->n_pending; i++)
-                if (finder->pending[i].uid == uid && (uid == 0 || n++ < POINT_USER_FILES))
-                        add_file(finder, &finder->pending[i]);
-        if (point_events_end(finder->events, &error) != 0)
+        if (uid == 0 && n_files > 1 && finder->n_splits++ < POINT_SPLITS_MAX) {
+                add_files(finder, files, n_files / 2);
+                add_files(finder, files + n_files / 2, n_files - n_files / 2);
+        } else {
                 probe_note(finder->notes,
                            "the libraries of user %u cannot be probed: %s",
                            (unsigned)uid,
                            error ?: "no memory");
-        free(error);
+        }
 }
 
-static bool is_first_of_owner(const PointFinder *finder, size_t i) {
-        for (size_t j = 0; j < i; j++)
-                if (finder->pending[j].uid == finder->pending[i].uid)
-                        return false;
-        return true;
+static int compare_owners(const void *a, const void *b) {
+        const PendingFile *first = a, *second = b;
+
+        return (first->uid > second->uid) - (first->uid < second->uid);
 }
 
 static void add_pending(PointFinder *finder) {
-        for (size_t i = 0; i < finder->n_pending; i++)
-                if (is_first_of_owner(finder, i))
-                        add_owner(finder, finder->pending[i].uid);
+        size_t n = finder->n_pending;
+
+        qsort(finder->pending, n, sizeof(*finder->pending), compare_owners);
+        for (size_t first = 0, next; first < n; first = next) {
+                for (next = first + 1; next < n; next++)
+                        if (finder->pending[next].uid != finder->pending[first].uid)
+                                break;
+                add_files(finder, &finder->pending[first], next - first);
+        }
         drop_pending(finder);
 }
 
 void point_finder_begin(PointFinder *finder, ProbeNotes *notes, uint64_t now_ns) {
         const PointTable *table = &finder->selection->table;
+        const uint64_t until_ns = now_ns + POINT_BEGIN_NS_MAX;
 
         finder->notes = notes;
         for (size_t i = 0; i < table->n_points; i++)
                 if (finder->selection->is_selected[i] && !strpbrk(table->points[i].library, "*?["))
                         mapped_files_add_system(&finder->mapped, table->points[i].library);
-        for (unsigned turn = 0; turn < BEGIN_TURNS_MAX; turn++)
-                if (!mapped_files_look(&finder->mapped, now_ns))
-                        break;
+        while (mapped_files_look(&finder->mapped, now_ns) && probe_now_ns() < until_ns)
+                ;
         add_pending(finder);
         if (finder->mapped.n_replaced > 0)
                 probe_note(notes,
                            "%u libraries were replaced while programs run with them, which are not "
                            "recorded: start these programs again",
                            finder->mapped.n_replaced);
+        if (finder->mapped.n_foreign > 0)
+                probe_note(notes,
+                           "%u libraries are not recorded: their file systems are programs or on "
+                           "other machines, and might not answer",
+                           finder->mapped.n_foreign);
         finder->notes = NULL;
 }
 

@@ -9,9 +9,15 @@
 #include "probes/points/point-events.h"
 #include "probes/points/point-selection.h"
 
-#define POINT_PENDING_MAX  64 /* files between two batches */
-#define POINT_USER_BATCHES 2  /* of one user who is not root, whose files may be anything */
-#define POINT_USER_FILES   16 /* of these in one batch */
+#define POINT_PENDING_MAX   256 /* files between two batches */
+#define POINT_USER_BATCHES  2   /* of one user who is not root, whose files may be anything */
+#define POINT_USER_FILES    16  /* of these in one batch */
+#define POINT_USERS_BATCHES 10  /* of all of them together: a user may have very many uids */
+#define POINT_USERS_FILES   128 /* between two batches */
+#define POINT_USERS_SITES   640 /* probes; the rest are for root's files */
+#define POINT_SPLITS_MAX \
+        16 /* batches that the kernel refused, and that were tried again in halves */
+#define POINT_BEGIN_NS_MAX UINT64_C(500000000) /* that the start takes; more is found afterwards */
 
 typedef struct PendingFile {
         int fd;
@@ -25,8 +31,8 @@ typedef struct PointFinder {
         MappedFiles mapped;
         PendingFile pending[POINT_PENDING_MAX];
         size_t n_pending;
-        uid_t owners[POINT_BATCHES_MAX]; /* of batches */
-        size_t n_owners;
+        uid_t owners[POINT_BATCHES_MAX]; /* of the batches that there are */
+        unsigned n_splits;
         unsigned n_probes, n_files; /* that are probed */
         ProbeNotes *notes;          /* while there is anybody to take them */
         bool is_full;               /* that was said */

@@ -14,6 +14,8 @@
 
 #define POINTS_PERIOD_NS (100 * PROBE_NS_PER_MS)
 #define FINDER_PERIOD_NS (500 * PROBE_NS_PER_MS)
+#define FINDER_SHARE \
+        20 /* of a CPU's time one part: there may be very many programs with very long lists */
 
 typedef struct ProgramPoints {
         PointSelection selection;
@@ -169,14 +171,22 @@ static void drain(ProgramPoints *points, uint64_t until_ns) {
         point_ring_consume(ring, n);
 }
 
+/* New programs, as often as what it takes allows. */
+static void find(ProgramPoints *points, uint64_t now_ns) {
+        const bool more = point_finder_go_on(&points->finder, now_ns);
+        const uint64_t spent_ns = probe_now_ns() - now_ns;
+
+        points->find_ns = now_ns + MAX(more ? 0 : FINDER_PERIOD_NS, FINDER_SHARE * spent_ns);
+}
+
 static uint64_t program_points_poll(void *userdata, uint64_t now_ns) {
         ProgramPoints *points = userdata;
 
         if (!points->recording)
                 return PROBE_NEVER;
         drain(points, now_ns);
-        if (now_ns >= points->find_ns && !point_finder_go_on(&points->finder, now_ns))
-                points->find_ns = now_ns + FINDER_PERIOD_NS;
+        if (now_ns >= points->find_ns)
+                find(points, probe_now_ns());
         return probe_next_on_grid(now_ns, POINTS_PERIOD_NS);
 }
 
@@ -205,9 +215,10 @@ const ProbeOps program_points_probe_ops = {
         .records =
                 "frames and work of programs that were not changed for it, by probe points in the "
                 "libraries that they use; no contents",
-        .reads = "points.d, /proc/PID/maps, these libraries, a tracefs instance of its own with "
+        .reads = "points.d, /proc/PID/maps and mountinfo, these libraries, a tracefs instance of "
+                 "its own with "
                  "uprobes",
-        .needs = "CAP_DAC_OVERRIDE, CAP_SYS_PTRACE",
+        .needs = "CAP_CHECKPOINT_RESTORE, CAP_DAC_OVERRIDE, CAP_SYS_PTRACE",
         .refuses =
                 "the kernel has no uprobes: use one that is built as distributions do; the machine "
                 "is "

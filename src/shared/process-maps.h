@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Process maps: a line of /proc/PID/maps
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROCESS_MAPS_BYTES_MAX \
+        (4u << 20) /* that are read of one process's: some ten thousand mappings */
+
+typedef struct ProcessMapping {
+        uint64_t start, end;
+        uint64_t offset; /* in the file */
+        uint32_t major, minor;
+        uint64_t inode; /* 0: no file */
+        bool is_executable;
+        const char *path; /* of the line; "": none */
+} ProcessMapping;
+
+/* "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE   PATH", without a newline at its end. */
+bool process_mapping_parse(ProcessMapping *ret, const char *line);
