@@ -12,6 +12,7 @@
 #include "shared/utf8.h"
 
 #define FILE_BYTES_MAX 8192
+#define NEIGHBOURS     8
 
 int program_names_init(ProgramNames *names) {
         names->names = calloc(PROGRAM_NAMES_MAX, sizeof(*names->names));
@@ -32,26 +33,33 @@ static char *read_text(pid_t pid, const char *file) {
 
 /* The comm of a thread or process; or `fallback` and its number. */
 static void read_name(char name[static PROGRAM_NAME_BYTES], pid_t pid, const char *fallback) {
-        _cleanup_(freep) char *text = read_text(pid, "comm");
+        _cleanup_(freep) char *text = read_text(pid, "comm"), *line = NULL;
 
         if (!text || !*text || *text == '\n') {
                 snprintf(name, PROGRAM_NAME_BYTES, "%s %d", fallback, pid);
                 return;
         }
         text[strcspn(text, "\n")] = '\0';
-        for (char *c = text; *c; c++)
-                if ((unsigned char)*c < ' ' || *c == 127)
-                        *c = '?';
-        snprintf(name, PROGRAM_NAME_BYTES, "%s", text);
-        utf8_clean(name);
+        line = utf8_copy_line(text, PROGRAM_NAME_BYTES - 1);
+        snprintf(name, PROGRAM_NAME_BYTES, "%s", line ?: fallback);
 }
 
-static pid_t read_process(pid_t tid) {
-        _cleanup_(freep) char *status = read_text(tid, "status");
-        const char *at = status ? strstr(status, "\nTgid:") : NULL;
-        int pid = at ? atoi(at + strlen("\nTgid:")) : 0;
+/* Behind a key at the beginning of a line, or NULL. */
+static const char *find_value(const char *status, const char *key) {
+        const char *at = strstr(status, key);
 
-        return pid > 0 ? pid : tid;
+        return at ? at + strlen(key) : NULL;
+}
+
+static void read_status(ProgramName *name) {
+        _cleanup_(freep) char *status = read_text(name->tid, "status");
+        const char *pid = status ? find_value(status, "\nTgid:") : NULL;
+        const char *uid = status ? find_value(status, "\nUid:") : NULL;
+        const char *numbers = status ? find_value(status, "\nNSpid:\t") : NULL;
+
+        name->pid = pid && atoi(pid) > 0 ? atoi(pid) : name->tid;
+        name->uid = uid ? (uid_t)strtoul(uid, NULL, 10) : (uid_t)-1;
+        name->is_nested = !numbers || numbers[strcspn(numbers, "\t\n")] == '\t';
 }
 
 static uint64_t read_uuid(pid_t pid) {
@@ -62,8 +70,9 @@ static uint64_t read_uuid(pid_t pid) {
 
 /* What is known of a thread that has ended stays as it is. */
 static void read_all(ProgramName *name, pid_t tid, uint64_t now_ns) {
-        ProgramName fresh = { .tid = tid, .pid = read_process(tid), .read_ns = now_ns };
+        ProgramName fresh = { .tid = tid, .read_ns = now_ns };
 
+        read_status(&fresh);
         fresh.process_uuid = read_uuid(fresh.pid);
         if (fresh.process_uuid == 0 && name->tid == tid && name->process_uuid != 0) {
                 name->read_ns = now_ns;
@@ -74,10 +83,47 @@ static void read_all(ProgramName *name, pid_t tid, uint64_t now_ns) {
         *name = fresh;
 }
 
-const ProgramName *program_name(ProgramNames *names, pid_t tid, uint64_t now_ns) {
-        ProgramName *name = &names->names[(unsigned)tid % PROGRAM_NAMES_MAX];
+/* Times of hits need not be in order. */
+static bool may_read(ProgramNames *names, uint64_t now_ns) {
+        if (now_ns > names->moment_ns + PROGRAM_MOMENT_NS) {
+                names->moment_ns = now_ns;
+                names->n_read = 0;
+        }
+        return names->n_read++ < PROGRAM_NAMES_READ;
+}
 
-        if (name->tid != tid || now_ns - name->read_ns > PROGRAM_NAME_AGE_NS)
-                read_all(name, tid, now_ns);
+/* The thread's place, or of its neighbours the one that was not asked for for longest. */
+static ProgramName *find_place(ProgramNames *names, pid_t tid) {
+        ProgramName *oldest = NULL;
+
+        for (unsigned i = 0; i < NEIGHBOURS; i++) {
+                ProgramName *name = &names->names[((unsigned)tid + i) % PROGRAM_NAMES_MAX];
+
+                if (name->tid == tid)
+                        return name;
+                if (!oldest || name->used_ns < oldest->used_ns)
+                        oldest = name;
+        }
+        return oldest;
+}
+
+static const ProgramName *unread(ProgramNames *names, pid_t tid) {
+        names->unread = (ProgramName){ .tid = tid, .uid = (uid_t)-1, .is_nested = true };
+        snprintf(names->unread.thread, PROGRAM_NAME_BYTES, "thread %d", tid);
+        snprintf(names->unread.process, PROGRAM_NAME_BYTES, "unknown process");
+        return &names->unread;
+}
+
+const ProgramName *program_name(ProgramNames *names, pid_t tid, uint64_t now_ns) {
+        ProgramName *name = find_place(names, tid);
+        const bool is_known = name->tid == tid;
+
+        if (!is_known || now_ns > name->read_ns + PROGRAM_NAME_AGE_NS) {
+                if (may_read(names, now_ns))
+                        read_all(name, tid, now_ns);
+                else if (!is_known)
+                        return unread(names, tid);
+        }
+        name->used_ns = now_ns;
         return name;
 }

@@ -2,29 +2,41 @@
 #pragma once
 
 /*
- * Program names: to which process a thread belongs, and what both are called
+ * Program names: to which process a thread belongs, whose that is, and what both are called
  *
  * Read from /proc when a thread is first seen, and again after some seconds: numbers are used again, and programs
  * change names. Names are whatever programs call themselves, made printable. A thread that has ended meanwhile keeps a
  * number for a name.
+ *
+ * To read a name takes some ten microseconds, and other programs may decide which ones are asked for. So only
+ * PROGRAM_NAMES_READ are read in a moment, and the rest stay numbers for now.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROGRAM_NAME_BYTES  32
-#define PROGRAM_NAMES_MAX   2048 /* threads that are remembered; of two at one place, the later */
+#define PROGRAM_NAME_BYTES 32
+#define PROGRAM_NAMES_MAX \
+        2048 /* threads that are remembered; of neighbours, those that were seen last */
+#define PROGRAM_NAMES_READ  256 /* in one moment */
+#define PROGRAM_MOMENT_NS   UINT64_C(100000000)
 #define PROGRAM_NAME_AGE_NS UINT64_C(5000000000)
 
 typedef struct ProgramName {
         pid_t tid, pid;
+        uid_t uid;      /* of the process, as far as it has not ended */
+        bool is_nested; /* in a pid namespace of its own: the numbers that it knows are not ours */
         uint64_t process_uuid; /* of its track; 0: the process has ended */
         char thread[PROGRAM_NAME_BYTES], process[PROGRAM_NAME_BYTES];
-        uint64_t read_ns;
+        uint64_t read_ns, used_ns;
 } ProgramName;
 
 typedef struct ProgramNames {
         ProgramName *names;
+        ProgramName unread; /* for those that were one too many */
+        uint64_t moment_ns; /* when it began */
+        unsigned n_read;
 } ProgramNames;
 
 /* 0 or -ENOMEM. */

@@ -20,7 +20,6 @@ int frame_writer_init(FrameWriter *writer, ProgramTracks *programs) {
 
 void frame_writer_deinit(FrameWriter *writer) {
         frames_deinit(&writer->frames);
-        pid_set_deinit(&writer->committers);
 }
 
 static void write_slice(FrameWriter *writer, uint64_t track, const Frame *frame, uint64_t at_ns) {
@@ -68,7 +67,10 @@ static void add(FrameWriter *writer,
                 uint64_t surface,
                 uint64_t at_ns,
                 uint64_t refresh_ns) {
-        const FrameKey key = { .pid = pid, .point = point, .surface = surface };
+        const FrameKey key = { .pid = pid,
+                               .point = point,
+                               .surface = surface,
+                               .is_commit = point->meaning == POINT_FRAME };
         Frame frame;
 
         if (frames_add(&writer->frames, &key, at_ns, refresh_ns, &frame))
@@ -82,12 +84,9 @@ void frame_writer_finish(FrameWriter *writer,
                          uint64_t at_ns) {
         pid_t pid = program_name(&writer->programs->names, tid, at_ns)->pid;
 
-        if (point->meaning == POINT_FRAME) {
-                pid_set_add(&writer->committers, pid);
-                pid_set_clear_fresh(&writer->committers);
-        } else if (pid_set_has(&writer->committers, pid)) {
+        /* The swaps of a program whose commits are seen are the same frames. */
+        if (point->meaning == POINT_SWAP && frames_has_commit(&writer->frames, pid, at_ns))
                 return;
-        }
         add(writer, point, pid, surface, at_ns, 0);
 }
 

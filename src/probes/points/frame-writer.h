@@ -9,7 +9,6 @@
  * the times that it says. A main loop that did not come back for long is a slice "stall".
  */
 
-#include "host/pid-set.h"
 #include "probes/points/frames.h"
 #include "probes/points/point-record.h"
 #include "probes/points/program-tracks.h"
@@ -17,7 +16,6 @@
 typedef struct FrameWriter {
         ProgramTracks *programs; /* borrowed */
         Frames frames;
-        PidSet committers; /* processes whose commits are seen: their swaps are the same frames */
 } FrameWriter;
 
 /* 0 or -ENOMEM. */

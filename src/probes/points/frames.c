@@ -30,21 +30,49 @@ static FrameRun *find(Frames *frames, const FrameKey *key) {
         return NULL;
 }
 
-/* In place of the one that was not seen for longest. */
-static FrameRun *make(Frames *frames, const FrameKey *key) {
-        FrameRun *oldest = &frames->runs[0];
+/* The lowest number that no other one has, so that names of tracks come again. */
+static unsigned free_ordinal(const Frames *frames, const FrameKey *key) {
         unsigned ordinal = 1;
+
+        for (size_t i = 0; i < FRAME_RUNS_MAX; i++)
+                if (is_kind(&frames->runs[i], key) && frames->runs[i].ordinal == ordinal) {
+                        ordinal++;
+                        i = (size_t)-1;
+                }
+        return ordinal;
+}
+
+/* In place of the one that was not seen for longest: of all, or of the process's own. */
+static FrameRun *make(Frames *frames, const FrameKey *key) {
+        FrameRun *oldest = &frames->runs[0], *oldest_own = NULL;
+        unsigned n_own = 0;
 
         for (size_t i = 0; i < FRAME_RUNS_MAX; i++) {
                 FrameRun *run = &frames->runs[i];
+                const bool is_own = run->used_ns > 0 && run->key.pid == key->pid;
 
-                if (is_kind(run, key))
-                        ordinal = MAX(ordinal, run->ordinal + 1);
+                n_own += is_own;
+                if (is_own && (!oldest_own || run->used_ns < oldest_own->used_ns))
+                        oldest_own = run;
                 if (run->used_ns < oldest->used_ns)
                         oldest = run;
         }
-        *oldest = (FrameRun){ .key = *key, .ordinal = ordinal };
+        if (n_own >= FRAME_RUNS_OF_ONE)
+                oldest = oldest_own;
+        *oldest = (FrameRun){};
+        *oldest = (FrameRun){ .key = *key, .ordinal = free_ordinal(frames, key) };
         return oldest;
+}
+
+bool frames_has_commit(const Frames *frames, pid_t pid, uint64_t now_ns) {
+        for (size_t i = 0; i < FRAME_RUNS_MAX; i++) {
+                const FrameRun *run = &frames->runs[i];
+
+                if (run->used_ns > 0 && run->key.pid == pid && run->key.is_commit &&
+                    now_ns < run->used_ns + SECOND_NS)
+                        return true;
+        }
+        return false;
 }
 
 static int compare_numbers(const void *a, const void *b) {

@@ -7,7 +7,7 @@
  * What counts as late depends on what is usual: a film with 30 frames a second is not late on a display with 60. So the
  * measure is the display's time of refresh if it is known, but not less than the median of the last intervals. After a
  * pause nothing was wanted, so the next frame begins a new run and is not late. Memory is fixed; of surfaces beyond the
- * limit, those that have not been seen for longest are forgotten.
+ * limit, those that have not been seen for longest are forgotten: of the same process, if that has very many.
  */
 
 #include <stdbool.h>
@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #define FRAME_RUNS_MAX     256 /* surfaces */
+#define FRAME_RUNS_OF_ONE  32  /* process */
 #define FRAME_INTERVALS    31  /* of which the median is taken */
 #define FRAME_PAUSE_NS     UINT64_C(250000000)
 #define FRAME_REFRESH_NS   UINT64_C(16666667) /* where nobody says */
@@ -26,11 +27,13 @@ typedef struct FrameKey {
         pid_t pid;
         const void *point; /* of what kind */
         uint64_t surface;
+        bool is_commit; /* to a compositor */
 } FrameKey;
 
 typedef struct FrameRun {
         FrameKey key;
-        unsigned ordinal; /* from 1 on, of this kind in this process */
+        unsigned
+                ordinal; /* from 1 on, of this kind in this process; may have been another surface's */
         uint64_t used_ns; /* 0: free */
         uint64_t last_ns, n_frames;
         uint64_t intervals[FRAME_INTERVALS];
@@ -56,6 +59,9 @@ typedef struct Frames {
 /* 0 or -ENOMEM. */
 int frames_init(Frames *frames);
 void frames_deinit(Frames *frames);
+
+/* Whether the process has committed a frame in the last second. */
+bool frames_has_commit(const Frames *frames, pid_t pid, uint64_t now_ns);
 
 /* A frame was finished. `refresh_ns` is 0 if it is not known. False: it is not later than the one before. */
 bool frames_add(Frames *frames,

@@ -9,21 +9,27 @@
 
 #define SOURCE "linux.program_points"
 
-/* The process that a hit is about. */
-static pid_t hit_process(const Point *point, const PointRecord *record) {
-        int64_t pid = point_number(record, &point->arguments[point->process]);
+/* The process that a hit is about; 0: nobody knows. Any program can call a library and say what it likes, so only root
+ * speaks for other users' processes. */
+static pid_t hit_process(PointWriter *writer, const Point *point, const PointRecord *record) {
+        const int64_t pid = point_number(record, &point->arguments[point->process]);
+        const ProgramName *name = program_name(&writer->programs.names, record->tid, record->at_ns);
+        const uid_t uid = name->uid;
 
-        return pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
+        if (pid <= 0 || pid > INT32_MAX || name->is_nested)
+                return 0;
+        name = program_name(&writer->programs.names, (pid_t)pid, record->at_ns);
+        return name->process_uuid && (uid == 0 || uid == name->uid) ? (pid_t)pid : 0;
 }
 
 /* The track of a hit: the thread's; or, if it is about another process, one there with the name of the group. */
 static uint64_t hit_track(PointWriter *writer, const Point *point, const PointRecord *record) {
+        const pid_t about = point->process < 0 ? 0 : hit_process(writer, point, record);
         uint64_t process;
 
-        if (point->process < 0)
+        if (about == 0)
                 return program_thread_track(&writer->programs, record->tid, record->at_ns);
-        process =
-                program_process_track(&writer->programs, hit_process(point, record), record->at_ns);
+        process = program_process_track(&writer->programs, about, record->at_ns);
         return process ? track_group(&writer->programs.tracks, process, point->group) : 0;
 }
 
@@ -139,7 +145,7 @@ static void take_call(PointWriter *writer,
 static void take_presented(PointWriter *writer, const Point *point, const PointRecord *record) {
         pid_t pid = point->process < 0
                             ? program_name(&writer->programs.names, record->tid, record->at_ns)->pid
-                            : hit_process(point, record);
+                            : hit_process(writer, point, record);
 
         (void)write_hit(writer, point, record, TRACK_EVENT_INSTANT);
         frame_writer_present(&writer->frames, point, pid, record);

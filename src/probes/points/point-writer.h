@@ -5,7 +5,7 @@
  * Point writer: from records to track events
  *
  * Each process has its track, and below it one for each thread that came by a point; what a compositor tells about its
- * clients is on tracks of the clients.
+ * clients is on tracks of the clients, if they are its own user's.
  */
 
 #include "probes/points/call-stacks.h"

@@ -126,6 +126,23 @@ START_TEST(test_frames_are_counted_each_second) {
 }
 END_TEST
 
+START_TEST(test_a_process_with_many_surfaces_does_not_take_those_of_others) {
+        Frame frame;
+
+        begin_frames();
+        ck_assert(add(2, 1, 0, &frame));
+        for (uint64_t surface = 1; surface <= 4 * FRAME_RUNS_MAX; surface++) {
+                now_ns++;
+                ck_assert(add(1, surface, 0, &frame));
+                ck_assert_uint_ge(frame.ordinal, 1);
+                ck_assert_uint_le(frame.ordinal, FRAME_RUNS_OF_ONE);
+        }
+        ck_assert(add(2, 1, 0, &frame));
+        ck_assert_uint_eq(frame.number, 2);
+        frames_deinit(&frames);
+}
+END_TEST
+
 START_TEST(test_surfaces_are_told_apart_and_bounded) {
         Frame frame;
 
@@ -343,6 +360,7 @@ TEST_MAIN("points-frames",
           test_a_pause_is_not_late,
           test_the_refresh_of_the_display_counts_if_it_is_known,
           test_frames_are_counted_each_second,
+          test_a_process_with_many_surfaces_does_not_take_those_of_others,
           test_surfaces_are_told_apart_and_bounded,
           test_a_long_turn_is_a_stall_and_a_long_wait_is_none,
           test_a_thread_that_left_its_loop_did_not_stall,
