@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "query/query-private.h"
+#include "shared/quantile.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
@@ -61,71 +62,14 @@ static void percentile_step(sqlite3_context *context, int argc, sqlite3_value **
         percentile_add(context, percentile, argv[0]);
 }
 
-static void swap(double *x, double *y) {
-        double value = *x;
-
-        *x = *y;
-        *y = value;
-}
-
-/* Puts the value that would be at this place among the sorted ones there, smaller ones before it and larger ones
- * behind. */
-static void select_value(double *values, size_t n, size_t place) {
-        size_t low = 0, high = n - 1;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2, i = low, j = high;
-                double pivot;
-
-                if (values[middle] < values[low])
-                        swap(&values[middle], &values[low]);
-                if (values[high] < values[low])
-                        swap(&values[high], &values[low]);
-                if (values[high] < values[middle])
-                        swap(&values[high], &values[middle]);
-                pivot = values[middle];
-                while (i <= j) {
-                        while (values[i] < pivot)
-                                i++;
-                        while (values[j] > pivot)
-                                j--;
-                        if (i > j)
-                                break;
-                        swap(&values[i++], &values[j]);
-                        if (j == 0)
-                                break;
-                        j--;
-                }
-                if (place <= j)
-                        high = j;
-                else if (place >= i)
-                        low = i;
-                else
-                        return;
-        }
-}
-
-static double percentile_value(Percentile *percentile) {
-        double at = percentile->p / 100 * (double)(percentile->n - 1), next;
-        size_t place = (size_t)at;
-
-        select_value(percentile->values, percentile->n, place);
-        if (at == (double)place || place + 1 == percentile->n)
-                return percentile->values[place];
-        next = INFINITY;
-        for (size_t i = place + 1; i < percentile->n; i++)
-                next = MIN(next, percentile->values[i]);
-        return percentile->values[place] +
-               (at - (double)place) * (next - percentile->values[place]);
-}
-
 static void percentile_final(sqlite3_context *context) {
         Percentile *percentile = sqlite3_aggregate_context(context, 0);
 
         if (!percentile)
                 return;
         if (!percentile->is_broken && percentile->n)
-                sqlite3_result_double(context, percentile_value(percentile));
+                sqlite3_result_double(
+                        context, quantile(percentile->values, percentile->n, percentile->p / 100));
         sqlite3_free(percentile->values);
         percentile->values = NULL;
 }
