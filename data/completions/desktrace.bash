@@ -16,7 +16,7 @@ _desktrace_verb() {
         local i
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                record | inspect | query | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
+                record | inspect | query | why | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
                         echo "$i"
                         return
                         ;;
@@ -31,6 +31,7 @@ _desktrace_options() {
         record) echo "$both $bus $data --standalone --config= --preset= --stacks --stacks= --time= --buffer-size= --output= \
 --force --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
+        why) echo "$both $data --from= --to= --around= --margin= --slice= --by= --top= --memory=" ;;
         query) echo "$both $data --file= --csv --timeout= --memory=" ;;
         status | doctor) echo "$both $bus $data" ;;
         list) echo "$both $bus $data --standalone --sources --no-start" ;;
@@ -67,10 +68,17 @@ _desktrace_arguments() {
         case $verb in
         record) _desktrace_events "$current" "$bus" ;;
         inspect | query) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+        why)
+                if [[ ${COMP_WORDS[COMP_CWORD - 1]} == why ]]; then
+                        _desktrace_reply 'cpu slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses' "$current"
+                else
+                        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+                fi
+                ;;
         list) _desktrace_reply 'sources events categories producers sessions presets probes' "$current" ;;
         doctor) _desktrace_reply "$(compgen -c -- "$current")" "$current" ;;
         snapshot | attach | stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
-        help) _desktrace_reply 'record inspect query status list doctor snapshot trigger attach stop read flush' "$current" ;;
+        help) _desktrace_reply 'record inspect query why status list doctor snapshot trigger attach stop read flush' "$current" ;;
         esac
 }
 
@@ -97,15 +105,17 @@ _desktrace() {
         case $verb:$previous in
         record:-p | record:--preset) _desktrace_reply "$(_desktrace_list presets)" "$current" ;;
         record:-c | record:--config | query:--file | *:-o | *:--output) compopt -o default ;;
+        why:--by) _desktrace_reply 'program unit thread' "$current" ;;
         *:--json) _desktrace_reply 'pretty short off' "$current" ;;
         *:-t | *:--time | *:-b | *:--buffer-size | *:-n | *:--name | *:--timeout | *:--top | *:--before | *:--after) ;;
         *:--trigger | *:--memory | *:--stacks) ;;
+        why:--from | why:--to | why:--around | why:--margin | why:--slice) ;;
         *)
                 if [[ $current == -* ]]; then
                         _desktrace_reply "$(_desktrace_options "$verb")" "$current"
                         [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace
                 elif [ -z "$verb" ]; then
-                        _desktrace_reply 'record inspect query status list doctor snapshot trigger attach stop read flush help' "$current"
+                        _desktrace_reply 'record inspect query why status list doctor snapshot trigger attach stop read flush help' "$current"
                 else
                         _desktrace_arguments "$verb" "$current" "$bus"
                 fi

@@ -2,9 +2,9 @@
 #
 # fish completion of desktrace(1)
 
-set -l verbs record inspect query status list doctor snapshot trigger attach stop read flush help
+set -l verbs record inspect query why status list doctor snapshot trigger attach stop read flush help
 set -l with_bus record status list doctor snapshot trigger attach stop read flush
-set -l with_json record inspect query status list doctor snapshot trigger attach stop
+set -l with_json record inspect query why status list doctor snapshot trigger attach stop
 set -l with_output record snapshot attach stop read
 
 # Words of the first column of a list, or nothing when the service is not there.
@@ -38,6 +38,7 @@ complete -c desktrace -n "$none" -l version -d 'Show the version'
 complete -c desktrace -n "$none" -a record -d 'Record to a trace file'
 complete -c desktrace -n "$none" -a inspect -d 'Show the contents of a trace file'
 complete -c desktrace -n "$none" -a query -d 'Ask a trace file questions in SQL'
+complete -c desktrace -n "$none" -a why -d 'Answer a question about a trace file'
 complete -c desktrace -n "$none" -a status -d 'Show whether the service is running and what is being recorded'
 complete -c desktrace -n "$none" -a list -d 'List data sources, events, programs, sessions or presets'
 complete -c desktrace -n "$none" -a doctor -d 'Find out why something cannot be recorded'
@@ -83,6 +84,18 @@ complete -c desktrace -n '__desktrace_in query' -l file -rF -d 'Read the SQL fro
 complete -c desktrace -n '__desktrace_in query' -l csv -d 'Print comma-separated values'
 complete -c desktrace -n '__desktrace_in query' -l timeout -x -d 'Stop a statement that takes longer'
 complete -c desktrace -n '__desktrace_in query' -l memory -x -d 'Take at most this much memory for the trace'
+
+set -l questions cpu slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses
+complete -c desktrace -n "__desktrace_in why; and not __fish_seen_subcommand_from $questions" -a "$questions"
+complete -c desktrace -n '__desktrace_in why' -F
+complete -c desktrace -n '__desktrace_in why' -l from -x -d 'Begin at this time'
+complete -c desktrace -n '__desktrace_in why' -l to -x -d 'End at this time'
+complete -c desktrace -n '__desktrace_in why' -l around -x -d 'The time of a slice'
+complete -c desktrace -n '__desktrace_in why' -l margin -x -d 'Go that much further on both sides'
+complete -c desktrace -n '__desktrace_in why' -l slice -x -d 'Which slice, by name or id'
+complete -c desktrace -n '__desktrace_in why' -l by -xa 'program unit thread' -d 'For each of these'
+complete -c desktrace -n '__desktrace_in why' -l top -x -d 'Rows to show'
+complete -c desktrace -n '__desktrace_in why' -l memory -x -d 'Take at most this much memory for the trace'
 
 complete -c desktrace -n '__desktrace_in list' -a 'sources events categories producers sessions presets probes'
 complete -c desktrace -n '__desktrace_in list' -l sources -d "The same as the argument 'sources'"

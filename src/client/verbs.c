@@ -14,6 +14,7 @@ static const Verb verbs[] = {
           VERB_USES_BUS | VERB_STANDALONE | VERB_SHOWS_DATA | VERB_RUNS_COMMAND, verb_record },
         { "inspect", N_("FILE"), N_("Show the contents of a trace file"), VERB_SHOWS_DATA, verb_inspect },
         { "query", N_("FILE… [SQL]"), N_("Ask a trace file questions in SQL"), VERB_SHOWS_DATA, verb_query },
+        { "why", N_("QUESTION FILE…"), N_("Answer a question about a trace file"), VERB_SHOWS_DATA, verb_why },
         { "status", "", N_("Show whether the service is running and what is being recorded"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },
         { "list", N_("WHAT [GLOB]"),

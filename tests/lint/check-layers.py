@@ -90,8 +90,9 @@ LAYERS = {
     },
     "src/trace": {"shared", "wire", "compression", "io"},
     "src/query": {"shared", "trace", "sqlite", "io"},
+    "src/answers": {"shared", "trace"},
     "src/client": {
-        "shared", "wire", "config", "trace", "query", "sqlite", "protobuf-c", "glib", "systemd", "io",
+        "shared", "wire", "config", "trace", "query", "answers", "sqlite", "protobuf-c", "glib", "systemd", "io",
     },
 }
 

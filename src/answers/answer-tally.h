@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Answer tally: how often and how long, by a key
+ */
+
+#include "trace/trace-map.h"
+
+typedef struct AnswerTallyItem {
+        uint64_t key;
+        uint64_t n;
+        int64_t total_ns, max_ns;
+        int64_t max_at; /* when the longest began */
+} AnswerTallyItem;
+
+typedef struct AnswerTally {
+        AnswerTallyItem *items;
+        size_t n, n_allocated;
+        TraceMap places;
+} AnswerTally;
+
+void answer_tally_deinit(AnswerTally *tally);
+
+/* 0, or -ENOMEM. */
+int answer_tally_add(AnswerTally *tally, uint64_t key, int64_t at, int64_t ns);
+/* Likewise, and nothing is counted: only its time. */
+int answer_tally_add_time(AnswerTally *tally, uint64_t key, int64_t ns);
+
+/* The longest first, and of equals the one that is counted more often; keys cannot be added afterwards. */
+void answer_tally_sort(AnswerTally *tally);
+/* Likewise, by the count. */
+void answer_tally_sort_by_count(AnswerTally *tally);
+
+/* NULL: there is none. */
+const AnswerTallyItem *answer_tally_most(const AnswerTally *tally);

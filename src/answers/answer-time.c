@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "answers/answer-time.h"
+
+static void table_bounds(const TraceTable *table, bool lasts, int64_t *start, int64_t *end) {
+        for (uint32_t row = 0; row < table->n; row++) {
+                int64_t ts = trace_table_i64(table, 0, row);
+                int64_t dur = lasts ? trace_table_i64(table, 1, row) : 0;
+
+                *start = MIN(*start, ts);
+                *end = MAX(*end, dur > 0 ? time_add(ts, dur) : ts);
+        }
+}
+
+bool answer_time_bounds(const TraceStore *store, int64_t *ret_start, int64_t *ret_end) {
+        int64_t start = INT64_MAX, end = INT64_MIN;
+
+        table_bounds(&store->tables[TRACE_TABLE_SLICE], true, &start, &end);
+        table_bounds(&store->tables[TRACE_TABLE_SCHED], true, &start, &end);
+        table_bounds(&store->tables[TRACE_TABLE_COUNTER], false, &start, &end);
+        if (start > end)
+                table_bounds(&store->tables[TRACE_TABLE_LOG], false, &start, &end);
+        *ret_start = start;
+        *ret_end = end;
+        return start <= end;
+}
+
+uint32_t answer_time_find(const TraceTable *table, int64_t at) {
+        uint32_t low = 0, high = (uint32_t)table->n;
+
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (trace_table_i64(table, 0, middle) < at)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Answer output: an answer for people, as sentences and a table, or for programs
+ */
+
+#include "answers/answer.h"
+#include "client/json-writer.h"
+
+/* Sentences and the table, on stdout. */
+void answer_print(const Answer *answer, bool has_legend);
+
+/* An object; its members are documented in desktrace(1) and only ever added to. */
+void answer_print_json(const Answer *answer, const AnswerQuestion *question, JsonMode mode);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "client/answer-sentences.h"
+
+#include <glib/gi18n.h>
+#include <stdio.h>
+
+#include "answers/answer-questions.h"
+#include "client/answer-text.h"
+
+/* A fact, and a cell of the first row, as text. */
+static char *fact(const Answer *answer, unsigned i) {
+        return answer_value_text(&answer->facts[i], answer->def->facts[i].kind);
+}
+
+static char *first(const Answer *answer, unsigned column) {
+        return answer_value_text(answer_cell(answer, 0, column), answer->def->columns[column].kind);
+}
+
+#define FACT(name, i)  g_autofree char *name = fact(answer, i)
+#define FIRST(name, i) g_autofree char *name = first(answer, i)
+
+static int64_t number(const Answer *answer, unsigned i) {
+        return answer->facts[i].number;
+}
+
+static void say_cpu(const Answer *answer) {
+        FACT(busy, CPU_FACT_BUSY);
+        FACT(all, CPU_FACT_ALL);
+        FACT(share, CPU_FACT_SHARE);
+        FACT(n_open, CPU_FACT_OPEN);
+
+        printf(_("Programs used %s of CPU time, %s of the %s that there were.\n"),
+               busy,
+               share,
+               all);
+        if (answer->n_rows) {
+                FIRST(who, CPU_COLUMN_WHO);
+                FIRST(ns, CPU_COLUMN_NS);
+                FIRST(part, CPU_COLUMN_SHARE);
+
+                printf(_("Most of it, %s (%s), went to %s.\n"), ns, part, who);
+        }
+        if (number(answer, CPU_FACT_OPEN))
+                printf(_("What was still running, or whose end was lost, is not counted (%s).\n"),
+                       n_open);
+}
+
+static void say_slice(const Answer *answer) {
+        FACT(name, SLICE_FACT_NAME);
+        FACT(id, SLICE_FACT_ID);
+        FACT(at, SLICE_FACT_AT);
+        FACT(dur, SLICE_FACT_DUR);
+        FACT(thread, SLICE_FACT_THREAD);
+        FACT(ran, SLICE_FACT_RAN);
+        FACT(runnable, SLICE_FACT_RUNNABLE);
+        FACT(io, SLICE_FACT_IO);
+        FACT(blocked, SLICE_FACT_BLOCKED);
+        FACT(slept, SLICE_FACT_SLEPT);
+        FACT(unknown, SLICE_FACT_UNKNOWN);
+
+        printf(_("Slice %s, '%s' of %s, began at %s and took %s.\n"), id, name, thread, at, dur);
+        if (answer->n_rows)
+                printf(_("In it the thread ran for %s, waited for a CPU for %s and for IO for %s, "
+                         "was blocked in the kernel for %s and slept for %s.\n"),
+                       ran,
+                       runnable,
+                       io,
+                       blocked,
+                       slept);
+        if (number(answer, SLICE_FACT_UNKNOWN) > 0)
+                printf(_("For %s the recording does not say what the thread did.\n"), unknown);
+        if (number(answer, SLICE_FACT_OPEN))
+                puts(_("The slice was still open when the recording ended."));
+}
+
+static void say_wakers(const Answer *answer) {
+        FACT(thread, WAKERS_FACT_THREAD);
+        FACT(at, WAKERS_FACT_AT);
+        FACT(waited, WAKERS_FACT_WAITED);
+        FACT(end, WAKERS_FACT_END);
+
+        printf(_("The longest wait of %s began at %s and took %s.\n"), thread, at, waited);
+        printf(_("At the end of the chain of wakers is %s.\n"), end);
+}
+
+static void say_slowest(const Answer *answer) {
+        FACT(name, SLOWEST_FACT_NAME);
+        FACT(n, SLOWEST_FACT_N);
+        FACT(p50, SLOWEST_FACT_P50);
+        FACT(max, SLOWEST_FACT_MAX);
+        FACT(what, SLOWEST_FACT_WHAT);
+        FACT(excess, SLOWEST_FACT_EXCESS);
+
+        printf(_("'%s' usually took %s, and at most %s (slices: %s).\n"), name, p50, max, n);
+        if (answer->facts[SLOWEST_FACT_EXCESS].is_there)
+                printf(_("What was different in the slowest one: %s, by %s.\n"), what, excess);
+        else if (answer->facts[SLOWEST_FACT_WHAT].is_there)
+                printf(_("What was different in the slowest one is %s.\n"), what);
+}
+
+static void say_times(const Answer *answer) {
+        FACT(n, TIMES_FACT_N);
+        FACT(names, TIMES_FACT_NAMES);
+        FACT(n_open, TIMES_FACT_OPEN);
+
+        printf(_("Slices: %s, with different names: %s.\n"), n, names);
+        if (answer->n_rows) {
+                FIRST(name, TIMES_COLUMN_NAME);
+                FIRST(ns, TIMES_COLUMN_NS);
+
+                printf(_("The most time, %s, went to '%s'.\n"), ns, name);
+        }
+        if (number(answer, TIMES_FACT_OPEN))
+                printf(_("Slices that were still open are not counted (%s).\n"), n_open);
+}
+
+static void say_repeats(const Answer *answer) {
+        if (answer->n_rows) {
+                FIRST(name, REPEATS_COLUMN_NAME);
+                FIRST(period, REPEATS_COLUMN_PERIOD);
+
+                printf(_("Of what comes back regularly, '%s' takes longest: it comes every %s.\n"),
+                       name,
+                       period);
+        } else {
+                puts(_("Nothing comes back regularly, every 50 ms or less often."));
+        }
+}
+
+static void say_waits(const Answer *answer) {
+        FACT(total, WAITS_FACT_TOTAL);
+        FACT(p50, WAITS_FACT_P50);
+        FACT(p99, WAITS_FACT_P99);
+        FACT(max, WAITS_FACT_MAX);
+
+        if (answer->n_rows == 0) {
+                puts(_("No thread waited for a CPU."));
+                return;
+        }
+        FIRST(who, WAITS_COLUMN_WHO);
+        FIRST(ns, WAITS_COLUMN_NS);
+        printf(_("Threads waited for a CPU for %s in all: half of the waits took at most %s, 99 %% "
+                 "of them at most %s, the longest %s.\n"),
+               total,
+               p50,
+               p99,
+               max);
+        printf(_("%s waited the most: %s.\n"), who, ns);
+}
+
+static void say_wakeups(const Answer *answer) {
+        FACT(n, WAKEUPS_FACT_N);
+        FACT(rate, WAKEUPS_FACT_RATE);
+        FACT(idle, WAKEUPS_FACT_IDLE);
+
+        printf(_("Idle CPUs were woken %s times, %s times a second; CPUs were idle for %s of the "
+                 "time.\n"),
+               n,
+               rate,
+               idle);
+        if (answer->n_rows) {
+                FIRST(who, WAKEUPS_COLUMN_WHO);
+                FIRST(most, WAKEUPS_COLUMN_N);
+
+                printf(_("Most often it was for %s: %s times.\n"), who, most);
+        }
+}
+
+static void say_disk(const Answer *answer) {
+        FACT(total, DISK_FACT_TOTAL);
+        FACT(max, DISK_FACT_MAX);
+
+        if (answer->n_rows == 0) {
+                puts(_("Nobody waited for the disk."));
+                return;
+        }
+        FIRST(who, DISK_COLUMN_WHO);
+        FIRST(ns, DISK_COLUMN_NS);
+        printf(_("Threads waited for the disk and the like for %s in all, at most %s at a time.\n"),
+               total,
+               max);
+        printf(_("%s waited the most: %s.\n"), who, ns);
+}
+
+static void say_interrupts(const Answer *answer) {
+        FACT(total, INTERRUPTS_FACT_TOTAL);
+        FACT(max, INTERRUPTS_FACT_MAX);
+        FIRST(name, INTERRUPTS_COLUMN_NAME);
+        FIRST(ns, INTERRUPTS_COLUMN_NS);
+
+        printf(_("Interrupts took %s in all, at most %s at a time.\n"), total, max);
+        printf(_("Most of it, %s, was '%s'.\n"), ns, name);
+}
+
+static void say_memory(const Answer *answer) {
+        FIRST(who, MEMORY_COLUMN_WHO);
+        FIRST(growth, MEMORY_COLUMN_GROWTH);
+
+        if (answer_cell(answer, 0, MEMORY_COLUMN_GROWTH)->number > 0)
+                printf(_("The memory of %s grew the most: by %s.\n"), who, growth);
+        else
+                puts(_("No program's memory grew."));
+}
+
+static void say_journal(const Answer *answer) {
+        FACT(n, JOURNAL_FACT_N);
+        FACT(bad, JOURNAL_FACT_BAD);
+
+        printf(_("Entries of the journal: %s, of them warnings or worse: %s.\n"), n, bad);
+}
+
+static void say_losses(const Answer *answer) {
+        FACT(gaps, LOSSES_FACT_GAPS);
+
+        if (number(answer, LOSSES_FACT_KINDS) && number(answer, LOSSES_FACT_GAPS))
+                printf(_("A loss matters here: how long threads were in a state is not known %s "
+                         "times.\n"),
+                       gaps);
+        else if (number(answer, LOSSES_FACT_KINDS))
+                puts(_("Something was lost or wrong, and the recording does not say when: no gap "
+                       "of the scheduling shows in this time, but events may be missing."));
+        else
+                puts(_("Nothing that the recording counts was lost: answers about it are whole."));
+        if (!number(answer, LOSSES_FACT_KINDS) && number(answer, LOSSES_FACT_GAPS))
+                printf(_("Events of two CPUs contradict each other %s times, which leaves a state "
+                         "of a thread without an end each.\n"),
+                       gaps);
+}
+
+static const struct {
+        const AnswerDef *def;
+        void (*say)(const Answer *answer);
+} rows[] = {
+        { &answer_cpu, say_cpu },       { &answer_slice, say_slice },
+        { &answer_wakers, say_wakers }, { &answer_slowest, say_slowest },
+        { &answer_times, say_times },   { &answer_repeats, say_repeats },
+        { &answer_waits, say_waits },   { &answer_wakeups, say_wakeups },
+        { &answer_disk, say_disk },     { &answer_interrupts, say_interrupts },
+        { &answer_memory, say_memory }, { &answer_journal, say_journal },
+        { &answer_losses, say_losses },
+};
+
+void answer_sentences_print(const Answer *answer) {
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                if (rows[i].def == answer->def)
+                        rows[i].say(answer);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <glib/gi18n.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "answers/answer-questions.h"
+#include "client/answer-output.h"
+#include "client/answer-range.h"
+#include "client/say.h"
+#include "client/trace-files.h"
+#include "client/verbs.h"
+#include "shared/text.h"
+
+#define TOP_DEFAULT 10
+
+/* What times are counted from, whatever is asked for. */
+#define PARTS_OF_TIME (TRACE_PART_EVENTS | TRACE_PART_SCHED)
+
+static AnswerRange arg_range;
+static char *arg_slice, *arg_by, *arg_memory;
+static int arg_top = TOP_DEFAULT;
+
+/* clang-format off */
+static const GOptionEntry entries[] = {
+        ANSWER_RANGE_OPTIONS(arg_range),
+        { "slice", 0, 0, G_OPTION_ARG_STRING, &arg_slice,
+          N_("which slice: its id, or its name for the longest one"), N_("SLICE") },
+        { "by", 0, 0, G_OPTION_ARG_STRING, &arg_by, N_("for each program (default), unit or thread"), N_("WHAT") },
+        { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 10)"), N_("N") },
+        { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
+          N_("take at most SIZE for the trace"), N_("SIZE") },
+        { 0 },
+};
+
+static const struct {
+        const char *name;
+        AnswerGroup group;
+} groups[] = {
+        { "program", ANSWER_BY_PROGRAM },
+        { "unit", ANSWER_BY_UNIT },
+        { "thread", ANSWER_BY_THREAD },
+};
+/* clang-format on */
+
+static ExitStatus parse_group(AnswerGroup *ret) {
+        const char *known[ARRAY_SIZE(groups)];
+
+        *ret = ANSWER_BY_PROGRAM;
+        for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+                known[i] = groups[i].name;
+                if (arg_by && streq(arg_by, groups[i].name)) {
+                        *ret = groups[i].group;
+                        return STATUS_OK;
+                }
+        }
+        return arg_by ? usage_unknown(_("cannot tell '%s' apart"), arg_by, known, ARRAY_SIZE(known))
+                      : STATUS_OK;
+}
+
+static ExitStatus find_question(const AnswerDef **ret, const char *name) {
+        size_t n;
+        const AnswerDef *const *defs = answer_defs(&n);
+        g_autofree const char **known = g_new(const char *, n);
+
+        *ret = answer_def_find(name);
+        for (size_t i = 0; i < n; i++)
+                known[i] = defs[i]->name;
+        return *ret ? STATUS_OK : usage_unknown(_("unknown question '%s'"), name, known, n);
+}
+
+static ExitStatus check_options(const AnswerDef *def) {
+        if (def->options & ANSWER_NEEDS_SLICE && !arg_slice) {
+                say_error(_("'%s' is about a slice: say which with --slice"), def->name);
+                return STATUS_USAGE;
+        }
+        if (arg_slice && !(def->options & ANSWER_TAKES_SLICE)) {
+                say_error(_("'%s' does not take %s"), def->name, "--slice");
+                return STATUS_USAGE;
+        }
+        if (arg_by && !(def->options & ANSWER_TAKES_GROUPS)) {
+                say_error(_("'%s' does not take %s"), def->name, "--by");
+                return STATUS_USAGE;
+        }
+        if (arg_top < 0) {
+                say_error(_("--top must not be negative"));
+                return STATUS_USAGE;
+        }
+        return STATUS_OK;
+}
+
+static ExitStatus report_outcome(const AnswerDef *def, int r) {
+        g_autofree char *clean = arg_slice ? say_clean(arg_slice, strlen(arg_slice)) : NULL;
+
+        switch (r) {
+        case ANSWER_E_NOTHING:
+                say_error(_("the recording has nothing about '%s' in this time"), def->name);
+                fprintf(stderr, _("Record with: %s\n"), def->record);
+                return STATUS_NOT_FOUND;
+        case ANSWER_E_NO_SLICE:
+                say_error(_("the recording has no slice '%s'"), clean);
+                return STATUS_NOT_FOUND;
+        default:
+                say_error("%s", g_strerror(-r));
+                return STATUS_FAILED;
+        }
+}
+
+static ExitStatus
+answer_question(const Invocation *invocation, const AnswerDef *def, AnswerQuestion *question) {
+        _cleanup_(answer_freep) Answer *answer = NULL;
+        ExitStatus status = answer_range_apply(&arg_range, question);
+        int r;
+
+        if (status)
+                return status;
+        r = answer_find(&answer, def, question);
+        if (r)
+                return report_outcome(def, r);
+        if (invocation->json != JSON_OFF)
+                answer_print_json(answer, question, invocation->json);
+        else
+                answer_print(answer, invocation->has_legend);
+        return STATUS_OK;
+}
+
+static ExitStatus ask_files(const Invocation *invocation,
+                            const AnswerDef *def,
+                            AnswerQuestion *question,
+                            const QueryOptions *options) {
+        _cleanup_(trace_files_close) TraceFiles files = { 0 };
+        _cleanup_(query_freep) Query *query = NULL;
+        char **paths = invocation->arguments + 1;
+        ExitStatus status = trace_files_open(&files, paths, g_strv_length(paths));
+        int r;
+
+        if (status)
+                return status;
+        r = query_new(&query, files.fds, files.n, options);
+        if (r == 0)
+                r = query_load(query, def->parts | PARTS_OF_TIME);
+        if (r)
+                return trace_files_report(&files, query, r);
+        question->store = query_store(query);
+        status = answer_question(invocation, def, question);
+        fflush(stdout);
+        return status ? status : trace_files_check(&files, query);
+}
+
+static ExitStatus ask(const Invocation *invocation) {
+        AnswerQuestion question = { .slice = arg_slice, .n_rows_max = (size_t)MAX(arg_top, 0) };
+        QueryOptions options = { 0 };
+        const AnswerDef *def;
+        ExitStatus status = find_question(&def, invocation->arguments[0]);
+
+        if (!status)
+                status = check_options(def);
+        if (!status)
+                status = parse_group(&question.group);
+        if (!status && arg_memory && text_parse_size(&options.n_bytes_max, arg_memory)) {
+                say_error(_("'%s' is not a size: try 64M or 1GiB"), arg_memory);
+                status = STATUS_USAGE;
+        }
+        return status ? status : ask_files(invocation, def, &question, &options);
+}
+
+ExitStatus verb_why(Invocation *invocation) {
+        ExitStatus status = invocation_parse(invocation, entries);
+
+        if (!status)
+                status = invocation_expect(invocation, 2, QUERY_FILES_MAX + 1);
+        return status ? status : ask(invocation);
+}
