@@ -26,13 +26,30 @@ static const SessionSource *report_source(const TraceReport *report, guint i) {
  * What the service says
  */
 
-static void report_missing(const TraceReport *report) {
+static const char failed[] = "failed: ";
+
+/* Whether points in libraries have told of programs that tell nothing themselves. */
+static bool has_points(const TraceReport *report) {
+        const SessionSource *source;
+
+        for (guint i = 0; (source = report_source(report, i)); i++)
+                if (streq(source->source, TRACING_POINTS_SOURCE) &&
+                    !streq(source->state, "missing") && !g_str_has_prefix(source->state, failed))
+                        return true;
+        return false;
+}
+
+/* `may_have_events`: of programs, by whatever source. */
+static void report_missing(const TraceReport *report, bool may_have_events) {
+        const bool has_events = may_have_events && has_points(report);
         const SessionSource *source;
 
         for (guint i = 0; (source = report_source(report, i)); i++) {
-                if (!streq(source->state, "missing"))
+                const bool is_of_programs = streq(source->source, TRACING_TRACK_EVENT_SOURCE);
+
+                if (!streq(source->state, "missing") || (is_of_programs && has_events))
                         continue;
-                if (streq(source->source, TRACING_TRACK_EVENT_SOURCE))
+                if (is_of_programs)
                         fputs(_("Nothing that ran uses Desktrace or Perfetto's SDK: there are no "
                                 "events of programs.\n"),
                               stderr);
@@ -56,7 +73,7 @@ static ExitStatus report_none_came(const TraceReport *report) {
 }
 
 static ExitStatus report_stop_reason(const TraceReport *report) {
-        static const char failed[] = "output-failed: ";
+        static const char output_failed[] = "output-failed: ";
         const char *reason = report->info ? report->info->stop_reason : NULL;
 
         if (reason && streq(reason, "exclusive")) {
@@ -69,17 +86,16 @@ static ExitStatus report_stop_reason(const TraceReport *report) {
                         "%s\n",
                         _("The recording ended because the file reached the size limit of its "
                           "config."));
-        if (!reason || !g_str_has_prefix(reason, failed))
+        if (!reason || !g_str_has_prefix(reason, output_failed))
                 return STATUS_OK;
         say_error(_("the output could not be written: %s. What was written is kept."),
-                  reason + strlen(failed));
+                  reason + strlen(output_failed));
         return STATUS_FAILED;
 }
 
 /* What was asked for and refused by a producer: the recording is not what was wanted. A preset asks for what some
  * machine might have. */
 static ExitStatus report_failed_sources(const TraceReport *report) {
-        static const char failed[] = "failed: ";
         const SessionSource *source;
         ExitStatus status = STATUS_OK;
 
@@ -189,7 +205,7 @@ static void print_shortfall(const TraceReport *report, const TraceSummary *summa
 
 static void print_summary(const TraceReport *report, const TraceSummary *summary) {
         print_counts(report, summary);
-        report_missing(report);
+        report_missing(report, summary->n_track_events > 0);
         print_shortfall(report, summary);
         if (report->taken_ns && summary->streams_to_file)
                 fputs(_("The session writes its own file; this one has only the data not written "
@@ -254,7 +270,7 @@ static ExitStatus report_stream(const TraceReport *report) {
                         fprintf(stderr,
                                 _("Recorded %s\n"),
                                 text_format_size(size, info->n_bytes_output));
-                report_missing(report);
+                report_missing(report, true);
                 if (n_lost)
                         fprintf(stderr,
                                 ngettext("Data was lost: %" PRIu64 " chunk or packet\n",
@@ -274,7 +290,7 @@ ExitStatus trace_report_nothing(void) {
 ExitStatus trace_report_in_vain(const TraceReport *report) {
         ExitStatus status = report_failed_sources(report);
 
-        report_missing(report);
+        report_missing(report, false);
         say_hint(_("Nothing could be recorded, so no file is written."));
         return status ? status : STATUS_NOT_FOUND;
 }

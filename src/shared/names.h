@@ -35,6 +35,9 @@
 /* The data source of programs' events, which Desktrace's library offers, and Perfetto's. */
 #define TRACING_TRACK_EVENT_SOURCE "track_event"
 
+/* The data source of programs that know nothing of it, by points in their libraries. */
+#define TRACING_POINTS_SOURCE "linux.program_points"
+
 /* The name of the track on which producers report about their own recording, and the category of its events. */
 #define TRACING_NOTES_TRACK    "Desktrace notes"
 #define TRACING_NOTES_CATEGORY "desktrace.notes"

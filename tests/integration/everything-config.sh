@@ -50,6 +50,8 @@ data_sources { config { name: "linux.sysfs_power" target_buffer_name: "names" } 
 data_sources { config { name: "linux.cgroup" target_buffer_name: "names" cgroup_config { period_ms: 100 } } }
 data_sources { config { name: "linux.drm" target_buffer_name: "names" } }
 data_sources { config { name: "linux.input_latency" target_buffer_name: "names" } }
+data_sources { config { name: "linux.program_points" target_buffer_name: "events" program_points_config {
+  stall_ms: 50 } } }
 data_sources { config { name: "org.freedesktop.systemd" target_buffer_name: "names" } }
 data_sources { config { name: "org.freedesktop.login1" target_buffer_name: "names" } }
 data_sources { config { name: "track_event" target_buffer_name: "events" } }

@@ -84,6 +84,13 @@ else
 fi
 ok 'nothing is left in the kernel' no_definitions
 
+has_programs() {
+        timeout 60 "$DESKTRACE" record --standalone -f -p desktop -o preset.pftrace -- "$STALLING_APP" 2 \
+                >preset.txt 2>preset.err
+        grep 'events* of programs' preset.err && ! grep 'Nothing that ran uses' preset.err
+}
+ok 'a preset with points does not say that there is nothing of programs' has_programs
+
 if command -v weston >/dev/null && command -v weston-presentation-shm >/dev/null; then
         weston --backend=headless-backend.so --use-pixman --socket=points --idle-time=0 >weston.log 2>&1 &
         weston=$!
