@@ -12,10 +12,10 @@
 #include <sys/types.h>
 
 #include "client/doctor.h"
+#include "shared/process-maps.h"
 
 #define PROCESSES_MAX             65536 /* searched for a name */
 #define PROCESSES_FOUND_MAX       4
-#define PROCESS_MAPS_BYTES_MAX    (4u << 20)
 #define PROCESS_ENVIRON_BYTES_MAX (1u << 20)
 #define PROCESS_PROGRAM_BYTES_MAX (UINT64_C(256) << 20) /* of a program's file that are searched */
 

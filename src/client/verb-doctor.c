@@ -13,6 +13,7 @@
 
 #include "client/doctor-machine.h"
 #include "client/doctor-names.h"
+#include "client/doctor-points.h"
 #include "client/doctor-process.h"
 #include "client/doctor-service.h"
 #include "client/say.h"
@@ -44,6 +45,12 @@ static void *gather_output(void *argument) {
         g_autofree char *path = g_get_current_dir();
 
         return output_facts_new(path);
+}
+
+static void *gather_points(void *argument) {
+        _cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        return point_facts_new(root);
 }
 
 static void *gather_process(void *argument) {
@@ -185,6 +192,8 @@ static void examine(DoctorReport *report, const char *target, BusChoice choice) 
                 doctor_within(DOCTOR_DEADLINE_S, service_facts_new, GINT_TO_POINTER(choice));
         _cleanup_(machine_facts_freep) MachineFacts *machine =
                 doctor_within(DOCTOR_DEADLINE_S, gather_machine, NULL);
+        _cleanup_(point_facts_freep) PointFacts *points =
+                doctor_within(DOCTOR_DEADLINE_S, gather_points, NULL);
         _cleanup_(output_facts_freep) OutputFacts *output =
                 doctor_within(DOCTOR_DEADLINE_S, gather_output, NULL);
 
@@ -194,6 +203,7 @@ static void examine(DoctorReport *report, const char *target, BusChoice choice) 
                 machine->is_user_service = choice == BUS_CHOICE_USER;
                 machine_check(report, machine);
         }
+        point_check(report, points);
         output_check(report, output);
         if (target)
                 examine_target(report,
