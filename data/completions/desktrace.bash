@@ -16,7 +16,7 @@ _desktrace_verb() {
         local i
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                record | inspect | query | why | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
+                record | inspect | query | why | report | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
                         echo "$i"
                         return
                         ;;
@@ -32,6 +32,7 @@ _desktrace_options() {
 --force --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
         why) echo "$both $data --from= --to= --around= --margin= --slice= --by= --top= --memory=" ;;
+        report) echo "$both --output= --force" ;;
         query) echo "$both $data --file= --csv --timeout= --memory=" ;;
         status | doctor) echo "$both $bus $data" ;;
         list) echo "$both $bus $data --standalone --sources --no-start" ;;
@@ -67,7 +68,7 @@ _desktrace_arguments() {
         local verb=$1 current=$2 bus=$3
         case $verb in
         record) _desktrace_events "$current" "$bus" ;;
-        inspect | query) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+        inspect | query | report) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         why)
                 if [[ ${COMP_WORDS[COMP_CWORD - 1]} == why ]]; then
                         _desktrace_reply 'cpu slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses' "$current"
@@ -78,7 +79,7 @@ _desktrace_arguments() {
         list) _desktrace_reply 'sources events categories producers sessions presets probes' "$current" ;;
         doctor) _desktrace_reply "$(compgen -c -- "$current")" "$current" ;;
         snapshot | attach | stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
-        help) _desktrace_reply 'record inspect query why status list doctor snapshot trigger attach stop read flush' "$current" ;;
+        help) _desktrace_reply 'record inspect query why report status list doctor snapshot trigger attach stop read flush' "$current" ;;
         esac
 }
 
@@ -115,7 +116,7 @@ _desktrace() {
                         _desktrace_reply "$(_desktrace_options "$verb")" "$current"
                         [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace
                 elif [ -z "$verb" ]; then
-                        _desktrace_reply 'record inspect query why status list doctor snapshot trigger attach stop read flush help' "$current"
+                        _desktrace_reply 'record inspect query why report status list doctor snapshot trigger attach stop read flush help' "$current"
                 else
                         _desktrace_arguments "$verb" "$current" "$bus"
                 fi

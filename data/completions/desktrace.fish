@@ -2,10 +2,10 @@
 #
 # fish completion of desktrace(1)
 
-set -l verbs record inspect query why status list doctor snapshot trigger attach stop read flush help
+set -l verbs record inspect query why report status list doctor snapshot trigger attach stop read flush help
 set -l with_bus record status list doctor snapshot trigger attach stop read flush
 set -l with_json record inspect query why status list doctor snapshot trigger attach stop
-set -l with_output record snapshot attach stop read
+set -l with_output record report snapshot attach stop read
 
 # Words of the first column of a list, or nothing when the service is not there.
 function __desktrace_list
@@ -38,6 +38,7 @@ complete -c desktrace -n "$none" -l version -d 'Show the version'
 complete -c desktrace -n "$none" -a record -d 'Record to a trace file'
 complete -c desktrace -n "$none" -a inspect -d 'Show the contents of a trace file'
 complete -c desktrace -n "$none" -a query -d 'Ask a trace file questions in SQL'
+complete -c desktrace -n "$none" -a report -d 'Make a page that shows a trace file in a browser'
 complete -c desktrace -n "$none" -a why -d 'Answer a question about a trace file'
 complete -c desktrace -n "$none" -a status -d 'Show whether the service is running and what is being recorded'
 complete -c desktrace -n "$none" -a list -d 'List data sources, events, programs, sessions or presets'
@@ -79,6 +80,7 @@ complete -c desktrace -n '__desktrace_in inspect' -F
 complete -c desktrace -n '__desktrace_in inspect' -l top -x -d 'Rows in each table'
 complete -c desktrace -n '__desktrace_in inspect' -l config -d 'Show only the config'
 
+complete -c desktrace -n '__desktrace_in report' -F
 complete -c desktrace -n '__desktrace_in query' -F
 complete -c desktrace -n '__desktrace_in query' -l file -rF -d 'Read the SQL from a file'
 complete -c desktrace -n '__desktrace_in query' -l csv -d 'Print comma-separated values'

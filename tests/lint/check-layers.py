@@ -91,8 +91,10 @@ LAYERS = {
     "src/trace": {"shared", "wire", "compression", "io"},
     "src/query": {"shared", "trace", "sqlite", "io"},
     "src/answers": {"shared", "trace"},
+    "src/report": {"shared", "trace", "compression"},
     "src/client": {
-        "shared", "wire", "config", "trace", "query", "answers", "sqlite", "protobuf-c", "glib", "systemd", "io",
+        "shared", "wire", "config", "trace", "query", "answers", "report", "sqlite", "protobuf-c", "glib", "systemd",
+        "io",
     },
 }
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+"use strict";
+
+// Data: from the text in the page to lanes with columns of numbers. docs/REPORT.md has the format.
+
+const VERSION = 1;
+const UNFINISHED = -1;
+
+async function unpack(text) {
+  const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// Numbers of seven bits in a byte, lowest first. They may be larger than 32 bits, so no shifts.
+class Numbers {
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.at = 0;
+  }
+
+  next() {
+    let number = 0;
+    let factor = 1;
+    for (;;) {
+      if (this.at >= this.bytes.length) throw new Error("a column is too short");
+      const byte = this.bytes[this.at++];
+      number += (byte & 127) * factor;
+      if (byte < 128) return number;
+      factor *= 128;
+    }
+  }
+}
+
+function readHead(bytes) {
+  const n = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + n)));
+  if (head.version !== VERSION) throw new Error("another version");
+  let at = 4 + n;
+  const columns = head.columns.map((length) => {
+    const column = bytes.subarray(at, at + length);
+    at += length;
+    return column;
+  });
+  return [head, columns];
+}
+
+function readValues(line, values, view) {
+  for (let i = 0; i < line.n; i++, view.at += 8) values[i] = view.data.getFloat64(view.at, true);
+}
+
+// A line: starts and ends after the begin of the recording in nanoseconds, what each is, and how many stand in it.
+function readLine(n, isValues, columns, view, duration) {
+  const line = { n, start: new Float64Array(n), end: new Float64Array(n) };
+  let at = 0;
+  for (let i = 0; i < n; i++) line.start[i] = at += columns[0].next();
+  if (isValues) {
+    line.value = new Float64Array(n);
+    readValues(line, line.value, view);
+    for (let i = 0; i < n; i++) line.end[i] = i + 1 < n ? line.start[i + 1] : duration;
+    return line;
+  }
+  line.what = new Uint32Array(n);
+  line.more = new Uint32Array(n);
+  line.open = new Set();
+  for (let i = 0; i < n; i++) {
+    const took = columns[1].next() - 1;
+    if (took === UNFINISHED) line.open.add(i);
+    line.end[i] = took === UNFINISHED ? duration : line.start[i] + took;
+    line.what[i] = columns[2].next();
+    line.more[i] = columns[3].next();
+  }
+  return line;
+}
+
+async function readData(text) {
+  const [head, columns] = readHead(await unpack(text));
+  const numbers = columns.slice(0, 4).map((column) => new Numbers(column));
+  const values = columns[4];
+  const view = { data: new DataView(values.buffer, values.byteOffset, values.length), at: 0 };
+  for (const group of head.groups)
+    for (const lane of group.lanes)
+      lane.lines = lane.lines.map((n) => readLine(n, lane.kind === "values", numbers, view, head.duration));
+  return head;
+}
+
+// The first row of a line that ends after a time: rows of a line do not overlap.
+function firstAfter(line, time) {
+  let low = 0;
+  let high = line.n;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (line.end[middle] < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// The first row that starts at a time or later.
+function firstFrom(line, time) {
+  let low = 0;
+  let high = line.n;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (line.start[middle] < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function formatValue(value, unit) {
+  if (!unit || !unit.startsWith("byte")) return `${Number(value.toPrecision(6))} ${unit ?? ""}`.trim();
+  const power = Math.min(Math.floor(Math.log2(Math.max(Math.abs(value), 1)) / 10), 4);
+  return `${Number((value / 1024 ** power).toPrecision(4))} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
+}
+
+const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+
+function formatTime(ns, step = 0) {
+  if (ns === 0) return "0 s";
+  const [factor, unit] = UNITS.find(([size]) => Math.abs(ns) >= size) ?? [1, "ns"];
+  const digits = step > 0 ? Math.min(9, Math.max(0, Math.ceil(Math.log10(factor / step)))) : 3;
+  return `${(ns / factor).toFixed(digits).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")} ${unit}`;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+// Lanes: what is below what in the picture, and what each row is called.
+
+const HEAD_HEIGHT = 24;
+const LINE_HEIGHT = 18;
+const VALUES_HEIGHT = 34;
+const STATES_HEIGHT = 8;
+const LANE_GAP = 4;
+
+function heightOf(lane) {
+  if (lane.kind === "values") return VALUES_HEIGHT;
+  if (lane.kind === "states") return STATES_HEIGHT;
+  return lane.lines.length * LINE_HEIGHT;
+}
+
+class Lanes {
+  constructor(data, words) {
+    this.data = data;
+    this.words = words;
+    this.items = [];
+    this.closed = new Set();
+    data.groups.forEach((group, index) => {
+      group.index = index;
+      for (const lane of group.lanes) {
+        lane.group = group;
+        this.measure(lane);
+      }
+    });
+    // What is open at first: the machine, and programs that say more of themselves than when they ran.
+    for (const group of data.groups)
+      if (group.counters || (group.upid !== undefined && !group.lanes.some((lane) => lane.kind === "slices")))
+        this.closed.add(group);
+    this.place();
+  }
+
+  measure(lane) {
+    if (lane.kind !== "values") return;
+    lane.low = Infinity;
+    lane.high = -Infinity;
+    for (const value of lane.lines[0]?.value ?? []) {
+      if (!Number.isFinite(value)) continue;
+      lane.low = Math.min(lane.low, value);
+      lane.high = Math.max(lane.high, value);
+    }
+    if (lane.low > 0) lane.low = 0;
+  }
+
+  place() {
+    let y = 0;
+    this.items = [];
+    for (const group of this.data.groups) {
+      if (!group.lanes.length) continue;
+      this.items.push({ y, height: HEAD_HEIGHT, group });
+      y += HEAD_HEIGHT;
+      if (this.closed.has(group)) continue;
+      for (const lane of group.lanes) {
+        const height = heightOf(lane);
+        this.items.push({ y, height, group, lane });
+        y += height + LANE_GAP;
+      }
+    }
+    this.height = y;
+  }
+
+  toggle(group) {
+    if (!this.closed.delete(group)) this.closed.add(group);
+    this.place();
+  }
+
+  open(group) {
+    if (this.closed.delete(group)) this.place();
+  }
+
+  firstAt(y) {
+    let low = 0;
+    let high = this.items.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.items[middle].y + this.items[middle].height < y) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  itemOf(lane) {
+    return this.items.find((item) => item.lane === lane);
+  }
+
+  nameOfGroup(group) {
+    if (group.counters) return this.words.counters;
+    return group.upid === undefined ? this.words.machine : `${group.name || "?"} ${group.pid ?? ""}`;
+  }
+
+  nameOfThread(utid) {
+    const thread = this.data.threads[utid];
+    return thread ? `${thread[1] || "?"} ${thread[0]}` : "?";
+  }
+
+  nameOfLane(lane) {
+    if (lane.kind === "logs") return `${this.words.log} ${lane.priority}`;
+    if (lane.kind === "states") return this.nameOfThread(lane.thread);
+    const name = lane.name || (lane.thread === undefined ? "" : this.nameOfThread(lane.thread));
+    return lane.cpu === undefined ? name : `${name} ${lane.cpu}`;
+  }
+
+  // The name of a row: a thread's program comes first, as CPUs are looked at for programs.
+  nameOf(lane, what) {
+    if (lane.kind !== "cpu") return this.data.names[what] ?? "";
+    const thread = this.data.threads[what];
+    if (!thread || what === 0) return "";
+    const program = this.programOf(thread);
+    return program && program !== thread[1] ? `${program} · ${thread[1]}` : thread[1];
+  }
+
+  programOf(thread) {
+    return this.data.processes[thread[2]] || "";
+  }
+
+  // What rows of the same colour have in common: on CPUs the program.
+  keyOf(lane, what) {
+    if (lane.kind !== "cpu") return this.data.names[what] ?? "";
+    const thread = this.data.threads[what];
+    return what === 0 || !thread ? null : this.programOf(thread) || thread[1];
+  }
+
+  nameOfState(name) {
+    if (name === "Running") return this.words.running;
+    if (name.startsWith("R")) return this.words.runnable;
+    if (name.startsWith("S") || name.startsWith("I")) return this.words.sleeping;
+    if (name.startsWith("D")) return this.words.blocked;
+    return name;
+  }
+
+  // All rows whose name has the text in it, in the order of time; no more than so many.
+  find(text, limit) {
+    const wanted = text.toLowerCase();
+    const found = [];
+    const isMatch = this.data.names.map((name) => name.toLowerCase().includes(wanted));
+    for (const group of this.data.groups)
+      for (const lane of group.lanes) {
+        if (lane.kind !== "slices" && lane.kind !== "logs") continue;
+        for (const line of lane.lines)
+          for (let row = 0; row < line.n && found.length < limit; row++)
+            if (isMatch[line.what[row]]) found.push({ lane, line, row });
+      }
+    return found.sort((a, b) => a.line.start[a.row] - b.line.start[b.row]);
+  }
+}

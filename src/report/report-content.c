@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "report/report-content.h"
+
+#include <errno.h>
+
+/* The finest grain that is tried: this part of the recording. */
+#define FINEST_PART (INT64_C(1) << 24)
+
+static const struct {
+        TraceTableId table;
+        ReportColumns columns;
+} sources[_REPORT_KIND_N] = {
+        [REPORT_CPUS] = { TRACE_TABLE_SCHED,
+                          { SCHED_CPU, -1, SCHED_TS, SCHED_DUR, SCHED_UTID, -1 } },
+        [REPORT_STATES] = { TRACE_TABLE_STATE,
+                            { STATE_UTID, -1, STATE_TS, STATE_DUR, STATE_STATE, -1 } },
+        [REPORT_SLICES] = { TRACE_TABLE_SLICE,
+                            { SLICE_TRACK, SLICE_DEPTH, SLICE_TS, SLICE_DUR, SLICE_NAME, -1 } },
+        [REPORT_VALUES] = { TRACE_TABLE_COUNTER,
+                            { COUNTER_TRACK, -1, COUNTER_TS, -1, -1, COUNTER_VALUE } },
+        [REPORT_LOGS] = { TRACE_TABLE_LOG, { LOG_PRIO, -1, LOG_TS, -1, LOG_MSG, -1 } },
+};
+
+static size_t count_keys(const TraceStore *store, ReportKind kind) {
+        const TraceTable *sched = &store->tables[TRACE_TABLE_SCHED];
+        size_t n = 0;
+
+        switch (kind) {
+        case REPORT_CPUS:
+                for (uint32_t row = 0; row < sched->n; row++) {
+                        uint32_t cpu = trace_table_get(sched, SCHED_CPU, row);
+
+                        n = MAX(n, cpu == TRACE_NONE ? 0 : (size_t)cpu + 1);
+                }
+                return n;
+        case REPORT_STATES:
+                return store->tables[TRACE_TABLE_THREAD].n;
+        case REPORT_LOGS:
+                return UINT8_MAX; /* priorities */
+        default:
+                return store->tables[TRACE_TABLE_TRACK].n;
+        }
+}
+
+int report_content_init(ReportContent *content, const TraceStore *store) {
+        int r;
+
+        *content = (ReportContent){ .store = store };
+        if (!trace_store_bounds(store, &content->start_ns, &content->end_ns))
+                content->start_ns = content->end_ns = 0;
+        r = report_groups_init(&content->groups, store);
+        for (ReportKind kind = 0; r == 0 && kind < _REPORT_KIND_N; kind++)
+                r = report_lines_init(&content->lines[kind],
+                                      &store->tables[sources[kind].table],
+                                      &sources[kind].columns,
+                                      count_keys(store, kind));
+        return r;
+}
+
+void report_content_deinit(ReportContent *content) {
+        report_groups_deinit(&content->groups);
+        for (ReportKind kind = 0; kind < _REPORT_KIND_N; kind++)
+                report_lines_deinit(&content->lines[kind]);
+}
+
+size_t report_content_rows(const ReportContent *content,
+                           ReportKind kind,
+                           uint32_t line,
+                           ReportSink sink,
+                           void *userdata) {
+        return report_thin(&content->lines[kind], line, content->grain_ns, sink, userdata);
+}
+
+static size_t count_line(const ReportContent *content, ReportKind kind, uint32_t line) {
+        if (kind != REPORT_VALUES)
+                return report_content_rows(content, kind, line, NULL, NULL);
+        return report_thin_values(&content->lines[kind], line, content->grain_ns, NULL, NULL);
+}
+
+static bool has_more_rows(const ReportContent *content, size_t n_max) {
+        size_t n = 0;
+
+        for (ReportKind kind = 0; kind < _REPORT_KIND_N; kind++)
+                for (uint32_t line = 0; line < content->lines[kind].n_lines && n <= n_max; line++)
+                        n += count_line(content, kind, line);
+        return n > n_max;
+}
+
+void report_content_thin(ReportContent *content, size_t n_max) {
+        int64_t length;
+
+        if (__builtin_sub_overflow(content->end_ns, content->start_ns, &length))
+                length = INT64_MAX;
+        content->grain_ns = 0;
+        while (has_more_rows(content, n_max) && content->grain_ns < length)
+                content->grain_ns = content->grain_ns == 0 ? MAX(length / FINEST_PART, INT64_C(1))
+                                                           : content->grain_ns * 2;
+}

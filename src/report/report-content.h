@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Content: what of a recording goes into a page
+ *
+ * All lines that there are to draw, the groups that they stand in, and the grain at which no more than so many rows
+ * are left (report-thin.h).
+ */
+
+#include "report/report-groups.h"
+#include "report/report-thin.h"
+
+typedef enum ReportKind {
+        REPORT_CPUS,   /* which thread runs; by CPU */
+        REPORT_STATES, /* of a thread */
+        REPORT_SLICES, /* of a track */
+        REPORT_VALUES, /* of a counter's track */
+        REPORT_LOGS,   /* one line of all */
+        _REPORT_KIND_N,
+} ReportKind;
+
+typedef struct ReportContent {
+        const TraceStore *store;
+        ReportGroups groups;
+        ReportLines lines[_REPORT_KIND_N];
+        int64_t start_ns, end_ns;
+        int64_t grain_ns; /* 0: all is there */
+} ReportContent;
+
+/* The store must stay as it is. 0, or -ENOMEM. */
+int report_content_init(ReportContent *content, const TraceStore *store);
+void report_content_deinit(ReportContent *content);
+
+/* Chooses the smallest grain, by doubling, that leaves at most n_max rows. */
+void report_content_thin(ReportContent *content, size_t n_max);
+
+/* Calls back for each row of a line of any kind but values; or counts only. */
+size_t report_content_rows(const ReportContent *content,
+                           ReportKind kind,
+                           uint32_t line,
+                           ReportSink sink,
+                           void *userdata);

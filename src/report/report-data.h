@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Data: the content of a page as bytes, which docs/REPORT.md specifies
+ */
+
+#include "report/report-content.h"
+#include "shared/bytes.h"
+
+#define REPORT_DATA_VERSION 1
+
+/* Text of a name in a page; what is longer is cut. */
+#define REPORT_NAME_BYTES_MAX 200
+/* Lanes of a page; what follows is left out, and the page says how many they are. */
+#define REPORT_LANES_MAX 5000
+
+/* 0, or -ENOMEM. `title` is the file's name. */
+int report_data_make(Bytes *ret, const ReportContent *content, const char *title);

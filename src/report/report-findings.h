@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Findings: what of a recording stands out, in sentences
+ *
+ * HTML that can be read without the picture, and links that show the place in it: `data-from` and `data-to` are
+ * times after the start, in nanoseconds, and `data-track`, `data-utid` or `data-upid` what to look at.
+ */
+
+#include "report/report-content.h"
+#include "shared/bytes.h"
+
+/* `translate` may be NULL. 0, or -ENOMEM. */
+int report_findings(Bytes *page,
+                    const ReportContent *content,
+                    const char *(*translate)(const char *));

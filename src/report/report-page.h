@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Page: a recording as one HTML file that needs nothing else
+ *
+ * It loads nothing, and its policy (CSP) lets no script run but its own, whose hash is in it. Names out of the
+ * recording are data in it, or text that is escaped: a recording may come from a stranger.
+ */
+
+#include "shared/bytes.h"
+#include "trace/trace-store.h"
+
+/* What of a file a page needs. */
+#define REPORT_PARTS                                                                     \
+        (TRACE_PART_THREADS | TRACE_PART_EVENTS | TRACE_PART_SCHED | TRACE_PART_STATES | \
+         TRACE_PART_LOGS)
+
+/* A page that would be larger than this is made again with fewer rows. */
+#define REPORT_PAGE_BYTES_MAX (5u << 20)
+/* Rows that a page begins with: more would take a browser too long. */
+#define REPORT_ROWS_MAX 1000000
+
+typedef struct ReportOptions {
+        const char *title;                      /* UTF-8; the file's name */
+        const char *(*translate)(const char *); /* our own words into the reader's language */
+        const char *language;                   /* of these words, as HTML names it */
+        size_t n_bytes_max;                     /* 0: REPORT_PAGE_BYTES_MAX */
+} ReportOptions;
+
+/* The store must have REPORT_PARTS. 0, or -ENOMEM. */
+int report_page_make(Bytes *ret, const TraceStore *store, const ReportOptions *options);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Text of a page: the template with its styles and scripts, cut where something is put in
+ *
+ * Made of the files in page/ when this is built.
+ */
+
+#include <stddef.h>
+
+typedef enum ReportSlot {
+        REPORT_SLOT_NONE, /* the text as it is */
+        REPORT_SLOT_WORD, /* the text, translated */
+        REPORT_SLOT_TITLE,
+        REPORT_SLOT_LANGUAGE,
+        REPORT_SLOT_FINDINGS,
+        REPORT_SLOT_WORDS,
+        REPORT_SLOT_DATA,
+} ReportSlot;
+
+typedef struct ReportPart {
+        ReportSlot slot;
+        const char *text;
+} ReportPart;
+
+extern const ReportPart report_parts[];
+extern const size_t report_n_parts;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Thinning: what is too small to be seen becomes one row
+ *
+ * A page has room for so many rows; a recording may have a hundred times as many. So a grain is chosen, a time: rows
+ * that are shorter and lie closer together than it are drawn as one, which says how many they are and stands for that
+ * of them which took most of the time. Rows longer than the grain are always there themselves.
+ */
+
+#include "report/report-lines.h"
+
+/* What follows each other within this many grains may become one row; no more, so that the picture keeps its shape. */
+#define REPORT_GRAINS_MERGED 4
+
+typedef struct ReportRow {
+        int64_t start_ns;
+        int64_t duration_ns; /* -1: it did not end */
+        uint32_t what;       /* a name, a thread, a state: the column that the line shows */
+        uint32_t n;          /* rows that are one */
+} ReportRow;
+
+typedef void (*ReportSink)(void *userdata, const ReportRow *row);
+
+/* Without a sink the rows are only counted. Returns their number. */
+size_t report_thin(const ReportLines *lines,
+                   uint32_t line,
+                   int64_t grain_ns,
+                   ReportSink sink,
+                   void *userdata);
+
+typedef void (*ReportValueSink)(void *userdata, int64_t at_ns, double value);
+
+/* Values of a counter: of those within a few grains, the first, the lowest, the highest and the last. */
+size_t report_thin_values(const ReportLines *lines,
+                          uint32_t line,
+                          int64_t grain_ns,
+                          ReportValueSink sink,
+                          void *userdata);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "report/report-words.h"
+
+#include "shared/macro.h"
+
+const ReportWord report_words[] = {
+        { "picture", N_("Picture") },
+        { "findings", N_("What stands out") },
+        { "details", N_("Selection") },
+        { "search", N_("Search for a name") },
+        { "whole", N_("Whole recording") },
+        { "in", N_("Closer") },
+        { "out", N_("Farther") },
+        { "keys",
+          N_("Keys: W and S or + and − zoom, A and D or ← and → move, ↑ and ↓ scroll, N and P go "
+             "to the next "
+             "and the previous match, 0 shows the whole recording, Escape drops the selection. "
+             "Drag to move, "
+             "Ctrl and the wheel to zoom, Shift and drag to zoom into a range.") },
+        { "noscript",
+          N_("The picture needs JavaScript. Nothing is loaded from anywhere: all of it is in this "
+             "file.") },
+        { "made", N_("Made by desktrace. This page loads nothing from elsewhere.") },
+        { "machine", N_("Machine") },
+        { "counters", N_("Counters of the machine") },
+        { "log", N_("Journal, priority") },
+        { "thread", N_("Thread") },
+        { "process", N_("Process") },
+        { "unit", N_("Unit") },
+        { "at", N_("Begins at") },
+        { "took", N_("Takes") },
+        { "unfinished", N_("not finished when the recording ended") },
+        { "several", N_("events too short to be told apart in this page; most of their time is") },
+        { "value", N_("Value") },
+        { "running", N_("running") },
+        { "runnable", N_("ready to run, waiting for a CPU") },
+        { "sleeping", N_("asleep") },
+        { "blocked", N_("blocked, usually waiting for a disk") },
+        { "nothing", N_("Click something in the picture to see what it is.") },
+        { "notFound", N_("not found") },
+        { "matches", N_("matches") },
+        { "leftOut", N_("Rows that did not fit into this page:") },
+        { "grain", N_("To keep this page small, events shorter than this are drawn together:") },
+        { "tooOld",
+          N_("This browser is too old to show the picture: it has no DecompressionStream.") },
+        { "broken", N_("The data in this page is damaged.") },
+};
+
+const size_t report_n_words = ARRAY_SIZE(report_words);
+
+const char *report_word(const char *key) {
+        for (size_t i = 0; i < report_n_words; i++)
+                if (streq(report_words[i].key, key))
+                        return report_words[i].text;
+        return key;
+}

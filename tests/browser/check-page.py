@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Opens a page of "desktrace report" in real browsers, and does what people do with it.
+
+The recording is made here, so that it is known which pixels have to be of which slice. Prints TAP.
+
+Usage: check-page.py DESKTRACE [PICTURES]     PICTURES: a folder for screenshots, to look at
+"""
+
+import contextlib
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+from browser import BrowserError, browser, click, installed, press
+
+MS = 1000000
+START = 1000 * MS
+MARKUP = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'>"
+OPEN_SECONDS = 60
+# What the browsers ask for besides the page: nothing of a page's own.
+OWN_ADDRESSES = ("chrome:", "chrome-", "about:", "data:", "resource:")
+
+
+# A recording: one program, "game", with two threads.
+
+
+def varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes(out + bytes([number]))
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def packet(*fields):
+    return field(1, b"".join(fields) + field(10, 1))
+
+
+def event(at, kind, track, name=None):
+    of = field(9, kind) + field(11, track) + (field(23, name) if name else b"")
+    return packet(field(8, START + at), field(11, of))
+
+
+def thread(uuid, tid, name):
+    return packet(field(60, field(1, uuid) + field(4, field(1, 100) + field(2, tid) + field(5, name))))
+
+
+def make_recording(path):
+    process = packet(field(60, field(1, 1) + field(3, field(1, 100) + field(6, "game"))), field(13, 1))
+    packets = [process, thread(2, 100, "main"), thread(3, 101, MARKUP)]
+    for number in range(100):
+        at = number * 10 * MS
+        packets.append(event(at, 1, 2, "frame"))
+        packets.append(event(at + MS, 1, 2, "draw"))
+        packets.append(event(at + (9 if number == 70 else 3) * MS, 2, 2))
+        packets.append(event(at + (9 if number == 70 else 4) * MS + MS // 2, 2, 2))
+    packets += [event(200 * MS, 1, 3, MARKUP), event(800 * MS, 2, 3)]
+    with open(path, "wb") as file:
+        file.write(b"".join(packets))
+
+
+# Pictures: PNG, as browsers write it.
+
+
+def read_png(data):
+    """Width, height, bytes a pixel, and rows."""
+    at, packed, head = 8, b"", None
+    while at < len(data):
+        length, kind = struct.unpack_from(">I4s", data, at)
+        if kind == b"IHDR":
+            head = struct.unpack_from(">IIBB", data, at + 8)
+        elif kind == b"IDAT":
+            packed += data[at + 8 : at + 8 + length]
+        at += length + 12
+    width, height, depth, color = head
+    assert depth == 8 and color in (2, 6)
+    n = 4 if color == 6 else 3
+    raw, rows, before = zlib.decompress(packed), [], bytes(width * n)
+    for y in range(height):
+        start = y * (width * n + 1)
+        before = unfilter(raw[start], raw[start + 1 : start + 1 + width * n], before, n)
+        rows.append(before)
+    return width, height, n, rows
+
+
+def unfilter(kind, line, above, n):
+    line = bytearray(line)
+    for i, byte in enumerate(line):
+        left, up, corner = (line[i - n] if i >= n else 0), above[i], (above[i - n] if i >= n else 0)
+        if kind == 1:
+            byte += left
+        elif kind == 2:
+            byte += up
+        elif kind == 3:
+            byte += (left + up) // 2
+        elif kind == 4:
+            guess = left + up - corner
+            byte += min((abs(guess - one), index, one) for index, one in enumerate((left, up, corner)))[2]
+        line[i] = byte & 255
+    return bytes(line)
+
+
+class Checks:
+    def __init__(self):
+        self.n = self.failed = 0
+
+    @contextlib.contextmanager
+    def that(self, promise):
+        self.n += 1
+        try:
+            yield
+            print(f"ok {self.n} - {promise}", flush=True)
+        except (AssertionError, BrowserError) as error:
+            self.failed += 1
+            print(f"# {type(error).__name__}: {error}".replace("\n", "\n# "))
+            print(f"not ok {self.n} - {promise}", flush=True)
+
+
+def open_page(window, path):
+    window.open("file://" + path)
+    end = time.monotonic() + OPEN_SECONDS
+    while not window.run("return !!window.desktrace || !document.getElementById('problem').hidden"):
+        assert time.monotonic() < end, "the page does not open"
+        time.sleep(0.05)
+    problem = window.run("return document.getElementById('problem').textContent")
+    assert not problem, problem
+    settle(window)
+
+
+def settle(window):
+    window.run_async("const done = arguments[arguments.length - 1];"
+                     "requestAnimationFrame(() => requestAnimationFrame(() => done()));")
+
+
+def shown(window):
+    return window.run("return [window.desktrace.drawing.from, window.desktrace.drawing.to]")
+
+
+def details(window):
+    return window.run("return document.getElementById('details').textContent")
+
+
+def place_of(window, name):
+    """Where the line of a name's first row is in the window: left, right, top and bottom of the plot's line."""
+    return window.run(
+        """
+        const { drawing, lanes } = window.desktrace;
+        document.getElementById("canvas").scrollIntoView();
+        for (const item of lanes.items) {
+            if (!item.lane || item.lane.kind !== "slices") continue;
+            for (const [depth, line] of item.lane.lines.entries())
+                if (lanes.nameOf(item.lane, line.what[0]) === arguments[0]) {
+                    const box = drawing.canvas.getBoundingClientRect();
+                    const [left, right, top, bottom] = drawing.boxOf(item, depth);
+                    return [box.left + left, box.left + right, box.top + top, box.top + bottom];
+                }
+        }
+        return null;""",
+        name,
+    )
+
+
+def check_pixels(window):
+    """Each slice is as long as it should be: the runs of its line that are not background, in the whole recording."""
+    left, right, top, bottom = place_of(window, "frame")
+    settle(window)
+    width, _, n, rows = read_png(window.picture())
+    scale = width / window.run("return window.innerWidth")
+    line = rows[round((top + 3) * scale)]
+    back = rows[round((bottom + 1) * scale)]
+    from_ns, to_ns = shown(window)
+    wanted = found = 0
+    for x in range(round(left * scale) + 2, round(right * scale) - 3):
+        at = from_ns + (x / scale + 0.5 / scale - left) / (right - left) * (to_ns - from_ns)
+        into = at % (10 * MS)
+        longest = (9.5 if int(at // (10 * MS)) == 70 else 4.5) * MS
+        edge = min(into, abs(into - longest), 10 * MS - into) < 1.5 * (to_ns - from_ns) / (right - left) / scale
+        if edge:
+            continue
+        wanted += 1
+        found += (line[x * n : x * n + 3] != back[x * n : x * n + 3]) == (into < longest)
+    assert wanted > 300, wanted
+    assert found > 0.98 * wanted, f"{found} of {wanted} pixels are as they should be"
+
+
+def check(checks, window, folder, pictures):
+    name = window.name
+    with checks.that(f"{name}: the page opens from a file"):
+        open_page(window, folder + "/game.html")
+    with checks.that(f"{name}: no name of the recording is run or becomes an element"):
+        assert window.run("return window.hurt === undefined && document.images.length === 0")
+        assert MARKUP in window.run("return document.getElementById('findings').textContent")
+    with checks.that(f"{name}: the pixels are those of the slices"):
+        window.run("window.desktrace.show(400e6, 800e6)")
+        settle(window)
+        check_pixels(window)
+    with checks.that(f"{name}: a link of the findings shows its place and selects it"):
+        window.run(
+            "[...document.querySelectorAll('#findings a')].find((a) => a.textContent.startsWith('frame')).click()"
+        )
+        settle(window)
+        first, last = shown(window)
+        assert first < 700 * MS and last > 709.5 * MS and last - first < 100 * MS, (first, last)
+        assert "9.5 ms" in details(window), details(window)
+    with checks.that(f"{name}: keys zoom, move, and go back to the whole"):
+        window.run("document.getElementById('canvas').focus()")
+        before = shown(window)
+        press(window, "w")
+        closer = shown(window)
+        assert closer[1] - closer[0] < before[1] - before[0], (before, closer)
+        press(window, "d")
+        assert shown(window)[0] > closer[0]
+        press(window, "0")
+        assert shown(window)[0] == 0, shown(window)
+    with checks.that(f"{name}: a search counts, and steps through what it finds"):
+        window.type("#search", "draw")
+        assert window.run("return document.getElementById('matches').textContent").startswith("100 "), "100 matches"
+        window.run("document.getElementById('canvas').focus()")
+        press(window, "n", "n")
+        assert "draw" in details(window), details(window)
+        assert window.run("return document.getElementById('matches').textContent") == "2 / 100"
+    with checks.that(f"{name}: a click selects, and another beside it drops the selection"):
+        press(window, "0")
+        window.run("window.desktrace.show(0, 20e6)")
+        left, right, top, bottom = place_of(window, "draw")
+        settle(window)
+        click(window, left + (right - left) * 0.1, (top + bottom) / 2)
+        assert "draw" in details(window) and "2 ms" in details(window), details(window)
+        click(window, left + (right - left) * 0.4, (top + bottom) / 2)
+        assert "draw" not in details(window), details(window)
+    with checks.that(f"{name}: dragging moves"):
+        before = shown(window)
+        left, right, _, bottom = place_of(window, "draw")
+        click(window, (left + right) / 2, bottom + 1, ((left + right) / 2 - 200, bottom + 1))
+        assert shown(window)[0] > before[0], (before, shown(window))
+    with checks.that(f"{name}: what can be used has a name, and is reached by the keyboard"):
+        unnamed = window.run("""
+            return [...document.querySelectorAll("button, input, a, canvas")].filter((one) =>
+                one.tabIndex < 0 || !(one.textContent.trim() || one.labels?.length || one.ariaLabel ||
+                document.getElementById(one.getAttribute("aria-labelledby")))).map((one) => one.outerHTML)""")
+        assert not unnamed, unnamed
+    with checks.that(f"{name}: the console has no complaint"):
+        complaints = window.complaints()
+        assert not complaints, complaints
+    with checks.that(f"{name}: no request leaves"):
+        own = (*OWN_ADDRESSES, f"file://{folder}/game.html")
+        asked = [url for url in window.requests() if not url.startswith(own)]
+        assert not asked, asked
+    if pictures:
+        with open(os.path.join(pictures, f"page-{name}.png"), "wb") as file:
+            file.write(window.picture())
+
+
+def main(desktrace, pictures=None):
+    checks = Checks()
+    kinds = installed()
+    if not kinds:
+        print("1..0 # SKIP neither chromium with chromium-driver nor firefox-esr is installed")
+        return 0
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        make_recording(folder + "/game.pftrace")
+        with checks.that("the page is made"):
+            command = [desktrace, "report", folder + "/game.pftrace"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, json.dumps(done.stderr)
+        for kind in kinds:
+            with browser(kind) as window:
+                check(checks, window, folder, pictures)
+    print(f"1..{checks.n}")
+    return checks.failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

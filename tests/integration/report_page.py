@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Holds a page of "desktrace report" against what "desktrace query" says of the same recording.
+
+Written from docs/REPORT.md and not from the page's own script, so that a mistake there does not hide one here.
+
+Usage: report_page.py DESKTRACE TRACE PAGE
+"""
+
+import base64
+import collections
+import csv
+import hashlib
+import json
+import re
+import struct
+import subprocess
+import sys
+import zlib
+
+KINDS = ("cpu", "states", "slices", "values", "logs")
+
+
+def numbers(data):
+    number = shift = 0
+    for byte in data:
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield number
+            number = shift = 0
+
+
+class Page:
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as file:
+            self.text = file.read()
+        packed = re.search(r'<script type="text/plain" id="data">([^<]*)</script>', self.text)[1]
+        data = zlib.decompress(base64.b64decode(packed, validate=True))
+        (n,) = struct.unpack_from("<I", data)
+        self.head = json.loads(data[4 : 4 + n])
+        assert self.head["version"] == 1
+        at, columns = 4 + n, []
+        for length in self.head["columns"]:
+            columns.append(data[at : at + length])
+            at += length
+        assert at == len(data), "the columns are all that there is"
+        self.numbers = [numbers(column) for column in columns[:4]]
+        self.values = struct.iter_unpack("<d", columns[4])
+        self.rows = collections.defaultdict(list)
+        for group in self.head["groups"]:
+            for lane in group["lanes"]:
+                self.read_lane(group, lane)
+        for column in [*self.numbers, self.values]:
+            assert next(column, None) is None, "rows that no lane has"
+
+    def read_lane(self, group, lane):
+        assert lane["kind"] in KINDS, lane
+        for depth, n in enumerate(lane["lines"]):
+            at = self.head["start"]
+            for _ in range(n):
+                at += next(self.numbers[0])
+                if lane["kind"] == "values":
+                    self.rows["values"].append((lane["track"], at, next(self.values)[0]))
+                    continue
+                took, what, more = (next(column) for column in self.numbers[1:])
+                assert more == 0 or self.head["grain"] > 0
+                self.add_row(group, lane, depth, (at, took - 1, what))
+
+    def add_row(self, group, lane, depth, row):
+        at, took, what = row
+        if lane["kind"] == "cpu":
+            self.rows["cpu"].append((int(lane["name"].split()[1]), at, took, self.head["threads"][what][0]))
+        elif lane["kind"] == "states":
+            self.rows["states"].append((self.head["threads"][lane["thread"]][0], at, took, self.head["names"][what]))
+        elif lane["kind"] == "slices":
+            self.rows["slices"].append((lane["track"], depth, at, took, self.head["names"][what], group.get("pid", 0)))
+        else:
+            self.rows["logs"].append((at, lane["priority"], self.head["names"][what]))
+
+    def check_policy(self):
+        policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', self.text)[1]
+        scripts = re.findall(r"<script>(.*?)</script>", self.text, re.S)
+        styles = re.findall(r"<style>(.*?)</style>", self.text, re.S)
+        assert len(scripts) == len(styles) == 1
+        for kind, text in (("script", scripts[0]), ("style", styles[0])):
+            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+            assert f"{kind}-src 'sha256-{digest}';" in policy, f"the policy does not have the hash of the {kind}"
+        assert policy.startswith("default-src 'none';"), policy
+        for address in re.findall(r"""(?:src|href|action)\s*=\s*["']([^"']*)""", self.text):
+            assert address.startswith("#"), f"the page points to {address}"
+
+
+def ask(desktrace, trace, sql):
+    done = subprocess.run([desktrace, "query", "--csv", "--no-legend", trace, sql], stdout=subprocess.PIPE, check=False)
+    assert done.returncode in (0, 6), done.returncode
+    return list(csv.reader(done.stdout.decode().splitlines()))
+
+
+def compare(what, wanted, found):
+    difference = collections.Counter(wanted)
+    difference.subtract(collections.Counter(found))
+    difference = {row: n for row, n in difference.items() if n}
+    assert not difference, f"{what}: {len(difference)} rows differ, such as {list(difference.items())[:5]}"
+    print(f"{what}: {len(found)} rows")
+
+
+def cut(name):
+    return name.encode()[:200].decode(errors="ignore")
+
+
+def main(desktrace, trace, path):
+    page = Page(path)
+    page.check_policy()
+    if page.head["grain"]:
+        print("thinned: rows are not compared")
+        return
+    rows = ask(desktrace, trace, "SELECT s.track_id, s.depth, s.ts, s.dur, ifnull(s.name, ''), 0 FROM slice s")
+    compare("slices", [(*map(int, row[:4]), cut(row[4])) for row in rows], [row[:5] for row in page.rows["slices"]])
+    rows = ask(desktrace, trace, "SELECT cpu, ts, dur, tid FROM sched JOIN thread USING (utid)")
+    compare("sched", [tuple(map(int, row)) for row in rows], page.rows["cpu"])
+    sql = "SELECT tid, ts, dur, state FROM thread_state JOIN thread USING (utid) WHERE utid <> 0"
+    rows = ask(desktrace, trace, sql)
+    compare("states", [(*map(int, row[:3]), row[3]) for row in rows], page.rows["states"])
+    rows = ask(desktrace, trace, "SELECT track_id, ts, value FROM counter")
+    wanted = [(int(row[0]), int(row[1]), f"{float(row[2]):.15g}") for row in rows]
+    compare("counters", wanted, [(*row[:2], f"{row[2]:.15g}") for row in page.rows["values"]])
+    rows = ask(desktrace, trace, "SELECT s.ts, p.pid FROM process_slice s JOIN process p USING (upid)")
+    wanted = collections.Counter((int(ts), int(pid)) for ts, pid in rows)
+    wanted.subtract((row[2], row[5]) for row in page.rows["slices"])
+    assert all(n <= 0 for n in wanted.values()), "slices are in other programs than they should"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
