@@ -251,7 +251,7 @@ static char *meant_by_symbols(const KernelEvents *events, const char *event) {
         return meant && !streq(meant, event) ? g_steal_pointer(&meant) : NULL;
 }
 
-/* Whether an event is none; *ret_meant is what is nearest to it, or NULL. */
+/* Whether the event does not exist; *ret_meant is the event with the most similar name, or NULL. */
 static bool find_absent(const KernelEvents *events, const char *event, char **ret_meant) {
         g_autoptr(GPtrArray) known = NULL;
 

@@ -17,5 +17,6 @@
 #define POLKIT_AGENT_GRACE_MS 500
 
 /* Starts an agent if there is a user to ask: stdin is a terminal, the service is the system's, and we are not root
- * and may ask. Waits until polkit knows it. Returns its pid, or 0 if there is none, which is not an error. */
+ * and may ask. Waits until polkit knows the agent. Returns its pid, or 0 if no agent was started, which is not an
+ * error. */
 pid_t polkit_agent_start(const Invocation *invocation);

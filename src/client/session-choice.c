@@ -20,7 +20,7 @@ static bool is_flight_recorder(const SessionInfo *session) {
         return session->name && streq(session->name, FLIGHT_RECORDER_NAME);
 }
 
-/* Sets `*ret` to the matching session, or to NULL if there is none or more than one; counts them. */
+/* Sets `*ret` to the only matching session, or to NULL if none or several match; counts them. */
 static size_t find_choice(const GArray *sessions, const SessionInfo **ret) {
         size_t n = 0;
 

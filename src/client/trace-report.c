@@ -157,7 +157,7 @@ static uint64_t reach_ns(const TraceReport *report, const TraceSummary *summary)
         return taken_ns - summary->first_data_ns;
 }
 
-/* How long the events are, or how far back they go; nothing when there are none. */
+/* How long the events last, or how far back they reach; nothing if the trace has no events. */
 static void print_span(const TraceReport *report, const TraceSummary *summary) {
         uint64_t ns =
                 report->taken_ns ? reach_ns(report, summary) : trace_summary_duration_ns(summary);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The compressed bytes are put where they belong if the packet's head were as long as it can be, and moved up a few
- * bytes when their number is known.
+ * Batches through zstd or zlib. The compressed bytes are placed as if the packet's head were as long as possible, and
+ * moved up a few bytes once its length is known.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define TRACE_PACKET  1 /* field of perfetto.protos.Trace */
 #define DEFLATE_LEVEL 6
 
-/* Beyond this zstd takes tens of megabytes and seconds for what is hardly smaller. */
+/* Higher levels of zstd take tens of megabytes and seconds for little gain. */
 #define ZSTD_LEVEL_MAX 19
 
 typedef struct CodecOps {

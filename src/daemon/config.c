@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * GLib is used for its key files only; nothing of it leaves this file.
+ * GLib is used for its key files only; no type of GLib's is seen outside this file.
  */
 
 #include <errno.h>
@@ -110,7 +110,7 @@ static void load_daemon_file(DaemonConfig *config, size_t *n_problems) {
         }
 }
 
-/* What the file must say, in words; NULL: it does. */
+/* What the file still has to contain, in words; NULL: it is complete. */
 static const char *producer_entry_problem(const ProducerEntry *entry) {
         if (!entry->name || !entry->name[0])
                 return "Name= is missing";

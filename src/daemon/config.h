@@ -33,7 +33,7 @@ typedef struct DaemonConfig {
 #define DAEMON_IDLE_TIMEOUT_NS      (UINT64_C(10) * 1000000000)
 #define DAEMON_PRODUCER_ENTRIES_MAX 256
 
-/* Reads everything. What is wrong is logged, with file and key, and counted in *ret_n_problems; the rest is used. */
+/* Reads all files. Wrong entries are logged with file and key, and counted in *ret_n_problems; the rest is used. */
 int daemon_config_load(DaemonConfig *ret, size_t *ret_n_problems);
 void daemon_config_deinit(DaemonConfig *config);
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/*
+ * Reads the files of descriptors.d, unpacks compressed ones, and passes them to the core in the order of their names.
+ */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* What the core may not do itself: read clocks, random numbers, and files that describe the machine. */
+
 #include <assert.h>
 #include <errno.h>
 #include <pwd.h>
@@ -18,7 +20,7 @@ static const struct {
         uint32_t id;
         clockid_t clock;
 } host_clocks[] = {
-        { CLOCK_ID_BOOTTIME, CLOCK_BOOTTIME }, /* first: the others are said relative to it */
+        { CLOCK_ID_BOOTTIME, CLOCK_BOOTTIME }, /* first, as the others are given relative to it */
         { CLOCK_ID_REALTIME, CLOCK_REALTIME },
         { CLOCK_ID_REALTIME_COARSE, CLOCK_REALTIME_COARSE },
         { CLOCK_ID_MONOTONIC, CLOCK_MONOTONIC },
@@ -61,7 +63,7 @@ void host_random(void *userdata, void *ret, size_t n_bytes) {
                         continue;
                 if (n < 0) {
                         log_error("no random numbers: %s", strerror(errno));
-                        abort(); /* guessable uuids would be worse; it cannot happen since Linux 3.17 */
+                        abort(); /* guessable uuids would be worse; this cannot happen since Linux 3.17 */
                 }
                 at += n;
                 n_bytes -= (size_t)n;

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Host: clocks, chance, and facts about this machine, for the core
+ * Host: clocks, random numbers, and facts about this machine, for the core
  */
 
 #include "core/service.h"
@@ -15,5 +15,6 @@ bool host_is_suspended(void *userdata, const Identity *identity);
 
 uint64_t host_now(void); /* BOOTTIME, ns */
 
-/* Fills in everything but is_private. Once. `probes_user` may not exist: then only root may register reserved names. */
+/* Fills in everything but is_private; to be called once. If `probes_user` does not exist, only root may register
+ * reserved names. */
 void host_info(ServiceInfo *ret, const char *probes_user);

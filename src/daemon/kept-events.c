@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* One file with the names, replaced as a whole. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * Kept events: the names of the kernel's events, over the end of an idle service
+ * Kept events: the names of the kernel's events, kept while the service does not run
  *
- * In $RUNTIME_DIRECTORY, which systemd keeps until the machine is shut down. Without one nothing is kept.
+ * They are stored in $RUNTIME_DIRECTORY, which systemd keeps until the machine is shut down. Without that directory
+ * nothing is stored.
  */
 
 #include "bus/link/event-names.h"
 
-/* What cannot be read is not there. */
+/* Reads them; a file that cannot be read counts as missing. */
 void kept_events_load(EventNames *names);
 
 /* Writes them, if they have changed. */

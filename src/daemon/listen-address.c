@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Makes listening sockets of addresses, and removes a socket file that a service which is gone has left. */
+
 #include <errno.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -59,7 +61,7 @@ static int address_parse(struct sockaddr_un *ret, socklen_t *ret_n, const char *
         return 0;
 }
 
-/* Whether a socket is there that nobody listens on any more. Anything but a socket is left alone. */
+/* Whether the path is a socket that nobody listens on. Anything but a socket is left alone. */
 static bool is_left_over(const struct sockaddr_un *address, socklen_t n_address) {
         _cleanup_(fd_closep) int fd = -1;
         struct stat st;
@@ -71,7 +73,7 @@ static bool is_left_over(const struct sockaddr_un *address, socklen_t n_address)
                errno == ECONNREFUSED;
 }
 
-/* The permissions come with the socket, so that nobody connects before they are set. */
+/* The socket has its permissions from the beginning, so that nobody connects before they are set. */
 static int socket_bind(int fd, const struct sockaddr_un *address, socklen_t n, mode_t mode) {
         const mode_t old_mask = umask(0777 & ~mode);
         const int r = bind(fd, (const struct sockaddr *)address, n) < 0 ? -errno : 0;

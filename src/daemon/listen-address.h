@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Listen addresses: where Perfetto's environment variables say that its service listens
+ * Listen addresses: the addresses in Perfetto's environment variables, where its service listens
  *
- * A path, or "@" and a name in the abstract namespace. Perfetto has TCP and vsock addresses, too; nobody could say
- * who comes from there, so they are refused.
+ * A path, or "@" and a name in the abstract namespace. Perfetto also has TCP and vsock addresses; these are refused, as
+ * peers that connect to them could not be identified.
  */
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@ enum {
         LISTEN_E_IN_USE, /* somebody listens there */
 };
 
-/* Makes a listening socket, in place of one that is left over at this path. *ret_path is what to remove at the end,
- * NULL of an abstract name. `mode` is the socket's, as far as it has one. 0, LISTEN_E_…, or a negative errno. */
+/* Makes a listening socket, replacing one that was left over at this path. *ret_path is to be removed at the end; it
+ * is NULL for an abstract name. `mode` is that of the socket's file. 0, LISTEN_E_…, or a negative errno. */
 int listen_address_open(int *ret_fd,
                         char **ret_path,
                         const char *address,
@@ -30,5 +30,6 @@ int listen_address_open(int *ret_fd,
 /* What is wrong, for people. */
 const char *listen_address_error(int r);
 
-/* The next of a list with commas, none of which is empty: false at the end. *at begins with the list. */
+/* The next of a list of addresses, separated by commas and none of them empty. false: the list has ended. *at begins
+ * as the list. */
 bool listen_address_next(const char **at, const char **ret, size_t *ret_n);

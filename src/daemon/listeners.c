@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Sockets by the names that systemd gives them, and what happens to a connection on each. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -13,7 +15,7 @@
 #include "shared/log.h"
 #include "shared/names.h"
 
-/* Somebody may connect without end. */
+/* A peer may connect again and again without pause. */
 #define LISTENERS_SERVED_LAST_MAX 256
 
 /* FileDescriptorName= of the socket units. Any other name is the native protocol's. */
@@ -72,7 +74,7 @@ static int listeners_init_acceptor(Listeners *listeners) {
                                        listeners);
 }
 
-/* The descriptor stays the caller's if this fails. */
+/* If this fails the descriptor stays the caller's. */
 static int listeners_add(Listeners *listeners, ListenerKind kind, int fd, bool is_own) {
         Listener *listener = &listeners->all[listeners->n];
         int r;
@@ -177,8 +179,8 @@ listeners_open_list(Listeners *listeners, ListenerKind kind, const char *list, m
         return r;
 }
 
-/* As sd-daemon has no word for it: systemd says so to the process that it has started, and that one's children
- * inherit another's number. */
+/* LISTEN_PID, for which sd-daemon has no function: systemd names the process it has started, whose children inherit
+ * the variable with that other process's number. */
 static bool is_unit(void) {
         const char *pid = getenv("SYSTEMD_EXEC_PID");
 

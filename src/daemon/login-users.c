@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reads passwd(5), subuid(5) and cgroups, and keeps what was read until one of the files changes. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -72,7 +74,7 @@ static char *next_line(char **text) {
         return line;
 }
 
-/* The nth of the fields between colons; they stay where they are. NULL: there are fewer. */
+/* The nth field between colons; the fields are not copied. NULL: there are fewer. */
 static const char *line_field(const char *line, size_t n) {
         for (; n > 0; n--) {
                 line = strchr(line, ':');
@@ -95,12 +97,12 @@ static char *read_lines(const char *path) {
         return NULL;
 }
 
-/* Makes room for one more; n items are there. */
+/* Makes room for one more item than n. */
 static bool reserve(void **items, size_t n, size_t n_bytes) {
         void *grown;
 
         if (n > 0 && (n & (n - 1)) != 0)
-                return true; /* it grows whenever it is full of a power of two */
+                return true; /* it has room up to a power of two, and grows when that is full */
         grown = reallocarray(*items, n > 0 ? 2 * n : 1, n_bytes);
         if (!grown)
                 return false;
@@ -131,7 +133,7 @@ static void add_account(Accounts *accounts, char *line) {
         accounts->all[accounts->n++] = (Account){ .name = line, .uid = uid };
 }
 
-/* Of passwd(5), sorted by name; of several with one name the first one comes first. */
+/* Accounts of passwd(5), sorted by name; of several with the same name the first one comes first. */
 static void read_accounts(Accounts *accounts, const char *path) {
         char *rest, *line;
 
@@ -176,7 +178,7 @@ static void keep_uids(LoginUsers *users, const Accounts *accounts) {
                 qsort(uids, users->n_accounts, sizeof(*uids), compare_uids);
 }
 
-/* A user may be named by its number as well. What root lends is not root. */
+/* A user may also be named by its number. Uids that root lends do not count as root. */
 static uid_t range_user(const Accounts *accounts, const char *name, uid_t begin) {
         uid_t uid = find_account(accounts, name);
 
@@ -211,7 +213,7 @@ static void read_ranges(LoginUsers *users, const Accounts *accounts) {
                 add_range(users, accounts, line);
 }
 
-/* Whether the file is another one than was seen, which it then is. */
+/* Whether the file has changed since the last look, and notes how it is now. */
 static bool has_changed(const char *path, struct stat *seen) {
         struct stat now = {};
 
@@ -241,7 +243,7 @@ static void refresh(LoginUsers *users) {
  * The process
  */
 
-/* The number behind a key, at the beginning of a line. */
+/* The number after a key at the beginning of a line. */
 static uid_t find_effective_uid(const char *status) {
         const char *at = strstr(status, "\nUid:\t");
 
@@ -249,8 +251,8 @@ static uid_t find_effective_uid(const char *status) {
         return at ? parse_uid(at + 1, '\t') : NO_UID;
 }
 
-/* Of the unified hierarchy, or of systemd's own. Only at the root of the tree: below, users make control groups of any
- * name. */
+/* The slice in the unified hierarchy or in systemd's own. It counts only at the root of the tree: below, users make
+ * control groups of any name. */
 static uid_t find_slice_user(char *cgroup) {
         static const char prefix[] = "/user.slice/user-";
         char *line;
@@ -266,8 +268,8 @@ static uid_t find_slice_user(char *cgroup) {
         return NO_UID;
 }
 
-/* The directory is the process's own: nothing is read of another one that has got its number. One with another
- * uid than the peer is not the peer. */
+/* Files are opened relative to the process's directory, so nothing is read of another process that has got the same
+ * pid. A process with another uid than the peer's is not the peer. */
 static uid_t find_user_of_process(const LoginUsers *users, const Identity *identity) {
         _cleanup_(freep) char *status = NULL, *cgroup = NULL;
         _cleanup_(fd_closep) int dir_fd = -1;
@@ -284,7 +286,7 @@ static uid_t find_user_of_process(const LoginUsers *users, const Identity *ident
         return find_slice_user(cgroup);
 }
 
-/* A range may have been given out over the uids of accounts: those are somebody's own. */
+/* A range of subordinate uids may overlap uids of accounts: those belong to the accounts. */
 static bool is_account(const LoginUsers *users, uid_t uid) {
         return users->n_accounts > 0 &&
                bsearch(&uid, users->accounts, users->n_accounts, sizeof(uid), compare_uids);
@@ -298,7 +300,7 @@ static uid_t find_user_of_range(const LoginUsers *users, uid_t uid) {
         return NO_UID;
 }
 
-/* What root's own slice runs as somebody else is not root: limits hold for it. */
+/* A process in root's slice that runs as another user is not root: limits apply to it. */
 uid_t login_users_find(LoginUsers *users, const Identity *identity) {
         uid_t user;
 

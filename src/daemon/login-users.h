@@ -2,16 +2,17 @@
 #pragma once
 
 /*
- * Login users: whose account a peer belongs to, so that limits count for people and not for uids
+ * Login users: the account that a peer belongs to, so that limits count people rather than uids
  *
  * An account has more uids than its own: Debian gives each user 65536 subordinate ones (subuid(5)), and systemd lends
- * more. A process with one of them is in the slice of the user who started it, as its cgroup says; and the
- * range is in /etc/subuid, which also holds for a process that has gone or that may not be looked at.
+ * more. Two sources name the account behind such a uid. A process is in the slice of the user who started it, as its
+ * cgroup shows. And /etc/subuid has the range, which also works for a process that has ended or that may not be looked
+ * at.
  *
- * Both files are the administrator's. They are read once, and again when they have changed. No name service is asked,
- * as that may not answer: a range of somebody who is not in /etc/passwd is a user of its own.
+ * Both files belong to the administrator. They are read once, and again when they have changed. No name service is
+ * asked, as it may not answer: a range of an account that is not in /etc/passwd counts as a user of its own.
  *
- * Peers are looked up by several threads; a lock is over what was read.
+ * Several threads look up peers; a lock protects what was read.
  */
 
 #include <pthread.h>
@@ -38,7 +39,7 @@ typedef struct LoginUsers {
         struct stat subuid_seen, passwd_seen;
         uid_t *accounts; /* in passwd, sorted */
         size_t n_accounts;
-        UidRange *ranges; /* as they are in subuid: the first one counts */
+        UidRange *ranges; /* in the order of subuid: the first match counts */
         size_t n_ranges;
 } LoginUsers;
 
@@ -49,5 +50,5 @@ void login_users_init(LoginUsers *users,
                       const char *proc_path);
 void login_users_deinit(LoginUsers *users);
 
-/* The uid of the account. Root is root, and nobody else is. From any thread. */
+/* The uid of the account. Only root itself is root. May be called from any thread. */
 uid_t login_users_find(LoginUsers *users, const Identity *identity);

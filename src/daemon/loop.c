@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* The order of a turn of the main loop, how the service leaves when it is idle, and how it ends in order. */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -35,7 +37,7 @@ static uid_t op_user_of(void *userdata, const Identity *identity) {
         return login_users_find(&loop->users, identity);
 }
 
-/* Lines are often about somebody who is gone. */
+/* Log lines are often about a peer that has gone, so all of them are written out. */
 static uid_t log_user_of(void *userdata, uid_t uid) {
         return op_user_of(userdata, &(Identity){ .uid = uid });
 }
@@ -72,7 +74,7 @@ static bool loop_is_busy(const Loop *loop) {
         return bus_is_busy(loop->bus) || ports_is_busy(loop->ports) || loop->listeners.has_own;
 }
 
-/* Any call counts as use, so that somebody who looks around is not cut off between two calls. */
+/* Any call counts as use, so that the service does not leave between two calls of a user who looks around. */
 static void loop_look_whether_idle(Loop *loop, uint64_t now) {
         const bool is_used = loop_n_calls(loop) != loop->n_calls_seen;
 
@@ -114,7 +116,7 @@ static int on_accepted(void *userdata, ListenerKind kind, int fd) {
         if (r >= 0)
                 r = loop_serve(loop, kind, TAKE_FD(own_fd));
         if (r < 0)
-                /* A peer that has gone again by now does not miss us. */
+                /* Peers that have gone again by now need no service. */
                 log_user(uid,
                          r == -ECONNRESET || r == -EPIPE ? LOG_DEBUG : LOG_NOTICE,
                          "cannot serve a connection of pid %d, uid %u: %s",
@@ -124,7 +126,7 @@ static int on_accepted(void *userdata, ListenerKind kind, int fd) {
         return r;
 }
 
-/* Until neither has anything to do that the other one's doing has led to. */
+/* Repeated until neither transport makes work for the other. */
 static void loop_settle_transports(Loop *loop) {
         do {
                 ports_settle(loop->ports);
@@ -133,9 +135,10 @@ static void loop_settle_transports(Loop *loop) {
 }
 
 /*
- * A request may come while we leave. The order is: tell systemd, which from then on queues start requests instead
- * of thinking that we run; release the name; see what came until then. If that is a session, take the name
- * back and stay; systemd then has to be kept from losing its patience.
+ * A request may arrive while the service leaves. So it first tells systemd, which from then on queues start requests
+ * instead of assuming that the service runs, then releases the name, and then serves what has arrived until now. If
+ * that is a session, the service takes the name back and stays, and systemd must be kept from killing it for taking too
+ * long to stop.
  */
 static void loop_leave(Loop *loop, uint64_t now) {
         log_info("idle, leaving");
@@ -186,7 +189,7 @@ static void loop_arm(Loop *loop) {
                                     deadline < UINT64_MAX ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
-/* For "systemctl status", which shows it to every user: nothing where users are not to see each other. */
+/* For "systemctl status", which shows the line to every user: it is empty where users must not see each other. */
 static void loop_tell_status(Loop *loop) {
         const size_t n_sessions = service_n_sessions(loop->service);
         const size_t n_producers = service_n_producers(loop->service);
@@ -277,8 +280,8 @@ static int loop_add_signals(Loop *loop) {
         return r;
 }
 
-/* What a private instance was passed is all that it serves: the environment is that of whoever started it, where
- * Perfetto's variables are for clients of another service. */
+/* A private instance serves only the sockets that it was passed: it runs with the environment of the user who
+ * started it, in which Perfetto's variables are for clients of another service. */
 static int loop_add_listeners(Loop *loop) {
         const bool is_standalone = loop->mode == LOOP_STANDALONE;
         const ListenersOptions options = {
@@ -301,7 +304,7 @@ static int loop_add_listeners(Loop *loop) {
         return r < 0 ? r : listeners_start(&loop->listeners);
 }
 
-/* The producers with a socket, and all that they guard. There are no others than the system's. */
+/* The producers with a socket, and the data sources that they guard. Only the system instance has them. */
 static int loop_find_guards(Loop *loop) {
         const DaemonConfig *config = loop->config;
         size_t n = 0;
@@ -380,7 +383,7 @@ static int loop_add_bus(Loop *loop) {
 }
 
 /*
- * Producers and sessions of Perfetto's sockets are shown on the bus like its own.
+ * Producers and sessions of Perfetto's sockets are objects on the bus like those of the bus itself.
  */
 
 static void *on_producer_came(void *userdata, Producer *producer) {
@@ -512,7 +515,7 @@ void loop_deinit(Loop *loop) {
         activator_deinit(&loop->activator);
         listeners_deinit(&loop->listeners);
         sd_event_source_disable_unref(loop->timer);
-        bus_line_detach(loop->line); /* the last is said without the loop */
+        bus_line_detach(loop->line); /* the last messages are sent without the loop */
         ports_free(loop->ports);
         bus_free(loop->bus);
         bus_line_free(loop->line);

@@ -4,8 +4,8 @@
 /*
  * Loop: the main loop and the life of the process
  *
- * One thread, one sd-event, one timer for every deadline there is. After each turn everything that was queued is
- * settled; then the process may find that it is idle and leave, or, when told to end, that all is stopped.
+ * There is one thread, one sd-event, and one timer for all deadlines. After each turn all queued work is settled. Then
+ * the process may find that it is idle and leave; or, if it was told to end, that everything has stopped.
  */
 
 #include <systemd/sd-event.h>
@@ -19,14 +19,15 @@
 #include "login-users.h"
 #include "socket/ports.h"
 
-/* After SIGTERM sessions get so long to flush, stop and write out. desktraced.service allows a little more. */
+/* The time after SIGTERM in which sessions may flush, stop and write out. desktraced.service allows a little more. */
 #define LOOP_STOP_TIMEOUT_NS (UINT64_C(15) * 1000000000)
 
-/* A private instance leaves so soon after its last client, and gives the first one longer to come. */
+/* How soon a private instance leaves after its last client has gone; it waits longer for the first one. */
 #define LOOP_STANDALONE_IDLE_NS  (UINT64_C(2) * 1000000000)
 #define LOOP_STANDALONE_FIRST_NS (UINT64_C(10) * 1000000000)
 
-/* Told to systemd when a request came just as the service was about to leave, so that it is not killed. */
+/* The timeout that systemd is told when a request arrived just as the service was about to leave, so that the
+ * service is not killed. */
 #define LOOP_EXTEND_NS (UINT64_C(10) * 1000000000)
 
 typedef enum LoopMode {
@@ -63,5 +64,5 @@ typedef struct Loop {
 int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config);
 void loop_deinit(Loop *loop);
 
-/* Until idle, a signal, or the bus is gone. 0 or an errno. */
+/* Runs until it is idle, gets a signal, or loses the bus. 0 or an errno. */
 int loop_run(Loop *loop);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * desktraced: options, then the loop
+ * desktraced: reads its options, then runs the loop
  */
 
 #include <errno.h>
@@ -112,7 +112,7 @@ static int run(LoopMode mode, const DaemonConfig *config) {
         Loop loop;
         int r;
 
-        /* Each producer needs a descriptor, each connection on a socket another one. */
+        /* Each producer needs a descriptor, and each connection on a socket another one. */
         r = fd_raise_limit();
         if (r < 0)
                 log_debug("cannot raise the limit of descriptors: %s", strerror(-r));

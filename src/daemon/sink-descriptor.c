@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* What is checked of an output's descriptor, on the main thread and on the sink's. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -21,8 +23,8 @@ static const unsigned long kernel_file_systems[] = {
         SMACK_MAGIC,    SYSFS_MAGIC,         TRACEFS_MAGIC,
 };
 
-/* What the kernel knows already will do: with AT_STATX_DONT_SYNC, and nothing asked for that could be out of date, no
- * file system of a user or of another machine is asked. The type does not change in the life of a file. */
+/* What the kernel knows already is enough. With AT_STATX_DONT_SYNC, and only for fields that cannot be out of date,
+ * no file system of a user or of another machine is asked. A file never changes its type. */
 static int file_type(int fd, mode_t *ret) {
         struct statx st;
 
@@ -55,7 +57,7 @@ int sink_check_file_system(int fd) {
         struct statfs fs;
 
         if (fstatfs(fd, &fs) <
-            0) /* a user's, which may know no such question; the kernel's answer */
+            0) /* a user's file system may not know this question; the kernel then answers */
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(kernel_file_systems); i++)
                 if ((unsigned long)fs.f_type == kernel_file_systems[i])

@@ -4,15 +4,15 @@
 /*
  * Which descriptors of a caller the service writes to
  *
- * The bytes of a trace are chosen by its user, and what is written is written with the service's credentials. So it
- * goes only where credentials mean nothing: into regular files (memfds are such) and pipes. A socket would carry them,
- * to systemd's or the journal's, for one; a device or a file of the kernel may act on them.
+ * A user chooses the bytes of a trace, and they are written with the service's credentials. So they may only go where
+ * credentials mean nothing: into regular files (including memfds) and pipes. A socket would carry them along, for
+ * example to systemd or the journal, and a device or a file of the kernel may act on them.
  */
 
 #include <stdbool.h>
 
-/* For the main thread: looks at the descriptor without asking its file system. NULL: it may be written to; else why
- * not, and what to do. */
+/* For the main thread: checks the descriptor without asking its file system. NULL: it may be written to. Otherwise
+ * the reason, and what to do. */
 const char *sink_why_unusable(int fd, bool *ret_is_regular);
 
 /* For the sink's thread, before the first write: asks the file system, which may take as long as it likes. 0, or -EPERM

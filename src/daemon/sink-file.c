@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The descriptor belongs to somebody else, too, so O_NONBLOCK is not ours to set. A pipe is polled
- * first, together with the eventfd that abandons the thread, and is given at most PIPE_BUF bytes at a time, which
- * then do not block.
+ * The descriptor is shared with its user, so O_NONBLOCK is not ours to set. A pipe is polled first, together with the
+ * eventfd that abandons the thread, and then gets at most PIPE_BUF bytes at a time, for which it has room without
+ * blocking.
  */
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define TRACE_PACKET     1 /* field of perfetto.protos.Trace */
 #define SINK_COPY_BYTES  (256u << 10)
 #define MARKER_BYTES     16
-#define MARKER_FRAME_MAX 64 /* a frame with nothing but a marker and who wrote it */
+#define MARKER_FRAME_MAX 64 /* a frame with only a marker and its writer */
 
 int sink_file_init(SinkFile *file, const OutputOptions *options, bool is_regular) {
         *file = (SinkFile){
@@ -52,7 +52,7 @@ void sink_file_deinit(SinkFile *file) {
         bytes_deinit(&file->packed);
 }
 
-/* Waits until a pipe takes something. */
+/* Waits until a pipe has room. */
 static int sink_file_wait(SinkFile *file) {
         struct pollfd fds[] = {
                 { .fd = file->fd, .events = POLLOUT },
@@ -65,7 +65,7 @@ static int sink_file_wait(SinkFile *file) {
         return fds[1].revents ? -ECANCELED : 0;
 }
 
-/* *ret_written tells how far it came, also on failure. */
+/* *ret_written has the number of bytes written, also on failure. */
 static int
 sink_file_write_bytes(SinkFile *file, const uint8_t *data, size_t n, size_t *ret_written) {
         *ret_written = 0;
@@ -89,7 +89,7 @@ sink_file_write_bytes(SinkFile *file, const uint8_t *data, size_t n, size_t *ret
         return 0;
 }
 
-/* How much of the first n bytes is whole packets, in trace file framing. */
+/* How many of the first n bytes are complete packets, in trace file framing. */
 static size_t whole_packets(const uint8_t *data, size_t n) {
         const uint8_t *end = data;
         WireReader reader;
@@ -102,7 +102,7 @@ static size_t whole_packets(const uint8_t *data, size_t n) {
         return (size_t)(end - data);
 }
 
-/* Takes back a packet of which only a part could be written. */
+/* Removes a packet that could only be written in part. */
 static void sink_file_cut_back(SinkFile *file, off_t end) {
         struct stat st;
 
@@ -112,14 +112,14 @@ static void sink_file_cut_back(SinkFile *file, off_t end) {
                 log_debug("cannot cut the output back: %s", strerror(errno));
 }
 
-/* Where what is written next will begin; with O_APPEND that is the file's end. */
+/* Where the next write begins; with O_APPEND that is the end of the file. */
 static off_t sink_file_offset(SinkFile *file) {
         const int flags = fcntl(file->fd, F_GETFL);
 
         return lseek(file->fd, 0, flags >= 0 && (flags & O_APPEND) ? SEEK_END : SEEK_CUR);
 }
 
-/* Of a batch that cannot be written whole, whole packets stay. */
+/* If a batch cannot be written completely, its complete packets stay. */
 static int sink_file_write(SinkFile *file, const uint8_t *data, size_t n) {
         const off_t start = file->is_regular ? sink_file_offset(file) : -1;
         size_t n_written;
@@ -138,8 +138,8 @@ static int sink_file_write(SinkFile *file, const uint8_t *data, size_t n) {
         return r;
 }
 
-/* How large the marker's packet at the front is; 0: there is none. To look for the next marker in a file that
- * was cut looks at plain bytes, so it is not compressed. */
+/* The size of the marker's packet at the front; 0: the batch begins without one. Readers look for the next marker of
+ * a damaged file in plain bytes, so markers are not compressed. */
 static size_t marker_size(const uint8_t *data, size_t n) {
         static const uint8_t marker[MARKER_BYTES] = {
                 0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
@@ -168,7 +168,7 @@ static int sink_file_pack(SinkFile *file, const uint8_t *data, size_t n) {
         return compressor_put(file->compressor, data + n_marker, n - n_marker, &file->packed);
 }
 
-/* What is too large when it is compressed is tried by halves: the room that this leaves is small. */
+/* If the compressed batch is too large, halves of it are tried: little room remains, so this ends soon. */
 static int sink_file_put_packed(SinkFile *file, const uint8_t *data, size_t n, uint64_t room) {
         int r;
 
@@ -239,7 +239,7 @@ int sink_file_copy(SinkFile *file, int from, off_t *offset, uint64_t *n) {
         if (n_read < 0)
                 return -errno;
         *offset += n_read;
-        *n = n_read > 0 ? *n - (uint64_t)n_read : 0; /* its owner may have made it shorter */
+        *n = n_read > 0 ? *n - (uint64_t)n_read : 0; /* its user may have truncated it */
         return n_read > 0 ? sink_file_write(file, piece.data, (size_t)n_read) : 0;
 }
 
@@ -247,7 +247,7 @@ int sink_file_sync(SinkFile *file) {
         if (!file->syncs || !file->is_dirty)
                 return 0;
         if (fdatasync(file->fd) < 0 && errno != EINVAL && errno != ENOSYS)
-                return -errno; /* not: a file system that has no such thing */
+                return -errno; /* otherwise: the file system does not support it */
         file->is_dirty = false;
         return 0;
 }

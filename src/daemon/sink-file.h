@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * SinkFile: one descriptor, as the thread that writes to it sees it
+ * SinkFile: one descriptor, as seen by the thread that writes to it
  *
- * Compresses, keeps within max_bytes, writes, and takes back in a regular file what could not be written whole: what
- * is there can always be read. Belongs to the sink's thread but for n_moved, which may be read by any.
+ * Compresses, stays within max_bytes and writes. In a regular file, a packet that could not be written completely is
+ * removed again, so that the file can always be read. Belongs to the sink's thread, except for n_moved, which any
+ * thread may read.
  */
 
 #include <stdatomic.h>
@@ -14,7 +15,8 @@
 #include "compress.h"
 #include "output/output-ops.h"
 
-/* Of max_bytes, kept for the packets that end a trace; of a small file no more than the share. */
+/* The part of max_bytes that is reserved for the packets at the end of a trace; of a small file no more than this
+ * share. */
 #define SINK_END_BYTES (64u << 10)
 #define SINK_END_SHARE 4
 
@@ -35,21 +37,21 @@ typedef struct SinkFile {
         _Atomic uint64_t n_moved;
 } SinkFile;
 
-/* Closes what is written to, and says what could not be written after all. What a file system has kept back it may
- * write now, or hang: this is for the thread. */
+/* Closes the output, and returns an error that shows only now. The file system may write out what it has held back,
+ * or hang, so this is for the thread. */
 int sink_file_close(SinkFile *file);
 
-/* Both descriptors are taken over by sink_file_deinit(). 0 or -ENOMEM. */
+/* sink_file_deinit() takes both descriptors over. 0 or -ENOMEM. */
 int sink_file_init(SinkFile *file, const OutputOptions *options, bool is_regular);
 void sink_file_deinit(SinkFile *file);
 
-/* Whole packets; when they do not all fit, those before the first that does not. 0 or an errno; what was written is
- * in n_written either way. */
+/* Writes complete packets; if they do not all fit, those before the first that does not. 0 or an errno; in both
+ * cases n_written counts what was written. */
 int sink_file_put(SinkFile *file, const Bytes *batch, bool is_end);
 
-/* A piece of another file, as it is: from *offset on at most *n bytes, both of which it moves. 0 or an errno; *n is 0
- * when there is no more. */
+/* Copies at most *n bytes of another file from *offset on, and advances both. 0 or an errno; *n is 0 if there is no
+ * more. */
 int sink_file_copy(SinkFile *file, int from, off_t *offset, uint64_t *n);
 
-/* If it is to be done at all, and there is anything new. 0 or an errno. */
+/* Syncs the file if that was asked for and something new was written. 0 or an errno. */
 int sink_file_sync(SinkFile *file);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Two halves share one lock. The loop's half (Output) is freed by close(). The thread's half (SinkWorker) is reference
- * counted, because a thread that hangs in a write cannot be waited for: it finds out that it is abandoned
- * when the write returns, and frees the rest itself.
+ * An output has two halves that share a lock. The loop's half (Output) is freed by close(). The thread's half
+ * (SinkWorker) is reference counted, because nobody can wait for a thread that hangs in a write: the thread finds out
+ * that it was abandoned when the write returns, and then frees the rest.
  *
- * Memory of batches goes round between them: the loop fills it, the thread writes it out and gives it back.
+ * Memory of batches circulates between them: the loop fills it, the thread writes it out and hands it back.
  */
 
 #include <errno.h>
@@ -28,7 +28,7 @@
 #include "sink.h"
 
 #define SINK_STACK_BYTES (256u << 10) /* the codecs want some */
-#define SINK_SPARES_MAX  4            /* of a queue that is usually short */
+#define SINK_SPARES_MAX  4            /* kept of a queue that is usually short */
 
 typedef struct SinkBatch {
         Bytes bytes;
@@ -37,7 +37,8 @@ typedef struct SinkBatch {
 
 typedef struct SinkWorker SinkWorker;
 
-/* What is written up to a batch goes into another output as well: that one waits for it, and is referenced. */
+/* Everything written up to a batch is copied into another output as well: that output waits for it, and this one is
+ * referenced meanwhile. */
 typedef struct SinkCopy {
         List link; /* the original's copies */
         SinkWorker *to;
@@ -62,7 +63,7 @@ struct SinkWorker {
         uint64_t n_pushed, n_put; /* batches, ever */
         List copies;              /* SinkCopy: of this one */
 
-        /* Of one that begins with a copy. */
+        /* For an output that begins with a copy. */
         bool awaits_copy; /* until it is known how much that is */
         int copy_fd;      /* -1: nothing is to be copied */
         off_t copy_offset;
@@ -84,7 +85,7 @@ struct Output {
         void *userdata;
 };
 
-/* All there are, to count each user's. */
+/* All workers, to count those of each user. */
 static List sink_workers = LIST_INIT(sink_workers);
 static pthread_mutex_t sink_workers_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -93,7 +94,7 @@ void sink_ignore_signals(void) {
         signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Whether the user may have one more, which it then is. */
+/* Whether the user may have one more worker, which is then counted. */
 static bool sink_worker_add(SinkWorker *worker) {
         const SinkWorker *at;
         size_t n = 0;
@@ -149,7 +150,7 @@ static bool sink_is_over(const SinkWorker *worker) {
         return worker->is_abandoned || worker->error < 0;
 }
 
-/* What found itself full with the last batch is told how the trace ends. */
+/* An output that became full with the last batch learns how the trace ends. */
 static bool sink_awaits_batch(const SinkWorker *worker) {
         return !worker->is_finishing || (worker->is_full && !worker->has_end);
 }
@@ -158,7 +159,7 @@ static bool sink_awaits_batch(const SinkWorker *worker) {
  * Copies: locks are taken in the order original, copy
  */
 
-/* All that comes before it is written, or nothing more ever is. Called with the original's lock held. */
+/* Everything before the copy's end is written, or nothing ever will be. Called with the original's lock held. */
 static void sink_copy_settle(const SinkWorker *from, SinkCopy *copy) {
         SinkWorker *to = copy->to;
 
@@ -181,7 +182,7 @@ static void sink_settle_copies(const SinkWorker *from) {
                         sink_copy_settle(from, copy);
 }
 
-/* Before the first batch. Called and returns with the lock held. */
+/* What precedes the first batch. Called and returns with the lock held. */
 static void sink_copy_first(SinkWorker *worker) {
         int r = 0;
 
@@ -198,7 +199,7 @@ static void sink_copy_first(SinkWorker *worker) {
         worker->copy_bytes = 0;
 }
 
-/* By the thread, as this may hang, too. Called and returns with the lock held. */
+/* Done by the thread, as this may hang, too. Called and returns with the lock held. */
 static void sink_close_copy(SinkWorker *worker) {
         const int fd = TAKE_FD(worker->copy_fd);
 
@@ -209,7 +210,7 @@ static void sink_close_copy(SinkWorker *worker) {
         pthread_mutex_lock(&worker->lock);
 }
 
-/* Whether there is nothing to do for now. */
+/* Whether the thread has nothing to do for now. */
 static bool sink_idles(const SinkWorker *worker) {
         if (sink_is_over(worker))
                 return false;
@@ -218,7 +219,7 @@ static bool sink_idles(const SinkWorker *worker) {
         return worker->copy_bytes == 0 && worker->n_batches == 0 && sink_awaits_batch(worker);
 }
 
-/* The next batch, or false when there is nothing more to do. Called and returns with the lock held. */
+/* Takes the next batch. false: no more will come. Called and returns with the lock held. */
 static bool sink_next_batch(SinkWorker *worker, SinkBatch *ret, bool *ret_is_last) {
         do {
                 while (sink_idles(worker))
@@ -335,7 +336,7 @@ static int on_progress(sd_event_source *source, int fd, uint32_t events, void *u
         return 0;
 }
 
-/* The thread ends when the write that it may hang in does. */
+/* If the thread hangs in a write, it ends when the write returns. */
 static void sink_abandon(SinkWorker *worker) {
         const uint64_t one = 1;
 
@@ -448,8 +449,9 @@ static int sink_push(Output *output, Bytes *bytes, bool is_end) {
         return r;
 }
 
-/* A descriptor for reading what this one writes; -1: that cannot be. Called with the lock held: while the thread has
- * work it does not close the file. The user's own only: whoever opened the file can make a read of it hang. */
+/* A descriptor for reading what this output writes; -1: that is not possible. Called with the lock held, as the
+ * thread does not close the file while it has work. Only for an output of the same user: the user who opened the
+ * file can make reading it hang. */
 static int sink_readable(const SinkWorker *worker, uid_t user) {
         if (worker->user != user || worker->is_finishing || worker->is_done ||
             sink_is_over(worker) || !worker->file.is_regular ||
@@ -488,7 +490,7 @@ static void sink_finish(Output *output) {
         pthread_mutex_unlock(&output->worker->lock);
 }
 
-/* What the thread has told, read under the lock. */
+/* What the thread has reported, read under the lock. */
 #define SINK_GETTER(Type, name, member)              \
         static Type name(Output *output) {           \
                 SinkWorker *worker = output->worker; \

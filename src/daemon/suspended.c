@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Reads /proc/PID/stat, and the cgroup.events of the process's control group. */
+
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,15 +12,15 @@
 
 #define FILE_BYTES_MAX 16384
 
-/* proc(5): the state stands behind the name, which is in parentheses and may have any bytes in it. */
+/* proc(5): the state follows the name, which is in parentheses and may contain any bytes. */
 static bool stat_says_stopped(const char *stat) {
         const char *state = strrchr(stat, ')');
 
         return state && state[1] == ' ' && (state[2] == 'T' || state[2] == 't');
 }
 
-/* cgroups(7): the line of version 2 is "0::" and the path. One that leads out of our own cgroup namespace names nothing
- * that can be found here. */
+/* cgroups(7): the line of version 2 is "0::" and the path. A path outside our own cgroup namespace cannot be found
+ * here. */
 static char *cgroup_path(char *cgroups) {
         char *line = strtok(cgroups, "\n");
 
@@ -27,7 +29,7 @@ static char *cgroup_path(char *cgroups) {
         return line && !strstr(line, "/..") ? line + 3 : NULL;
 }
 
-/* Frozen by itself or by any of its ancestors: the kernel says so in each of them. */
+/* A control group is frozen if any of its ancestors is; the kernel reports it in each of them. */
 static bool cgroup_is_frozen(const char *cgroup_root, const char *path) {
         _cleanup_(freep) char *events = NULL;
         char name[PATH_MAX];

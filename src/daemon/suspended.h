@@ -4,9 +4,9 @@
 /*
  * Whether a process is suspended
  *
- * That is, none of its code runs until somebody lets it go on: it was stopped by a signal or is held by a debugger
- * (/proc/PID/stat), or its control group is frozen (cgroup v2: cgroup.events). Reads two or three small files, whose
- * roots are arguments for the tests' sake.
+ * None of the code of a suspended process runs until it is resumed: it was stopped by a signal, is held by a debugger
+ * (/proc/PID/stat), or its control group is frozen (cgroup v2: cgroup.events). Reads two or three small files below
+ * roots that are arguments, for the sake of the tests.
  */
 
 #include <stdbool.h>
@@ -15,5 +15,5 @@
 #define SUSPENDED_PROC_ROOT   "/proc"
 #define SUSPENDED_CGROUP_ROOT "/sys/fs/cgroup"
 
-/* false also when it cannot be told: no such process, files that may not be read, no cgroup v2. */
+/* Also false if it cannot be determined: no such process, unreadable files, no cgroup v2. */
 bool process_is_suspended(const char *proc_root, const char *cgroup_root, pid_t pid);

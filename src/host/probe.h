@@ -89,8 +89,8 @@ typedef struct ProbeOps {
         /* Stops recording and writes all that is left. May be NULL. */
         void (*stop)(void *probe, uint64_t now_ns);
 
-        /* After stop(): whether something that was asked for is still to come. Then poll() goes on, and the service
-         * is answered when this is false, or after PROBE_STOP_NS. May be NULL: never. */
+        /* After stop(): whether requested data has not arrived yet. Then poll() is still called, and the service is
+         * answered when this is false, or after PROBE_STOP_NS. May be NULL: never. */
         bool (*is_stopping)(void *probe);
 
         /* From now on, packets must not refer to packets written before. May be NULL. */

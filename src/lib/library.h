@@ -106,7 +106,7 @@ static inline void library_unlock(void) {
  * cut off. NULL: no memory. */
 char *library_plain_name(const char *name);
 
-/* library-thread.c: starts the thread if there is none. With the lock held. 0 or a negative errno. */
+/* library-thread.c: starts the thread if it does not run. With the lock held. 0 or a negative errno. */
 int library_start(void);
 
 /* Whether the thread runs. Without the lock. */

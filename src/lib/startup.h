@@ -41,7 +41,7 @@
 typedef enum StartupKind {
         STARTUP_EVENT,
         STARTUP_NAME, /* what the thread is called, and where it stands, from here on */
-        STARTUP_JUMP, /* the log goes on elsewhere */
+        STARTUP_JUMP, /* the log continues elsewhere */
 } StartupKind;
 
 /* n_bytes is a multiple of 8. */

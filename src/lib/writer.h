@@ -67,7 +67,7 @@ static inline uint8_t *writer_place_small(dt_writer *writer) {
         return place;
 }
 
-/* The packet has this many bytes; 0: there is none after all. */
+/* The packet has this many bytes; 0: it is dropped. */
 static inline void writer_put_placed(dt_writer *writer, size_t n_bytes) {
         if (LIKELY(n_bytes > 0))
                 smb_writer_put_placed(&writer->smb, n_bytes);

@@ -35,7 +35,7 @@ typedef void EntranceAsked(void *userdata, bool is_asking);
 typedef struct EntranceOptions {
         sd_event *event;
         int fd;              /* a listening socket, which is the entrance's from here on, always */
-        sd_bus *bus;         /* the message bus, for polkit; NULL: there is none */
+        sd_bus *bus;         /* the message bus, for polkit; NULL: not connected */
         GrantBook *grants;   /* NULL if: */
         bool trusts_service; /* nobody is asked, and nothing needs a grant */
         EntranceAsked *asked;

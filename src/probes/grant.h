@@ -29,7 +29,7 @@ typedef struct GrantUse GrantUse;
 
 enum {
         _GRANT_E_SUCCESS,
-        GRANT_E_NONE,  /* there is none for it */
+        GRANT_E_NONE,  /* no grant covers it */
         GRANT_E_LIMIT, /* GRANTS_MAX */
 };
 

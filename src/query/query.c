@@ -191,7 +191,8 @@ static bool take_word(const char **text, const char *word) {
         return true;
 }
 
-/* 0: it was one that has nothing to do. QUERY_E_DONE: it is none of these. */
+/* Handles statements that only Perfetto's trace processor has. 0: there is nothing to do for it. QUERY_E_DONE: it is
+ * another statement. */
 static int query_take_perfetto(Query *query, const char **sql) {
         const char *at = *sql, *module;
         size_t n;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Walks over the header's fields by their signatures, with every length checked against the bytes that are there. */
+
 #include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -8,7 +10,7 @@
 #include "shared/dbus-frame.h"
 #include "shared/macro.h"
 
-#define DEPTH_MAX 64 /* the specification's, of containers in each other */
+#define DEPTH_MAX 64 /* the specification's limit of nested containers */
 
 /* Codes of header fields. */
 enum {
@@ -22,7 +24,7 @@ enum {
         FIELD_UNIX_FDS = 9,
 };
 
-/* Where the next value is read. */
+/* A position in the header. */
 typedef struct Cursor {
         const uint8_t *data;
         size_t at, end;
@@ -71,7 +73,7 @@ static int cursor_u32(Cursor *cursor, uint32_t *ret) {
         return 0;
 }
 
-/* A string and its NUL, which stands behind *ret_n bytes. */
+/* Reads a string of *ret_n bytes and its terminating NUL. */
 static int cursor_string(Cursor *cursor, const char **ret, uint32_t *ret_n) {
         if (cursor_u32(cursor, ret_n) < 0 || *ret_n >= cursor->end - cursor->at ||
             cursor->data[cursor->at + *ret_n] != '\0')
@@ -92,7 +94,7 @@ static int cursor_signature(Cursor *cursor, const char **ret) {
         return cursor_skip(cursor, n + 1);
 }
 
-/* The size of a type of fixed size, which is its alignment, too. Returns 0 for other types. */
+/* The size of a type of fixed size, which is also its alignment. Returns 0 for other types. */
 static size_t fixed_bytes(char type) {
         switch (type) {
         case 'y':
@@ -180,7 +182,7 @@ static int skip_variant(Cursor *cursor, const char **type, unsigned depth) {
                                                     : skip_value(cursor, &inner, depth + 1);
 }
 
-/* Goes behind the value and its type. */
+/* Skips a value and its type. */
 static int skip_value(Cursor *cursor, const char **type, unsigned depth) {
         const size_t n = fixed_bytes(**type);
         const char *text;

@@ -112,7 +112,7 @@ static int open_known(int dir_fd, const char *name) {
         return (int)syscall(SYS_openat2, dir_fd, name, &how, sizeof(how));
 }
 
-/* O_PATH asks nothing of a file system but the directories on the way, and there are none. */
+/* O_PATH asks a file system only for the directories on the way, and this path has none. */
 static int open_info(int proc_fd, pid_t pid) {
         _cleanup_(fd_closep) int root_fd = -1, info_fd = -1;
         char path[PATH_BYTES];

@@ -19,7 +19,7 @@
 /* Looks up a process below `proc_fd` (/proc). False if it is not in such a sandbox, or may not be inspected. */
 bool flatpak_info_read(char ret[static FLATPAK_APP_ID_BYTES], int proc_fd, pid_t pid);
 
-/* Finds the app's name in the text of such a file; false if there is none that could be an id. */
+/* Finds the app's name in the text of such a file; false if the text has no valid id. */
 bool flatpak_info_parse(char ret[static FLATPAK_APP_ID_BYTES], const char *text);
 
 /* Whether PID/mountinfo lists a tmpfs with this mount number. */

@@ -20,7 +20,7 @@
 /* A part of the parsed text; not NUL-terminated. */
 typedef struct PathPart {
         const char *text;
-        size_t n; /* 0: there is none */
+        size_t n; /* 0: no such part */
 } PathPart;
 
 typedef struct ProcessUnit {

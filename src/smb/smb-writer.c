@@ -209,7 +209,7 @@ static bool take_writer_id(SmbProducer *producer, uint16_t writer_id, uint16_t t
                 memory_order_relaxed);
 }
 
-/* Finds a free id; unless `any` is set, one that was never used for another buffer. 0: there is none. */
+/* Finds a free id; unless `any` is set, one that was never used for another buffer. 0: no such id is free. */
 static uint16_t find_writer_id(SmbProducer *producer, uint16_t target_buffer, bool any) {
         uint32_t start = atomic_fetch_add_explicit(&producer->next_writer, 1, memory_order_relaxed);
 

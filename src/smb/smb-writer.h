@@ -181,7 +181,7 @@ typedef struct SmbAsked {
         uint64_t instances[SMB_REQUEST_INSTANCES_MAX];
 } SmbAsked;
 
-/* Takes the service's next request, for one thread to carry out; false if there is none. Each request is answered
+/* Takes the service's next request, for one thread to carry out; false if no request waits. Each request is answered
  * once. */
 bool smb_take_request(SmbProducer *producer, SmbAsked *ret);
 void smb_answer(SmbProducer *producer, unsigned place);

@@ -314,7 +314,7 @@ name_owner(TraceImport *import, const WireField *message, bool is_thread, uint32
                         &import->threads, owner, import_text(import, &name), TRACE_RANK_TREE);
 }
 
-/* A pid means whoever has it at the time of the description: it may be another's later. */
+/* A pid means the process that has it at the time of the description; later it may belong to another. */
 void apply_track_descriptor(TraceImport *import, uint64_t at_ns, const WireField *track) {
         TraceTrackInfo info = { 0 };
         WireReader reader;
@@ -345,7 +345,7 @@ static void flow_row(TraceImport *import, uint32_t from, uint32_t to) {
         trace_table_set(table, FLOW_IN, row, to);
 }
 
-/* The first slice with an id begins a flow, and each later one goes on with it, until one ends it. */
+/* The first slice with an id begins a flow, and each later one continues it, until one ends it. */
 static void slice_add_flows(TraceImport *import, uint32_t slice, const ImportExtra *extra) {
         for (uint32_t i = 0; i < extra->n_flows; i++) {
                 uint64_t id = import->flows[extra->flow + i];

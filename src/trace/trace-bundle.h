@@ -56,7 +56,7 @@ typedef struct TraceKernelEvent {
         uint64_t at_ns;
         int32_t pid;
         uint32_t flags;
-        WireField body; /* number 0: there is none */
+        WireField body; /* number 0: the event has no body */
 } TraceKernelEvent;
 
 void trace_kernel_event_read(TraceKernelEvent *ret, const WireField *bytes);
@@ -72,7 +72,8 @@ typedef struct TraceKernelFields {
 
 void trace_kernel_fields_read(TraceKernelFields *ret, const WireField *body);
 
-/* The name of an event that has none of its own number, or in a serialized DescriptorProto. False: there is none. */
+/* The name of an event that has no number of its own, or in a serialized DescriptorProto. False: the event has no
+ * name. */
 bool trace_kernel_name_read(WireField *ret, const WireField *body);
 /* What a bundle's description says an event's number stands for. */
 bool trace_kernel_descriptor_read(uint32_t *ret_number,

@@ -27,7 +27,7 @@ typedef struct TracePacket {
         WireField interned, defaults; /* of type WIRE_BYTES if they are there */
 } TracePacket;
 
-/* False: the field is none of the envelope. */
+/* False: the field does not belong to the envelope. */
 bool trace_packet_take(TracePacket *packet, const WireField *field);
 
 /* Scalar fields by number into an array; others are ignored. Returns a set of bits for those that are there. */

@@ -253,7 +253,7 @@ int trace_queue_sort(TraceQueue *queue) {
         return 0;
 }
 
-/* Until when the first lane may go on: the earliest time of the others. */
+/* Up to which time the first lane may be read: the earliest time of the others. */
 static uint64_t heap_second(const TraceQueue *queue) {
         uint64_t second = UINT64_MAX;
 

@@ -118,7 +118,7 @@ static int interned_take(TraceSequences *sequences, TraceMap *map, const WireFie
         return r;
 }
 
-/* _TRACE_INTERNED_TEXTS_N: it is none of a text. */
+/* _TRACE_INTERNED_TEXTS_N: the field is no interned text. */
 static size_t interned_kind(const WireField *field) {
         size_t kind = 0;
 

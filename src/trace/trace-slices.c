@@ -143,7 +143,7 @@ uint32_t trace_slices_begin(TraceSlices *slices,
         return row;
 }
 
-/* The place of the slice that an end means; SIZE_MAX: there is none. */
+/* The place of the slice that an end belongs to; SIZE_MAX: no slice is open. */
 static size_t
 stack_match(const TraceTable *table, const SliceStack *stack, uint32_t category, uint32_t name) {
         for (size_t i = stack->n; i-- > 0;) {

@@ -184,5 +184,5 @@ void trace_store_set_stat(TraceStore *store, const char *name, int32_t idx, uint
 void trace_store_add_metadata(TraceStore *store, const char *name, uint32_t text);
 void trace_store_add_metadata_number(TraceStore *store, const char *name, int64_t number);
 
-/* From the first to the last time of any event that is filled; false: there is none. */
+/* From the first to the last time of all events in the tables; false: the tables are empty. */
 bool trace_store_bounds(const TraceStore *store, int64_t *ret_start, int64_t *ret_end);

@@ -43,7 +43,7 @@ int acceptor_add(Acceptor *acceptor, int fd, int kind);
 int acceptor_start(Acceptor *acceptor);
 void acceptor_stop(Acceptor *acceptor);
 
-/* To be polled for input: there is one to be served. */
+/* To be polled for input: then a connection can be served. */
 int acceptor_fd(const Acceptor *acceptor);
 /* Whether a connection can be served now, or may turn out to. */
 void acceptor_acknowledge(Acceptor *acceptor);

@@ -73,7 +73,7 @@ static inline size_t record_outer_bytes(size_t n_room) {
         return ALIGN_UP(n_room, PAYLOAD_ALIGNMENT) + TRACE_BUFFER_RECORD_BYTES;
 }
 
-/* What a chunk of so much room would take of an empty segment. */
+/* What a chunk with this much room would take of an empty segment. */
 static inline size_t segment_bytes_needed(size_t n_room) {
         return PAYLOAD_SKEW + record_outer_bytes(n_room);
 }

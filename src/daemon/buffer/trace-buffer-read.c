@@ -21,7 +21,7 @@
 enum {
         _READ_E_SUCCESS, /* a packet */
         READ_E_AGAIN,    /* went ahead without a packet */
-        READ_E_PAUSE,    /* cannot go on in this pass */
+        READ_E_PAUSE,    /* cannot continue in this pass */
 };
 
 /* Where a fragment is in its packet. */

@@ -95,7 +95,7 @@ static size_t trace_buffer_padding_bytes(const TraceBuffer *buffer, const Slot *
                (size_t)slot->n_records * TRACE_BUFFER_RECORD_BYTES;
 }
 
-/* The slot is about to be recycled: the read pass goes on behind it. */
+/* The slot is about to be recycled: the read pass continues behind it. */
 static void trace_buffer_cursor_leave(TraceBuffer *buffer, const Slot *slot) {
         if (buffer->cursor_slot == slot)
                 trace_buffer_cursor_next_slot(buffer);

@@ -339,7 +339,7 @@ static Record *trace_buffer_append(TraceBuffer *buffer,
         return record;
 }
 
-/* Puts a chunk that goes on in place of the record that has become too small for it. */
+/* Replaces a record that has become too small for its growing chunk. */
 static void trace_buffer_relocate(TraceBuffer *buffer,
                                   Sequence *sequence,
                                   Record *old,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * One lock is over all of it, and nobody closes anything with the lock held. A user is forgotten when its threads find
- * nothing more to close; where no thread could be made its descriptors wait for the next one that it passes.
+ * One lock protects everything, and nothing is closed while it is held. A user is forgotten when its threads find
+ * nothing more to close; if a thread could not be made, the descriptors wait until the user passes another one.
  *
- * A file's close() asks its file system, and no signal ends that. A socket's does not, nor does the kernel when it lets
- * go of the descriptors in a socket that was closed, whatever they are; some of those linger, which a signal ends. So
- * the thread for sockets always gets on, however many connections a user makes whose files hang.
+ * Closing a file asks its file system, and no signal interrupts that. Closing a socket does not ask one, and neither
+ * does the kernel when it drops the descriptors inside a closed socket, whatever they are; some of these linger, which
+ * a signal ends. So the thread for sockets always makes progress, however many connections a user makes whose files
+ * hang.
  */
 
 #include <linux/sockios.h>
@@ -27,7 +28,9 @@
 #include "shared/thread.h"
 
 #define CLOSER_STACK_BYTES (64u << 10)
-#define IDLE_NS            100000000 /* that a thread waits for more: a flood should not make one for each */
+#define IDLE_NS \
+        100000000 /* how long a thread waits for more, so that a flood does not make a thread for
+                                      * each */
 
 typedef struct CloserUser CloserUser;
 
@@ -35,7 +38,7 @@ typedef struct CloserQueue {
         CloserUser *user;
         int *fds; /* the oldest first */
         size_t n_fds, n_allocated;
-        bool is_closing; /* one that is no longer in fds */
+        bool is_closing; /* the one being closed, which is no longer in fds */
         bool has_thread;
 } CloserQueue;
 
@@ -103,7 +106,7 @@ static void user_free_if_idle(CloserUser *user) {
         free(user);
 }
 
-/* With the lock, which is given up meanwhile. */
+/* Called with the lock held, which is released meanwhile. */
 static void close_all(CloserQueue *queue) {
         Unlinger unlinger;
 
@@ -175,7 +178,7 @@ static void add(uid_t user, int fd, bool is_socket) {
         else if (is_kept)
                 pthread_cond_broadcast(&more);
         pthread_mutex_unlock(&lock);
-        if (!is_kept) /* better one descriptor too many than a main thread that hangs */
+        if (!is_kept) /* leaking a descriptor is better than a main thread that hangs */
                 log_warning("out of memory: a descriptor of user %u stays open", (unsigned)user);
 }
 
@@ -190,8 +193,8 @@ static bool has_unread(int fd) {
         return ioctl(fd, SIOCINQ, &n) < 0 || n > 0;
 }
 
-/* Nothing more comes after the shutdown. Without unread bytes there are no descriptors in it, as each comes with
- * one. */
+/* Nothing more arrives after the shutdown. A socket without unread bytes has no descriptors in it, as each comes
+ * with a byte. */
 void closer_close_socket(uid_t user, int fd) {
         if (fd < 0)
                 return;

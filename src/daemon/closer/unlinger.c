@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* A thread that sends a signal to the closing thread again and again, for as long as that is inside. */
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,7 +11,7 @@
 #include "closer/unlinger.h"
 #include "shared/log.h"
 
-/* Nobody sends it to us, and what waits here does not wait for anything else. */
+/* Nobody else sends this signal to us, and the closing thread waits for nothing else. */
 #define UNLINGER_SIGNAL SIGRTMAX
 
 #define INTERVAL_NS 200000
@@ -17,7 +19,7 @@
 static void ignore(int number) {
 }
 
-/* A signal that is ignored interrupts nothing. */
+/* An ignored signal would not interrupt the wait, so there must be a handler. */
 static void install(void) {
         struct sigaction action = { .sa_handler = ignore };
 

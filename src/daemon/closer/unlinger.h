@@ -4,10 +4,10 @@
 /*
  * Unlinger: lets a thread release peers' sockets without lingering
  *
- * The last reference to a TCP socket is released only after as long as its owner has said (SO_LINGER), be it with
- * close() or with anything else that lets the kernel drop a descriptor. A signal ends that wait, so between begin and
- * end the thread gets one several thousand times a second. What waits without heeding signals, such as the close of a
- * file of FUSE, goes on waiting.
+ * The kernel releases the last reference to a TCP socket only after the time that its owner has set (SO_LINGER),
+ * whether by close() or by anything else that drops a descriptor. A signal ends that wait. So between begin and end the
+ * thread gets a signal several thousand times a second. Waits that ignore signals, such as closing a file of FUSE,
+ * continue.
  */
 
 #include <stdbool.h>
@@ -18,6 +18,6 @@ typedef struct Unlinger {
         bool has_timer; /* else the thread lingers */
 } Unlinger;
 
-/* For the calling thread, which has all signals blocked. */
+/* For the calling thread, which must have all signals blocked. */
 void unlinger_begin(Unlinger *unlinger);
 void unlinger_end(Unlinger *unlinger);

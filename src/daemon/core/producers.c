@@ -16,7 +16,7 @@
 #include "core/requests/session-wait.h"
 #include "core/requests/source-instance.h"
 
-/* New options for a source that it has: running instances go on. */
+/* New options for a source that it already has: running instances continue. */
 static void producer_update_source(Producer *producer, size_t at, ProducerSource *source) {
         ProducerSource *old = producer->sources[at];
         SourceInstance *instance;

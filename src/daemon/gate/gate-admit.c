@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The message bus passes on what anybody sends to us, and must not be disconnected for it. So what is too long, or has
- * descriptors of somebody who is gone or whose earlier ones still wait to be closed, is dropped: read without room for
- * descriptors, which the kernel then lets go of without asking their file systems.
+ * The message bus passes on whatever anybody sends to us, and must not be disconnected for that. So three kinds of
+ * messages are dropped: those that are too long, and those with descriptors of a sender that has gone, or whose earlier
+ * descriptors still wait to be closed. A dropped message is read without room for descriptors; the kernel then drops
+ * these without asking their file systems.
  */
 
 #include "closer/closer.h"
@@ -13,9 +14,9 @@
 
 #define BUS_ITSELF "org.freedesktop.DBus"
 
-#define LOOK_BYTES 4096 /* most messages are shorter, and one look tells all about them */
+#define LOOK_BYTES 4096 /* most messages are shorter, so that one look shows all of them */
 
-/* The message bus is not to blame for what others send. */
+/* The message bus is not responsible for what others send. */
 static void flow_refuse(GateFlow *flow, const char *why) {
         if (flow->gate->options.is_bus)
                 gate_log(flow->gate, flow->fds_user, "a message from the bus is dropped", why);
@@ -50,7 +51,7 @@ void flow_take_answer(GateFlow *flow, const GateAnswer *answer) {
         flow->n_skip = n - answer->n_dropped;
 }
 
-/* Descriptors are neither taken of somebody who is not known, nor dropped here. */
+/* Descriptors of a sender that is not known yet are neither taken nor dropped. */
 static bool ask(GateFlow *flow, const Frame *frame, const FrameFields *fields) {
         const GateOptions *options = &flow->gate->options;
         GateQuestion question = { .fd = flow->from, .is_refused = true };
@@ -67,7 +68,7 @@ static bool ask(GateFlow *flow, const Frame *frame, const FrameFields *fields) {
         return true;
 }
 
-/* Of the message `n` bytes were seen so far. */
+/* `n` bytes of the message were seen so far. */
 static bool admit_from_bus(GateFlow *flow, const Frame *frame, size_t n) {
         uint8_t *buffer = flow->gate->gates->buffer;
         const bool is_readable = frame->n_bytes <= GATE_MESSAGE_BYTES_MAX &&
@@ -105,7 +106,7 @@ bool flow_admit(GateFlow *flow) {
                 gate_break(flow->gate, "it does not speak D-Bus");
                 return false;
         }
-        /* A look ends with the first bytes that have descriptors. What comes later is told by epoll. */
+        /* A look ends with the first bytes that carry descriptors. Epoll tells of bytes that arrive later. */
         flow->is_alone = n == frame.n_bytes && n < LOOK_BYTES;
         if (flow->is_from_peer)
                 return flow->gate->options.is_bus ? admit_from_bus(flow, &frame, n)
@@ -114,7 +115,7 @@ bool flow_admit(GateFlow *flow) {
         return true;
 }
 
-/* What goes on are the stand-ins; the real ones are never closed here. sd-bus may not miss any. */
+/* Stand-ins are passed on; the real descriptors are never closed here. sd-bus has to get one for each. */
 static bool exchange_fds(GateFlow *flow) {
         const size_t n = flow->n_fds;
         int stand_ins[GATE_FDS_MAX], r = 0;

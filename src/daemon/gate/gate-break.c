@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* How a gate becomes ready, and how it ends when a peer breaks a rule. */
+
 #include <sys/socket.h>
 
 #include "gate/gate-private.h"

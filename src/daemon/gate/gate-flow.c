@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A message is read exactly, neither less nor more in the end, so that descriptors stay with the message that they came
- * with: a read takes those of all bytes that it takes. One that is all there is passed on without a copy.
+ * Exactly one message is read at a time, so that descriptors stay with the message that they came with: a read returns
+ * the descriptors of all bytes that it returns. A message that has arrived completely is passed on without a copy.
  */
 
 #include <sys/socket.h>
@@ -49,7 +49,7 @@ static void flow_pass_on(GateFlow *flow, const uint8_t *data, size_t n) {
         flow_forget_held(flow);
 }
 
-/* The whole of a short one, or else some of it. */
+/* Reads all of a short message, or a part of a long one. */
 static bool flow_take_first(GateFlow *flow) {
         uint8_t *buffer = flow->gate->gates->buffer;
         const size_t n = flow_read(flow, buffer, (size_t)MIN(flow->n_need, GATE_BUFFER_BYTES));
@@ -110,7 +110,7 @@ static bool flow_take(GateFlow *flow) {
         return flow->held.n == 0 ? flow_take_first(flow) : flow_take_more(flow);
 }
 
-/* What sd-bus says is taken from it at any time, so that it does not wait in there, uncounted. */
+/* Whatever sd-bus sends is read at any time, so that it does not pile up, uncounted, in the socket. */
 static bool flow_must_wait(const GateFlow *flow) {
         return !list_is_empty(&flow->queue) && (flow->is_from_peer || flow->gate->options.is_bus);
 }

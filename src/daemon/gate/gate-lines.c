@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A client's lines are answered here, and sd-bus is told the shortest handshake that there is, as if by the service
- * itself: then both know where messages begin. On the message bus sd-bus is the client, and its lines and the answers
- * are passed on.
+ * A client's lines are answered here, while sd-bus gets the shortest possible handshake, as if from the service itself:
+ * after that both sides know where messages begin. On the message bus sd-bus is the client, and its lines and the
+ * answers are passed on.
  */
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static bool line_begins(const char *line, size_t n, const char *word) {
         return n >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
 }
 
-/* A first NUL is for systems that pass credentials with it. */
+/* The first byte is a NUL, with which some systems pass credentials. */
 static void skip_nul(const char **line, size_t *n, unsigned n_lines) {
         if (n_lines == 0 && *n > 0 && **line == '\0') {
                 (*line)++;
@@ -61,7 +61,7 @@ static void take_from_client(Gate *gate, const char *line, size_t n) {
                 begin_inside(gate);
 }
 
-/* What sd-bus answers to the lines that it was told. */
+/* What sd-bus answers to these lines. */
 static void take_from_inside(Gate *gate) {
         gate->out.has_lines = gate->out.n_lines + 1 < (gate->handshake.takes_fds ? 2 : 1);
 }

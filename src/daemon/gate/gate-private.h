@@ -36,16 +36,16 @@ typedef struct GateUser {
 } GateUser;
 
 struct Gates {
-        int fd;                            /* epoll, of sockets and stand-ins */
+        int fd;                            /* epoll of sockets and stand-ins */
         List ready;                        /* Gate */
         List users;                        /* GateUser */
         uint8_t buffer[GATE_BUFFER_BYTES]; /* of whichever flow reads */
 };
 
-/* The data of an event: a gate, and in the lowest bit which of its descriptors. */
+/* The data of an event: a gate, and in the lowest bit which of its two descriptors. */
 #define EVENT_IS_INNER UINT64_C(1)
 
-/* What waits to be sent, and the descriptors that go with its first byte. */
+/* Bytes that wait to be sent, and the descriptors that go with the first of them. */
 typedef struct GateMessage {
         List link;
         size_t n, n_sent;
@@ -54,28 +54,28 @@ typedef struct GateMessage {
         uint8_t data[];
 } GateMessage;
 
-/* One direction. What is said in it begins with lines; then come messages. */
+/* One direction. It begins with lines, and messages follow. */
 typedef struct GateFlow {
         Gate *gate;
         int from, to; /* the gate's */
         bool is_from_peer;
         bool is_readable, is_writable; /* as far as is known */
-        bool is_hung_up;               /* nothing comes behind what is there */
+        bool is_hung_up;               /* nothing more arrives */
         bool is_ended;                 /* and that was read */
-        bool awaits_room;              /* epoll tells when `to` has some */
+        bool awaits_room;              /* epoll tells when `to` has room */
 
         bool has_lines;
         unsigned n_lines; /* so far */
 
-        uint64_t n_need;  /* of the message that is being read; 0: none is */
-        bool is_alone;    /* nothing was behind it, unless it has descriptors */
-        uint64_t n_asked; /* of one that waits for gate_answer() */
+        uint64_t n_need;  /* of the message that is being read; 0: no message */
+        bool is_alone;    /* nothing followed it, unless it has descriptors */
+        uint64_t n_asked; /* of the message that waits for gate_answer() */
         uint64_t n_skip;  /* of one that is dropped */
-        Bytes held;       /* of the one that is being read */
+        Bytes held;       /* of the message that is being read */
         size_t n_fds;     /* likewise */
         int fds[GATE_FDS_MAX];
         uid_t fds_user;
-        bool keeps_fds; /* the message bus itself passes them */
+        bool keeps_fds; /* the message bus passes them */
 
         List queue; /* GateMessage */
         size_t n_queued;
@@ -86,11 +86,12 @@ struct Gate {
         GateOptions options;
         GateUser *user;
         Handshake handshake;
-        int outer, inner; /* the peer's socket, and our end of sd-bus's */
+        int outer,
+                inner; /* the peer's socket, and our end of the pair whose other end is sd-bus's */
         GateFlow in, out; /* to sd-bus, and to the peer */
         bool is_broken;
         bool has_passed; /* something, in this turn */
-        bool has_ended;  /* sd-bus was told that there will be no more */
+        bool has_ended;  /* sd-bus was told that nothing more follows */
         List ready_link;
 };
 
@@ -98,7 +99,7 @@ struct Gate {
 int gate_join_user(Gate *gate);
 void gate_leave_user(Gate *gate);
 
-/* Bytes held for the user. false: that would be too many. */
+/* Counts bytes as held for the user. false: that would be too many. */
 bool gate_hold(Gate *gate, size_t n);
 void gate_release(Gate *gate, size_t n);
 
@@ -108,49 +109,50 @@ void gate_is_ready(Gate *gate);
 /* The peer must go. */
 void gate_break(Gate *gate, const char *why);
 
-/* From now on it is ready when one of its descriptors is, once they are there. */
+/* From now on the gate becomes ready when one of its descriptors does. */
 int gate_watch(Gate *gate);
-/* No longer: the peer's socket may stay open for a while. */
+/* Ends that, as the peer's socket may stay open for a while. */
 void gate_unwatch(Gate *gate);
-/* From now on the flow is told when there is room to write, or no longer. */
+/* Whether epoll is to tell the flow when there is room to write. */
 void gate_await_room(GateFlow *flow, bool is_wanted);
 
-/* A line in the log, unless there were many about this user. */
+/* Logs a line, unless there were too many about this user. */
 void gate_log(Gate *gate, uid_t user, const char *what, const char *why);
 
 void flow_init(GateFlow *flow, Gate *gate, int from, int to, bool is_from_peer);
 void flow_deinit(GateFlow *flow);
 
-/* Whether it has done anything; there may be more then. Breaks the gate if it must. */
+/* Returns whether it has done anything; then there may be more to do. Breaks the gate if it must. */
 bool flow_step(GateFlow *flow);
 
-/* Sends, or queues. The descriptors are taken over, or closed. */
+/* Sends or queues bytes. The descriptors are taken over, or closed. */
 void flow_send(GateFlow *flow, const void *data, size_t n);
 void flow_send_with(GateFlow *flow, const uint8_t *data, size_t n, int *fds, size_t n_fds);
-/* Sends what was queued. false: there is no room for more. */
+/* Sends queued bytes. false: there is no room for more. */
 bool flow_flush(GateFlow *flow);
 void flow_free_message(GateFlow *flow, GateMessage *message);
 
-/* Reads, and keeps the descriptors that come with it. 0: nothing now. */
+/* Reads, and keeps the descriptors that come with the bytes. 0: nothing now. */
 size_t flow_read(GateFlow *flow, void *data, size_t n);
-/* What a call to read has returned, with errno: how many bytes these are. */
+/* Turns the result of a call to read, and errno, into the number of bytes. */
 size_t flow_count(GateFlow *flow, ssize_t n);
 
-/* How many of the next bytes could be looked at. 0: none now. */
+/* Looks at the next bytes without taking them, and returns how many there are. 0: none now. */
 size_t flow_peek(GateFlow *flow, void *data, size_t n);
-/* Reads as many as were looked at. Descriptors among them break the gate. */
+/* Takes the bytes that were looked at. Descriptors among them break the gate. */
 void flow_skip(GateFlow *flow, size_t n);
-/* What is there is not enough: waits for more. */
+/* Waits for more bytes. */
 void flow_wait(GateFlow *flow);
 
-/* Reads one line and carries it out. Returns false if no whole line has come yet. */
+/* Reads and carries out one line. Returns false if no complete line has arrived. */
 bool flow_take_line(GateFlow *flow);
 
-/* The next message: sets what is needed, or skipped, of it. false: its header is not there yet. */
+/* Looks at the next message, and sets how much of it is needed or skipped. false: its header has not arrived
+ * completely. */
 bool flow_admit(GateFlow *flow);
-/* For what it has asked about. */
+/* The answer to the question that it has asked. */
 void flow_take_answer(GateFlow *flow, const GateAnswer *answer);
-/* The message is there: sees that its descriptors are as many as it says, and exchanges them. */
+/* The message has arrived: checks that it has as many descriptors as it claims, and replaces them. */
 bool flow_admit_fds(GateFlow *flow, const uint8_t *data, size_t n);
 void flow_drop_fd(GateFlow *flow, int fd);
 void flow_drop_fds(GateFlow *flow);

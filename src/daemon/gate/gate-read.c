@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Epoll tells only what changes, so each flow remembers whether there may be something to read, or room to write
- * (gate-write.c), until a call says that there is not.
+ * Epoll reports edges only. So each flow remembers whether there may be something to read, or room to write
+ * (gate-write.c), until a call finds that there is not.
  */
 
 #include <errno.h>

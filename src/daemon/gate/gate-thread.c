@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The lock is over who has the gate, and over a question and its answer. The gate itself is touched without it, by the
- * one that has it. An event in its epoll wakes that one up: the thread when it must give the gate away, the loop when
- * a question is answered.
+ * The lock protects who has the gate, and a question with its answer. The gate itself is used without it, by the side
+ * that has it. An event in the gate's epoll wakes that side up: the thread when it is to give the gate away, the loop
+ * when a question is answered.
  */
 
 #include <errno.h>
@@ -31,12 +31,12 @@ struct GateThread {
         Gate *gate; /* NULL: it is over */
         int wake_fd;
         pthread_t thread;
-        bool is_running; /* there is a thread to be joined */
+        bool is_running; /* the thread was started and must be joined */
 
         pthread_mutex_t lock;
         pthread_cond_t changed;
-        bool is_mine;    /* the thread has the gate, or shall have it */
-        bool is_turning; /* it does have it at the moment */
+        bool is_mine;    /* the thread is to have the gate */
+        bool is_turning; /* the thread has the gate now */
         QuestionState question;
         GateQuestion asked;
         GateAnswer answer;
@@ -46,7 +46,7 @@ struct GateThread {
  * Questions
  */
 
-/* A byte, without room for what comes with it: the kernel lets go of that here, without asking a file system. */
+/* Reads a byte without room for descriptors: the kernel drops them here, without asking a file system. */
 static ssize_t drop_byte(int fd) {
         Unlinger unlinger;
         uint8_t byte;
@@ -58,7 +58,7 @@ static ssize_t drop_byte(int fd) {
         return n;
 }
 
-/* Where a message is not wanted its first byte is read, which has the descriptors. */
+/* If a message is not wanted, its first byte is read, which carries the descriptors. */
 static void find_answer(const GateThread *thread, const GateQuestion *question, GateAnswer *ret) {
         ssize_t n;
 
@@ -73,7 +73,7 @@ static void find_answer(const GateThread *thread, const GateQuestion *question, 
         ret->n_dropped = n > 0 ? (size_t)n : 0;
 }
 
-/* The thread itself need not wait for itself. */
+/* The thread does not wait for itself. */
 static bool ask(void *userdata, const GateQuestion *question, GateAnswer *ret) {
         GateThread *thread = userdata;
         bool is_mine;
@@ -141,19 +141,19 @@ int gate_thread_fd(const GateThread *thread) {
         return gates_fd(thread->gates);
 }
 
-/* How long to sleep at most; 0: it is time to end. */
+/* The longest time to sleep; 0: it is time to end. */
 static int next_wait_ms(const GateThread *thread) {
         return gate_is_closed_by_service(thread->gate) ? GATE_LINGER_MS : -1;
 }
 
-/* With the lock, which is given up meanwhile. false: the gate is over. */
+/* Called with the lock held, which is released meanwhile. false: the gate is over. */
 static bool turn(GateThread *thread) {
         struct pollfd wait = { .fd = gates_fd(thread->gates), .events = POLLIN };
         int n;
 
         thread->is_turning = true;
         pthread_mutex_unlock(&thread->lock);
-        /* Only what lingers is waited for with an end. */
+        /* There is a deadline only when the last bytes linger. */
         n = gates_are_ready(thread->gates) ? 1 : poll(&wait, 1, next_wait_ms(thread));
         gate_thread_turn(thread);
         pthread_mutex_lock(&thread->lock);

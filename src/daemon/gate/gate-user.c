@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the gates of one user hold together. */
+/* How many bytes the gates of one user hold together. */
 
 #include <assert.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "gate/gate-private.h"
 
-#define TRIM_BYTES_MIN (1u << 20) /* so much was held: give it back to the system */
+#define TRIM_BYTES_MIN (1u << 20) /* after holding this much, give memory back to the system */
 
 static GateUser *user_find(const Gates *gates, uid_t user) {
         GateUser *found;

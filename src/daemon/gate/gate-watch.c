@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* What epoll reports: to a gate that it is ready, and to a flow that waits for room that there is some. */
+
 #include <errno.h>
 #include <sys/epoll.h>
 
 #include "gate/gate-private.h"
 
-/* There is nearly always room, and each message that somebody reads makes some: it is only worth an event to a flow
- * that waits for it. */
+/* There is nearly always room, and each message that is read makes some. So this event is requested only while a
+ * flow waits for it. */
 static int watch(Gate *gate, int operation, int fd, bool for_room) {
         struct epoll_event event = {
                 .events = EPOLLIN | EPOLLRDHUP | EPOLLET | (for_room ? EPOLLOUT : 0),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Bytes and descriptors out: sent at once if the socket takes them, and queued otherwise. */
+
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -16,7 +18,7 @@ void flow_free_message(GateFlow *flow, GateMessage *message) {
         free(message);
 }
 
-/* How many bytes the socket took; the descriptors have gone with the first. */
+/* Returns how many bytes the socket took; the descriptors left with the first of them. */
 static size_t
 flow_write(GateFlow *flow, const uint8_t *data, size_t n, const int *fds, size_t n_fds) {
         union {
@@ -38,16 +40,16 @@ flow_write(GateFlow *flow, const uint8_t *data, size_t n, const int *fds, size_t
         do
                 n_sent = sendmsg(flow->to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         while (n_sent < 0 && errno == EINTR);
-        /* What a peer that has gone said before is still to be read, until its end; nobody misses this. */
+        /* A peer that has gone may have left bytes to be read; only writing to it is pointless. */
         if (n_sent == (ssize_t)n || (n_sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
                 return n;
-        /* A socket that took only a part of it is full as well. */
+        /* A socket that took only a part is full, too. */
         flow->is_writable = false;
         gate_await_room(flow, true);
         return (size_t)MAX(n_sent, 0);
 }
 
-/* sd-bus reads in its own time, and so does the message bus: there, nothing more is read instead. */
+/* sd-bus and the message bus read when they get to it: for them, reading from the other side pauses instead. */
 static bool flow_may_queue(const GateFlow *flow, size_t n) {
         return flow->is_from_peer || flow->gate->options.is_bus ||
                flow->n_queued + n <= GATE_QUEUE_BYTES_MAX;

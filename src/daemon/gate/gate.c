@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A gate has its turn when a descriptor of its is ready, and stays in the list of those who are until neither direction
- * gets any further. A gate that is broken does nothing any more; sd-bus sees the end of the connection, and whoever
- * owns the gate frees it.
+ * A gate has its turn when one of its descriptors is ready, and stays in the list of ready gates until neither
+ * direction makes progress. A broken gate does nothing; sd-bus sees the end of the connection, and the owner frees the
+ * gate.
  */
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "gate/stand-in.h"
 #include "shared/fd.h"
 
-/* Of no gate: somebody has something to say, and says what elsewhere. */
+/* An event of no gate: the eventfd that wakes the loop, whose reason is found elsewhere. */
 #define EVENT_IS_WAKE UINT64_C(2)
 
 /*
@@ -87,7 +87,7 @@ static void gate_send(Gate *gate) {
                 ;
 }
 
-/* Nobody has told yet that there is something to read. */
+/* sd-bus has just written, which epoll has not reported yet. */
 void gate_pump(Gate *gate) {
         gate->out.is_readable = true;
         gate_send(gate);
@@ -98,12 +98,12 @@ void gate_answer(Gate *gate, const GateAnswer *answer) {
         gate_is_ready(gate);
 }
 
-/* A client's next calls wait until it has read what the last ones gave. */
+/* A client's next calls wait until it has read the answers to its last ones. */
 static bool gate_may_take(const Gate *gate) {
         return gate->options.is_bus || list_is_empty(&gate->out.queue);
 }
 
-/* Whether there is more to do at once. */
+/* Whether there is more to do without waiting for an event. */
 static bool gate_turn(Gate *gate) {
         unsigned n = 0;
 
@@ -205,7 +205,7 @@ void gates_turn(Gates *gates) {
         gates_take_events(gates);
         last = list_is_empty(&gates->ready) ? NULL
                                             : list_entry(gates->ready.previous, Gate, ready_link);
-        /* Those that are ready meanwhile come behind this one, and wait for the next time. */
+        /* Gates that become ready meanwhile are queued behind this one, and wait for the next time. */
         while (last) {
                 Gate *gate = list_first(&gates->ready, Gate, ready_link);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* One function for each state: which lines a peer may send then, and the answers to them. */
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +15,7 @@ static bool line_is(const char *line, size_t n, const char *word) {
         return n == strlen(word) && memcmp(line, word, n) == 0;
 }
 
-/* The word, a blank, and what stands behind that; NULL: another line. */
+/* If the line begins with the word and a blank, returns what follows; NULL otherwise. */
 static const char *behind_word(const char *line, size_t n, const char *word) {
         const size_t n_word = strlen(word);
 
@@ -22,7 +24,7 @@ static const char *behind_word(const char *line, size_t n, const char *word) {
                        : NULL;
 }
 
-/* In decimal digits, of which the peer says the hexadecimal codes. */
+/* The uid in decimal digits; the peer sends their character codes in hexadecimal. */
 static bool is_uid(const char *hex, size_t n, uid_t uid) {
         char decimal[24], expected[2 * sizeof(decimal)];
         const int n_digits = snprintf(decimal, sizeof(decimal), "%u", (unsigned)uid);
@@ -58,7 +60,7 @@ static void take_identity(Handshake *handshake,
         }
 }
 
-/* A peer in a user namespace does not know its uid, and says nothing. */
+/* A peer in a user namespace does not know its uid on the host, and may send none. */
 static void take_data(Handshake *handshake,
                       const char *line,
                       size_t n,
@@ -86,7 +88,7 @@ static void take_beginning(Handshake *handshake,
         }
 }
 
-/* Words that mean the same at any time, if they mean anything. */
+/* Words that mean the same in every state, if they mean anything. */
 static bool take_anytime(Handshake *handshake,
                          const char *line,
                          size_t n,

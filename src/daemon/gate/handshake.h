@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Handshake: what a peer on a socket says before its first message
+ * Handshake: the lines that a peer on a socket sends before its first message
  *
- * The D-Bus specification, "Authentication Protocol", the server's part. The kernel tells the peer's identity; the
- * peer only has to say the same. It may ask for descriptors to be passed.
+ * This is the server's part of "Authentication Protocol" in the D-Bus specification. The kernel tells the peer's
+ * identity, and the peer only has to state the same. It may ask for descriptors to be passed.
  */
 
 #include <stdbool.h>
@@ -18,13 +18,13 @@
 #define HANDSHAKE_GUID_DIGITS     32
 
 typedef enum HandshakeState {
-        HANDSHAKE_IDENTITY, /* who it is, it has yet to say: AUTH */
-        HANDSHAKE_DATA,     /* it was asked for what it left out: DATA */
+        HANDSHAKE_IDENTITY, /* the peer has not named its identity yet: AUTH */
+        HANDSHAKE_DATA,     /* the peer was asked for the identity that it left out: DATA */
         HANDSHAKE_BEGIN,    /* known; it may begin */
         HANDSHAKE_DONE,     /* messages come from now on */
 } HandshakeState;
 
-/* Embedded; the first two are set by whoever embeds it. */
+/* Embedded; the embedding object sets the first two fields. */
 typedef struct Handshake {
         uid_t uid;
         char guid[HANDSHAKE_GUID_DIGITS + 1];
@@ -33,8 +33,8 @@ typedef struct Handshake {
         bool takes_fds;
 } Handshake;
 
-/* A line without its end; the NUL that comes before the first one is not part of it. What is to be answered, "" for
- * nothing. 0, or -EPROTO: it said too much without beginning. */
+/* Takes one line, without its end and without the NUL before the first line. Fills in the answer, "" for none. 0, or
+ * -EPROTO: the peer has sent too many lines without beginning. */
 int handshake_take(Handshake *handshake,
                    const char *line,
                    size_t n,

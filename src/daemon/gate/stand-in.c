@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* A table of pipes: what the real descriptor of each stand-in is, and which of them nobody has any longer. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,13 +15,13 @@
 #include "shared/list.h"
 #include "shared/macro.h"
 
-/* Tells ids from addresses of user space, which the other data of the same epoll is. */
+/* Tells ids from addresses in user space, which are the other data in the same epoll. */
 #define ID_BIT (UINT64_C(1) << 63)
 
 #define N_BUCKETS 64
 
 typedef struct StandIn {
-        uint64_t id; /* of the pipe, as long as either end is open */
+        uint64_t id; /* inode of the pipe, valid while either end is open */
         uid_t user;
         int real;
         int other_end;
@@ -27,7 +29,7 @@ typedef struct StandIn {
 } StandIn;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static List buckets[N_BUCKETS]; /* StandIn; zeros: not used yet */
+static List buckets[N_BUCKETS]; /* StandIn; zeros: unused */
 
 static List *bucket_of(uint64_t id) {
         List *bucket = &buckets[id % N_BUCKETS];
@@ -77,7 +79,7 @@ static int add(StandIn *stand_in, int watch_fd, int fd) {
         event.data.u64 = stand_in->id;
         if (count(stand_in->user) >= STAND_INS_PER_USER_MAX)
                 return -EDQUOT;
-        /* That nobody reads a pipe is told without having been asked for. */
+        /* Epoll reports a pipe without readers even if no event is requested. */
         if (epoll_ctl(watch_fd, EPOLL_CTL_ADD, stand_in->other_end, &event) < 0)
                 return -errno;
         list_append(bucket_of(stand_in->id), &stand_in->link);
@@ -117,7 +119,7 @@ static int stand_in_free(StandIn *stand_in) {
         const int real = stand_in->real;
 
         list_unlink(&stand_in->link);
-        fd_close(stand_in->other_end); /* which leaves the epoll as well */
+        fd_close(stand_in->other_end); /* which also removes it from the epoll */
         free(stand_in);
         return real;
 }

@@ -43,7 +43,7 @@ typedef struct SessionStream SessionStream;
 
 struct SessionStream {
         OutputPump *pump;
-        Session *session;                       /* NULL: there is none yet */
+        Session *session;                       /* NULL: no session yet */
         void (*changed)(SessionStream *output); /* attend to it soon, outside of the core */
         void (*failed)(SessionStream *output);  /* `error` is set, and the session told to stop */
 

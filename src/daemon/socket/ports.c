@@ -16,7 +16,7 @@
 #include "socket/ports.h"
 #include "socket/producer/producer-port.h"
 
-/* One of those that rest goes on. */
+/* A paused connection resumes. */
 static int on_rest(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Ports *ports = userdata;
         PortConnection *connection = list_first(&ports->resting, PortConnection, resting_link);

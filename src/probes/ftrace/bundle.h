@@ -65,7 +65,7 @@ typedef struct BundleWriter {
 
         uint64_t newest_ns; /* of all from_ns */
 
-        /* The current bundle; `wire` is NULL if there is none. */
+        /* The current bundle; `wire` is NULL between bundles. */
         WireWriter *wire;
         bool is_for_all; /* it is open, and for all receivers */
         uint64_t first_timestamp;

@@ -88,7 +88,7 @@ static void cpu_note_failure(FtraceReader *reader, FtraceCpu *cpu, int error) {
                         receiver->statuses |= 1u << FTRACE_STATUS_UNEXPECTED_READ_ERROR;
 }
 
-/* Bytes of the next page; 0 when there is none now. */
+/* Bytes of the next page; 0 if no page is ready. */
 static size_t cpu_read(FtraceReader *reader, FtraceCpu *cpu) {
         ssize_t n;
 

@@ -18,7 +18,7 @@ typedef Perfetto__Protos__FtraceConfig FtraceConfig;
 #define FTRACE_BUFFER_KB       2048  /* default for each CPU */
 #define FTRACE_BUFFER_KB_LARGE 8192  /* the same, on machines with 7 GiB and more */
 #define FTRACE_MEMORY_SHARE    4     /* at most this part of the machine's memory for all CPUs */
-#define FTRACE_SUBBUFFER_KB    32 /* a read gets so much at once; kernels before 6.8 have only pages */
+#define FTRACE_SUBBUFFER_KB    32 /* bytes of one read, in KiB; kernels before 6.8 have only pages */
 
 typedef struct FtraceSettings {
         uint64_t drain_period_ns;

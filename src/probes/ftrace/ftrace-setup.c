@@ -227,7 +227,7 @@ setup_prepare(FtraceSetup *setup, const FtraceConfig *config, ProbeNotes *notes,
         int r;
 
         r = setup_settings(setup, config, ret_error);
-        if (r == 0) /* goes on meanwhile */
+        if (r == 0) /* recording continues meanwhile */
                 r = setup_load_symbols(setup, config, notes);
         if (r == 0)
                 r = trace_dir_read_layout(setup->dir, &setup->layout, ret_error);

@@ -166,7 +166,7 @@ static SymbolTable *load_finish(SymbolLoad *load) {
         return table;
 }
 
-/* Between two bundles, whose numbers stand for symbols of one table, or when there is none yet. */
+/* Between two bundles, as a bundle's numbers refer to one table of symbols, or before the first table. */
 static void symbols_settle(KernelSymbols *symbols) {
         SymbolTable *table = load_finish(TAKE(symbols->load));
 

@@ -44,7 +44,7 @@ static long card_number(const char *name) {
         return *end == '\0' && number <= CARD_NUMBER_MAX ? number : -1;
 }
 
-/* The last component of what a link in sysfs points to; "" when there is none. */
+/* The last component of the target of a link in sysfs; "" if there is no such link. */
 static void read_link_name(char ret[static DRM_NAME_BYTES], int dir_fd, const char *path) {
         char target[CARD_PATH_BYTES];
         const char *name;

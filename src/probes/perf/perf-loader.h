@@ -46,7 +46,7 @@ typedef struct Load {
         char *path;
         Module *module; /* NULL: it cannot be read, or is no program */
         /* LOAD_PROCESS */
-        char *maps;    /* the text of /proc/PID/maps; NULL: there is none */
+        char *maps;    /* the text of /proc/PID/maps; NULL: it could not be read */
         char *command; /* its first argument; NULL: none */
 } Load;
 

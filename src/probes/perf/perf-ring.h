@@ -20,7 +20,7 @@ typedef struct PerfRing {
         uint64_t head;  /* up to where this drain reads */
         uint64_t tail;
         uint8_t *joined; /* room for a record that wraps */
-        /* The record at the tail; n_record is 0 when there is none. */
+        /* The record at the tail; n_record is 0 if the ring is empty. */
         const uint8_t *record;
         size_t n_record;
         uint64_t record_ns;

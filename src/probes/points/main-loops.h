@@ -35,7 +35,7 @@ void main_loops_deinit(MainLoops *loops);
 
 /* A thread begins to wait. True if the turn that this ends was a stall, which began at `*ret_ns`. */
 bool main_loops_wait(MainLoops *loops, pid_t tid, uint64_t at_ns, uint64_t *ret_ns);
-/* It goes on. */
+/* A thread resumes. */
 void main_loops_wake(MainLoops *loops, pid_t tid, uint64_t at_ns);
 /* Records were lost: nobody knows who waits. */
 void main_loops_forget(MainLoops *loops);

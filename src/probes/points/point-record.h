@@ -22,7 +22,7 @@ typedef enum PointRecordKind {
         POINT_RECORD_ENTRY, /* of a function */
         POINT_RECORD_RETURN,
         POINT_RECORD_WAIT, /* a thread begins to wait in poll() or its kin */
-        POINT_RECORD_WAKE, /* it goes on */
+        POINT_RECORD_WAKE, /* it resumes */
 } PointRecordKind;
 
 typedef struct PointRecord {

@@ -27,7 +27,7 @@ typedef enum PsiResource {
 /* /proc/pressure/X; `some` and `full` are the file's resources. Totals are written in ns. */
 void psi_encode(const char *text, PsiResource some, PsiResource full, WireWriter *wire);
 
-/* The total of a line, "some " or "full ", in ns; false when there is none. */
+/* The total of a line, "some " or "full ", in ns; false if the line is missing. */
 bool psi_total(const char *text, const char *line, uint64_t *ret_ns);
 
 /* /proc/diskstats: whole disks and partitions that were ever used. */

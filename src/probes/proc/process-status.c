@@ -137,7 +137,7 @@ static void parse_status_line(ProcessStatus *status, const char *line) {
 
 bool process_status_parse(ProcessStatus *ret, const char *text) {
         *ret = (ProcessStatus){};
-        /* Most lines begin with none of these letters, and are not looked at any further. */
+        /* Most lines begin with other letters, and are skipped at once. */
         for (; *text; text = line_end(text))
                 if (strchr("NTURV", *text))
                         parse_status_line(ret, text);

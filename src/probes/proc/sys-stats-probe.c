@@ -63,7 +63,7 @@ static void sys_stats_freep(SysStats **stats) {
  * Setup
  */
 
-/* A kind of which nothing can be read: the others go on. The first one's reason is that of a refusal. */
+/* If nothing can be read of one kind, the others continue. The first failure's reason becomes that of the refusal. */
 static int note_missing(const SysSource *source, ProbeNotes *notes, char **why) {
         const SysKind *kind = source->kind;
         int error = -source->files.error;

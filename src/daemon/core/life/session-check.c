@@ -64,7 +64,7 @@ static int check_choices(const Check *check) {
         return 0;
 }
 
-/* The service would refuse producers for everybody, and go on with it when the session is over. */
+/* The service would refuse producers for everybody, and continue to do so when the session is over. */
 static int check_lockdown(const Check *check) {
         if (!check->config->lockdown_mode ||
             policy_may_lock_down(&check->service->info, &check->options->owner))

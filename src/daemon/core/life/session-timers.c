@@ -39,7 +39,7 @@ static void session_flush_periodically(Session *session) {
                 session->has_periodic_flush = false;
 }
 
-/* The service is old enough for it to go on. */
+/* The service has run long enough for the session to proceed. */
 static void on_settle(Session *session, uint64_t now) {
         session_mark(session);
 }

@@ -7,5 +7,5 @@
 
 #include "core/model/peer.h"
 
-/* Takes the first that is due by then; false: there is none. */
+/* Takes the first snapshot that is due by `now`; false: none is due. */
 bool session_take_snapshot(Session *session, uint64_t due_by, uint64_t now);

@@ -51,7 +51,7 @@ enum {
         QUOTA_E_EXCEEDED,
 };
 
-/* Of a machine with so much memory. */
+/* The limits for a machine with this much memory. */
 void quota_init(Quota *quota, uint64_t ram_bytes);
 /* All charges have been given back. */
 void quota_deinit(Quota *quota);

@@ -156,7 +156,7 @@ struct Session {
 #define NS_PER_MS UINT64_C(1000000)
 
 void session_changed(Session *session);
-/* It may go on: the entry point that is under way ends in service_settle(), which looks at it. */
+/* The session may be able to proceed: the entry point that is running ends in service_settle(), which checks it. */
 void session_mark(Session *session);
 bool session_is_running(const Session *session); /* sources that appear are started at once */
 bool session_is_open(const Session *session);    /* sources that appear can join */

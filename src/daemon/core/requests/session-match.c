@@ -80,7 +80,7 @@ static void source_join(SessionSource *source, Producer *producer, ProducerSourc
         session_changed(session);
 }
 
-/* A lockdown is about what is to come: who records already goes on. */
+/* A lockdown applies from now on: producers that are recording already continue. */
 static bool session_may_record(const Session *session, const Producer *producer) {
         const Service *service = session->service;
 

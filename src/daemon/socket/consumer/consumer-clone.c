@@ -109,7 +109,7 @@ void consumer_clone_work(Consumer *consumer) {
         consumer->clone = consumer_clone_free(clone);
 }
 
-/* Fills in *ret_why when there is none, or none for this peer. */
+/* The peer's session with the highest bugreport_score, or NULL. */
 static Session *find_for_bugreport(const Consumer *consumer) {
         const Consumers *consumers = consumer->consumers;
         const Identity *identity = port_connection_identity(consumer->connection);
@@ -156,7 +156,7 @@ static int find_by_name(Session **ret, const Consumer *consumer, const void *dat
         return 0;
 }
 
-/* *ret is NULL if there is none. */
+/* *ret is NULL if no session matches. */
 static int find_source(Session **ret,
                        const Consumer *consumer,
                        const uint64_t numbers[static _CLONE_FIELD_N],
@@ -171,7 +171,7 @@ static int find_source(Session **ret,
         return 0;
 }
 
-/* Why it may not be, or NULL. */
+/* Why the peer may not clone this session, or NULL. */
 static const char *clone_refusal(const Consumer *consumer,
                                  const Session *source,
                                  const uint64_t numbers[static _CLONE_FIELD_N]) {
@@ -187,7 +187,7 @@ static const char *clone_refusal(const Consumer *consumer,
         return NULL;
 }
 
-/* Whether it is a snapshot that nobody has fetched; then it is the connection's from now on. */
+/* If the session is a snapshot that nobody has fetched, gives it to the connection. */
 static bool hand_over_snapshot(Consumer *consumer, const Session *source) {
         ConsumerSession *session = consumers_find(consumer->consumers, source);
 

@@ -182,7 +182,7 @@ static int reply_config(Consumer *consumer, const PortRequest *request, const Co
         return 0;
 }
 
-/* Clients also ask whether there is one: that there is none is nothing for the log. */
+/* Clients also call this to find out whether a session exists, so a missing one is not logged. */
 int consumer_attach(void *port, const PortRequest *request, const void *data, size_t n) {
         Consumer *consumer = port;
         char key[CONSUMER_KEY_MAX + 1];

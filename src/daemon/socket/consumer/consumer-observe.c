@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* ObserveEvents: what a consumer is told while its session goes on. */
+/* ObserveEvents: what a consumer is told while its session runs. */
 
 #include "consumer-private.h"
 

@@ -117,7 +117,7 @@ static inline void access_peer_deinit(AccessPeer *peer) {
 
 /* Of a request's few fields: varints by number, below n_fields; what has another type is passed over. -EBADMSG. */
 int consumer_read_numbers(const void *data, size_t n_data, uint64_t *ret, size_t n_fields);
-/* The last field of that number, of bytes; *ret is NULL when there is none. -EBADMSG. */
+/* The last field with this number, of bytes; *ret is NULL if the field is missing. -EBADMSG. */
 int consumer_read_bytes(const void *data,
                         size_t n_data,
                         uint32_t number,

@@ -409,7 +409,7 @@ void consumer_query_on(Consumer *consumer) {
                 port_connection_await_drained(consumer->connection);
 }
 
-/* What is being told goes on when it has been read. */
+/* An answer in progress continues when the peer has read its last batch. */
 static void query_begin(Consumer *consumer) {
         if (!consumer->is_telling)
                 consumer_query_on(consumer);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * EnableTracing is answered when the recording has ended: at once, with the reason, when there is none. Polkit is
- * asked only about what could be done. As clients go on without an answer, what they say next waits until polkit has
- * answered.
+ * EnableTracing is answered when the recording has ended, or at once with the reason if it cannot begin. Polkit is
+ * asked only about sessions that could be recorded. Clients continue without waiting for the answer, so their next
+ * messages wait until polkit has answered.
  */
 
 #include <errno.h>

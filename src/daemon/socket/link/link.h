@@ -26,10 +26,10 @@
  * what it waits in, are SERVICE_MESSAGE_BYTES. */
 #define PORTS_QUEUE_BYTES_MAX (4u << 20) /* of these, sent to one connection */
 
-/* Read of one connection before others have their turn: so much, and the rest of a frame that has begun. */
+/* Bytes read from one connection before others have their turn, besides the rest of a frame that has begun. */
 #define PORTS_READ_BYTES     (32u << 10)
 #define PORTS_READS_PER_TURN 8
-/* Some calls take long, and many fit into one read: after so much time the others come first. */
+/* Some calls take long, and many fit into one read: after this time the other connections have their turn. */
 #define PORTS_TURN_NS UINT64_C(5000000)
 
 /* One login user with at least one connection. */

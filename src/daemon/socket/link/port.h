@@ -64,7 +64,7 @@ typedef struct PortService {
         int (*open)(void **ret, PortConnection *connection);
         /* The connection has ended. Called if open() was 0, outside of the core. */
         void (*close)(void *port);
-        /* All that was sent is in the socket again, so that a stream can go on. May be NULL. Outside of the core. */
+        /* Everything queued has been sent, so a stream can continue. May be NULL. Called outside of the core. */
         void (*drained)(void *port);
         /* port_connection_mark() was called. May be NULL. Outside of the core. */
         void (*work)(void *port);
