@@ -91,6 +91,15 @@ has_programs() {
 }
 ok 'a preset with points does not say that there is nothing of programs' has_programs
 
+if command -v dbus-run-session >/dev/null && command -v gdbus >/dev/null; then
+        ok 'a program that waits for replies on a bus is recorded' records bus.pftrace dbus-run-session -- \
+                gdbus call --session --dest org.freedesktop.DBus --object-path /org/freedesktop/DBus \
+                --method org.freedesktop.DBus.ListNames
+        ok 'each wait is a slice' sums bus.pftrace 'wait for D-Bus reply' '"org.freedesktop.DBus" in said and n >= 1'
+else
+        skip 'a program that waits for replies on a bus is recorded' 'there is no gdbus'
+fi
+
 if command -v weston >/dev/null && command -v weston-presentation-shm >/dev/null; then
         weston --backend=headless-backend.so --use-pixman --socket=points --idle-time=0 >weston.log 2>&1 &
         weston=$!

@@ -304,8 +304,9 @@ START_TEST(test_without_points_there_is_nothing_to_record) {
 END_TEST
 
 START_TEST(test_what_is_installed_has_no_mistakes) {
-        static const char *const names[] = { "gl", "gstreamer", "gtk",    "loops",
-                                             "qt", "sdl",       "vulkan", "wayland" };
+        static const char *const names[] = { "bus",  "gl",     "gstreamer", "gtk",
+                                             "kwin", "loops",  "mutter",    "qt",
+                                             "sdl",  "vulkan", "wayland",   "wlroots" };
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
                 size_t n_before = table.n_points;
