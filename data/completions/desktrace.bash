@@ -35,7 +35,7 @@ _desktrace_options() {
         report) echo "$both --output= --force" ;;
         query) echo "$both $data --file= --csv --timeout= --memory=" ;;
         status | doctor) echo "$both $bus $data" ;;
-        list) echo "$both $bus $data --standalone --sources --no-start" ;;
+        list) echo "$both $bus $data --standalone --sources --no-start -l --long" ;;
         snapshot) echo "$both $bus $data --output= --force --before= --after=" ;;
         trigger) echo "$both $bus $data" ;;
         attach) echo "$both $bus $data --output= --force" ;;

@@ -101,6 +101,7 @@ complete -c desktrace -n '__desktrace_in why' -l memory -x -d 'Take at most this
 
 complete -c desktrace -n '__desktrace_in list' -a 'sources events categories producers sessions presets probes'
 complete -c desktrace -n '__desktrace_in list' -l sources -d "The same as the argument 'sources'"
+complete -c desktrace -n '__desktrace_in list' -s l -l long -d 'Numbers and fields of events'
 complete -c desktrace -n '__desktrace_in list' -l no-start -d 'Do not start producers'
 
 complete -c desktrace -n '__desktrace_in doctor' -a '(__fish_complete_pids; __desktrace_list --no-start sources)'

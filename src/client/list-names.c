@@ -4,25 +4,21 @@
  * What can be recorded by name: the kernel's events, and programs' categories
  */
 
-#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/category-view.h"
+#include "client/event-formats.h"
 #include "client/event-view.h"
 #include "client/reason.h"
 #include "client/say.h"
 #include "client/verb-list.h"
-#include "shared/fd.h"
 #include "shared/text.h"
 
-#define EVENTS_PATH      "/sys/kernel/tracing/events"
-#define FORMAT_BYTES_MAX (256u << 10)
-
 /*
- * Events: known to the probes, and to a service that they have told. What they are made of is in tracefs, for those who
- * may read that: root.
+ * Events: known to the probes, and to a service that they have told. What they are made of is looked up when it is
+ * asked for.
  */
 
 typedef struct ListedEvent {
@@ -140,32 +136,33 @@ static char **parse_fields(const char *format) {
         return g_strv_builder_end(fields);
 }
 
-/* The names are the service's word, and the file is read with our rights. */
-static bool is_event_path(const char *name) {
-        return strchr(name, '/') && *name != '/' && !strstr(name, "..");
-}
+static void describe_event(ListedEvent *event, const char *format) {
+        const char *id = strstr(format, "\nID: ");
 
-static bool describe_event(ListedEvent *event, int events_fd) {
-        g_autofree char *path = g_strconcat(event->name, "/format", NULL);
-        _cleanup_(freep) char *format = NULL;
-        const char *id;
-
-        if (!is_event_path(event->name) ||
-            fd_read_file(&format, NULL, events_fd, path, FORMAT_BYTES_MAX) < 0)
-                return false;
-        id = strstr(format, "\nID: ");
         event->id = id ? strtoull(id + strlen("\nID: "), NULL, 10) : 0;
         event->fields = parse_fields(format);
-        return true;
 }
 
-static size_t describe_events(GArray *list) {
-        _cleanup_(fd_closep) int fd = open(EVENTS_PATH, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        bool is_known = false;
+static ExitStatus describe_events(size_t *n_columns, GArray *list, const Invocation *invocation) {
+        g_autoptr(GPtrArray) names = g_ptr_array_new();
+        g_autoptr(GHashTable) formats = NULL;
+        ExitStatus status;
 
-        for (guint i = 0; fd >= 0 && i < list->len; i++)
-                is_known |= describe_event(&g_array_index(list, ListedEvent, i), fd);
-        return is_known ? ARRAY_SIZE(event_columns) : 1;
+        *n_columns = 1;
+        if (!list_is_long() || list->len == 0)
+                return STATUS_OK;
+        for (guint i = 0; i < list->len; i++)
+                g_ptr_array_add(names, g_array_index(list, ListedEvent, i).name);
+        status = event_formats_read(&formats, names, invocation);
+        for (guint i = 0; !status && i < list->len; i++) {
+                ListedEvent *event = &g_array_index(list, ListedEvent, i);
+                const char *format = g_hash_table_lookup(formats, event->name);
+
+                if (format)
+                        describe_event(event, format);
+        }
+        *n_columns = ARRAY_SIZE(event_columns);
+        return status;
 }
 
 const ListKind list_events = {

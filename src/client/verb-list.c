@@ -274,10 +274,14 @@ static ExitStatus get_presets(GArray **ret, const BusClient *client) {
         return STATUS_OK;
 }
 
-static gboolean arg_sources, arg_no_start;
+static gboolean arg_sources, arg_no_start, arg_long;
 
 bool list_may_start(void) {
         return !arg_no_start;
+}
+
+bool list_is_long(void) {
+        return arg_long;
 }
 
 static const ListKind list_sources = {
@@ -378,6 +382,13 @@ static const GOptionEntry entries[] = {
           &arg_no_start,
           N_("do not start producers just to query them"),
           NULL },
+        { "long",
+          'l',
+          0,
+          G_OPTION_ARG_NONE,
+          &arg_long,
+          N_("of events, also their numbers and fields"),
+          NULL },
         { 0 },
 };
 
@@ -465,13 +476,14 @@ static void say_unknown_sources(const ListKind *kind, const GArray *list) {
 static ExitStatus print_list(const ListKind *kind, const char *glob, const Invocation *invocation) {
         g_autoptr(GArray) list = NULL;
         ExitStatus status = get_list(&list, kind, invocation);
-        size_t n_columns;
+        size_t n_columns = kind->n_columns;
 
+        if (!status && glob)
+                list_choose(list, kind, glob);
+        if (!status && kind->describe)
+                status = kind->describe(&n_columns, list, invocation);
         if (status)
                 return status;
-        if (glob)
-                list_choose(list, kind, glob);
-        n_columns = kind->describe ? kind->describe(list) : kind->n_columns;
         if (invocation->json == JSON_OFF && (list->len > 0 || !glob)) {
                 print_table(kind, n_columns, list, invocation);
                 say_unknown_sources(kind, list);

@@ -19,8 +19,8 @@ typedef struct ListKind {
         size_t name_offset; /* of a char * in it, which is what a GLOB is compared with; or NULL */
         void (*add_row)(Table *table, const void *item);
         void (*write)(JsonWriter *writer, const void *item);
-        /* Looks up more of what is left to be shown, and returns how many columns that fills; or NULL. */
-        size_t (*describe)(GArray *list);
+        /* Looks up more of what is left to be shown, and says how many columns that fills; or NULL. */
+        ExitStatus (*describe)(size_t *n_columns, GArray *list, const Invocation *invocation);
 } ListKind;
 
 #define COLUMNS(columns) (columns), ARRAY_SIZE(columns)
@@ -29,6 +29,9 @@ extern const ListKind list_events, list_categories;
 
 /* Whether producers may be started to be asked. */
 bool list_may_start(void);
+
+/* Whether more than names is asked for. */
+bool list_is_long(void);
 
 /* A cell of several words, "-" for none. */
 void list_add_strings(Table *table, char *const *strings);

@@ -10,11 +10,13 @@
 
 #include "host/probe.h"
 #include "probes/entrance.h"
+#include "probes/ftrace/event-list.h"
 #include "probes/grant-question.h"
 #include "shared/fd.h"
 #include "shared/list.h"
 #include "shared/log.h"
 #include "shared/names.h"
+#include "shared/utf8.h"
 
 typedef struct EntrancePeer {
         List peers;
@@ -203,8 +205,47 @@ static int method_authorize(sd_bus_message *call, void *userdata, sd_bus_error *
         return 1;
 }
 
+static int append_format(sd_bus_message *reply, const char *event) {
+        _cleanup_(freep) char *format = NULL;
+
+        if (event_list_read_format(&format, event) < 0 ||
+            !utf8_is_valid((const uint8_t *)format, strlen(format)))
+                return 0;
+        return sd_bus_message_append(reply, "(ss)", event, format);
+}
+
+static int append_formats(sd_bus_message *reply, sd_bus_message *call) {
+        const char *event;
+        size_t n = 0;
+        int r;
+
+        r = sd_bus_message_enter_container(call, 'a', "s");
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(ss)");
+        while (r >= 0 && n++ < TRACING_FORMATS_MAX &&
+               (r = sd_bus_message_read(call, "s", &event)) > 0)
+                r = append_format(reply, event);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+/* No secret, so nobody is asked: root alone may read the files only because of what is beside them. */
+static int method_read_formats(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r >= 0)
+                r = append_formats(reply, call);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
 static const sd_bus_vtable probes_vtable[] = {
         SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("ReadFormats",
+                      "as",
+                      "a(ss)",
+                      method_read_formats,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Authorize", "sutayb", "", method_authorize, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };

@@ -13,6 +13,10 @@
  * its number and when it began (proc(5)); and the serialized TraceConfig. It is answered when polkit has answered, and
  * adds a grant (grant.h). Requests of root are granted only while root is connected, too.
  *
+ *      ReadFormats(events as) -> a(ss)   there, too
+ *
+ * answers what tracefs says of up to TRACING_FORMATS_MAX of the kernel's events.
+ *
  * Errors are org.desktrace.Tracing1.Error.NotAuthorized, AuthorizationNeeded, PolkitUnavailable and RootIsSilent; of
  * the config, InvalidArgs; and LimitsExceeded for ENTRANCE_QUESTIONS_MAX and GRANTS_MAX.
  */

@@ -53,6 +53,9 @@
 #define TRACING_PROBES_PATH      "/org/desktrace/Probes1"
 #define TRACING_PROBES_INTERFACE "org.desktrace.Probes1"
 
+/* Events whose formats one call of GetEventFormats() may ask for. */
+#define TRACING_FORMATS_MAX 256u
+
 #define TRACING_ACTION_TRACE_SYSTEM  "org.desktrace.tracing1.trace-system"
 #define TRACING_ACTION_TRACE_DYNAMIC "org.desktrace.tracing1.trace-dynamic"
 #define TRACING_ACTION_TRACE_SANDBOX "org.desktrace.tracing1.trace-from-sandbox"

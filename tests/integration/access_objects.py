@@ -104,6 +104,11 @@ def list_events(world, caller, member):
     return word_of(world.manager(caller, member, "(a{sv})", "({'start': <false>},)"))
 
 
+@asks("Manager", "methods", "GetEventFormats")
+def get_event_formats(world, caller, member):
+    return word_of(world.manager(caller, member, "(as)", "(['sched/sched_switch'],)"), ["NoSuchSource"])
+
+
 @asks("Manager", "methods", "ListSessions")
 def list_sessions(world, caller, member):
     path = world.session()

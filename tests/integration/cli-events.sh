@@ -63,13 +63,27 @@ no_listed_one_is_missing() {
         ! sed 's,/,:,' "$tmp/listed" | grep -vxFf /sys/kernel/tracing/available_events
 }
 ok "each of them exists" no_listed_one_is_missing
-exits 0 "root, who can read tracefs, sees their numbers and fields" \
-        '^sched/sched_switch +[0-9]+ +prev_comm, prev_pid, prev_prio, prev_state, next_comm, next_pid, next_prio *$' \
-        "$DESKTRACE" list events sched/sched_switch
-exits 0 "with their types as JSON" '"id":[1-9][0-9]*,"fields":\["char prev_comm\[16\]",' \
-        "$DESKTRACE" list events --json=short sched/sched_switch
+switch='^sched/sched_switch +[0-9]+ +prev_comm, prev_pid, prev_prio, prev_state, next_comm, next_pid, next_prio *$'
+json='"id":[1-9][0-9]*,"fields":\["char prev_comm\[16\]",'
+exits 0 "root, who can read tracefs, sees their numbers and fields" "$switch" \
+        "$DESKTRACE" list events -l sched/sched_switch
+exits 0 "with their types as JSON" "$json" "$DESKTRACE" list events -l --json=short sched/sched_switch
+exits 0 "so does a user, for whom the probes read them" "$switch" nobody list events -l sched/sched_switch
+exits 0 "of all events" "$json" nobody list events --long --json=short
+gives "what is no event has no format" '^a\(ss\) 0$' manager_of_system GetEventFormats as 5 \
+        sched/nothing sched ../../tracing_on sched/.. /etc/passwd
+gives "others have" '^a\(ss\) 1 "sched/sched_switch" "name: sched_switch.nID: ' manager_of_system GetEventFormats as 2 \
+        sched/sched_switch sched/../sched/sched_waking
+mapfile -t too_many < <(yes sched/sched_switch | head -n 257)
+fails "but not without end" 'more than one call may ask for, which is 256' manager_of_system GetEventFormats \
+        as 257 "${too_many[@]}"
 ok "the probes go" eventually no_probes
+exits 0 "and are started to read what events are made of" "$switch" nobody list events -l sched/sched_switch
+ok "the probes go again" eventually no_probes
 printf 'org.desktrace.tracing1.trace-system no\n' >"$tmp/answers"
+exits 3 "but not for who may not record the system" 'starting them needs the right to record the system' \
+        nobody list events -l sched/sched_switch
+ok "they do not run" no_probes
 exits 0 "then everybody sees what they said" '^sched/sched_switch *$' nobody list events --no-legend 'sched/*'
 completes() { # bash, after "desktrace record", the words of $1
         PATH=$(dirname "$DESKTRACE"):$PATH bash -c '. "$1"; COMP_WORDS=(desktrace record "$2"); COMP_CWORD=2

@@ -13,6 +13,7 @@
 #include "bus/object/bus-sources.h"
 #include "bus/producer/bus-activate.h"
 #include "bus/producer/bus-events.h"
+#include "bus/producer/bus-formats.h"
 #include "bus/producer/bus-register.h"
 #include "bus/session/bus-start.h"
 #include "bus/session/bus-trigger.h"
@@ -196,6 +197,13 @@ const sd_bus_vtable bus_manager_vtable[] = {
                                  "asa{sv}",
                                  SD_BUS_PARAM(events) SD_BUS_PARAM(details),
                                  bus_method_list_events,
+                                 GATED),
+        SD_BUS_METHOD_WITH_NAMES("GetEventFormats",
+                                 "as",
+                                 SD_BUS_PARAM(events),
+                                 "a(ss)",
+                                 SD_BUS_PARAM(formats),
+                                 bus_method_get_event_formats,
                                  GATED),
         SD_BUS_METHOD("AwaitProducers", "", "", bus_method_await_producers, GATED),
         SD_BUS_METHOD_WITH_NAMES("ListPresets",

@@ -17,3 +17,6 @@
  * a negative errno. */
 int event_list_read_at(int root, char ***ret);
 int event_list_read(char ***ret);
+
+/* The kernel's file "format" of the event "group/name", as text. 0 or a negative errno; -EINVAL: the name is none. */
+int event_list_read_format(char **ret, const char *event);

@@ -23,6 +23,7 @@ static const AccessRule access_rules[] = {
         { TRACING_MANAGER_INTERFACE, "ListCategories",       ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "ActivateProducers",    ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "ListEvents",           ACCESS_ANYONE,   true },
+        { TRACING_MANAGER_INTERFACE, "GetEventFormats",      ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "AwaitProducers",       ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "ListPresets",          ACCESS_ANYONE,   true },
         { TRACING_MANAGER_INTERFACE, "ListSessions",         ACCESS_ANYONE,   true },

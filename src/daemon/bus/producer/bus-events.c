@@ -7,7 +7,6 @@
 #include "bus/link/bus-error.h"
 #include "bus/link/option-reader.h"
 #include "bus/object/bus-source.h"
-#include "bus/permission/bus-polkit.h"
 #include "bus/producer/bus-events.h"
 #include "core/model/policy.h"
 #include "shared/names.h"
@@ -50,8 +49,7 @@ void bus_events_note(Bus *bus, const char *source, const char *const *names) {
                 (void)event_names_set(&bus->events, names); /* out of memory: as before */
 }
 
-/* Whether a producer runs that knows the events. */
-static bool events_are_current(Bus *bus) {
+bool bus_events_are_current(Bus *bus) {
         const BusSource *source = bus_source_by_name(bus, TRACING_EVENTS_SOURCE);
 
         return source && bus_source_has_names(source);
@@ -68,7 +66,7 @@ static const char *events_why(Bus *bus, const char *why) {
 }
 
 static int append_details(Bus *bus, sd_bus_message *reply, const char *why) {
-        const bool is_current = events_are_current(bus);
+        const bool is_current = bus_events_are_current(bus);
         int r;
 
         r = sd_bus_message_open_container(reply, 'a', "{sv}");
@@ -145,9 +143,23 @@ static void on_answer(void *userdata, AccessAnswer answer) {
                 events_request_answer(events);
 }
 
+int bus_events_ask_polkit(PolkitQuery **ret, Client *client, PolkitDone done, void *userdata) {
+        const PolkitDetail details[] = { { "sources", TRACING_EVENTS_SOURCE } };
+
+        return polkit_ask(ret,
+                          client->bus,
+                          &(PolkitQuestion){
+                                  .subject = polkit_subject_of(client),
+                                  .action = TRACING_ACTION_TRACE_SYSTEM,
+                                  .details = details,
+                                  .n_details = ARRAY_SIZE(details),
+                                  .done = done,
+                                  .userdata = userdata,
+                          });
+}
+
 /* 1: the call is answered later, and bus->events_requests has the request. */
 static int events_ask(EventsRequest *events) {
-        const PolkitDetail details[] = { { "sources", TRACING_EVENTS_SOURCE } };
         Client *client = events->request.client;
         int r;
 
@@ -155,16 +167,7 @@ static int events_ask(EventsRequest *events) {
                 events_start_probes(events);
                 return 1;
         }
-        r = polkit_ask(&events->query,
-                       client->bus,
-                       &(PolkitQuestion){
-                               .subject = polkit_subject_of(client),
-                               .action = TRACING_ACTION_TRACE_SYSTEM,
-                               .details = details,
-                               .n_details = ARRAY_SIZE(details),
-                               .done = on_answer,
-                               .userdata = events,
-                       });
+        r = bus_events_ask_polkit(&events->query, client, on_answer, events);
         return r < 0 ? r : r == 0;
 }
 
@@ -203,7 +206,7 @@ int bus_method_list_events(sd_bus_message *message, void *userdata, sd_bus_error
         r = read_events_options(&options, message, error);
         if (r < 0)
                 return r;
-        if (events_are_current(bus))
+        if (bus_events_are_current(bus))
                 return events_reply_now(bus, message, NULL);
         if (!service_can_activate(bus->service, TRACING_EVENTS_SOURCE))
                 return events_reply_now(bus, message, WHY_NO_PROBES);

@@ -10,11 +10,18 @@
 
 #include "bus/link/request.h"
 #include "bus/object/bus-producer.h"
+#include "bus/permission/bus-polkit.h"
 
 int bus_method_list_events(sd_bus_message *message, void *userdata, sd_bus_error *error);
 
 /* A producer has registered a source: keeps its names, if it is the source that has events. */
 void bus_events_note(Bus *bus, const char *source, const char *const *names);
+
+/* Whether a producer runs that knows the events. */
+bool bus_events_are_current(Bus *bus);
+
+/* Whether the probes may be started for the client, without a prompt. As polkit_ask(). */
+int bus_events_ask_polkit(PolkitQuery **ret, Client *client, PolkitDone done, void *userdata);
 
 /* Answers the calls, once no producer is awaited. */
 void bus_answer_event_lists(Bus *bus);
