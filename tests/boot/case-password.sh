@@ -16,6 +16,15 @@ ok 'the right password lets record the kernel' \
         log_in 'open sesame' 'desktrace record -t 1s -o yes.pftrace sched/sched_switch -- sleep 0.3'
 ok 'its events are in the trace' is_true /home/alice/yes.pftrace 'd["kernel_events_total"] > 10'
 ok 'no agent is left' within 10 sh -c '! pgrep pkttyagent'
+# Ctrl-C at any moment, from before the question to long after it.
+interrupt() {
+        timeout 120 su --pty -l alice -c "/usr/bin/python3 $PWD/interrupt-prompt.py 40 30 assword: \
+                desktrace record -t 100ms -o interrupted.pftrace sched/sched_switch" </dev/null
+}
+ok 'Ctrl-C ends it at any moment of the prompt, and leaves the terminal as it was' interrupt
+ok 'no agent is left then' within 10 sh -c '! pgrep pkttyagent'
+ok 'nor a session' within 10 sh -c '! desktrace list sessions --no-legend | grep -q .'
+ok 'nor a file' test ! -e /home/alice/interrupted.pftrace
 fails 'who does not want to be asked is not' 'polkit would have to ask' \
         log_in 'open sesame' 'desktrace record --no-ask-password -t 100ms -o no.pftrace sched/sched_switch'
 ok 'own programs need no password' log_in 'not asked' 'desktrace record -p apps -t 100ms -o own.pftrace'
