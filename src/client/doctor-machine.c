@@ -289,7 +289,8 @@ static void check_levels(DoctorReport *report, const MachineFacts *facts) {
                            DOCTOR_OK,
                            "perf_events",
                            NULL,
-                           _("perf_event_paranoid is %d; no data source uses perf events"),
+                           _("perf_event_paranoid is %d, which does not restrict the probes: they "
+                             "have CAP_PERFMON"),
                            facts->perf_event_paranoid);
         if (facts->ptrace_scope != MACHINE_UNKNOWN)
                 doctor_add(report,

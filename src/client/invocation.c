@@ -279,7 +279,7 @@ static _Noreturn void print_help_and_exit(GOptionContext *context) {
 
         g_print("%s", help);
         g_free(help);
-        exit(EXIT_SUCCESS);
+        exit(say_flush(STATUS_OK));
 }
 
 ExitStatus invocation_check_file(const char *path) {

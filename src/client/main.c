@@ -42,14 +42,6 @@ static ExitStatus run_without_verb(const Invocation *invocation) {
         return STATUS_USAGE;
 }
 
-/* A full disk or a closed pipe behind stdout is a failure as well. */
-static ExitStatus flush_stdout(ExitStatus status) {
-        if (fflush(stdout) == 0 && !ferror(stdout))
-                return status;
-        say_error(_("cannot write the output: %m"));
-        return status == STATUS_OK ? STATUS_FAILED : status;
-}
-
 int main(int argc, char *argv[]) {
         _cleanup_(invocation_deinit) Invocation invocation = { 0 };
         _cleanup_(freep) char *verb = NULL;
@@ -59,9 +51,9 @@ int main(int argc, char *argv[]) {
         say_set_command(argv);
         invocation_init(&invocation, &verb, (const char *const *)argv);
         if (!verb)
-                return flush_stdout(run_without_verb(&invocation));
+                return say_flush(run_without_verb(&invocation));
         invocation.verb = verb_find(verb);
         if (!invocation.verb)
                 return verb_unknown(verb);
-        return flush_stdout(invocation.verb->run(&invocation));
+        return say_flush(invocation.verb->run(&invocation));
 }

@@ -50,6 +50,13 @@ void say_set_bus_option(const char *option) {
         bus_option = option;
 }
 
+ExitStatus say_flush(ExitStatus status) {
+        if (fflush(stdout) == 0 && !ferror(stdout))
+                return status;
+        say_error(_("cannot write the output: %m"));
+        return status == STATUS_OK ? STATUS_FAILED : status;
+}
+
 void say_hint(const char *hint) {
         g_auto(GStrv) parts = NULL;
         g_autofree char *text = NULL;

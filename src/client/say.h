@@ -9,10 +9,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "client/exit-status.h"
 #include "shared/macro.h"
 
 /* "desktrace: …"; %m is the errno of before the call. */
 void say_error(const char *format, ...) _printf_(1, 2);
+
+/* Flushes stdout at the end. A full disk or a closed pipe behind it is a failure, too, which is reported; otherwise the
+ * status is as given. */
+ExitStatus say_flush(ExitStatus status);
 
 /* Prints what to do about it; nothing if NULL. "{bus}" becomes the option below. */
 void say_hint(const char *hint);

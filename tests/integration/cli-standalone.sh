@@ -54,6 +54,9 @@ exits 1 "what is not a trace is told" 'not a Perfetto trace' "$DESKTRACE" inspec
 exits 1 "what is not there is told" 'No such file' "$DESKTRACE" inspect /nowhere
 exits 0 "the overview has the exit statuses" 'data was lost' "$DESKTRACE" --help
 exits 0 "each verb has help" '--standalone' "$DESKTRACE" record --help
+# shellcheck disable=SC2016 # expanded by the command's shell
+exits 1 "help that cannot be written is an error" 'cannot write the output: No space' \
+        bash -c '"$0" record --help >/dev/full' "$DESKTRACE"
 exits 0 "in our own words, like the rest" '-h, --help +print this help and exit' "$DESKTRACE" record --help
 ok "and in one section" bash -c '! "$0" record --help | grep -q "Help Options"' "$DESKTRACE"
 exits 2 "an option that is misspelt is said as a sentence" "unknown option '--tme'. Did you mean '--time'\\?" \

@@ -119,7 +119,9 @@ START_TEST(test_levels_of_the_kernel_are_said_with_what_they_mean) {
         examine_machine();
         assert_finding(DOCTOR_NOTE, "kptr_restrict", "without names");
         assert_remedy("kptr_restrict", "2", "sudo sysctl -w kernel.kptr_restrict=1");
-        assert_finding(DOCTOR_OK, "perf_events", "perf_event_paranoid is 3");
+        assert_finding(DOCTOR_OK,
+                       "perf_events",
+                       "perf_event_paranoid is 3, which does not restrict the probes");
         assert_finding(DOCTOR_OK, "ptrace_scope", "1");
         end();
 }
