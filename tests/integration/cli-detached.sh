@@ -240,7 +240,7 @@ ok "without a file" nothing_is_there 'never*'
 
 started "$EXAMPLE" --seconds 60 --quiet
 recorder --trigger back --before 1s -b 1M -o back 'cat:*'
-sleep 6
+sleep 3
 desktrace trigger --user back >/dev/null
 ok "it reaches back as far as it was to" eventually grep -q 'Trigger back' "$tmp/recorder"
 ok "with the events of then" holds back-1.pftrace 't["track_events_total"] > 100'

@@ -101,12 +101,16 @@ latest_snapshot() {
 }
 has_no_gap() { perl -ne 'exit 1 if $. > 1 && $_ != $last + 1; $last = $_; END { exit 1 if $. < 1000 }' "$1"; }
 has_snapshot() { [ -n "$(latest_snapshot)" ]; }
+# Megabytes: busctl would print each byte as a number.
+read_into() { # PATH FILE
+        "$TEST_CONSUMER" user read-into "$1" 3>"$2" >/dev/null
+}
 for n in 1 2 3; do
         sleep 0.5
         kill -USR1 "$busy"
         ok "its trigger makes snapshot $n" eventually has_snapshot
         snapshot=$(latest_snapshot)
-        ok "which is read" read_all "$snapshot" "busy$n.pftrace"
+        ok "which is read" read_into "$snapshot" "busy$n.pftrace"
         session "$snapshot" Free
         grep -aoE 'busy-[0-9]+\.' "busy$n.pftrace" | grep -oE '[0-9]+' >numbers
         ok "and has no gap" has_no_gap numbers
