@@ -217,15 +217,22 @@ def synopsis(page):
 
 
 def description(page):
+    is_first = True
     for part in page.parts:
         if not part.text:
             continue
+        text = part.text
         names = [name for name in part.names if not INTERNAL.search(name)]
         if names:
             yield ".SS " + ", ".join(names[:6]) + (" ..." if len(names) > 6 else "")
-        else:
+        elif is_first:
             yield ".PP"
-        yield from prose(part.text)
+        else:  # about what follows, and not of the entry before: its first sentence is a heading
+            title, _, rest = text[0].partition(". ")
+            yield ".SS " + escaped(title)
+            text = [rest, *text[1:]] if rest else text[1:]
+        is_first = False
+        yield from prose(text)
 
 
 def roff(page, pages, version):

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /*
- * Is anybody recording me?
+ * Observers: whether anybody records this program
  */
 
 /* Whether any session records this program's track events now. Any thread, at any time; one relaxed load. */
@@ -29,7 +29,7 @@ typedef enum dt_recording {
 } dt_recording;
 
 /*
- * `n_sessions` is how many record now, or go on after one that ends.
+ * `n_sessions` is how many sessions record now, or go on recording after one has ended.
  *
  * Called on the library's thread, one call at a time, and has to be quick: sessions wait for it. No lock of the library
  * is held, so it may call everything but dt_source_unregister(). The categories that the session wants are on already,
@@ -43,8 +43,8 @@ typedef void (*dt_observer_func)(dt_recording what, unsigned n_sessions, void *u
 typedef struct dt_observer dt_observer;
 
 /* Reports all starts and ends from now on. If sessions are recording already, the first call comes soon and reports
- * all of them: DT_RECORDING_STARTED. Any thread, also in a callback, and before dt_init(). 0, -EINVAL (no callback),
- * -ENOMEM, -ECANCELED (a forked child, which is not recorded). */
+ * all of them: DT_RECORDING_STARTED. Any thread, also in a callback, and before dt_init(). Returns 0, -EINVAL (no
+ * callback), -ENOMEM, -ECANCELED (a forked child, which is not recorded). */
 int dt_observer_add(dt_observer **ret, dt_observer_func callback, void *userdata);
 
 /* Frees the observer; NULL is allowed. Returns NULL. When this returns, the callback is not running and will not be
@@ -53,7 +53,7 @@ int dt_observer_add(dt_observer **ret, dt_observer_func callback, void *userdata
 dt_observer *dt_observer_remove(dt_observer *observer);
 
 /*
- * Events from before a session is there
+ * Startup events: those from before a session is there
  *
  * A program that is to be seen from its first line on keeps its events in memory of its own until a session comes that
  * wants some of them. Then they are written there, each once, as if the session had been there from the start:
@@ -86,8 +86,8 @@ typedef struct dt_startup_options {
 } dt_startup_options;
 
 /* Keeps events from now on; NULL: defaults. May be called before dt_init(), which is still needed, or after it, but
- * only once in the life of a program. Any thread. 0, -EALREADY (called before, or set by the environment), -EBUSY (a
- * session is already recording), -EINVAL (out of range), -ENOMEM, -ECANCELED (a forked child). */
+ * only once in the life of a program. Any thread. Returns 0, -EALREADY (called before, or set by the environment),
+ * -EBUSY (a session is already recording), -EINVAL (out of range), -ENOMEM, -ECANCELED (a forked child). */
 int dt_startup_record(const dt_startup_options *options);
 
 #ifdef __cplusplus

@@ -87,17 +87,17 @@ typedef struct dt_source_options {
  * hints for the service; 0 is its default. Only before the first dt_source_register(). Returns 0 or -EBUSY, -EINVAL. */
 int dt_set_producer(const char *name, size_t shared_memory_bytes, size_t page_bytes);
 
-/* Offers a data source from now on. Thread-safe. `name` and options are copied, ops are not.
- * 0, -EEXIST, -EINVAL (no setup, or a name that is not of printable ASCII, of at most 128 characters), -ENOMEM,
- * -ECANCELED, or an errno of starting the thread. */
+/* Offers a data source from now on. Thread-safe. `name` and options are copied, ops are not. Returns 0, -EEXIST,
+ * -EINVAL (no setup, or a name that is not of printable ASCII, of at most 128 characters), -ENOMEM, -ECANCELED, or
+ * an errno of starting the thread. */
 int dt_source_register(dt_source **ret,
                        const char *name,
                        const dt_source_options *options,
                        const dt_source_ops *ops,
                        void *userdata);
 
-/* Changes the options of a data source and tells the service; instances that record continue. Thread-safe. 0 or
- * -ENOMEM. */
+/* Changes the options of a data source and tells the service; instances that record continue. Thread-safe. Returns 0
+ * or -ENOMEM. */
 int dt_source_update(dt_source *source, const dt_source_options *options);
 
 /* Ends the source's instances without asking it, and frees the source. Not from a callback. NULL is allowed. */
@@ -113,7 +113,7 @@ void *dt_instance_get_userdata(const dt_instance *instance);
 /* Tells the session's owner and the readers of the trace what a working instance cannot record: one sentence that
  * says what is missing, why, and what to do. In UTF-8; cut at 512 bytes. Any thread, from the instance's setup on.
  * Notes added during setup are known before the session reports that it has started; a setup that refuses leaves
- * none. 0, -ENOBUFS (the instance has 32), -ENOMEM, -ECANCELED (a forked child). */
+ * none. Returns 0, -ENOBUFS (the instance has 32), -ENOMEM, -ECANCELED (a forked child). */
 int dt_instance_add_note(dt_instance *instance, const char *text);
 
 /* Answers a request. `error` is NULL, or, for start, the reason why the instance cannot record. */
@@ -126,16 +126,16 @@ typedef enum dt_full_policy {
 } dt_full_policy;
 
 /* Makes a writer into the instance's buffer. Use it from one thread at a time; making one is thread-safe. It may
- * outlive the instance: then it drops everything. 0, -ENOMEM, -EMFILE (4095 writers exist), -ESHUTDOWN (the instance
- * has ended, or this is a forked child). */
+ * outlive the instance: then it drops everything. Returns 0, -ENOMEM, -EMFILE (4095 writers exist), -ESHUTDOWN (the
+ * instance has ended, or this is a forked child). */
 int dt_writer_new(dt_writer **ret, dt_instance *instance, dt_full_policy policy);
 
 /* Commits the writer's current chunk and frees the writer. Returns NULL; NULL is allowed. */
 dt_writer *dt_writer_free(dt_writer *writer);
 
-/* Writes one packet. Never blocks, except with DT_FULL_STALL. 0, -ENOBUFS if the packet was dropped, -ESHUTDOWN if
- * the session is over. After a drop, the library marks the next packet that gets through (previous_packet_dropped);
- * it also marks the first packet of the writer (first_packet_on_sequence). */
+/* Writes one packet. Never blocks, except with DT_FULL_STALL. Returns 0, -ENOBUFS if the packet was dropped,
+ * -ESHUTDOWN if the session is over. After a drop, the library marks the next packet that gets through
+ * (previous_packet_dropped); it also marks the first packet of the writer (first_packet_on_sequence). */
 int dt_writer_write(dt_writer *writer, const void *packet, size_t n_bytes);
 
 /* Commits the current chunk now instead of when it is full. The library does this for all writers of an instance

@@ -82,7 +82,7 @@ int dt_init(const dt_options *options);
  * Categories
  */
 
-/* The application sets only the first three. */
+/* The application sets only the first three members. */
 typedef struct dt_category {
         const char *name;
         const char *description; /* or NULL */
@@ -116,14 +116,15 @@ typedef struct dt_category {
 void dt_category_register(dt_category *category);
 void dt_category_unregister(dt_category *category);
 
-/* A category that is made at run time, for names that come from elsewhere, such as those of plugins or of a log: the
- * one with this name that was made before, or else a new one with this description and these tags (or NULL), which
- * sessions that run switch on at once if they want it. All are copied (cut at DT_LABEL_BYTES_MAX, descriptions at
- * DT_DESCRIPTION_BYTES_MAX) and never freed. Never NULL: without a name or memory, in a forked child, or when there are
- * DT_CATEGORIES_FOUND_MAX, it is one that is never on. For names without bound there is DT_ALSO_CATEGORY_TEXT().
+/* Finds or makes a category at run time, for names that come from elsewhere, such as those of plugins or of a log: the
+ * one with this name that was made before, or else a new one with this description and these tags (or NULL). Running
+ * sessions that want it switch it on at once. All are copied (cut at DT_LABEL_BYTES_MAX, descriptions at
+ * DT_DESCRIPTION_BYTES_MAX) and never freed. Never returns NULL: without a name or memory, in a forked child, or when
+ * there are DT_CATEGORIES_FOUND_MAX, it returns a category that is never on. For an unbounded set of names use
+ * DT_ALSO_CATEGORY_TEXT().
  *
- * Any thread. One that exists is found without a lock, by a hash of its name; who keeps the result spares that. It is
- * given to the macros below as *category. */
+ * Any thread. A category that exists is found without a lock, by a hash of its name; keep the result to save that,
+ * too. Pass it to the macros below as *category. */
 const dt_category *
 dt_category_find_or_add(const char *name, const char *description, const char *tags);
 
@@ -228,7 +229,7 @@ static inline dt_arg dt_arg_text(dt_arg_type type, const char *name, const char 
         return arg;
 }
 
-/* For pointer types without a name of their own. */
+/* For types that refer to an object, such as a category or a track, and not to a name. */
 static inline dt_arg dt_arg_of(dt_arg_type type, const void *object, uint64_t value) {
         return dt_arg_uint(type, (const char *)object, value);
 }
@@ -363,9 +364,8 @@ typedef struct dt_track_details {
         /* Of counters: */
         dt_unit unit;
         int64_t unit_multiplier; /* units per value; 0: one */
-        const char
-                *y_axis; /* counters under the same parent with the same text share their scale */
-        const char *categories; /* names with commas */
+        const char *y_axis;      /* counters of one parent with the same text share their scale */
+        const char *categories;  /* names with commas */
         /* Values are written as the difference from the previous value, which takes fewer bytes if they are large.
          * The program still passes absolute values. Only directly under dt_thread_track; elsewhere it is ignored. */
         bool is_incremental;
@@ -379,8 +379,8 @@ typedef struct dt_track_details {
 int dt_track_describe(const dt_track *track, const dt_track_details *details);
 
 /*
- * Things that overlap: each gets a track of its own, a lane, as long as it lasts. Viewers show the lanes as one row,
- * since they have one name.
+ * Lanes: each of several things that overlap gets a track of its own for as long as it lasts. Viewers show the lanes as
+ * one row, since they have one name.
  *
  *      static dt_lanes requests = DT_LANES("requests");
  *
@@ -394,7 +394,7 @@ int dt_track_describe(const dt_track *track, const dt_track_details *details);
  * and each is described.
  */
 
-/* The application sets the first three. It must live as long as its lanes. */
+/* The application sets the first three members. The object must live as long as its lanes. */
 typedef struct dt_lanes {
         const char *name;
         uint64_t id;                       /* distinguishes those of the same name */
@@ -413,7 +413,7 @@ dt_track dt_lane_take(dt_lanes *lanes);
 void dt_lane_return(dt_lanes *lanes, const dt_track *lane);
 
 /*
- * Names of threads and of the program. Running sessions learn of changes, but viewers may keep the first name of a
+ * Names, of threads and of the program. Running sessions learn of changes, but viewers may keep the first name of a
  * program.
  */
 

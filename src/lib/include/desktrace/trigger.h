@@ -23,10 +23,10 @@ extern "C" {
 
 /* Sends the trigger `name`, which is copied: printable ASCII, from 1 to DT_TRIGGER_NAME_MAX characters. Returns at
  * once: the library's thread, which this starts if need be, does the sending, so a trigger is lost if the program
- * exits right afterwards. Thread-safe, also in callbacks; not for signal handlers. 0: it will be sent. -EINVAL:
- * invalid name; -ENOBUFS: 64 others wait to be sent; -ENOMEM; -ECANCELED: this is a forked child; or an errno of
- * starting the thread. The caller does not learn whether a session listens; a user may send about ten a second of
- * the triggers that sessions listen to. */
+ * exits right afterwards. Thread-safe, also in callbacks; not for signal handlers. Returns 0 if it will be sent, or
+ * else -EINVAL (invalid name), -ENOBUFS (64 others wait to be sent), -ENOMEM, -ECANCELED (a forked child), or an
+ * errno of starting the thread. The caller does not learn whether a session listens; a user may send about ten a
+ * second of the triggers that sessions listen to. */
 int dt_trigger(const char *name);
 
 #ifdef __cplusplus
