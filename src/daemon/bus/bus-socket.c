@@ -124,7 +124,7 @@ static int client_join_hub(Client *client) {
                 r = hub_init(&bus->hub, bus->event);
         client->hub_link.broke = on_broken;
         client->hub_link.pump = on_sent;
-        return r < 0 ? r : hub_add(&bus->hub, &client->hub_link, client->connection);
+        return r < 0 ? r : hub_add(&bus->hub, &client->hub_link, client->connection, client->user);
 }
 
 static int client_join(Client *client, Gate *gate) {

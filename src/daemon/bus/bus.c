@@ -59,7 +59,6 @@ int bus_new(Bus **ret, const BusOptions *options) {
         bus->interfaces = bus_interfaces;
         bus->counters_due_at = UINT64_MAX;
         bus->hub.due_usec = UINT64_MAX;
-        list_init(&bus->hub.touched);
         list_init(&bus->unknowns);
         list_init(&bus->clients);
         list_init(&bus->producers);

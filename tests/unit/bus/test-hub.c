@@ -12,6 +12,8 @@
 #define PEERS_MAX   200
 #define TURNS_MAX   1000
 #define LARGE_BYTES (4u << 20) /* more than fits into a socket */
+#define USER        1000
+#define OTHER_USER  1001
 
 /* A connection: our end in the hub, and the peer's. */
 typedef struct Peer {
@@ -34,7 +36,7 @@ static void on_broken(HubLink *link) {
         container_of(link, Peer, link)->is_broken = true;
 }
 
-/* The service's end: answers each call with so many bytes, but calls of "Later" never. */
+/* The service's end: answers each call with so many bytes, but calls of "Later" never, and of "Slow" slowly. */
 static int on_call(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         Peer *peer = userdata;
@@ -45,6 +47,8 @@ static int on_call(sd_bus_message *message, void *userdata, sd_bus_error *error)
         peer->n_calls++;
         if (streq(sd_bus_message_get_member(message), "Later"))
                 return 1;
+        if (streq(sd_bus_message_get_member(message), "Slow"))
+                usleep(HUB_TURN_NS / 1000);
         ck_assert_int_ge(sd_bus_message_new_method_return(message, &reply), 0);
         ck_assert_int_ge(sd_bus_message_append_array_space(reply, 'y', world.reply_bytes, &data),
                          0);
@@ -67,7 +71,7 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
         return 1;
 }
 
-static void add_peer(void) {
+static void add_peer_of(uid_t user) {
         Peer *peer = &world.peers[world.n++];
         sd_id128_t id;
         int fds[2];
@@ -84,7 +88,11 @@ static void add_peer(void) {
         ck_assert_int_ge(sd_bus_new(&peer->client), 0);
         ck_assert_int_ge(sd_bus_set_fd(peer->client, fds[1], fds[1]), 0);
         ck_assert_int_ge(sd_bus_start(peer->client), 0);
-        ck_assert_int_eq(hub_add(&world.hub, &peer->link, peer->server), 0);
+        ck_assert_int_eq(hub_add(&world.hub, &peer->link, peer->server, user), 0);
+}
+
+static void add_peer(void) {
+        add_peer_of(USER);
 }
 
 static void make_world(size_t n_peers) {
@@ -191,6 +199,32 @@ START_TEST(test_one_peer_does_not_keep_others_from_their_turn) {
 }
 END_TEST
 
+/* Each call takes all of a turn's time, so that a turn is one call. */
+START_TEST(test_user_with_many_connections_does_not_keep_another_waiting) {
+        const size_t n_busy = 50;
+        unsigned n_turns = 0;
+        Peer *other;
+
+        make_world(n_busy);
+        add_peer_of(OTHER_USER);
+        other = &world.peers[n_busy];
+        for (size_t i = 0; i < world.n; i++)
+                peer_call(&world.peers[i], world.peers[i].client, "Hello", 0);
+        await_replies((unsigned)world.n);
+        for (size_t i = 0; i < n_busy; i++)
+                for (unsigned j = 0; j < 3; j++)
+                        peer_call(&world.peers[i], world.peers[i].client, "Slow", 0);
+        turn();
+        peer_call(other, other->client, "Hello", 0);
+        for (; n_turns < TURNS_MAX && other->n_replies < 2; n_turns++) {
+                turn();
+                peers_run();
+        }
+        ck_assert_uint_le(n_turns, 5);
+        end_world();
+}
+END_TEST
+
 START_TEST(test_what_does_not_fit_into_the_socket_is_sent_when_there_is_room) {
         Peer *peer;
 
@@ -249,6 +283,7 @@ TEST_MAIN("hub",
           test_call_right_behind_authentication_is_answered,
           test_many_peers_take_few_turns,
           test_one_peer_does_not_keep_others_from_their_turn,
+          test_user_with_many_connections_does_not_keep_another_waiting,
           test_what_does_not_fit_into_the_socket_is_sent_when_there_is_room,
           test_call_that_is_never_answered_fails_in_time,
           test_peer_that_leaves_is_noticed)

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <time.h>
 
@@ -30,7 +31,8 @@ static int on_ready(sd_event_source *source, int fd, uint32_t events, void *user
 int hub_init(Hub *hub, sd_event *event) {
         *hub = (Hub){ .event = event, .due_usec = UINT64_MAX };
         list_init(&hub->links);
-        list_init(&hub->touched);
+        list_init(&hub->users);
+        list_init(&hub->waiting);
         hub->fd = epoll_create1(EPOLL_CLOEXEC);
         if (hub->fd < 0)
                 return -errno;
@@ -57,9 +59,41 @@ static int hub_watch(HubLink *link, int operation, uint32_t events) {
         return epoll_ctl(link->hub->fd, operation, fd, &event) < 0 ? -errno : 0;
 }
 
-int hub_add(Hub *hub, HubLink *link, sd_bus *connection) {
+static int hub_join_user(HubLink *link, Hub *hub, uid_t user) {
+        HubUser *found;
+
+        list_for_each (found, &hub->users, link)
+                if (found->user == user) {
+                        found->n_links++;
+                        link->user = found;
+                        return 0;
+                }
+        found = calloc(1, sizeof(*found));
+        if (!found)
+                return -ENOMEM;
+        *found = (HubUser){ .user = user, .n_links = 1 };
+        list_init(&found->touched);
+        list_init(&found->waiting_link);
+        list_append(&hub->users, &found->link);
+        link->user = found;
+        return 0;
+}
+
+static void hub_leave_user(HubLink *link) {
+        HubUser *user = TAKE(link->user);
+
+        if (--user->n_links > 0)
+                return;
+        list_unlink(&user->link);
+        free(user);
+}
+
+int hub_add(Hub *hub, HubLink *link, sd_bus *connection, uid_t user) {
         int r;
 
+        r = hub_join_user(link, hub, user);
+        if (r < 0)
+                return r;
         link->hub = hub;
         link->connection = connection;
         list_init(&link->touched_link);
@@ -75,18 +109,46 @@ int hub_add(Hub *hub, HubLink *link, sd_bus *connection) {
         return 0;
 }
 
+/* The user waits for as long as one of its links does. */
+static void hub_untouch(HubLink *link) {
+        if (!list_is_linked(&link->touched_link))
+                return;
+        link->hub->n_touched--;
+        list_unlink(&link->touched_link);
+        if (list_is_empty(&link->user->touched))
+                list_unlink(&link->user->waiting_link);
+}
+
 void hub_remove(HubLink *link) {
         if (!link->hub)
                 return;
         hub_watch(link, EPOLL_CTL_DEL, 0);
-        list_unlink(&link->touched_link);
+        hub_untouch(link);
         list_unlink(&link->link);
+        hub_leave_user(link);
         link->hub = NULL;
 }
 
 void hub_touch(HubLink *link) {
-        if (link->hub && !list_is_linked(&link->touched_link))
-                list_append(&link->hub->touched, &link->touched_link);
+        if (!link->hub || list_is_linked(&link->touched_link))
+                return;
+        link->hub->n_touched++;
+        list_append(&link->user->touched, &link->touched_link);
+        if (!list_is_linked(&link->user->waiting_link))
+                list_append(&link->hub->waiting, &link->user->waiting_link);
+}
+
+/* The link that comes next, of the user that comes next, who then comes last. */
+static HubLink *hub_take(Hub *hub) {
+        HubUser *user = list_first(&hub->waiting, HubUser, waiting_link);
+        HubLink *link = list_first(&user->touched, HubLink, touched_link);
+
+        hub_untouch(link);
+        if (list_is_linked(&user->waiting_link)) {
+                list_unlink(&user->waiting_link);
+                list_append(&hub->waiting, &user->waiting_link);
+        }
+        return link;
 }
 
 /* Whether the connection has more to send than its socket had room for. */
@@ -168,20 +230,13 @@ static void link_settle(HubLink *link, uint64_t until_ns) {
                 hub_touch(link);
 }
 
+/* Links that are touched meanwhile wait for the next time, and so do those that there is no time left for. */
 void hub_settle(Hub *hub) {
-        HubLink *last = list_is_empty(&hub->touched)
-                                ? NULL
-                                : list_entry(hub->touched.previous, HubLink, touched_link);
         const uint64_t until_ns = monotonic_ns() + HUB_TURN_NS;
 
-        /* Links that are touched meanwhile are queued behind this one and wait for the next time, and so do those
-         * for which no time is left. */
-        while (last) {
-                HubLink *link = list_first(&hub->touched, HubLink, touched_link);
-
-                list_unlink(&link->touched_link);
-                link_settle(link, until_ns);
-                if (link == last || monotonic_ns() >= until_ns)
+        for (size_t n = hub->n_touched; n > 0; n--) {
+                link_settle(hub_take(hub), until_ns);
+                if (monotonic_ns() >= until_ns)
                         break;
         }
 }
@@ -189,7 +244,7 @@ void hub_settle(Hub *hub) {
 uint64_t hub_deadline(const Hub *hub, uint64_t now) {
         uint64_t usec;
 
-        if (!list_is_empty(&hub->touched))
+        if (hub->n_touched > 0)
                 return 0;
         if (hub->due_usec == UINT64_MAX || sd_event_now(hub->event, CLOCK_MONOTONIC, &usec) < 0)
                 return UINT64_MAX;
