@@ -22,6 +22,11 @@ three_users() {
         innocent_as=(setpriv "--reuid=$alice" --clear-groups --) innocent_bus=system
         attacker_as=(setpriv "--reuid=$bob" --clear-groups --)
         service_as=(setpriv "--reuid=$service_user" --clear-groups --) service_mode=--system
+        mkdir -p "$tmp/system.d"
+        cat >"$tmp/system.d/floor.conf" <<CONF
+<busconfig><policy user="$alice"><allow own="org.example.Floor"/></policy>
+<policy context="default"><allow send_destination="org.example.Floor"/></policy></busconfig>
+CONF
         system_bus $service_user
         bus_daemon=$started
         started "$FAKE_POLKIT" "$answers" "$questions"
@@ -108,26 +113,31 @@ innocent_records() {
         memory_before=$(memory_mib)
 }
 
-# innocent_calls: somebody who asks for a property all the time, over the bus
+# innocent_calls: somebody who asks for a property all the time, over the bus and on the native socket
 innocent_calls() {
+        local native=$tmp/sockets/native.sock
+        [ -S "$native" ] || native=
         mkdir -p "$tmp/caller"
         cp "$(dirname "$0")"/{innocent-caller,raw_bus}.py "$tmp/caller"
         : >"$tmp/replies"
-        "${innocent_as[@]}" /usr/bin/python3 -B "$tmp/caller/innocent-caller.py" bus \
-                "${bus_socket-$tmp/${innocent_bus/user/session}.sock}" >"$tmp/replies" 2>>"$tmp/log" &
+        "${innocent_as[@]}" /usr/bin/python3 -B "$tmp/caller/innocent-caller.py" \
+                "${bus_socket-$tmp/${innocent_bus/user/session}.sock}" ${native:+"$native"} \
+                >"$tmp/replies" 2>>"$tmp/log" &
         innocent_caller=$!
         pids+=("$innocent_caller")
         eventually test -s "$tmp/replies"
 }
 has_said_more_than() { [ "$(wc -l <"$tmp/replies")" -gt "$1" ]; }
 
-# has_answered ATTACK: the one who asks had replies meanwhile; the worst one is a comment, which nothing asserts
+# has_answered ATTACK: the one who asks had replies meanwhile; the worst ones are a comment, which nothing asserts: over
+# the bus, of a bare service on that bus, by how much ours was later than that in the same moment, on the native socket
 has_answered() {
-        local n worst n_replies
+        local n worst floor over native n_replies n_native
         n=$(wc -l <"$tmp/replies")
         kill -USR1 "$innocent_caller" && eventually has_said_more_than "$n"
-        read -r worst n_replies < <(tail -n 1 "$tmp/replies")
-        echo "# worst reply to the innocent | $1 | $worst ms | $n_replies replies"
+        read -r worst floor over native n_replies n_native < <(tail -n 1 "$tmp/replies")
+        echo "# worst reply to the innocent, ms | $1 | bus $worst | floor $floor | over it $over |" \
+                "native $native | $n_replies and $n_native replies"
         ok "$1: the innocent is answered" test "$n_replies" -gt 0
 }
 

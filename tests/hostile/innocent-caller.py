@@ -2,10 +2,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Asks the service for a property all the time, as somebody does who looks at his recording while others attack.
 
-innocent-caller.py bus|native SOCKET: on SIGUSR1 it writes the worst reply since the last time in milliseconds, a call
-that is not answered yet included, and how many replies there were.
+innocent-caller.py BUS-SOCKET [NATIVE-SOCKET]
+
+It asks over the message bus, and in the same moment a bare service of its own on that bus: how long that one takes is
+the floor, as the bus daemon and the scheduler take it from both. Where there is a native socket it asks there as well.
+On SIGUSR1 it writes a line: the worst reply over the bus since the last time, the worst floor, by how much a reply was
+later than the floor of the same moment, the worst reply over the native socket, all in milliseconds, a call that is
+not answered yet included; and how many replies there were over the bus and over the native socket. On SIGUSR2 it
+forgets what was, and calls that are not answered yet count from then on: who sends it had the service stand still.
 """
 
+import os
 import select
 import signal
 import struct
@@ -16,71 +23,166 @@ import raw_bus
 
 PAUSE_S = 0.005
 TURN_S = 0.05
+SERVICE, FLOOR = "org.desktrace.Tracing1", "org.example.Floor"
+DBUS, DBUS_PATH = "org.freedesktop.DBus", "/org/freedesktop/DBus"
 ARGUMENTS = raw_bus.align(raw_bus.string(raw_bus.MANAGER), 4) + raw_bus.string("Version")
+METHOD_CALL, METHOD_RETURN, ERROR = 1, 2, 3
 
 
-class Caller:
-    def __init__(self, transport, path):
-        self.peer = raw_bus.Peer(path, transport == "bus")
+class Messages:
+    """What comes on a connection, message by message."""
+
+    def __init__(self, peer):
+        self.peer = peer
+        self.received = b""
+
+    def take(self):
+        """Those that are complete; None: the connection has ended."""
+        data = self.peer.socket.recv(1 << 16)
+        if not data:
+            return None
+        self.received += data
+        taken = []
+        while len(self.received) >= 16:
+            n_body, _, n_fields = struct.unpack_from("<III", self.received, 4)
+            n = 16 + n_fields + -n_fields % 8 + n_body
+            if len(self.received) < n:
+                break
+            taken.append(self.received[:n])
+            self.received = self.received[n:]
+        return taken
+
+
+class Lane:
+    """One call after the other to one service."""
+
+    def __init__(self, path, destination):
+        self.messages = Messages(raw_bus.Peer(path, destination is not None))
+        self.fd = self.messages.peer.socket
         self.request = raw_bus.call(
             "Get",
             interface="org.freedesktop.DBus.Properties",
-            destination="org.desktrace.Tracing1" if transport == "bus" else None,
+            destination=destination,
             signature="ss",
             body=ARGUMENTS,
         )
-        self.received = b""
         self.called_at = None
-        self.worst, self.n = 0.0, 0
-        self.is_asked = False
+        self.took = 0.0
 
-    def tell(self):
-        self.is_asked = False
-        pending = time.monotonic() - self.called_at if self.called_at else 0
-        print(f"{max(self.worst, pending) * 1000:.1f} {self.n}", flush=True)
-        self.worst, self.n = 0.0, 0
+    def call(self, now):
+        self.called_at = now
+        self.fd.sendall(self.request)
 
-    def take_message(self):
-        """Whether one is there; a reply, or an error, answers the call."""
-        if len(self.received) < 16:
+    def waits_for(self, now):
+        return now - self.called_at if self.called_at else self.took
+
+    def read(self):
+        """Whether the call is answered, which an error does as well."""
+        messages = self.messages.take()
+        if messages is None:
+            sys.exit("disconnected")
+        if not self.called_at or not any(each[1] in (METHOD_RETURN, ERROR) for each in messages):
             return False
-        n_body, _, n_fields = struct.unpack_from("<III", self.received, 4)
-        n = 16 + n_fields + -n_fields % 8 + n_body
-        if len(self.received) < n:
-            return False
-        if self.received[1] in (2, 3) and self.called_at:
-            self.worst = max(self.worst, time.monotonic() - self.called_at)
-            self.n += 1
-            self.called_at = None
-        self.received = self.received[n:]
+        self.took = time.monotonic() - self.called_at
+        self.called_at = None
         return True
 
-    def run(self):
-        while True:
-            if self.is_asked:
-                self.tell()
-            if not self.called_at:
-                time.sleep(PAUSE_S)
-                self.called_at = time.monotonic()
-                self.peer.socket.sendall(self.request)
-            if select.select([self.peer.socket], [], [], TURN_S)[0]:
-                data = self.peer.socket.recv(1 << 16)
-                if not data:
-                    sys.exit("disconnected")
-                self.received += data
-                while self.take_message():
-                    pass
+
+class Pair:
+    """Lanes that call in the same moment, and then wait for each other."""
+
+    def __init__(self, lanes):
+        self.lanes = lanes
+        self.due_at = 0.0
+        self.forget()
+
+    def forget(self):
+        self.worst = [0.0] * len(self.lanes)
+        self.worst_over = 0.0
+        self.n = 0
+
+    def note(self, now):
+        took = [lane.waits_for(now) for lane in self.lanes]
+        self.worst = list(map(max, self.worst, took))
+        if took:
+            self.worst_over = max(self.worst_over, took[0] - took[-1])
+
+    def turn(self, now):
+        if now >= self.due_at and not any(lane.called_at for lane in self.lanes):
+            for lane in self.lanes:
+                lane.call(time.monotonic())
+
+    def read(self, ready):
+        for lane in self.lanes:
+            if lane.fd in ready and lane.read() and not any(each.called_at for each in self.lanes):
+                now = time.monotonic()
+                self.note(now)
+                self.n += 1
+                self.due_at = now + PAUSE_S
 
 
-def main(transport, path):
-    caller = Caller(transport, path)
+def serve_floor(path, ready):
+    """A service that does nothing but reply, in a process of its own as the real one is."""
+    messages = Messages(raw_bus.Peer(path, True))
+    name = raw_bus.align(raw_bus.string(FLOOR), 4) + struct.pack("<I", 0)
+    messages.peer.socket.sendall(raw_bus.call("RequestName", DBUS_PATH, DBUS, DBUS, "su", name))
+    messages.peer.socket.settimeout(None)
+    os.write(ready, b".")
+    while True:
+        calls = messages.take()
+        if calls is None:
+            return
+        for call in calls:
+            if call[1] == METHOD_CALL:
+                messages.peer.socket.sendall(raw_bus.reply(call))
 
-    def on_signal(*_):
-        caller.is_asked = True
 
-    signal.signal(signal.SIGUSR1, on_signal)
-    print("0 0", flush=True)
-    caller.run()
+def start_floor(path):
+    ours, theirs = os.pipe()
+    if os.fork() == 0:
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        serve_floor(path, theirs)
+        os._exit(0)
+    os.read(ours, 1)
+
+
+def begin_again(pairs):
+    for each in pairs:
+        each.forget()
+        for lane in each.lanes:
+            lane.called_at = lane.called_at and time.monotonic()
+
+
+def tell(bus, native):
+    now = time.monotonic()
+    for each in (bus, native):
+        each.note(now)
+    ms = [*bus.worst, bus.worst_over, *native.worst] if native.lanes else [*bus.worst, bus.worst_over, 0.0]
+    print(*(f"{each * 1000:.1f}" for each in ms), bus.n, native.n, flush=True)
+    for each in (bus, native):
+        each.forget()
+
+
+def main(bus_path, native_path=None):
+    start_floor(bus_path)
+    bus = Pair([Lane(bus_path, SERVICE), Lane(bus_path, FLOOR)])
+    native = Pair([Lane(native_path, None)] if native_path else [])
+    fds = [lane.fd for each in (bus, native) for lane in each.lanes]
+    asked = []
+    signal.signal(signal.SIGUSR1, lambda *_: asked.append(True))
+    signal.signal(signal.SIGUSR2, lambda *_: begin_again((bus, native)))
+    print("0 0 0 0 0 0", flush=True)
+    while True:
+        if asked:
+            asked.clear()
+            tell(bus, native)
+        now = time.monotonic()
+        for each in (bus, native):
+            each.turn(now)
+        soon = any(not lane.called_at for each in (bus, native) for lane in each.lanes)
+        ready = select.select(fds, [], [], PAUSE_S if soon else TURN_S)[0]
+        for each in (bus, native):
+            each.read(ready)
 
 
 main(*sys.argv[1:])

@@ -18,6 +18,8 @@ lingering() {
         pids+=("$attacker")
         eventually grep -q attacked "$tmp/attacker"
         kill -CONT "$daemon"
+        kill -USR2 "$innocent_caller"
+        sleep 0.5
 }
 
 # is_attacked WAY SOCKET N

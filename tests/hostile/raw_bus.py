@@ -17,7 +17,7 @@ import sys
 import time
 
 ROOT, MANAGER = "/org/desktrace/Tracing1", "org.desktrace.Tracing1.Manager"
-PATH, INTERFACE, MEMBER, DESTINATION, SIGNATURE, UNIX_FDS = 1, 2, 3, 6, 8, 9
+PATH, INTERFACE, MEMBER, REPLY_SERIAL, DESTINATION, SENDER, SIGNATURE, UNIX_FDS = 1, 2, 3, 5, 6, 7, 8, 9
 STALLED_S = 2
 
 
@@ -38,11 +38,41 @@ def call(member, path=ROOT, interface=MANAGER, destination=None, signature="", b
         values.append((SIGNATURE, b"g", bytes([len(signature)]) + signature.encode() + b"\0"))
     if n_fds:
         values.append((UNIX_FDS, b"u", struct.pack("<I", n_fds)))
+    return message(1, 0, len(body) if n_body is None else n_body, values) + body
+
+
+def message(kind, flags, n_body, values):
     fields = b""
-    for code, kind, value in values:
-        fields = align(fields, 8) + bytes([code, 1]) + kind + b"\0" + value
-    n_body = len(body) if n_body is None else n_body
-    return align(struct.pack("<BBBBIII", ord("l"), 1, 0, 1, n_body, 1, len(fields)) + fields, 8) + body
+    for code, signature, value in values:
+        fields = align(fields, 8) + bytes([code, 1]) + signature + b"\0" + value
+    return align(struct.pack("<BBBBIII", ord("l"), kind, flags, 1, n_body, 1, len(fields)) + fields, 8)
+
+
+def sender_of(call_bytes):
+    """Of a call that the message bus has passed on, whose fields are strings but for one signature and two numbers."""
+    (n_fields,) = struct.unpack_from("<I", call_bytes, 12)
+    at = 16
+    while at < 16 + n_fields:
+        at += -at % 8
+        code, kind = call_bytes[at], call_bytes[at + 2]
+        at += 4
+        if kind == ord("g"):
+            n = 1 + call_bytes[at] + 1
+        elif kind == ord("u"):
+            n = 4
+        else:
+            n = 4 + struct.unpack_from("<I", call_bytes, at)[0] + 1
+        if code == SENDER:
+            return call_bytes[at + 4 : at + n - 1].decode()
+        at += n
+    return ""
+
+
+def reply(call_bytes):
+    """An empty one, over the message bus."""
+    (serial,) = struct.unpack_from("<I", call_bytes, 8)
+    values = [(REPLY_SERIAL, b"u", struct.pack("<I", serial)), (DESTINATION, b"s", string(sender_of(call_bytes)))]
+    return message(2, 1, 0, values)
 
 
 class Peer:
@@ -122,15 +152,18 @@ def source(name):
     return align(head + struct.pack("<I", len(option)), 8) + option
 
 
-def unread(path, n, n_calls):
-    # All sources are in each reply.
+def long_producer():
+    """Arguments of RegisterProducer(): all its sources are in each reply of ListSources()."""
     sources = b""
     for i in range(4):
         sources = align(sources, 8) + source(f"org.example.long{i}")
     body = align(align(string("long"), 4) + struct.pack("<I", len(sources)), 8) + sources
-    body = align(align(body, 4) + struct.pack("<I", 0), 8)
+    return align(align(body, 4) + struct.pack("<I", 0), 8)
+
+
+def unread(path, n, n_calls):
     producer = Peer(path)
-    producer.socket.sendall(call("RegisterProducer", signature="sa(sa{sv})a{sv}", body=body))
+    producer.socket.sendall(call("RegisterProducer", signature="sa(sa{sv})a{sv}", body=long_producer()))
     producer.socket.recv(4096)
 
     def chunks():
