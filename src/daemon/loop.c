@@ -369,6 +369,7 @@ static int loop_add_bus(Loop *loop) {
         if (loop->mode != LOOP_STANDALONE) {
                 r = bus_line_open(
                         &loop->line, &message_bus, loop->mode == LOOP_SYSTEM, op_user_of, loop);
+                loop->bus->line = loop->line;
                 if (r >= 0)
                         r = log_control_serve(loop->bus, message_bus);
                 if (r >= 0)

@@ -5,9 +5,12 @@
 flood.py matches bus|native SOCKET N RULES   N connections, each with so many match rules for the service's signals
 flood.py listeners bus|native SOCKET N       N connections that the service sends signals to, and sessions that come and
                                              go all the time, so that it has some to send
-Both say "attacked" when the connections are there, and go on until they are killed.
+flood.py calls bus|native SOCKET N           N connections that ask for a list, as fast as they are taken
+flood.py long-calls bus|native SOCKET N      the same, and the list is long
+All say "attacked" when the connections are there, and go on until they are killed.
 """
 
+import select
 import struct
 import sys
 import time
@@ -71,6 +74,48 @@ def listeners(transport, path, n):
     del peers
 
 
+def long_calls(transport, path, n):
+    """With long sources of its own to be listed."""
+    long = raw_bus.Peer(path, transport == "bus")
+    long.socket.sendall(
+        raw_bus.call(
+            "RegisterProducer",
+            destination=destination(transport),
+            signature="sa(sa{sv})a{sv}",
+            body=raw_bus.long_producer(),
+        )
+    )
+    long.socket.recv(4096)
+    calls(transport, path, n)
+
+
+def calls(transport, path, n):
+    peers = [raw_bus.Peer(path, transport == "bus") for _ in range(n)]
+    call = raw_bus.call("ListSources", destination=destination(transport))
+    print("attacked", flush=True)
+    waiting = {peer.socket.fileno(): [peer.socket, b""] for peer in peers}
+    poll = select.poll()
+    for fd, (sock, _) in waiting.items():
+        sock.setblocking(False)
+        poll.register(fd, select.POLLIN | select.POLLOUT)
+    while waiting:
+        for fd, events in poll.poll():
+            sock, rest = waiting[fd]
+            try:
+                if events & select.POLLIN and not sock.recv(1 << 20):
+                    raise ConnectionError
+                if events & select.POLLOUT:
+                    rest = rest or call * 50
+                    waiting[fd][1] = rest[sock.send(rest) :]
+            except BlockingIOError:
+                pass
+            except OSError:
+                poll.unregister(fd)
+                del waiting[fd]
+    print("disconnected", flush=True)
+    time.sleep(600)
+
+
 if __name__ == "__main__":
-    verbs = {"matches": matches, "listeners": listeners}
+    verbs = {"matches": matches, "listeners": listeners, "calls": calls, "long-calls": long_calls}
     sys.exit(verbs[sys.argv[1]](*sys.argv[2:4], *map(int, sys.argv[4:])))

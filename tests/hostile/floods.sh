@@ -29,5 +29,9 @@ flood "match rules on the bus" matches bus "$bus_socket" 40 500
 flood "match rules on the native socket" matches native "$socket" 40 2000
 flood "signals on the bus that nobody reads" listeners bus "$bus_socket" 40
 flood "signals on the native socket that nobody reads" listeners native "$socket" 40
+flood "calls on the bus" calls bus "$bus_socket" 20
+flood "calls on the native socket" calls native "$socket" 20
+flood "calls with long replies on the bus" long-calls bus "$bus_socket" 20
+flood "calls with long replies on the native socket" long-calls native "$socket" 20
 ok "the native socket answers again" eventually /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" hello "$socket"
 finish

@@ -12,6 +12,7 @@
 #include "bus/link/bus-error.h"
 #include "bus/link/bus-gates.h"
 #include "bus/link/bus-identity.h"
+#include "bus/link/bus-turns.h"
 #include "bus/link/bus.h"
 #include "bus/object/bus-access.h"
 #include "bus/object/bus-emit.h"
@@ -59,6 +60,7 @@ int bus_new(Bus **ret, const BusOptions *options) {
         bus->interfaces = bus_interfaces;
         bus->counters_due_at = UINT64_MAX;
         bus->hub.due_usec = UINT64_MAX;
+        turns_init(&bus->turns);
         list_init(&bus->unknowns);
         list_init(&bus->clients);
         list_init(&bus->producers);
@@ -97,6 +99,7 @@ Bus *bus_free(Bus *bus) {
         if (!bus)
                 return NULL;
         bus_identities_deinit(bus);
+        turns_deinit(&bus->turns);
         bus_free_all_clients(&bus->gone);
         bus_free_all_clients(&bus->clients);
         owned_sessions_deinit(&bus->sessions);
@@ -159,16 +162,20 @@ static int on_bus_message(sd_bus_message *message, void *userdata, sd_bus_error 
         Bus *bus = userdata;
         const char *sender;
         Client *client;
+        int r;
 
         bus->caller = NULL;
+        bus_turns_end(bus);
         if (!bus_message_is_ours(message) && !is_property_set(message))
                 return 0;
         sender = sd_bus_message_get_sender(message);
         client = sender ? client_find(bus, sender) : NULL;
         if (!client)
                 return bus_identity_ask(bus, message, on_known, error);
-        if (bus_message_is_ours(message))
-                return bus_check(bus, client, message, error);
+        if (bus_message_is_ours(message)) {
+                r = bus_turns_take(client, message, error);
+                return r ? r : bus_check(bus, client, message, error);
+        }
         bus->caller = client;
         return 0;
 }
@@ -248,10 +255,10 @@ int bus_release_name(Bus *bus) {
 
 /* lockdown_mode is kept in memory only, so the process must stay. */
 bool bus_is_busy(const Bus *bus) {
-        return !list_is_empty(&bus->unknowns) || !list_is_empty(&bus->sessions.all) ||
-               !list_is_empty(&bus->queries) || !list_is_empty(&bus->activate_requests) ||
-               !list_is_empty(&bus->events_requests) || bus->n_private_clients > 0 ||
-               service_is_locked_down(bus->service);
+        return !list_is_empty(&bus->unknowns) || !turns_are_over(&bus->turns) ||
+               !list_is_empty(&bus->sessions.all) || !list_is_empty(&bus->queries) ||
+               !list_is_empty(&bus->activate_requests) || !list_is_empty(&bus->events_requests) ||
+               bus->n_private_clients > 0 || service_is_locked_down(bus->service);
 }
 
 void bus_stop_sessions(Bus *bus, const char *reason) {
@@ -263,7 +270,7 @@ bool bus_is_stopped(const Bus *bus) {
 }
 
 uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
-        uint64_t deadline = gates_are_ready(bus->gates)
+        uint64_t deadline = gates_are_ready(bus->gates) || bus_turns_are_due(bus)
                                     ? 0
                                     : MIN(bus->counters_due_at, hub_deadline(&bus->hub, now));
 
@@ -299,6 +306,7 @@ void bus_settle(Bus *bus) {
         if (gates_are_ready(bus->gates))
                 gates_turn(bus->gates);
         hub_settle(&bus->hub);
+        bus_turns_run(bus);
         while (!bus_is_settled(bus)) {
                 bus_free_all_clients(&bus->gone);
                 (void)owned_sessions_work(&bus->sessions);

@@ -137,6 +137,10 @@ void gate_thread_pump(GateThread *thread) {
                 gate_pump(thread->gate);
 }
 
+bool gate_thread_has_unsent(const GateThread *thread) {
+        return thread->gate && gate_has_unsent(thread->gate);
+}
+
 int gate_thread_fd(const GateThread *thread) {
         return gates_fd(thread->gates);
 }

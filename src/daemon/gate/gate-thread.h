@@ -43,3 +43,5 @@ int gate_thread_fd(const GateThread *thread);
 bool gate_thread_turn(GateThread *thread);
 /* sd-bus has sent something: it leaves now rather than at the next turn. */
 void gate_thread_pump(GateThread *thread);
+/* The message bus has not taken all of it. */
+bool gate_thread_has_unsent(const GateThread *thread);

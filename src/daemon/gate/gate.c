@@ -125,6 +125,10 @@ bool gate_is_over(const Gate *gate) {
         return gate->is_broken || (gate->out.is_ended && list_is_empty(&gate->out.queue));
 }
 
+bool gate_has_unsent(const Gate *gate) {
+        return !list_is_empty(&gate->out.queue);
+}
+
 bool gate_is_closed_by_service(const Gate *gate) {
         return gate->out.is_ended;
 }

@@ -99,6 +99,9 @@ void gate_answer(Gate *gate, const GateAnswer *answer);
 /* sd-bus has said something: it goes out now rather than at the next turn. */
 void gate_pump(Gate *gate);
 
+/* The peer has not taken all that the service has said. */
+bool gate_has_unsent(const Gate *gate);
+
 /* Whether it is over: the service has closed its end and everything is sent, or the peer has gone. */
 bool gate_is_over(const Gate *gate);
 bool gate_is_closed_by_service(const Gate *gate);

@@ -305,6 +305,17 @@ void bus_line_detach(BusLine *line) {
         gate_thread_take_back(line->thread);
 }
 
+bool bus_line_has_unsent(const BusLine *line) {
+        return line && line->source && gate_thread_has_unsent(line->thread);
+}
+
+bool bus_line_pump(BusLine *line) {
+        if (!line || !line->source)
+                return false;
+        gate_thread_pump(line->thread);
+        return bus_line_has_unsent(line);
+}
+
 BusLine *bus_line_free(BusLine *line) {
         if (!line)
                 return NULL;

@@ -30,5 +30,9 @@ int bus_line_open(BusLine **ret,
 int bus_line_attach(BusLine *line, sd_event *event);
 void bus_line_detach(BusLine *line);
 
+/* While attached: the message bus has not taken all that was said. The pump has it take what it can before. */
+bool bus_line_has_unsent(const BusLine *line);
+bool bus_line_pump(BusLine *line);
+
 /* After the connection was closed: waits until everything it has queued is sent. */
 BusLine *bus_line_free(BusLine *line);

@@ -23,6 +23,7 @@
 #include "bus/link/event-names.h"
 #include "bus/link/guard.h"
 #include "bus/link/hub.h"
+#include "bus/link/turns.h"
 #include "core/service.h"
 #include "gate/gate.h"
 #include "owner/owned-session.h"
@@ -80,6 +81,10 @@ struct Bus {
         const Guard *guards; /* of the configuration */
         size_t n_guards;
         bool is_shared; /* the system bus: its users must not see each other, and polkit is there */
+
+        struct BusLine *line; /* to the message bus; NULL: it has none, or is not used any more */
+        Turns turns;          /* of calls on the message bus */
+        sd_bus_message *granted; /* one that was set aside, and has its turn now */
 
         List unknowns; /* Unknown (bus-identity.c) */
         size_t n_unknown_messages;

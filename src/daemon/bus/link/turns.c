@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * sd-bus does not tell how long a message is. The arguments are weighed instead, as far as it takes to know that they
+ * are long: the bus has looked at every byte of them as well, so weighing is no new way to cost time.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bus/link/turns.h"
+#include "gate/gate.h"
+#include "shared/macro.h"
+
+#define CALL_BYTES      1024 /* of a message itself, and its header */
+#define ARGUMENT_BYTES  8    /* of a number, and of what a text has besides */
+#define WEIGH_BYTES_MAX (64u << 10)
+
+#define ENTERED 1 /* what sd_bus_message_enter_container() returns: no argument weighs as little */
+
+typedef struct TurnsCall {
+        List link;
+        sd_bus_message *message;
+        size_t n_bytes;
+} TurnsCall;
+
+typedef struct TurnsUser {
+        uid_t user;
+        uint64_t period_began_ns;
+        uint64_t spent_ns; /* of the period */
+        List calls;        /* TurnsCall */
+        size_t n_calls, n_bytes;
+        List link;         /* turns->users */
+        List waiting_link; /* turns->waiting */
+} TurnsUser;
+
+void turns_init(Turns *turns) {
+        *turns = (Turns){};
+        list_init(&turns->users);
+        list_init(&turns->waiting);
+}
+
+static TurnsUser *user_find(const Turns *turns, uid_t user) {
+        TurnsUser *found;
+
+        list_for_each (found, &turns->users, link)
+                if (found->user == user)
+                        return found;
+        return NULL;
+}
+
+static TurnsUser *user_get(Turns *turns, uid_t user) {
+        TurnsUser *found = user_find(turns, user);
+
+        if (found)
+                return found;
+        found = calloc(1, sizeof(*found));
+        if (!found)
+                return NULL;
+        found->user = user;
+        list_init(&found->calls);
+        list_init(&found->waiting_link);
+        list_append(&turns->users, &found->link);
+        return found;
+}
+
+static void user_free(TurnsUser *user) {
+        list_unlink(&user->waiting_link);
+        list_unlink(&user->link);
+        free(user);
+}
+
+static sd_bus_message *user_take(TurnsUser *user) {
+        TurnsCall *call = list_first(&user->calls, TurnsCall, link);
+        sd_bus_message *message = call->message;
+
+        list_unlink(&call->link);
+        user->n_calls--;
+        user->n_bytes -= call->n_bytes;
+        free(call);
+        return message;
+}
+
+void turns_deinit(Turns *turns) {
+        TurnsUser *user;
+
+        list_for_each (user, &turns->users, link) {
+                while (user->n_calls > 0)
+                        sd_bus_message_unref(user_take(user));
+                user_free(user);
+        }
+}
+
+/*
+ * How long a message is
+ */
+
+/* A basic argument. Its bytes, or a negative errno. */
+static int weigh_basic(sd_bus_message *message, char type) {
+        const char *text;
+        int r;
+
+        if (!strchr("sog", type))
+                r = sd_bus_message_skip(message, (char[]){ type, '\0' });
+        else
+                r = sd_bus_message_read_basic(message, type, &text);
+        if (r < 0)
+                return r;
+        return strchr("sog", type)
+                       ? (int)MIN(strlen(text) + ARGUMENT_BYTES, (size_t)GATE_MESSAGE_BYTES_MAX)
+                       : ARGUMENT_BYTES;
+}
+
+/* An array of numbers, which is there in one piece. */
+static int weigh_numbers(sd_bus_message *message, char type) {
+        const void *data;
+        size_t n;
+        int r;
+
+        r = sd_bus_message_read_array(message, type, &data, &n);
+        return r < 0 ? r : (int)MIN(n + ARGUMENT_BYTES, (size_t)GATE_MESSAGE_BYTES_MAX);
+}
+
+static int weigh_one(sd_bus_message *message, char type, const char *contents) {
+        if (type == 'a' && contents[0] && strchr("ynqiuxtd", contents[0]))
+                return weigh_numbers(message, contents[0]);
+        if (!strchr("aver", type))
+                return weigh_basic(message, type);
+        return sd_bus_message_enter_container(message, type, contents);
+}
+
+/* Of all arguments: goes into each container and out of it again. What cannot be read is as good as long. */
+static size_t weigh_arguments(sd_bus_message *message) {
+        unsigned depth = 0;
+        size_t n = 0;
+
+        while (n < WEIGH_BYTES_MAX) {
+                const char *contents;
+                char type;
+                int r;
+
+                r = sd_bus_message_peek_type(message, &type, &contents);
+                if (r == 0 && depth == 0)
+                        return n;
+                if (r == 0) {
+                        depth--;
+                        r = sd_bus_message_exit_container(message);
+                } else if (r > 0) {
+                        r = weigh_one(message, type, contents);
+                        depth += r == ENTERED;
+                        n += r > 0 ? (size_t)r : 0;
+                }
+                if (r < 0)
+                        break;
+        }
+        return GATE_MESSAGE_BYTES_MAX;
+}
+
+static size_t weigh(sd_bus_message *message) {
+        const size_t n = weigh_arguments(message);
+
+        sd_bus_message_rewind(message, true);
+        return CALL_BYTES + n;
+}
+
+/*
+ * Turns
+ */
+
+static bool user_has_share(TurnsUser *user, uint64_t now_ns, uint64_t share_ns) {
+        if (now_ns - user->period_began_ns >= TURNS_PERIOD_NS) {
+                user->period_began_ns = now_ns;
+                user->spent_ns = 0;
+        }
+        return user->n_calls == 0 && user->spent_ns < share_ns;
+}
+
+static int user_keep(TurnsUser *user, sd_bus_message *message) {
+        const size_t n_bytes = weigh(message);
+        TurnsCall *call;
+
+        if (user->n_bytes + n_bytes > TURNS_BYTES_PER_USER_MAX)
+                return TURNS_FULL;
+        call = calloc(1, sizeof(*call));
+        if (!call)
+                return -ENOMEM;
+        *call = (TurnsCall){ .message = sd_bus_message_ref(message), .n_bytes = n_bytes };
+        list_append(&user->calls, &call->link);
+        user->n_calls++;
+        user->n_bytes += n_bytes;
+        return TURNS_LATER;
+}
+
+int turns_take(Turns *turns, uid_t user, sd_bus_message *call, uint64_t now_ns, uint64_t share_ns) {
+        TurnsUser *found = user_get(turns, user);
+        int r;
+
+        if (!found)
+                return -ENOMEM;
+        if (user_has_share(found, now_ns, share_ns))
+                return TURNS_NOW;
+        if (found->n_calls >= TURNS_CALLS_PER_USER_MAX)
+                return TURNS_FULL;
+        r = user_keep(found, call);
+        if (r == TURNS_LATER && !list_is_linked(&found->waiting_link))
+                list_append(&turns->waiting, &found->waiting_link);
+        return r;
+}
+
+sd_bus_message *turns_next(Turns *turns) {
+        TurnsUser *user = list_first(&turns->waiting, TurnsUser, waiting_link);
+        sd_bus_message *message;
+
+        if (!user)
+                return NULL;
+        message = user_take(user);
+        list_unlink(&user->waiting_link);
+        if (user->n_calls > 0)
+                list_append(&turns->waiting, &user->waiting_link);
+        return message;
+}
+
+bool turns_are_over(const Turns *turns) {
+        return list_is_empty(&turns->waiting);
+}
+
+void turns_begin(Turns *turns, uid_t user, uint64_t now_ns) {
+        turns->running_user = user;
+        turns->running_since = now_ns;
+}
+
+void turns_end(Turns *turns, uint64_t now_ns) {
+        TurnsUser *user;
+
+        if (turns->running_since == 0)
+                return;
+        user = user_find(turns, turns->running_user);
+        if (user)
+                user->spent_ns += now_ns - turns->running_since;
+        turns->running_since = 0;
+}
+
+void turns_forget(Turns *turns, uint64_t now_ns) {
+        TurnsUser *user;
+
+        list_for_each (user, &turns->users, link)
+                if (user->n_calls == 0 && now_ns - user->period_began_ns >= TURNS_PERIOD_NS)
+                        user_free(user);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Turns: calls of the message bus, fair between users
+ *
+ * What anybody sends over the message bus comes on one socket, in the order of the bus: thousands of calls of one user
+ * would keep all others waiting. So a user's calls are dispatched as they come only until they have taken their share
+ * of the time. Those that come then are set aside, and users with such calls have turns, one call each. Nothing is lost
+ * by that when nobody else wants the time.
+ *
+ * It is a queue only: who has turns, and of what. Whoever dispatches says how long that took.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <systemd/sd-bus.h>
+
+#include "shared/list.h"
+
+/* What one user's calls may take of each period before those that follow are set aside. */
+#define TURNS_PERIOD_NS UINT64_C(50000000)
+#define TURNS_SHARE_NS  UINT64_C(5000000)
+/* The same while the bus has not taken earlier replies: what is said to it waits in one queue as well. */
+#define TURNS_SMALL_SHARE_NS UINT64_C(500000)
+
+/* What calls that were set aside may take before others have their turn. */
+#define TURNS_RUN_NS UINT64_C(5000000)
+
+/* Set aside of one user; more are refused. */
+#define TURNS_CALLS_PER_USER_MAX 1024
+#define TURNS_BYTES_PER_USER_MAX (16u << 20)
+
+typedef struct Turns {
+        List users;   /* TurnsUser */
+        List waiting; /* TurnsUser with calls, whose turn comes first */
+        uid_t running_user;
+        uint64_t running_since; /* 0: nobody's call is being dispatched */
+} Turns;
+
+typedef enum TurnsAnswer {
+        TURNS_NOW,
+        TURNS_LATER, /* it was set aside */
+        TURNS_FULL,
+} TurnsAnswer;
+
+void turns_init(Turns *turns);
+void turns_deinit(Turns *turns);
+
+/* A call has come. Times are CLOCK_MONOTONIC. A negative errno, or what becomes of it. */
+int turns_take(Turns *turns, uid_t user, sd_bus_message *call, uint64_t now_ns, uint64_t share_ns);
+
+/* The next call that was set aside, whose reference is the caller's; NULL: none was. */
+sd_bus_message *turns_next(Turns *turns);
+bool turns_are_over(const Turns *turns);
+
+/* A call of the user is dispatched from now on; it is done. */
+void turns_begin(Turns *turns, uid_t user, uint64_t now_ns);
+void turns_end(Turns *turns, uint64_t now_ns);
+
+/* Forgets users who have had no calls for a period. */
+void turns_forget(Turns *turns, uint64_t now_ns);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <systemd/sd-id128.h>
+
+#include "bus/link/turns.h"
+#include "gate/gate.h"
+#include "shared/macro.h"
+#include "test.h"
+
+#define FLOODER UINT32_C(1000)
+#define OTHER   UINT32_C(1001)
+#define THIRD   UINT32_C(1002)
+#define NOW     UINT64_C(1000000000)
+
+static struct {
+        sd_bus *server, *client;
+        Turns turns;
+} world;
+
+static void connection_new(sd_bus **ret, int fd, bool is_server) {
+        sd_id128_t id;
+
+        ck_assert_int_ge(sd_bus_new(ret), 0);
+        ck_assert_int_ge(sd_bus_set_fd(*ret, fd, fd), 0);
+        ck_assert_int_ge(sd_id128_randomize(&id), 0);
+        if (is_server)
+                ck_assert_int_ge(sd_bus_set_server(*ret, true, id), 0);
+        ck_assert_int_ge(sd_bus_start(*ret), 0);
+}
+
+/* Messages are those of a connection. */
+static void make_world(void) {
+        int fds[2];
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
+                         0);
+        connection_new(&world.server, fds[0], true);
+        connection_new(&world.client, fds[1], false);
+        turns_init(&world.turns);
+}
+
+static void end_world(void) {
+        turns_deinit(&world.turns);
+        sd_bus_close_unref(world.client);
+        sd_bus_close_unref(world.server);
+}
+
+/* As it would come: sealed, with an array of bytes as its argument. */
+static sd_bus_message *call_of(const char *member, size_t n_bytes) {
+        sd_bus_message *call;
+        void *data;
+
+        ck_assert_int_ge(sd_bus_message_new_method_call(
+                                 world.client, &call, NULL, "/test", "org.test", member),
+                         0);
+        ck_assert_int_ge(sd_bus_message_append_array_space(call, 'y', n_bytes, &data), 0);
+        memset(data, 1, n_bytes);
+        ck_assert_int_ge(sd_bus_message_append(call, "a{sv}", 1, "name", "s", "of the call"), 0);
+        ck_assert_int_ge(sd_bus_message_seal(call, 1, 0), 0);
+        return call;
+}
+
+static int take_long(uid_t user, const char *member, size_t n_bytes) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = call_of(member, n_bytes);
+
+        return turns_take(&world.turns, user, call, NOW, TURNS_SHARE_NS);
+}
+
+static int take(uid_t user, const char *member) {
+        return take_long(user, member, 0);
+}
+
+/* It takes all of the user's share. */
+static void spend(uid_t user) {
+        ck_assert_int_eq(take(user, "First"), TURNS_NOW);
+        turns_begin(&world.turns, user, NOW);
+        turns_end(&world.turns, NOW + TURNS_SHARE_NS);
+}
+
+static void ck_assert_next(const char *member) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = turns_next(&world.turns);
+
+        ck_assert_ptr_nonnull(call);
+        ck_assert_str_eq(sd_bus_message_get_member(call), member);
+        /* Weighing has read it. */
+        ck_assert_int_eq(sd_bus_message_at_end(call, false), 0);
+        ck_assert_int_ge(sd_bus_message_skip(call, "aya{sv}"), 0);
+}
+
+START_TEST(test_calls_are_dispatched_as_they_come_within_the_share) {
+        make_world();
+        for (unsigned i = 0; i < 100; i++) {
+                ck_assert_int_eq(take(FLOODER, "Call"), TURNS_NOW);
+                turns_begin(&world.turns, FLOODER, NOW);
+                turns_end(&world.turns, NOW + TURNS_SHARE_NS / 101);
+        }
+        ck_assert(turns_are_over(&world.turns));
+        end_world();
+}
+END_TEST
+
+START_TEST(test_who_has_taken_the_share_waits_and_others_do_not) {
+        make_world();
+        spend(FLOODER);
+        ck_assert_int_eq(take(FLOODER, "Second"), TURNS_LATER);
+        ck_assert_int_eq(take(OTHER, "Other"), TURNS_NOW);
+        ck_assert(!turns_are_over(&world.turns));
+        ck_assert_next("Second");
+        ck_assert(turns_are_over(&world.turns));
+        ck_assert_ptr_null(turns_next(&world.turns));
+        end_world();
+}
+END_TEST
+
+START_TEST(test_the_share_is_new_in_the_next_period) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+
+        make_world();
+        spend(FLOODER);
+        call = call_of("Second", 0);
+        ck_assert_int_eq(
+                turns_take(&world.turns, FLOODER, call, NOW + TURNS_PERIOD_NS, TURNS_SHARE_NS),
+                TURNS_NOW);
+        end_world();
+}
+END_TEST
+
+START_TEST(test_share_may_be_smaller) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+
+        make_world();
+        ck_assert_int_eq(take(FLOODER, "First"), TURNS_NOW);
+        turns_begin(&world.turns, FLOODER, NOW);
+        turns_end(&world.turns, NOW + TURNS_SMALL_SHARE_NS);
+        call = call_of("Second", 0);
+        ck_assert_int_eq(turns_take(&world.turns, FLOODER, call, NOW, TURNS_SMALL_SHARE_NS),
+                         TURNS_LATER);
+        end_world();
+}
+END_TEST
+
+/* Otherwise a short call would overtake what its sender has said before. */
+START_TEST(test_a_users_calls_keep_their_order) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+
+        make_world();
+        spend(FLOODER);
+        ck_assert_int_eq(take(FLOODER, "Second"), TURNS_LATER);
+        call = call_of("Third", 0);
+        ck_assert_int_eq(
+                turns_take(&world.turns, FLOODER, call, NOW + 2 * TURNS_PERIOD_NS, TURNS_SHARE_NS),
+                TURNS_LATER);
+        ck_assert_next("Second");
+        ck_assert_next("Third");
+        end_world();
+}
+END_TEST
+
+START_TEST(test_users_have_turns) {
+        make_world();
+        spend(FLOODER);
+        spend(OTHER);
+        spend(THIRD);
+        for (unsigned i = 0; i < 3; i++)
+                ck_assert_int_eq(take(FLOODER, "Flood"), TURNS_LATER);
+        ck_assert_int_eq(take(OTHER, "Other"), TURNS_LATER);
+        ck_assert_int_eq(take(THIRD, "Third"), TURNS_LATER);
+        ck_assert_next("Flood");
+        ck_assert_next("Other");
+        ck_assert_next("Third");
+        ck_assert_next("Flood");
+        ck_assert_next("Flood");
+        end_world();
+}
+END_TEST
+
+START_TEST(test_too_many_calls_are_refused) {
+        make_world();
+        spend(FLOODER);
+        for (unsigned i = 0; i < TURNS_CALLS_PER_USER_MAX; i++)
+                ck_assert_int_eq(take(FLOODER, "Flood"), TURNS_LATER);
+        ck_assert_int_eq(take(FLOODER, "Flood"), TURNS_FULL);
+        spend(OTHER);
+        ck_assert_int_eq(take(OTHER, "Other"), TURNS_LATER);
+        ck_assert_next("Flood");
+        ck_assert_int_eq(take(FLOODER, "Flood"), TURNS_LATER);
+        end_world();
+}
+END_TEST
+
+/* Of more than 64 KiB is not known how long it is. */
+START_TEST(test_long_calls_count_for_what_they_may_be) {
+        unsigned n = 0;
+
+        make_world();
+        spend(FLOODER);
+        while (n < 100 && take_long(FLOODER, "Long", 100000) == TURNS_LATER)
+                n++;
+        ck_assert_uint_eq(n, TURNS_BYTES_PER_USER_MAX / (GATE_MESSAGE_BYTES_MAX + 1024));
+        while (n < 1000 && take_long(FLOODER, "Short", 10000) == TURNS_LATER)
+                n++;
+        ck_assert_uint_gt(n, 20);
+        ck_assert_uint_lt(n, 1000);
+        end_world();
+}
+END_TEST
+
+/* Nobody is remembered for having called, and those with calls are not forgotten. */
+START_TEST(test_users_are_forgotten_who_have_no_calls) {
+        make_world();
+        spend(FLOODER);
+        spend(OTHER);
+        ck_assert_int_eq(take(OTHER, "Other"), TURNS_LATER);
+        turns_forget(&world.turns, NOW);
+        ck_assert_int_eq(take(FLOODER, "Flood"), TURNS_LATER);
+        ck_assert_next("Other");
+        ck_assert_next("Flood");
+        turns_forget(&world.turns, NOW + TURNS_PERIOD_NS);
+        ck_assert(list_is_empty(&world.turns.users));
+        end_world();
+}
+END_TEST
+
+TEST_MAIN("turns",
+          test_calls_are_dispatched_as_they_come_within_the_share,
+          test_who_has_taken_the_share_waits_and_others_do_not,
+          test_the_share_is_new_in_the_next_period,
+          test_share_may_be_smaller,
+          test_a_users_calls_keep_their_order,
+          test_users_have_turns,
+          test_too_many_calls_are_refused,
+          test_long_calls_count_for_what_they_may_be,
+          test_users_are_forgotten_who_have_no_calls)
