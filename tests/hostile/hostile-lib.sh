@@ -52,22 +52,6 @@ attacked_service() {
         native_service
 }
 
-# make_box USER: "${boxed[@]}" COMMAND... runs in a root like Flatpak's: a tmpfs, and in it a mount .flatpak-info
-make_box() {
-        mkdir "$tmp/root"
-        cat >"$tmp/boxed.sh" <<'SH'
-root=$1 uid=$2 && shift 2 && mount -t tmpfs -o mode=755 tmpfs "$root" && cd "$root" || exit
-for at in /*; do
-        if [ -L "$at" ]; then cp -P "$at" .
-        elif [ -d "$at" ]; then mkdir ".$at" && mount --rbind "$at" ".$at"; fi || exit
-done
-echo "[Application]" >info && : >.flatpak-info && mount --bind info .flatpak-info || exit
-exec chroot . setpriv --reuid="$uid" --clear-groups -- "$@"
-SH
-        # shellcheck disable=SC2034 # for the tests
-        boxed=(unshare -m --propagation private sh "$tmp/boxed.sh" "$tmp/root" "$1")
-}
-
 # call_as USER PATH INTERFACE METHOD ARGUMENTS...; the same of a method of the manager, whose error's name is shown
 call_as() {
         as "$1" busctl --system --allow-interactive-authorization=no call "$BUS" "${@:2}"

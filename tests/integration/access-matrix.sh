@@ -41,10 +41,12 @@ python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1
 eventually has_owner --system $BUS
 eventually test -S "$sockets/consumer"
 started setpriv --reuid=$alice --clear-groups -- "$TEST_PRODUCER" own-program org.example.own
+make_box $alice
+box=$(printf '"%s", ' "${boxed[@]}")
 
 export ACCESS_WORLD="{
         \"directory\": \"$tmp\", \"pid\": $started,
-        \"users\": { \"own\": \"$alice\", \"other\": \"$bob\", \"root\": \"root\" },
+        \"users\": { \"own\": \"$alice\", \"other\": \"$bob\", \"root\": \"root\" }, \"box\": [${box%, }],
         \"addresses\": { \"bus\": \"$DBUS_SYSTEM_BUS_ADDRESS\", \"native\": \"unix:path=$sockets/native\" },
         \"ports\": { \"ConsumerPort\": \"$sockets/consumer\", \"ProducerPort\": \"$sockets/producer\" }
 }"

@@ -7,8 +7,8 @@ Usage: access_matrix.py [--show] TABLE.md
        table, too.
 
 What is asked is always about things of the user "own": a session, a program and its data source. Each question is asked
-by the users "own", "other" and "root", on the bus and on the native socket, without polkit and with one that denies or
-grants everything. The answer is one of the words that the page explains.
+by the users "own", "other" and "root", and by a program of "own" in a sandbox, on the bus and on the native socket,
+without polkit and with one that denies or grants everything. The answer is one of the words that the page explains.
 """
 
 import json
@@ -20,7 +20,8 @@ import time
 import access_objects
 import access_ports  # noqa: F401 (registers its questions)
 import access_table
-from access_world import CALLERS, DBUS, WAIT_S, World, questions
+from access_table import ALL, CALLERS, SANDBOX
+from access_world import DBUS, WAIT_S, Disconnected, World, questions
 
 STATES = ("absent", "denied", "granted")
 ACTIONS = ("trace-system", "trace-dynamic", "trace-from-sandbox", "manage-sessions", "detach")
@@ -79,19 +80,27 @@ def keys_of(rows):
             yield row, key, function
 
 
+def ask(function, world, caller, member):
+    try:
+        return function(world, caller, member) if function else "no test asks this"
+    except Disconnected:
+        return "no"
+
+
 def run(rows, environment, directory):
     """For each key, transport and caller the words in the order of STATES."""
     found = {}
     for state in STATES:
         polkit = Polkit(state, directory)
-        world = World(environment["users"], environment["addresses"], environment["ports"], None)
+        users = {**environment["users"], SANDBOX: environment["box"]}
+        world = World(users, environment["addresses"], environment["ports"], None)
         await_polkit(world, state != "absent")
         world.program = program_name(world, environment["pid"])
         for _row, key, function in keys_of(rows):
-            for transport in ("bus",) if key[0] in PORTS else ("bus", "native"):
+            for transport in transports_of(key):
                 world.transport = transport
-                for caller in CALLERS:
-                    word = function(world, caller, key[2]) if function else "no test asks this"
+                for caller in ALL:
+                    word = ask(function, world, caller, key[2])
                     found.setdefault((key, transport, caller), []).append(word)
         world.end()
         polkit.end()
@@ -106,6 +115,19 @@ def cell_of(words):
     return f"{absent} → {granted}" if absent == denied else " / ".join(words)
 
 
+def transports_of(key):
+    return ("bus",) if key[0] in PORTS else ("bus", "native")
+
+
+def wrong_in_sandbox(found, key, rules):
+    """What a program in a sandbox gets that the page does not say."""
+    rule = next((rule for rule in rules if rule.fits(key)), None)
+    for transport in transports_of(key):
+        expected = rule and rule.answers(transport, found[key, transport, "own"])
+        if found[key, transport, SANDBOX] != expected:
+            yield f"from a sandbox, {transport}: {found[key, transport, SANDBOX]}, the page says {expected}"
+
+
 def cells_of(found, key):
     cells = [cell_of(found[key, "bus", caller]) for caller in CALLERS]
     if key[0] in PORTS:
@@ -118,6 +140,7 @@ def main():
     show = "--show" in sys.argv
     table = [argument for argument in sys.argv[1:] if argument != "--show"][0]
     rows = access_table.read(table)
+    rules = access_table.read_sandbox(table)
     environment = json.loads(os.environ["ACCESS_WORLD"])
     found = run(rows, environment, environment["directory"])
     n_failed = 0
@@ -125,9 +148,12 @@ def main():
     asked = {key for _row, key, _function in checks}
     for number, (row, key, _function) in enumerate(checks, 1):
         cells = cells_of(found, key)
-        good = cells == row.words
+        wrong = list(wrong_in_sandbox(found, key, rules))
+        good = cells == row.words and not wrong
         n_failed += not good
-        if not good:
+        for line in wrong:
+            print(f"# {line}")
+        if cells != row.words:
             print(f"# the page says {' | '.join(row.words)}")
             print(f"# it is         {' | '.join(cells)}")
         variant = f": {key[3]}" if key[3] else ""

@@ -5,7 +5,7 @@
 import json
 import time
 
-from access_table import CALLERS, PREFIX
+from access_table import ALL, PREFIX
 from access_world import (
     BUS,
     MANAGER,
@@ -307,15 +307,15 @@ SNAPSHOTS = (
 def provoke(world, more=""):
     """Has a session of the owner's send everything that sessions send, and returns what each user heard of it."""
     listens = world.transport + "-listens"
-    for caller in CALLERS:
+    for caller in ALL:
         world.peers[caller].heard(listens)
     path = world.session(more, config=SNAPSHOTS)
     world.manager("own", "ActivateTriggers", "(asa{sv})", "(['s'], {})")
-    heard = {caller: [] for caller in CALLERS}
+    heard = {caller: [] for caller in ALL}
     deadline = time.monotonic() + WAIT_S
     stopped = False
     while time.monotonic() < deadline:
-        for caller in CALLERS:
+        for caller in ALL:
             heard[caller] += world.peers[caller].heard(listens)
         members = {member for at, _, member, _ in heard["own"] if at == path}
         if "SnapshotTaken" in members and not stopped:
@@ -326,7 +326,7 @@ def provoke(world, more=""):
         time.sleep(0.05)
     world.free(path)
     time.sleep(0.7)  # what is told at most twice a second
-    for caller in CALLERS:
+    for caller in ALL:
         heard[caller] += world.peers[caller].heard(listens)
     for _, _, member, text in heard["own"]:
         if member == "SnapshotTaken":

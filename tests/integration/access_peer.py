@@ -106,7 +106,7 @@ def main():
         verb, *arguments = json.loads(line)
         try:
             answer = getattr(peer, verb)(*arguments)
-        except (OSError, GLib.Error) as error:
+        except (OSError, KeyError, GLib.Error) as error:
             answer = {"error": type(error).__name__, "text": str(error)}
         print(json.dumps(answer), flush=True)
 

@@ -5,6 +5,7 @@
 from access_world import PROPERTIES, SESSION, SOURCE, TRIGGERED, asks
 from perfetto_ipc import fields, get, message
 
+
 def port_config(source=SOURCE, *more):
     return message((1, message((1, 256))), (2, message((1, message((1, source))))), *more)
 
@@ -26,6 +27,24 @@ def port_enable(world, caller, _member):
 @asks("ConsumerPort", "methods", "EnableTracing", "a data source of the system's")
 def port_enable_system(world, caller, _member):
     return enabled(world, caller, port_config("linux.sys_stats"))
+
+
+@asks("ConsumerPort", "methods", "EnableTracing", "probes of one's own")
+def port_enable_probe(world, caller, _member):
+    kernel = message((1, "linux.ftrace"), (100, message((30, message((1, "vfs_read"))))))
+    return enabled(world, caller, message((1, message((1, 256))), (2, message((1, kernel)))))
+
+
+@asks("ConsumerPort", "methods", "EnableTracing", "with `exclusive_prio`")
+def port_enable_exclusive(world, caller, _member):
+    return enabled(world, caller, port_config(SOURCE, (41, 1)))
+
+
+@asks("ConsumerPort", "methods", "EnableTracing", "with `lockdown_mode`")
+def port_enable_lockdown(world, caller, _member):
+    word = enabled(world, caller, port_config(SOURCE, (5, 2)))
+    enabled(world, "root", port_config(SOURCE, (5, 1)))
+    return "no" if "lockdown_mode" in word else word
 
 
 @asks(

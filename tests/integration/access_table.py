@@ -6,6 +6,8 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 CALLERS = ("own", "other", "root")
+SANDBOX = "sandbox"  # a program of the user "own"
+ALL = (*CALLERS, SANDBOX)
 PREFIX = "org.desktrace.Tracing1."
 
 
@@ -38,6 +40,39 @@ def read(path):
             if section and line.startswith("| `"):
                 rows.append(Row(section, kind, cells))
     return rows
+
+
+class SandboxRow:
+    """Of what a sandbox has in place of "own": interfaces and members, of the empty list each, or a kind."""
+
+    def __init__(self, text, *words):
+        what, members, *variant = [part.strip() for part in text.split(":", 2)]
+        self.sections = re.findall(r"`(\w+)`", what)
+        self.kind = None if self.sections else what
+        self.members = re.findall(r"`(\w+)`", members)
+        self.variant = variant[0] if variant else None
+        self.words = dict(zip(("bus", "native"), words))
+
+    def fits(self, key):
+        section, kind, member, variant = key
+        return (
+            (section in self.sections or kind == self.kind)
+            and (not self.members or member in self.members)
+            and self.variant in (None, variant)
+        )
+
+    def answers(self, transport, own):
+        """In each state of polkit, of what "own" gets in each."""
+        *without, with_polkit = self.words[transport].split(" → ")
+        words = [without[0] if without else with_polkit] * (len(own) - 1) + [with_polkit]
+        return [had if word == "own" else word for word, had in zip(words, own)]
+
+
+def read_sandbox(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read().split("### Sandbox: requests\n", 1)[1].split("\n#", 1)[0]
+    lines = [line for line in text.splitlines() if line.startswith("|")][2:]
+    return [SandboxRow(*(cell.strip() for cell in line.strip("|").split("|"))) for line in lines]
 
 
 def documented(xml):

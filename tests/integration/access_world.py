@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 
-from access_table import CALLERS, PREFIX
+from access_table import PREFIX
 
 BUS = "org.desktrace.Tracing1"
 ROOT = "/org/desktrace/Tracing1"
@@ -27,6 +27,10 @@ ABSENT = ("UnknownObject", "NoSuchSession", "UnknownMethod", "UnknownInterface",
 questions = {}
 
 
+class Disconnected(Exception):
+    """A port does not serve this peer at all."""
+
+
 def asks(section, kind, members, variant=""):
     """Registers the function that asks a row's question: it is called with a world, a caller and a member."""
 
@@ -43,7 +47,9 @@ class Peer:
 
     def __init__(self, user):
         command = ["/usr/bin/python3", "-B", os.path.join(os.path.dirname(__file__), "access_peer.py")]
-        if user != "root":
+        if isinstance(user, list):
+            command = [*user, *command]
+        elif user != "root":
             command = ["setpriv", f"--reuid={user}", "--clear-groups", "--inh-caps=-all", "--", *command]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -80,7 +86,7 @@ class World:
         self.transport = "bus"
         self.shared = None
         self.heard = {}
-        self.peers = {caller: Peer(users[caller]) for caller in CALLERS}
+        self.peers = {caller: Peer(users[caller]) for caller in users}
         for caller, peer in self.peers.items():
             for transport, address in addresses.items():
                 for purpose in ("", "-listens"):
@@ -133,5 +139,7 @@ class World:
 
     def port(self, caller, service, name=None):
         peer = self.peers[caller]
-        peer.port_connect(name or service, self.ports[service], service)
+        answer = peer.port_connect(name or service, self.ports[service], service)
+        if "error" in answer:
+            raise Disconnected(answer["text"])
         return peer

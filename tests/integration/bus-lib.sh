@@ -147,6 +147,22 @@ CONF
         chmod 666 "$tmp/system.sock"
 }
 
+# make_box USER: "${boxed[@]}" COMMAND... runs in a root like Flatpak's: a tmpfs, and in it a mount .flatpak-info
+make_box() {
+        mkdir "$tmp/root"
+        cat >"$tmp/boxed.sh" <<'SH'
+root=$1 uid=$2 && shift 2 && mount -t tmpfs -o mode=755 tmpfs "$root" && cd "$root" || exit
+for at in /*; do
+        if [ -L "$at" ]; then cp -P "$at" .
+        elif [ -d "$at" ]; then mkdir ".$at" && mount --rbind "$at" ".$at"; fi || exit
+done
+echo "[Application]" >info && : >.flatpak-info && mount --bind info .flatpak-info || exit
+exec chroot . setpriv --reuid="$uid" --clear-groups -- "$@"
+SH
+        # shellcheck disable=SC2034 # for the tests
+        boxed=(unshare -m --propagation private sh "$tmp/boxed.sh" "$tmp/root" "$1")
+}
+
 # service COMMAND...: the daemon, until it owns its name; its pid is in $daemon
 service() {
         local bus=--user
