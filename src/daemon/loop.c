@@ -459,6 +459,7 @@ static int loop_add_ports(Loop *loop) {
                 .info = &loop->info,
                 .output_ops = &sink_output_ops,
                 .output_host = loop->event,
+                .other_sessions = &loop->bus->sessions,
                 .observer = &ports_observer,
                 .observer_userdata = loop,
         };

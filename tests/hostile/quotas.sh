@@ -37,7 +37,10 @@ echo "$bob:100000:65536" >"$tmp/subuid"
 # shellcheck disable=SC2016
 service_as=(unshare -m --propagation private sh -c 'mount --bind "$1" /etc/subuid && shift && exec "$@"' sh
         "$tmp/subuid" "${service_as[@]}")
-native_service
+consumer_socket=$tmp/sockets/consumer.sock
+PERFETTO_CONSUMER_SOCK_NAME=$consumer_socket native_service
+eventually test -S "$consumer_socket"
+chmod 666 "$consumer_socket"
 innocent_records
 
 take_all 100000 100001 100002 100003 100004 100005 100006 100007
@@ -74,6 +77,20 @@ ok "it is there while there is room" stops_as 30051 "$left"
 ok "another session of the user takes its place" starts_as 30051
 fails "and it is gone" 'UnknownObject|UnknownMethod|Unknown object|No such' stops_as 30051 "$left"
 fails "one that still records is not dropped" 'SERVICE_SESSIONS_PER_USER_MAX' start_as 30051
+
+# So it is with sessions over Perfetto's socket, whichever way the next one is started.
+cp "$(dirname "$0")"/../integration/perfetto_*.py "$tmp"
+consume_as() { # USER VERB ARGUMENT...
+        as "$1" timeout 30 /usr/bin/python3 -B "$tmp/perfetto_consumer.py" "$consumer_socket" "${@:2}"
+}
+for key in 1 2 3 4 5 6 7 8; do consume_as 30052 leave org.example.innocent "key $key" 50 >/dev/null; done
+sleep 0.5
+gives "Perfetto's socket: a session that was left behind gives way" '^left' \
+        consume_as 30052 leave org.example.innocent later 600000
+gives "Perfetto's socket: it was the oldest" '^not attached' consume_as 30052 attach "key 1"
+ok "Perfetto's socket: another one gives way to a session on the native socket" starts_as 30052
+gives "Perfetto's socket: it was the next" '^not attached' consume_as 30052 attach "key 2"
+gives "Perfetto's socket: the others are there" '^attached' consume_as 30052 attach "key 3"
 
 # Many accounts: a share is kept for those who have none yet, and one for root.
 # shellcheck disable=SC2046 # one word each

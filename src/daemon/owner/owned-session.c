@@ -3,8 +3,11 @@
 /* The life of a session that belongs to a connection, and the list of all of them. */
 
 #include <assert.h>
+#include <inttypes.h>
 
 #include "owner/owned-session.h"
+#include "shared/log-user.h"
+#include "shared/log.h"
 
 void owned_session_mark(OwnedSession *session) {
         if (!list_is_linked(&session->dirty_link))
@@ -108,6 +111,9 @@ void owned_sessions_deinit(OwnedSessions *sessions) {
 
         if (!sessions->event)
                 return;
+        if (sessions->others)
+                sessions->others->others = NULL;
+        sessions->others = NULL;
         while ((session = list_first(&sessions->all, OwnedSession, link)))
                 sessions->ops->free(session);
         assert(list_is_empty(&sessions->dirty));
@@ -173,6 +179,46 @@ bool owned_sessions_are_stopped(const OwnedSessions *sessions) {
         list_for_each (session, &sessions->all, link)
                 if (!owned_session_is_finished(session))
                         return false;
+        return true;
+}
+
+void owned_sessions_pair(OwnedSessions *one, OwnedSessions *other) {
+        one->others = other;
+        other->others = one;
+}
+
+static bool is_left(const OwnedSession *session, uid_t uid) {
+        const OwnedOps *ops = session->sessions->ops;
+
+        return session->session && !session->foreign && !ops->has_owner(session) &&
+               !(ops->is_awaited && ops->is_awaited(session)) &&
+               owned_session_is_finished(session) &&
+               session_options(session->session)->owner.uid == uid;
+}
+
+/* The one that stopped first of these and `first`, which may be NULL. */
+static OwnedSession *find_left(const OwnedSessions *sessions, uid_t uid, OwnedSession *first) {
+        OwnedSession *session;
+
+        list_for_each (session, &sessions->all, link)
+                if (is_left(session, uid) && (!first || session_stopped_at(session->session) <
+                                                                session_stopped_at(first->session)))
+                        first = session;
+        return first;
+}
+
+bool owned_sessions_drop_left(OwnedSessions *sessions, uid_t uid) {
+        OwnedSession *first = find_left(sessions, uid, NULL);
+
+        if (sessions->others)
+                first = find_left(sessions->others, uid, first);
+        if (!first)
+                return false;
+        log_user(uid,
+                 LOG_NOTICE,
+                 "session %" PRIu64 " is dropped unread: its user starts another one",
+                 session_id(first->session));
+        first->sessions->ops->free(first);
         return true;
 }
 

@@ -21,6 +21,8 @@ typedef struct OwnedSessions OwnedSessions;
 typedef struct OwnedOps {
         /* Whether some connection has it, so that it does not end by itself. */
         bool (*has_owner)(const OwnedSession *session);
+        /* Whether somebody waits for a reply about it. NULL: never. */
+        bool (*is_awaited)(const OwnedSession *session);
         /* It was marked: its state, its sources or its output changed. May free it. */
         void (*work)(OwnedSession *session);
         void (*free)(OwnedSession *session);
@@ -43,8 +45,9 @@ struct OwnedSessions {
         sd_event *event;
         const OwnedOps *ops;
         OutputPump pump;
-        List all;   /* OwnedSession */
-        List dirty; /* OwnedSession; work for owned_sessions_work() */
+        List all;              /* OwnedSession */
+        List dirty;            /* OwnedSession; work for owned_sessions_work() */
+        OwnedSessions *others; /* of the other transport; NULL: there is none */
 };
 
 struct OwnedSession {
@@ -81,6 +84,13 @@ void owned_sessions_tick(OwnedSessions *sessions, uint64_t now);
 /* Stops all in order; they have stopped when their outputs are written, too. */
 void owned_sessions_stop(OwnedSessions *sessions, const char *reason);
 bool owned_sessions_are_stopped(const OwnedSessions *sessions);
+
+/* Of the two transports: what a user has is counted for both. Until one of them is deinitialised. */
+void owned_sessions_pair(OwnedSessions *one, OwnedSessions *other);
+
+/* Frees the session that this uid left behind first, with any transport: it has stopped, and nobody has it. Nothing
+ * else ever gives way. false: there is none. */
+bool owned_sessions_drop_left(OwnedSessions *sessions, uid_t uid);
 
 /* NULL: it is not one of these. */
 OwnedSession *owned_sessions_find(const OwnedSessions *sessions, const Session *session);

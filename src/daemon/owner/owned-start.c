@@ -30,13 +30,22 @@ int owned_start_check(OwnedStart *start,
                       PolicyScope scope,
                       SessionError *error) {
         SessionOptions *options = &start->options;
+        int r;
 
         options->owner = start->permission.peer.identity;
         start->permission.config = start->config;
         start->permission.needs = policy_session_needs(
                 info, &options->owner, start->config, scope, options->detached, &options->scope);
-        return session_check(
-                start->service, start->config, options, error, owned_sessions_now(start->sessions));
+        do {
+                *error = (SessionError){};
+                r = session_check(start->service,
+                                  start->config,
+                                  options,
+                                  error,
+                                  owned_sessions_now(start->sessions));
+        } while (r == SESSION_E_LIMIT && error->is_quota &&
+                 owned_sessions_drop_left(start->sessions, options->owner.uid));
+        return r;
 }
 
 int owned_start_make(OwnedStart *start, OwnedSession *session, OwnedStartError *error) {

@@ -39,8 +39,8 @@ void owned_start_init(OwnedStart *start,
                       PermissionDone done);
 void owned_start_deinit(OwnedStart *start);
 
-/* Whether the session could be had at all. Config and options are set; fills in what it needs of polkit. 0, SESSION_E_…
- * or a negative errno. */
+/* Whether the session could be had at all. Config and options are set; fills in what it needs of polkit. Where a quota
+ * is used up, sessions give way that the same uid has left behind. 0, SESSION_E_… or a negative errno. */
 int owned_start_check(OwnedStart *start,
                       const ServiceInfo *info,
                       PolicyScope scope,

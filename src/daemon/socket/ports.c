@@ -63,6 +63,8 @@ static int ports_init_consumers(Ports *ports, const PortsOptions *options) {
                            options->output_host);
         if (r < 0)
                 return r;
+        if (options->other_sessions)
+                owned_sessions_pair(&consumers->sessions, options->other_sessions);
         consumers->observer = ports->observer;
         consumers->observer_userdata = ports->observer_userdata;
         return 0;

@@ -19,6 +19,7 @@
 #include "core/service.h"
 #include "output/session-stream.h"
 #include "owner/access-ops.h"
+#include "owner/owned-session.h"
 #include "shared/macro.h"
 #include "socket/link/port-observer.h"
 #include "socket/link/port.h"
@@ -29,6 +30,8 @@ typedef struct PortsOptions {
         const ServiceInfo *info;
         const OutputOps *output_ops;
         void *output_host;
+        OwnedSessions *
+                other_sessions; /* of the other transport, which stays until it is freed first; NULL: none */
         const PortsObserver *observer; /* NULL: nobody */
         void *observer_userdata;
         /* NULL: that of the kind. Tests have their own. */

@@ -81,10 +81,6 @@ int bus_session_new_foreign(BusSession **ret,
 /* For methods that only our own sessions have: a negative errno with *error set for other sessions. */
 int bus_session_check_own(const BusSession *session, sd_bus_error *error);
 
-/* Of this uid's stopped sessions that nobody is connected to or waits for, frees the one that stopped first. Returns
- * false if no such session exists. */
-bool bus_drop_left_session(Bus *bus, uid_t uid);
-
 /* Its Client is being freed. */
 void bus_session_owner_gone(BusSession *session);
 

@@ -6,10 +6,8 @@
  */
 
 #include <errno.h>
-#include <inttypes.h>
 
 #include "bus/object/bus-session.h"
-#include "shared/log-user.h"
 
 int bus_clone_publish(BusSession *clone, const BusSession *source, Client *owner) {
         int r;
@@ -40,28 +38,4 @@ int bus_session_new_foreign(BusSession **ret,
         }
         *ret = object;
         return 0;
-}
-
-static bool is_left(const BusSession *session, uid_t uid) {
-        return session->owned.session && !session->owned.foreign && !session->owner &&
-               owned_session_is_finished(&session->owned) && list_is_empty(&session->waiters) &&
-               session_options(session->owned.session)->owner.uid == uid;
-}
-
-bool bus_drop_left_session(Bus *bus, uid_t uid) {
-        BusSession *session, *first = NULL;
-
-        list_for_each (session, &bus->sessions.all, owned.link)
-                if (is_left(session, uid) &&
-                    (!first || session_stopped_at(session->owned.session) <
-                                       session_stopped_at(first->owned.session)))
-                        first = session;
-        if (!first)
-                return false;
-        log_user(uid,
-                 LOG_NOTICE,
-                 "session %" PRIu64 " is dropped unread: its user starts another one",
-                 session_id(first->owned.session));
-        bus_session_free(first);
-        return true;
 }

@@ -166,6 +166,10 @@ static bool on_has_owner(const OwnedSession *owned) {
         return of(owned)->owner;
 }
 
+static bool on_is_awaited(const OwnedSession *owned) {
+        return !list_is_empty(&of(owned)->waiters);
+}
+
 /* Handles every change of the session, and every call that waits for it. */
 static void on_work(OwnedSession *owned) {
         BusSession *session = of(owned);
@@ -219,6 +223,7 @@ static int on_snapshot_taken(OwnedSession *source, OwnedSession *snapshot, const
 
 const OwnedOps bus_owned_ops = {
         .has_owner = on_has_owner,
+        .is_awaited = on_is_awaited,
         .work = on_work,
         .free = on_free,
         .output_failed = on_output_failed,

@@ -138,17 +138,12 @@ static void on_answer(Permission *permission, int outcome, const AccessRefusal *
         request_reply_error(&start->request, &error);
 }
 
-/* Sessions of the same uid that have stopped and that nobody has fetched make room for a new one. */
 static int start_check(StartRequest *start, PolicyScope scope, sd_bus_error *error) {
         Bus *bus = start->client->bus;
         SessionError why;
         int r;
 
-        do {
-                why = (SessionError){};
-                r = owned_start_check(&start->owned, bus->info, scope, &why);
-        } while (r == SESSION_E_LIMIT && why.is_quota &&
-                 bus_drop_left_session(bus, start->client->identity.uid));
+        r = owned_start_check(&start->owned, bus->info, scope, &why);
         return r ? bus_error_set_session(error, "cannot start the session", r, &why) : 0;
 }
 
