@@ -205,13 +205,22 @@ int listeners_start(Listeners *listeners) {
         return acceptor_start(listeners->acceptor);
 }
 
-void listeners_stop(Listeners *listeners) {
+static void listeners_serve_last(Listeners *listeners,
+                                 bool (*take)(Acceptor *acceptor, Accepted *ret)) {
         Accepted accepted;
 
         acceptor_stop(listeners->acceptor);
         for (size_t i = 0; i < LISTENERS_SERVED_LAST_MAX; i++) {
-                if (!acceptor_take_any(listeners->acceptor, &accepted))
+                if (!take(listeners->acceptor, &accepted))
                         return;
                 listeners_serve(listeners, &accepted);
         }
+}
+
+void listeners_stop(Listeners *listeners) {
+        listeners_serve_last(listeners, acceptor_take_any);
+}
+
+void listeners_end(Listeners *listeners) {
+        listeners_serve_last(listeners, acceptor_take_waiting);
 }

@@ -66,3 +66,7 @@ int listeners_start(Listeners *listeners);
 /* Serves the connections that wait now, and accepts no others until listeners_start(): later ones belong to the next
  * process that listens. */
 void listeners_stop(Listeners *listeners);
+
+/* Serves what was accepted, and accepts nothing more, as this process ends. Later connections wait for the next one, if
+ * somebody keeps the sockets open for it. */
+void listeners_end(Listeners *listeners);

@@ -349,8 +349,12 @@ static bool take_from_kernel(Acceptor *acceptor, Accepted *ret) {
         return false;
 }
 
+bool acceptor_take_waiting(Acceptor *acceptor, Accepted *ret) {
+        return accept_queue_take_any(&acceptor->queue, ret);
+}
+
 bool acceptor_take_any(Acceptor *acceptor, Accepted *ret) {
-        return accept_queue_take_any(&acceptor->queue, ret) || take_from_kernel(acceptor, ret);
+        return acceptor_take_waiting(acceptor, ret) || take_from_kernel(acceptor, ret);
 }
 
 void acceptor_refuse(Acceptor *acceptor, uid_t user) {

@@ -53,6 +53,8 @@ void acceptor_remind(Acceptor *acceptor);
  * tells when there is. */
 bool acceptor_take(Acceptor *acceptor, Accepted *ret);
 
+/* Once stopped: what waits. */
+bool acceptor_take_waiting(Acceptor *acceptor, Accepted *ret);
 /* Once the thread is stopped: first the connections that wait, then those that the kernel has. */
 bool acceptor_take_any(Acceptor *acceptor, Accepted *ret);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Sessions that become objects without a StartSession(): clones, and those of the other transport; and which of a
- * user's sessions makes room for a new one
+ * Sessions that become objects without a StartSession(): clones, and those of the other transport
  */
 
 #include <errno.h>
