@@ -2,10 +2,10 @@
 #
 # fish completion of desktrace(1)
 
-set -l verbs record inspect query why report status list doctor snapshot trigger attach stop read flush help
+set -l verbs record inspect query why report export status list doctor snapshot trigger attach stop read flush help
 set -l with_bus record status list doctor snapshot trigger attach stop read flush
 set -l with_json record inspect query why status list doctor snapshot trigger attach stop
-set -l with_output record report snapshot attach stop read
+set -l with_output record report export snapshot attach stop read
 
 # Words of the first column of a list, or nothing when the service is not there.
 function __desktrace_list
@@ -40,6 +40,7 @@ complete -c desktrace -n "$none" -a inspect -d 'Show the contents of a trace fil
 complete -c desktrace -n "$none" -a query -d 'Ask a trace file questions in SQL'
 complete -c desktrace -n "$none" -a report -d 'Make a page that shows a trace file in a browser'
 complete -c desktrace -n "$none" -a why -d 'Answer a question about a trace file'
+complete -c desktrace -n "$none" -a export -d 'Convert a trace file for another program'
 complete -c desktrace -n "$none" -a status -d 'Show whether the service is running and what is being recorded'
 complete -c desktrace -n "$none" -a list -d 'List data sources, events, programs, sessions or presets'
 complete -c desktrace -n "$none" -a doctor -d 'Find out why something cannot be recorded'
@@ -86,6 +87,17 @@ complete -c desktrace -n '__desktrace_in query' -l file -rF -d 'Read the SQL fro
 complete -c desktrace -n '__desktrace_in query' -l csv -d 'Print comma-separated values'
 complete -c desktrace -n '__desktrace_in query' -l timeout -x -d 'Stop a statement that takes longer'
 complete -c desktrace -n '__desktrace_in query' -l memory -x -d 'Take at most this much memory for the trace'
+
+set -l formats sqlite csv jsonl chrome folded speedscope
+complete -c desktrace -n "__desktrace_in export; and not __fish_seen_subcommand_from $formats" -a "$formats"
+complete -c desktrace -n '__desktrace_in export' -F
+complete -c desktrace -n '__desktrace_in export' -l table -x -d 'This table'
+complete -c desktrace -n '__desktrace_in export' -l sql -x -d 'What this statement answers'
+complete -c desktrace -n '__desktrace_in export' -l from -x -d 'Begin at this time'
+complete -c desktrace -n '__desktrace_in export' -l to -x -d 'End at this time'
+complete -c desktrace -n '__desktrace_in export' -l around -x -d 'The time of a slice'
+complete -c desktrace -n '__desktrace_in export' -l margin -x -d 'Go that much further on both sides'
+complete -c desktrace -n '__desktrace_in export' -l memory -x -d 'Take at most this much memory for the trace'
 
 set -l questions cpu slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses
 complete -c desktrace -n "__desktrace_in why; and not __fish_seen_subcommand_from $questions" -a "$questions"

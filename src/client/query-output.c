@@ -113,52 +113,57 @@ static int run_table(const QueryOutput *output, Query *query, sqlite3_stmt *stat
         return r;
 }
 
+static FILE *stream_of(const QueryOutput *output) {
+        return output->stream ? output->stream : stdout;
+}
+
 /*
  * CSV
  */
 
-static void print_csv(const char *text, size_t n) {
+static void print_csv(FILE *stream, const char *text, size_t n) {
         if (n && !memchr(text, '"', n) && !memchr(text, ',', n) && !memchr(text, '\n', n) &&
             !memchr(text, '\r', n)) {
-                fwrite(text, 1, n, stdout);
+                fwrite(text, 1, n, stream);
                 return;
         }
-        putchar('"');
+        putc('"', stream);
         for (size_t i = 0; i < n; i++) {
                 if (text[i] == '"')
-                        putchar('"');
-                putchar(text[i]);
+                        putc('"', stream);
+                putc(text[i], stream);
         }
-        putchar('"');
+        putc('"', stream);
 }
 
 /* NULL is an empty cell, and an empty text has quotes. */
-static void print_csv_row(sqlite3_stmt *statement, int n_columns) {
+static void print_csv_row(FILE *stream, sqlite3_stmt *statement, int n_columns) {
         for (int i = 0; i < n_columns; i++) {
                 const char *text = (const char *)sqlite3_column_text(statement, i);
 
                 if (i)
-                        putchar(',');
+                        putc(',', stream);
                 if (text)
-                        print_csv(text, (size_t)sqlite3_column_bytes(statement, i));
+                        print_csv(stream, text, (size_t)sqlite3_column_bytes(statement, i));
         }
-        putchar('\n');
+        putc('\n', stream);
 }
 
 static int run_csv(const QueryOutput *output, Query *query, sqlite3_stmt *statement) {
+        FILE *stream = stream_of(output);
         int n_columns = sqlite3_column_count(statement), r;
 
         for (int i = 0; output->has_legend && i < n_columns; i++) {
                 const char *name = sqlite3_column_name(statement, i);
 
                 if (i)
-                        putchar(',');
-                print_csv(name, strlen(name));
+                        putc(',', stream);
+                print_csv(stream, name, strlen(name));
         }
         if (output->has_legend && n_columns)
-                putchar('\n');
+                putc('\n', stream);
         while ((r = query_step(query, statement)) == 0)
-                print_csv_row(statement, n_columns);
+                print_csv_row(stream, statement, n_columns);
         return r;
 }
 
@@ -195,7 +200,9 @@ static void json_cell(JsonWriter *writer, sqlite3_stmt *statement, int column) {
 /* Each row is on a line of its own, so that they need not be kept. */
 static int run_json(const QueryOutput *output, Query *query, sqlite3_stmt *statement) {
         int n_columns = sqlite3_column_count(statement), r;
-        const char *before = "[";
+        bool are_lines = output->format == QUERY_FORMAT_JSON_LINES;
+        const char *before = are_lines ? "" : "[";
+        FILE *stream = stream_of(output);
 
         while ((r = query_step(query, statement)) == 0) {
                 _cleanup_(json_writer_deinit) JsonWriter writer = { 0 };
@@ -205,10 +212,13 @@ static int run_json(const QueryOutput *output, Query *query, sqlite3_stmt *state
                 for (int i = 0; i < n_columns; i++)
                         json_cell(&writer, statement, i);
                 json_end_object(&writer);
-                printf("%s%s", before, writer.text->str);
-                before = ",\n";
+                fprintf(stream, "%s%s", before, writer.text->str);
+                before = are_lines ? "\n" : ",\n";
         }
-        puts(*before == '[' ? "[]" : "]");
+        if (are_lines)
+                fputs(*before ? "\n" : "", stream);
+        else
+                fputs(*before == '[' ? "[]\n" : "]\n", stream);
         return r;
 }
 
@@ -217,6 +227,7 @@ int query_output_run(const QueryOutput *output, Query *query, sqlite3_stmt *stat
         case QUERY_FORMAT_CSV:
                 return run_csv(output, query, statement);
         case QUERY_FORMAT_JSON:
+        case QUERY_FORMAT_JSON_LINES:
                 return run_json(output, query, statement);
         default:
                 return run_table(output, query, statement);

@@ -2,13 +2,15 @@
 #pragma once
 
 /*
- * Query output: the rows of a statement on stdout
+ * Query output: the rows of a statement
  *
- * As a table for people, as CSV (RFC 4180), or as a JSON array of objects. Rows are printed as they come; only a table
- * waits for its first QUERY_OUTPUT_LOOK rows, to know how wide the columns are.
+ * As a table for people on stdout, or to any stream: as CSV (RFC 4180), as a JSON array of objects, or an object on
+ * each line. Rows are printed as they come; only a table waits for its first QUERY_OUTPUT_LOOK rows, to know how wide
+ * the columns are.
  */
 
 #include <sqlite3.h>
+#include <stdio.h>
 
 #include "client/json-writer.h"
 #include "query/query.h"
@@ -20,12 +22,14 @@ typedef enum QueryFormat {
         QUERY_FORMAT_TABLE,
         QUERY_FORMAT_CSV,
         QUERY_FORMAT_JSON,
+        QUERY_FORMAT_JSON_LINES,
 } QueryFormat;
 
 typedef struct QueryOutput {
         QueryFormat format;
         JsonMode json;
         bool has_legend;
+        FILE *stream; /* NULL: stdout */
 } QueryOutput;
 
 /* Steps through the statement. QUERY_E_DONE, or what stopped it. */

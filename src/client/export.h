@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Export: a trace in the format of another program
+ *
+ * A format is a row of a table. Each is made of statements over the tables of the query, so that only what a format
+ * needs is read, and rows go out as they come.
+ */
+
+#include <glib.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "query/query.h"
+
+#define EXPORT_DEPTH_MAX 1024 /* frames of a stack; deeper ones are cut off at the outside */
+
+enum {
+        EXPORT_E_NOTHING = 1000, /* there is nothing in the trace that the format could have */
+        EXPORT_E_WRITE,          /* errno says why */
+        EXPORT_E_DATABASE,       /* SQLite could not write the file */
+};
+
+typedef struct Export {
+        Query *query;
+        FILE *stream;
+        const char *path; /* of the file, for a library that opens it itself */
+        char **tables;    /* NULL: those that the format has without being told */
+        const char *sql;  /* in place of tables, or NULL */
+        bool has_range;
+        int64_t zero, start, end;
+        uint64_t n_rows;     /* written */
+        uint64_t n_left_out; /* that the format cannot have */
+} Export;
+
+typedef struct ExportFormat {
+        const char *name;
+        const char *cannot; /* what it leaves out, as a sentence; untranslated */
+        bool is_database;   /* writes to the path, and not to the stream */
+        bool has_tables;    /* --table and --sql choose what is in it */
+        int (*run)(Export *export);
+} ExportFormat;
+
+const ExportFormat *export_formats(size_t *ret_n);
+
+/* Whether there is such a table to export. */
+bool export_has_table(const char *name);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <glib/gi18n.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/answer-range.h"
+#include "client/export.h"
+#include "client/output-file.h"
+#include "client/say.h"
+#include "client/trace-files.h"
+#include "client/verbs.h"
+#include "shared/text.h"
+
+static AnswerRange arg_range;
+static char *arg_output, *arg_sql, *arg_memory;
+static char **arg_tables;
+static gboolean arg_force;
+
+/* clang-format off */
+static const GOptionEntry entries[] = {
+        { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
+          N_("write to FILE, or '-' for stdout (default)"), N_("FILE") },
+        { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the file if it exists"), NULL },
+        { "table", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_tables,
+          N_("this table; sqlite takes several (default: all; else slice)"), N_("NAME") },
+        { "sql", 0, 0, G_OPTION_ARG_STRING, &arg_sql, N_("what this statement answers"), N_("SQL") },
+        ANSWER_RANGE_OPTIONS(arg_range),
+        { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
+          N_("take at most SIZE for the trace"), N_("SIZE") },
+        { 0 },
+};
+/* clang-format on */
+
+static ExitStatus find_format(const ExportFormat **ret, const char *name) {
+        size_t n;
+        const ExportFormat *formats = export_formats(&n);
+        g_autofree const char **known = g_new(const char *, n);
+
+        for (size_t i = 0; i < n; i++) {
+                known[i] = formats[i].name;
+                if (streq(name, known[i])) {
+                        *ret = &formats[i];
+                        return STATUS_OK;
+                }
+        }
+        return usage_unknown(_("unknown format '%s'"), name, known, n);
+}
+
+static ExitStatus check_tables(const ExportFormat *format) {
+        for (size_t i = 0; arg_tables && arg_tables[i]; i++) {
+                g_autofree char *clean = say_clean(arg_tables[i], strlen(arg_tables[i]));
+
+                if (i > 0 && !format->is_database) {
+                        say_error(_("'%s' takes one table only"), format->name);
+                        return STATUS_USAGE;
+                }
+                if (!export_has_table(arg_tables[i])) {
+                        say_error(_("there is no table '%s' to export"), clean);
+                        return STATUS_USAGE;
+                }
+        }
+        return STATUS_OK;
+}
+
+static ExitStatus check_options(const ExportFormat *format) {
+        if ((arg_tables || arg_sql) && !format->has_tables) {
+                say_error(_("'%s' does not take %s"), format->name, arg_sql ? "--sql" : "--table");
+                return STATUS_USAGE;
+        }
+        if (arg_sql && (arg_tables || format->is_database || answer_range_is_given(&arg_range))) {
+                say_error(_("--sql goes with csv and jsonl, and with no table and no time range"));
+                return STATUS_USAGE;
+        }
+        if (format->is_database && (!arg_output || streq(arg_output, "-"))) {
+                say_error(_("'%s' needs a file: -o FILE"), format->name);
+                return STATUS_USAGE;
+        }
+        return check_tables(format);
+}
+
+/* Times are counted from where `why` counts them. */
+static ExitStatus apply_range(Export *export, const TraceFiles *files, const ExportFormat *format) {
+        AnswerQuestion question = { 0 };
+        ExitStatus status;
+        int r;
+
+        if (export->sql)
+                return STATUS_OK;
+        r = query_load(export->query, TRACE_PART_EVENTS | TRACE_PART_SCHED);
+        if (r)
+                return trace_files_report(files, export->query, r);
+        question.store = query_store(export->query);
+        status = answer_range_apply(&arg_range, &question);
+        export->has_range = answer_range_is_given(&arg_range);
+        export->zero = question.zero;
+        export->start = question.start;
+        export->end = question.end;
+        return status;
+}
+
+static ExitStatus
+report_outcome(const TraceFiles *files, const Export *export, const OutputFile *output, int r) {
+        switch (r) {
+        case EXPORT_E_NOTHING:
+                say_error(_("the recording has no samples of call stacks in this time"));
+                fprintf(stderr, _("Record with: %s\n"), "desktrace record --stacks");
+                return STATUS_NOT_FOUND;
+        case EXPORT_E_WRITE:
+                say_error(_("cannot write to %s: %m"), output->path);
+                return STATUS_FAILED;
+        case EXPORT_E_DATABASE:
+                say_error(_("cannot write the database %s"), output->path);
+                return STATUS_FAILED;
+        default:
+                return trace_files_report(files, export->query, r);
+        }
+}
+
+static ExitStatus run_format(const ExportFormat *format,
+                             const TraceFiles *files,
+                             Export *export,
+                             OutputFile *output) {
+        int r;
+
+        export->path = output->new_path ? output->new_path : output->path;
+        export->stream = fdopen(dup(output->fd), "w");
+        if (!export->stream) {
+                say_error("%s", g_strerror(errno));
+                return STATUS_FAILED;
+        }
+        r = format->run(export);
+        if (fclose(export->stream) != 0 && r == 0)
+                r = EXPORT_E_WRITE;
+        if (r)
+                return report_outcome(files, export, output, r);
+        return output_file_keep(output);
+}
+
+static ExitStatus write_output(const Invocation *invocation,
+                               const ExportFormat *format,
+                               const TraceFiles *files,
+                               Export *export) {
+        _cleanup_(output_file_deinit) OutputFile output = OUTPUT_FILE_INIT;
+        int r = output_file_open(&output, arg_output ? arg_output : "-", arg_force);
+        ExitStatus status;
+
+        if (r)
+                return output_file_say_error(&output, r);
+        status = run_format(format, files, export, &output);
+        if (!status && !invocation->is_quiet && !export->sql)
+                fprintf(stderr, "%s\n", _(format->cannot));
+        if (!status && export->n_left_out)
+                fprintf(stderr,
+                        _("Slices that were left out: %llu.\n"),
+                        (unsigned long long)export->n_left_out);
+        return status;
+}
+
+static ExitStatus export_files(const Invocation *invocation,
+                               const ExportFormat *format,
+                               const QueryOptions *options) {
+        _cleanup_(trace_files_close) TraceFiles files = { 0 };
+        _cleanup_(query_freep) Query *query = NULL;
+        char **paths = invocation->arguments + 1;
+        Export export = { .tables = arg_tables, .sql = arg_sql };
+        ExitStatus status = trace_files_open(&files, paths, g_strv_length(paths));
+        int r;
+
+        if (status)
+                return status;
+        r = query_new(&query, files.fds, files.n, options);
+        if (r)
+                return trace_files_report(&files, query, r);
+        export.query = query;
+        status = apply_range(&export, &files, format);
+        if (!status)
+                status = write_output(invocation, format, &files, &export);
+        return status ? status : trace_files_check(&files, query);
+}
+
+ExitStatus verb_export(Invocation *invocation) {
+        QueryOptions options = { 0 };
+        const ExportFormat *format = NULL;
+        ExitStatus status = invocation_parse(invocation, entries);
+
+        if (!status)
+                status = invocation_expect(invocation, 2, QUERY_FILES_MAX + 1);
+        if (!status)
+                status = find_format(&format, invocation->arguments[0]);
+        if (!status)
+                status = check_options(format);
+        if (!status && arg_memory && text_parse_size(&options.n_bytes_max, arg_memory)) {
+                say_error(_("'%s' is not a size: try 64M or 1GiB"), arg_memory);
+                status = STATUS_USAGE;
+        }
+        return status ? status : export_files(invocation, format, &options);
+}
