@@ -188,7 +188,7 @@ static int envelope_read(Envelope *ret, const uint8_t *packet, size_t n_packet) 
 
         *ret = (Envelope){ .kind = ARRAY_SIZE(packet_kinds) - 1 };
         wire_reader_init(&reader, packet, n_packet);
-        while ((r = wire_read(&reader, &field)) > 0)
+        while ((r = wire_read_fast(&reader, &field)) > 0)
                 if (!trace_packet_take(&ret->packet, &field))
                         envelope_take(ret, &field);
         return r;

@@ -25,8 +25,8 @@ struct Query {
         size_t n_fds;
         QueryOptions options;
         uint64_t deadline_ns;
-        bool timed_out;
-        const char *problem; /* of our own, if it is not SQLite's */
+        volatile bool is_interrupted; /* by a signal handler */
+        const char *problem;          /* of our own, if it is not SQLite's */
 };
 
 /* Each adds its part to the database. SQLITE_OK, or its error. */

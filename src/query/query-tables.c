@@ -124,8 +124,6 @@ static const QueryColumn cpu[] = {
         ZERO("machine_id"), STORED("capacity", CPU_CAPACITY), NOTHING("arg_set_id"),
 };
 
-#define PARTS_SCHED  (TRACE_PART_SCHED | TRACE_PART_THREADS)
-#define PARTS_STATES (TRACE_PART_STATES | TRACE_PART_THREADS)
 #define PARTS_ARGS   (TRACE_PART_ARGS | TRACE_PART_EVENTS | TRACE_PART_THREADS)
 #define PARTS_KERNEL (TRACE_PART_KERNEL | TRACE_PART_THREADS)
 #define PARTS_STACKS (TRACE_PART_STACKS | TRACE_PART_THREADS)
@@ -138,9 +136,9 @@ const QueryTable query_tables[] = {
         { "counter", TRACE_TABLE_COUNTER, TRACE_PART_EVENTS, counter, ARRAY_SIZE(counter) },
         { "thread", TRACE_TABLE_THREAD, TRACE_PART_THREADS, thread, ARRAY_SIZE(thread) },
         { "process", TRACE_TABLE_PROCESS, TRACE_PART_THREADS, process, ARRAY_SIZE(process) },
-        { "sched", TRACE_TABLE_SCHED, PARTS_SCHED, sched, ARRAY_SIZE(sched) },
-        { "thread_state", TRACE_TABLE_STATE, PARTS_STATES, thread_state, ARRAY_SIZE(thread_state) },
-        { "spurious_sched_wakeup", TRACE_TABLE_WAKEUP, PARTS_STATES, wakeup, ARRAY_SIZE(wakeup) },
+        { "sched", TRACE_TABLE_SCHED, TRACE_PART_SCHED, sched, ARRAY_SIZE(sched) },
+        { "thread_state", TRACE_TABLE_STATE, TRACE_PART_STATES, thread_state, ARRAY_SIZE(thread_state) },
+        { "spurious_sched_wakeup", TRACE_TABLE_WAKEUP, TRACE_PART_STATES, wakeup, ARRAY_SIZE(wakeup) },
         { "args", TRACE_TABLE_ARG, PARTS_ARGS, args, ARRAY_SIZE(args) },
         { "flow", TRACE_TABLE_FLOW, TRACE_PART_EVENTS, flow, ARRAY_SIZE(flow) },
         { "ftrace_event", TRACE_TABLE_KERNEL_EVENT, PARTS_KERNEL, ftrace_event, ARRAY_SIZE(ftrace_event) },

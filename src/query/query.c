@@ -26,12 +26,14 @@ static uint64_t now_ns(void) {
         return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static int query_progress(void *user_data) {
-        Query *query = user_data;
+static bool query_stops(void *user_data) {
+        const Query *query = user_data;
 
-        if (query->deadline_ns && now_ns() > query->deadline_ns)
-                query->timed_out = true;
-        return query->timed_out;
+        return query->is_interrupted || (query->deadline_ns && now_ns() > query->deadline_ns);
+}
+
+static int query_progress(void *user_data) {
+        return query_stops(user_data);
 }
 
 /* What there is for a trace of this size: more than any needs, and less than the machine has. */
@@ -51,26 +53,32 @@ static uint64_t bytes_max(const Query *query) {
 }
 
 int query_load(Query *query, unsigned parts) {
+        TraceImportOptions options = { .parts = parts,
+                                       .n_bytes_max = bytes_max(query),
+                                       .stops = query_stops,
+                                       .user_data = query };
         TraceStore *store;
         int r;
 
         if (query->is_loaded && (parts & ~query->loaded) == 0)
                 return 0;
-        parts |= query->loaded;
+        options.parts |= query->loaded;
         if (query->options.is_interactive)
-                parts |= PARTS_OF_IDS;
+                options.parts |= PARTS_OF_IDS;
         for (size_t i = 0; i < query->n_fds; i++)
                 if (lseek(query->fds[i], 0, SEEK_SET) < 0)
                         return -errno;
-        r = trace_import_files(&store, query->fds, query->n_fds, parts, bytes_max(query));
+        r = trace_import_files(&store, query->fds, query->n_fds, &options);
         if (r == -EBADMSG)
                 return QUERY_E_NO_TRACE;
+        if (r == -ECANCELED)
+                return QUERY_E_TIMED_OUT;
         if (r)
                 return r;
         query_forget_rows(query);
         trace_store_free(query->store);
         query->store = store;
-        query->loaded = parts;
+        query->loaded = options.parts;
         query->is_loaded = true;
         return store->budget.is_over ? QUERY_E_MEMORY : 0;
 }
@@ -138,6 +146,7 @@ const char *query_error(const Query *query) {
 }
 
 void query_interrupt(Query *query) {
+        query->is_interrupted = true;
         sqlite3_interrupt(query->db);
 }
 
@@ -232,7 +241,7 @@ int query_prepare(Query *query, const char **sql, sqlite3_stmt **ret) {
         int r;
 
         query->problem = NULL;
-        query->timed_out = false;
+        query->is_interrupted = false;
         *sql = skip_blanks(*sql);
         while ((r = query_take_perfetto(query, sql)) == 0)
                 ;
@@ -240,7 +249,7 @@ int query_prepare(Query *query, const char **sql, sqlite3_stmt **ret) {
                 return r;
         if (!**sql)
                 return QUERY_E_DONE;
-        query->deadline_ns = 0;
+        query->deadline_ns = query->options.timeout_ns ? now_ns() + query->options.timeout_ns : 0;
         r = query_compile(query, *sql, ret, &rest);
         if (r != SQLITE_OK)
                 return query_outcome(query, r);
@@ -254,8 +263,6 @@ int query_prepare(Query *query, const char **sql, sqlite3_stmt **ret) {
                         return query_outcome(query, r);
         }
         *sql = rest;
-        if (query->options.timeout_ns)
-                query->deadline_ns = now_ns() + query->options.timeout_ns;
         return *ret ? 0 : QUERY_E_DONE;
 }
 

@@ -28,7 +28,7 @@ typedef struct TraceStore TraceStore;
 
 typedef struct QueryOptions {
         uint64_t n_bytes_max; /* of the trace; 0: by the size of the file */
-        uint64_t timeout_ns;  /* of each statement; 0: none */
+        uint64_t timeout_ns;  /* of each statement, with what it reads of the trace; 0: none */
         bool is_interactive;  /* many statements will come: ids have to stay what they are */
 } QueryOptions;
 

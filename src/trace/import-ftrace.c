@@ -64,6 +64,14 @@ static bool compact_waking(CompactSched *compact, TraceEntry *ret) {
         return true;
 }
 
+void import_finish_woken(TraceImport *import) {
+        uint64_t tid, value;
+
+        for (size_t i = 0; trace_map_next(&import->woken, &i, &tid, &value);)
+                if (trace_map_find(&import->threads.tids, tid) == TRACE_MAP_NONE)
+                        trace_threads_get(&import->threads, (int32_t)tid);
+}
+
 static bool kernel_time(TraceImport *import, uint64_t *at_ns) {
         return trace_clocks_trace_time(import->clocks) == TRACE_CLOCK_BOOTTIME ||
                import_boottime(import, at_ns);
@@ -74,26 +82,65 @@ static void queue_compact(TraceImport *import, size_t lane, TraceEntry *entry) {
                 import_queue(import, lane, entry);
 }
 
-static void bundle_compact_sched(TraceImport *import, size_t lane, const WireField *bytes) {
+static void queue_switches_and_wakings(TraceImport *import, size_t lane, CompactSched *compact) {
         TraceEntry next_switch, next_waking;
-        bool has_switch, has_waking;
-        CompactSched compact;
+        bool has_switch = compact_switch(compact, &next_switch);
+        bool has_waking = compact_waking(compact, &next_waking);
 
-        compact_init(&compact, import, bytes);
-        has_switch = compact_switch(&compact, &next_switch);
-        has_waking = compact_waking(&compact, &next_waking);
         import->has_switches |= has_switch;
         while (has_switch || has_waking) {
                 /* A conversion may change the entry's time, but not those that are compared. */
                 if (has_switch &&
-                    (!has_waking || compact.columns.switch_ns <= compact.columns.waking_ns)) {
+                    (!has_waking || compact->columns.switch_ns <= compact->columns.waking_ns)) {
                         queue_compact(import, lane, &next_switch);
-                        has_switch = compact_switch(&compact, &next_switch);
+                        has_switch = compact_switch(compact, &next_switch);
                 } else {
                         queue_compact(import, lane, &next_waking);
-                        has_waking = compact_waking(&compact, &next_waking);
+                        has_waking = compact_waking(compact, &next_waking);
                 }
         }
+}
+
+/* When the CPU's first switch was, as far as this bundle and those before tell. */
+static uint64_t
+queue_switches(TraceImport *import, size_t cpu, size_t lane, CompactSched *compact) {
+        uint64_t first_ns = import->has_switch[cpu] ? 0 : UINT64_MAX;
+        TraceEntry event;
+
+        while (compact_switch(compact, &event)) {
+                first_ns = MIN(first_ns, event.at_ns);
+                import->has_switch[cpu] = true;
+                queue_compact(import, lane, &event);
+        }
+        import->has_switches |= import->has_switch[cpu];
+        return first_ns;
+}
+
+/* Where nothing of a waking is wanted but that there is such a thread. Those before the first switch have no waker
+ * and do not count. */
+static void note_woken(TraceImport *import, CompactSched *compact, uint64_t first_switch_ns) {
+        TraceCompactWaking event;
+
+        while (trace_compact_waking(&compact->columns, &event))
+                if (event.at_ns >= first_switch_ns &&
+                    trace_map_find(&import->woken, (uint32_t)event.tid) == TRACE_MAP_NONE &&
+                    trace_map_set(&import->woken, (uint32_t)event.tid, 0))
+                        import->ran_out = true;
+}
+
+static void
+bundle_compact_sched(TraceImport *import, size_t cpu, size_t lane, const WireField *bytes) {
+        CompactSched compact;
+        uint64_t first_ns;
+
+        compact_init(&compact, import, bytes);
+        if (import_wants(import, TRACE_PART_STATES | TRACE_PART_KERNEL)) {
+                queue_switches_and_wakings(import, lane, &compact);
+                return;
+        }
+        first_ns = queue_switches(import, cpu, lane, &compact);
+        if (import_wants(import, TRACE_PART_THREADS))
+                note_woken(import, &compact, first_ns);
 }
 
 /* For which parts an event of the kernel is kept. */
@@ -174,20 +221,20 @@ static size_t cpu_lane(TraceImport *import, uint64_t cpu) {
         return import->cpu_lanes[cpu];
 }
 
-static size_t bundle_head(TraceImport *import, const WireField *bytes) {
-        TraceBundle bundle;
-
-        trace_bundle_read(&bundle, bytes);
-        if (bundle.has_descriptors && import_wants(import, TRACE_PART_KERNEL))
+/* TRACE_LANE_NONE: there is no such CPU. */
+static size_t bundle_head(TraceImport *import, TraceBundle *bundle, const WireField *bytes) {
+        trace_bundle_read(bundle, bytes);
+        if (bundle->has_descriptors && import_wants(import, TRACE_PART_KERNEL))
                 bundle_descriptors(import, bytes);
-        if (bundle.is_lossy && bundle.cpu < TRACE_CPUS_MAX)
+        if (bundle->is_lossy && bundle->cpu < TRACE_CPUS_MAX)
                 trace_store_count(
-                        import->store, "ftrace_cpu_has_data_loss", (int32_t)bundle.cpu, 1);
-        return cpu_lane(import, bundle.cpu);
+                        import->store, "ftrace_cpu_has_data_loss", (int32_t)bundle->cpu, 1);
+        return cpu_lane(import, bundle->cpu);
 }
 
 void import_ftrace(TraceImport *import, const ImportPacket *packet, const WireField *bundle) {
-        size_t lane = bundle_head(import, bundle);
+        TraceBundle head;
+        size_t lane = bundle_head(import, &head, bundle);
         WireReader reader;
         WireField field;
 
@@ -201,7 +248,7 @@ void import_ftrace(TraceImport *import, const ImportPacket *packet, const WireFi
                         bundle_event(import, packet, lane, &field);
                 else if (field.number == TRACE_BUNDLE_COMPACT_SCHED &&
                          import_wants(import, PARTS_OF_THREADS))
-                        bundle_compact_sched(import, lane, &field);
+                        bundle_compact_sched(import, (size_t)head.cpu, lane, &field);
         }
 }
 

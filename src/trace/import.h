@@ -12,6 +12,7 @@
 #include "trace/trace-arena.h"
 #include "trace/trace-args.h"
 #include "trace/trace-clock.h"
+#include "trace/trace-import.h"
 #include "trace/trace-packet.h"
 #include "trace/trace-queue.h"
 #include "trace/trace-sched.h"
@@ -60,6 +61,7 @@ typedef struct TraceImport {
         TraceArena arena;
         TraceSequences sequences;
         size_t cpu_lanes[TRACE_CPUS_MAX];
+        bool has_switch[TRACE_CPUS_MAX];
         TraceThreads threads;
         TraceTracks tracks;
         TraceSlices slices;
@@ -74,8 +76,12 @@ typedef struct TraceImport {
         TraceMap open_flows;  /* id → slice */
         TraceMap descriptors; /* of kernel events: number → name */
         TraceMap disks;       /* device → place in the arena of its last numbers */
+        TraceMap woken;       /* tids of threads of which nothing but that is wanted */
         bool has_realtime;
         bool ran_out; /* of memory: what follows is left out */
+        const TraceImportOptions *options;
+        uint64_t n_until_look; /* packets or events, until it is asked again whether to stop */
+        bool was_stopped;
         bool has_switches;
         uint64_t n_packets, n_malformed, n_without_clock, n_without_state, n_after_loss,
                 n_unknown_names, n_names_left_out;
@@ -133,6 +139,7 @@ void import_module_symbols(TraceImport *import,
 void import_cpu_info(TraceImport *import, const ImportPacket *packet, const WireField *info);
 
 /* Second pass. */
+void import_finish_woken(TraceImport *import);
 void apply_switch(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_waking(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_kernel(TraceImport *import, uint32_t cpu, const TraceEntry *entry);

@@ -15,7 +15,7 @@ void trace_bundle_read(TraceBundle *ret, const WireField *bytes) {
 
         *ret = (TraceBundle){ 0 };
         wire_reader_init_field(&reader, bytes);
-        while (wire_read(&reader, &field) > 0) {
+        while (wire_read_fast(&reader, &field) > 0) {
                 if (field.number == TRACE_BUNDLE_CPU)
                         ret->cpu = field.value;
                 else if (field.number == TRACE_BUNDLE_LOST)
@@ -31,7 +31,7 @@ void trace_kernel_event_read(TraceKernelEvent *ret, const WireField *bytes) {
 
         *ret = (TraceKernelEvent){ 0 };
         wire_reader_init_field(&reader, bytes);
-        while (wire_read(&reader, &field) > 0) {
+        while (wire_read_fast(&reader, &field) > 0) {
                 if (field.number == EVENT_TIMESTAMP)
                         ret->at_ns = field.value;
                 else if (field.number == EVENT_PID)
@@ -49,7 +49,7 @@ void trace_kernel_fields_read(TraceKernelFields *ret, const WireField *body) {
 
         *ret = (TraceKernelFields){ 0 };
         wire_reader_init_field(&reader, body);
-        while (wire_read(&reader, &field) > 0) {
+        while (wire_read_fast(&reader, &field) > 0) {
                 if (field.number >= TRACE_KERNEL_FIELDS)
                         continue;
                 if (field.type == WIRE_BYTES) {
@@ -66,7 +66,7 @@ bool trace_kernel_name_read(WireField *ret, const WireField *body) {
         WireField field;
 
         wire_reader_init_field(&reader, body);
-        while (wire_read(&reader, &field) > 0)
+        while (wire_read_fast(&reader, &field) > 0)
                 if (field.number == 1 && field.type == WIRE_BYTES) {
                         *ret = field;
                         return true;
@@ -83,7 +83,7 @@ bool trace_kernel_descriptor_read(uint32_t *ret_number,
         WireField field;
 
         wire_reader_init_field(&reader, bytes);
-        while (wire_read(&reader, &field) > 0) {
+        while (wire_read_fast(&reader, &field) > 0) {
                 if (field.number == 1 && field.type == WIRE_VARINT)
                         number = (uint32_t)field.value;
                 else if (field.number == 2 && field.type == WIRE_BYTES)
@@ -102,7 +102,7 @@ void trace_compact_init(TraceCompactSched *compact, const WireField *bytes) {
         for (size_t i = 0; i < _TRACE_COMPACT_FIELDS; i++)
                 wire_reader_init(&compact->columns[i], NULL, 0);
         wire_reader_init_field(&reader, bytes);
-        while (wire_read(&reader, &field) > 0) {
+        while (wire_read_fast(&reader, &field) > 0) {
                 if (field.type != WIRE_BYTES || field.number >= _TRACE_COMPACT_FIELDS)
                         continue;
                 if (field.number != TRACE_COMPACT_INTERN_TABLE)

@@ -75,7 +75,7 @@ static bool envelope_read(Envelope *envelope, const uint8_t *packet, size_t n) {
         int r;
 
         wire_reader_init(&reader, packet, n);
-        while ((r = wire_read(&reader, &field)) > 0)
+        while ((r = wire_read_fast(&reader, &field)) > 0)
                 if (!trace_packet_take(&envelope->packet, &field))
                         envelope_take(envelope, &field);
         return r == 0;
@@ -178,6 +178,20 @@ static void import_packet(TraceImport *import, const uint8_t *data, size_t n) {
         packet_take(import, &envelope, sequence);
 }
 
+#define LOOK_EVERY 65536
+
+/* It is asked now and then: a look at the clock takes longer than many events. */
+static inline bool import_stops(TraceImport *import, size_t n) {
+        if (LIKELY(import->n_until_look > n)) {
+                import->n_until_look -= n;
+                return false;
+        }
+        import->n_until_look = LOOK_EVERY;
+        import->was_stopped =
+                import->options->stops && import->options->stops(import->options->user_data);
+        return import->was_stopped;
+}
+
 /* 0, or an errno; what is wrong with the file is counted. */
 static int import_read(TraceImport *import, int fd) {
         _cleanup_(trace_reader_deinit) TraceReader reader;
@@ -186,8 +200,12 @@ static int import_read(TraceImport *import, int fd) {
         int r;
 
         trace_reader_init(&reader, fd);
-        while (!import->ran_out && (r = trace_reader_next(&reader, &packet, &n)) == 0)
+        while (!import->ran_out && (r = trace_reader_next(&reader, &packet, &n)) == 0) {
                 import_packet(import, packet, n);
+                /* A packet counts by its size: a large one has many events. */
+                if (import_stops(import, 1 + n / 16))
+                        return -ECANCELED;
+        }
         if (import->ran_out)
                 return 0;
         if (r < 0)
@@ -255,9 +273,12 @@ static int import_apply(TraceImport *import) {
 
         if (!cpus || trace_queue_sort(&import->queue))
                 return -ENOMEM;
-        while (trace_queue_next(&import->queue, &lane, &entries, &n))
+        while (trace_queue_next(&import->queue, &lane, &entries, &n)) {
                 for (size_t i = 0; i < n; i++)
                         apply_entry(import, cpus[lane], &entries[i]);
+                if (import_stops(import, n))
+                        return -ECANCELED;
+        }
         return 0;
 }
 
@@ -279,6 +300,7 @@ static void import_finish(TraceImport *import) {
                 { "trace_memory_limit_reached", import->ran_out || import->store->budget.is_over },
         };
 
+        import_finish_woken(import);
         trace_sched_finish(&import->sched);
         trace_slices_store_counts(&import->slices);
         for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
@@ -306,8 +328,10 @@ static uint32_t pool_add_text(void *pool, const void *data, size_t n) {
         return trace_pool_add(pool, data, n);
 }
 
-static int import_init(TraceImport *import, TraceStore *store, unsigned parts) {
-        *import = (TraceImport){ .store = store, .parts = parts };
+static int import_init(TraceImport *import, TraceStore *store, const TraceImportOptions *options) {
+        const unsigned parts = options->parts;
+
+        *import = (TraceImport){ .store = store, .parts = parts, .options = options };
         import->clocks = trace_clocks_new();
         if (!import->clocks)
                 return -ENOMEM;
@@ -338,6 +362,7 @@ static void import_deinit(TraceImport *import) {
         trace_map_deinit(&import->open_flows);
         trace_map_deinit(&import->descriptors);
         trace_map_deinit(&import->disks);
+        trace_map_deinit(&import->woken);
         trace_queue_deinit(&import->queue);
         trace_arena_deinit(&import->arena);
         trace_args_deinit(&import->args);
@@ -367,19 +392,18 @@ static int import_run(TraceImport *import, const int *fds, size_t n_fds) {
 int trace_import_files(TraceStore **ret,
                        const int *fds,
                        size_t n_fds,
-                       unsigned parts,
-                       uint64_t n_bytes_max) {
+                       const TraceImportOptions *options) {
         _cleanup_(trace_store_freep) TraceStore *store = NULL;
         TraceImport *import;
         int r;
 
-        r = trace_store_new(&store, n_bytes_max);
+        r = trace_store_new(&store, options->n_bytes_max);
         if (r)
                 return r;
         import = malloc(sizeof(*import));
         if (!import)
                 return -ENOMEM;
-        r = import_init(import, store, parts);
+        r = import_init(import, store, options);
         if (r == 0)
                 r = import_run(import, fds, n_fds);
         import_deinit(import);
@@ -390,5 +414,7 @@ int trace_import_files(TraceStore **ret,
 }
 
 int trace_import(TraceStore **ret, int fd, unsigned parts, uint64_t n_bytes_max) {
-        return trace_import_files(ret, &fd, 1, parts, n_bytes_max);
+        const TraceImportOptions options = { .parts = parts, .n_bytes_max = n_bytes_max };
+
+        return trace_import_files(ret, &fd, 1, &options);
 }

@@ -15,9 +15,16 @@
  * or an errno; -EBADMSG: there is no packet in it. */
 int trace_import(TraceStore **ret, int fd, unsigned parts, uint64_t n_bytes_max);
 
-/* Likewise, of several files: of one machine, with times of one clock. */
+typedef struct TraceImportOptions {
+        unsigned parts;       /* TRACE_PART_… */
+        uint64_t n_bytes_max; /* about that much memory */
+        /* Asked now and then; true: it is to stop. May be NULL. */
+        bool (*stops)(void *user_data);
+        void *user_data;
+} TraceImportOptions;
+
+/* Likewise, of several files: of one machine, with times of one clock. -ECANCELED: it was to stop. */
 int trace_import_files(TraceStore **ret,
                        const int *fds,
                        size_t n_fds,
-                       unsigned parts,
-                       uint64_t n_bytes_max);
+                       const TraceImportOptions *options);

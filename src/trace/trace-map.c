@@ -78,6 +78,19 @@ int trace_map_set(TraceMap *map, uint64_t key, uint64_t value) {
         return 0;
 }
 
+bool trace_map_next(const TraceMap *map, size_t *at, uint64_t *ret_key, uint64_t *ret_value) {
+        while (*at < map->n_allocated) {
+                const struct TraceMapEntry *entry = &map->entries[(*at)++];
+
+                if (entry->value == TRACE_MAP_NONE)
+                        continue;
+                *ret_key = entry->key;
+                *ret_value = entry->value;
+                return true;
+        }
+        return false;
+}
+
 int trace_reserve(void **array, size_t *n_allocated, size_t n, size_t width) {
         size_t more = *n_allocated ? *n_allocated * 2 : 8;
         void *larger;

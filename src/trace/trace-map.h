@@ -8,6 +8,7 @@
  * collide. Zero-initialised is empty and valid. Nothing is ever removed: a value can be set to another one.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,9 @@ void trace_map_clear(TraceMap *map);
 uint64_t trace_map_find(const TraceMap *map, uint64_t key);
 /* 0, or -ENOMEM. */
 int trace_map_set(TraceMap *map, uint64_t key, uint64_t value);
+
+/* The next of all entries, from *at on, which starts at 0; false: there is none. */
+bool trace_map_next(const TraceMap *map, size_t *at, uint64_t *ret_key, uint64_t *ret_value);
 
 /* Room for n items of this width in an array that doubles. 0, or -ENOMEM. */
 int trace_reserve(void **array, size_t *n_allocated, size_t n, size_t width);

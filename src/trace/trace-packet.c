@@ -67,7 +67,7 @@ uint64_t trace_read_numbers(const WireField *message, uint64_t *ret, size_t n_re
 
         memset(ret, 0, n_ret * sizeof(*ret));
         wire_reader_init_field(&reader, message);
-        while (wire_read(&reader, &field) > 0)
+        while (wire_read_fast(&reader, &field) > 0)
                 if (field.type != WIRE_BYTES && field.number < n_ret && field.number < 64) {
                         ret[field.number] = field.value;
                         found |= UINT64_C(1) << field.number;

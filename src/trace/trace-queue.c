@@ -205,33 +205,40 @@ static int lane_sort(TraceLane *lane) {
 }
 
 /*
- * Taking: a heap of lanes by the time of their next event
+ * Taking: a heap of lanes by the time of their next event, which is copied there, since it is looked at often
  */
 
-static const TraceEntry *lane_head(const TraceLane *lane) {
-        return &lane->first->entries[lane->at];
-}
+typedef struct TraceHead {
+        uint64_t at_ns, rank;
+        size_t lane;
+} TraceHead;
 
-static bool lane_before(const TraceQueue *queue, size_t x, size_t y) {
-        uint64_t x_ns = lane_head(queue->lanes[x])->at_ns, y_ns = lane_head(queue->lanes[y])->at_ns;
-
-        return x_ns != y_ns ? x_ns < y_ns : queue->lanes[x]->rank < queue->lanes[y]->rank;
+static inline bool head_before(const TraceHead *x, const TraceHead *y) {
+        return x->at_ns < y->at_ns || (x->at_ns == y->at_ns && x->rank < y->rank);
 }
 
 static void heap_sink(TraceQueue *queue, size_t i) {
-        for (;;) {
-                size_t least = i, swap;
+        TraceHead *heap = queue->heap, moved = heap[i];
 
-                for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < queue->n_heap; child++)
-                        if (lane_before(queue, queue->heap[child], queue->heap[least]))
-                                least = child;
-                if (least == i)
-                        return;
-                swap = queue->heap[i];
-                queue->heap[i] = queue->heap[least];
-                queue->heap[least] = swap;
-                i = least;
+        for (;;) {
+                size_t child = 2 * i + 1;
+
+                if (child >= queue->n_heap)
+                        break;
+                if (child + 1 < queue->n_heap && head_before(&heap[child + 1], &heap[child]))
+                        child++;
+                if (!head_before(&heap[child], &moved))
+                        break;
+                heap[i] = heap[child];
+                i = child;
         }
+        heap[i] = moved;
+}
+
+static TraceHead lane_head(const TraceQueue *queue, size_t number) {
+        const TraceLane *lane = queue->lanes[number];
+
+        return (TraceHead){ lane->first->entries[lane->at].at_ns, lane->rank, number };
 }
 
 int trace_queue_sort(TraceQueue *queue) {
@@ -246,7 +253,7 @@ int trace_queue_sort(TraceQueue *queue) {
                 if (r)
                         return r;
                 if (queue->lanes[i]->n)
-                        queue->heap[queue->n_heap++] = i;
+                        queue->heap[queue->n_heap++] = lane_head(queue, i);
         }
         for (size_t i = queue->n_heap / 2; i > 0; i--)
                 heap_sink(queue, i - 1);
@@ -255,16 +262,14 @@ int trace_queue_sort(TraceQueue *queue) {
 
 /* Up to which time the first lane may be read: the earliest time of the others. */
 static uint64_t heap_second(const TraceQueue *queue) {
-        uint64_t second = UINT64_MAX;
-
-        for (size_t i = 1; i <= 2 && i < queue->n_heap; i++)
-                second = MIN(second, lane_head(queue->lanes[queue->heap[i]])->at_ns);
-        return second;
+        if (queue->n_heap > 2)
+                return MIN(queue->heap[1].at_ns, queue->heap[2].at_ns);
+        return queue->n_heap > 1 ? queue->heap[1].at_ns : UINT64_MAX;
 }
 
 /* Goes to the next block; what was in this one is kept until the next call. */
 static void lane_advance(TraceLane *lane) {
-        if (lane->at < lane->first->n)
+        if (LIKELY(lane->at < lane->first->n))
                 return;
         lane->taken = lane->first;
         lane->first = lane->first->next;
@@ -274,23 +279,29 @@ static void lane_advance(TraceLane *lane) {
 }
 
 bool trace_queue_next(TraceQueue *queue, size_t *ret_lane, const TraceEntry **ret, size_t *ret_n) {
+        const TraceEntry *entries;
         uint64_t until;
         TraceLane *lane;
-        size_t n = 1;
+        size_t n = 1, n_left;
 
         if (queue->n_heap == 0)
                 return false;
-        lane = queue->lanes[queue->heap[0]];
+        lane = queue->lanes[queue->heap[0].lane];
         until = heap_second(queue);
-        free(TAKE(lane->taken));
-        *ret_lane = queue->heap[0];
-        *ret = lane_head(lane);
-        while (lane->at + n < lane->first->n && (*ret)[n].at_ns <= until)
+        if (UNLIKELY(lane->taken))
+                free(TAKE(lane->taken));
+        entries = &lane->first->entries[lane->at];
+        n_left = lane->first->n - lane->at;
+        while (n < n_left && entries[n].at_ns <= until)
                 n++;
+        *ret_lane = queue->heap[0].lane;
+        *ret = entries;
         *ret_n = n;
         lane->at += n;
         lane_advance(lane);
-        if (!lane->first)
+        if (lane->first)
+                queue->heap[0].at_ns = lane->first->entries[lane->at].at_ns;
+        else
                 queue->heap[0] = queue->heap[--queue->n_heap];
         heap_sink(queue, 0);
         return true;

@@ -27,7 +27,7 @@ typedef struct TraceEntry {
 typedef struct TraceQueue {
         struct TraceLane **lanes; /* by number */
         size_t n_lanes, n_allocated;
-        size_t *heap; /* of lanes with events left */
+        struct TraceHead *heap; /* of lanes with events left */
         size_t n_heap;
         uint64_t n_bytes;
 } TraceQueue;

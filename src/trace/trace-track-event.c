@@ -102,7 +102,7 @@ static void take_legacy(TraceTrackEvent *event, const WireField *legacy) {
         if (legacy->type != WIRE_BYTES)
                 return;
         wire_reader_init_field(&reader, legacy);
-        while (wire_read(&reader, &field) > 0)
+        while (wire_read_fast(&reader, &field) > 0)
                 legacy_take(event, &field);
 }
 
@@ -212,6 +212,6 @@ void trace_track_event_read(TraceTrackEvent *ret, const WireField *payload) {
         memset(ret, 0, offsetof(TraceTrackEvent, categories));
         ret->duration_ns = -1;
         wire_reader_init_field(&reader, payload);
-        while (wire_read(&reader, &field) > 0)
+        while (wire_read_fast(&reader, &field) > 0)
                 event_take(ret, &field);
 }
