@@ -12,8 +12,8 @@
 #include "trace/trace-clock.h"
 #include "trace/trace-packet.h"
 #include "trace/trace-sequence.h"
+#include "trace/trace-track-event.h"
 
-#define TRACE_SLICE_DEPTH_MAX 512
 #define TRACE_EVENT_WINDOW \
         (1u << 18) /* begins and ends of slices that are put in order at a time */
 

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "shared/macro.h"
+#include "trace/trace-bundle.h"
 
 #define TRACE_SUMMARY_ENTRIES_MAX (1u << 20)  /* of all tables together */
 #define TRACE_SUMMARY_NAMES_MAX   (16u << 20) /* bytes of all names together */
@@ -28,7 +29,6 @@
 #define TRACE_NOTE_BYTES_MAX      768
 #define TRACE_CLOCKS_MAX          16
 #define TRACE_BUFFERS_MAX         128
-#define TRACE_CPUS_MAX            1024
 
 /* A kind of packet, and the data source that writes it ("" for the service itself). */
 typedef struct TraceSource {

@@ -4,7 +4,6 @@
  * Functions beside SQLite's own: some that Perfetto has, and percentiles
  */
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,7 +14,7 @@
 #define NS_PER_S INT64_C(1000000000)
 
 /*
- * Percentiles: the value at its place among the sorted ones, between two of them in proportion
+ * Percentiles
  */
 
 typedef struct Percentile {

@@ -20,7 +20,8 @@ struct Query {
         unsigned loaded;
         bool is_loaded;
         QueryIndex indexes[_TRACE_TABLE_N][QUERY_COLUMNS_MAX];
-        int64_t *self_dur; /* by slice; made when it is asked for */
+        int64_t *self_dur;                   /* by slice; made when it is asked for */
+        struct QuerySliceStats *slice_stats; /* likewise */
         int fds[QUERY_FILES_MAX];
         size_t n_fds;
         QueryOptions options;
@@ -31,6 +32,7 @@ struct Query {
 
 /* Each adds its part to the database. SQLITE_OK, or its error. */
 int query_add_tables(Query *query);
+int query_add_slice_stats(Query *query);
 int query_add_views(Query *query);
 int query_add_functions(Query *query);
 /* Nothing but reading is allowed, and writing to memory. */

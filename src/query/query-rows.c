@@ -11,23 +11,28 @@ void query_forget_rows(Query *query) {
                 for (size_t j = 0; j < QUERY_COLUMNS_MAX; j++)
                         query_index_deinit(&query->indexes[i][j]);
         free(TAKE(query->self_dur));
+        free(TAKE(query->slice_stats));
 }
 
 const int64_t *query_self_durations(Query *query) {
         const TraceTable *table = &query->store->tables[TRACE_TABLE_SLICE];
+        const int64_t *durations;
+        const uint32_t *parents;
 
         if (query->self_dur)
                 return query->self_dur;
         query->self_dur = reallocarray(NULL, table->n + 1, sizeof(*query->self_dur));
         if (!query->self_dur)
                 return NULL;
-        for (uint32_t row = 0; row < table->n; row++) {
-                uint32_t parent = trace_table_get(table, SLICE_PARENT, row);
-                int64_t dur = trace_table_i64(table, SLICE_DUR, row);
-
-                query->self_dur[row] = dur;
-                if (parent != TRACE_NONE)
-                        query->self_dur[parent] -= dur;
+        durations = table->columns[SLICE_DUR];
+        parents = table->columns[SLICE_PARENT];
+        for (size_t row = 0; row < table->n; row++) {
+                query->self_dur[row] = durations[row];
+                /* Sums of a hostile file overflow. */
+                if (parents[row] != TRACE_NONE)
+                        query->self_dur[parents[row]] =
+                                (int64_t)((uint64_t)query->self_dur[parents[row]] -
+                                          (uint64_t)durations[row]);
         }
         return query->self_dur;
 }

@@ -99,6 +99,8 @@ static int query_open(Query *query) {
         if (r == SQLITE_OK)
                 r = query_add_tables(query);
         if (r == SQLITE_OK)
+                r = query_add_slice_stats(query);
+        if (r == SQLITE_OK)
                 r = query_add_functions(query);
         if (r == SQLITE_OK)
                 r = query_add_views(query);
@@ -254,7 +256,7 @@ int query_prepare(Query *query, const char **sql, sqlite3_stmt **ret) {
         if (r != SQLITE_OK)
                 return query_outcome(query, r);
         if (query->needs & ~query->loaded || !query->is_loaded) {
-                sqlite3_finalize(*ret);
+                sqlite3_finalize(TAKE(*ret));
                 r = query_load(query, query->needs);
                 if (r)
                         return r;

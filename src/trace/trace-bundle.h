@@ -15,6 +15,7 @@
 #include "shared/macro.h"
 #include "wire/wire-reader.h"
 
+#define TRACE_CPUS_MAX          1024
 #define TRACE_COMPACT_COMMS_MAX 1024 /* names in one bundle's table; the writer has at most 256 */
 
 /* Fields of perfetto.protos.FtraceEventBundle. */

@@ -9,10 +9,9 @@
  * what was known is counted, and what it contradicts stays open.
  */
 
+#include "trace/trace-bundle.h"
 #include "trace/trace-store.h"
 #include "trace/trace-threads.h"
-
-#define TRACE_CPUS_MAX 1024
 
 typedef struct TraceSwitch {
         uint64_t at_ns;

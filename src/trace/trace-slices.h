@@ -11,8 +11,7 @@
 
 #include "trace/trace-args.h"
 #include "trace/trace-store.h"
-
-#define TRACE_SLICE_DEPTH_MAX 512
+#include "trace/trace-track-event.h"
 
 typedef struct TraceSlices {
         TraceStore *store;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Whatever order events come in, they are given back in the order of their times. */
+
+#include "test.h"
+#include "trace/trace-queue.h"
+
+static void put(TraceQueue *queue, size_t lane, uint64_t at_ns, uint32_t a) {
+        const TraceEntry entry = { .at_ns = at_ns, .a = a };
+
+        if (trace_queue_add(queue, lane, &entry)) /* an assertion takes too long for so many */
+                ck_abort_msg("out of memory");
+}
+
+/* All that is left, as numbers; at most n. */
+static size_t take_all(TraceQueue *queue, uint32_t *ret, uint64_t *ret_times, size_t n) {
+        const TraceEntry *entries;
+        size_t lane, n_entries, n_taken = 0;
+
+        ck_assert_int_eq(trace_queue_sort(queue), 0);
+        while (trace_queue_next(queue, &lane, &entries, &n_entries))
+                for (size_t i = 0; i < n_entries; i++) {
+                        if (n_taken == n)
+                                ck_abort_msg("too many");
+                        ret[n_taken] = entries[i].a;
+                        ret_times[n_taken++] = entries[i].at_ns;
+                }
+        return n_taken;
+}
+
+START_TEST(test_lanes_are_merged_by_time) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { 0 };
+        uint32_t numbers[8];
+        uint64_t times[8];
+        size_t x, y;
+
+        x = trace_queue_add_lane(&queue, 1);
+        y = trace_queue_add_lane(&queue, 2);
+        put(&queue, x, 10, 0);
+        put(&queue, x, 30, 2);
+        put(&queue, y, 20, 1);
+        put(&queue, y, 40, 3);
+        ck_assert_uint_eq(take_all(&queue, numbers, times, 8), 4);
+        for (uint32_t i = 0; i < 4; i++)
+                ck_assert_uint_eq(numbers[i], i);
+}
+END_TEST
+
+/* At 10, the lane of the lower rank comes first; it goes on at 20, as it gave the event before. */
+START_TEST(test_a_lane_goes_on_where_times_are_equal) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { 0 };
+        uint32_t numbers[8];
+        uint64_t times[8];
+        size_t x, y;
+
+        y = trace_queue_add_lane(&queue, 2);
+        x = trace_queue_add_lane(&queue, 1);
+        put(&queue, y, 10, 2);
+        put(&queue, y, 20, 3);
+        put(&queue, x, 10, 0);
+        put(&queue, x, 10, 1);
+        ck_assert_uint_eq(take_all(&queue, numbers, times, 8), 4);
+        for (uint32_t i = 0; i < 4; i++)
+                ck_assert_uint_eq(numbers[i], i);
+}
+END_TEST
+
+START_TEST(test_what_came_first_is_first_of_equals) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { 0 };
+        uint32_t numbers[4];
+        uint64_t times[4];
+        size_t lane = trace_queue_add_lane(&queue, 0);
+
+        put(&queue, lane, 20, 2);
+        put(&queue, lane, 10, 0);
+        put(&queue, lane, 20, 3);
+        put(&queue, lane, 10, 1);
+        ck_assert_uint_eq(take_all(&queue, numbers, times, 4), 4);
+        for (uint32_t i = 0; i < 4; i++)
+                ck_assert_uint_eq(numbers[i], i);
+}
+END_TEST
+
+#define N_LANES 37
+#define N       50000
+
+START_TEST(test_any_order_is_put_right_and_nothing_is_lost) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { 0 };
+        uint32_t *numbers = calloc(N, sizeof(*numbers));
+        uint64_t *times = calloc(N, sizeof(*times)), random = 1;
+        uint8_t *seen = calloc(N, 1);
+        size_t n_wrong = 0;
+
+        for (size_t i = 0; i < N_LANES; i++)
+                ck_assert_uint_eq(trace_queue_add_lane(&queue, i), i);
+        for (uint32_t i = 0; i < N; i++) {
+                random = random * 6364136223846793005u + 1442695040888963407u;
+                put(&queue, (random >> 33) % N_LANES, (random >> 40) % 5000, i);
+        }
+        ck_assert_uint_eq(take_all(&queue, numbers, times, N), N);
+        for (uint32_t i = 0; i < N; i++) {
+                n_wrong += i > 0 && times[i - 1] > times[i];
+                n_wrong += seen[numbers[i]]++ != 0;
+        }
+        ck_assert_uint_eq(n_wrong, 0);
+        free(numbers);
+        free(times);
+        free(seen);
+}
+END_TEST
+
+START_TEST(test_an_empty_queue_ends_at_once) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { 0 };
+        const TraceEntry *entries;
+        size_t lane, n;
+
+        ck_assert_int_eq(trace_queue_sort(&queue), 0);
+        ck_assert(!trace_queue_next(&queue, &lane, &entries, &n));
+        trace_queue_add_lane(&queue, 0);
+        ck_assert_int_eq(trace_queue_sort(&queue), 0);
+        ck_assert(!trace_queue_next(&queue, &lane, &entries, &n));
+}
+END_TEST
+
+TEST_MAIN("trace-queue",
+          test_lanes_are_merged_by_time,
+          test_a_lane_goes_on_where_times_are_equal,
+          test_what_came_first_is_first_of_equals,
+          test_any_order_is_put_right_and_nothing_is_lost,
+          test_an_empty_queue_ends_at_once)
