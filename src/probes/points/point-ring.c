@@ -170,3 +170,10 @@ void point_ring_consume(PointRing *ring, size_t n) {
         if (ring->n_records > 0)
                 memmove(ring->records, ring->records + n, ring->n_records * sizeof(*ring->records));
 }
+
+void point_ring_limit(PointRing *ring) {
+        const size_t n = ring->n_records - MIN(ring->n_records, (size_t)POINT_TURN_MAX);
+
+        ring->n_lost += n;
+        point_ring_consume(ring, n);
+}

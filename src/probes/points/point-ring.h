@@ -14,6 +14,8 @@
 
 #define POINT_BUFFER_KB   2048          /* of each CPU's ring */
 #define POINT_RECORDS_MAX (256u * 1024) /* that are kept at once */
+#define POINT_TURN_MAX \
+        10000 /* that are dealt with in one turn: ten times what a busy desktop has */
 
 typedef struct PointRing {
         OwnPages pages;
@@ -38,5 +40,8 @@ void point_ring_stop(PointRing *ring);
 
 /* Reads what the kernel has: ring->records, sorted. */
 void point_ring_read(PointRing *ring);
+/* Drops those that are too many for one turn, the oldest ones, and counts them as lost: any program can make as many as
+ * it likes, and the rest of the probes has to get on. */
+void point_ring_limit(PointRing *ring);
 /* Drops the first `n` of them. */
 void point_ring_consume(PointRing *ring, size_t n);

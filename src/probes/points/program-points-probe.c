@@ -163,6 +163,7 @@ static void drain(ProgramPoints *points, uint64_t until_ns) {
         size_t n = 0;
 
         point_ring_read(ring);
+        point_ring_limit(ring);
         if (ring->n_lost > 0)
                 point_writer_lose(&points->writer, ring->n_lost, MIN(until_ns, probe_now_ns()));
         ring->n_lost = 0;

@@ -19,6 +19,7 @@
 #include "pointed.h"
 #include "probes/ftrace/dynamic-slot.h"
 #include "probes/ftrace/instance.h"
+#include "probes/points/point-ring.h"
 #include "probes/points/program-points-probe.h"
 #include "shared/fd.h"
 #include "shared/log.h"
@@ -266,10 +267,32 @@ START_TEST(test_a_point_of_a_missing_library_is_no_mistake) {
 }
 END_TEST
 
+START_TEST(test_a_flood_is_cut_and_said) {
+        Pointed pointed = { .number = 5 };
+        World world;
+
+        if (!world_start(&world,
+                         "[Points]\nGroup=toy\nLibrary=libpointed.so.1\n"
+                         "[Point inner]\nSymbol=pointed_inner\nMeans=instant\n",
+                         true,
+                         NULL))
+                return;
+        for (int i = 0; i < POINT_TURN_MAX; i++)
+                pointed_outer(&pointed); /* which comes by twice */
+        ops->poll(world.probe, probe_now_ns());
+        world_stop(&world);
+        ck_assert_uint_gt(count(&world, 3, "inner"), 0);
+        ck_assert_uint_le(count(&world, 3, "inner"), POINT_TURN_MAX);
+        ck_assert_uint_gt(count(&world, 3, "lost"), 0);
+        world_deinit(&world);
+}
+END_TEST
+
 TEST_MAIN("points-live",
           test_functions_of_a_library_are_slices,
           test_what_is_expensive_is_recorded_when_it_is_asked_for,
           test_arguments_are_read_and_conditions_hold,
           test_nothing_is_left_of_probes_that_were_killed,
           test_programs_that_start_later_are_followed,
-          test_a_point_of_a_missing_library_is_no_mistake)
+          test_a_point_of_a_missing_library_is_no_mistake,
+          test_a_flood_is_cut_and_said)
