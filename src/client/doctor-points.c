@@ -9,6 +9,7 @@
 
 #include "build-config.h"
 #include "client/doctor-points.h"
+#include "client/say.h"
 #include "shared/fd.h"
 #include "shared/process-maps.h"
 
@@ -216,33 +217,43 @@ PointFacts *point_facts_free(PointFacts *facts) {
         return NULL;
 }
 
+static void *gather(void *argument) {
+        _cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        return point_facts_new(root);
+}
+
+PointFacts *point_facts_within_time(void) {
+        return doctor_within(DOCTOR_DEADLINE_S, gather, NULL);
+}
+
 /*
  * Checks
  */
 
-/* "name (group, group)", as many as fit into a line or two. */
-static char *list_shown(const PointFacts *facts) {
-        GString *list = g_string_new(NULL);
+static void list_program(GString *list, const PointProgram *program) {
+        g_string_append_printf(list, "%s%s (", list->len > 0 ? ", " : "", program->name);
+        for (guint i = 0; i < program->groups->len; i++)
+                g_string_append_printf(
+                        list, "%s%s", i > 0 ? ", " : "", (const char *)program->groups->pdata[i]);
+        g_string_append_c(list, ')');
+}
+
+char *point_facts_list(const PointFacts *facts) {
+        g_autoptr(GString) list = g_string_new(NULL);
         guint n = 0;
 
-        for (guint i = 0; i < facts->programs->len; i++) {
+        for (guint i = 0; i < facts->programs->len && n <= PROGRAMS_SHOWN; i++) {
                 const PointProgram *program = &g_array_index(facts->programs, PointProgram, i);
 
                 if (program->groups->len == 0)
                         continue;
-                if (n++ == PROGRAMS_SHOWN) {
+                if (n++ < PROGRAMS_SHOWN)
+                        list_program(list, program);
+                else
                         g_string_append(list, ELLIPSIS);
-                        break;
-                }
-                g_string_append_printf(list, "%s%s (", list->len > 0 ? ", " : "", program->name);
-                for (guint j = 0; j < program->groups->len; j++)
-                        g_string_append_printf(list,
-                                               "%s%s",
-                                               j > 0 ? ", " : "",
-                                               (const char *)program->groups->pdata[j]);
-                g_string_append_c(list, ')');
         }
-        return g_string_free(list, FALSE);
+        return say_clean(list->str, list->len);
 }
 
 static void check_engines(DoctorReport *report, const PointFacts *facts) {
@@ -263,7 +274,7 @@ static void check_engines(DoctorReport *report, const PointFacts *facts) {
 }
 
 void point_check(DoctorReport *report, const PointFacts *facts) {
-        g_autofree char *shown = facts ? list_shown(facts) : NULL;
+        g_autofree char *shown = facts ? point_facts_list(facts) : NULL;
 
         if (!facts || facts->libraries->len == 0)
                 return; /* the probes are not installed: that is said elsewhere */

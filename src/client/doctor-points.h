@@ -33,5 +33,11 @@ PointFacts *point_facts_new(int root);
 PointFacts *point_facts_free(PointFacts *facts);
 DEFINE_CLEANUP(PointFacts *, point_facts_free)
 
+/* The same from "/", on a thread, as some process may not answer. NULL: it took too long. */
+PointFacts *point_facts_within_time(void);
+
+/* "name (group, group)", some of them, fit to be printed; "": none. Malloc'ed. */
+char *point_facts_list(const PointFacts *facts);
+
 /* Pure. NULL: it took too long. */
 void point_check(DoctorReport *report, const PointFacts *facts);

@@ -47,12 +47,6 @@ static void *gather_output(void *argument) {
         return output_facts_new(path);
 }
 
-static void *gather_points(void *argument) {
-        _cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-        return point_facts_new(root);
-}
-
 static void *gather_process(void *argument) {
         _cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -192,8 +186,7 @@ static void examine(DoctorReport *report, const char *target, BusChoice choice) 
                 doctor_within(DOCTOR_DEADLINE_S, service_facts_new, GINT_TO_POINTER(choice));
         _cleanup_(machine_facts_freep) MachineFacts *machine =
                 doctor_within(DOCTOR_DEADLINE_S, gather_machine, NULL);
-        _cleanup_(point_facts_freep) PointFacts *points =
-                doctor_within(DOCTOR_DEADLINE_S, gather_points, NULL);
+        _cleanup_(point_facts_freep) PointFacts *points = point_facts_within_time();
         _cleanup_(output_facts_freep) OutputFacts *output =
                 doctor_within(DOCTOR_DEADLINE_S, gather_output, NULL);
 

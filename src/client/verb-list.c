@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/doctor-points.h"
 #include "client/reason.h"
 #include "client/record-request.h"
 #include "client/say.h"
@@ -473,6 +474,22 @@ static void say_unknown_sources(const ListKind *kind, const GArray *list) {
                 }
 }
 
+/* For people, too: what a source could show now. */
+static void say_programs(const ListKind *kind, const GArray *list) {
+        for (guint i = 0; asks_producers(kind) && i < list->len; i++) {
+                const ViewSource *source = &g_array_index(list, ViewSource, i);
+                _cleanup_(point_facts_freep) PointFacts *facts = NULL;
+                g_autofree char *shown = NULL, *hint = NULL;
+
+                if (!streq(source->name, TRACING_POINTS_SOURCE) || source->unavailable)
+                        continue;
+                facts = point_facts_within_time();
+                shown = facts ? point_facts_list(facts) : g_strdup("");
+                hint = g_strdup_printf(_("linux.program_points would show %s"), shown);
+                say_hint(*shown ? hint : NULL);
+        }
+}
+
 static ExitStatus print_list(const ListKind *kind, const char *glob, const Invocation *invocation) {
         g_autoptr(GArray) list = NULL;
         ExitStatus status = get_list(&list, kind, invocation);
@@ -487,6 +504,7 @@ static ExitStatus print_list(const ListKind *kind, const char *glob, const Invoc
         if (invocation->json == JSON_OFF && (list->len > 0 || !glob)) {
                 print_table(kind, n_columns, list, invocation);
                 say_unknown_sources(kind, list);
+                say_programs(kind, list);
         } else if (invocation->json != JSON_OFF) {
                 print_json(kind, list, invocation->json);
         }
