@@ -38,6 +38,26 @@ START_TEST(test_memory_is_given_back_a_while_after_the_last_instance) {
 }
 END_TEST
 
+/* Otherwise the next look would be into memory that is no longer there. */
+START_TEST(test_a_producer_that_rings_before_its_memory_goes_is_not_looked_at_afterwards) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        fixture_stop_session(&f, consumer);
+        fixture_advance(&f, PRODUCER_KEEP_MEMORY_NS - 1);
+        producer_doorbell(app->producer, f.now);
+        ck_assert_uint_lt(service_next_deadline(f.service), f.now + PRODUCER_DRAIN_INTERVAL_NS + 1);
+        fixture_advance(&f, 1);
+        ck_assert_uint_eq(app->n_released, 1);
+        ck_assert_uint_eq(service_next_deadline(f.service), UINT64_MAX);
+        fixture_advance(&f, 2 * PRODUCER_DRAIN_INTERVAL_NS);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_memory_that_is_used_again_in_time_stays) {
         FakeProducer *app;
 
@@ -211,6 +231,7 @@ END_TEST
 
 TEST_MAIN("producer-memory",
           test_memory_is_given_back_a_while_after_the_last_instance,
+          test_a_producer_that_rings_before_its_memory_goes_is_not_looked_at_afterwards,
           test_memory_that_is_used_again_in_time_stays,
           test_session_does_not_mix_what_came_through_two_memories,
           test_producer_may_leave_while_its_memory_waits_to_be_given_back,

@@ -294,6 +294,29 @@ START_TEST(test_sources_that_have_not_started_are_named_after_20_seconds) {
 }
 END_TEST
 
+START_TEST(test_all_slow_sources_are_named) {
+        FakeConsumer *consumer;
+        char last[64] = "";
+        Bytes trace;
+
+        fixture_init(&f);
+        fixture_connect_producer(&f, 1000, "slow", "first")->acks_start = false;
+        fixture_connect_producer(&f, 1000, "slower", "second")->acks_start = false;
+        fixture_connect_producer(&f, 1000, "slowest", "third")->acks_start = false;
+        consumer = fixture_start_session(
+                &f,
+                1000,
+                "buffers { size_kb: 256 } data_sources { config { name: \"first\" } } "
+                "data_sources { config { name: \"second\" } } data_sources { config { name: "
+                "\"third\" } }");
+        fixture_advance(&f, 25 * S);
+        trace = fixture_read(&f, consumer);
+        ck_assert_uint_eq(slow_sources(&trace, last), 3);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_late_sources_are_not_slow_when_all_had_started) {
         FakeProducer *late;
         FakeConsumer *consumer;
@@ -624,6 +647,7 @@ TEST_MAIN("session-contents",
           test_histograms_can_be_switched_off,
           test_stats_of_many_writers_fit_a_small_file,
           test_sources_that_have_not_started_are_named_after_20_seconds,
+          test_all_slow_sources_are_named,
           test_late_sources_are_not_slow_when_all_had_started,
           test_attributes_and_unknown_fields_of_a_config_are_in_the_trace,
           test_primary_clock_is_what_the_config_says,

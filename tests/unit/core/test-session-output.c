@@ -94,6 +94,35 @@ START_TEST(test_other_flushes_do_not_make_output_due) {
 }
 END_TEST
 
+static void on_asked(void *userdata, int outcome) {
+}
+
+START_TEST(test_output_that_cannot_flush_first_is_due_at_once_and_not_again) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+        SmbWriter *writer;
+
+        consumer = start_streaming(
+                CONFIG_ONE("track_event") "write_into_file: true file_write_period_ms: 8000 "
+                                          "flush_period_ms: 9000",
+                &app,
+                &writer);
+        app->acks_flush = false;
+        for (unsigned i = 0; i < SESSION_FLUSHES_MAX; i++)
+                ck_assert_int_eq(session_flush(consumer->session, 60 * S, 0, on_asked, NULL, f.now),
+                                 0);
+        fixture_advance(&f, 8 * S);
+        ck_assert_uint_eq(consumer->n_outputs, 1);
+        producer_flushed(app->producer, app->flush_id, f.now);
+        app->acks_flush = true;
+        fixture_advance(
+                &f, 4 * S); /* the next flush by the clock is nothing that an output waits for */
+        ck_assert_uint_eq(consumer->n_outputs, 1);
+        free(writer);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_output_that_does_not_stream_is_due_once) {
         FakeProducer *app;
         FakeConsumer *consumer;
@@ -545,6 +574,7 @@ TEST_MAIN("session-output",
           test_output_is_due_each_period_and_at_the_end,
           test_seldom_output_flushes_first,
           test_other_flushes_do_not_make_output_due,
+          test_output_that_cannot_flush_first_is_due_at_once_and_not_again,
           test_output_that_does_not_stream_is_due_once,
           test_streams_have_markers_to_find_the_way_back,
           test_what_a_ring_forgets_before_it_is_written_out_is_lost,
