@@ -7,7 +7,7 @@
 
 #include "answers/answer.h"
 
-/* All questions, in the order in which people read of them. */
+/* All questions, in the order in which the documentation lists them. */
 const AnswerDef *const *answer_defs(size_t *ret_n);
 const AnswerDef *answer_def_find(const char *name);
 

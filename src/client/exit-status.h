@@ -30,7 +30,7 @@ typedef enum ExitStatus {
 /* The line of --help for a status, translated; NULL past the last one. */
 const char *exit_status_text(ExitStatus status);
 
-/* By the name of a D-Bus error; STATUS_FAILED for unknown ones. */
+/* The exit status for the name of a D-Bus error; STATUS_FAILED for unknown names. */
 ExitStatus exit_status_of_bus_error(const char *name);
 
 /* What to do about an error, translated; NULL if the error's own text has to suffice. */

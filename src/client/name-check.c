@@ -126,8 +126,8 @@ static ExitStatus check_category(const NameCheck *check, const char *pattern) {
  * The kernel events of a config
  */
 
-/* The probes tell what a config has in vain, and record the rest: it may be for several kernels. A user who is asked
- * for a password before they can tell should know of a slip by then. */
+/* The probes report entries of a config that have no effect, and record the rest, as a config may be written for
+ * several kernels. A user who has to type a password first should hear of a slip before that. */
 static void note_slips(const NameCheck *check, const GPtrArray *events) {
         for (guint i = 0; i < events->len; i++) {
                 const char *event = g_ptr_array_index(events, i);

@@ -12,7 +12,7 @@
 
 #include "client/record-request.h"
 
-/* A recording no longer than this is about the programs that run when it starts. */
+/* In a recording this short, only programs that run when it starts are expected. */
 #define NAME_CHECK_SHORT_MS (10u * 1000)
 
 typedef enum NameCheckWait {

@@ -13,7 +13,8 @@
 #include "wire/wire-reader.h"
 #include "wire/wire-writer.h"
 
-#define WRITE_PERIOD_MS 1000 /* of configs that say nothing: a crash costs at most a second */
+#define WRITE_PERIOD_MS \
+        1000 /* for configs without a period of their own: a crash loses at most a second */
 #define FLUSH_PERIOD_MS \
         5000 /* as the service would by itself; trace readers complain when nothing is said */
 

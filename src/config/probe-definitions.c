@@ -153,7 +153,7 @@ int probe_definitions_append(Bytes *bytes, const FtraceConfig *config) {
         return r < 0 ? r : 0;
 }
 
-/* The source's name does not matter: the probes read the same config. */
+/* The source's name does not matter: all sources of the probes read the same config. */
 static const FtraceConfig *config_ftrace(const Config *config, size_t i) {
         const Perfetto__Protos__DataSourceConfig *source = config->pb->data_sources[i]->config;
 

@@ -12,7 +12,9 @@
 #include "managers/systemd-message.h"
 #include "managers/unit-recorder.h"
 
-#define SNAPSHOT_CALLS_MAX 64 /* at a time; the others are for what happens meanwhile */
+#define SNAPSHOT_CALLS_MAX \
+        64 /* calls of the snapshot at a time; the others are left for events that arrive
+                               * meanwhile */
 
 typedef struct SystemdSnapshot SystemdSnapshot;
 

@@ -72,5 +72,5 @@ void unit_recorder_end_job(UnitRecorder *recorder, uint32_t id, const char *resu
 void unit_recorder_write(UnitRecorder *recorder, uint64_t now_us);
 /* Writes them all: what is told late about the same moments gets no arrows. */
 void unit_recorder_write_all(UnitRecorder *recorder);
-/* Writes all, and the jobs that have not ended. */
+/* Writes all units, and the jobs that have not ended. */
 void unit_recorder_finish(UnitRecorder *recorder);

@@ -62,7 +62,7 @@ static const char *const views[] = {
         "JOIN cpu_counter_track k ON k.id = c.track_id WHERE k.name = 'cpufreq'",
 };
 
-/* Of Perfetto's standard library: the tables above are theirs. */
+/* Modules of Perfetto's standard library whose tables are among those above. */
 static const char *const modules[] = {
         "slices.with_context", "slices.self_dur", "sched.with_context", "sched.latency", "linux.cpu.frequency",
         "linux.cpu.idle", "linux.systemd_journald",

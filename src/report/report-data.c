@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * A head in JSON says what there is; what there are many of stands behind it in columns of numbers, each of seven bits
- * in a byte, lowest first. Starts count from the start before on the same line.
+ * The data begins with a head in JSON, which describes the columns that follow. Numbers in columns have seven bits in a
+ * byte, lowest first; a start is the distance from the previous start on the same line.
  */
 
 #include "report/report-data.h"

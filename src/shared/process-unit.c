@@ -343,7 +343,7 @@ void process_unit_parse_path(ProcessUnit *ret, const char *path, size_t n) {
         *ret = (ProcessUnit){ .app_kind = "", .container_kind = "" };
         (void)skip_suffix(&rest, PART(" (deleted)"));
         ret->cgroup = rest;
-        /* How a cgroup outside looks from within a cgroup namespace. */
+        /* The kernel shows a cgroup outside of our cgroup namespace like this. */
         while (skip_prefix(&rest, PART("/..")))
                 ;
         take_container(ret, rest);

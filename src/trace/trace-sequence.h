@@ -13,7 +13,7 @@
 #include "trace/trace-packet.h"
 
 #define TRACE_SEQUENCES_MAX 100000
-#define TRACE_INTERNED_MAX  (1u << 21) /* of all sequences of a file that are remembered at a time */
+#define TRACE_INTERNED_MAX  (1u << 21) /* entries remembered at a time, of all sequences of a file */
 
 typedef enum TraceInterned {
         TRACE_INTERNED_CATEGORY,

@@ -63,7 +63,7 @@ typedef struct Unwinder {
         uint64_t n_rows_made;        /* so far */
 } Unwinder;
 
-/* -EOPNOTSUPP: of an unknown machine (EM_…). */
+/* -EOPNOTSUPP: the machine (EM_…) is unknown. */
 int unwinder_new(Unwinder **ret, uint16_t elf_machine);
 Unwinder *unwinder_free(Unwinder *unwinder);
 

@@ -23,7 +23,7 @@
 
 typedef enum TrafficKind {
         TRAFFIC_MESSAGE,
-        TRAFFIC_OWNER, /* a name has another owner: `path` is the name, `sender` its owner or "" */
+        TRAFFIC_OWNER, /* a name has a new owner: `path` is the name, `sender` the owner or "" */
 } TrafficKind;
 
 /* `fields.n_fds` is not kept; texts are valid until the message is released. */

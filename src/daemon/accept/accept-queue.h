@@ -50,7 +50,7 @@ typedef struct AcceptQueue {
 } AcceptQueue;
 
 void accept_queue_init(AcceptQueue *queue);
-/* Nothing waits any more. */
+/* Nothing may wait in it. */
 void accept_queue_deinit(AcceptQueue *queue);
 
 /* Whether a connection of this uid would be refused now, as far as that is known without looking up its login user. */

@@ -39,7 +39,7 @@ static inline int closer_take(uid_t user, int fd) {
  * was not read. The socket must have been removed from every epoll. */
 void closer_close_socket(uid_t user, int fd);
 
-/* Whether the user has so many waiting descriptors that it may pass no more. A connection that passes one
+/* Whether the user's waiting descriptors are at the limit, so that it may pass no more. A connection that passes one
  * nevertheless is broken, and a new connection is refused. */
 bool closer_is_full(uid_t user);
 

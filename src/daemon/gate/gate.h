@@ -68,7 +68,7 @@ typedef struct GateOptions {
 } GateOptions;
 
 int gates_new(Gates **ret);
-Gates *gates_free(Gates *gates); /* there is no gate any more */
+Gates *gates_free(Gates *gates); /* no gate may be left */
 DEFINE_CLEANUP(Gates *, gates_free)
 
 /* To be polled for input; and whether there is work that needs no input. */

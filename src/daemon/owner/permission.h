@@ -14,8 +14,8 @@
 
 typedef struct Permission Permission;
 
-/* The answer to all of it, once: 0, PERMISSION_E_REFUSED with a refusal, or a negative errno. May free what the
- * permission is embedded in. Never called from inside permission_ask(). */
+/* Called once, with the answer to all needs: 0, PERMISSION_E_REFUSED with a refusal, or a negative errno. May free
+ * the object that embeds the permission. Never called from inside permission_ask(). */
 typedef void (*PermissionDone)(Permission *permission, int outcome, const AccessRefusal *refusal);
 
 struct Permission {

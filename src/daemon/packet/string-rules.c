@@ -223,7 +223,7 @@ static int rule_search_all(StringRules *rules, const Rule *rule, char *text, siz
         return has_any;
 }
 
-/* 1: the rule applied, and the others need not be tried; 0: it did not; -E2BIG: that took too long. */
+/* 1: the rule has matched, so the others are not tried; 0: it has not; -E2BIG: that took too long. */
 static int rule_apply(StringRules *rules, const Rule *rule, char *text, size_t n) {
         Look look = { .text = text, .n = n, .whole = true };
         int r;

@@ -58,7 +58,7 @@ int stream_new(Stream **ret,
  * Which stream of a session has which events
  */
 
-/* Conditions of single events are compared event by event; all else of a state is for all of them. */
+/* Conditions of single events are compared event by event; the rest of the state applies to all events. */
 static bool is_of_event(const InstanceWrite *write) {
         return strncmp(write->file, "events/", strlen("events/")) == 0;
 }

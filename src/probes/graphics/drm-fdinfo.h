@@ -41,7 +41,7 @@ typedef struct DrmRegion {
 
 typedef struct DrmFdinfo {
         char driver[DRM_NAME_BYTES];
-        char device[DRM_NAME_BYTES]; /* PCI address; empty for what is on no PCI bus */
+        char device[DRM_NAME_BYTES]; /* PCI address; empty for a device on no PCI bus */
         uint64_t client_id;
         bool has_client_id;
         DrmEngine engines[DRM_ENGINES_MAX];
@@ -51,7 +51,7 @@ typedef struct DrmFdinfo {
         size_t n_left_out; /* keys of further engines and regions */
 } DrmFdinfo;
 
-/* Of a key that is there twice the first counts; what is not as documented is ignored. 0, DRM_FDINFO_E_OTHER. */
+/* If a key is there twice the first one counts; undocumented keys and values are ignored. 0, DRM_FDINFO_E_OTHER. */
 int drm_fdinfo_parse(DrmFdinfo *ret, const char *text, size_t n);
 
 /* How long the engine worked for the client between two readings that are `passed_ns` apart. Some drivers count time,

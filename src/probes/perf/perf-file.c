@@ -21,7 +21,7 @@
 #define VDSO_BYTES_MAX     (64u << 10)
 
 /*
- * Whether an open file is the one that is mapped
+ * Whether the open file is the one that the process has mapped
  */
 
 /* How the kernel would show a mapping of it: file systems that are made of others (overlayfs, btrfs) give their files

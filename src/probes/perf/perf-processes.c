@@ -191,7 +191,7 @@ static void follow_map(PerfProcesses *processes, const void *record, size_t n_by
                             map.path);
 }
 
-/* A new process is what its parent was; a new thread is nothing new. */
+/* A new process has its parent's mappings; a new thread changes nothing. */
 static void follow_fork(PerfProcesses *processes, const void *record, size_t n_bytes) {
         PerfProcess *parent, *child;
         PerfTask task;

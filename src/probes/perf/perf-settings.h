@@ -12,9 +12,9 @@
 #include "host/probe.h"
 #include "probes/perf/perf-scope.h"
 
-#define PERF_FREQUENCY_DEFAULT  10u          /* Perfetto's */
-#define PERF_FREQUENCY_MAX      10000u       /* a processor and second */
-#define PERF_STACK_BYTES        65000u       /* as much as a record has room for, beside the rest */
+#define PERF_FREQUENCY_DEFAULT  10u    /* Perfetto's */
+#define PERF_FREQUENCY_MAX      10000u /* a processor and second */
+#define PERF_STACK_BYTES        65000u /* the most that fits into a record beside its other fields */
 #define PERF_RING_BYTES_MAX     (16u << 20)  /* of a processor */
 #define PERF_RINGS_BYTES_MAX    (256u << 20) /* of all together */
 #define PERF_READ_PERIOD_MIN_MS 5u

@@ -37,7 +37,7 @@ typedef struct StackTable {
         uint32_t n_modules;
         uint32_t n_frames;
         uint32_t n_stacks;
-        uint64_t secret;                  /* nobody outside can make two stacks look alike */
+        uint64_t secret; /* keeps programs from making two stacks with the same hash */
         uint32_t stack[STACK_FRAMES_MAX]; /* the one at hand: numbers of frames */
         size_t n_stack;
         PacketWriter interned; /* has no sink: its bytes are taken */

@@ -19,7 +19,7 @@ bool line_number(const char **at, uint64_t *ret);
 bool line_signed(const char **at, int64_t *ret);
 bool line_word(const char **at, char *ret, size_t size);
 
-/* Behind `prefix`, or NULL when the line does not begin with it. */
+/* The text behind `prefix`, or NULL if the line does not begin with it. */
 const char *line_after(const char *line, const char *prefix);
 
 /* The next line, or the end of the text. */

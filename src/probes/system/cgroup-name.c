@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The name of a control group, as people know it. */
+/* The name by which people know a control group. */
 
 #include <fnmatch.h>
 #include <stdio.h>

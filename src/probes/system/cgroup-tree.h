@@ -64,7 +64,7 @@ typedef struct CgroupTree {
         Cgroup *top;
         size_t n_dirs;     /* below the top */
         size_t n_recorded; /* of them */
-        size_t n_beyond;   /* that a limit left out, with all that is below them */
+        size_t n_beyond;   /* groups that a limit left out, with all groups below them */
         bool is_walked;    /* what is found from now on is new */
 } CgroupTree;
 

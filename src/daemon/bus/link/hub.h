@@ -66,7 +66,7 @@ struct HubLink {
          * link when it has something for it. NULL: the other end needs no call, and the socket is polled. */
         void (*pump)(HubLink *link);
 
-        /* The connection cannot be used any more. */
+        /* The connection is broken. */
         void (*broke)(HubLink *link);
 };
 

@@ -19,7 +19,8 @@ void producer_take_chunk(Producer *producer, uint32_t page, uint32_t chunk, uint
 /* Likewise one that lies elsewhere. */
 void producer_put_message(Producer *producer, SmbChunk *chunk, uint32_t declared);
 
-/* Takes what was never committed, too: of writers to this session's buffers, or to any if NULL. */
+/* Also takes chunks that were never committed: those of writers to this session's buffers, or of all writers if
+ * `session` is NULL. */
 void producer_scan(Producer *producer, const Session *session);
 
 /* Takes what is committed, until n_bytes_taken reaches `until`. */

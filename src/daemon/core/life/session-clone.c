@@ -77,8 +77,8 @@ static void session_buffer_left(SessionBuffer *buffer) {
         session_clear_incremental_state(buffer->session, buffer);
 }
 
-/* A buffer that is moved is cloned and cleared, so that the original knows what it has had: what comes of a chunk
- * or of a packet of which part is in the clone. */
+/* A buffer that is moved is cloned and then cleared, so that the original still knows which chunks and packets it
+ * has had, if more of one arrives whose beginning is in the clone. */
 static int clone_take_buffer(SessionClone *clone, size_t i) {
         SessionBuffer *from = &clone->source->buffers[i];
         SessionBuffer *to = &clone->session->buffers[i];

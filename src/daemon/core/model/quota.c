@@ -23,7 +23,7 @@ struct Owner {
         uint64_t used[_QUOTA_SLOT_N];
 };
 
-/* A number, or a share of the machine's memory with what it is at least. */
+/* Either a number, or a share of the machine's memory and a minimum. */
 typedef struct Amount {
         uint64_t n, ram_share;
 } Amount;

@@ -20,7 +20,7 @@ static bool instance_wants_flush(const SourceInstance *instance, FlushGroup grou
                !instance->offered->no_flush;
 }
 
-/* There is room for all instances of the session. */
+/* `instances` has room for all instances of the session. */
 static size_t flush_collect(const Flush *flush, const Producer *producer, uint64_t *instances) {
         const SourceInstance *instance;
         size_t n = 0;

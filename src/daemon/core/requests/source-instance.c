@@ -29,7 +29,8 @@ enum {
         CONFIG_PREFER_SUSPEND_CLOCK = 122,
 };
 
-/* The user's own bytes, with what the service has to say behind them: the last one of a field counts. */
+/* The bytes of the user's config, followed by the service's fields: of a field that is there twice the last one
+ * counts. */
 int instance_encode_config(const SourceInstance *instance, Bytes *ret) {
         const Session *session = instance->session;
         const ConfigSource *raw = &session->config->sources[instance->source->index];
