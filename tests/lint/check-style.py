@@ -119,8 +119,8 @@ COMMENT_HABITS = re.compile(r"\bany more\b|\bwhoever\b|\bsays? what is wrong\b|(
 COMMENTED = tuple(
     f"src/{layer}/"
     for layer in (
-        "client config host lib polkit probes shared smb wire daemon/accept daemon/buffer daemon/bus daemon/closer "
-        "daemon/core daemon/gate daemon/output daemon/owner daemon/packet daemon/socket"
+        "client config host lib polkit probes shared smb wire daemon/accept daemon/buffer daemon/closer daemon/core "
+        "daemon/output daemon/owner daemon/packet daemon/socket"
     ).split()
 )
 TOLD = ("docs/", "data/", "examples/", "src/lib/include/", "README.md", "NEWS.md")
