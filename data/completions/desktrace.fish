@@ -2,9 +2,9 @@
 #
 # fish completion of desktrace(1)
 
-set -l verbs record inspect query why report export status list doctor snapshot trigger attach stop read flush help
+set -l verbs record inspect query why report diff export status list doctor snapshot trigger attach stop read flush help
 set -l with_bus record status list doctor snapshot trigger attach stop read flush
-set -l with_json record inspect query why status list doctor snapshot trigger attach stop
+set -l with_json record inspect query why diff status list doctor snapshot trigger attach stop
 set -l with_output record report export snapshot attach stop read
 
 # Words of the first column of a list, or nothing when the service is not there.
@@ -40,6 +40,7 @@ complete -c desktrace -n "$none" -a inspect -d 'Show the contents of a trace fil
 complete -c desktrace -n "$none" -a query -d 'Ask a trace file questions in SQL'
 complete -c desktrace -n "$none" -a report -d 'Make a page that shows a trace file in a browser'
 complete -c desktrace -n "$none" -a why -d 'Answer a question about a trace file'
+complete -c desktrace -n "$none" -a diff -d 'Compare recordings of two sides'
 complete -c desktrace -n "$none" -a export -d 'Convert a trace file for another program'
 complete -c desktrace -n "$none" -a status -d 'Show whether the service is running and what is being recorded'
 complete -c desktrace -n "$none" -a list -d 'List data sources, events, programs, sessions or presets'
@@ -87,6 +88,13 @@ complete -c desktrace -n '__desktrace_in query' -l file -rF -d 'Read the SQL fro
 complete -c desktrace -n '__desktrace_in query' -l csv -d 'Print comma-separated values'
 complete -c desktrace -n '__desktrace_in query' -l timeout -x -d 'Stop a statement that takes longer'
 complete -c desktrace -n '__desktrace_in query' -l memory -x -d 'Take at most this much memory for the trace'
+
+complete -c desktrace -n '__desktrace_in diff' -F
+complete -c desktrace -n '__desktrace_in diff' -l metric -xa 'p50 p99 total cpu' -d 'What is compared'
+complete -c desktrace -n '__desktrace_in diff' -l slice -x -d 'Only this name'
+complete -c desktrace -n '__desktrace_in diff' -l fail-if -x -d 'Fail if it changed by more'
+complete -c desktrace -n '__desktrace_in diff' -l top -x -d 'Rows to show'
+complete -c desktrace -n '__desktrace_in diff' -l memory -x -d 'Take at most this much memory for the trace'
 
 set -l formats sqlite csv jsonl chrome folded speedscope
 complete -c desktrace -n "__desktrace_in export; and not __fish_seen_subcommand_from $formats" -a "$formats"

@@ -7,17 +7,26 @@
 
 #include "trace/trace-map.h"
 
-int answer_find(Answer **ret, const AnswerDef *def, const AnswerQuestion *question) {
+int answer_new(Answer **ret, const AnswerDef *def, size_t n_rows_max) {
         _cleanup_(answer_freep) Answer *answer = calloc(1, sizeof(*answer));
-        int r;
 
         if (!answer)
                 return -ENOMEM;
         answer->def = def;
-        answer->n_rows_max = question->n_rows_max;
+        answer->n_rows_max = n_rows_max;
         answer->facts = calloc(MAX(def->n_facts, (size_t)1), sizeof(*answer->facts));
         if (!answer->facts)
                 return -ENOMEM;
+        *ret = TAKE(answer);
+        return 0;
+}
+
+int answer_find(Answer **ret, const AnswerDef *def, const AnswerQuestion *question) {
+        _cleanup_(answer_freep) Answer *answer = NULL;
+        int r = answer_new(&answer, def, question->n_rows_max);
+
+        if (r)
+                return r;
         r = def->find(answer, question);
         if (r == 0 && answer->has_no_memory)
                 r = -ENOMEM;

@@ -26,6 +26,7 @@ typedef enum AnswerKind {
         ANSWER_TIME,  /* of the trace, in ns since its beginning */
         ANSWER_SHARE, /* from 0 to 1 */
         ANSWER_REAL,
+        ANSWER_PROBABILITY,
         ANSWER_BYTES,
 } AnswerKind;
 
@@ -93,6 +94,8 @@ enum {
 
 /* 0, an outcome, or -ENOMEM; on an outcome there is no answer. */
 int answer_find(Answer **ret, const AnswerDef *def, const AnswerQuestion *question);
+/* An answer without facts and rows. 0, or -ENOMEM. */
+int answer_new(Answer **ret, const AnswerDef *def, size_t n_rows_max);
 Answer *answer_free(Answer *answer);
 DEFINE_CLEANUP(Answer *, answer_free)
 

@@ -75,7 +75,8 @@ static void json_value(JsonWriter *writer, const AnswerColumn *column, const Ans
                 json_string(writer, column->key, NULL);
         else if (value->word || column->kind == ANSWER_TEXT || column->kind == ANSWER_WORD)
                 json_text(writer, column->key, value->word ? value->word : value->text);
-        else if (column->kind == ANSWER_SHARE || column->kind == ANSWER_REAL)
+        else if (column->kind == ANSWER_SHARE || column->kind == ANSWER_REAL ||
+                 column->kind == ANSWER_PROBABILITY)
                 json_double(writer, column->key, value->real);
         else
                 json_int(writer, column->key, value->number);
@@ -99,9 +100,11 @@ void answer_print_json(const Answer *answer, const AnswerQuestion *question, Jso
         json_writer_init(&writer, mode);
         json_begin_object(&writer, NULL);
         json_string(&writer, "question", answer->def->name);
-        json_int(&writer, "trace_start_ns", question->zero);
-        json_int(&writer, "from_ns", question->start);
-        json_int(&writer, "to_ns", question->end);
+        if (question) {
+                json_int(&writer, "trace_start_ns", question->zero);
+                json_int(&writer, "from_ns", question->start);
+                json_int(&writer, "to_ns", question->end);
+        }
         for (size_t i = 0; i < answer->def->n_facts; i++)
                 json_value(&writer, &answer->def->facts[i], &answer->facts[i]);
         json_rows(&writer, answer);

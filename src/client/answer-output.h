@@ -11,5 +11,6 @@
 /* Sentences and the table, on stdout. */
 void answer_print(const Answer *answer, bool has_legend);
 
-/* An object; its members are documented in desktrace(1) and only ever added to. */
+/* An object, with the range of the question unless that is NULL. Its members are documented in desktrace(1) and only
+ * ever added to. */
 void answer_print_json(const Answer *answer, const AnswerQuestion *question, JsonMode mode);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "answers/answer-questions.h"
+#include "answers/comparison.h"
 #include "client/answer-text.h"
 
 /* A fact, and a cell of the first row, as text. */
@@ -228,6 +229,46 @@ static void say_losses(const Answer *answer) {
                        gaps);
 }
 
+/* Conditions come before any figure. */
+static void say_conditions(const Answer *answer) {
+        FACT(a, DIFF_FACT_A);
+        FACT(b, DIFF_FACT_B);
+        FACT(seconds_a, DIFF_FACT_SECONDS_A);
+        FACT(seconds_b, DIFF_FACT_SECONDS_B);
+        FACT(busy_a, DIFF_FACT_BUSY_A);
+        FACT(busy_b, DIFF_FACT_BUSY_B);
+        FACT(system_a, DIFF_FACT_SYSTEM_A);
+        FACT(system_b, DIFF_FACT_SYSTEM_B);
+        FACT(lossy, DIFF_FACT_LOSSY);
+
+        printf(_("Recordings: %s (A) and %s (B), of %s s and %s s; CPUs were used for %s and %s of "
+                 "the time.\n"),
+               a,
+               b,
+               seconds_a,
+               seconds_b,
+               busy_a,
+               busy_b);
+        if (!number(answer, DIFF_FACT_SAME_SYSTEM))
+                printf(_("They were not made on the same system: %s (A), %s (B), or another number "
+                         "of CPUs. What differs may be due to that.\n"),
+                       system_a,
+                       system_b);
+        if (number(answer, DIFF_FACT_LOSSY))
+                printf(_("Recordings that are not whole: %s.\n"), lossy);
+}
+
+static void say_diff(const Answer *answer) {
+        FACT(tested, DIFF_FACT_TESTED);
+        FACT(changed, DIFF_FACT_CHANGED);
+
+        say_conditions(answer);
+        printf(_("Names that could be tested: %s, of which changed: %s.\n"), tested, changed);
+        if (number(answer, DIFF_FACT_TOO_FEW))
+                puts(_("There are too few recordings to show a difference: take at least 4 of each "
+                       "side, and more for many names, or name one with --slice."));
+}
+
 static const struct {
         const AnswerDef *def;
         void (*say)(const Answer *answer);
@@ -238,7 +279,7 @@ static const struct {
         { &answer_waits, say_waits },   { &answer_wakeups, say_wakeups },
         { &answer_disk, say_disk },     { &answer_interrupts, say_interrupts },
         { &answer_memory, say_memory }, { &answer_journal, say_journal },
-        { &answer_losses, say_losses },
+        { &answer_losses, say_losses }, { &answer_diff, say_diff },
 };
 
 void answer_sentences_print(const Answer *answer) {

@@ -50,6 +50,8 @@ char *answer_value_text(const AnswerValue *value, AnswerKind kind) {
         case ANSWER_SHARE:
                 g_ascii_formatd(text, sizeof(text), "%.1f", value->real * 100);
                 return g_strconcat(text, " %", NULL);
+        case ANSWER_PROBABILITY:
+                return g_strdup(g_ascii_formatd(text, sizeof(text), "%.3f", value->real));
         case ANSWER_REAL:
                 return g_strdup(g_ascii_formatd(text, sizeof(text), "%.1f", value->real));
         default:

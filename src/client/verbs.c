@@ -16,6 +16,8 @@ static const Verb verbs[] = {
         { "query", N_("FILE… [SQL]"), N_("Ask a trace file questions in SQL"), VERB_SHOWS_DATA, verb_query },
         { "why", N_("QUESTION FILE…"), N_("Answer a question about a trace file"), VERB_SHOWS_DATA, verb_why },
         { "report", N_("FILE…"), N_("Make a page that shows a trace file in a browser"), 0, verb_report },
+        { "diff", N_("FILE… -- FILE…"), N_("Compare recordings of two sides"), VERB_SHOWS_DATA | VERB_RUNS_COMMAND,
+          verb_diff },
         { "export", N_("FORMAT FILE…"), N_("Convert a trace file for another program"), 0, verb_export },
         { "status", "", N_("Show whether the service is running and what is being recorded"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },

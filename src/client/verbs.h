@@ -14,6 +14,7 @@ ExitStatus verb_inspect(Invocation *invocation);
 ExitStatus verb_query(Invocation *invocation);
 ExitStatus verb_why(Invocation *invocation);
 ExitStatus verb_report(Invocation *invocation);
+ExitStatus verb_diff(Invocation *invocation);
 ExitStatus verb_export(Invocation *invocation);
 ExitStatus verb_status(Invocation *invocation);
 ExitStatus verb_list(Invocation *invocation);

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "answers/comparison.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "answers/answer-cores.h"
+#include "answers/answer-slices.h"
+#include "answers/answer-time.h"
+#include "answers/answer-who.h"
+#include "answers/statistics.h"
+#include "shared/quantile.h"
+
+typedef struct ComparisonItem {
+        uint32_t name;
+        double *values[2]; /* of recordings */
+        size_t n[2], n_allocated[2];
+        double medians[2], change, low, high, p;
+        bool is_tested, has_interval;
+} ComparisonItem;
+
+int comparison_init(Comparison *comparison, ComparisonMetric metric, const char *only) {
+        *comparison = (Comparison){ .metric = metric, .only = only };
+        return trace_pool_init(&comparison->names);
+}
+
+void comparison_deinit(Comparison *comparison) {
+        for (size_t i = 0; i < comparison->n; i++)
+                for (size_t side = 0; side < 2; side++)
+                        free(comparison->items[i].values[side]);
+        for (size_t side = 0; side < 2; side++) {
+                free(comparison->seconds[side]);
+                free(comparison->busy[side]);
+        }
+        free(comparison->items);
+        trace_map_deinit(&comparison->places);
+        trace_pool_deinit(&comparison->names);
+}
+
+static ComparisonItem *find_item(Comparison *comparison, const char *text) {
+        uint32_t name = trace_pool_add_text(&comparison->names, text);
+        uint64_t place = trace_map_find(&comparison->places, name);
+
+        if (place != TRACE_MAP_NONE)
+                return &comparison->items[place];
+        if (!name ||
+            trace_reserve((void **)&comparison->items,
+                          &comparison->n_allocated,
+                          comparison->n + 1,
+                          sizeof(*comparison->items)) ||
+            trace_map_set(&comparison->places, name, comparison->n))
+                return NULL;
+        comparison->items[comparison->n] = (ComparisonItem){ .name = name };
+        return &comparison->items[comparison->n++];
+}
+
+static int add_number(double **values, size_t *n_allocated, size_t n, double value) {
+        if (trace_reserve((void **)values, n_allocated, n + 1, sizeof(**values)))
+                return -ENOMEM;
+        (*values)[n] = value;
+        return 0;
+}
+
+static int add_value(Comparison *comparison, unsigned side, const char *name, double value) {
+        ComparisonItem *item;
+
+        if (!name || (comparison->only && !streq(name, comparison->only)))
+                return 0;
+        item = find_item(comparison, name);
+        if (!item)
+                return -ENOMEM;
+        return add_number(&item->values[side], &item->n_allocated[side], item->n[side]++, value);
+}
+
+/*
+ * Values of one recording
+ */
+
+typedef struct Named {
+        uint32_t name;
+        double value;
+} Named;
+
+static int compare_named(const void *x, const void *y) {
+        const Named *a = x, *b = y;
+
+        return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static double value_of(ComparisonMetric metric, double *values, size_t n, double seconds) {
+        double sum = 0;
+
+        if (metric == COMPARISON_P50 || metric == COMPARISON_P99)
+                return quantile(values, n, metric == COMPARISON_P50 ? 0.5 : 0.99);
+        for (size_t i = 0; i < n; i++)
+                sum += values[i];
+        return sum / seconds;
+}
+
+/* Of each name one value. */
+static int add_named(Comparison *comparison,
+                     unsigned side,
+                     const TraceStore *store,
+                     Named *named,
+                     size_t n,
+                     double seconds) {
+        size_t n_min = comparison->metric == COMPARISON_P99 ? COMPARISON_P99_MIN : 1;
+        _cleanup_(freep) double *values = reallocarray(NULL, n + 1, sizeof(*values));
+        int r = values ? 0 : -ENOMEM;
+
+        if (n)
+                qsort(named, n, sizeof(*named), compare_named);
+        for (size_t i = 0, end; r == 0 && i < n; i = end) {
+                for (end = i; end < n && named[end].name == named[i].name; end++)
+                        values[end - i] = named[end].value;
+                if (end - i >= n_min)
+                        r = add_value(comparison,
+                                      side,
+                                      trace_pool_text(&store->pool, named[i].name),
+                                      value_of(comparison->metric, values, end - i, seconds));
+        }
+        return r;
+}
+
+static size_t name_slices(const TraceStore *store, Named *ret) {
+        const TraceTable *table = &store->tables[TRACE_TABLE_SLICE];
+        size_t n = 0;
+
+        for (uint32_t row = 0; row < table->n; row++)
+                if (answer_slice_dur(store, row) > 0)
+                        ret[n++] = (Named){ .name = trace_table_get(table, SLICE_NAME, row),
+                                            .value = (double)answer_slice_dur(store, row) };
+        return n;
+}
+
+static size_t name_runs(const TraceStore *store, Named *ret, double *ret_busy) {
+        const TraceTable *table = &store->tables[TRACE_TABLE_SCHED];
+        size_t n = 0;
+
+        *ret_busy = 0;
+        for (uint32_t row = 0; row < table->n; row++) {
+                uint32_t utid = trace_table_get(table, SCHED_UTID, row);
+                int64_t dur = trace_table_i64(table, SCHED_DUR, row);
+
+                if (utid == 0 || dur <= 0)
+                        continue;
+                *ret_busy += (double)dur;
+                ret[n++] = (Named){ .name = answer_who_program(store, utid), .value = (double)dur };
+        }
+        return n;
+}
+
+/*
+ * Conditions
+ */
+
+static const char *metadata_text(const TraceStore *store, const char *name) {
+        const TraceTable *table = &store->tables[TRACE_TABLE_METADATA];
+
+        for (uint32_t row = 0; row < table->n; row++) {
+                const char *key =
+                        trace_pool_text(&store->pool, trace_table_get(table, METADATA_NAME, row));
+
+                if (key && streq(key, name))
+                        return trace_pool_text(&store->pool,
+                                               trace_table_get(table, METADATA_TEXT, row));
+        }
+        return NULL;
+}
+
+static bool is_lossy(const TraceStore *store) {
+        const TraceTable *table = &store->tables[TRACE_TABLE_STAT];
+
+        for (uint32_t row = 0; row < table->n; row++) {
+                const char *severity =
+                        trace_pool_text(&store->pool, trace_table_get(table, STAT_SEVERITY, row));
+
+                if (severity && !streq(severity, "info") &&
+                    trace_table_i64(table, STAT_VALUE, row) > 0)
+                        return true;
+        }
+        return false;
+}
+
+static int add_conditions(Comparison *comparison,
+                          unsigned side,
+                          const TraceStore *store,
+                          double seconds,
+                          double busy) {
+        size_t n = comparison->n_recordings[side]++;
+        const char *release = metadata_text(store, "system_release");
+        uint32_t system = release ? trace_pool_add_text(&comparison->names, release) : 0;
+        AnswerCores cores;
+        int r = answer_cores_init(&cores, store);
+
+        comparison->has_mixed[side] |= n > 0 && (system != comparison->system[side] ||
+                                                 cores.n_present != comparison->n_cpus[side]);
+        comparison->system[side] = system;
+        comparison->n_cpus[side] = cores.n_present;
+        comparison->n_lossy[side] += is_lossy(store);
+        if (r == 0)
+                r = add_number(&comparison->seconds[side],
+                               &comparison->n_allocated_seconds[side],
+                               n,
+                               seconds);
+        if (r == 0)
+                r = add_number(&comparison->busy[side],
+                               &comparison->n_allocated_busy[side],
+                               n,
+                               cores.n_present ? busy / (seconds * 1e9 * (double)cores.n_present)
+                                               : 0);
+        answer_cores_deinit(&cores);
+        return r;
+}
+
+int comparison_add(Comparison *comparison, unsigned side, const TraceStore *store) {
+        size_t n_max = MAX(store->tables[TRACE_TABLE_SLICE].n, store->tables[TRACE_TABLE_SCHED].n);
+        _cleanup_(freep) Named *named = reallocarray(NULL, n_max + 1, sizeof(*named));
+        int64_t start = 0, end = 0;
+        double seconds, busy;
+        size_t n;
+        int r;
+
+        if (!named)
+                return -ENOMEM;
+        answer_time_bounds(store, &start, &end);
+        seconds = end > start ? (double)time_since(end, start) / 1e9 : 1e-9;
+        n = name_runs(store, named, &busy);
+        if (comparison->metric != COMPARISON_CPU)
+                n = name_slices(store, named);
+        r = add_named(comparison, side, store, named, n, seconds);
+        return r ? r : add_conditions(comparison, side, store, seconds, busy);
+}
+
+/*
+ * What changed
+ */
+
+static const AnswerColumn facts[] = {
+        [DIFF_FACT_A] = { "recordings_a", NULL, ANSWER_COUNT },
+        [DIFF_FACT_B] = { "recordings_b", NULL, ANSWER_COUNT },
+        [DIFF_FACT_SYSTEM_A] = { "kernel_a", NULL, ANSWER_TEXT },
+        [DIFF_FACT_SYSTEM_B] = { "kernel_b", NULL, ANSWER_TEXT },
+        [DIFF_FACT_SAME_SYSTEM] = { "same_system", NULL, ANSWER_COUNT },
+        [DIFF_FACT_SECONDS_A] = { "seconds_a", NULL, ANSWER_REAL },
+        [DIFF_FACT_SECONDS_B] = { "seconds_b", NULL, ANSWER_REAL },
+        [DIFF_FACT_BUSY_A] = { "busy_a", NULL, ANSWER_SHARE },
+        [DIFF_FACT_BUSY_B] = { "busy_b", NULL, ANSWER_SHARE },
+        [DIFF_FACT_LOSSY] = { "with_losses", NULL, ANSWER_COUNT },
+        [DIFF_FACT_TESTED] = { "names_tested", NULL, ANSWER_COUNT },
+        [DIFF_FACT_CHANGED] = { "changed", NULL, ANSWER_COUNT },
+        [DIFF_FACT_TOO_FEW] = { "too_few", NULL, ANSWER_COUNT },
+};
+static const AnswerColumn columns[] = {
+        [DIFF_COLUMN_NAME] = { "name", N_("NAME"), ANSWER_TEXT },
+        [DIFF_COLUMN_A] = { "a_ns", "A", ANSWER_NS },
+        [DIFF_COLUMN_B] = { "b_ns", "B", ANSWER_NS },
+        [DIFF_COLUMN_CHANGE] = { "change", N_("CHANGE"), ANSWER_SHARE },
+        [DIFF_COLUMN_LOW] = { "change_low", N_("AT LEAST"), ANSWER_SHARE },
+        [DIFF_COLUMN_HIGH] = { "change_high", N_("AT MOST"), ANSWER_SHARE },
+        [DIFF_COLUMN_P] = { "p", "P", ANSWER_PROBABILITY },
+        [DIFF_COLUMN_VERDICT] = { "verdict", N_("VERDICT"), ANSWER_WORD },
+        [DIFF_COLUMN_N_A] = { "recordings_a", NULL, ANSWER_COUNT },
+        [DIFF_COLUMN_N_B] = { "recordings_b", NULL, ANSWER_COUNT },
+};
+
+const AnswerDef answer_diff = {
+        .name = "diff",
+        .parts = TRACE_PART_THREADS | TRACE_PART_EVENTS | TRACE_PART_SCHED,
+        .facts = facts,
+        .n_facts = ARRAY_SIZE(facts),
+        .columns = columns,
+        .n_columns = ARRAY_SIZE(columns),
+};
+
+static const char verdict_more[] = N_("more"), verdict_less[] = N_("less"),
+                  verdict_same[] = N_("no difference shown"), verdict_few[] = N_("too few"),
+                  verdict_a[] = N_("only in A"), verdict_b[] = N_("only in B");
+
+static void item_measure(ComparisonItem *item) {
+        for (size_t side = 0; side < 2; side++)
+                if (item->n[side])
+                        item->medians[side] = statistics_median(item->values[side], item->n[side]);
+        if (!item->n[0] || !item->n[1] || item->medians[0] <= 0)
+                return;
+        item->change = item->medians[1] / item->medians[0] - 1;
+        item->has_interval = statistics_ratio_interval(
+                item->values[0], item->n[0], item->values[1], item->n[1], &item->low, &item->high);
+        item->is_tested = MIN(item->n[0], item->n[1]) >= STATISTICS_DIFFERENT_MIN;
+        if (item->is_tested)
+                item->p =
+                        statistics_rank_p(item->values[0], item->n[0], item->values[1], item->n[1]);
+}
+
+static int correct_all(Comparison *comparison) {
+        _cleanup_(freep) double *p = reallocarray(NULL, comparison->n + 1, sizeof(*p));
+        size_t n = 0;
+
+        if (!p)
+                return -ENOMEM;
+        for (size_t i = 0; i < comparison->n; i++)
+                if (comparison->items[i].is_tested) {
+                        if (comparison->items[i].p < 0)
+                                return -ENOMEM;
+                        p[n++] = comparison->items[i].p;
+                }
+        if (!statistics_correct(p, n))
+                return -ENOMEM;
+        comparison->n_tested = n;
+        n = 0;
+        for (size_t i = 0; i < comparison->n; i++)
+                if (comparison->items[i].is_tested)
+                        comparison->items[i].p = p[n++];
+        return 0;
+}
+
+static bool item_changed(const ComparisonItem *item) {
+        return item->is_tested && item->p < COMPARISON_LEVEL &&
+               fabs(item->change) > COMPARISON_CHANGE;
+}
+
+/* Whether no difference, however large, could have been shown. */
+static bool item_is_hopeless(const Comparison *comparison, const ComparisonItem *item) {
+        return !item->is_tested ||
+               statistics_rank_p_min(item->n[0], item->n[1]) * (double)comparison->n_tested >=
+                       COMPARISON_LEVEL;
+}
+
+static const char *item_verdict(const Comparison *comparison, const ComparisonItem *item) {
+        if (!item->n[0] || !item->n[1])
+                return item->n[0] ? verdict_a : verdict_b;
+        if (item_changed(item))
+                return item->change > 0 ? verdict_more : verdict_less;
+        return item_is_hopeless(comparison, item) ? verdict_few : verdict_same;
+}
+
+static int compare_items(const void *x, const void *y) {
+        const ComparisonItem *a = x, *b = y;
+        double weight_a = fabs(a->change), weight_b = fabs(b->change);
+
+        if (item_changed(a) != item_changed(b))
+                return item_changed(a) ? -1 : 1;
+        if (weight_a != weight_b)
+                return weight_a > weight_b ? -1 : 1;
+        return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static void put_item(Answer *answer, const Comparison *comparison, const ComparisonItem *item) {
+        AnswerValue *cells = answer_add_row(answer);
+
+        if (!cells)
+                return;
+        answer_set_text(
+                answer, &cells[DIFF_COLUMN_NAME], trace_pool_text(&comparison->names, item->name));
+        for (unsigned side = 0; side < 2; side++)
+                if (item->n[side])
+                        answer_set(&cells[DIFF_COLUMN_A + side], time_of_real(item->medians[side]));
+        if (item->n[0] && item->n[1] && item->medians[0] > 0)
+                answer_set_real(&cells[DIFF_COLUMN_CHANGE], item->change);
+        if (item->has_interval) {
+                answer_set_real(&cells[DIFF_COLUMN_LOW], item->low - 1);
+                answer_set_real(&cells[DIFF_COLUMN_HIGH], item->high - 1);
+        }
+        if (item->is_tested)
+                answer_set_real(&cells[DIFF_COLUMN_P], item->p);
+        answer_set_word(&cells[DIFF_COLUMN_VERDICT], item_verdict(comparison, item));
+        answer_set(&cells[DIFF_COLUMN_N_A], (int64_t)item->n[0]);
+        answer_set(&cells[DIFF_COLUMN_N_B], (int64_t)item->n[1]);
+}
+
+static void put_conditions(Answer *answer, const Comparison *comparison) {
+        AnswerValue *values = answer->facts;
+
+        for (unsigned side = 0; side < 2; side++) {
+                size_t n = comparison->n_recordings[side];
+
+                answer_set(&values[DIFF_FACT_A + side], (int64_t)n);
+                answer_set_text(answer,
+                                &values[DIFF_FACT_SYSTEM_A + side],
+                                trace_pool_text(&comparison->names, comparison->system[side]));
+                if (n == 0)
+                        continue;
+                answer_set_real(&values[DIFF_FACT_SECONDS_A + side],
+                                statistics_median(comparison->seconds[side], n));
+                answer_set_real(&values[DIFF_FACT_BUSY_A + side],
+                                statistics_median(comparison->busy[side], n));
+        }
+        answer_set(&values[DIFF_FACT_SAME_SYSTEM],
+                   comparison->system[0] == comparison->system[1] &&
+                           comparison->n_cpus[0] == comparison->n_cpus[1] &&
+                           !comparison->has_mixed[0] && !comparison->has_mixed[1]);
+        answer_set(&values[DIFF_FACT_LOSSY],
+                   (int64_t)(comparison->n_lossy[0] + comparison->n_lossy[1]));
+}
+
+static void put_items(Answer *answer, const Comparison *comparison) {
+        size_t n_changed = 0, n_few = 0;
+
+        for (size_t i = 0; i < comparison->n; i++) {
+                const ComparisonItem *item = &comparison->items[i];
+
+                n_changed += item_changed(item);
+                n_few += item->n[0] && item->n[1] && item_is_hopeless(comparison, item);
+                put_item(answer, comparison, item);
+        }
+        answer_set(&answer->facts[DIFF_FACT_TESTED], (int64_t)comparison->n_tested);
+        answer_set(&answer->facts[DIFF_FACT_CHANGED], (int64_t)n_changed);
+        answer_set(&answer->facts[DIFF_FACT_TOO_FEW], (int64_t)n_few);
+}
+
+int comparison_answer(Comparison *comparison, size_t n_rows_max, Answer **ret) {
+        _cleanup_(answer_freep) Answer *answer = NULL;
+        int r;
+
+        for (size_t i = 0; i < comparison->n; i++)
+                item_measure(&comparison->items[i]);
+        r = correct_all(comparison);
+        if (r == 0)
+                r = answer_new(&answer, &answer_diff, n_rows_max);
+        if (r)
+                return r;
+        if (comparison->n) {
+                qsort(comparison->items, comparison->n, sizeof(*comparison->items), compare_items);
+                trace_map_clear(&comparison->places); /* they are elsewhere now */
+        }
+        put_conditions(answer, comparison);
+        put_items(answer, comparison);
+        if (answer->has_no_memory)
+                return -ENOMEM;
+        *ret = TAKE(answer);
+        return 0;
+}
+
+bool comparison_change(const Comparison *comparison, const char *name, double *ret) {
+        for (size_t i = 0; i < comparison->n; i++) {
+                const ComparisonItem *item = &comparison->items[i];
+
+                if (!streq(trace_pool_text(&comparison->names, item->name), name))
+                        continue;
+                *ret = item->change;
+                return item->n[0] && item->n[1] && item->medians[0] > 0;
+        }
+        return false;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Comparison: recordings of two sides, by name
+ *
+ * Each recording gives one value for each name; what is compared are the medians of these. A difference is only told as
+ * one if there are enough recordings to show it, corrected for how many names were looked at, and if it is not small.
+ */
+
+#include "answers/answer.h"
+#include "trace/trace-map.h"
+#include "trace/trace-pool.h"
+
+#define COMPARISON_LEVEL   0.05
+#define COMPARISON_CHANGE  0.02 /* smaller ones are not told */
+#define COMPARISON_P99_MIN 367  /* slices, of one recording */
+
+typedef enum ComparisonMetric {
+        COMPARISON_P50,   /* of slices, by name */
+        COMPARISON_P99,   /* likewise */
+        COMPARISON_TOTAL, /* ns of slices for each second */
+        COMPARISON_CPU,   /* ns of CPU time for each second, by program */
+} ComparisonMetric;
+
+typedef struct Comparison {
+        ComparisonMetric metric;
+        const char *only; /* a name, or NULL: all */
+        TracePool names;
+        TraceMap places;
+        struct ComparisonItem *items;
+        size_t n, n_allocated;
+        size_t n_recordings[2];
+        size_t n_lossy[2];
+        size_t n_cpus[2];             /* of the last recording */
+        uint32_t system[2];           /* its kernel, in names; 0: not known */
+        bool has_mixed[2];            /* recordings of one side were made on different systems */
+        double *seconds[2], *busy[2]; /* how long each is, and which share of CPUs was used */
+        size_t n_allocated_seconds[2], n_allocated_busy[2];
+        size_t n_tested;
+} Comparison;
+
+/* 0, or -ENOMEM. */
+int comparison_init(Comparison *comparison, ComparisonMetric metric, const char *only);
+void comparison_deinit(Comparison *comparison);
+
+/* Adds a recording to a side (0, 1). 0, or -ENOMEM. */
+int comparison_add(Comparison *comparison, unsigned side, const TraceStore *store);
+
+extern const AnswerDef answer_diff;
+
+enum {
+        DIFF_FACT_A,
+        DIFF_FACT_B,
+        DIFF_FACT_SYSTEM_A,
+        DIFF_FACT_SYSTEM_B,
+        DIFF_FACT_SAME_SYSTEM,
+        DIFF_FACT_SECONDS_A,
+        DIFF_FACT_SECONDS_B,
+        DIFF_FACT_BUSY_A,
+        DIFF_FACT_BUSY_B,
+        DIFF_FACT_LOSSY,
+        DIFF_FACT_TESTED,
+        DIFF_FACT_CHANGED,
+        DIFF_FACT_TOO_FEW,
+};
+
+enum {
+        DIFF_COLUMN_NAME,
+        DIFF_COLUMN_A,
+        DIFF_COLUMN_B,
+        DIFF_COLUMN_CHANGE,
+        DIFF_COLUMN_LOW,
+        DIFF_COLUMN_HIGH,
+        DIFF_COLUMN_P,
+        DIFF_COLUMN_VERDICT,
+        DIFF_COLUMN_N_A,
+        DIFF_COLUMN_N_B,
+};
+
+/* Rows with what changed first. 0, or -ENOMEM. */
+int comparison_answer(Comparison *comparison, size_t n_rows_max, Answer **ret);
+
+/* By how much the median of a name changed: 0.1 for 10 % more. False: it is not on both sides. */
+bool comparison_change(const Comparison *comparison, const char *name, double *ret);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <glib/gi18n.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "answers/comparison.h"
+#include "answers/statistics.h"
+#include "client/answer-output.h"
+#include "client/say.h"
+#include "client/trace-files.h"
+#include "client/verbs.h"
+#include "shared/text.h"
+
+#define TOP_DEFAULT 20
+
+static char *arg_metric, *arg_slice, *arg_memory;
+static char **arg_fail_if;
+static int arg_top = TOP_DEFAULT;
+
+/* clang-format off */
+static const GOptionEntry entries[] = {
+        { "metric", 0, 0, G_OPTION_ARG_STRING, &arg_metric,
+          N_("compare p50 (default), p99 or total of slices, or cpu of programs"), N_("WHAT") },
+        { "slice", 0, 0, G_OPTION_ARG_STRING, &arg_slice, N_("only this name"), N_("NAME") },
+        { "fail-if", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_fail_if,
+          N_("exit with status 10 if a name changed by more: 'frame +10%'"), N_("CHANGE") },
+        { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 20)"), N_("N") },
+        { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
+          N_("take at most SIZE for the trace"), N_("SIZE") },
+        { 0 },
+};
+
+static const char *const metrics[] = {
+        [COMPARISON_P50] = "p50", [COMPARISON_P99] = "p99", [COMPARISON_TOTAL] = "total", [COMPARISON_CPU] = "cpu",
+};
+/* clang-format on */
+
+static ExitStatus find_metric(ComparisonMetric *ret) {
+        *ret = COMPARISON_P50;
+        for (size_t i = 0; arg_metric && i < ARRAY_SIZE(metrics); i++)
+                if (streq(arg_metric, metrics[i])) {
+                        *ret = (ComparisonMetric)i;
+                        return STATUS_OK;
+                }
+        return arg_metric
+                       ? usage_unknown(
+                                 _("cannot compare '%s'"), arg_metric, metrics, ARRAY_SIZE(metrics))
+                       : STATUS_OK;
+}
+
+/* "NAME +10%": the name, and 0.1. False: it is something else. */
+static bool parse_change(const char *text, char **ret_name, double *ret_change) {
+        const char *space = strrchr(text, ' ');
+        char *end = NULL;
+
+        if (!space || space == text || (space[1] != '+' && space[1] != '-'))
+                return false;
+        *ret_change = g_ascii_strtod(space + 1, &end) / 100;
+        if (end == space + 1 || !streq(end, "%") || !isfinite(*ret_change))
+                return false;
+        *ret_name = g_strndup(text, (gsize)(space - text));
+        return true;
+}
+
+static ExitStatus check_changes(void) {
+        for (size_t i = 0; arg_fail_if && arg_fail_if[i]; i++) {
+                g_autofree char *name = NULL;
+                double change;
+
+                if (!parse_change(arg_fail_if[i], &name, &change)) {
+                        g_autofree char *clean = say_clean(arg_fail_if[i], strlen(arg_fail_if[i]));
+
+                        say_error(_("'%s' is no change: try 'frame +10%%'"), clean);
+                        return STATUS_USAGE;
+                }
+        }
+        return STATUS_OK;
+}
+
+/* One file at a time, so that memory is for one. */
+static ExitStatus
+add_file(Comparison *comparison, unsigned side, char *const *path, const QueryOptions *options) {
+        _cleanup_(trace_files_close) TraceFiles files = { 0 };
+        _cleanup_(query_freep) Query *query = NULL;
+        ExitStatus status = trace_files_open(&files, path, 1);
+        int r;
+
+        if (status)
+                return status;
+        r = query_new(&query, files.fds, files.n, options);
+        if (r == 0)
+                r = query_load(query, answer_diff.parts);
+        if (r)
+                return trace_files_report(&files, query, r);
+        r = comparison_add(comparison, side, query_store(query));
+        if (r == 0)
+                return STATUS_OK;
+        say_error("%s", g_strerror(-r));
+        return STATUS_FAILED;
+}
+
+static ExitStatus
+add_files(Comparison *comparison, const Invocation *invocation, const QueryOptions *options) {
+        char *const *const sides[] = { invocation->arguments, invocation->command };
+        ExitStatus status = STATUS_OK;
+
+        for (unsigned side = 0; side < ARRAY_SIZE(sides); side++)
+                for (size_t i = 0; !status && sides[side][i]; i++)
+                        status = add_file(comparison, side, &sides[side][i], options);
+        return status;
+}
+
+/* What --fail-if names and is not on both sides cannot have passed. */
+static ExitStatus judge_changes(const Comparison *comparison) {
+        ExitStatus status = STATUS_OK;
+
+        for (size_t i = 0; arg_fail_if && arg_fail_if[i]; i++) {
+                g_autofree char *name = NULL, *clean = NULL;
+                double limit, change;
+
+                if (!parse_change(arg_fail_if[i], &name, &limit))
+                        continue;
+                clean = say_clean(name, strlen(name));
+                if (!comparison_change(comparison, name, &change)) {
+                        say_error(_("'%s' is not on both sides"), clean);
+                        return STATUS_NOT_FOUND;
+                }
+                if (limit >= 0 ? change > limit : change < limit) {
+                        say_error(_("'%s' changed by %+.1f %%"), clean, change * 100);
+                        status = STATUS_PROBLEM;
+                }
+        }
+        return status;
+}
+
+static ExitStatus print_answer(const Invocation *invocation, Comparison *comparison) {
+        _cleanup_(answer_freep) Answer *answer = NULL;
+        int r = comparison_answer(comparison, (size_t)MAX(arg_top, 0), &answer);
+        ExitStatus status;
+
+        if (r) {
+                say_error("%s", g_strerror(-r));
+                return STATUS_FAILED;
+        }
+        if (invocation->json != JSON_OFF)
+                answer_print_json(answer, NULL, invocation->json);
+        else
+                answer_print(answer, invocation->has_legend);
+        fflush(stdout);
+        status = judge_changes(comparison);
+        if (!status && !arg_fail_if && answer->facts[DIFF_FACT_CHANGED].number > 0)
+                status = STATUS_PROBLEM;
+        return status;
+}
+
+static ExitStatus check_sides(const Invocation *invocation) {
+        if (!invocation->arguments[0] || !invocation->command || !invocation->command[0]) {
+                say_error(_("'diff' compares two sides: desktrace diff A… -- B…"));
+                return STATUS_USAGE;
+        }
+        if (MAX(g_strv_length(invocation->arguments), g_strv_length(invocation->command)) >
+            STATISTICS_SAMPLES_MAX) {
+                say_error(_("a side has at most %d recordings"), STATISTICS_SAMPLES_MAX);
+                return STATUS_LIMIT;
+        }
+        if (arg_top < 0) {
+                say_error(_("--top must not be negative"));
+                return STATUS_USAGE;
+        }
+        return STATUS_OK;
+}
+
+static ExitStatus
+compare(const Invocation *invocation, ComparisonMetric metric, const QueryOptions *options) {
+        Comparison comparison;
+        ExitStatus status;
+
+        if (comparison_init(&comparison, metric, arg_slice))
+                return STATUS_FAILED;
+        status = add_files(&comparison, invocation, options);
+        if (!status)
+                status = print_answer(invocation, &comparison);
+        comparison_deinit(&comparison);
+        return status;
+}
+
+ExitStatus verb_diff(Invocation *invocation) {
+        QueryOptions options = { 0 };
+        ComparisonMetric metric = COMPARISON_P50;
+        ExitStatus status = invocation_parse(invocation, entries);
+
+        if (!status)
+                status = check_sides(invocation);
+        if (!status)
+                status = find_metric(&metric);
+        if (!status)
+                status = check_changes();
+        if (!status && arg_memory && text_parse_size(&options.n_bytes_max, arg_memory)) {
+                say_error(_("'%s' is not a size: try 64M or 1GiB"), arg_memory);
+                status = STATUS_USAGE;
+        }
+        return status ? status : compare(invocation, metric, &options);
+}

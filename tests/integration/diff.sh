@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# desktrace diff: recordings of an example, and recordings that are written here, whose difference is known.
+
+# shellcheck source=tests/integration/cli-lib.sh
+. "$(dirname "$0")/cli-lib.sh"
+
+records() {
+        timeout 60 "$DESKTRACE" record --standalone -p apps -f -o "$1" -- \
+                "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1 || [ $? = 6 ]
+}
+
+# differs EXPRESSION ARGUMENT...: a Python expression over the answer (t) holds
+differs() {
+        "$DESKTRACE" diff --json=short "${@:2}" >"$tmp/answer" || [ $? = 10 ] || [ $? = 6 ] || return
+        json_holds "$tmp/answer" "$1"
+}
+
+# Files of frames that take so long, in microseconds, and of another slice that always takes as long.
+cat >write.py <<'END'
+import sys
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+def event(at, kind, name=b""):
+    track_event = field(9, kind) + field(11, 5) + (field(23, name) if name else b"")
+    return field(1, field(8, at) + field(10, 1) + field(11, track_event))
+
+name, us = sys.argv[1], int(sys.argv[2])
+with open(name, "wb") as file:
+    file.write(field(1, field(10, 1) + field(60, field(1, 5) + field(2, b"\033[31mtrack"))))
+    for i in range(100):
+        at = 1000000 + i * 16000000
+        file.write(event(at, 1, b"frame") + event(at + us * 1000 + i, 2))
+        file.write(event(at + 12000000, 1, b"\033]0;other\007") + event(at + 13000000, 2))
+END
+for i in 1 2 3 4 5 6; do
+        python3 write.py "a$i" $((2000 + i * 10))
+        python3 write.py "b$i" $((3000 + i * 10))
+done
+
+ok 'an example is recorded' records one.pftrace
+ok 'twice' records two.pftrace
+ok 'one recording on each side is too few' \
+        differs "t['changed'] == 0 and t['too_few'] > 0 and all(r['verdict'] == 'too few' for r in t['rows'])" \
+        one.pftrace -- two.pftrace
+exits 0 'and the conditions come first' '^Recordings: 1 \(A\) and 1 \(B\)' "$DESKTRACE" diff one.pftrace -- two.pftrace
+ok 'a recording does not differ from itself' \
+        differs "all(r['change'] == 0 for r in t['rows'])" one.pftrace -- one.pftrace
+ok 'a difference is found, and what is the same is not' \
+        differs "t['rows'][0]['name'] == 'frame' and t['rows'][0]['verdict'] == 'more' and t['changed'] == 1" a? -- b?
+ok 'with an interval around it' \
+        differs "(t['rows'][0]['change_low'] <= t['rows'][0]['change'] <= t['rows'][0]['change_high'] and
+                0.4 < t['rows'][0]['change'] < 0.6 and t['rows'][0]['p'] < 0.05)" a? -- b?
+exits 10 'a change is in the exit status' 'of which changed: 1' "$DESKTRACE" diff a? -- b?
+exits 0 'no change is, too' 'of which changed: 0' "$DESKTRACE" diff a? -- a?
+exits 10 'a limit is exceeded' "'frame' changed by \+4" "$DESKTRACE" diff --fail-if 'frame +10%' a? -- b?
+exits 0 'or it is not' 'frame' "$DESKTRACE" diff --fail-if 'frame +60%' a? -- b?
+exits 0 'the other way it is no loss' 'less' "$DESKTRACE" diff --fail-if 'frame +10%' b? -- a?
+exits 10 'unless that was asked for' "changed by -3" "$DESKTRACE" diff --fail-if 'frame -10%' b? -- a?
+exits 5 'a limit on what is not there' 'not on both sides' "$DESKTRACE" diff --fail-if 'gone +1%' a? -- b?
+ok 'four of each side are enough for one name' differs "t['changed'] == 1" --slice frame a1 a2 a3 a4 -- b1 b2 b3 b4
+ok 'and not for two' differs "t['changed'] == 0 and t['too_few'] == 2" a1 a2 a3 a4 -- b1 b2 b3 b4
+ok 'p99 needs 367 slices' differs "t['rows'] == []" --metric p99 a? -- b?
+ok 'totals are compared, too' differs "t['rows'][0]['verdict'] == 'more'" --metric total a? -- b?
+is_clean() {
+        ! "$DESKTRACE" diff a1 -- b1 | tr -d '\n' | grep -q '[[:cntrl:]]'
+}
+ok 'names are printed without what drives a terminal' is_clean
+
+exits 2 'one side is none' 'two sides' "$DESKTRACE" diff a1 a2
+exits 2 'an empty side is none' 'two sides' "$DESKTRACE" diff a1 --
+exits 2 'an unknown metric' 'p50, p99, total, cpu' "$DESKTRACE" diff --metric colour a1 -- b1
+for change in frame 'frame 10%' 'frame +10' '+10%' 'frame +nan%' 'frame +1e999%'; do
+        exits 2 "no change: $change" 'is no change' "$DESKTRACE" diff --fail-if "$change" a1 -- b1
+done
+exits 1 'a file that is not there' 'cannot open' "$DESKTRACE" diff a1 -- gone
+exits 1 'what is no trace' 'not a Perfetto trace' "$DESKTRACE" diff a1 -- write.py
+finish
