@@ -7,6 +7,8 @@ flood.py listeners bus|native SOCKET N       N connections that the service send
                                              go all the time, so that it has some to send
 flood.py calls bus|native SOCKET N           N connections that ask for a list, as fast as they are taken
 flood.py long-calls bus|native SOCKET N      the same, and the list is long
+flood.py strangers bus SOCKET N CALLS        N connections that the service does not know, each with so many calls at
+                                             once, whose replies are counted then: says "refused N answered N"
 All say "attacked" when the connections are there, and go on until they are killed.
 """
 
@@ -91,7 +93,8 @@ def long_calls(transport, path, n):
 
 def calls(transport, path, n):
     peers = [raw_bus.Peer(path, transport == "bus") for _ in range(n)]
-    call = raw_bus.call("ListSources", destination=destination(transport))
+    # The bus lets a connection have one call of a number out: as many as it lets it have at all.
+    batch = raw_bus.numbered(raw_bus.call("ListSources", destination=destination(transport)), 120)
     print("attacked", flush=True)
     waiting = {peer.socket.fileno(): [peer.socket, b""] for peer in peers}
     poll = select.poll()
@@ -105,7 +108,7 @@ def calls(transport, path, n):
                 if events & select.POLLIN and not sock.recv(1 << 20):
                     raise ConnectionError
                 if events & select.POLLOUT:
-                    rest = rest or call * 50
+                    rest = rest or batch
                     waiting[fd][1] = rest[sock.send(rest) :]
             except BlockingIOError:
                 pass
@@ -116,6 +119,33 @@ def calls(transport, path, n):
     time.sleep(600)
 
 
+def strangers(transport, path, n, n_calls):
+    peers = [raw_bus.Peer(path, transport == "bus") for _ in range(n)]
+    call = raw_bus.call("ListPresets", destination=destination(transport))
+    for peer in peers:
+        peer.socket.sendall(raw_bus.numbered(call, n_calls))
+    print("attacked", flush=True)
+    n_refused = n_answered = 0
+    for peer in peers:
+        data = b""
+        while peer.socket in select.select([peer.socket], [], [], 5)[0]:
+            data += peer.socket.recv(1 << 20)
+            n_here = data.count(b"calls of new connections wait")
+            # Either way there is a reply to each; lists of presets are empty here, and short.
+            if raw_bus.count_messages(data, (2, 3)) >= n_calls:
+                break
+        n_refused += n_here
+        n_answered += raw_bus.count_messages(data, (2,))
+    print("refused", n_refused, "answered", n_answered, flush=True)
+    time.sleep(600)
+
+
 if __name__ == "__main__":
-    verbs = {"matches": matches, "listeners": listeners, "calls": calls, "long-calls": long_calls}
+    verbs = {
+        "matches": matches,
+        "listeners": listeners,
+        "calls": calls,
+        "long-calls": long_calls,
+        "strangers": strangers,
+    }
     sys.exit(verbs[sys.argv[1]](*sys.argv[2:4], *map(int, sys.argv[4:])))

@@ -33,5 +33,21 @@ flood "calls on the bus" calls bus "$bus_socket" 20
 flood "calls on the native socket" calls native "$socket" 20
 flood "calls with long replies on the bus" long-calls bus "$bus_socket" 20
 flood "calls with long replies on the native socket" long-calls native "$socket" 20
+# The bus says whose calls these are behind all of them, as the service stands still until they are there.
+: >"$tmp/attacker"
+kill -STOP "$daemon"
+"${attacker_as[@]}" /usr/bin/python3 -B "$tmp/caller/flood.py" strangers bus "$bus_socket" 12 60 \
+        >"$tmp/attacker" 2>>"$tmp/log" &
+attacker=$!
+pids+=("$attacker")
+eventually grep -q attacked "$tmp/attacker"
+sleep 0.5
+kill -CONT "$daemon"
+kill -USR2 "$innocent_caller"
+ok "calls of new connections are answered" eventually eventually grep -q answered "$tmp/attacker"
+gives "those past BUS_UNKNOWN_MESSAGES_MAX with a refusal, and no others" '^refused 208 answered 512$' \
+        tail -n 1 "$tmp/attacker"
+kill -KILL "$attacker"
+attack_is_over "calls of new connections"
 ok "the native socket answers again" eventually /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" hello "$socket"
 finish

@@ -68,6 +68,24 @@ def sender_of(call_bytes):
     return ""
 
 
+def numbered(call_bytes, n):
+    """The call so many times, with serial numbers of their own."""
+    return b"".join(call_bytes[:8] + struct.pack("<I", 1 + i) + call_bytes[12:] for i in range(n))
+
+
+def count_messages(data, kinds):
+    """Of the complete ones."""
+    n = 0
+    while len(data) >= 16:
+        n_body, _, n_fields = struct.unpack_from("<III", data, 4)
+        n_message = 16 + n_fields + -n_fields % 8 + n_body
+        if len(data) < n_message:
+            break
+        n += data[1] in kinds
+        data = data[n_message:]
+    return n
+
+
 def reply(call_bytes):
     """An empty one, over the message bus."""
     (serial,) = struct.unpack_from("<I", call_bytes, 8)
