@@ -2,7 +2,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Verbs of the hostile tests: an innocent user records while somebody else attacks, and must not notice.
-# Needs HOSTILE_PRODUCER besides what bus-lib.sh needs.
+# Needs HOSTILE_PRODUCER besides what bus-lib.sh needs. With $HOSTILE_HIDEPID nobody but root sees processes of others
+# in /proc.
+if [ "${HOSTILE_HIDEPID-}" ]; then
+        unset HOSTILE_HIDEPID
+        in_namespace=(unshare --mount --pid --fork --kill-child --mount-proc --propagation private bash -c)
+        "${in_namespace[@]}" 'mount -o remount,hidepid=2 /proc' 2>/dev/null ||
+                { echo '1..0 # SKIP may not mount /proc'; exit 0; }
+        # shellcheck disable=SC2016 # for the shell inside
+        exec "${in_namespace[@]}" 'mount -o remount,hidepid=2 /proc && exec "$0" "$@"' "$0" "$@"
+fi
 
 # shellcheck source=tests/integration/bus-lib.sh
 . "$(dirname "$0")/../integration/bus-lib.sh"

@@ -38,7 +38,7 @@ innocent_records
 
 # Another user. The sockets' modes are all that keeps one away.
 own_call() { # USER METHOD ARGUMENT...
-        as "$1" timeout 20 gdbus call --address "unix:path=$socket" --dest $BUS --object-path $ROOT \
+        as "$1" timeout 20 gdbus call --address "unix:path=$socket" --dest "$BUS" --object-path "$ROOT" \
                 --method "$MANAGER.$2" "${@:3}"
 }
 gives "its user is served" '^\(' own_call $alice ListSources
@@ -48,14 +48,15 @@ for port in producer consumer; do
                 /usr/bin/python3 -B "$tmp/perfetto_ipc.py" bind "$tmp/home/$port.sock" "${port^}Port"
 done
 fails "nor at the bus" 'AccessDenied|rejected|Error|closed|refused' as $bob timeout 20 \
-        gdbus call --session --dest $BUS --object-path $ROOT --method "$MANAGER.ListSources"
+        gdbus call --session --dest "$BUS" --object-path "$ROOT" --method "$MANAGER.ListSources"
 
 # A program of the same user in a sandbox.
 boxed_call() { # METHOD ARGUMENT...
-        "${boxed[@]}" timeout 20 gdbus call --session --dest $BUS --object-path $ROOT --method "$MANAGER.$1" "${@:2}"
+        "${boxed[@]}" timeout 20 gdbus call --session --dest "$BUS" --object-path "$ROOT" \
+                --method "$MANAGER.$1" "${@:2}"
 }
 boxed_native() { # METHOD ARGUMENT...
-        "${boxed[@]}" timeout 20 gdbus call --address "unix:path=$socket" --dest $BUS --object-path $ROOT \
+        "${boxed[@]}" timeout 20 gdbus call --address "unix:path=$socket" --dest "$BUS" --object-path "$ROOT" \
                 --method "$MANAGER.$1" "${@:2}"
 }
 own="{'sources': <['org.example.innocent']>, 'duration-ms': <uint32 1000>, 'detach': <true>}"
