@@ -19,6 +19,7 @@
 #include <systemd/sd-event.h>
 
 #include "bridges/bridge-registry.h"
+#include "bridges/sysprof/sysprof-probe.h"
 #include "build-config.h"
 #include "host/host.h"
 #include "host/lifetime.h"
@@ -29,13 +30,15 @@
 typedef enum Mode {
         MODE_RUN_USER,
         MODE_RUN_STANDALONE,
-        MODE_DONE, /* --help, --version and lists */
+        MODE_RUN_COMMAND, /* only for programs that were started with the other end of our socket */
+        MODE_DONE,        /* --help, --version and lists */
 } Mode;
 
 typedef struct Program {
         sd_event *event;
         Lifetime lifetime;
-        sd_bus *bus; /* NULL in standalone mode */
+        sd_bus *bus;             /* NULL but for MODE_RUN_USER */
+        CaptureControl *control; /* NULL: no socket was passed */
         Host *host;
 } Program;
 
@@ -151,11 +154,35 @@ static int program_take_name(Program *program) {
         return MIN(r, 0);
 }
 
-static int program_offer(Program *program) {
+/* Our end of a pair of sockets; programs that have the other one are recorded. */
+static int program_take_socket(Program *program, Mode *mode) {
+        int n, r;
+
+        n = sd_listen_fds(true);
+        if (n <= 0)
+                return n;
+        if (n > 1) {
+                log_error("%d sockets were passed; there may be one", n);
+                return -EINVAL;
+        }
+        r = capture_control_new(&program->control, SD_LISTEN_FDS_START);
+        if (r < 0)
+                return r;
+        sysprof_probe_set_control(program->control);
+        if (!getenv("DESKTRACE_LOG_LEVEL")) /* stderr is the recording user's, as in standalone mode */
+                log_set_level(LOG_WARNING);
+        if (*mode == MODE_RUN_USER)
+                *mode = MODE_RUN_COMMAND;
+        return 0;
+}
+
+static int program_offer(Program *program, Mode mode) {
+        static const ProbeOps *const of_command[] = { &sysprof_probe_ops };
+        const bool is_of_command = mode == MODE_RUN_COMMAND;
         HostProgram offer = {
                 .producer = "desktrace-bridges",
-                .probes = bridges,
-                .n_probes = n_bridges,
+                .probes = is_of_command ? of_command : bridges,
+                .n_probes = is_of_command ? ARRAY_SIZE(of_command) : n_bridges,
                 .busy = on_busy,
                 .userdata = program,
         };
@@ -175,17 +202,20 @@ static int program_setup(Program *program, Mode mode) {
         if (r >= 0)
                 r = sd_event_set_watchdog(program->event, true);
         if (r >= 0)
-                r = mode == MODE_RUN_STANDALONE
-                            ? lifetime_until_service_ends(
-                                      &program->lifetime, program->event, socket)
-                            : lifetime_until_idle(&program->lifetime, program->event);
+                r = program_take_socket(program, &mode);
+        if (r >= 0 && mode == MODE_RUN_STANDALONE)
+                r = lifetime_until_service_ends(&program->lifetime, program->event, socket);
+        else if (r >= 0 && mode == MODE_RUN_USER)
+                r = lifetime_until_idle(&program->lifetime, program->event);
         if (r >= 0)
-                r = program_offer(program);
+                r = program_offer(program, mode);
         return r >= 0 && mode == MODE_RUN_USER ? program_take_name(program) : MIN(r, 0);
 }
 
 static void program_deinit(Program *program) {
         host_free(program->host);
+        sysprof_probe_set_control(NULL);
+        capture_control_free(program->control);
         lifetime_deinit(&program->lifetime);
         sd_bus_flush_close_unref(program->bus);
         sd_event_unref(program->event);

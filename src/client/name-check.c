@@ -76,7 +76,7 @@ static ExitStatus check_source(const NameCheck *check, const char *name) {
         ExitStatus status = kernel_events_check_word(&check->events, name);
 
         if (status || check->wait == NAME_CHECK_OURS || standalone_is_probe_source(name) ||
-            find_source(check, name))
+            standalone_is_bridge_source(name) || find_source(check, name))
                 return status;
         nearest = nearest_source(check, name);
         return say_absent(check, _("nothing that runs offers the data source '%s'"), name, nearest);

@@ -187,6 +187,7 @@ static const char *const known_sources[] = {
         "linux.perf",
         "org.freedesktop.systemd",
         "org.freedesktop.dbus",
+        "org.gnome.sysprof",
         "org.freedesktop.login1",
         TRACK_EVENT_SOURCE,
 };
@@ -512,25 +513,39 @@ char *record_request_startup_categories(const RecordRequest *request) {
         return g_strdup(text->str);
 }
 
-static void add_probe_source(GStrvBuilder *builder, const char *name) {
-        if (name && standalone_is_probe_source(name))
+typedef bool SourceFilter(const char *name);
+
+static void add_source_if(GStrvBuilder *builder, const char *name, SourceFilter *is_wanted) {
+        if (name && is_wanted(name))
                 g_strv_builder_add(builder, name);
 }
 
-char **record_request_probe_sources(const RecordRequest *request) {
-        g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
-
+static void
+add_wanted_sources(GStrvBuilder *builder, const RecordRequest *request, SourceFilter *is_wanted) {
         for (size_t i = 0; request->config && i < request->config->pb->n_data_sources; i++) {
                 const Perfetto__Protos__DataSourceConfig *source =
                         request->config->pb->data_sources[i]->config;
 
                 if (source)
-                        add_probe_source(builder, source->name);
+                        add_source_if(builder, source->name, is_wanted);
         }
         for (guint i = 0; i < request->sources->len; i++)
-                add_probe_source(builder, g_ptr_array_index(request->sources, i));
+                add_source_if(builder, g_ptr_array_index(request->sources, i), is_wanted);
+}
+
+char **record_request_probe_sources(const RecordRequest *request) {
+        g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+
+        add_wanted_sources(builder, request, standalone_is_probe_source);
         if (request->events->len)
                 g_strv_builder_add(builder, "linux.ftrace");
+        return g_strv_builder_end(builder);
+}
+
+char **record_request_bridge_sources(const RecordRequest *request) {
+        g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+
+        add_wanted_sources(builder, request, standalone_is_bridge_source);
         return g_strv_builder_end(builder);
 }
 
@@ -538,6 +553,6 @@ char **record_request_known_probe_sources(void) {
         g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
 
         for (size_t i = 0; i < ARRAY_SIZE(known_sources); i++)
-                add_probe_source(builder, known_sources[i]);
+                add_source_if(builder, known_sources[i], standalone_is_probe_source);
         return g_strv_builder_end(builder);
 }

@@ -81,6 +81,8 @@ char *record_request_startup_categories(const RecordRequest *request);
 /* The data sources of desktrace-probes that are wanted, and all of them; free with g_strfreev(). */
 char **record_request_probe_sources(const RecordRequest *request);
 char **record_request_known_probe_sources(void);
+/* Likewise those of desktrace-bridges that are wanted. */
+char **record_request_bridge_sources(const RecordRequest *request);
 
 /* The StartSession() call; `output_fd` -1: nothing is streamed. 0 or an errno. */
 int record_request_to_message(const RecordRequest *request,

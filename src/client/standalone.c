@@ -22,6 +22,7 @@
 #define PROBES_PAUSE_USEC   G_USEC_PER_SEC /* after one source: no other comes */
 #define PROBES_POLL_USEC    (20 * 1000)
 #define END_GRACE_MS        3000
+#define WAKE_TIMEOUT_USEC   (5 * G_USEC_PER_SEC)
 #define SOCKET_NAME         "native.sock"
 
 /* What is not named after the kernel, which all of their other sources begin with. */
@@ -29,6 +30,18 @@ static const char *const other_probe_sources[] = {
         "org.freedesktop.systemd",
         "org.freedesktop.login1",
 };
+
+static const char *const bridge_sources[] = {
+        "org.freedesktop.dbus",
+        "org.gnome.sysprof",
+};
+
+bool standalone_is_bridge_source(const char *name) {
+        for (size_t i = 0; i < ARRAY_SIZE(bridge_sources); i++)
+                if (streq(bridge_sources[i], name))
+                        return true;
+        return false;
+}
 
 bool standalone_is_probe_source(const char *name) {
         for (size_t i = 0; i < ARRAY_SIZE(other_probe_sources); i++)
@@ -57,7 +70,9 @@ static ExitStatus spawn_helper(pid_t *ret,
                                const char *socket,
                                const ProcessSocket *listen,
                                size_t n_listen) {
-        const char *const argv[] = { path, "--standalone", NULL };
+        const char *const argv[] = { path,
+                                     socket || n_listen > 1 ? "--standalone" : "--user",
+                                     NULL };
         const ProcessVariable variables[] = { { TRACING_ENV_SOCKET, socket, false }, { 0 } };
         const ProcessSpec spec = {
                 .argv = argv,
@@ -225,11 +240,12 @@ static const char *find_missing(char *const *sources, GPtrArray *names) {
         return *sources;
 }
 
-static guint count_probe_sources(const GPtrArray *names) {
+static guint count_helper_sources(const GPtrArray *names) {
         guint n = 0;
 
         for (guint i = 0; i < names->len; i++)
-                n += standalone_is_probe_source(g_ptr_array_index(names, i));
+                n += standalone_is_probe_source(g_ptr_array_index(names, i)) ||
+                     standalone_is_bridge_source(g_ptr_array_index(names, i));
         return n;
 }
 
@@ -245,8 +261,9 @@ static ExitStatus say_missing(const char *source, const GPtrArray *names) {
         return STATUS_NOT_FOUND;
 }
 
-/* The probes register one source after another, without a pause. */
-static ExitStatus wait_for_sources(Standalone *standalone,
+/* A helper registers one source after another, without a pause. */
+static ExitStatus wait_for_sources(pid_t *helper,
+                                   const char *program,
                                    const BusClient *client,
                                    Waiting *waiting,
                                    char *const *sources) {
@@ -260,11 +277,11 @@ static ExitStatus wait_for_sources(Standalone *standalone,
 
                 if (status || !missing)
                         return status;
-                if (helper_is_dead(&standalone->probes, "desktrace-probes"))
+                if (helper_is_dead(helper, program))
                         return STATUS_NO_SERVICE;
-                if (count_probe_sources(names) != n_known)
+                if (count_helper_sources(names) != n_known)
                         deadline = g_get_monotonic_time() + PROBES_PAUSE_USEC;
-                n_known = count_probe_sources(names);
+                n_known = count_helper_sources(names);
                 if (g_get_monotonic_time() >= deadline)
                         return say_missing(missing, names);
                 status = waiting_sleep(waiting, PROBES_POLL_USEC);
@@ -285,7 +302,63 @@ ExitStatus standalone_start_probes(Standalone *standalone,
         ExitStatus status;
 
         status = spawn_helper(&standalone->probes, path, standalone->socket, NULL, 0);
-        return status ? status : wait_for_sources(standalone, client, waiting, sources);
+        return status ? status
+                      : wait_for_sources(
+                                &standalone->probes, "desktrace-probes", client, waiting, sources);
+}
+
+static ExitStatus spawn_bridges(Standalone *standalone, bool for_command) {
+        g_autofree char *path =
+                program_path("DESKTRACE_BRIDGES", "bridges/desktrace-bridges", BRIDGES_PATH);
+        _cleanup_(fd_closep) int our_end = -1;
+        int fds[2];
+
+        if (!for_command)
+                return spawn_helper(&standalone->bridges, path, standalone->socket, NULL, 0);
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
+                say_error(_("cannot start %s: %s"), path, g_strerror(errno));
+                return STATUS_FAILED;
+        }
+        our_end = fds[0];
+        standalone->command_fd = fds[1];
+        return spawn_helper(&standalone->bridges,
+                            path,
+                            standalone->socket,
+                            &(ProcessSocket){ our_end, "sysprof" },
+                            1);
+}
+
+void standalone_wake_bridges(void) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        int r;
+
+        r = sd_bus_open_user(&bus);
+        if (r >= 0)
+                r = sd_bus_set_method_call_timeout(bus, WAKE_TIMEOUT_USEC);
+        if (r >= 0)
+                (void)sd_bus_call_method(bus,
+                                         "org.freedesktop.DBus",
+                                         "/org/freedesktop/DBus",
+                                         "org.freedesktop.DBus",
+                                         "StartServiceByName",
+                                         NULL,
+                                         NULL,
+                                         "su",
+                                         TRACING_BRIDGES_BUS_NAME,
+                                         0);
+}
+
+ExitStatus standalone_start_bridges(Standalone *standalone,
+                                    const BusClient *client,
+                                    Waiting *waiting,
+                                    char *const *sources,
+                                    bool for_command) {
+        ExitStatus status = spawn_bridges(standalone, for_command);
+
+        if (status || !standalone->socket)
+                return status;
+        return wait_for_sources(
+                &standalone->bridges, "desktrace-bridges", client, waiting, sources);
 }
 
 ExitStatus standalone_list_static_probes(const char *path) {
@@ -324,6 +397,7 @@ static void remove_socket(char **path) {
 void standalone_deinit(Standalone *standalone) {
         if (process_end(&standalone->probes, END_GRACE_MS) != 0)
                 clean_up_after_probes();
+        process_end(&standalone->bridges, END_GRACE_MS);
         process_end(&standalone->service, END_GRACE_MS);
         remove_socket(&standalone->socket);
         remove_socket(&standalone->producer_socket);
@@ -331,4 +405,5 @@ void standalone_deinit(Standalone *standalone) {
         if (standalone->directory)
                 rmdir(standalone->directory);
         g_clear_pointer(&standalone->directory, g_free);
+        standalone->command_fd = fd_close(standalone->command_fd);
 }

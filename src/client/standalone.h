@@ -17,8 +17,9 @@
 
 #define PROBE_PREFIX "linux." /* of most data sources that desktrace-probes offers */
 
-/* Whether desktrace-probes offers a data source of that name. */
+/* Whether desktrace-probes offers a data source of that name; whether desktrace-bridges does and the probes do not. */
 bool standalone_is_probe_source(const char *name);
+bool standalone_is_bridge_source(const char *name);
 
 typedef struct Standalone {
         char *directory;
@@ -26,8 +27,12 @@ typedef struct Standalone {
         char *producer_socket,
                 *consumer_socket; /* for programs with Perfetto's SDK, and for its own */
         pid_t service;
-        pid_t probes; /* 0: not started */
+        pid_t probes, bridges; /* 0: not started */
+        int command_fd;        /* the command's end of a pair of sockets, or -1 */
 } Standalone;
+
+#define STANDALONE_INIT \
+        { .command_fd = -1 }
 
 /* Starts the service, and connects to it, unless Ctrl-C comes. Reports errors. */
 ExitStatus standalone_start(Standalone *standalone, BusClient *client, Waiting *waiting);
@@ -38,8 +43,20 @@ ExitStatus standalone_start_probes(Standalone *standalone,
                                    Waiting *waiting,
                                    char *const *sources);
 
+/* Starts bridges of our own. With a private service, waits for a bounded time until it knows these data sources;
+ * without one they serve the command only, which is answered from the first moment. With `for_command`, `command_fd` is
+ * made. Reports errors. */
+ExitStatus standalone_start_bridges(Standalone *standalone,
+                                    const BusClient *client,
+                                    Waiting *waiting,
+                                    char *const *sources,
+                                    bool for_command);
+
+/* Has the session bus start the session's bridges, for a service that cannot. Without a session bus nothing happens. */
+void standalone_wake_bridges(void);
+
 /* Makes the probes list the static probes of a program's file on stdout, or report errors. */
 ExitStatus standalone_list_static_probes(const char *path);
 
-/* Ends both, and removes the directory. */
+/* Ends all, and removes the directory. */
 void standalone_deinit(Standalone *standalone);

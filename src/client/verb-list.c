@@ -404,7 +404,7 @@ static bool needs_own_probes(const ListKind *kind) {
 
 static ExitStatus get_list_standalone(GArray **ret, const ListKind *kind) {
         _cleanup_(waiting_deinit) Waiting waiting = { 0 };
-        _cleanup_(standalone_deinit) Standalone standalone = { 0 };
+        _cleanup_(standalone_deinit) Standalone standalone = STANDALONE_INIT;
         _cleanup_(bus_client_deinit) BusClient client = { 0 };
         g_auto(GStrv) sources = record_request_known_probe_sources();
         ExitStatus status;

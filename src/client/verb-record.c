@@ -26,6 +26,10 @@
 /* For the command to register and be started: long on a busy machine, short for a user when nothing comes. */
 #define COMMAND_WAIT_MS "1000"
 
+/* What desktrace-bridges records of a command, and where the command finds the socket for it. */
+#define SYSPROF_SOURCE "org.gnome.sysprof"
+#define SYSPROF_ENV    "SYSPROF_CONTROL_FD"
+
 static char *arg_config, **arg_presets, *arg_time, *arg_buffer, *arg_output, *arg_name;
 static char *arg_before, *arg_after, *arg_stacks, **arg_triggers;
 static gboolean arg_ring, arg_force, arg_detach, arg_flight_recorder;
@@ -295,6 +299,24 @@ static ExitStatus open_service(Run *run) {
                                   : bus_client_open(&run->client, run->invocation);
 }
 
+/* The session has bridges, which its service starts. A private service has none, and a command gets some of its own:
+ * it inherits a socket, which nobody can give to a program that runs. */
+static ExitStatus open_bridges(Run *run) {
+        g_auto(GStrv) sources = record_request_bridge_sources(&run->request);
+        const bool for_command = run->invocation->command &&
+                                 g_strv_contains((const char *const *)sources, SYSPROF_SOURCE) &&
+                                 !g_getenv("SYSPROF_CONTROL_FD");
+
+        if (!sources[0])
+                return STATUS_OK;
+        if (run->invocation->bus == BUS_CHOICE_SYSTEM || run->invocation->bus == BUS_CHOICE_DEFAULT)
+                standalone_wake_bridges();
+        if (!for_command && !is_standalone(run))
+                return STATUS_OK;
+        return standalone_start_bridges(
+                &run->standalone, &run->client, &run->waiting, sources, for_command);
+}
+
 /* Until when the requested sources may appear. */
 static NameCheckWait name_check_wait(const Run *run) {
         const RecordRequest *request = &run->request;
@@ -347,15 +369,25 @@ static char *find_producer_socket(const Run *run) {
         return g_file_test(path, G_FILE_TEST_EXISTS) ? g_steal_pointer(&path) : NULL;
 }
 
+/* The descriptor that the command inherits, as its variable has it; NULL: none. From here on it is not closed in
+ * programs that we start. */
+static char *pass_command_fd(const Run *run) {
+        const int fd = run->standalone.command_fd;
+
+        return fd >= 0 && fcntl(fd, F_SETFD, 0) == 0 ? g_strdup_printf("%d", fd) : NULL;
+}
+
 static ExitStatus record(Run *run) {
         g_autofree char *startup = record_request_startup_categories(&run->request);
         g_autofree char *producer_socket = find_producer_socket(run);
+        g_autofree char *command_fd = pass_command_fd(run);
         /* What the command's runtimes understand, each of what is meant for it. */
         const ProcessVariable variables[] = {
                 { TRACING_ENV_SOCKET, run->standalone.socket, false },
                 { TRACING_ENV_PERFETTO_PRODUCER, producer_socket, true },
                 { TRACING_ENV_STARTUP, startup, true },
                 { TRACING_ENV_WAIT, startup ? COMMAND_WAIT_MS : NULL, true },
+                { SYSPROF_ENV, command_fd, true },
                 { 0 },
         };
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *start = NULL;
@@ -527,6 +559,8 @@ static ExitStatus run_record(Run *run) {
         if (!status)
                 status = open_service(run);
         if (!status)
+                status = open_bridges(run);
+        if (!status)
                 status = name_check(&run->client,
                                     &run->request,
                                     name_check_wait(run),
@@ -541,6 +575,7 @@ ExitStatus verb_record(Invocation *invocation) {
         _cleanup_(run_deinit) Run run = {
                 .invocation = invocation,
                 .output = OUTPUT_FILE_INIT,
+                .standalone = STANDALONE_INIT,
                 .result = RECORDING_RESULT_INIT,
         };
         ExitStatus status;

@@ -25,6 +25,7 @@ enum {
         EVENT_CATEGORIES = 22,
         EVENT_NAME = 23,
         EVENT_COUNTER_VALUE = 30,
+        EVENT_DOUBLE_COUNTER_VALUE = 44,
         EVENT_FLOW_IDS = 47,
         EVENT_TERMINATING_FLOW_IDS = 48,
         ARGUMENT_INT = 4,
@@ -233,12 +234,19 @@ static bool end_event(TrackWriter *writer, WireWriter *wire, size_t begin) {
         return writer_end(writer);
 }
 
-void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t value) {
+/* Whether the value of a counter is another than before; NULL: it is not, or there is no such track. */
+static TrackSlot *changed_slot(TrackWriter *writer, uint64_t track, int64_t value) {
         TrackSlot *slot = described_slot(writer, track);
+
+        return slot && slot->has_value && slot->value == value ? NULL : slot;
+}
+
+void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t value) {
+        TrackSlot *slot = changed_slot(writer, track, value);
         WireWriter *wire;
         size_t begin;
 
-        if (!slot || (slot->has_value && slot->value == value))
+        if (!slot)
                 return;
         begin = begin_event(writer, &wire, track, now_ns, EVENT_TYPE_COUNTER);
         wire_put_int(wire, EVENT_COUNTER_VALUE, value);
@@ -246,6 +254,24 @@ void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t v
                 return;
         slot->has_value = true;
         slot->value = value;
+}
+
+void track_count_double(TrackWriter *writer, uint64_t track, uint64_t now_ns, double value) {
+        WireWriter *wire;
+        TrackSlot *slot;
+        size_t begin;
+        int64_t bits;
+
+        memcpy(&bits, &value, sizeof(bits));
+        slot = changed_slot(writer, track, bits);
+        if (!slot)
+                return;
+        begin = begin_event(writer, &wire, track, now_ns, EVENT_TYPE_COUNTER);
+        wire_put_double(wire, EVENT_DOUBLE_COUNTER_VALUE, value);
+        if (!end_event(writer, wire, begin))
+                return;
+        slot->has_value = true;
+        slot->value = bits;
 }
 
 static void put_argument(WireWriter *wire, const TrackArgument *argument) {

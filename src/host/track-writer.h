@@ -62,6 +62,9 @@ uint64_t track_timeline(TrackWriter *writer, uint64_t parent, const char *name);
 /* Writes a counter's value at `now_ns`, unless it has not changed. A track of 0 is ignored. */
 void track_count(TrackWriter *writer, uint64_t track, uint64_t now_ns, int64_t value);
 
+/* The same of a counter whose values are no whole numbers. */
+void track_count_double(TrackWriter *writer, uint64_t track, uint64_t now_ns, double value);
+
 /* An argument of an instant: a text, or, if `text` is NULL, a number. */
 typedef struct TrackArgument {
         const char *name, *text;

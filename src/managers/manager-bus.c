@@ -89,7 +89,7 @@ bool manager_bus_poll(ManagerBus *bus) {
         return true;
 }
 
-static int send_call(ManagerBus *bus,
+int manager_bus_send(ManagerBus *bus,
                      sd_bus_message *call,
                      sd_bus_message_handler_t answered,
                      void *userdata,
@@ -97,6 +97,8 @@ static int send_call(ManagerBus *bus,
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
         int r;
 
+        if (!manager_bus_has_room(bus))
+                return -EBUSY;
         r = sd_bus_call_async(bus->bus, &slot, call, answered, userdata, MANAGER_BUS_TIMEOUT_US);
         if (r < 0)
                 return r;
@@ -124,7 +126,7 @@ int manager_bus_get(ManagerBus *bus,
         if (r >= 0)
                 r = property ? sd_bus_message_append(call, "ss", interface, property)
                              : sd_bus_message_append(call, "s", interface);
-        return r < 0 ? r : send_call(bus, call, answered, userdata, destroy);
+        return r < 0 ? r : manager_bus_send(bus, call, answered, userdata, destroy);
 }
 
 int manager_bus_call(ManagerBus *bus,
@@ -140,7 +142,7 @@ int manager_bus_call(ManagerBus *bus,
         if (!manager_bus_has_room(bus))
                 return -EBUSY;
         r = sd_bus_message_new_method_call(bus->bus, &call, service, path, interface, method);
-        return r < 0 ? r : send_call(bus, call, answered, userdata, NULL);
+        return r < 0 ? r : manager_bus_send(bus, call, answered, userdata, NULL);
 }
 
 int manager_bus_ask(ManagerBus *bus,
@@ -160,7 +162,7 @@ int manager_bus_ask(ManagerBus *bus,
         r = sd_bus_message_new_method_call(bus->bus, &call, service, path, interface, method);
         if (r >= 0)
                 r = sd_bus_message_append(call, "s", argument);
-        return r < 0 ? r : send_call(bus, call, answered, userdata, destroy);
+        return r < 0 ? r : manager_bus_send(bus, call, answered, userdata, destroy);
 }
 
 /*

@@ -59,6 +59,12 @@ static inline bool manager_bus_has_room(const ManagerBus *bus) {
  * `answered`, which calls manager_bus_answered() first. `destroy` (NULL: none) is called once for `userdata` after it,
  * or if there is no answer because the connection is closed; but not after an error of these. */
 
+/* Any call. */
+int manager_bus_send(ManagerBus *bus,
+                     sd_bus_message *call,
+                     sd_bus_message_handler_t answered,
+                     void *userdata,
+                     sd_bus_destroy_t destroy);
 /* A property; or all of them if it is NULL. */
 int manager_bus_get(ManagerBus *bus,
                     const char *service,
