@@ -2,10 +2,10 @@
 #
 # fish completion of desktrace(1)
 
-set -l verbs record inspect query why report diff export status list doctor snapshot trigger attach stop read flush help
+set -l verbs record inspect query why report diff export symbolize status list doctor snapshot trigger attach stop read flush help
 set -l with_bus record status list doctor snapshot trigger attach stop read flush
 set -l with_json record inspect query why diff status list doctor snapshot trigger attach stop
-set -l with_output record report export snapshot attach stop read
+set -l with_output record report export symbolize snapshot attach stop read
 
 # Words of the first column of a list, or nothing when the service is not there.
 function __desktrace_list
@@ -42,6 +42,7 @@ complete -c desktrace -n "$none" -a report -d 'Make a page that shows a trace fi
 complete -c desktrace -n "$none" -a why -d 'Answer a question about a trace file'
 complete -c desktrace -n "$none" -a diff -d 'Compare recordings of two sides'
 complete -c desktrace -n "$none" -a export -d 'Convert a trace file for another program'
+complete -c desktrace -n "$none" -a symbolize -d 'Add the names of functions to a trace file'
 complete -c desktrace -n "$none" -a status -d 'Show whether the service is running and what is being recorded'
 complete -c desktrace -n "$none" -a list -d 'List data sources, events, programs, sessions or presets'
 complete -c desktrace -n "$none" -a doctor -d 'Find out why something cannot be recorded'
@@ -130,3 +131,5 @@ complete -c desktrace -n '__desktrace_in snapshot attach stop read flush' -a '(_
 complete -c desktrace -n '__desktrace_in stop' -l discard -d 'Free its data without writing it'
 complete -c desktrace -n '__desktrace_in flush' -l timeout -x -d 'How long to wait for programs'
 complete -c desktrace -n '__desktrace_in help' -a "$verbs"
+complete -c desktrace -n '__desktrace_in symbolize' -rF
+complete -c desktrace -n '__desktrace_in symbolize' -l debuginfod -d 'Ask the servers of $DEBUGINFOD_URLS'

@@ -12,6 +12,7 @@
 #include "client/say.h"
 #include "client/silent-sources.h"
 #include "client/standalone.h"
+#include "client/symbol-process.h"
 #include "client/trace-report.h"
 #include "shared/names.h"
 #include "shared/text.h"
@@ -260,6 +261,30 @@ static ExitStatus report_file(const TraceReport *report) {
                                                                        : STATUS_OK;
 }
 
+/* Names of functions are not looked up while a machine is being measured, but now. */
+static bool has_stacks(const TraceReport *report) {
+        const SessionSource *source;
+
+        for (guint i = 0; (source = report_source(report, i)); i++)
+                if (streq(source->source, "linux.perf"))
+                        return true;
+        return false;
+}
+
+/* The recording is as good as before if this fails. */
+static void name_functions(const TraceReport *report) {
+        SymbolResult result;
+        int r;
+
+        if (!report->invocation->is_quiet)
+                say_hint(_("Looking up the names of functions; Ctrl-C leaves them out."));
+        r = symbol_process_run(&result, report->output->fd, report->output->fd, false);
+        if (r < 0)
+                say_error(_("cannot name functions: %s"), g_strerror(-r));
+        else if (!report->invocation->is_quiet)
+                symbol_result_say(&result);
+}
+
 static ExitStatus report_stream(const TraceReport *report) {
         const SessionInfo *info = report->info;
         uint64_t n_lost = info ? info->n_packets_lost + info->n_chunks_lost : 0;
@@ -300,10 +325,13 @@ ExitStatus trace_report(const TraceReport *report) {
                    cut = report_cut_short(report), silent = report_silent(report), status;
         struct stat st;
 
-        if (fstat(report->output->fd, &st) < 0 || !S_ISREG(st.st_mode))
+        if (fstat(report->output->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
                 status = report_stream(report);
-        else
+        } else {
+                if (has_stacks(report))
+                        name_functions(report);
                 status = report_file(report);
+        }
         if (failure || refusal)
                 return failure ? failure : refusal;
         if (status || cut || silent)

@@ -19,6 +19,7 @@ static const Verb verbs[] = {
         { "diff", N_("FILE… -- FILE…"), N_("Compare recordings of two sides"), VERB_SHOWS_DATA | VERB_RUNS_COMMAND,
           verb_diff },
         { "export", N_("FORMAT FILE…"), N_("Convert a trace file for another program"), 0, verb_export },
+        { "symbolize", N_("FILE"), N_("Add the names of functions to a trace file"), 0, verb_symbolize },
         { "status", "", N_("Show whether the service is running and what is being recorded"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },
         { "list", N_("WHAT [GLOB]"),
@@ -60,7 +61,7 @@ static void print_verbs(FILE *stream) {
                 int n_padding = ARGUMENTS_WIDTH - (int)charset_width(arguments);
 
                 fprintf(stream,
-                        "  %-8s  %s%*s  %s\n",
+                        "  %-9s  %s%*s  %s\n",
                         verbs[i].name,
                         arguments,
                         MAX(n_padding, 0),

@@ -58,6 +58,70 @@ by_sql='SELECT count(*) FROM stack_profile_callsite c LEFT JOIN stack_profile_ca
 gives 'and each frame is one deeper than what called it' '^0$' \
         "$DESKTRACE" query --csv --no-legend tree.pftrace "$by_sql"
 
+# Names: of the program, which has all; of one that has none, from elsewhere.
+# names FILE PROGRAM: those of its frames
+names() {
+        "$DESKTRACE" query --csv --no-legend "$1" "SELECT DISTINCT s.name FROM stack_profile_frame f
+                JOIN stack_profile_mapping m ON m.id = f.mapping JOIN stack_profile_symbol s ON s.id = f.symbol_set_id
+                WHERE m.name = '$2' ORDER BY 1" | tr '\n' ' '
+}
+has_names() {
+        local got
+        got=$(names "$1" "$2")
+        shift 2
+        for name; do
+                [[ " $got" == *" $name "* ]] || { echo "$name is not among: $got"; return 1; }
+        done
+}
+has_no_names() {
+        [ -z "$(names "$1" "$2")" ] || names "$1" "$2"
+        [ -z "$(names "$1" "$2")" ]
+}
+ok 'the names of functions are looked up at the end' \
+        has_names tree.pftrace "$(realpath "$STACKS_TREE")" main leaf_10 leaf_20 leaf_70 parent_one parent_two
+gives 'and said to be' 'at [0-9]+ of [0-9]+ addresses' cat tree.pftrace.out
+
+export HOME=$PWD/home
+mkdir -p home
+strip_tree() {
+        objcopy --strip-all "$STACKS_TREE" stripped && record stripped.pftrace \
+                "$RATE callstack_sampling { scope { target_cmdline: \"stripped\" } }" \
+                env ASAN_OPTIONS=detect_leaks=0 ./stripped 1
+}
+ok 'a program without names is sampled' strip_tree
+# Never the nearest that it exports.
+ok 'and its functions have none' has_no_names stripped.pftrace "$PWD/stripped"
+id=$(readelf -n "$STACKS_TREE" | sed -n 's/.*Build ID: //p')
+mkdir -p "home/.debug/.build-id/${id:0:2}"
+debug=home/.debug/.build-id/${id:0:2}/${id:2}.debug
+ok 'a file of another build' cp /bin/true "$debug"
+ok 'is not taken' "$DESKTRACE" symbolize -o other.pftrace stripped.pftrace
+ok 'for its names' has_no_names other.pftrace "$PWD/stripped"
+ok 'the right one' objcopy --only-keep-debug "$STACKS_TREE" "$debug"
+ok 'is' "$DESKTRACE" symbolize -o named.pftrace stripped.pftrace
+ok 'and has the names' has_names named.pftrace "$PWD/stripped" main leaf_10 leaf_20 leaf_70
+ok 'the file itself did not change' has_no_names stripped.pftrace "$PWD/stripped"
+rm -r "$debug"
+pack_names() {
+        objcopy --only-keep-debug "$STACKS_TREE" names.elf && xz -f names.elf &&
+                objcopy --add-section .gnu_debugdata=names.elf.xz stripped
+}
+if command -v xz >/dev/null; then
+        ok 'names are packed into the program, as on Fedora' pack_names
+        ok 'and are added to the file itself' "$DESKTRACE" symbolize stripped.pftrace
+        ok 'where they are then' has_names stripped.pftrace "$PWD/stripped" main leaf_10 leaf_20 leaf_70
+fi
+# What it names may be anything by now.
+rm -f stripped && mkfifo stripped
+fails 'a pipe is no trace' 'cannot read' "$DESKTRACE" symbolize stripped
+ok 'a module that has become a pipe is not opened' timeout 20 "$DESKTRACE" symbolize -o pipe.pftrace other.pftrace
+ok 'a module that has become a directory is not, either' sh -c \
+        'rm stripped && mkdir stripped && "$1" symbolize -f -o pipe.pftrace other.pftrace' sh "$DESKTRACE"
+head -c 20000 other.pftrace >cut.pftrace
+fails 'nothing is written behind a file that is cut' 'damaged' "$DESKTRACE" symbolize cut.pftrace
+ok 'so it is as long as before' test "$(stat -c %s cut.pftrace)" = 20000
+ok 'names break no rule of readers' rules named.pftrace 'packets[61] >= 1'
+
 ok 'the whole machine is sampled' record machine.pftrace \
         "$RATE callstack_sampling { kernel_frames: true }" \
         sh -c "'$STACKS_TREE' 1 & dd if=/dev/zero of=/dev/null bs=4k count=500000"
@@ -88,7 +152,7 @@ ok 'call stacks are recorded beside an event' with_stacks beside.pftrace --stack
 ok 'and have shares' stacks beside.pftrace shares
 ok 'the event is there as well' rules beside.pftrace 'packets[66] > 100 and packets[1] > 0'
 ok 'a rate is taken' with_stacks beside.pftrace --stacks=100
-ok 'and halves what there is' rules beside.pftrace '20 < packets[66] < 400'
+gives 'and asked for' 'frequency: 100$' "$DESKTRACE" inspect --config beside.pftrace
 fails 'a rate of nothing is refused' 'samples a second' \
         "$DESKTRACE" record --standalone --stacks=0 -o refused.pftrace -t 1s
 fails 'two rates are refused' 'call stacks already' \

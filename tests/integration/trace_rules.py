@@ -33,7 +33,7 @@ SHOWN_MAX = 20
 TIMESTAMP, SEQUENCE, INTERNED, FLAGS, DROPPED, CLOCK, DEFAULTS = 8, 10, 12, 13, 42, 58, 59
 CLOCK_SNAPSHOT, TRACK_EVENT, PROCESS_DESCRIPTOR, TRACK_DESCRIPTOR, SERVICE_SEQUENCE = 6, 11, 43, 60, 1
 STATE_CLEARED, STATE_NEEDED = 1, 2
-BOOTTIME, SEQUENCE_CLOCKS = 6, range(64, 128)
+BOOTTIME, SEQUENCE_CLOCKS, MODULE_SYMBOLS = 6, range(64, 128), 61
 
 SCHED_SWITCH, SCHED_WAKING, SYS_ENTER, KPROBE = 4, 20, 329, 542
 GENERIC_EVENTS, GENERIC_FIELDS = range(65536, 131072), range(1, 32)
@@ -101,7 +101,8 @@ class Rules:
 
     def packet(self, data):
         packet = message(data)
-        self.need(packet.get(SEQUENCE), "a packet has a sequence", packet.keys())
+        # Names of functions are of no writer: they are written behind the recording.
+        self.need(packet.get(SEQUENCE) or MODULE_SYMBOLS in packet, "a packet has a sequence", packet.keys())
         number = packet.get(SEQUENCE, [0])[0]
         sequence = self.sequences[number]
         self.number = number

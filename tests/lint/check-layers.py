@@ -92,9 +92,10 @@ LAYERS = {
     "src/query": {"shared", "trace", "sqlite", "io"},
     "src/answers": {"shared", "trace"},
     "src/report": {"shared", "trace", "compression"},
+    "src/symbols": {"shared", "wire", "trace", "elf", "lzma", "io"},
     "src/client": {
-        "shared", "wire", "config", "trace", "query", "answers", "report", "sqlite", "protobuf-c", "glib", "systemd",
-        "io",
+        "shared", "wire", "config", "trace", "query", "answers", "report", "symbols", "sqlite", "protobuf-c", "glib",
+        "systemd", "io",
     },
 }
 
@@ -121,6 +122,7 @@ SYSTEM_HEADERS = [
     (r"(tracefs/|traceevent/)?(tracefs|event-parse|trace-seq|kbuffer)\.h", "tracefs"),
     (r"(gelf|libelf)\.h", "elf"),
     (r"(zstd|zstd_errors|zlib)\.h", "compression"),
+    (r"lzma\.h", "lzma"),
     (r"pcre2\.h", "pcre2"),
     (r"sqlite3\.h", "sqlite"),
     (
@@ -149,6 +151,7 @@ MESON_DEPENDENCIES = {
     "protobuf_c": {"protobuf-c"},
     "tracefs": {"tracefs"},
     "elf": {"elf"},
+    "lzma": {"lzma"},
     "pcre2": {"pcre2"},
     "zstd": {"compression"},
     "zlib": {"compression"},

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Function table: which function an address is in
+ *
+ * An address beyond a function's end is in none: a name that is merely near would be believed, and be wrong. Only
+ * functions that do not say how long they are, as in assembly, reach to the next one.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FUNCTIONS_MAX (4u << 20) /* of one module */
+
+/* Of several names for one place the largest is shown. */
+typedef enum FunctionRank {
+        FUNCTION_RESOLVER, /* that chooses a function; not the function */
+        FUNCTION_LOCAL,
+        FUNCTION_WEAK,
+        FUNCTION_GLOBAL,
+} FunctionRank;
+
+typedef struct Function {
+        uint64_t start;
+        uint64_t end;     /* behind it; for one without a size, the end of what it may be in */
+        const char *name; /* borrowed */
+        uint8_t rank;
+        bool has_size;
+} Function;
+
+typedef struct FunctionTable {
+        Function *functions;
+        size_t n, n_allocated;
+        bool is_sorted;
+        uint64_t n_refused;
+} FunctionTable;
+
+void function_table_deinit(FunctionTable *table);
+
+/* The name must outlive the table. False: there is no room. */
+bool function_table_add(FunctionTable *table, const Function *function);
+/* NULL: in none. Not after another one is added without looking again. */
+const Function *function_table_find(FunctionTable *table, uint64_t address);

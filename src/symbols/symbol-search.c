@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "symbols/symbol-search.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/fd.h"
+
+#define ROOTS_MAX      64u
+#define PATH_BYTES_MAX 4096u
+
+/* Debug information of distributions, of Flatpak's runtimes and apps, and of one's own builds. */
+static const char *const root_patterns[] = {
+        "/usr/lib/debug",
+        "/var/lib/flatpak/runtime/*.Debug/*/*/active/files",
+        "~/.local/share/flatpak/runtime/*.Debug/*/*/active/files",
+        "~/.debug",
+};
+
+static int add_roots(SymbolSearch *search) {
+        glob_t found = { 0 };
+        size_t n;
+
+        for (size_t i = 0; i < ARRAY_SIZE(root_patterns); i++)
+                (void)glob(root_patterns[i],
+                           GLOB_NOSORT | GLOB_TILDE | (i > 0 ? GLOB_APPEND : 0),
+                           NULL,
+                           &found);
+        n = MIN(found.gl_pathc, (size_t)ROOTS_MAX);
+        search->roots = calloc(n + 1, sizeof(*search->roots));
+        for (size_t i = 0; search->roots && i < n; i++)
+                search->roots[i] = strdup(found.gl_pathv[i]);
+        globfree(&found);
+        return search->roots ? 0 : -ENOMEM;
+}
+
+int symbol_search_init(SymbolSearch *search, bool uses_debuginfod) {
+        *search = (SymbolSearch){ .uses_debuginfod = uses_debuginfod };
+        return add_roots(search);
+}
+
+/*
+ * debuginfod
+ */
+
+typedef struct debuginfod_client DebuginfodClient;
+
+/* Of libdebuginfod.so.1: it brings a library for HTTP along, so it is loaded only when it is wanted. */
+static struct {
+        DebuginfodClient *(*begin)(void);
+        int (*find)(DebuginfodClient *client, const unsigned char *id, int n_id, char **path);
+        void (*end)(DebuginfodClient *client);
+} debuginfod;
+
+static bool find_function(void *library, const char *name, void *ret) {
+        void *function = dlsym(library, name);
+
+        memcpy(ret, &function, sizeof(function));
+        return function;
+}
+
+static DebuginfodClient *begin_asking(SymbolSearch *search) {
+        void *library;
+
+        if (search->has_asked)
+                return search->debuginfod;
+        search->has_asked = true;
+        library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
+        if (library && find_function(library, "debuginfod_begin", &debuginfod.begin) &&
+            find_function(library, "debuginfod_find_debuginfo", &debuginfod.find) &&
+            find_function(library, "debuginfod_end", &debuginfod.end))
+                search->debuginfod = debuginfod.begin();
+        return search->debuginfod;
+}
+
+static int ask_debuginfod(SymbolSearch *search, SymbolFile *ret, const BuildId *build_id) {
+        DebuginfodClient *client = search->uses_debuginfod ? begin_asking(search) : NULL;
+        int fd;
+
+        if (!client)
+                return SYMBOL_FILE_E_NONE;
+        fd = debuginfod.find(client, build_id->bytes, (int)build_id->n, NULL);
+        return fd < 0 ? SYMBOL_FILE_E_NONE : symbol_file_open_fd(ret, fd, build_id);
+}
+
+void symbol_search_deinit(SymbolSearch *search) {
+        if (search->debuginfod)
+                debuginfod.end(search->debuginfod);
+        for (char **root = search->roots; root && *root; root++)
+                free(*root);
+        free(search->roots);
+}
+
+/*
+ * Modules
+ */
+
+static void add_file(ModuleFunctions *functions, const SymbolFile *file) {
+        SymbolFile *ours = &functions->files[functions->n_files++];
+
+        *ours = *file;
+        functions->has_locals |= symbol_file_read(ours, &functions->table);
+}
+
+/* ROOT/.build-id/ab/cdef….debug */
+static void add_separate(ModuleFunctions *functions, const char *root, const BuildId *build_id) {
+        char path[PATH_BYTES_MAX], id[2 * SYMBOL_BUILD_ID_MAX + 1];
+        SymbolFile file;
+
+        for (size_t i = 0; i < build_id->n; i++)
+                snprintf(id + 2 * i, 3, "%02x", build_id->bytes[i]);
+        if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", root, id, id + 2) >=
+            (int)sizeof(path))
+                return;
+        if (symbol_file_open(&file, path, build_id) == 0)
+                add_file(functions, &file);
+}
+
+/* What was replaced while it ran has a mark behind its name. */
+static void add_module(ModuleFunctions *functions, const char *path, const BuildId *build_id) {
+        static const char deleted[] = " (deleted)";
+        const size_t n = strlen(path), n_mark = sizeof(deleted) - 1;
+        char plain[PATH_BYTES_MAX];
+        SymbolFile file;
+
+        if (path[0] != '/' || n >= sizeof(plain))
+                return;
+        memcpy(plain, path, n + 1);
+        if (n > n_mark && streq(path + n - n_mark, deleted))
+                plain[n - n_mark] = '\0';
+        if (symbol_file_open(&file, plain, build_id) == 0)
+                add_file(functions, &file);
+}
+
+void module_functions_load(ModuleFunctions *ret,
+                           SymbolSearch *search,
+                           const char *path,
+                           const BuildId *build_id) {
+        SymbolFile file;
+
+        *ret = (ModuleFunctions){ 0 };
+        if (build_id->n < 2)
+                return;
+        for (char **root = search->roots; *root && ret->n_files == 0; root++)
+                add_separate(ret, *root, build_id);
+        if (!ret->has_locals)
+                add_module(ret, path, build_id);
+        if (!ret->has_locals && ask_debuginfod(search, &file, build_id) == 0)
+                add_file(ret, &file);
+}
+
+void module_functions_deinit(ModuleFunctions *functions) {
+        function_table_deinit(&functions->table);
+        for (size_t i = 0; i < functions->n_files; i++)
+                symbol_file_close(&functions->files[i]);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Symbol search: where the names of a module's functions are
+ *
+ * First in the separate file with its debug information, by its build id; then in the module itself. Only if neither
+ * names all of its functions are the servers of $DEBUGINFOD_URLS asked, and only if that is wanted.
+ */
+
+#include "symbols/symbol-file.h"
+
+#define SYMBOL_FILES_MAX 3u /* of one module */
+
+typedef struct SymbolSearch {
+        bool uses_debuginfod;
+        char **roots; /* directories with .build-id in them, NULL-terminated */
+        struct debuginfod_client *debuginfod;
+        bool has_asked; /* whether there is a library for it */
+} SymbolSearch;
+
+/* The functions of one module, and the files that they are from. */
+typedef struct ModuleFunctions {
+        FunctionTable table;
+        SymbolFile files[SYMBOL_FILES_MAX];
+        size_t n_files;
+        bool has_locals; /* and not only those that it exports */
+} ModuleFunctions;
+
+/* 0 or -ENOMEM. */
+int symbol_search_init(SymbolSearch *search, bool uses_debuginfod);
+void symbol_search_deinit(SymbolSearch *search);
+
+void module_functions_load(ModuleFunctions *ret,
+                           SymbolSearch *search,
+                           const char *path,
+                           const BuildId *build_id);
+void module_functions_deinit(ModuleFunctions *functions);
