@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "probes/perf/perf-events.h"
@@ -15,6 +16,7 @@
 #define SCAN_PERIOD_NS    (2 * PROBE_NS_PER_MS)
 #define SCAN_FILL_PERCENT 40u
 #define COST_PERIOD_NS    UINT64_C(10000000000)
+#define NICE              (-10)
 #define COST_PERCENT      20u /* of a processor; what costs more is done half as often */
 #define FREQUENCY_MIN     10u
 
@@ -26,16 +28,34 @@ typedef struct PerfProbe {
         bool has_sampler;
         bool recording;
         bool is_scanned;
+        bool is_hurrying;
         uint64_t started_ns;
         uint64_t cost_since_ns;
         uint64_t cost_ns; /* since then */
 } PerfProbe;
+
+/* Recordings; all are read on the main thread. */
+static unsigned n_hurrying;
+
+/* Rings have room for a fraction of a second, and busy machines are those that people look at: then it must be read
+ * in time. What it costs is bounded elsewhere. Threads that are started from now on inherit it. */
+static void hurry(PerfProbe *perf) {
+        perf->is_hurrying = true;
+        if (n_hurrying++ == 0 && setpriority(PRIO_PROCESS, 0, NICE) < 0)
+                log_info("sampling has no precedence over other programs: %m");
+}
+
+static void stop_hurrying(const PerfProbe *perf) {
+        if (perf->is_hurrying && --n_hurrying == 0)
+                (void)setpriority(PRIO_PROCESS, 0, 0);
+}
 
 static void *perf_free(void *userdata) {
         PerfProbe *perf = userdata;
 
         if (!perf)
                 return NULL;
+        stop_hurrying(perf);
         if (perf->is_open)
                 perf_events_deinit(&perf->events);
         if (perf->has_sampler)
@@ -78,6 +98,7 @@ static int perf_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
         r = perf_settings_init(&perf->settings, setup->config, ret_error);
         if (r != 0)
                 return r;
+        hurry(perf);
         kernel = load_kernel(perf, setup->notes);
         r = perf_sampler_init(&perf->sampler, &perf->settings, kernel, setup->sink);
         perf->has_sampler = true;

@@ -273,11 +273,39 @@ static bool is_code(const PerfProcess *process, uint64_t pc) {
         return address_space_find(&process->space, pc);
 }
 
+static bool is_among(const char *name, const char *const names[], size_t n_names) {
+        const size_t n = strcspn(name, "."); /* what a compiler has added */
+
+        for (size_t i = 0; i < n_names; i++)
+                if (strlen(names[i]) == n && memcmp(name, names[i], n) == 0)
+                        return true;
+        return false;
+}
+
+/* A thread that becomes another program, or ends, has given up its memory: there is no stack but the kernel's. */
+static bool is_without_stack(const PerfSampler *sampler, const PerfSample *sample) {
+        static const char *const ends[] = { "begin_new_exec", "bprm_execve", "do_exit" };
+
+        if (sample->n_stack > 0 || sample->mode != PERF_RECORD_MISC_KERNEL || !sampler->kernel)
+                return false;
+        for (size_t i = 0; i < sample->n_chain; i++) {
+                const uint64_t word = perf_word(sample->chain, i);
+                const KernelSymbol *symbol =
+                        is_marker(word) ? NULL : kernel_symbols_find(sampler->kernel, word - 1);
+
+                if (symbol && is_among(symbol->name, ends, ARRAY_SIZE(ends)))
+                        return true;
+        }
+        return false;
+}
+
 static UnwindError
 add_stack(PerfSampler *sampler, const PerfSample *sample, const PerfProcess *process) {
         const Unwinder *unwinder = sampler->unwinder;
         UnwindEnd end;
 
+        if (is_without_stack(sampler, sample))
+                return ERROR_NONE;
         if (sample->abi ==
             PERF_SAMPLE_REGS_ABI_NONE) /* the kernel's own thread, or one that ends */
                 return ERROR_NONE;
