@@ -9,6 +9,7 @@
 #include "client/inspect.h"
 #include "client/reason.h"
 #include "client/say.h"
+#include "client/stack-print.h"
 #include "client/table.h"
 #include "shared/text.h"
 #include "trace/trace-names.h"
@@ -383,6 +384,8 @@ void inspect_print(const TraceSummary *summary, const char *name, const InspectO
         print_sources(summary, options);
         for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
                 print_table(summary, &tables[i], options);
+        if (options->stacks)
+                stack_report_print(options->stacks, options->n_rows_max, options->has_legend);
         print_clocks(summary);
         fputc('\n', stdout);
         print_notes(summary);

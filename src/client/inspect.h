@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "client/json-writer.h"
+#include "client/stack-report.h"
 #include "client/trace-summary.h"
 
 #define INSPECT_ROWS_DEFAULT 15
@@ -15,6 +16,7 @@
 typedef struct InspectOptions {
         size_t n_rows_max; /* of each table; 0: all */
         bool has_legend;
+        const StackReport *stacks; /* or NULL */
 } InspectOptions;
 
 /* Everything, in tables, on stdout. */

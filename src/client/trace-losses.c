@@ -186,6 +186,10 @@ static void losses_of_kernel(TraceSummary *summary) {
                  N_("gaps in the kernel's events"),
                  summary->n_kernel_bundles_lost);
         add_loss(summary,
+                 "stack_records_lost",
+                 N_("records of call stacks for which the kernel had no room"),
+                 summary->n_stack_records_lost);
+        add_loss(summary,
                  "kernel_events_overrun",
                  N_("kernel events overwritten before they were read"),
                  n_overrun);

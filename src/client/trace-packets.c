@@ -118,6 +118,19 @@ static void tree_thread(TraceSummary *summary, const WireField *message) {
         summary_add_thread(summary, tid, tgid, name, NAME_RANK_PROCFS);
 }
 
+#define SAMPLE_RECORDS_LOST 17 /* of perfetto.protos.PerfSample */
+
+/* Stacks are read again by who wants them (stack-report.h); what was lost is known here. */
+void packet_perf_sample(Packet *packet, const WireField *payload) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, payload);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == SAMPLE_RECORDS_LOST)
+                        packet->summary->n_stack_records_lost += field.value;
+}
+
 void packet_process_tree(Packet *packet, const WireField *payload) {
         WireReader reader;
         WireField field;

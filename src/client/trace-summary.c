@@ -39,6 +39,8 @@ static const PacketKind packet_kinds[] = {
         { 130, "interrupt_info", "linux.system_info", NULL },
         { 11, "track_event", "track_event", packet_track_event },
         { 60, "track_descriptor", "track_event", packet_track_descriptor },
+        { 66, "perf_sample", "linux.perf", packet_perf_sample },
+        { 61, "module_symbols", "", NULL },
         { 6, "clock_snapshot", "", packet_clock_snapshot },
         { 33, "trace_config", "", packet_trace_config },
         { 35, "trace_stats", "", packet_trace_stats },
@@ -63,6 +65,13 @@ typedef struct Envelope {
 
 size_t trace_source_count(void) {
         return ARRAY_SIZE(packet_kinds);
+}
+
+bool trace_summary_has_stacks(const TraceSummary *summary) {
+        for (size_t i = 0; i < ARRAY_SIZE(packet_kinds); i++)
+                if (packet_kinds[i].read == packet_perf_sample)
+                        return summary->sources[i].n_packets > 0;
+        return false;
 }
 
 static void source_init(TraceSource *source, const PacketKind *kind) {

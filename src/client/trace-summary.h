@@ -170,10 +170,11 @@ typedef struct TraceSummary {
         GHashTable *counters;
         GHashTable *kernel_events; /* → TraceNameCount */
 
-        GPtrArray *notes;          /* of char *: "data source: what it did not record" */
-        uint64_t n_track_events;   /* of programs: without those on tracks that belong to none */
-        uint64_t n_unmatched_ends; /* slice ends without a begin */
-        uint64_t n_misordered;     /* begins and ends that came too late to be put in order */
+        GPtrArray *notes;        /* of char *: "data source: what it did not record" */
+        uint64_t n_track_events; /* of programs: without those on tracks that belong to none */
+        uint64_t n_stack_records_lost; /* by the kernel, for want of room */
+        uint64_t n_unmatched_ends;     /* slice ends without a begin */
+        uint64_t n_misordered;         /* begins and ends that came too late to be put in order */
         /* Events, and other packets with a time, that cannot be used: */
         uint64_t n_unknown_clock; /* no clock snapshot says what their time is */
         uint64_t n_unknown_names; /* they refer to what the file does not have */
@@ -211,6 +212,9 @@ void trace_summary_finish(TraceSummary *summary, TraceEnd end, uint64_t end_offs
 int trace_summary_read(TraceSummary **ret, int fd);
 
 size_t trace_source_count(void);
+
+/* Whether there are samples of call stacks. */
+bool trace_summary_has_stacks(const TraceSummary *summary);
 
 /* A hash table's values, sorted; free with g_ptr_array_unref(). */
 GPtrArray *trace_summary_sorted(GHashTable *table, GCompareFunc compare);

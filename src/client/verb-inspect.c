@@ -9,6 +9,7 @@
 
 #include "client/inspect.h"
 #include "client/say.h"
+#include "client/stack-print.h"
 #include "client/verbs.h"
 #include "shared/fd.h"
 
@@ -46,10 +47,25 @@ static ExitStatus print_config(const TraceSummary *summary, const char *name) {
         return STATUS_OK;
 }
 
-static void
-print_summary(const TraceSummary *summary, const char *name, const Invocation *invocation) {
+/* Of a pipe, which cannot be read again, there is none. */
+static StackReport *read_stacks(const TraceSummary *summary, int fd, const char *name) {
+        StackReport *report = NULL;
+        int r = 0;
+
+        if (trace_summary_has_stacks(summary))
+                r = stack_report_read(&report, fd);
+        if (r < 0)
+                say_error(_("cannot read the call stacks of %s: %s"), name, g_strerror(-r));
+        return report;
+}
+
+static void print_summary(const TraceSummary *summary,
+                          const StackReport *stacks,
+                          const char *name,
+                          const Invocation *invocation) {
         InspectOptions options = { .n_rows_max = (size_t)MAX(arg_top, 0),
-                                   .has_legend = invocation->has_legend };
+                                   .has_legend = invocation->has_legend,
+                                   .stacks = stacks };
         _cleanup_(json_writer_deinit) JsonWriter writer = { 0 };
 
         if (invocation->json == JSON_OFF) {
@@ -59,12 +75,14 @@ print_summary(const TraceSummary *summary, const char *name, const Invocation *i
         json_writer_init(&writer, invocation->json);
         json_begin_object(&writer, NULL);
         inspect_write_json(&writer, summary, name);
+        stack_report_write_json(stacks, &writer);
         json_end_object(&writer);
         json_writer_print(&writer);
 }
 
 static ExitStatus inspect_file(const Invocation *invocation, const char *path) {
         _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
+        _cleanup_(stack_report_freep) StackReport *stacks = NULL;
         _cleanup_(fd_closep) int fd = -1;
         g_autofree char *name =
                 streq(path, "-") ? g_strdup("stdin") : say_clean(path, strlen(path));
@@ -87,7 +105,8 @@ static ExitStatus inspect_file(const Invocation *invocation, const char *path) {
                 return status;
         if (arg_config)
                 return print_config(summary, name);
-        print_summary(summary, name, invocation);
+        stacks = read_stacks(summary, fd, name);
+        print_summary(summary, stacks, name, invocation);
         return summary->verdict == TRACE_VERDICT_LOST ? STATUS_DATA_LOST : STATUS_OK;
 }
 

@@ -24,10 +24,15 @@ record() {
         local file=$1
         config "$2" >"$file.pbtxt"
         shift 2
-        "$DESKTRACE" record --standalone -f -o "$file" -c "$file.pbtxt" -- "$@" >"$file.out" 2>&1 || {
+        "$DESKTRACE" record --standalone -f -o "$file" -c "$file.pbtxt" -- "$@" >"$file.out" 2>&1 ||
+                is_only_lost $? || {
                 cat "$file.out"
                 return 1
         }
+}
+# A busy machine may lose samples, and the recording says so.
+is_only_lost() {
+        [ "$1" = 6 ]
 }
 
 stacks() {
@@ -73,6 +78,18 @@ has_names() {
                 [[ " $got" == *" $name "* ]] || { echo "$name is not among: $got"; return 1; }
         done
 }
+json_of_stacks() {
+        "$DESKTRACE" inspect --json=short "$1" | python3 -c 'import json, sys
+stacks = json.load(sys.stdin)["stacks"]
+functions = {f["name"]: f for f in stacks["functions"]}
+leaf, main = functions["leaf_70"], functions["main"]
+assert stacks["functions"][0] == leaf and leaf["total"] >= leaf["self"] > 0.6 * stacks["samples"], leaf
+assert main["total"] >= 0.98 * stacks["samples"] and main["self"] < 0.05 * stacks["samples"], main
+assert stacks["processes"][0]["hottest"] == "leaf_70", stacks["processes"]
+assert sum(p["samples"] for p in stacks["processes"]) == stacks["samples"] == sum(
+    t["samples"] for t in stacks["threads"])
+assert stacks["complete"] + sum(gap["samples"] for gap in stacks["incomplete"]) == stacks["samples"]'
+}
 has_no_names() {
         [ -z "$(names "$1" "$2")" ] || names "$1" "$2"
         [ -z "$(names "$1" "$2")" ]
@@ -80,6 +97,12 @@ has_no_names() {
 ok 'the names of functions are looked up at the end' \
         has_names tree.pftrace "$(realpath "$STACKS_TREE")" main leaf_10 leaf_20 leaf_70 parent_one parent_two
 gives 'and said to be' 'at [0-9]+ of [0-9]+ addresses' cat tree.pftrace.out
+
+gives 'inspect shows the hottest function' '% .*stacks-tree +leaf_70' "$DESKTRACE" inspect tree.pftrace
+gives 'the hottest stack' 'leaf_70 < parent_one < main < ' "$DESKTRACE" inspect tree.pftrace
+gives 'how much can be believed' 'samples of call stacks, (100|99)\.[0-9] % of them complete' \
+        "$DESKTRACE" inspect tree.pftrace
+ok 'and programs get the same' json_of_stacks tree.pftrace
 
 export HOME=$PWD/home
 mkdir -p home
@@ -143,7 +166,7 @@ ok 'and has samples' stacks hardware.pftrace some
 # Beside what else is recorded: --stacks is an option, and never takes the next word.
 with_stacks() {
         local tree=(env ASAN_OPTIONS=detect_leaks=0 "$STACKS_TREE" 1)
-        "$DESKTRACE" record --standalone -f -o "$@" -- "${tree[@]}" >beside.out 2>&1 || {
+        "$DESKTRACE" record --standalone -f -o "$@" -- "${tree[@]}" >beside.out 2>&1 || is_only_lost $? || {
                 cat beside.out
                 return 1
         }
