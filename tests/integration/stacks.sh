@@ -134,8 +134,21 @@ if command -v xz >/dev/null; then
         ok 'and are added to the file itself' "$DESKTRACE" symbolize stripped.pftrace
         ok 'where they are then' has_names stripped.pftrace "$PWD/stripped" main leaf_10 leaf_20 leaf_70
 fi
+# A server of debug information, which here is a directory.
+asks_debuginfod() {
+        mkdir -p "server/buildid/$id"
+        objcopy --only-keep-debug "$STACKS_TREE" "server/buildid/$id/debuginfo"
+        DEBUGINFOD_URLS=file://$PWD/server "$DESKTRACE" symbolize "$@"
+}
+rm -f stripped
+if ldconfig -p | grep -q 'libdebuginfod\.so\.1'; then
+        ok 'nobody is asked for names' asks_debuginfod -o unasked.pftrace other.pftrace
+        ok 'unless it is wanted' has_no_names unasked.pftrace "$PWD/stripped"
+        ok 'servers are asked when it is' asks_debuginfod --debuginfod -o asked.pftrace other.pftrace
+        ok 'and have the names' has_names asked.pftrace "$PWD/stripped" main leaf_10 leaf_20 leaf_70
+fi
 # What it names may be anything by now.
-rm -f stripped && mkfifo stripped
+mkfifo stripped
 fails 'a pipe is no trace' 'cannot read' "$DESKTRACE" symbolize stripped
 ok 'a module that has become a pipe is not opened' timeout 20 "$DESKTRACE" symbolize -o pipe.pftrace other.pftrace
 ok 'a module that has become a directory is not, either' sh -c \
@@ -144,6 +157,17 @@ head -c 20000 other.pftrace >cut.pftrace
 fails 'nothing is written behind a file that is cut' 'damaged' "$DESKTRACE" symbolize cut.pftrace
 ok 'so it is as long as before' test "$(stat -c %s cut.pftrace)" = 20000
 ok 'names break no rule of readers' rules named.pftrace 'packets[61] >= 1'
+
+two_at_once() {
+        local one
+        record one.pftrace "$RATE callstack_sampling { scope { target_cmdline: \"stacks-tree\" } }" sleep 2 &
+        one=$!
+        record two.pftrace "timebase { frequency: 499 } callstack_sampling { }" \
+                env ASAN_OPTIONS=detect_leaks=0 "$STACKS_TREE" 3 && wait "$one"
+}
+ok 'two sessions sample at once' two_at_once
+ok 'the one has what it asked for' stacks one.pftrace only
+ok 'the other has its own rate' stacks two.pftrace shares
 
 ok 'the whole machine is sampled' record machine.pftrace \
         "$RATE callstack_sampling { kernel_frames: true }" \
