@@ -16,7 +16,7 @@ _desktrace_verb() {
         local i
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                record | inspect | query | why | report | diff | export | symbolize | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
+                record | inspect | query | why | report | diff | export | symbolize | view | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
                         echo "$i"
                         return
                         ;;
@@ -35,6 +35,7 @@ _desktrace_options() {
         report) echo "$both --output= --force" ;;
         diff) echo "$both $data --metric= --slice= --fail-if= --top= --memory=" ;;
         export) echo "$both --output= --force --table= --sql= --from= --to= --around= --margin= --memory=" ;;
+        view) echo "$both --perfetto --print --timeout=" ;;
         query) echo "$both $data --file= --csv --timeout= --memory=" ;;
         symbolize) echo "$both --output= --force --debuginfod" ;;
         status | doctor) echo "$both $bus $data" ;;
@@ -71,7 +72,7 @@ _desktrace_arguments() {
         local verb=$1 current=$2 bus=$3
         case $verb in
         record) _desktrace_events "$current" "$bus" ;;
-        inspect | query | report | diff | symbolize) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+        inspect | query | report | diff | symbolize | view) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         export)
                 if [[ ${COMP_WORDS[COMP_CWORD - 1]} == export ]]; then
                         _desktrace_reply 'sqlite csv jsonl chrome folded speedscope' "$current"
@@ -89,7 +90,7 @@ _desktrace_arguments() {
         list) _desktrace_reply 'sources events categories producers sessions presets probes' "$current" ;;
         doctor) _desktrace_reply "$(compgen -c -- "$current")" "$current" ;;
         snapshot | attach | stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
-        help) _desktrace_reply 'record inspect query why report diff export symbolize status list doctor snapshot trigger attach stop read flush' "$current" ;;
+        help) _desktrace_reply 'record inspect query why report diff export symbolize view status list doctor snapshot trigger attach stop read flush' "$current" ;;
         esac
 }
 
@@ -127,7 +128,7 @@ _desktrace() {
                         _desktrace_reply "$(_desktrace_options "$verb")" "$current"
                         [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace
                 elif [ -z "$verb" ]; then
-                        _desktrace_reply 'record inspect query why report diff export symbolize status list doctor snapshot trigger attach stop read flush help' "$current"
+                        _desktrace_reply 'record inspect query why report diff export symbolize view status list doctor snapshot trigger attach stop read flush help' "$current"
                 else
                         _desktrace_arguments "$verb" "$current" "$bus"
                 fi

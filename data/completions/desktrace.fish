@@ -2,7 +2,7 @@
 #
 # fish completion of desktrace(1)
 
-set -l verbs record inspect query why report diff export symbolize status list doctor snapshot trigger attach stop read flush help
+set -l verbs record inspect query why report diff export symbolize view status list doctor snapshot trigger attach stop read flush help
 set -l with_bus record status list doctor snapshot trigger attach stop read flush
 set -l with_json record inspect query why diff status list doctor snapshot trigger attach stop
 set -l with_output record report export symbolize snapshot attach stop read
@@ -38,6 +38,7 @@ complete -c desktrace -n "$none" -l version -d 'Show the version'
 complete -c desktrace -n "$none" -a record -d 'Record to a trace file'
 complete -c desktrace -n "$none" -a inspect -d 'Show the contents of a trace file'
 complete -c desktrace -n "$none" -a query -d 'Ask a trace file questions in SQL'
+complete -c desktrace -n "$none" -a view -d 'Look at a trace file in a browser'
 complete -c desktrace -n "$none" -a report -d 'Make a page that shows a trace file in a browser'
 complete -c desktrace -n "$none" -a why -d 'Answer a question about a trace file'
 complete -c desktrace -n "$none" -a diff -d 'Compare recordings of two sides'
@@ -83,7 +84,10 @@ complete -c desktrace -n '__desktrace_in inspect' -F
 complete -c desktrace -n '__desktrace_in inspect' -l top -x -d 'Rows in each table'
 complete -c desktrace -n '__desktrace_in inspect' -l config -d 'Show only the config'
 
-complete -c desktrace -n '__desktrace_in report' -F
+complete -c desktrace -n '__desktrace_in report view' -F
+complete -c desktrace -n '__desktrace_in view' -l perfetto -d 'Open it in the Perfetto UI'
+complete -c desktrace -n '__desktrace_in view' -l print -d 'Print the address, and open no browser'
+complete -c desktrace -n '__desktrace_in view' -l timeout -x -d 'Wait so long for the browser'
 complete -c desktrace -n '__desktrace_in query' -F
 complete -c desktrace -n '__desktrace_in query' -l file -rF -d 'Read the SQL from a file'
 complete -c desktrace -n '__desktrace_in query' -l csv -d 'Print comma-separated values'

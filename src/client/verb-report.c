@@ -7,8 +7,8 @@
 #include "client/output-file.h"
 #include "client/say.h"
 #include "client/trace-files.h"
+#include "client/trace-page.h"
 #include "client/verbs.h"
-#include "report/report-page.h"
 #include "shared/text.h"
 
 static char *arg_output;
@@ -22,21 +22,6 @@ static const GOptionEntry entries[] = {
         { 0 },
 };
 /* clang-format on */
-
-static const char *translate(const char *text) {
-        return gettext(text);
-}
-
-/* "de-DE" of "de_DE.UTF-8"; NULL where words are not translated. */
-static char *page_language(void) {
-        const char *name = g_get_language_names()[0];
-        char *language;
-
-        if (streq(name, "C"))
-                return NULL;
-        language = g_strndup(name, strcspn(name, ".@"));
-        return g_strdelimit(language, "_", '-');
-}
 
 /* Beside the recording. */
 static char *default_path(const char *path) {
@@ -78,31 +63,13 @@ static ExitStatus write_page(const Invocation *invocation, const Bytes *page, co
         return status;
 }
 
-static ExitStatus make_page(Bytes *ret, const TraceFiles *files, const Query *query) {
-        g_autofree char *language = page_language();
-        g_autofree char *title = g_path_get_basename(files->name);
-        const ReportOptions options = { .title = title,
-                                        .translate = translate,
-                                        .language = language };
-
-        if (report_page_make(ret, query_store(query), &options) == 0)
-                return STATUS_OK;
-        say_error(_("the page needs more memory than there is"));
-        return STATUS_LIMIT;
-}
-
 static ExitStatus report_files(const Invocation *invocation, const TraceFiles *files) {
         _cleanup_(query_freep) Query *query = NULL;
         _cleanup_(bytes_deinit) Bytes page = { 0 };
         g_autofree char *path =
                 arg_output ? g_strdup(arg_output) : default_path(invocation->arguments[0]);
-        const QueryOptions options = { 0 };
-        int r = query_new(&query, files->fds, files->n, &options);
-        ExitStatus status;
+        ExitStatus status = trace_page_make(&page, &query, files);
 
-        if (r == 0)
-                r = query_load(query, REPORT_PARTS);
-        status = r ? trace_files_report(files, query, r) : make_page(&page, files, query);
         if (!status)
                 status = write_page(invocation, &page, path);
         return status ? status : trace_files_check(files, query);

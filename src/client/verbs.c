@@ -20,6 +20,7 @@ static const Verb verbs[] = {
           verb_diff },
         { "export", N_("FORMAT FILE…"), N_("Convert a trace file for another program"), 0, verb_export },
         { "symbolize", N_("FILE"), N_("Add the names of functions to a trace file"), 0, verb_symbolize },
+        { "view", N_("FILE…"), N_("Look at a trace file in a browser"), 0, verb_view },
         { "status", "", N_("Show whether the service is running and what is being recorded"),
           VERB_USES_BUS | VERB_SHOWS_DATA, verb_status },
         { "list", N_("WHAT [GLOB]"),

@@ -17,6 +17,7 @@ ExitStatus verb_report(Invocation *invocation);
 ExitStatus verb_diff(Invocation *invocation);
 ExitStatus verb_export(Invocation *invocation);
 ExitStatus verb_symbolize(Invocation *invocation);
+ExitStatus verb_view(Invocation *invocation);
 ExitStatus verb_status(Invocation *invocation);
 ExitStatus verb_list(Invocation *invocation);
 ExitStatus verb_doctor(Invocation *invocation);

@@ -16,6 +16,7 @@ said 'it says how' '^== root, through sudo: '
 said 'it has recorded the kernel' '^linux\.ftrace +[a-z_]+ +[1-9]'
 said 'and the example' '^frame +mandelbrot'
 ok 'there is a recording' test -s "$root$PROJECT/desktrace-try.pftrace"
+ok 'and a page' test -s "$root$PROJECT/desktrace-try.html"
 ok 'all that is left belongs to the user' test -z "$(find "$root$PROJECT" -user root)"
 
 # Who does not become root records less, and is not asked for ever.
