@@ -114,6 +114,12 @@ bool output_file_is_empty(const OutputFile *output) {
         return output->is_ours && fstat(output->fd, &st) == 0 && st.st_size == 0;
 }
 
+bool output_file_has_data(const OutputFile *output) {
+        struct stat st;
+
+        return output->is_ours && fstat(output->fd, &st) == 0 && st.st_size > 0;
+}
+
 int output_file_commit(OutputFile *output) {
         int r = output_relay_finish(&output->relay, &output->fd);
 

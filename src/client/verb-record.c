@@ -493,7 +493,9 @@ static ExitStatus report_in_vain(Run *run) {
 static ExitStatus finish(Run *run, ExitStatus status) {
         ExitStatus report_status;
 
-        if (run->result.is_discarded || !run->result.is_started) {
+        /* A service that ends just then may have written before it could say that it records. */
+        if (run->result.is_discarded ||
+            (!run->result.is_started && !output_file_has_data(&run->output))) {
                 if (run->result.is_discarded && !status)
                         status = STATUS_FAILED;
                 return status;
