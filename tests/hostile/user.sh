@@ -4,7 +4,7 @@
 # A user's own instance: other users do not reach it, programs in sandboxes are producers there as well, and a hostile
 # program of the same user does not take the recording of another one with it.
 # The checks call functions by name.
-# shellcheck disable=SC2317,SC2154
+# shellcheck disable=SC2317,SC2154,SC2034
 # shellcheck source=tests/hostile/hostile-lib.sh
 . "$(dirname "$0")/hostile-lib.sh"
 
@@ -96,6 +96,10 @@ attacks() {
 }
 attacks "messages without end" raw_bus.py unfinished "$socket" 20 60
 attacks "calls on the native socket" flood.py calls native "$socket" 20
+# A user's own programs share one connection to the service over the bus daemon, whose time the flood takes.
+answered_over=native
 attacks "calls on the bus" flood.py calls bus "$bus_socket" 20
+answered_over=bus
+ok "when it has ended, the innocent is answered over the bus again" eventually is_answered
 attack_is_over "a hostile program of the same user"
 finish

@@ -63,10 +63,40 @@ static sd_bus_message *call_of(const char *member, size_t n_bytes) {
         return call;
 }
 
+static int take_at(uid_t user, sd_bus_message *call, uint64_t now_ns, uint64_t share_ns) {
+        static TurnsRound rounds[3];
+        sd_bus_message *refused;
+        int r;
+
+        r = turns_take(&world.turns,
+                       user,
+                       &rounds[user == FLOODER ? 0
+                               : user == OTHER ? 1
+                                               : 2],
+                       call,
+                       now_ns,
+                       share_ns,
+                       &refused);
+        ck_assert_ptr_null(refused);
+        return r;
+}
+
 static int take_long(uid_t user, const char *member, size_t n_bytes) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = call_of(member, n_bytes);
 
-        return turns_take(&world.turns, user, call, NOW, TURNS_SHARE_NS);
+        return take_at(user, call, NOW, TURNS_SHARE_NS);
+}
+
+/* Of one of the flooder's connections. What gave way is counted. */
+static unsigned n_refused;
+static int take_of(TurnsRound *round, const char *member) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = call_of(member, 0), *refused = NULL;
+        int r;
+
+        r = turns_take(&world.turns, FLOODER, round, call, NOW, TURNS_SHARE_NS, &refused);
+        if (refused)
+                n_refused++;
+        return r;
 }
 
 static int take(uid_t user, const char *member) {
@@ -121,9 +151,7 @@ START_TEST(test_the_share_is_new_in_the_next_period) {
         make_world();
         spend(FLOODER);
         call = call_of("Second", 0);
-        ck_assert_int_eq(
-                turns_take(&world.turns, FLOODER, call, NOW + TURNS_PERIOD_NS, TURNS_SHARE_NS),
-                TURNS_NOW);
+        ck_assert_int_eq(take_at(FLOODER, call, NOW + TURNS_PERIOD_NS, TURNS_SHARE_NS), TURNS_NOW);
         end_world();
 }
 END_TEST
@@ -136,8 +164,7 @@ START_TEST(test_share_may_be_smaller) {
         turns_begin(&world.turns, FLOODER, NOW);
         turns_end(&world.turns, NOW + TURNS_SMALL_SHARE_NS);
         call = call_of("Second", 0);
-        ck_assert_int_eq(turns_take(&world.turns, FLOODER, call, NOW, TURNS_SMALL_SHARE_NS),
-                         TURNS_LATER);
+        ck_assert_int_eq(take_at(FLOODER, call, NOW, TURNS_SMALL_SHARE_NS), TURNS_LATER);
         end_world();
 }
 END_TEST
@@ -150,9 +177,8 @@ START_TEST(test_a_users_calls_keep_their_order) {
         spend(FLOODER);
         ck_assert_int_eq(take(FLOODER, "Second"), TURNS_LATER);
         call = call_of("Third", 0);
-        ck_assert_int_eq(
-                turns_take(&world.turns, FLOODER, call, NOW + 2 * TURNS_PERIOD_NS, TURNS_SHARE_NS),
-                TURNS_LATER);
+        ck_assert_int_eq(take_at(FLOODER, call, NOW + 2 * TURNS_PERIOD_NS, TURNS_SHARE_NS),
+                         TURNS_LATER);
         ck_assert_next("Second");
         ck_assert_next("Third");
         end_world();
@@ -187,6 +213,59 @@ START_TEST(test_too_many_calls_are_refused) {
         ck_assert_int_eq(take(OTHER, "Other"), TURNS_LATER);
         ck_assert_next("Flood");
         ck_assert_int_eq(take(FLOODER, "Flood"), TURNS_LATER);
+        end_world();
+}
+END_TEST
+
+START_TEST(test_connections_of_a_user_have_turns) {
+        TurnsRound flood = 0, other = 0;
+
+        make_world();
+        spend(FLOODER);
+        for (unsigned i = 0; i < 3; i++)
+                ck_assert_int_eq(take_of(&flood, "Flood"), TURNS_LATER);
+        ck_assert_int_eq(take_of(&other, "First"), TURNS_LATER);
+        ck_assert_int_eq(take_of(&other, "Second"), TURNS_LATER);
+        ck_assert_next("Flood");
+        ck_assert_next("First");
+        ck_assert_int_eq(take_of(&flood, "Last"), TURNS_LATER);
+        ck_assert_next("Flood");
+        ck_assert_next("Second");
+        ck_assert_next("Flood");
+        ck_assert_next("Last");
+        end_world();
+}
+END_TEST
+
+START_TEST(test_a_flood_gives_way_to_the_users_other_connections) {
+        TurnsRound flood = 0, other = 0;
+
+        make_world();
+        spend(FLOODER);
+        for (unsigned i = 0; i < TURNS_CALLS_PER_USER_MAX; i++)
+                ck_assert_int_eq(take_of(&flood, "Flood"), TURNS_LATER);
+        ck_assert_int_eq(take_of(&flood, "Flood"), TURNS_FULL);
+        ck_assert_uint_eq(n_refused, 0);
+        ck_assert_int_eq(take_of(&other, "Other"), TURNS_LATER);
+        ck_assert_uint_eq(n_refused, 1);
+        ck_assert_next("Flood");
+        ck_assert_next("Other");
+        end_world();
+}
+END_TEST
+
+/* Its round is from before the user was forgotten, and larger than all. */
+START_TEST(test_an_old_round_is_no_disadvantage) {
+        TurnsRound flood = 0, old = 1000;
+
+        make_world();
+        spend(FLOODER);
+        ck_assert_int_eq(take_of(&flood, "Flood"), TURNS_LATER);
+        ck_assert_int_eq(take_of(&flood, "Flood"), TURNS_LATER);
+        ck_assert_int_eq(take_of(&old, "Old"), TURNS_LATER);
+        ck_assert_next("Flood");
+        ck_assert_next("Old");
+        ck_assert_next("Flood");
         end_world();
 }
 END_TEST
@@ -232,5 +311,8 @@ TEST_MAIN("turns",
           test_a_users_calls_keep_their_order,
           test_users_have_turns,
           test_too_many_calls_are_refused,
+          test_connections_of_a_user_have_turns,
+          test_a_flood_gives_way_to_the_users_other_connections,
+          test_an_old_round_is_no_disadvantage,
           test_long_calls_count_for_what_they_may_be,
           test_users_are_forgotten_who_have_no_calls)

@@ -25,7 +25,25 @@ void bus_turns_end(Bus *bus) {
         turns_end(&bus->turns, now_ns());
 }
 
+static int set_full(sd_bus_error *error) {
+        return bus_error_set(error,
+                             BUS_ERROR_LIMIT_EXCEEDED,
+                             "too many calls of this user wait (TURNS_CALLS_PER_USER_MAX, %d, or "
+                             "TURNS_BYTES_PER_USER_MAX, %u MiB); wait for their replies",
+                             TURNS_CALLS_PER_USER_MAX,
+                             TURNS_BYTES_PER_USER_MAX >> 20);
+}
+
+/* A call that was set aside, and has given way to one of another connection of the user. */
+static void refuse(sd_bus_message *call) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+
+        set_full(&error);
+        sd_bus_reply_method_error(call, &error);
+}
+
 int bus_turns_take(Client *client, sd_bus_message *call, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *refused = NULL;
         Bus *bus = client->bus;
         const uint64_t now = now_ns();
         const uint64_t share = bus_line_pump(bus->line) ? TURNS_SMALL_SHARE_NS : TURNS_SHARE_NS;
@@ -34,15 +52,12 @@ int bus_turns_take(Client *client, sd_bus_message *call, sd_bus_error *error) {
         if (call == bus->granted)
                 bus->granted = NULL;
         else if (!streq(sd_bus_message_get_member(call), "AddNotes"))
-                r = turns_take(&bus->turns, client->user, call, now, share);
+                r = turns_take(
+                        &bus->turns, client->user, &client->round, call, now, share, &refused);
+        if (refused)
+                refuse(refused);
         if (r == TURNS_FULL)
-                return bus_error_set(
-                        error,
-                        BUS_ERROR_LIMIT_EXCEEDED,
-                        "too many calls of this user wait (TURNS_CALLS_PER_USER_MAX, %d, or "
-                        "TURNS_BYTES_PER_USER_MAX, %u MiB); wait for their replies",
-                        TURNS_CALLS_PER_USER_MAX,
-                        TURNS_BYTES_PER_USER_MAX >> 20);
+                return set_full(error);
         if (r == TURNS_LATER)
                 return 1;
         if (r < 0)

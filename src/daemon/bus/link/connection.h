@@ -24,6 +24,7 @@ struct Client {
         bool has_confinement;
         bool may_consume; /* may make such calls: it is in no sandbox, or was granted permission */
         uid_t user;       /* who is charged */
+        TurnsRound round; /* of its calls among the user's */
         Charge charge;
         bool is_listener; /* has made a consumer's call, so it gets the signals that it may see */
         size_t n_sessions_told,

@@ -23,13 +23,16 @@ typedef struct TurnsCall {
         List link;
         sd_bus_message *message;
         size_t n_bytes;
+        TurnsRound round;
 } TurnsCall;
 
 typedef struct TurnsUser {
         uid_t user;
         uint64_t period_began_ns;
         uint64_t spent_ns; /* of the period */
-        List calls;        /* TurnsCall */
+        List calls;        /* TurnsCall, by rounds */
+        TurnsRound round;  /* of the call that was dispatched last */
+        TurnsRound latest; /* that a call has been in */
         size_t n_calls, n_bytes;
         List link;         /* turns->users */
         List waiting_link; /* turns->waiting */
@@ -71,8 +74,7 @@ static void user_free(TurnsUser *user) {
         free(user);
 }
 
-static sd_bus_message *user_take(TurnsUser *user) {
-        TurnsCall *call = list_first(&user->calls, TurnsCall, link);
+static sd_bus_message *user_remove(TurnsUser *user, TurnsCall *call) {
         sd_bus_message *message = call->message;
 
         list_unlink(&call->link);
@@ -80,6 +82,17 @@ static sd_bus_message *user_take(TurnsUser *user) {
         user->n_bytes -= call->n_bytes;
         free(call);
         return message;
+}
+
+static sd_bus_message *user_take(TurnsUser *user) {
+        TurnsCall *call = list_first(&user->calls, TurnsCall, link);
+
+        user->round = MAX(user->round, call->round);
+        return user_remove(user, call);
+}
+
+static TurnsCall *user_last(const TurnsUser *user) {
+        return user->n_calls > 0 ? list_entry(user->calls.previous, TurnsCall, link) : NULL;
 }
 
 void turns_deinit(Turns *turns) {
@@ -176,34 +189,69 @@ static bool user_has_share(TurnsUser *user, uint64_t now_ns, uint64_t share_ns) 
         return user->n_calls == 0 && user->spent_ns < share_ns;
 }
 
-static int user_keep(TurnsUser *user, sd_bus_message *message) {
-        const size_t n_bytes = weigh(message);
-        TurnsCall *call;
+/* The round of a connection's next call. What it has from before the user was forgotten means nothing. */
+static TurnsRound user_round(const TurnsUser *user, TurnsRound before) {
+        return (before > user->latest ? user->round : MAX(before, user->round)) + 1;
+}
 
-        if (user->n_bytes + n_bytes > TURNS_BYTES_PER_USER_MAX)
+static bool user_has_room(const TurnsUser *user, size_t n_bytes) {
+        return user->n_calls < TURNS_CALLS_PER_USER_MAX &&
+               user->n_bytes + n_bytes <= TURNS_BYTES_PER_USER_MAX;
+}
+
+/* Behind all calls of its round and of those before. */
+static void user_insert(TurnsUser *user, TurnsCall *call) {
+        List *before = &user->calls;
+
+        while (before->previous != &user->calls &&
+               list_entry(before->previous, TurnsCall, link)->round > call->round)
+                before = before->previous;
+        list_insert_before(before, &call->link);
+        user->n_calls++;
+        user->n_bytes += call->n_bytes;
+        user->latest = MAX(user->latest, call->round);
+}
+
+static int user_keep(TurnsUser *user,
+                     TurnsRound *round,
+                     sd_bus_message *message,
+                     sd_bus_message **ret_refused) {
+        const TurnsRound own = user_round(user, *round);
+        const size_t n_bytes = weigh(message);
+        TurnsCall *last = user_last(user), *call;
+
+        if (!user_has_room(user, n_bytes) && last && last->round > own)
+                *ret_refused = user_remove(user, last);
+        if (!user_has_room(user, n_bytes))
                 return TURNS_FULL;
         call = calloc(1, sizeof(*call));
         if (!call)
                 return -ENOMEM;
-        *call = (TurnsCall){ .message = sd_bus_message_ref(message), .n_bytes = n_bytes };
-        list_append(&user->calls, &call->link);
-        user->n_calls++;
-        user->n_bytes += n_bytes;
+        *call = (TurnsCall){ .message = sd_bus_message_ref(message),
+                             .n_bytes = n_bytes,
+                             .round = own };
+        user_insert(user, call);
+        *round = own;
         return TURNS_LATER;
 }
 
-int turns_take(Turns *turns, uid_t user, sd_bus_message *call, uint64_t now_ns, uint64_t share_ns) {
+int turns_take(Turns *turns,
+               uid_t user,
+               TurnsRound *round,
+               sd_bus_message *call,
+               uint64_t now_ns,
+               uint64_t share_ns,
+               sd_bus_message **ret_refused) {
         TurnsUser *found = user_get(turns, user);
         int r;
 
+        *ret_refused = NULL;
         if (!found)
                 return -ENOMEM;
         if (user_has_share(found, now_ns, share_ns))
                 return TURNS_NOW;
-        if (found->n_calls >= TURNS_CALLS_PER_USER_MAX)
-                return TURNS_FULL;
-        r = user_keep(found, call);
-        if (r == TURNS_LATER && !list_is_linked(&found->waiting_link))
+        r = user_keep(found, round, call, ret_refused);
+        if (found->n_calls > 0 && !list_is_linked(&found->waiting_link))
                 list_append(&turns->waiting, &found->waiting_link);
         return r;
 }

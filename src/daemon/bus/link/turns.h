@@ -9,6 +9,9 @@
  * of the time. Those that come then are set aside, and users with such calls have turns, one call each. Nothing is lost
  * by that when nobody else wants the time.
  *
+ * A user's connections have turns in the same way: a call stands behind as many of each other connection as its own
+ * has had since. Where there is no room for more, the call that would wait longest is refused.
+ *
  * It is a queue only: who has turns, and of what. Whoever dispatches says how long that took.
  */
 
@@ -49,8 +52,18 @@ typedef enum TurnsAnswer {
 void turns_init(Turns *turns);
 void turns_deinit(Turns *turns);
 
-/* A call has come. Times are CLOCK_MONOTONIC. A negative errno, or what becomes of it. */
-int turns_take(Turns *turns, uid_t user, sd_bus_message *call, uint64_t now_ns, uint64_t share_ns);
+/* Of one connection: which of its user's rounds its last call is in. Zero-initialised is valid. */
+typedef uint64_t TurnsRound;
+
+/* A call has come. Times are CLOCK_MONOTONIC. A negative errno, or what becomes of it. *ret_refused is another one of
+ * the user's, whose reference is the caller's, that gave way to it; or NULL. */
+int turns_take(Turns *turns,
+               uid_t user,
+               TurnsRound *round,
+               sd_bus_message *call,
+               uint64_t now_ns,
+               uint64_t share_ns,
+               sd_bus_message **ret_refused);
 
 /* The next call that was set aside, whose reference is the caller's; NULL: none was. */
 sd_bus_message *turns_next(Turns *turns);
