@@ -48,8 +48,9 @@ class Chromium:
             start_new_session=True,
         )
         self.wait()
-        flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={WIDTH},{HEIGHT}"]
-        options = {"args": flags + [f"--user-data-dir={folder}/chromium"], "binary": shutil.which("chromium")}
+        flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        flags += [f"--window-size={WIDTH},{HEIGHT}", f"--user-data-dir={folder}/chromium"]
+        options = {"args": flags, "binary": shutil.which("chromium")}
         wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
         value = self.send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self.session = f"/session/{value['sessionId']}"

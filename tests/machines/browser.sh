@@ -10,6 +10,7 @@
 
 machine bookworm build +chromium +chromium-driver +firefox-esr +fonts-dejavu-core
 project
+echo '127.0.0.1 localhost' >"$root/etc/hosts" # what an installed system has, and ChromeDriver asks for
 ok 'it is configured' as_root meson setup build -Dprefix=/usr -Dprobes=disabled -Dtests=disabled -Dexamples=false
 ok 'the command line builds' as_root ninja -C build src/client/desktrace
 ok 'the page does what it should in all browsers' as_root python3 tests/browser/check-page.py build/src/client/desktrace
