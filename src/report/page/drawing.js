@@ -129,17 +129,39 @@ class Drawing {
     this.context.font = "12px system-ui, sans-serif";
   }
 
-  // Rows from left to right; behind one that ends in a pixel the next one is looked for in the next.
+  // Rows from left to right; behind one that ends in a pixel the next one is looked for in the next. Those of one pixel
+  // are many, and drawn by colours.
   drawLine(lane, line, y) {
     const height = lane.kind === "states" ? STATES_HEIGHT - 1 : LINE_HEIGHT - 2;
     const pixel = (this.to - this.from) / this.plotWidth;
+    const narrow = new Map();
     let row = firstAfter(line, this.from);
     while (row < line.n && line.start[row] < this.to) {
       const x = Math.max(this.xOf(line.start[row]), LABELS_WIDTH);
       const width = Math.max(this.xOf(line.end[row]) - x, 1);
-      this.drawRow(lane, line, row, x, y, Math.min(width, this.width - x), height);
+      const isNarrow = width <= 1 && lane.kind !== "states" && line.end[row] > line.start[row];
+      if (isNarrow) this.addNarrow(narrow, lane, line.what[row], x);
+      else this.drawRow(lane, line, row, x, y, Math.min(width, this.width - x), height);
       if (width > 1) row++;
       else row = Math.max(row + 1, firstFrom(line, line.start[row] + pixel));
+    }
+    this.drawNarrow(narrow, y, height);
+  }
+
+  addNarrow(narrow, lane, what, x) {
+    const color = this.colorOf(lane, what);
+    if (color === null) return;
+    const list = narrow.get(color);
+    if (list) list.push(x);
+    else narrow.set(color, [x]);
+  }
+
+  drawNarrow(narrow, y, height) {
+    for (const [color, list] of narrow) {
+      this.context.beginPath();
+      for (const x of list) this.context.rect(Math.floor(x), y, 1, height);
+      this.context.fillStyle = color;
+      this.context.fill();
     }
   }
 
