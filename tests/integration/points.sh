@@ -89,7 +89,11 @@ has_programs() {
                 >preset.txt 2>preset.err
         grep 'events* of programs' preset.err && ! grep 'Nothing that ran uses' preset.err
 }
-ok 'a preset with points does not say that there is nothing of programs' has_programs
+if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ]; then
+        ok 'a preset with points does not say that there is nothing of programs' has_programs
+else
+        skip 'a preset with points does not say that there is nothing of programs' 'a pid namespace'
+fi
 
 if command -v dbus-run-session >/dev/null && command -v gdbus >/dev/null; then
         ok 'a program that waits for replies on a bus is recorded' records bus.pftrace dbus-run-session -- \

@@ -8,13 +8,15 @@
 # shellcheck source=tests/machines/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+# shellcheck disable=SC2317 # it is called from within
 # install DEBIAN-ARCHITECTURE
 install() {
         export DEBIAN_FRONTEND=noninteractive
-        dpkg --add-architecture "$1" && apt-get update -qq
+        dpkg --add-architecture "$1"
         for attempt in 1 2 3; do # the downloads are shared with other cases, one at a time
+                apt-get update -qq
                 apt-get install -y -qq --no-install-recommends "libc6-dev:$1" "libsystemd-dev:$1" && return
-                sleep $((20 * attempt))
+                sleep $((10 * attempt))
         done
         return 1
 }
@@ -30,7 +32,13 @@ build() {
 
 # crosses DEBIAN-ARCHITECTURE CPU-FAMILY TRIPLET MACHINE
 crosses() {
-        ok "$1: its packages" in_chroot bash -c "$(declare -f install); install $1"
+        # A mirror that is being brought up to date has none of another architecture for a while.
+        if ! in_chroot bash -c "$(declare -f install); install $1" >"$output" 2>&1 </dev/null &&
+                grep -qE 'Unable to locate|Failed to fetch' "$output"; then
+                skip_check "$1: the library builds without a warning" 'the mirror does not have its packages'
+                return
+        fi
+        ok "$1: its packages" in_chroot dpkg -s "libsystemd-dev:$1"
         ok "$1: the library builds without a warning" in_chroot bash -c "$(declare -f build); build $2 $3"
         ok "$1: and is for that machine" in_chroot \
                 sh -c "readelf -h build-$2/src/lib/libdesktrace.so | grep -q 'Machine: *$4'"
