@@ -97,10 +97,18 @@ def ask(desktrace, trace, sql):
     return list(csv.reader(done.stdout.decode().splitlines()))
 
 
+def without_ties(difference):
+    """Which of a waking and a switch at the same nanosecond comes first depends on what else is read of the file."""
+    places = [{row[:2] for row, n in difference.items() if (n > 0) == is_more} for is_more in (True, False)]
+    return {row: n for row, n in difference.items() if row[:2] not in places[0] & places[1]}
+
+
 def compare(what, wanted, found):
     difference = collections.Counter(wanted)
     difference.subtract(collections.Counter(found))
     difference = {row: n for row, n in difference.items() if n}
+    if what == "states":
+        difference = without_ties(difference)
     assert not difference, f"{what}: {len(difference)} rows differ, such as {list(difference.items())[:5]}"
     print(f"{what}: {len(found)} rows")
 
