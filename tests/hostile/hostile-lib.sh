@@ -187,7 +187,7 @@ native_service() {
 
 # What the service says of itself must come, however long it takes: bus-lib's "eventually" is no measure of time.
 answers() {
-        timeout 20 busctl "${BUSCTL:---user}" --timeout=20 get-property $BUS $ROOT $MANAGER Version >/dev/null
+        timeout 60 busctl "${BUSCTL:---user}" --timeout=60 get-property $BUS $ROOT $MANAGER Version >/dev/null
 }
 
 bytes_written() {
