@@ -48,7 +48,8 @@ mapfile -t sources < <(files '*.c' '*.h')
 mapfile -t shell < <(scripts)
 check 'sources are formatted' clang-format-14 clang-format-14 --dry-run -Werror "${sources[@]}"
 check 'scripts pass shellcheck' shellcheck shellcheck -x -P SCRIPTDIR -S warning "${shell[@]}"
-check 'words are spelled right' codespell codespell --skip '.git,build*,*.po,./desktrace-try.html,./tests/fuzz/corpus,./tests/fixtures' \
+check 'words are spelled right' codespell codespell \
+        --skip '.git,build*,*.po,./desktrace-try.html,./tests/fuzz/corpus,./tests/fixtures' \
         --ignore-words-list "$(grep -v '^#' tests/lint/words | paste -sd,)"
 # Without a repository it would also judge what was built.
 if [ -e .git ]; then
