@@ -17,6 +17,7 @@ fi
 
 [ "$(id -u)" = 0 ] || skip_all "needs root, to be several users"
 /usr/bin/python3 -c 'from gi.repository import Gio' 2>/dev/null || skip_all "python3-gi is not installed"
+unshare -m true 2>/dev/null || skip_all "may not make a sandbox (mount namespaces)"
 
 service_user=daemon alice=games bob=nobody
 sockets=$tmp/sockets
