@@ -7,7 +7,7 @@
 
 #include "answers/answer.h"
 
-/* The slice with an id in digits, or the longest one of a name that begins in the range; TRACE_NONE: there is none. */
+/* The slice with an id in digits, or the longest one of a name that begins in the range; TRACE_NONE: no slice. */
 uint32_t answer_slice_find(const AnswerQuestion *question);
 
 /* The number of the name in the pool; 0: it is not there, or nothing was asked for. */

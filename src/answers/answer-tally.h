@@ -32,5 +32,5 @@ void answer_tally_sort(AnswerTally *tally);
 /* Likewise, by the count. */
 void answer_tally_sort_by_count(AnswerTally *tally);
 
-/* NULL: there is none. */
+/* NULL: nothing was counted. */
 const AnswerTallyItem *answer_tally_most(const AnswerTally *tally);

@@ -44,7 +44,7 @@ static bool is_wait(AnswerState state) {
                state == ANSWER_STATE_BLOCKED;
 }
 
-/* The last wait that ended at or before a time; states->n: there is none. */
+/* The last wait that ended at or before a time; states->n: no wait did. */
 static size_t wait_before(const AnswerStates *states, int64_t at) {
         size_t last = states->n;
 

@@ -11,7 +11,7 @@
 
 extern const char answer_interrupt[];
 
-/* Names in the pool; 0: there is none. */
+/* Names in the pool; 0: the recording has no name. */
 uint32_t answer_who_program(const TraceStore *store, uint32_t utid);
 /* An app, else a unit of the user's manager, else one of the machine's. */
 uint32_t answer_who_unit_of_process(const TraceStore *store, uint32_t upid);
