@@ -6,6 +6,7 @@
 
 #include "answers/answer-time.h"
 #include "shared/text.h"
+#include "trace/trace-tracks.h"
 
 uint32_t answer_slice_name(const AnswerQuestion *question) {
         const char *text = question->slice;
@@ -53,9 +54,40 @@ int64_t answer_slice_end(const AnswerQuestion *question, uint32_t row) {
         return dur < 0 ? question->last : time_add(answer_slice_ts(question->store, row), dur);
 }
 
+static uint32_t main_thread(const TraceStore *store, uint32_t upid) {
+        const TraceTable *threads = &store->tables[TRACE_TABLE_THREAD];
+
+        for (uint32_t utid = 0; utid < threads->n; utid++)
+                if (trace_table_get(threads, THREAD_UPID, utid) == upid &&
+                    trace_table_get(threads, THREAD_IS_MAIN, utid) == 1)
+                        return utid;
+        return TRACE_NONE;
+}
+
+/* Of a program's main loop only the process is told, as it is that of the main thread (linux.program_points). */
+static uint32_t thread_of_main_loop(const TraceStore *store, uint32_t track) {
+        const TraceTable *tracks = &store->tables[TRACE_TABLE_TRACK];
+        const char *name =
+                trace_pool_text(&store->pool, trace_table_get(tracks, TRACK_NAME, track));
+
+        if (!name || !streq(name, "Main loop"))
+                return TRACE_NONE;
+        for (unsigned i = 0; track < tracks->n && i < TRACE_TRACK_PARENTS_MAX; i++) {
+                uint32_t upid = trace_table_get(tracks, TRACK_UPID, track);
+
+                if (upid != TRACE_NONE)
+                        return main_thread(store, upid);
+                track = trace_table_get(tracks, TRACK_PARENT, track);
+        }
+        return TRACE_NONE;
+}
+
 uint32_t answer_slice_thread(const TraceStore *store, uint32_t row) {
         const TraceTable *tracks = &store->tables[TRACE_TABLE_TRACK];
-        uint32_t track = trace_table_get(&store->tables[TRACE_TABLE_SLICE], SLICE_TRACK, row);
+        uint32_t track = trace_table_get(&store->tables[TRACE_TABLE_SLICE], SLICE_TRACK, row), utid;
 
-        return track < tracks->n ? trace_table_get(tracks, TRACK_UTID, track) : TRACE_NONE;
+        if (track >= tracks->n)
+                return TRACE_NONE;
+        utid = trace_table_get(tracks, TRACK_UTID, track);
+        return utid == TRACE_NONE ? thread_of_main_loop(store, track) : utid;
 }

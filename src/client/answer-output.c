@@ -52,8 +52,11 @@ static void print_table(const Answer *answer, bool has_legend) {
 }
 
 void answer_print(const Answer *answer, bool has_legend) {
-        if (has_legend)
-                answer_sentences_print(answer);
+        if (has_legend) {
+                g_autofree char *sentences = answer_sentences(answer);
+
+                fputs(sentences, stdout);
+        }
         if (answer->n_rows == 0)
                 return;
         if (has_legend)

@@ -3,7 +3,6 @@
 #include "client/answer-sentences.h"
 
 #include <glib/gi18n.h>
-#include <stdio.h>
 
 #include "answers/answer-questions.h"
 #include "answers/comparison.h"
@@ -21,33 +20,41 @@ static char *first(const Answer *answer, unsigned column) {
 #define FACT(name, i)  g_autofree char *name = fact(answer, i)
 #define FIRST(name, i) g_autofree char *name = first(answer, i)
 
+static void say_line(GString *out, const char *line) {
+        g_string_append(out, line);
+        g_string_append_c(out, '\n');
+}
+
 static int64_t number(const Answer *answer, unsigned i) {
         return answer->facts[i].number;
 }
 
-static void say_cpu(const Answer *answer) {
+static void say_cpu(GString *out, const Answer *answer) {
         FACT(busy, CPU_FACT_BUSY);
         FACT(all, CPU_FACT_ALL);
         FACT(share, CPU_FACT_SHARE);
         FACT(n_open, CPU_FACT_OPEN);
 
-        printf(_("Programs used %s of CPU time, %s of the %s that there were.\n"),
-               busy,
-               share,
-               all);
+        g_string_append_printf(out,
+                               _("Programs used %s of CPU time, %s of the %s that there were.\n"),
+                               busy,
+                               share,
+                               all);
         if (answer->n_rows) {
                 FIRST(who, CPU_COLUMN_WHO);
                 FIRST(ns, CPU_COLUMN_NS);
                 FIRST(part, CPU_COLUMN_SHARE);
 
-                printf(_("Most of it, %s (%s), went to %s.\n"), ns, part, who);
+                g_string_append_printf(out, _("Most of it, %s (%s), went to %s.\n"), ns, part, who);
         }
         if (number(answer, CPU_FACT_OPEN))
-                printf(_("What was still running, or whose end was lost, is not counted (%s).\n"),
-                       n_open);
+                g_string_append_printf(
+                        out,
+                        _("What was still running, or whose end was lost, is not counted (%s).\n"),
+                        n_open);
 }
 
-static void say_slice(const Answer *answer) {
+static void say_slice(GString *out, const Answer *answer) {
         FACT(name, SLICE_FACT_NAME);
         FACT(id, SLICE_FACT_ID);
         FACT(at, SLICE_FACT_AT);
@@ -60,32 +67,44 @@ static void say_slice(const Answer *answer) {
         FACT(slept, SLICE_FACT_SLEPT);
         FACT(unknown, SLICE_FACT_UNKNOWN);
 
-        printf(_("Slice %s, '%s' of %s, began at %s and took %s.\n"), id, name, thread, at, dur);
+        g_string_append_printf(out,
+                               _("Slice %s, '%s' of %s, began at %s and took %s.\n"),
+                               id,
+                               name,
+                               thread,
+                               at,
+                               dur);
         if (answer->n_rows)
-                printf(_("In it the thread ran for %s, waited for a CPU for %s and for IO for %s, "
-                         "was blocked in the kernel for %s and slept for %s.\n"),
-                       ran,
-                       runnable,
-                       io,
-                       blocked,
-                       slept);
+                g_string_append_printf(
+                        out,
+                        _("In it the thread ran for %s, waited for a CPU for %s and for IO for %s, "
+                          "was blocked in the kernel for %s and slept for %s.\n"),
+                        ran,
+                        runnable,
+                        io,
+                        blocked,
+                        slept);
         if (number(answer, SLICE_FACT_UNKNOWN) > 0)
-                printf(_("For %s the recording does not say what the thread did.\n"), unknown);
+                g_string_append_printf(
+                        out,
+                        _("For %s the recording does not say what the thread did.\n"),
+                        unknown);
         if (number(answer, SLICE_FACT_OPEN))
-                puts(_("The slice was still open when the recording ended."));
+                say_line(out, _("The slice was still open when the recording ended."));
 }
 
-static void say_wakers(const Answer *answer) {
+static void say_wakers(GString *out, const Answer *answer) {
         FACT(thread, WAKERS_FACT_THREAD);
         FACT(at, WAKERS_FACT_AT);
         FACT(waited, WAKERS_FACT_WAITED);
         FACT(end, WAKERS_FACT_END);
 
-        printf(_("The longest wait of %s began at %s and took %s.\n"), thread, at, waited);
-        printf(_("At the end of the chain of wakers is %s.\n"), end);
+        g_string_append_printf(
+                out, _("The longest wait of %s began at %s and took %s.\n"), thread, at, waited);
+        g_string_append_printf(out, _("At the end of the chain of wakers is %s.\n"), end);
 }
 
-static void say_slowest(const Answer *answer) {
+static void say_slowest(GString *out, const Answer *answer) {
         FACT(name, SLOWEST_FACT_NAME);
         FACT(n, SLOWEST_FACT_N);
         FACT(p50, SLOWEST_FACT_P50);
@@ -93,144 +112,169 @@ static void say_slowest(const Answer *answer) {
         FACT(what, SLOWEST_FACT_WHAT);
         FACT(excess, SLOWEST_FACT_EXCESS);
 
-        printf(_("'%s' usually took %s, and at most %s (slices: %s).\n"), name, p50, max, n);
+        g_string_append_printf(
+                out, _("'%s' usually took %s, and at most %s (slices: %s).\n"), name, p50, max, n);
         if (answer->facts[SLOWEST_FACT_EXCESS].is_there)
-                printf(_("What was different in the slowest one: %s, by %s.\n"), what, excess);
+                g_string_append_printf(out,
+                                       _("What was different in the slowest one: %s, by %s.\n"),
+                                       what,
+                                       excess);
         else if (answer->facts[SLOWEST_FACT_WHAT].is_there)
-                printf(_("What was different in the slowest one is %s.\n"), what);
+                g_string_append_printf(
+                        out, _("What was different in the slowest one is %s.\n"), what);
 }
 
-static void say_times(const Answer *answer) {
+static void say_times(GString *out, const Answer *answer) {
         FACT(n, TIMES_FACT_N);
         FACT(names, TIMES_FACT_NAMES);
         FACT(n_open, TIMES_FACT_OPEN);
 
-        printf(_("Slices: %s, with different names: %s.\n"), n, names);
+        g_string_append_printf(out, _("Slices: %s, with different names: %s.\n"), n, names);
         if (answer->n_rows) {
                 FIRST(name, TIMES_COLUMN_NAME);
                 FIRST(ns, TIMES_COLUMN_NS);
 
-                printf(_("The most time, %s, went to '%s'.\n"), ns, name);
+                g_string_append_printf(out, _("The most time, %s, went to '%s'.\n"), ns, name);
         }
         if (number(answer, TIMES_FACT_OPEN))
-                printf(_("Slices that were still open are not counted (%s).\n"), n_open);
+                g_string_append_printf(
+                        out, _("Slices that were still open are not counted (%s).\n"), n_open);
 }
 
-static void say_repeats(const Answer *answer) {
+static void say_repeats(GString *out, const Answer *answer) {
         if (answer->n_rows) {
                 FIRST(name, REPEATS_COLUMN_NAME);
                 FIRST(period, REPEATS_COLUMN_PERIOD);
 
-                printf(_("Of what comes back regularly, '%s' takes longest: it comes every %s.\n"),
-                       name,
-                       period);
+                g_string_append_printf(
+                        out,
+                        _("Of what comes back regularly, '%s' takes longest: it comes every %s.\n"),
+                        name,
+                        period);
         } else {
-                puts(_("Nothing comes back regularly, every 50 ms or less often."));
+                say_line(out, _("Nothing comes back regularly, every 50 ms or less often."));
         }
 }
 
-static void say_waits(const Answer *answer) {
+static void say_waits(GString *out, const Answer *answer) {
         FACT(total, WAITS_FACT_TOTAL);
         FACT(p50, WAITS_FACT_P50);
         FACT(p99, WAITS_FACT_P99);
         FACT(max, WAITS_FACT_MAX);
 
         if (answer->n_rows == 0) {
-                puts(_("No thread waited for a CPU."));
+                say_line(out, _("No thread waited for a CPU."));
                 return;
         }
         FIRST(who, WAITS_COLUMN_WHO);
         FIRST(ns, WAITS_COLUMN_NS);
-        printf(_("Threads waited for a CPU for %s in all: half of the waits took at most %s, 99 %% "
-                 "of them at most %s, the longest %s.\n"),
-               total,
-               p50,
-               p99,
-               max);
-        printf(_("%s waited the most: %s.\n"), who, ns);
+        g_string_append_printf(out,
+                               _("Threads waited for a CPU for %s in all: half of the waits took "
+                                 "at most %s, 99 %% "
+                                 "of them at most %s, the longest %s.\n"),
+                               total,
+                               p50,
+                               p99,
+                               max);
+        g_string_append_printf(out, _("%s waited the most: %s.\n"), who, ns);
 }
 
-static void say_wakeups(const Answer *answer) {
+static void say_wakeups(GString *out, const Answer *answer) {
         FACT(n, WAKEUPS_FACT_N);
         FACT(rate, WAKEUPS_FACT_RATE);
         FACT(idle, WAKEUPS_FACT_IDLE);
 
-        printf(_("Idle CPUs were woken %s times, %s times a second; CPUs were idle for %s of the "
-                 "time.\n"),
-               n,
-               rate,
-               idle);
+        g_string_append_printf(
+                out,
+                _("Idle CPUs were woken %s times, %s times a second; CPUs were idle for %s of the "
+                  "time.\n"),
+                n,
+                rate,
+                idle);
         if (answer->n_rows) {
                 FIRST(who, WAKEUPS_COLUMN_WHO);
                 FIRST(most, WAKEUPS_COLUMN_N);
 
-                printf(_("Most often it was for %s: %s times.\n"), who, most);
+                g_string_append_printf(out, _("Most often it was for %s: %s times.\n"), who, most);
         }
 }
 
-static void say_disk(const Answer *answer) {
+static void say_disk(GString *out, const Answer *answer) {
         FACT(total, DISK_FACT_TOTAL);
         FACT(max, DISK_FACT_MAX);
 
         if (answer->n_rows == 0) {
-                puts(_("Nobody waited for the disk."));
+                say_line(out, _("Nobody waited for the disk."));
                 return;
         }
         FIRST(who, DISK_COLUMN_WHO);
         FIRST(ns, DISK_COLUMN_NS);
-        printf(_("Threads waited for the disk and the like for %s in all, at most %s at a time.\n"),
-               total,
-               max);
-        printf(_("%s waited the most: %s.\n"), who, ns);
+        g_string_append_printf(out,
+                               _("Threads waited for the disk and the like for %s in all, at most "
+                                 "%s at a time.\n"),
+                               total,
+                               max);
+        g_string_append_printf(out, _("%s waited the most: %s.\n"), who, ns);
 }
 
-static void say_interrupts(const Answer *answer) {
+static void say_interrupts(GString *out, const Answer *answer) {
         FACT(total, INTERRUPTS_FACT_TOTAL);
         FACT(max, INTERRUPTS_FACT_MAX);
         FIRST(name, INTERRUPTS_COLUMN_NAME);
         FIRST(ns, INTERRUPTS_COLUMN_NS);
 
-        printf(_("Interrupts took %s in all, at most %s at a time.\n"), total, max);
-        printf(_("Most of it, %s, was '%s'.\n"), ns, name);
+        g_string_append_printf(
+                out, _("Interrupts took %s in all, at most %s at a time.\n"), total, max);
+        g_string_append_printf(out, _("Most of it, %s, was '%s'.\n"), ns, name);
 }
 
-static void say_memory(const Answer *answer) {
+static void say_memory(GString *out, const Answer *answer) {
         FIRST(who, MEMORY_COLUMN_WHO);
         FIRST(growth, MEMORY_COLUMN_GROWTH);
 
         if (answer_cell(answer, 0, MEMORY_COLUMN_GROWTH)->number > 0)
-                printf(_("The memory of %s grew the most: by %s.\n"), who, growth);
+                g_string_append_printf(
+                        out, _("The memory of %s grew the most: by %s.\n"), who, growth);
         else
-                puts(_("No program's memory grew."));
+                say_line(out, _("No program's memory grew."));
 }
 
-static void say_journal(const Answer *answer) {
+static void say_journal(GString *out, const Answer *answer) {
         FACT(n, JOURNAL_FACT_N);
         FACT(bad, JOURNAL_FACT_BAD);
 
-        printf(_("Entries of the journal: %s, of them warnings or worse: %s.\n"), n, bad);
+        g_string_append_printf(
+                out, _("Entries of the journal: %s, of them warnings or worse: %s.\n"), n, bad);
 }
 
-static void say_losses(const Answer *answer) {
+static void say_losses(GString *out, const Answer *answer) {
         FACT(gaps, LOSSES_FACT_GAPS);
 
         if (number(answer, LOSSES_FACT_KINDS) && number(answer, LOSSES_FACT_GAPS))
-                printf(_("A loss matters here: how long threads were in a state is not known %s "
-                         "times.\n"),
-                       gaps);
+                g_string_append_printf(
+                        out,
+                        _("A loss matters here: how long threads were in a state is not known %s "
+                          "times.\n"),
+                        gaps);
         else if (number(answer, LOSSES_FACT_KINDS))
-                puts(_("Something was lost or wrong, and the recording does not say when: no gap "
-                       "of the scheduling shows in this time, but events may be missing."));
+                say_line(out,
+                         _("Something was lost or wrong, and the recording does not say when: no "
+                           "gap "
+                           "of the scheduling shows in this time, but events may be missing."));
         else
-                puts(_("Nothing that the recording counts was lost: answers about it are whole."));
+                say_line(out,
+                         _("Nothing that the recording counts was lost: answers about it are "
+                           "whole."));
         if (!number(answer, LOSSES_FACT_KINDS) && number(answer, LOSSES_FACT_GAPS))
-                printf(_("Events of two CPUs contradict each other %s times, which leaves a state "
-                         "of a thread without an end each.\n"),
-                       gaps);
+                g_string_append_printf(
+                        out,
+                        _("Events of two CPUs contradict each other %s times, which leaves a state "
+                          "of a thread without an end each.\n"),
+                        gaps);
 }
 
 /* Conditions come before any figure. */
-static void say_conditions(const Answer *answer) {
+static void say_conditions(GString *out, const Answer *answer) {
         FACT(a, DIFF_FACT_A);
         FACT(b, DIFF_FACT_B);
         FACT(seconds_a, DIFF_FACT_SECONDS_A);
@@ -241,37 +285,44 @@ static void say_conditions(const Answer *answer) {
         FACT(system_b, DIFF_FACT_SYSTEM_B);
         FACT(lossy, DIFF_FACT_LOSSY);
 
-        printf(_("Recordings: %s (A) and %s (B), of %s s and %s s; CPUs were used for %s and %s of "
-                 "the time.\n"),
-               a,
-               b,
-               seconds_a,
-               seconds_b,
-               busy_a,
-               busy_b);
+        g_string_append_printf(out,
+                               _("Recordings: %s (A) and %s (B), of %s s and %s s; CPUs were used "
+                                 "for %s and %s of "
+                                 "the time.\n"),
+                               a,
+                               b,
+                               seconds_a,
+                               seconds_b,
+                               busy_a,
+                               busy_b);
         if (!number(answer, DIFF_FACT_SAME_SYSTEM))
-                printf(_("They were not made on the same system: %s (A), %s (B), or another number "
-                         "of CPUs. What differs may be due to that.\n"),
-                       system_a,
-                       system_b);
+                g_string_append_printf(out,
+                                       _("They were not made on the same system: %s (A), %s (B), "
+                                         "or another number "
+                                         "of CPUs. What differs may be due to that.\n"),
+                                       system_a,
+                                       system_b);
         if (number(answer, DIFF_FACT_LOSSY))
-                printf(_("Recordings that are not whole: %s.\n"), lossy);
+                g_string_append_printf(out, _("Recordings that are not whole: %s.\n"), lossy);
 }
 
-static void say_diff(const Answer *answer) {
+static void say_diff(GString *out, const Answer *answer) {
         FACT(tested, DIFF_FACT_TESTED);
         FACT(changed, DIFF_FACT_CHANGED);
 
-        say_conditions(answer);
-        printf(_("Names that could be tested: %s, of which changed: %s.\n"), tested, changed);
+        say_conditions(out, answer);
+        g_string_append_printf(
+                out, _("Names that could be tested: %s, of which changed: %s.\n"), tested, changed);
         if (number(answer, DIFF_FACT_TOO_FEW))
-                puts(_("There are too few recordings to show a difference: take at least 4 of each "
-                       "side, and more for many names, or name one with --slice."));
+                say_line(out,
+                         _("There are too few recordings to show a difference: take at least 4 of "
+                           "each "
+                           "side, and more for many names, or name one with --slice."));
 }
 
 static const struct {
         const AnswerDef *def;
-        void (*say)(const Answer *answer);
+        void (*say)(GString *out, const Answer *answer);
 } rows[] = {
         { &answer_cpu, say_cpu },       { &answer_slice, say_slice },
         { &answer_wakers, say_wakers }, { &answer_slowest, say_slowest },
@@ -282,8 +333,11 @@ static const struct {
         { &answer_losses, say_losses }, { &answer_diff, say_diff },
 };
 
-void answer_sentences_print(const Answer *answer) {
+char *answer_sentences(const Answer *answer) {
+        GString *out = g_string_new(NULL);
+
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 if (rows[i].def == answer->def)
-                        rows[i].say(answer);
+                        rows[i].say(out, answer);
+        return g_string_free(out, FALSE);
 }

@@ -7,5 +7,5 @@
 
 #include "answers/answer.h"
 
-/* On stdout, a line each. */
-void answer_sentences_print(const Answer *answer);
+/* A line each, which may be printed as it is; malloc'ed. */
+char *answer_sentences(const Answer *answer);

@@ -4,6 +4,7 @@
 
 #include <glib/gi18n.h>
 
+#include "client/answer-sentences.h"
 #include "client/say.h"
 #include "report/report-page.h"
 
@@ -27,6 +28,7 @@ static ExitStatus make_page(Bytes *ret, const TraceFiles *files, const Query *qu
         g_autofree char *title = g_path_get_basename(files->name);
         const ReportOptions options = { .title = title,
                                         .translate = translate,
+                                        .tell = answer_sentences,
                                         .language = language };
 
         if (report_page_make(ret, query_store(query), &options) == 0)

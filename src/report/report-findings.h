@@ -5,13 +5,13 @@
  * Findings: what of a recording stands out, in sentences
  *
  * HTML that can be read without the picture, and links that show the place in it: `data-from` and `data-to` are
- * times after the start, in nanoseconds, and `data-track`, `data-utid` or `data-upid` what to look at.
+ * times after the start, in nanoseconds, and `data-track`, `data-upid` or `data-who` (a thread) what to look at.
  */
 
-#include "report/report-content.h"
-#include "shared/bytes.h"
+#include "report/report-sentences.h"
 
-/* `translate` may be NULL. 0, or -ENOMEM. */
+/* `translate` and `tell` may be NULL. 0, or -ENOMEM. */
 int report_findings(Bytes *page,
                     const ReportContent *content,
-                    const char *(*translate)(const char *));
+                    const char *(*translate)(const char *),
+                    ReportTell tell);

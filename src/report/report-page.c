@@ -93,6 +93,7 @@ static int append_data(Bytes *page, const ReportContent *content, const ReportOp
 static int append_part(Bytes *page,
                        const ReportPart *part,
                        const ReportContent *content,
+                       const Bytes *findings,
                        const ReportOptions *options) {
         switch (part->slot) {
         case REPORT_SLOT_TITLE:
@@ -100,7 +101,7 @@ static int append_part(Bytes *page,
         case REPORT_SLOT_LANGUAGE:
                 return report_html_text(page, options->language ? options->language : "en");
         case REPORT_SLOT_FINDINGS:
-                return report_findings(page, content, options->translate);
+                return bytes_append(page, findings->data, findings->n);
         case REPORT_SLOT_WORDS:
                 return append_words(page, options);
         case REPORT_SLOT_DATA:
@@ -112,34 +113,50 @@ static int append_part(Bytes *page,
         }
 }
 
-static int make_page(Bytes *page, const ReportContent *content, const ReportOptions *options) {
+static int make_page(Bytes *page,
+                     const ReportContent *content,
+                     const Bytes *findings,
+                     const ReportOptions *options) {
         int r = 0;
 
         bytes_clear(page);
         for (size_t i = 0; r == 0 && i < report_n_parts; i++)
-                r = append_part(page, &report_parts[i], content, options);
+                r = append_part(page, &report_parts[i], content, findings, options);
         return r;
 }
 
 #define HALVINGS_MAX 20
 
 /* What a page's bytes are, is known when it is made; they shrink about as its rows do. */
-int report_page_make(Bytes *ret, const TraceStore *store, const ReportOptions *options) {
+static int make_small_page(Bytes *ret,
+                           ReportContent *content,
+                           const Bytes *findings,
+                           const ReportOptions *options) {
         const size_t n_bytes_max =
                 options->n_bytes_max ? options->n_bytes_max : REPORT_PAGE_BYTES_MAX;
         size_t n_rows = REPORT_ROWS_MAX;
+        int r;
+
+        report_content_thin(content, n_rows);
+        r = make_page(ret, content, findings, options);
+        for (unsigned i = 0; r == 0 && ret->n > n_bytes_max && i < HALVINGS_MAX; i++) {
+                n_rows /= 2;
+                report_content_thin(content, n_rows);
+                r = make_page(ret, content, findings, options);
+        }
+        return r;
+}
+
+int report_page_make(Bytes *ret, const TraceStore *store, const ReportOptions *options) {
+        Bytes findings = { 0 };
         ReportContent content;
         int r = report_content_init(&content, store);
 
-        if (r == 0) {
-                report_content_thin(&content, n_rows);
-                r = make_page(ret, &content, options);
-        }
-        for (unsigned i = 0; r == 0 && ret->n > n_bytes_max && i < HALVINGS_MAX; i++) {
-                n_rows /= 2;
-                report_content_thin(&content, n_rows);
-                r = make_page(ret, &content, options);
-        }
+        if (r == 0)
+                r = report_findings(&findings, &content, options->translate, options->tell);
+        if (r == 0)
+                r = make_small_page(ret, &content, &findings, options);
         report_content_deinit(&content);
+        bytes_deinit(&findings);
         return r;
 }

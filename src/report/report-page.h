@@ -8,6 +8,7 @@
  * recording are data in it, or text that is escaped: a recording may come from a stranger.
  */
 
+#include "report/report-sentences.h"
 #include "shared/bytes.h"
 #include "trace/trace-store.h"
 
@@ -24,6 +25,7 @@
 typedef struct ReportOptions {
         const char *title;                      /* UTF-8; the file's name */
         const char *(*translate)(const char *); /* our own words into the reader's language */
+        ReportTell tell;                        /* or NULL: a page without answers */
         const char *language;                   /* of these words, as HTML names it */
         size_t n_bytes_max;                     /* 0: REPORT_PAGE_BYTES_MAX */
 } ReportOptions;

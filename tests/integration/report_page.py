@@ -11,6 +11,7 @@ import base64
 import collections
 import csv
 import hashlib
+import html
 import json
 import re
 import struct
@@ -113,6 +114,23 @@ def compare(what, wanted, found):
     print(f"{what}: {len(found)} rows")
 
 
+def check_findings(desktrace, trace, page):
+    """The sentences are those of "desktrace why", and a link to a slice leads to one that there is."""
+    text = html.unescape(re.sub("<[^>]*>", "", page.text))
+    rows = ask(desktrace, trace, "SELECT track_id, ts, dur FROM slice WHERE dur > 0")
+    slices = {tuple(map(int, row)) for row in rows}
+    links = re.findall(r'data-from="(\d+)" data-to="(\d+)" data-track="(\d+)"', page.text)
+    for first, last, track in links:
+        place = (int(track), page.head["start"] + int(first), int(last) - int(first))
+        assert place in slices, f"a sentence leads to no slice: {place}"
+    for question in ("cpu", "waits", "disk"):
+        done = subprocess.run([desktrace, "why", question, trace], stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode in (0, 6):
+            for line in done.stdout.split("\n\n", maxsplit=1)[0].splitlines():
+                assert line in text, f"it does not say: {line}"
+    print(f"findings: {len(links)} links to slices")
+
+
 def cut(name):
     return name.encode()[:200].decode(errors="ignore")
 
@@ -120,6 +138,7 @@ def cut(name):
 def main(desktrace, trace, path):
     page = Page(path)
     page.check_policy()
+    check_findings(desktrace, trace, page)
     if page.head["grain"]:
         print("thinned: rows are not compared")
         return

@@ -91,7 +91,7 @@ LAYERS = {
     "src/trace": {"shared", "wire", "compression", "io"},
     "src/query": {"shared", "trace", "sqlite", "io"},
     "src/answers": {"shared", "trace"},
-    "src/report": {"shared", "trace", "compression"},
+    "src/report": {"shared", "trace", "answers", "compression"},
     "src/symbols": {"shared", "wire", "trace", "elf", "lzma", "io"},
     "src/client": {
         "shared", "wire", "config", "trace", "query", "answers", "report", "symbols", "sqlite", "protobuf-c", "glib",

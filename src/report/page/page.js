@@ -179,15 +179,25 @@ class Page {
     const lane = this.laneOf(link.dataset, from, to);
     if (lane) this.bringIntoView(lane);
     this.show(from - margin, to + margin);
-    if (lane?.kind === "slices") this.selectRow(lane, from, to);
+    if (lane?.kind === "slices" || lane?.kind === "states") this.selectRow(lane, from, to);
     this.drawing.canvas.focus({ preventScroll: true });
   }
 
   laneOf(place) {
+    if (place.who !== undefined) return this.laneOfThread(place.who);
     const wanted = place.track !== undefined ? ["track", Number(place.track)] : ["upid", Number(place.upid)];
     for (const group of this.lanes.data.groups) {
       if (wanted[0] === "upid" && group.upid === wanted[1]) return group.lanes[0];
       const lane = wanted[0] === "track" && group.lanes.find((one) => one.track === wanted[1]);
+      if (lane) return lane;
+    }
+    return null;
+  }
+
+  // A thread as the sentences name it.
+  laneOfThread(name) {
+    for (const group of this.lanes.data.groups) {
+      const lane = group.lanes.find((one) => one.kind === "states" && this.lanes.nameOfThread(one.thread) === name);
       if (lane) return lane;
     }
     return null;
