@@ -11,9 +11,9 @@
 #include "client/category-view.h"
 #include "client/event-formats.h"
 #include "client/event-view.h"
+#include "client/list-names.h"
 #include "client/reason.h"
 #include "client/say.h"
-#include "client/verb-list.h"
 #include "shared/text.h"
 
 /*

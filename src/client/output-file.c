@@ -108,16 +108,19 @@ int output_file_open(OutputFile *output, const char *path, bool replace) {
         return r == -EEXIST ? open_existing(output, replace) : r;
 }
 
-bool output_file_is_empty(const OutputFile *output) {
+/* -1: not a file of ours, or its size is not known. */
+static off_t own_size(const OutputFile *output) {
         struct stat st;
 
-        return output->is_ours && fstat(output->fd, &st) == 0 && st.st_size == 0;
+        return output->is_ours && fstat(output->fd, &st) == 0 ? st.st_size : -1;
+}
+
+bool output_file_is_empty(const OutputFile *output) {
+        return own_size(output) == 0;
 }
 
 bool output_file_has_data(const OutputFile *output) {
-        struct stat st;
-
-        return output->is_ours && fstat(output->fd, &st) == 0 && st.st_size > 0;
+        return own_size(output) > 0;
 }
 
 int output_file_commit(OutputFile *output) {

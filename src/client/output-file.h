@@ -39,11 +39,11 @@ int output_file_open(OutputFile *output, const char *path, bool replace);
 /* Whether nothing was written to a file of ours. */
 bool output_file_is_empty(const OutputFile *output);
 
+/* Whether something was. Neither is true of pipes and other people's files. */
+bool output_file_has_data(const OutputFile *output);
+
 /* Reports why opening failed. */
 ExitStatus output_file_say_error(const OutputFile *output, int r);
-
-/* Whether something was written to a file of ours. */
-bool output_file_has_data(const OutputFile *output);
 
 /* Keeps the file, once the service has closed it. 0 or an errno. */
 int output_file_commit(OutputFile *output);

@@ -6,36 +6,18 @@
 #include <time.h>
 
 #include "client/doctor-points.h"
+#include "client/list-names.h"
+#include "client/list-parts.h"
 #include "client/reason.h"
 #include "client/record-request.h"
 #include "client/say.h"
 #include "client/service-view.h"
 #include "client/standalone.h"
 #include "client/time-option.h"
-#include "client/verb-list.h"
 #include "client/verbs.h"
 #include "config/preset.h"
 #include "shared/names.h"
 #include "shared/text.h"
-
-void list_add_strings(Table *table, char *const *strings) {
-        g_autofree char *text = strings && *strings ? g_strjoinv(", ", (char **)strings) : NULL;
-
-        table_add(table, text);
-}
-
-void list_write_string(JsonWriter *writer, const char *key, const char *value) {
-        g_autofree char *clean = value ? say_clean(value, strlen(value)) : NULL;
-
-        json_string(writer, key, clean);
-}
-
-void list_write_strings(JsonWriter *writer, const char *key, char *const *strings) {
-        json_begin_array(writer, key);
-        for (; strings && *strings; strings++)
-                list_write_string(writer, NULL, *strings);
-        json_end_array(writer);
-}
 
 static const TableColumn source_columns[] = {
         { N_("DATA SOURCE") }, { N_("PRODUCERS"), true }, { N_("STARTS") },
@@ -275,16 +257,6 @@ static ExitStatus get_presets(GArray **ret, const BusClient *client) {
         return STATUS_OK;
 }
 
-static gboolean arg_sources, arg_no_start, arg_long;
-
-bool list_may_start(void) {
-        return !arg_no_start;
-}
-
-bool list_is_long(void) {
-        return arg_long;
-}
-
 static const ListKind list_sources = {
         "sources",
         COLUMNS(source_columns),
@@ -368,33 +340,8 @@ static void print_json(const ListKind *kind, const GArray *list, JsonMode mode) 
  * Whom to ask
  */
 
-static const GOptionEntry entries[] = {
-        { "sources",
-          0,
-          0,
-          G_OPTION_ARG_NONE,
-          &arg_sources,
-          N_("same as the argument 'sources'"),
-          NULL },
-        { "no-start",
-          0,
-          0,
-          G_OPTION_ARG_NONE,
-          &arg_no_start,
-          N_("do not start producers just to query them"),
-          NULL },
-        { "long",
-          'l',
-          0,
-          G_OPTION_ARG_NONE,
-          &arg_long,
-          N_("of events, also their numbers and fields"),
-          NULL },
-        { 0 },
-};
-
 static bool asks_producers(const ListKind *kind) {
-        return kind == &list_sources && !arg_no_start;
+        return kind == &list_sources && list_may_start();
 }
 
 /* Of the events of a private service, nobody has told before. */
@@ -550,15 +497,17 @@ static ExitStatus list_probes(const Invocation *invocation) {
 ExitStatus verb_list(Invocation *invocation) {
         ExitStatus status;
 
-        status = invocation_parse(invocation, entries);
+        status = invocation_parse(invocation, list_options);
         if (status)
                 return status;
-        if (!arg_sources && invocation->arguments[0] && streq(invocation->arguments[0], "probes"))
+        if (!list_is_of_sources() && invocation->arguments[0] &&
+            streq(invocation->arguments[0], "probes"))
                 return list_probes(invocation);
-        status = invocation_expect(invocation, !arg_sources, 2 - (size_t)arg_sources);
+        status = invocation_expect(
+                invocation, !list_is_of_sources(), 2 - (size_t)list_is_of_sources());
         if (status)
                 return status;
-        return arg_sources
+        return list_is_of_sources()
                        ? list_named("sources", invocation->arguments[0], invocation)
                        : list_named(invocation->arguments[0], invocation->arguments[1], invocation);
 }

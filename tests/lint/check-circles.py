@@ -87,8 +87,8 @@ def object_name(path):
 
 
 def libraries(build):
-    """Name → paths of its objects, of each library in src and each program of several files in bench."""
-    folders = glob.glob(build + "/src/**/lib*.p", recursive=True) + glob.glob(build + "/bench/**/*.p", recursive=True)
+    """Name → paths of its objects, of each library and program in src and bench."""
+    folders = glob.glob(build + "/src/**/*.p", recursive=True) + glob.glob(build + "/bench/**/*.p", recursive=True)
     for folder in sorted(folders):
         name = os.path.basename(folder).removesuffix(".p")
         if ".so." in name:

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Lists: what "desktrace list" is made of, for the files that have one
+ * Parts of lists: what "desktrace list" is made of, the options that all lists share, and cells of several words
  */
 
 #include "client/bus-client.h"
@@ -25,7 +25,11 @@ typedef struct ListKind {
 
 #define COLUMNS(columns) (columns), ARRAY_SIZE(columns)
 
-extern const ListKind list_events, list_categories;
+/* What "list" may be told: --sources, --no-start, --long. */
+extern const GOptionEntry list_options[];
+
+/* Whether the list of data sources is asked for by option. */
+bool list_is_of_sources(void);
 
 /* Whether producers may be started to be asked. */
 bool list_may_start(void);
@@ -35,6 +39,7 @@ bool list_is_long(void);
 
 /* A cell of several words, "-" for none. */
 void list_add_strings(Table *table, char *const *strings);
+
 /* Other programs' names may hold anything that a string can. */
 void list_write_string(JsonWriter *writer, const char *key, const char *value);
 void list_write_strings(JsonWriter *writer, const char *key, char *const *strings);
