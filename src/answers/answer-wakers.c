@@ -101,7 +101,8 @@ static void put_waker(Answer *answer,
         answer_set(&cells[COLUMN_SLEPT], time_since(since, answer_states_begin(states, wait)));
 }
 
-/* What comes behind one waker: NULL, and *utid and *at are the next one's, or why there is none. */
+/* Finds who woke the waker. *ret_end is NULL when somebody did, and *utid and *at are then of that one; else it says
+ * why the chain ends here. */
 static int follow(Answer *answer,
                   const AnswerQuestion *question,
                   int64_t wait_began,

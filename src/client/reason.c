@@ -35,7 +35,7 @@ typedef struct Parts {
         size_t n_words;
 } Parts;
 
-/* Bytes of the conversion that begins here, as "%s", "%2$s", "%.64s" and "%zu"; 0: there is none. */
+/* Bytes of the conversion that begins here, as "%s", "%2$s", "%.64s" and "%zu"; 0 when none does. */
 static size_t conversion_length(const char *format, size_t *ret_position) {
         size_t n = 1, n_digits;
 

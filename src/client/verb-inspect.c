@@ -47,7 +47,7 @@ static ExitStatus print_config(const TraceSummary *summary, const char *name) {
         return STATUS_OK;
 }
 
-/* Of a pipe, which cannot be read again, there is none. */
+/* NULL for a pipe, which cannot be read a second time. */
 static StackReport *read_stacks(const TraceSummary *summary, int fd, const char *name) {
         StackReport *report = NULL;
         int r = 0;

@@ -113,7 +113,7 @@ DEFINE_CLEANUP(dt_source *, source_free)
 int source_set_options(dt_source *source, const dt_source_options *options);
 
 /* Appends all sources as a(sa{sv}), or one that the connection's service does not know as sa{sv}, and takes them for
- * registered. The latter returns 1, or 0 when there is none. */
+ * registered. The latter returns 1, or 0 when the service knows all of them. */
 int sources_append(sd_bus_message *call, unsigned connection);
 int sources_append_next(sd_bus_message *call, unsigned connection);
 

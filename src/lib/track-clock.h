@@ -49,7 +49,7 @@ typedef void (*ClockReader)(ClockPair *ret);
 
 typedef struct TrackClock {
         ClockPair anchor;
-        uint64_t n_ticks; /* the anchor is good for; 0: there is none */
+        uint64_t n_ticks; /* the anchor is good for; 0: no anchor */
         uint64_t rate;    /* nanoseconds of a tick, times 2^32; 0: not known */
         uint64_t last_ns;
         ClockPair base;   /* where measuring the rate began */

@@ -260,7 +260,7 @@ static bool number_is_free(unsigned number) {
 }
 
 /* A new number while there are any; after that, the number of an unregistered category, as with plugins that come and
- * go: streams that know its old name have to be given the new one. DT_CATEGORIES_MAX: there is none. */
+ * go: streams that know its old name have to be given the new one. DT_CATEGORIES_MAX when all are in use. */
 static unsigned choose_number(void) {
         if (n_numbers < DT_CATEGORIES_MAX)
                 return n_numbers++;

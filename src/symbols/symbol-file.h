@@ -20,8 +20,8 @@
 
 enum {
         _SYMBOL_FILE_E_SUCCESS,
-        SYMBOL_FILE_E_NONE,  /* there is none, or it is no ELF file */
-        SYMBOL_FILE_E_OTHER, /* it is not the one that was recorded */
+        SYMBOL_FILE_E_NONE,  /* no such file, or not an ELF file */
+        SYMBOL_FILE_E_OTHER, /* not the file that was recorded */
 };
 
 typedef struct BuildId {

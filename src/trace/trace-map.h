@@ -32,7 +32,7 @@ uint64_t trace_map_find(const TraceMap *map, uint64_t key);
 /* 0, or -ENOMEM. */
 int trace_map_set(TraceMap *map, uint64_t key, uint64_t value);
 
-/* The next of all entries, from *at on, which starts at 0; false: there is none. */
+/* Walks over all entries; *at starts at 0. Returns false behind the last one. */
 bool trace_map_next(const TraceMap *map, size_t *at, uint64_t *ret_key, uint64_t *ret_value);
 
 /* Room for n items of this width in an array that doubles. 0, or -ENOMEM. */

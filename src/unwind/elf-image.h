@@ -49,5 +49,5 @@ bool elf_image_find(const ElfImage *image,
                     uint64_t *ret_offset,
                     uint64_t *ret_n_bytes);
 
-/* The build id among notes: its length, 0 when there is none. */
+/* Finds the build id among notes. Returns its length, or 0 when they have none. */
 size_t elf_notes_build_id(uint8_t ret[BUILD_ID_MAX], const void *notes, size_t n_bytes);

@@ -53,10 +53,10 @@ BusPeer *bus_peers_get(BusPeers *peers, const char *name);
 BusPeer *bus_peers_resolve(const BusPeers *peers, const char *name);
 /* "": nobody owns the name any more. */
 void bus_peers_set_owner(BusPeers *peers, const char *name, const char *owner);
-/* Its calls are on no list any more. */
+/* Its calls must not be on any list. */
 void bus_peers_remove(BusPeers *peers, BusPeer *peer);
 
-/* The next name about which nothing was asked yet; NULL: there is none. It counts as asked then. */
+/* Takes the next name that the bus has not been asked about; NULL when it was asked about all of them. */
 BusPeer *bus_peers_next_question(BusPeers *peers);
-/* It has to be asked later. */
+/* Has a name that was taken asked about later. */
 void bus_peers_put_back(BusPeers *peers, BusPeer *peer);

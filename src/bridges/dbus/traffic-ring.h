@@ -46,13 +46,14 @@ typedef struct TrafficRing {
 int traffic_ring_init(TrafficRing *ring);
 void traffic_ring_deinit(TrafficRing *ring);
 
-/* By the thread that reads. False: there was no room, and it is counted. */
+/* By the thread that reads. False when the ring is full; the message is counted as lost. */
 bool traffic_ring_put(TrafficRing *ring, const Traffic *traffic);
 
-/* By the taker: the next message that was not looked at yet; the oldest one. False: there is none. */
+/* By the taker: the next message that it has not looked at yet, and the oldest one that it has not released. False
+ * when the ring holds no such message. */
 bool traffic_ring_look(TrafficRing *ring, Traffic *ret);
 bool traffic_ring_first(TrafficRing *ring, Traffic *ret);
-/* The oldest one is done with. */
+/* Gives the memory of the oldest message back. */
 void traffic_ring_release(TrafficRing *ring);
 
 static inline bool traffic_ring_is_empty(const TrafficRing *ring) {

@@ -17,7 +17,7 @@
 #define COMPOSITOR_STREAM     0            /* for the recorder; others have higher numbers */
 
 typedef enum CompositorState {
-        COMPOSITOR_NONE,     /* there is none, or it does not record; see `why` */
+        COMPOSITOR_NONE,     /* no compositor, or one that does not record; see `why` */
         COMPOSITOR_STARTING, /* was asked to */
         COMPOSITOR_RECORDS,
         COMPOSITOR_STOPPING, /* was asked to stop, or will be when it has started */
@@ -31,7 +31,7 @@ typedef struct Compositor {
         int fd;          /* what it writes */
         uint64_t n_read;
         uint8_t *buffer;
-        char why[256]; /* it does not record */
+        char why[256]; /* it does not record, in words */
 } Compositor;
 
 #define COMPOSITOR_INIT \

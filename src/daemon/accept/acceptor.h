@@ -49,8 +49,8 @@ int acceptor_fd(const Acceptor *acceptor);
 void acceptor_acknowledge(Acceptor *acceptor);
 void acceptor_remind(Acceptor *acceptor);
 
-/* The next connection to be served; its descriptor is the caller's. false: there is none now, and acceptor_fd()
- * tells when there is. */
+/* The next connection to be served; its descriptor is the caller's. Returns false when none waits; acceptor_fd()
+ * becomes readable when one does. */
 bool acceptor_take(Acceptor *acceptor, Accepted *ret);
 
 /* Once stopped: what waits. */

@@ -202,8 +202,8 @@ void sequence_pop(Sequence *sequence) {
         sequence->first = (sequence->first + 1) & (sequence->n_allocated - 1);
         if (--sequence->n_records > 0)
                 sequence->first_id = sequence_at(sequence, 0)->chunk_id;
-        /* A writer that was busy once must not hold memory for ever. If there is none for less, it
-         * keeps what it has. */
+        /* A writer that was busy once must not hold memory for ever. When the smaller array cannot be
+         * allocated, it keeps the larger one. */
         if (sequence->n_allocated > SEQUENCE_RECORDS_FIRST &&
             sequence->n_records <= sequence->n_allocated / SHRINK_AT)
                 sequence_resize(sequence, sequence->n_allocated / 2);

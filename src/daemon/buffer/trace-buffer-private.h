@@ -116,8 +116,8 @@ static inline bool trace_buffer_cursor_next_slot(TraceBuffer *buffer) {
 /* Before something changes that is shared: the slot gets a copy. 0, -ENOMEM. */
 int slot_unshare(Slot *slot);
 
-/* Makes an empty slot the newest. 0; TRACE_BUFFER_E_DISCARDED when there is none and none may be
- * evicted, which seals the buffer; -ENOMEM. */
+/* Makes an empty slot the newest. 0; TRACE_BUFFER_E_DISCARDED when no slot is empty and none may
+ * be evicted, which seals the buffer; -ENOMEM. */
 int trace_buffer_rotate(TraceBuffer *buffer);
 
 /* When everything in the newest segment has been read, it starts again: a reader that keeps up

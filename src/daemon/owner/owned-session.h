@@ -47,7 +47,7 @@ struct OwnedSessions {
         OutputPump pump;
         List all;              /* OwnedSession */
         List dirty;            /* OwnedSession; work for owned_sessions_work() */
-        OwnedSessions *others; /* of the other transport; NULL: there is none */
+        OwnedSessions *others; /* of the other transport, once they are paired */
 };
 
 struct OwnedSession {
@@ -85,11 +85,11 @@ void owned_sessions_tick(OwnedSessions *sessions, uint64_t now);
 void owned_sessions_stop(OwnedSessions *sessions, const char *reason);
 bool owned_sessions_are_stopped(const OwnedSessions *sessions);
 
-/* Of the two transports: what a user has is counted for both. Until one of them is deinitialised. */
+/* Pairs the two transports: what a user has is counted over both. Holds until one of them is deinitialised. */
 void owned_sessions_pair(OwnedSessions *one, OwnedSessions *other);
 
-/* Frees the session that this uid left behind first, with any transport: it has stopped, and nobody has it. Nothing
- * else ever gives way. false: there is none. */
+/* Frees, on either transport, the oldest session that this uid has left behind: one that has stopped and that nobody
+ * holds. Returns false when the uid has left none behind; no other session ever gives way. */
 bool owned_sessions_drop_left(OwnedSessions *sessions, uid_t uid);
 
 /* NULL: it is not one of these. */

@@ -16,7 +16,7 @@ typedef struct CloneOptions {
         uint64_t before_ns; /* leave out what is older, where it can be told; 0: keep all */
 } CloneOptions;
 
-/* One reply: 0 with the clone, which is the callee's from then on and wants session_adopt(); or why there is none:
+/* One reply: 0 with the clone, which is the callee's from then on and wants session_adopt(); or why it failed:
  * SESSION_E_STATE when the original was freed, SESSION_E_LIMIT, or an errno. May come before session_clone() returns,
  * from inside any function of the core. */
 typedef void (*SessionCloneDone)(void *userdata, int outcome, Session *clone);

@@ -41,7 +41,8 @@ typedef struct ClockReading {
 
 typedef struct ProducerOps {
         /* Makes and maps shared memory with pages_bytes of pages and passes it to the producer. Called before a
-         * setup_source() when there is none. The area stays mapped until release_memory() or producer_free(). */
+         * setup_source() when the producer has none yet. The area stays mapped until release_memory() or
+         * producer_free(). */
         int (*setup_memory)(void *peer, size_t pages_bytes, uint32_t page_bytes, SmbArea *ret);
 
         /* Gives the memory back, here and in the producer, of which no instance is left. */
@@ -84,7 +85,7 @@ typedef struct SessionOps {
 
         /* A snapshot that a trigger asked for: the clone is the callee's and wants session_adopt(). */
         void (*snapshot_taken)(void *peer, Session *clone, const char *trigger);
-        /* There is none, for the reason of session_clone(); `why` may be empty. */
+        /* The snapshot failed, with an outcome of session_clone(); `why` may be empty. */
         void (*snapshot_failed)(void *peer, const char *trigger, int outcome, const char *why);
 } SessionOps;
 

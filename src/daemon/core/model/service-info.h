@@ -23,8 +23,8 @@ typedef struct ServiceInfo {
         uid_t probes_uid; /* may register reserved source names, like root; (uid_t)-1: none */
         bool is_private;  /* standalone: everybody who can reach it may do everything */
 
-        /* Data sources of producers that do not take the service's word for who may record them. NULL-terminated; or
-         * NULL: there is none. */
+        /* Data sources of producers that do not take the service's word for who may record them: NULL-terminated, or
+         * NULL for an empty list. */
         const char *const *guarded;
 } ServiceInfo;
 
