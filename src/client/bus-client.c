@@ -10,7 +10,10 @@
 #include "shared/names.h"
 
 void bus_client_deinit(BusClient *client) {
-        client->bus = sd_bus_flush_close_unref(client->bus);
+        /* Flushing a connection that is not set up yet waits for the other side, which may take as long as it likes. */
+        if (client->bus && sd_bus_is_ready(client->bus) > 0)
+                sd_bus_flush(client->bus);
+        client->bus = sd_bus_close_unref(client->bus);
 }
 
 /* The name of the connection that has the service's name now, or NULL. */

@@ -201,17 +201,17 @@ fi
 killed_service() {
         local status=0
         "$DESKTRACE" record --standalone -p apps -o killed.pftrace -- \
-                sh -c 'sleep 1.5; kill -KILL "$(pgrep -P "$PPID" -x desktraced)"; sleep 5' || status=$?
+                sh -c 'sleep 1.5; kill -KILL "$(pgrep -P "$PPID" -x desktraced)"; sleep 2' || status=$?
         return "$status"
 }
 exits 8 "a service that dies is told" 'closed the connection|service' killed_service
 ok "and what it had written is kept" test -s killed.pftrace
 
-# Stopped while its service starts, which here takes long: nothing is left, and it says so.
+# Stopped while its service starts, which here takes longer than the test may: nothing is left, and it says so.
 cat >"$tmp/slow-daemon" <<SLOW
 #!/bin/sh
 touch "$tmp/starts"
-exec sleep 30
+exec sleep 600
 SLOW
 chmod +x "$tmp/slow-daemon"
 stopped_while_starting() { # SIGNAL
