@@ -14,6 +14,7 @@
 #include "bus/object/bus-session.h"
 #include "bus/object/bus-source.h"
 #include "bus/permission/bus-ask.h"
+#include "closer/closer.h"
 #include "descriptor-files.h"
 #include "host.h"
 #include "kept-events.h"
@@ -98,23 +99,36 @@ static int loop_serve(Loop *loop, ListenerKind kind, int fd) {
         }
 }
 
+/* Sockets of a user's own instance, or of a private one, may be where others reach them: a directory or a mode may be
+ * wider than meant, and an abstract name has neither. */
+static bool loop_serves(const Loop *loop, uid_t uid) {
+        return loop->mode == LOOP_SYSTEM || uid == 0 || uid == loop->info.uid;
+}
+
+/* Takes the socket over. -EACCES rather than -EUSERS: a uid of a container may be subordinate to our own user, who is
+ * not refused for it. */
+static int refuse_other_user(uid_t uid, int fd) {
+        log_user(uid,
+                 LOG_NOTICE,
+                 "refused a connection of uid %u: this instance serves its own user and root only",
+                 (unsigned)uid);
+        closer_close_socket(uid, fd);
+        return -EACCES;
+}
+
 static int on_accepted(void *userdata, ListenerKind kind, int fd) {
-        _cleanup_(fd_closep) int own_fd = fd;
         Loop *loop = userdata;
         uid_t uid = (uid_t)-1;
         pid_t pid = 0;
         int r;
 
-        r = fd_peer_credentials(own_fd, &uid, &pid);
-        if (r >= 0 && loop->info.is_private && uid != 0 && uid != loop->info.uid) {
-                log_user(uid,
-                         LOG_NOTICE,
-                         "refused a connection of uid %u: this instance is private",
-                         (unsigned)uid);
-                return -EUSERS;
-        }
-        if (r >= 0)
-                r = loop_serve(loop, kind, TAKE_FD(own_fd));
+        r = fd_peer_credentials(fd, &uid, &pid);
+        if (r >= 0 && !loop_serves(loop, uid))
+                return refuse_other_user(uid, fd);
+        if (r < 0)
+                closer_close_socket(uid, fd);
+        else
+                r = loop_serve(loop, kind, fd);
         if (r < 0)
                 /* Peers that have gone again by now need no service. */
                 log_user(uid,

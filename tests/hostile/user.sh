@@ -50,6 +50,20 @@ done
 fails "nor at the bus" 'AccessDenied|rejected|Error|closed|refused' as $bob timeout 20 \
         gdbus call --session --dest "$BUS" --object-path "$ROOT" --method "$MANAGER.ListSources"
 
+# Where the modes are too wide, the service looks who it is.
+chmod 666 "$socket" "$tmp"/home/{producer,consumer}.sock
+fails "another user who gets at the native socket is not served" . own_call $bob ListSources
+for port in producer consumer; do
+        fails "nor at Perfetto's $port socket" . as $bob timeout 20 \
+                /usr/bin/python3 -B "$tmp/perfetto_ipc.py" bind "$tmp/home/$port.sock" "${port^}Port"
+        gives "but its user is, at the $port socket" . as $alice timeout 20 \
+                /usr/bin/python3 -B "$tmp/perfetto_ipc.py" bind "$tmp/home/$port.sock" "${port^}Port"
+done
+gives "its user is served there as before" '^\(' own_call $alice ListSources
+gives "and so is root" '^\(' own_call root ListSources
+ok "the service says why" grep -q "serves its own user and root only" "$tmp/log"
+chmod 600 "$socket" "$tmp"/home/{producer,consumer}.sock
+
 # A program of the same user in a sandbox.
 boxed_call() { # METHOD ARGUMENT...
         "${boxed[@]}" timeout 20 gdbus call --session --dest "$BUS" --object-path "$ROOT" \

@@ -5,7 +5,7 @@
 A read or a write, but also a close or a question about the file, may run the file system of whoever passed the
 descriptor, and O_NONBLOCK belongs to the open file, which both have. So each call in src/daemon that does any of
 these is in the table below, with the reason why it may. What is not there fails the test, and so does a row that
-nobody needs.
+nobody needs, and a call whose arguments are not what its reason says.
 
 Usage: check-descriptors.py SOURCE-ROOT
        check-descriptors.py --self-test      plants calls and sees that each is found
@@ -29,37 +29,49 @@ CALLS = (
 # These say it for each call.
 DONTWAIT_CALLS = ("recv", "recvfrom", "recvmsg", "recvmmsg", "send", "sendto", "sendmsg", "sendmmsg")
 
-OWN = "made by the service itself"
-LISTENED = "sockets that the service accepted or was passed by systemd"
+OWN = "made by the service itself, of a kind that has no file system of others behind it"
+LISTENED = "listening sockets, which are the service's own or systemd's"
 DONTWAIT = "with MSG_DONTWAIT"
 SINK = "on the sink's thread, of which each user has few"
 KERNEL = "answered by the kernel without the file system"
+AT_ONCE = "without waiting, of what the kernel itself knows: a socket or a pidfd"
+EMPTY = "sockets that nothing is left in, so that no descriptor of a peer goes with them"
 SEALED = "once the kernel has said that it is a sealed memfd"
 FILE = "a file of the service's own or of /proc"
 
+# What a call must be passed for its reason to be true. Commands that lock, lease or notify ask the file's owner.
+PROOFS = {
+    (KERNEL, "fcntl"): r"\bF_(GETFL|SETFL|DUPFD_CLOEXEC)\b",
+    (KERNEL, "ioctl"): r"\bSIOCINQ\b",
+    (KERNEL, "statx"): r"\bAT_STATX_DONT_SYNC\b",
+    (LISTENED, "fcntl"): r"\bF_SETFL\b",
+    (SEALED, "fcntl"): r"\bF_DUPFD_CLOEXEC\b",
+    (AT_ONCE, "poll"): r", 0\)$",
+}
+
 ALLOWED = {
     "accept/acceptor.c": {
-        "poll": "listening sockets, its own eventfds, and without waiting what it accepted",
+        "poll": "on the thread: listening sockets and its own eventfds; without waiting what it accepted",
         "ioctl": KERNEL,
         "read": OWN,
         "write": OWN,
-        "fd_close": "its own eventfds, and sockets that nothing is left in",
+        "fd_close": "its own eventfds; " + EMPTY,
     },
     "buffer/segment.c": {"mmap": "memory without a file"},
     "buffer/trace-buffer.c": {"mmap": "memory without a file"},
     "bus/link/bell.c": {"send": DONTWAIT, "fd_closep": OWN},
-    "bus/permission/bus-ask.c": {"poll": "a pidfd of the kernel's own, without waiting"},
+    "bus/permission/bus-ask.c": {"poll": AT_ONCE},
     "bus/link/bus-line.c": {"fd_closep": "the connection to the message bus, and the gate's pair"},
     "bus/producer/bus-producer.c": {"mmap": OWN, "fd_close": OWN, "fd_closep": OWN},
     "bus/producer/bus-register.c": {"pid_proof_take": "asks the kernel, and takes nothing out of the socket"},
     "bus/bus-socket.c": {"fd_closep": "the gate's pair"},
     "bus/link/doorbells.c": {"fd_close": OWN},
-    "bus/link/guard.c": {"fd_closep": OWN},
+    "bus/link/guard.c": {"fd_closep": "a socket of its own, to the probes"},
     "bus/link/hub.c": {"fd_close": OWN},
     "bus/link/producer-home.c": {"fd_closep": FILE},
     "closer/closer.c": {
         "ioctl": KERNEL,
-        "fd_close": "a socket that nothing is left in",
+        "fd_close": EMPTY,
     },
     "gate/gate-admit.c": {"fd_close": "stand-ins, and what the service sends"},
     "gate/gate-flow.c": {"recv": DONTWAIT},
@@ -78,14 +90,13 @@ ALLOWED = {
     "gate/gate-write.c": {"sendmsg": DONTWAIT, "fd_close": "stand-ins, and what the service sends"},
     "gate/stand-in.c": {"fstat": "a pipe of the gate's, in place of what was passed", "fd_close": OWN},
     "kept-events.c": {"fd_closep": FILE, "fd_write_all": FILE},
-    "listen-address.c": {"fd_closep": LISTENED},
+    "listen-address.c": {"fd_closep": "sockets of its own: one to listen on, one to see whether somebody does"},
     "listeners.c": {"fcntl": LISTENED, "fd_close": LISTENED, "fd_closep": LISTENED},
     "login-users.c": {"fd_closep": FILE},
-    "loop.c": {"fd_closep": LISTENED},
     "output/session-stream.c": {"fd_close": OWN},
     "sink-descriptor.c": {
         "fcntl": KERNEL,
-        "statx": "with AT_STATX_DONT_SYNC: " + KERNEL,
+        "statx": KERNEL,
         "fstatfs": SINK,
     },
     "sink-file.c": {
@@ -105,7 +116,7 @@ ALLOWED = {
         "fstatfs": SEALED,
         "mmap": SEALED,
         "pread": "of ordinary memory, which takes no lock of the file",
-        "fcntl": "F_DUPFD",
+        "fcntl": SEALED,
         "fd_close": SEALED,
         "fd_closep": OWN,
     },
@@ -157,6 +168,8 @@ def check(top, allowed):
                 yield f"{path}:{line}: {name}() may wait for who holds the descriptor; see check-descriptors.py"
             elif name in DONTWAIT_CALLS and "MSG_DONTWAIT" not in text:
                 yield f"{path}:{line}: {name}() waits: it needs MSG_DONTWAIT"
+            elif not re.search(PROOFS.get((allowed[row][name], name), ""), text):
+                yield f"{path}:{line}: {name}() is not \"{allowed[row][name]}\""
     for row, names in allowed.items():
         for name in names:
             if (row, name) not in used:
@@ -170,13 +183,22 @@ PLANTED = {
     "src/daemon/good.c": "void h(int fd) {\n        ops->close(fd);\n        x.read(fd);\n"
     "        send(fd, a(b), MSG_DONTWAIT);\n}\n",
     "src/daemon/waits.c": "void i(int fd) {\n        recv(fd, 0, 0,\n             f(MSG_PEEK));\n}\n",
+    "src/daemon/asks.c": "void k(int fd) {\n        fcntl(fd, F_GETFL);\n        fcntl(fd, F_SETLEASE, F_WRLCK);\n"
+    "        poll(&wait, 1, 0);\n        poll(&wait, 1, 10);\n}\n",
     "src/client/other.c": "void j(int fd) {\n        close(fd);\n}\n",
 }
-PLANTED_ROWS = {"good.c": {"send": DONTWAIT}, "waits.c": {"recv": DONTWAIT}, "gone.c": {"poll": OWN}}
+PLANTED_ROWS = {
+    "good.c": {"send": DONTWAIT},
+    "waits.c": {"recv": DONTWAIT},
+    "asks.c": {"fcntl": KERNEL, "poll": AT_ONCE},
+    "gone.c": {"poll": OWN},
+}
 EXPECTED = [
     r"src/daemon/bus/bad\.c:2: close\(\) may wait.*",
     r"src/daemon/bus/worse\.c:2: fd_closep\(\) may wait.*",
     r"src/daemon/waits\.c:2: recv\(\) waits.*",
+    r"src/daemon/asks\.c:3: fcntl\(\) is not .*",
+    r"src/daemon/asks\.c:5: poll\(\) is not .*",
     r"gone\.c does not call poll\(\).*",
 ]
 

@@ -71,9 +71,9 @@ LAYERS = {
     "src/daemon/socket/consumer": SOCKET | {"socket-link"},
     "src/daemon/socket": SOCKET | {"socket-link", "socket-producer", "socket-consumer"},
     "src/daemon": {
-        "shared", "wire", "config", "smb", "accept", "core", "core-model", "output", "owner", "bus", "bus-link",
-        "bus-permission", "bus-object", "bus-producer", "bus-session", "socket", "socket-link", "protobuf-c",
-        "systemd", "compression", "io",
+        "shared", "wire", "config", "smb", "closer", "accept", "core", "core-model", "output", "owner", "bus",
+        "bus-link", "bus-permission", "bus-object", "bus-producer", "bus-session", "socket", "socket-link",
+        "protobuf-c", "systemd", "compression", "io",
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},
     "src/host": {"shared", "lib", "wire", "config", "protobuf-c", "systemd", "io"},

@@ -119,8 +119,12 @@ static void admit(Acceptor *acceptor, int kind, int fd) {
         Accepted accepted = { .fd = fd, .kind = kind };
         Identity identity;
 
-        if (is_gone(fd) || fd_peer_credentials(fd, &identity.uid, &identity.pid) < 0) {
+        if (is_gone(fd)) {
                 fd_close(fd);
+                return;
+        }
+        if (fd_peer_credentials(fd, &identity.uid, &identity.pid) < 0) {
+                closer_close_socket((uid_t)-1, fd);
                 return;
         }
         accepted.user = identity.uid;
@@ -336,7 +340,7 @@ static bool take_from_kernel(Acceptor *acceptor, Accepted *ret) {
                 if (fd < 0)
                         continue;
                 if (fd_peer_credentials(fd, &identity.uid, &identity.pid) < 0) {
-                        fd_close(fd);
+                        closer_close_socket((uid_t)-1, fd);
                         continue;
                 }
                 *ret = (Accepted){
