@@ -8,7 +8,8 @@ flood.py listeners bus|native SOCKET N       N connections that the service send
 flood.py calls bus|native SOCKET N           N connections that ask for a list, as fast as they are taken
 flood.py long-calls bus|native SOCKET N      the same, and the list is long
 flood.py strangers bus SOCKET N CALLS        N connections that the service does not know, each with so many calls at
-                                             once, whose replies are counted then: says "refused N answered N"
+                                             once, and then one with a single call; their replies are counted:
+                                             says "refused N answered N late answered" (or refused)
 All say "attacked" when the connections are there, and go on until they are killed.
 """
 
@@ -124,6 +125,8 @@ def strangers(transport, path, n, n_calls):
     call = raw_bus.call("ListPresets", destination=destination(transport))
     for peer in peers:
         peer.socket.sendall(raw_bus.numbered(call, n_calls))
+    late = raw_bus.Peer(path, transport == "bus")
+    late.socket.sendall(call)
     print("attacked", flush=True)
     n_refused = n_answered = 0
     for peer in peers:
@@ -136,7 +139,11 @@ def strangers(transport, path, n, n_calls):
                 break
         n_refused += n_here
         n_answered += raw_bus.count_messages(data, (2,))
-    print("refused", n_refused, "answered", n_answered, flush=True)
+    data = b""
+    while raw_bus.count_messages(data, (2, 3)) == 0 and late.socket in select.select([late.socket], [], [], 60)[0]:
+        data += late.socket.recv(1 << 20)
+    how = "answered" if raw_bus.count_messages(data, (2,)) else "refused"
+    print("refused", n_refused, "answered", n_answered, "late", how, flush=True)
     time.sleep(600)
 
 

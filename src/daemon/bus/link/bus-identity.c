@@ -48,6 +48,24 @@ static int unknown_keep(Unknown *unknown, sd_bus_message *message) {
         return 0;
 }
 
+static int refuse_as_full(sd_bus_error *error) {
+        return bus_error_set(error,
+                             BUS_ERROR_LIMIT_EXCEEDED,
+                             "%d calls of new connections wait; try again",
+                             BUS_UNKNOWN_MESSAGES_MAX);
+}
+
+/* Answers the latest call with a refusal. */
+static void unknown_drop_last(Unknown *unknown) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        sd_bus_message *message = unknown->messages[--unknown->n_messages];
+
+        unknown->bus->n_unknown_messages--;
+        refuse_as_full(&error);
+        sd_bus_reply_method_error(message, &error);
+        sd_bus_message_unref(message);
+}
+
 static int refuse(sd_bus_error *error, int r) {
         return sd_bus_error_set_errnof(error, r, "cannot identify the caller: %s", strerror(-r));
 }
@@ -122,6 +140,30 @@ static Unknown *unknown_find(const Bus *bus, const char *name) {
         return NULL;
 }
 
+/* Of those with most calls, the oldest. NULL: there is none. */
+static Unknown *find_heaviest(const Bus *bus) {
+        Unknown *unknown, *heaviest = NULL;
+
+        list_for_each (unknown, &bus->unknowns, link)
+                if (!heaviest || unknown->n_messages > heaviest->n_messages)
+                        heaviest = unknown;
+        return heaviest;
+}
+
+/* Whose peers they are is not known yet, so they share by name, and the bus lets each user have only so many names: one
+ * more call of a peer with few takes the place of one of the peer with most. */
+static bool make_room(Bus *bus, size_t n_of_sender) {
+        Unknown *heaviest;
+
+        if (bus->n_unknown_messages < BUS_UNKNOWN_MESSAGES_MAX)
+                return true;
+        heaviest = find_heaviest(bus);
+        if (!heaviest || heaviest->n_messages <= n_of_sender + 1)
+                return false;
+        unknown_drop_last(heaviest);
+        return true;
+}
+
 static int unknown_new(Unknown **ret, Bus *bus, const char *name, BusIdentityKnown known) {
         _cleanup_(unknown_freep) Unknown *unknown = calloc(1, sizeof(*unknown));
         int r;
@@ -161,11 +203,6 @@ int bus_identity_ask(Bus *bus,
 
         if (!sender)
                 return refuse(error, -EBADMSG);
-        if (bus->n_unknown_messages >= BUS_UNKNOWN_MESSAGES_MAX)
-                return bus_error_set(error,
-                                     BUS_ERROR_LIMIT_EXCEEDED,
-                                     "%d calls of new connections wait; try again",
-                                     BUS_UNKNOWN_MESSAGES_MAX);
         unknown = unknown_find(bus, sender);
         if (unknown && unknown->n_messages >= BUS_REQUESTS_PER_CLIENT_MAX)
                 return bus_error_set(
@@ -173,6 +210,8 @@ int bus_identity_ask(Bus *bus,
                         BUS_ERROR_LIMIT_EXCEEDED,
                         "this connection has %d unanswered calls; wait for their replies",
                         BUS_REQUESTS_PER_CLIENT_MAX);
+        if (!make_room(bus, unknown ? unknown->n_messages : 0))
+                return refuse_as_full(error);
         if (!unknown)
                 r = unknown_new(&unknown, bus, sender, known);
         if (r >= 0)

@@ -10,7 +10,9 @@
 
 #include "bus/link/bus.h"
 
-/* Messages of all peers that may wait. The bus daemon answers as soon as it reads, so more than this is a flood. */
+/* Messages of all peers that may wait. The bus daemon answers as soon as it reads, so more than this is a flood. Then
+ * peers with fewer messages take the places of those with most. This is twice the connections that dbus-daemon allows
+ * a user of the system bus, so that one user's peers leave room for a call of another's. */
 #define BUS_UNKNOWN_MESSAGES_MAX 512
 
 /* Makes the Client: 0, or a negative errno with *error set. */
