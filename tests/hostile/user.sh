@@ -84,6 +84,19 @@ fails "nor over Perfetto's socket" . "${boxed[@]}" timeout 30 /usr/bin/python3 -
         "$tmp/home/consumer.sock" record org.example.innocent
 started "${boxed[@]}" "$TEST_PRODUCER" boxed org.example.boxed
 ok "it may be recorded" eventually has_producer boxed
+# Sandboxes have pid namespaces. What is none may carry the file about, and is not believed for it.
+app_of() { # PRODUCER
+        as $alice "$DESKTRACE" list producers --user --json=short | python3 -c 'import json, sys
+print([each["app"] for each in json.load(sys.stdin) if each["name"] == sys.argv[1]])' "$1"
+}
+started "${boxed_apart[@]}" "$TEST_PRODUCER" apart org.example.apart
+ok "so may one with a pid namespace" eventually has_producer apart
+if grep -qE '^0::/$|^0::.*/user@' /proc/self/cgroup; then
+        gives "which is listed by the name of its app" "^\\['org\\.example\\.Boxed'\\]$" app_of apart
+        gives "the other has none" "^\\[''\\]$" app_of boxed
+else
+        skip_check "which is listed by the name of its app" "the test's own control group may name it"
+fi
 innocent_is_unharmed "a program in a sandbox"
 
 # A hostile program of the same user.

@@ -147,7 +147,8 @@ CONF
         chmod 666 "$tmp/system.sock"
 }
 
-# make_box USER: "${boxed[@]}" COMMAND... runs in a root like Flatpak's: a tmpfs, and in it a mount .flatpak-info
+# make_box USER: "${boxed[@]}" COMMAND... runs in a root like Flatpak's: a tmpfs, and in it a mount .flatpak-info, which
+# says that it is org.example.Boxed. With "${boxed_apart[@]}" it has a pid namespace, too.
 make_box() {
         mkdir "$tmp/root"
         cat >"$tmp/boxed.sh" <<'SH'
@@ -156,11 +157,14 @@ for at in /*; do
         if [ -L "$at" ]; then cp -P "$at" .
         elif [ -d "$at" ]; then mkdir ".$at" && mount --rbind "$at" ".$at"; fi || exit
 done
-echo "[Application]" >info && : >.flatpak-info && mount --bind info .flatpak-info || exit
+printf '[Application]\nname=org.example.Boxed\n' >info && : >.flatpak-info && mount --bind info .flatpak-info || exit
 exec chroot . setpriv --reuid="$uid" --clear-groups -- "$@"
 SH
         # shellcheck disable=SC2034 # for the tests
         boxed=(unshare -m --propagation private sh "$tmp/boxed.sh" "$tmp/root" "$1")
+        # The shell stays, as a process that has changed its user does not hear any more that its parent was killed.
+        # shellcheck disable=SC2016,SC2034 # for the shell inside, and for the tests
+        boxed_apart=(unshare --pid --fork --kill-child sh -c '"$@"; exit $?' sh "${boxed[@]}")
 }
 
 # service COMMAND...: the daemon, until it owns its name; its pid is in $daemon
