@@ -185,6 +185,7 @@ static const char *const known_sources[] = {
         "linux.input_latency",
         "linux.program_points",
         "linux.perf",
+        "cpu.stacks",
         "org.freedesktop.systemd",
         "org.freedesktop.dbus",
         "org.gnome.sysprof",
@@ -386,8 +387,13 @@ bool record_request_wants_track_events(const RecordRequest *request) {
                names_source(request, TRACK_EVENT_SOURCE);
 }
 
+static bool wants_source(const RecordRequest *request, const char *name) {
+        return find_source(request->config, name, 0) || names_source(request, name);
+}
+
 bool record_request_wants_stacks(const RecordRequest *request) {
-        return find_source(request->config, PERF_SOURCE, 0) || names_source(request, PERF_SOURCE);
+        return wants_source(request, PERF_SOURCE) ||
+               wants_source(request, TRACING_OWN_STACKS_SOURCE);
 }
 
 /* What a profile needs beside its samples: which process and thread a number is. */
@@ -402,6 +408,14 @@ static const char stacks_config[] =
         "process_stats_config {\n"
         "  scan_all_processes_on_start: true record_thread_names: true proc_stats_poll_ms: 1000 } "
         "} }\n"
+        "incremental_state_config { clear_period_ms: 5000 }\n";
+
+/* The data source names its threads itself. */
+static const char own_stacks_config[] =
+        "buffers { name: \"stacks\" size_kb: 65536 fill_policy: RING_BUFFER }\n"
+        "data_sources { config { name: \"" TRACING_OWN_STACKS_SOURCE
+        "\" target_buffer_name: \"stacks\" perf_event_config {\n"
+        "  timebase { frequency: %u counter: SW_CPU_CLOCK } callstack_sampling { } } } }\n"
         "incremental_state_config { clear_period_ms: 5000 }\n";
 
 static ExitStatus parse_rate(unsigned *ret, const char *text) {
@@ -425,7 +439,8 @@ static void remove_source(RecordRequest *request, const char *name) {
                         g_ptr_array_remove_index(request->sources, i - 1);
 }
 
-ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate) {
+ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate, bool is_own) {
+        const char *source = is_own ? TRACING_OWN_STACKS_SOURCE : PERF_SOURCE;
         g_autofree char *text = NULL;
         ConfigError error = { 0 };
         Config *config = NULL;
@@ -435,7 +450,7 @@ ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate) {
 
         if (status)
                 return status;
-        if (find_source(request->config, PERF_SOURCE, 0)) {
+        if (find_source(request->config, source, 0)) {
                 if (!*rate)
                         return STATUS_OK;
                 say_error(_("the configuration has call stacks already, at a rate of its own: "
@@ -444,8 +459,9 @@ ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate) {
                           rate);
                 return STATUS_USAGE;
         }
-        remove_source(request, PERF_SOURCE);
-        text = g_strdup_printf(stacks_config, frequency);
+        remove_source(request, source);
+        text = is_own ? g_strdup_printf(own_stacks_config, frequency)
+                      : g_strdup_printf(stacks_config, frequency);
         r = config_new_from_text(&config, text, &error);
         if (r != 0)
                 return r < 0 ? bus_client_say_errno(r) : say_config_error("--stacks", &error);

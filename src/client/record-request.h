@@ -51,8 +51,9 @@ void record_request_deinit(RecordRequest *request);
 ExitStatus record_request_load_file(RecordRequest *request, const char *path);    /* "-": stdin */
 ExitStatus record_request_load_preset(RecordRequest *request, const char *names); /* "a,b": both */
 ExitStatus record_request_add_event(RecordRequest *request, const char *event);
-/* Call stacks beside the rest, `rate` times a second and processor; "": as often as makes sense. */
-ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate);
+/* Call stacks beside the rest, `rate` times a second and processor; "": as often as makes sense. `is_own`: of the
+ * user's own programs instead of the whole machine. */
+ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate, bool is_own);
 ExitStatus record_request_set_duration(RecordRequest *request, const char *text);
 ExitStatus record_request_set_buffer(RecordRequest *request, const char *text);
 

@@ -29,6 +29,7 @@
 static const char *const other_probe_sources[] = {
         "org.freedesktop.systemd",
         "org.freedesktop.login1",
+        TRACING_OWN_STACKS_SOURCE,
 };
 
 static const char *const bridge_sources[] = {

@@ -266,7 +266,8 @@ static bool has_stacks(const TraceReport *report) {
         const SessionSource *source;
 
         for (guint i = 0; (source = report_source(report, i)); i++)
-                if (streq(source->source, "linux.perf"))
+                if (streq(source->source, "linux.perf") ||
+                    streq(source->source, TRACING_OWN_STACKS_SOURCE))
                         return true;
         return false;
 }

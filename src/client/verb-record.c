@@ -96,13 +96,16 @@ static bool is_standalone(const Run *run) {
         return run->invocation->bus == BUS_CHOICE_STANDALONE;
 }
 
+/* Nobody is there who could ask for privileges. */
+static bool is_plain_standalone(const Run *run) {
+        return is_standalone(run) && geteuid() != 0;
+}
+
 /* Without a word about what to record: all there is, as far as one may. */
 static ExitStatus load_default_preset(Run *run) {
-        bool is_plain_standalone = is_standalone(run) && geteuid() != 0;
-
-        if (run->invocation->bus != BUS_CHOICE_USER && !is_plain_standalone)
+        if (run->invocation->bus != BUS_CHOICE_USER && !is_plain_standalone(run))
                 return record_request_load_preset(&run->request, RECORD_PRESET_DEFAULT);
-        if (is_plain_standalone && !run->invocation->is_quiet)
+        if (is_plain_standalone(run) && !run->invocation->is_quiet)
                 say_hint(_("Not root: recording program events, but no kernel events."));
         return record_request_load_preset(&run->request, RECORD_PRESET_APPS);
 }
@@ -212,7 +215,8 @@ static ExitStatus build_request(Run *run) {
         for (char **event = run->invocation->arguments; !status && *event; event++)
                 status = record_request_add_event(&run->request, *event);
         if (!status && arg_stacks)
-                status = record_request_add_stacks(&run->request, arg_stacks);
+                status = record_request_add_stacks(
+                        &run->request, arg_stacks, is_plain_standalone(run));
         if (!status && arg_time)
                 status = record_request_set_duration(&run->request, arg_time);
         if (!status && arg_buffer)
@@ -273,9 +277,11 @@ static bool makes_snapshots(const Run *run) {
  */
 
 static ExitStatus check_may_probe(char *const *sources) {
-        if (!sources[0] || geteuid() == 0)
+        while (*sources && streq(*sources, TRACING_OWN_STACKS_SOURCE))
+                sources++;
+        if (!*sources || geteuid() == 0)
                 return STATUS_OK;
-        say_error(_("%s with --standalone requires root: there is no service to ask"), sources[0]);
+        say_error(_("%s with --standalone requires root: there is no service to ask"), *sources);
         say_hint(_("Use sudo, leave out --standalone, or record only programs: -p apps."));
         return STATUS_NOT_AUTHORIZED;
 }

@@ -296,11 +296,12 @@ static void program_deinit(Program *program) {
         sd_event_unref(program->event);
 }
 
-static int program_offer(Program *program) {
+/* The user whom the system's probes run as has no programs. */
+static int program_offer(Program *program, Mode mode) {
         HostProgram offer = {
                 .producer = "desktrace-probes",
                 .probes = probes,
-                .n_probes = n_probes,
+                .n_probes = mode == MODE_RUN_SYSTEM ? n_machine_probes : n_probes,
                 .busy = on_busy,
                 .userdata = program,
         };
@@ -325,7 +326,7 @@ static int program_setup(Program *program, Mode mode) {
                                                           getenv(TRACING_ENV_SOCKET))
                             : lifetime_until_idle(&program->lifetime, program->event);
         if (r >= 0)
-                r = program_offer(program);
+                r = program_offer(program, mode);
         if (r >= 0 && mode == MODE_RUN_SYSTEM && !program->trusts_service)
                 r = program_require_permits(program);
         /* Last: a peer that gets an answer then finds everything in place. */

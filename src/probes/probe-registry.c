@@ -24,6 +24,8 @@ const ProbeOps *const probes[] = {
         &cgroup_probe_ops,         &input_latency_probe_ops,
         &program_points_probe_ops, &systemd_system_probe_ops,
         &login_probe_ops,          &perf_probe_ops,
+        &own_stacks_probe_ops,
 };
 
 const size_t n_probes = ARRAY_SIZE(probes);
+const size_t n_machine_probes = ARRAY_SIZE(probes) - 1;

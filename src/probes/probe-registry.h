@@ -9,5 +9,7 @@
 
 #include "host/probe.h"
 
+/* First those of the machine; then what any user can record of his own programs. */
 extern const ProbeOps *const probes[];
 extern const size_t n_probes;
+extern const size_t n_machine_probes;

@@ -38,6 +38,9 @@
 /* The data source of programs that know nothing of it, by points in their libraries. */
 #define TRACING_POINTS_SOURCE "linux.program_points"
 
+/* The data source of call stacks of a user's own programs, which asks for no privilege. */
+#define TRACING_OWN_STACKS_SOURCE "cpu.stacks"
+
 /* The name of the track on which producers report about their own recording, and the category of its events. */
 #define TRACING_NOTES_TRACK    "Desktrace notes"
 #define TRACING_NOTES_CATEGORY "desktrace.notes"

@@ -20,10 +20,16 @@
 #define RING_MIN       (256u << 10)
 #define NS_PER_S       UINT64_C(1000000000)
 
-static int open_event(struct perf_event_attr *attr, uint32_t cpu) {
-        int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+int perf_event_open(struct perf_event_attr *attr, pid_t tid, int cpu) {
+        int fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
         return fd < 0 ? -errno : fd;
+}
+
+bool perf_events_can_walk(void) {
+        struct utsname name;
+
+        return uname(&name) == 0 && streq(name.machine, "x86_64") && sizeof(void *) == 8;
 }
 
 int perf_events_check(char **ret_error) {
@@ -33,14 +39,13 @@ int perf_events_check(char **ret_error) {
                 .config = PERF_COUNT_SW_DUMMY,
                 .disabled = 1,
         };
-        struct utsname name;
         int fd;
 
-        if (uname(&name) < 0 || !streq(name.machine, "x86_64") || sizeof(void *) != 8)
+        if (!perf_events_can_walk())
                 return probe_refuse(ret_error,
                                     "call stacks are recorded on x86-64 only; on other machines "
                                     "use perf");
-        fd = open_event(&attr, 0);
+        fd = perf_event_open(&attr, -1, 0);
         if (fd >= 0) {
                 close(fd);
                 return 0;
@@ -116,6 +121,8 @@ static struct perf_event_attr attr_of(const PerfSettings *settings) {
                 .clockid = settings->clock,
                 .exclude_callchain_user = !settings->kernel_walks,
                 .exclude_callchain_kernel = !settings->wants_kernel_frames,
+                .exclude_kernel = settings->is_own,
+                .exclude_hv = settings->is_own,
         };
 
         if (settings->wants_kernel_frames || settings->kernel_walks)
@@ -148,6 +155,16 @@ static size_t ring_bytes(const PerfSettings *settings, bool has_stack, size_t n_
         return n;
 }
 
+/* The ring of a processor, into which the events of threads write: it counts nothing, and is of a thread that stays. */
+static void make_dummy(struct perf_event_attr *attr) {
+        attr->type = PERF_TYPE_SOFTWARE;
+        attr->config = PERF_COUNT_SW_DUMMY;
+        attr->config1 = attr->config2 = 0;
+        attr->freq = 0;
+        attr->sample_period = 0;
+        attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 0;
+}
+
 static int open_ring(PerfEvents *events,
                      PerfRing *ring,
                      const PerfSettings *settings,
@@ -158,13 +175,16 @@ static int open_ring(PerfEvents *events,
         int fd, r;
 
         attr.wakeup_watermark = (uint32_t)(n_bytes / 4);
-        fd = open_event(&attr, cpu);
+        if (settings->is_own)
+                make_dummy(&attr);
+        fd = perf_event_open(&attr, settings->is_own ? 0 : -1, (int)cpu);
         if (fd < 0)
                 return fd;
         r = perf_ring_map(ring, fd, cpu, n_bytes);
         if (r < 0)
                 return r;
-        if (settings->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, settings->filter) < 0)
+        if (settings->filter && !settings->is_own &&
+            ioctl(fd, PERF_EVENT_IOC_SET_FILTER, settings->filter) < 0)
                 return -errno;
         if (epoll_ctl(events->poll_fd, EPOLL_CTL_ADD, fd, &readable) < 0)
                 return -errno;
@@ -213,7 +233,31 @@ static int open_rings_that_fit(PerfEvents *events,
         return r;
 }
 
-static int refuse_open(const PerfSettings *settings, int error, char **ret_error) {
+int perf_events_open_thread(const PerfEvents *events,
+                            size_t ring,
+                            const PerfSettings *settings,
+                            pid_t tid) {
+        struct perf_event_attr attr = attr_of(settings);
+        _cleanup_(fd_closep) int fd = -1;
+
+        attr.inherit = 1;
+        fd = perf_event_open(&attr, tid, (int)events->rings[ring].cpu);
+        if (fd < 0)
+                return fd;
+        if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, events->rings[ring].fd) < 0)
+                return -errno;
+        if (settings->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, settings->filter) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
+int perf_events_refuse(const PerfSettings *settings, int error, char **ret_error) {
+        if (settings->is_own && (error == -EPERM || error == -EACCES))
+                return probe_refuse(ret_error,
+                                    "the kernel does not allow this event (%s): users' own events "
+                                    "need kernel.perf_event_paranoid=2 or less, and large rings a "
+                                    "higher limit of locked memory (ulimit -l)",
+                                    strerror(-error));
         if (error == -EPERM || error == -EACCES)
                 return probe_refuse(
                         ret_error,
@@ -238,6 +282,28 @@ static bool lacks_counter(const PerfSettings *settings, int error) {
                (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV);
 }
 
+/* What is to be counted must be possible; the rings of threads' events count nothing. */
+static int try_on_thread(const PerfSettings *settings) {
+        struct perf_event_attr attr = attr_of(settings);
+        int fd;
+
+        attr.sample_type = PERF_SAMPLE_TID;
+        fd = perf_event_open(&attr, 0, -1);
+        if (fd < 0)
+                return fd;
+        close(fd);
+        return 0;
+}
+
+static int open_what_is_there(PerfEvents *events,
+                              const PerfSettings *settings,
+                              const uint32_t *cpus,
+                              size_t n_cpus) {
+        const int r = settings->is_own ? try_on_thread(settings) : 0;
+
+        return r < 0 ? r : open_rings_that_fit(events, settings, cpus, n_cpus);
+}
+
 static int
 open_all(PerfEvents *events, PerfSettings *settings, bool *ret_uses_clock, char **ret_error) {
         _cleanup_(freep) uint32_t *cpus = NULL;
@@ -251,15 +317,15 @@ open_all(PerfEvents *events, PerfSettings *settings, bool *ret_uses_clock, char 
         events->poll_fd = epoll_create1(EPOLL_CLOEXEC);
         if (!events->rings || events->poll_fd < 0)
                 return events->rings ? -errno : -ENOMEM;
-        r = open_rings_that_fit(events, settings, cpus, n_cpus);
+        r = open_what_is_there(events, settings, cpus, n_cpus);
         if (r < 0 && lacks_counter(settings, r)) {
                 close_rings(events);
                 perf_settings_use_clock(settings);
                 *ret_uses_clock = true;
-                r = open_rings_that_fit(events, settings, cpus, n_cpus);
+                r = open_what_is_there(events, settings, cpus, n_cpus);
         }
         if (r < 0)
-                return refuse_open(settings, r, ret_error);
+                return perf_events_refuse(settings, r, ret_error);
         if (events->n_rings == 0)
                 return probe_refuse(ret_error, "target_cpu has no processor that is online");
         return 0;

@@ -19,6 +19,12 @@ typedef struct PerfEvents {
         PerfLayout layout;
 } PerfEvents;
 
+/* A descriptor or a negative errno. `tid` 0: this thread; -1: all. */
+int perf_event_open(struct perf_event_attr *attr, pid_t tid, int cpu);
+
+/* Whether stacks of this machine's programs can be walked at all. */
+bool perf_events_can_walk(void);
+
 /* Whether this kernel lets us sample the whole machine: 0, or PROBE_E_REFUSED and what to do. */
 int perf_events_check(char **ret_error);
 
@@ -29,6 +35,15 @@ int perf_events_open(PerfEvents *ret,
                      bool *ret_uses_clock,
                      char **ret_error);
 void perf_events_deinit(PerfEvents *events);
+
+/* Where settings are for a user's own programs, the rings are empty until threads have events, which write into the
+ * ring of their processor. A descriptor or a negative errno. */
+int perf_events_open_thread(const PerfEvents *events,
+                            size_t ring,
+                            const PerfSettings *settings,
+                            pid_t tid);
+/* Says why an event could not be opened: PROBE_E_REFUSED, or the error. */
+int perf_events_refuse(const PerfSettings *settings, int error, char **ret_error);
 
 int perf_events_enable(PerfEvents *events);
 void perf_events_disable(PerfEvents *events);

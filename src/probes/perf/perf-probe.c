@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "probes/perf/perf-events.h"
+#include "probes/perf/perf-own.h"
 #include "probes/perf/perf-probe.h"
 #include "probes/perf/perf-sampler.h"
 #include "shared/log.h"
@@ -23,6 +24,7 @@
 typedef struct PerfProbe {
         PerfSettings settings;
         PerfEvents events;
+        PerfOwn own; /* empty where the machine is sampled */
         bool is_open;
         PerfSampler sampler;
         bool has_sampler;
@@ -56,6 +58,7 @@ static void *perf_free(void *userdata) {
         if (!perf)
                 return NULL;
         stop_hurrying(perf);
+        perf_own_detach(&perf->own);
         if (perf->is_open)
                 perf_events_deinit(&perf->events);
         if (perf->has_sampler)
@@ -87,7 +90,20 @@ static KernelSymbols *load_kernel(PerfProbe *perf, ProbeNotes *notes) {
         return kernel;
 }
 
-static int perf_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
+static int attach(PerfProbe *perf, ProbeNotes *notes, char **ret_error) {
+        int r;
+
+        r = perf_own_attach(&perf->own, &perf->events, &perf->settings, ret_error);
+        if (r == 0 && perf->own.n_missed > 0)
+                probe_note(notes,
+                           "%zu threads are not sampled: there are more than %u events, or than "
+                           "files may be open (ulimit -n); name programs by target_pid",
+                           perf->own.n_missed,
+                           PERF_OWN_EVENTS_MAX);
+        return r;
+}
+
+static int setup(void **ret, const ProbeSetup *setup, bool is_own, char **ret_error) {
         _cleanup_(perf_freep) PerfProbe *perf = calloc(1, sizeof(*perf));
         KernelSymbols *kernel;
         bool uses_clock = false;
@@ -98,6 +114,8 @@ static int perf_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
         r = perf_settings_init(&perf->settings, setup->config, ret_error);
         if (r != 0)
                 return r;
+        if (is_own)
+                perf_settings_limit_to_own(&perf->settings);
         hurry(perf);
         kernel = load_kernel(perf, setup->notes);
         r = perf_sampler_init(&perf->sampler, &perf->settings, kernel, setup->sink);
@@ -115,8 +133,19 @@ static int perf_setup(void **ret, const ProbeSetup *setup, char **ret_error) {
                            "often have none: samples are taken by time, %" PRIu64 " a second",
                            perf->settings.interval);
         }
+        r = is_own ? attach(perf, setup->notes, ret_error) : 0;
+        if (r != 0)
+                return r;
         *ret = TAKE(perf);
         return 0;
+}
+
+static int machine_setup(void **ret, const ProbeSetup *options, char **ret_error) {
+        return setup(ret, options, false, ret_error);
+}
+
+static int own_setup(void **ret, const ProbeSetup *options, char **ret_error) {
+        return setup(ret, options, true, ret_error);
 }
 
 static int perf_start(void *userdata, char **ret_error) {
@@ -128,6 +157,7 @@ static int perf_start(void *userdata, char **ret_error) {
         r = perf_events_enable(&perf->events);
         if (r < 0)
                 return r;
+        perf_own_enable(&perf->own);
         perf->recording = true;
         /* After that: what is started meanwhile is in the records. */
         if (perf->settings.wants_user_frames)
@@ -159,6 +189,23 @@ static void drain(PerfProbe *perf) {
         perf->cost_ns += thread_cpu_ns() - begun_ns;
 }
 
+/* What threads have inherited cannot be changed, so all are opened again. */
+static void set_frequency(PerfProbe *perf, uint64_t frequency) {
+        _cleanup_(freep) char *error = NULL;
+
+        perf->sampler.frequency = frequency;
+        perf_sampler_clear(&perf->sampler);
+        if (!perf->settings.is_own) {
+                perf_events_set_frequency(&perf->events, frequency);
+                return;
+        }
+        perf->settings.interval = frequency;
+        perf_own_detach(&perf->own);
+        if (perf_own_attach(&perf->own, &perf->events, &perf->settings, &error) != 0)
+                log_warning("sampling has ended: %s", error ?: "out of resources");
+        perf_own_enable(&perf->own);
+}
+
 /* Samples that cost too much are taken half as often, and the trace is told so: viewers read the frequency from it. */
 static void look_at_cost(PerfProbe *perf, uint64_t now_ns) {
         const uint64_t passed_ns = now_ns - perf->cost_since_ns;
@@ -167,14 +214,12 @@ static void look_at_cost(PerfProbe *perf, uint64_t now_ns) {
                 return;
         if (perf->cost_ns > passed_ns / 100 * COST_PERCENT && perf->settings.is_frequency &&
             perf->sampler.frequency >= 2 * FREQUENCY_MIN) {
-                perf->sampler.frequency /= 2;
+                set_frequency(perf, perf->sampler.frequency / 2);
                 log_notice("sampling took %" PRIu64 " ms of %" PRIu64 " ms; from now on %" PRIu64
                            " samples a second and processor are taken",
                            perf->cost_ns / PROBE_NS_PER_MS,
                            passed_ns / PROBE_NS_PER_MS,
                            perf->sampler.frequency);
-                perf_events_set_frequency(&perf->events, perf->sampler.frequency);
-                perf_sampler_clear(&perf->sampler);
         }
         perf->cost_since_ns = now_ns;
         perf->cost_ns = 0;
@@ -237,6 +282,7 @@ static void perf_stop(void *userdata, uint64_t now_ns) {
         PerfProbe *perf = userdata;
 
         perf_events_disable(&perf->events);
+        perf_own_disable(&perf->own);
         perf->recording = false;
         drain(perf);
         log_counts(perf);
@@ -260,7 +306,26 @@ const ProbeOps perf_probe_ops = {
                 "the kernel allows no sampling: give the probes CAP_PERFMON; the processor is not "
                 "x86-64: use perf",
         .check = perf_events_check,
-        .setup = perf_setup,
+        .setup = machine_setup,
+        .start = perf_start,
+        .poll = perf_poll,
+        .fd = perf_fd,
+        .flush = perf_flush,
+        .stop = perf_stop,
+        .clear_incremental_state = perf_clear,
+        .free = perf_free,
+};
+
+const ProbeOps own_stacks_probe_ops = {
+        .name = "cpu.stacks",
+        .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE, PACKET_PROCESS_TREE, 0 },
+        .records = "what a user's own programs run, while they are not in the kernel: call stacks, "
+                   "many times a second or when something happens",
+        .reads = "perf_event_open(), /proc/PID/maps, the programs' files",
+        .refuses = "the kernel lets no user sample: sysctl kernel.perf_event_paranoid=2, or record "
+                   "linux.perf; the processor is not x86-64: use perf",
+        .check = perf_own_check,
+        .setup = own_setup,
         .start = perf_start,
         .poll = perf_poll,
         .fd = perf_fd,

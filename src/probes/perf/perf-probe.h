@@ -3,8 +3,10 @@
 
 /*
  * linux.perf: what the machine's processors run, by call stacks
+ * cpu.stacks: the same of the programs of the user who runs this, as far as the kernel allows it to anybody
  */
 
 #include "host/probe.h"
 
 extern const ProbeOps perf_probe_ops;
+extern const ProbeOps own_stacks_probe_ops;

@@ -79,6 +79,8 @@ int perf_sampler_init(PerfSampler *sampler,
         r = unwinder_new(&sampler->unwinder, EM_X86_64);
         if (r >= 0)
                 r = stack_table_init(&sampler->stacks);
+        if (r >= 0 && settings->is_own)
+                r = perf_names_init(&sampler->names);
         if (r >= 0)
                 r = perf_code_init(&sampler->code, sampler->unwinder);
         if (r >= 0)
@@ -90,6 +92,7 @@ void perf_sampler_deinit(PerfSampler *sampler) {
         perf_processes_deinit(&sampler->processes);
         perf_code_deinit(&sampler->code);
         stack_table_deinit(&sampler->stacks);
+        perf_names_deinit(&sampler->names);
         unwinder_free(sampler->unwinder);
         kernel_symbols_free(sampler->kernel);
         packet_writer_deinit(&sampler->packets);
@@ -350,6 +353,7 @@ static void tell_state(PerfSampler *sampler, uint64_t time_ns) {
         if (sampler->is_told)
                 return;
         stack_table_clear(&sampler->stacks);
+        perf_names_clear(&sampler->names);
         wire = packet_begin(&sampler->packets);
         wire_put_uint(wire, PACKET_TIMESTAMP, time_ns);
         wire_put_uint(wire, PACKET_TIMESTAMP_CLOCK_ID, sampler->settings->clock_id);
@@ -415,6 +419,29 @@ static void write_loss(PerfSampler *sampler, uint32_t cpu, uint64_t time_ns, uin
         sampler->counts.n_lost += n;
 }
 
+static void tell_names(PerfSampler *sampler, const PerfSample *sample) {
+        if (sampler->settings->is_own)
+                perf_names_tell(&sampler->names,
+                                &sampler->packets,
+                                sample->pid,
+                                sample->tid,
+                                sample->time_ns,
+                                sampler->settings->clock_id);
+}
+
+static void forget_names(PerfSampler *sampler,
+                         const struct perf_event_header *header,
+                         const void *record,
+                         size_t n_bytes) {
+        PerfTask task;
+        pid_t pid;
+
+        if (header->type == PERF_RECORD_FORK && perf_task_parse(&task, record, n_bytes) == 0)
+                perf_names_forget(&sampler->names, task.tid);
+        if (header->type == PERF_RECORD_COMM && perf_comm_parse(&pid, record, n_bytes) == 0)
+                perf_names_forget(&sampler->names, pid);
+}
+
 static void take_sample(PerfSampler *sampler, const PerfSample *sample) {
         UnwindError error = ERROR_NONE;
         PerfProcess *process;
@@ -430,6 +457,7 @@ static void take_sample(PerfSampler *sampler, const PerfSample *sample) {
         if (!stack_table_has_room(&sampler->stacks))
                 perf_sampler_clear(sampler);
         tell_state(sampler, sample->time_ns);
+        tell_names(sampler, sample);
         stack_table_begin(&sampler->stacks);
         error = add_chain(sampler, sample, process);
         if (sampler->layout.has_stack)
@@ -462,6 +490,7 @@ void perf_sampler_take(PerfSampler *sampler,
                         write_loss(sampler, cpu, time_ns, n_lost);
                 break;
         default:
+                forget_names(sampler, &header, record, n_bytes);
                 perf_processes_follow(&sampler->processes, record, n_bytes);
         }
 }

@@ -9,6 +9,7 @@
  */
 
 #include "probes/ftrace/kernel-symbols.h"
+#include "probes/perf/perf-names.h"
 #include "probes/perf/perf-processes.h"
 #include "probes/perf/perf-settings.h"
 #include "probes/perf/stack-table.h"
@@ -32,6 +33,7 @@ typedef struct PerfSampler {
         Unwinder *unwinder;
         PerfCode code;
         PerfProcesses processes;
+        PerfNames names; /* only of a user's own programs: else another data source tells them */
         StackTable stacks;
         StackModule kernel_module;
         StackModule jit_module;

@@ -294,6 +294,11 @@ void perf_settings_deinit(PerfSettings *settings) {
         *settings = (PerfSettings){};
 }
 
+void perf_settings_limit_to_own(PerfSettings *settings) {
+        settings->is_own = true;
+        settings->wants_kernel_frames = false;
+}
+
 void perf_settings_use_clock(PerfSettings *settings) {
         set_counter(settings, COUNTER(SW_CPU_CLOCK));
         if (!settings->is_frequency) { /* a number of cycles is not a number of nanoseconds */

@@ -38,6 +38,7 @@ typedef struct PerfSettings {
         bool is_software;  /* it may take any clock */
         int clock;         /* CLOCK_… */
         uint32_t clock_id; /* the same in packets */
+        bool is_own;       /* of a user's programs only, while they are not in the kernel */
         char *filter;      /* of a tracepoint; NULL: none */
         bool wants_kernel_frames;
         bool wants_user_frames;
@@ -54,6 +55,9 @@ typedef struct PerfSettings {
 /* 0, PROBE_E_REFUSED with *ret_error, or a negative errno. */
 int perf_settings_init(PerfSettings *ret, const DataSourceConfig *config, char **ret_error);
 void perf_settings_deinit(PerfSettings *settings);
+
+/* To what a user may sample of his own programs. */
+void perf_settings_limit_to_own(PerfSettings *settings);
 
 /* The processor's own counters are not there: the clock instead. */
 void perf_settings_use_clock(PerfSettings *settings);
