@@ -12,15 +12,14 @@ static const char *translate(const char *text) {
         return gettext(text);
 }
 
-/* "de-DE" of "de_DE.UTF-8"; NULL where words are not translated. */
+/* "de-DE" of "de_DE.UTF-8"; NULL, also of "C.UTF-8", where words are not translated. */
 static char *page_language(void) {
         const char *name = g_get_language_names()[0];
-        char *language;
+        g_autofree char *language = g_strndup(name, strcspn(name, ".@"));
 
-        if (streq(name, "C"))
+        if (streq(language, "C") || streq(language, "POSIX"))
                 return NULL;
-        language = g_strndup(name, strcspn(name, ".@"));
-        return g_strdelimit(language, "_", '-');
+        return g_strdelimit(g_steal_pointer(&language), "_", '-');
 }
 
 static ExitStatus make_page(Bytes *ret, const TraceFiles *files, const Query *query) {

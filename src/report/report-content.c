@@ -20,6 +20,8 @@ static const struct {
         [REPORT_VALUES] = { TRACE_TABLE_COUNTER,
                             { COUNTER_TRACK, -1, COUNTER_TS, -1, -1, COUNTER_VALUE } },
         [REPORT_LOGS] = { TRACE_TABLE_LOG, { LOG_PRIO, -1, LOG_TS, -1, LOG_MSG, -1 } },
+        [REPORT_SAMPLES] = { TRACE_TABLE_SAMPLE,
+                             { PERF_UTID, -1, PERF_TS, -1, PERF_CALLSITE, -1 } },
 };
 
 static size_t count_keys(const TraceStore *store, ReportKind kind) {
@@ -35,6 +37,7 @@ static size_t count_keys(const TraceStore *store, ReportKind kind) {
                 }
                 return n;
         case REPORT_STATES:
+        case REPORT_SAMPLES:
                 return store->tables[TRACE_TABLE_THREAD].n;
         case REPORT_LOGS:
                 return UINT8_MAX; /* priorities */
@@ -46,7 +49,7 @@ static size_t count_keys(const TraceStore *store, ReportKind kind) {
 int report_content_init(ReportContent *content, const TraceStore *store) {
         int r;
 
-        *content = (ReportContent){ .store = store };
+        *content = (ReportContent){ .store = store, .sample_stride = 1 };
         if (!trace_store_bounds(store, &content->start_ns, &content->end_ns))
                 content->start_ns = content->end_ns = 0;
         r = report_groups_init(&content->groups, store);
@@ -64,11 +67,36 @@ void report_content_deinit(ReportContent *content) {
                 report_lines_deinit(&content->lines[kind]);
 }
 
+/* A vote would leave out the stacks that are seldom: of a stride the first stands for all. */
+static size_t every_so_many(const ReportLines *lines,
+                            uint32_t line,
+                            size_t stride,
+                            ReportSink sink,
+                            void *userdata) {
+        size_t n = 0;
+
+        for (size_t i = lines->offsets[line]; i < lines->offsets[line + 1]; i += stride) {
+                const ReportRow row = {
+                        .start_ns = lines->items[i].start_ns,
+                        .what = lines->items[i].what,
+                        .n = (uint32_t)MIN(stride, lines->offsets[line + 1] - i),
+                };
+
+                n++;
+                if (sink)
+                        sink(userdata, &row);
+        }
+        return n;
+}
+
 size_t report_content_rows(const ReportContent *content,
                            ReportKind kind,
                            uint32_t line,
                            ReportSink sink,
                            void *userdata) {
+        if (kind == REPORT_SAMPLES)
+                return every_so_many(
+                        &content->lines[kind], line, content->sample_stride, sink, userdata);
         return report_thin(&content->lines[kind], line, content->grain_ns, sink, userdata);
 }
 
@@ -88,8 +116,10 @@ static bool has_more_rows(const ReportContent *content, size_t n_max) {
 }
 
 void report_content_thin(ReportContent *content, size_t n_max) {
+        size_t n_samples_max = n_max / REPORT_SAMPLES_SHARE + 1;
         int64_t length;
 
+        content->sample_stride = content->store->tables[TRACE_TABLE_SAMPLE].n / n_samples_max + 1;
         if (__builtin_sub_overflow(content->end_ns, content->start_ns, &length))
                 length = INT64_MAX;
         content->grain_ns = 0;

@@ -12,11 +12,12 @@
 #include "report/report-thin.h"
 
 typedef enum ReportKind {
-        REPORT_CPUS,   /* which thread runs; by CPU */
-        REPORT_STATES, /* of a thread */
-        REPORT_SLICES, /* of a track */
-        REPORT_VALUES, /* of a counter's track */
-        REPORT_LOGS,   /* one line of all */
+        REPORT_CPUS,    /* which thread runs; by CPU */
+        REPORT_STATES,  /* of a thread */
+        REPORT_SLICES,  /* of a track */
+        REPORT_VALUES,  /* of a counter's track */
+        REPORT_LOGS,    /* one line of all */
+        REPORT_SAMPLES, /* of call stacks; by thread */
         _REPORT_KIND_N,
 } ReportKind;
 
@@ -25,14 +26,18 @@ typedef struct ReportContent {
         ReportGroups groups;
         ReportLines lines[_REPORT_KIND_N];
         int64_t start_ns, end_ns;
-        int64_t grain_ns; /* 0: all is there */
+        int64_t grain_ns;     /* 0: all is there */
+        size_t sample_stride; /* so many samples of a thread are one, to which a grain means nothing */
 } ReportContent;
+
+/* Of the rows that a page has room for, one in so many may be a sample: each has a stack besides. */
+#define REPORT_SAMPLES_SHARE 10
 
 /* The store must stay as it is. 0, or -ENOMEM. */
 int report_content_init(ReportContent *content, const TraceStore *store);
 void report_content_deinit(ReportContent *content);
 
-/* Chooses the smallest grain, by doubling, that leaves at most n_max rows. */
+/* Chooses the smallest grain, by doubling, that leaves at most n_max rows, and the stride of samples. */
 void report_content_thin(ReportContent *content, size_t n_max);
 
 /* Calls back for each row of a line of any kind but values; or counts only. */

@@ -11,8 +11,9 @@
 #include <stdio.h>
 
 #include "report/report-json.h"
+#include "report/report-stacks.h"
 
-enum { COLUMN_START, COLUMN_DURATION, COLUMN_WHAT, COLUMN_N, COLUMN_VALUE, _COLUMN_N };
+enum { COLUMN_START, COLUMN_DURATION, COLUMN_WHAT, COLUMN_N, COLUMN_VALUE, COLUMN_FLOW, _COLUMN_N };
 
 typedef struct Writer {
         const ReportContent *content;
@@ -24,6 +25,7 @@ typedef struct Writer {
         uint32_t *names; /* number in the pool → in the page, and one; 0: not used yet */
         uint32_t *used;  /* the other way round */
         size_t n_used;
+        ReportStacks stacks;
         uint32_t *first_track; /* by thread: its first track */
         uint32_t *next_track;  /* by track: the next one of the same thread */
         size_t n_lanes, n_left_out;
@@ -74,12 +76,14 @@ static uint32_t number_of_name(Writer *writer, uint32_t name) {
         return writer->names[name] - 1;
 }
 
-/* Threads are numbered as in the table; states and texts by their names. */
+/* Threads are numbered as in the table, stacks by themselves; states and texts by their names. */
 static uint32_t number_of(Writer *writer, uint32_t what) {
         if (writer->kind == REPORT_CPUS)
                 return what == TRACE_NONE ? 0 : what;
         if (writer->kind == REPORT_STATES)
                 what = what <= TRACE_STATES_MAX ? writer->content->store->states[what] : 0;
+        if (writer->kind == REPORT_SAMPLES)
+                return report_stacks_number(&writer->stacks, what);
         return number_of_name(writer, what);
 }
 
@@ -125,7 +129,7 @@ static void put_lines(Writer *writer, ReportKind kind, uint32_t key) {
 
 static const char *const kind_names[_REPORT_KIND_N] = {
         [REPORT_CPUS] = "cpu",      [REPORT_STATES] = "states", [REPORT_SLICES] = "slices",
-        [REPORT_VALUES] = "values", [REPORT_LOGS] = "logs",
+        [REPORT_VALUES] = "values", [REPORT_LOGS] = "logs",     [REPORT_SAMPLES] = "samples",
 };
 
 static bool begin_lane(Writer *writer, ReportKind kind, uint32_t key, const char *name) {
@@ -176,6 +180,10 @@ static void put_thread(Writer *writer, uint32_t utid) {
         if (begin_lane(writer, REPORT_STATES, utid, NULL)) {
                 report_json_number(&writer->json, "thread", utid);
                 end_lane(writer, REPORT_STATES, utid);
+        }
+        if (begin_lane(writer, REPORT_SAMPLES, utid, NULL)) {
+                report_json_number(&writer->json, "thread", utid);
+                end_lane(writer, REPORT_SAMPLES, utid);
         }
         for (uint32_t track = writer->first_track[utid]; track != TRACE_NONE;
              track = writer->next_track[track])
@@ -295,7 +303,19 @@ static void put_processes(Writer *writer) {
         report_json_end(&writer->json, ']');
 }
 
-/* After the lanes, as these say which names there are. */
+/* After the lanes, as these say which stacks there are: pairs of a caller and a name. */
+static void put_stacks(Writer *writer) {
+        report_json_begin(&writer->json, "stacks", '[');
+        for (size_t i = 0; i < writer->stacks.n; i++) {
+                report_json_number(&writer->json, NULL, report_stacks_parent(&writer->stacks, i));
+                report_json_number(&writer->json,
+                                   NULL,
+                                   number_of_name(writer, report_stacks_name(&writer->stacks, i)));
+        }
+        report_json_end(&writer->json, ']');
+}
+
+/* After all that says which names there are. */
 static void put_names(Writer *writer) {
         report_json_begin(&writer->json, "names", '[');
         for (size_t i = 0; i < writer->n_used; i++)
@@ -305,6 +325,57 @@ static void put_names(Writer *writer) {
                                  REPORT_NAME_BYTES_MAX);
         report_json_end(&writer->json, ']');
 }
+
+/*
+ * Flows
+ */
+
+/* Signed, as an end may be before its beginning: the sign is the lowest bit. */
+static void put_distance(Writer *writer, int64_t from_ns, int64_t to_ns) {
+        int64_t distance;
+
+        if (__builtin_sub_overflow(to_ns, from_ns, &distance))
+                distance = 0;
+        put_number(writer,
+                   COLUMN_FLOW,
+                   distance < 0 ? ((uint64_t) - (distance + 1) << 1) + 1 : (uint64_t)distance << 1);
+}
+
+static int64_t put_end_of_flow(Writer *writer, uint32_t slice, int64_t before_ns) {
+        const TraceTable *slices = &writer->content->store->tables[TRACE_TABLE_SLICE];
+        int64_t at_ns = trace_table_i64(slices, SLICE_TS, slice);
+        uint32_t depth = trace_table_get(slices, SLICE_DEPTH, slice);
+
+        put_distance(writer, before_ns, at_ns);
+        put_number(writer, COLUMN_FLOW, trace_table_get(slices, SLICE_TRACK, slice));
+        put_number(writer, COLUMN_FLOW, depth == TRACE_NONE ? 0 : depth);
+        return at_ns;
+}
+
+/* A recording of very many flows keeps some from everywhere. */
+static void put_flows(Writer *writer) {
+        const TraceTable *flows = &writer->content->store->tables[TRACE_TABLE_FLOW];
+        size_t n_slices = writer->content->store->tables[TRACE_TABLE_SLICE].n;
+        size_t stride = flows->n / REPORT_FLOWS_MAX + 1;
+        int64_t before_ns = writer->content->start_ns;
+        int64_t n = 0;
+
+        for (size_t row = 0; row < flows->n; row += stride) {
+                uint32_t out = trace_table_get(flows, FLOW_OUT, (uint32_t)row),
+                         in = trace_table_get(flows, FLOW_IN, (uint32_t)row);
+
+                if (out >= n_slices || in >= n_slices)
+                        continue;
+                before_ns = put_end_of_flow(writer, out, before_ns);
+                put_end_of_flow(writer, in, before_ns);
+                n++;
+        }
+        report_json_number(&writer->json, "flows", n);
+}
+
+/*
+ * The rest of the head
+ */
 
 /* When the recording began, as a clock on the wall shows it: milliseconds since 1970. */
 static void put_wall_time(Writer *writer) {
@@ -344,6 +415,8 @@ static void put_head(Writer *writer, const char *title) {
         for (size_t i = 0; i < content->groups.n; i++)
                 put_group(writer, &content->groups.groups[i]);
         report_json_end(&writer->json, ']');
+        put_stacks(writer);
+        put_flows(writer);
         put_names(writer);
         report_json_number(&writer->json, "leftOut", (int64_t)writer->n_left_out);
         report_json_begin(&writer->json, "columns", '[');
@@ -399,9 +472,11 @@ int report_data_make(Bytes *ret, const ReportContent *content, const char *title
                 .next_track =
                         calloc(content->store->tables[TRACE_TABLE_TRACK].n + 1, sizeof(uint32_t)),
         };
-        int r = -ENOMEM;
+        int r = report_stacks_init(&writer.stacks, content->store);
 
-        if (writer.names && writer.used && writer.first_track && writer.next_track) {
+        if (r == 0 && !(writer.names && writer.used && writer.first_track && writer.next_track))
+                r = -ENOMEM;
+        if (r == 0) {
                 link_tracks(&writer);
                 put_head(&writer, title);
                 r = join(ret, &writer);
@@ -409,6 +484,7 @@ int report_data_make(Bytes *ret, const ReportContent *content, const char *title
         for (size_t i = 0; i < _COLUMN_N; i++)
                 bytes_deinit(&writer.columns[i]);
         bytes_deinit(&writer.json.bytes);
+        report_stacks_deinit(&writer.stacks);
         free(writer.names);
         free(writer.used);
         free(writer.first_track);

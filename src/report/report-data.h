@@ -8,12 +8,15 @@
 #include "report/report-content.h"
 #include "shared/bytes.h"
 
-#define REPORT_DATA_VERSION 1
+#define REPORT_DATA_VERSION 2
 
 /* Text of a name in a page; what is longer is cut. */
 #define REPORT_NAME_BYTES_MAX 200
 /* Lanes of a page; what follows is left out, and the page says how many they are. */
 #define REPORT_LANES_MAX 5000
+
+/* Flows of a page; beyond that, one in so many is kept. */
+#define REPORT_FLOWS_MAX 50000
 
 /* 0, or -ENOMEM. `title` is the file's name. */
 int report_data_make(Bytes *ret, const ReportContent *content, const char *title);

@@ -15,7 +15,7 @@
 /* What of a file a page needs. */
 #define REPORT_PARTS                                                                     \
         (TRACE_PART_THREADS | TRACE_PART_EVENTS | TRACE_PART_SCHED | TRACE_PART_STATES | \
-         TRACE_PART_LOGS)
+         TRACE_PART_LOGS | TRACE_PART_STACKS)
 
 /* A page that would be larger than this is made again with fewer rows. */
 #define REPORT_PAGE_BYTES_MAX (5u << 20)

@@ -21,8 +21,11 @@ from browser import BrowserError, browser, click, installed, press
 
 MS = 1000000
 START = 1000 * MS
+FLOW = 77
 MARKUP = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'>"
 OPEN_SECONDS = 60
+# WebDriver's names of keys.
+ENTER, HOME, RIGHT, DOWN = "\ue007", "\ue011", "\ue014", "\ue015"
 # What the browsers ask for besides the page: nothing of a page's own.
 OWN_ADDRESSES = ("chrome:", "chrome-", "about:", "data:", "resource:")
 
@@ -49,8 +52,9 @@ def packet(*fields):
     return field(1, b"".join(fields) + field(10, 1))
 
 
-def event(at, kind, track, name=None):
+def event(at, kind, track, name=None, flow=None):
     of = field(9, kind) + field(11, track) + (field(23, name) if name else b"")
+    of += varint(47 << 3 | 1) + struct.pack("<Q", flow) if flow else b""
     return packet(field(8, START + at), field(11, of))
 
 
@@ -63,11 +67,11 @@ def make_recording(path):
     packets = [process, thread(2, 100, "main"), thread(3, 101, MARKUP)]
     for number in range(100):
         at = number * 10 * MS
-        packets.append(event(at, 1, 2, "frame"))
+        packets.append(event(at, 1, 2, "frame", FLOW if number == 10 else None))
         packets.append(event(at + MS, 1, 2, "draw"))
         packets.append(event(at + (9 if number == 70 else 3) * MS, 2, 2))
         packets.append(event(at + (9 if number == 70 else 4) * MS + MS // 2, 2, 2))
-    packets += [event(200 * MS, 1, 3, MARKUP), event(800 * MS, 2, 3)]
+    packets += [event(200 * MS, 1, 3, MARKUP, FLOW), event(800 * MS, 2, 3)]
     with open(path, "wb") as file:
         file.write(b"".join(packets))
 
@@ -151,6 +155,19 @@ def shown(window):
 
 def details(window):
     return window.run("return document.getElementById('details').textContent")
+
+
+def flows(window):
+    """Beginnings and ends of those that are drawn."""
+    return window.run("""
+        const { hovered, selection, lanes } = window.desktrace.drawing;
+        return lanes.flowsOf(hovered ?? selection).map((flow) => [flow.out.at, flow.in.at]);""")
+
+
+def flames(window):
+    """Milliseconds by name; each name is there once."""
+    found = window.run("return window.desktrace.flames.nodes.map(({ node }) => [node.name, node.total])")
+    return {name: total / MS for name, total in found if name}
 
 
 def place_of(window, name):
@@ -246,9 +263,51 @@ def check(checks, window, folder, pictures):
         left, right, _, bottom = place_of(window, "draw")
         click(window, (left + right) / 2, bottom + 1, ((left + right) / 2 - 200, bottom + 1))
         assert shown(window)[0] > before[0], (before, shown(window))
+    with checks.that(f"{name}: what is pointed at has its flows, and nothing else has any"):
+        window.run("window.desktrace.show(95e6, 125e6)")
+        left, right, top, bottom = place_of(window, "frame")
+        settle(window)
+        # 102 ms and 122 ms: the frames that begin at 100 ms and 120 ms.
+        for at, wanted in ((102, [[100 * MS, 200 * MS]]), (122, [])):
+            click(window, left + (right - left) * (at - 95) / 30, (top + bottom) / 2)
+            assert flows(window) == wanted, (at, flows(window))
+    with checks.that(f"{name}: the times of a name are those of the recording"):
+        note = window.run("return document.getElementById('times-note').textContent")
+        for fact in ("How many: 100", "Half took at most: 4.5 ms", "Longest: 9.5 ms"):
+            assert fact in note, note
+        assert "99 %" not in note, "there are too few for that"
+        window.run("document.getElementById('times-longest').click()")
+        settle(window)
+        first, last = shown(window)
+        assert first < 700 * MS and last > 709.5 * MS, (first, last)
+        assert "frame" in details(window) and "9.5 ms" in details(window), details(window)
+        assert sum(window.run("return [...window.desktrace.times.bins()]")) == 100
+    with checks.that(f"{name}: keys go through the strip of times"):
+        window.run("document.getElementById('strip').focus()")
+        press(window, HOME)
+        assert "0 s" in details(window), details(window)
+        press(window, RIGHT)
+        assert "10 ms" in details(window), details(window)
+    with checks.that(f"{name}: a flame graph adds up what the picture shows"):
+        window.run("window.desktrace.show(0, 1e12); window.desktrace.flames.make()")
+        assert flames(window) == {
+            "game 100": 99 * 4.5 + 9.5 + 600, "main 100": 99 * 4.5 + 9.5, f"{MARKUP} 101": 600,
+            "frame": 99 * 4.5 + 9.5, "draw": 99 * 2 + 8, MARKUP: 600,
+        }, flames(window)
+        window.run("window.desktrace.show(0, 100e6); window.desktrace.flames.make()")
+        assert flames(window)["draw"] == 20, flames(window)
+    with checks.that(f"{name}: keys walk through a flame graph, and into it and out again"):
+        window.run("document.querySelector('#flames [tabindex=\"0\"]').focus()")
+        press(window, DOWN, DOWN)
+        assert window.run("return document.activeElement.title").startswith("main 100: 45 ms"), "two down is a thread"
+        press(window, ENTER)
+        assert window.run("return document.getElementById('flame-note').textContent").startswith("main 100: 45 ms")
+        assert window.run("return document.activeElement.style.width") == "100%"
+        press(window, ENTER)
+        assert window.run("return document.getElementById('flame-note').textContent").startswith("game 100: ")
     with checks.that(f"{name}: what can be used has a name, and is reached by the keyboard"):
         unnamed = window.run("""
-            return [...document.querySelectorAll("button, input, a, canvas")].filter((one) =>
+            return [...document.querySelectorAll("button, input, select, a, canvas")].filter((one) =>
                 one.tabIndex < 0 || !(one.textContent.trim() || one.labels?.length || one.ariaLabel ||
                 document.getElementById(one.getAttribute("aria-labelledby")))).map((one) => one.outerHTML)""")
         assert not unnamed, unnamed

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import zlib
 
-KINDS = ("cpu", "states", "slices", "values", "logs")
+KINDS = ("cpu", "states", "slices", "values", "logs", "samples")
 
 
 def numbers(data):
@@ -40,7 +40,7 @@ class Page:
         data = zlib.decompress(base64.b64decode(packed, validate=True))
         (n,) = struct.unpack_from("<I", data)
         self.head = json.loads(data[4 : 4 + n])
-        assert self.head["version"] == 1
+        assert self.head["version"] == 2
         at, columns = 4 + n, []
         for length in self.head["columns"]:
             columns.append(data[at : at + length])
@@ -52,8 +52,27 @@ class Page:
         for group in self.head["groups"]:
             for lane in group["lanes"]:
                 self.read_lane(group, lane)
+        self.flows = list(self.read_flows(numbers(columns[5])))
         for column in [*self.numbers, self.values]:
             assert next(column, None) is None, "rows that no lane has"
+
+    def read_flows(self, column):
+        """Track, depth and start of both ends."""
+        at = self.head["start"]
+        for _ in range(self.head["flows"]):
+            first, *out = (next(column) for _ in range(3))
+            at += -(first >> 1) - 1 if first & 1 else first >> 1
+            last, *end = (next(column) for _ in range(3))
+            yield (*out, at, *end, at + (-(last >> 1) - 1 if last & 1 else last >> 1))
+        assert next(column, None) is None, "more flows than the head says"
+
+    def stack(self, number):
+        """Innermost first."""
+        while number:
+            parent, name = self.head["stacks"][2 * number - 2 : 2 * number]
+            assert parent < number, "a caller comes before what it calls"
+            yield self.head["names"][name]
+            number = parent
 
     def read_lane(self, group, lane):
         assert lane["kind"] in KINDS, lane
@@ -65,7 +84,7 @@ class Page:
                     self.rows["values"].append((lane["track"], at, next(self.values)[0]))
                     continue
                 took, what, more = (next(column) for column in self.numbers[1:])
-                assert more == 0 or self.head["grain"] > 0
+                assert more == 0 or self.head["grain"] > 0 or lane["kind"] == "samples"
                 self.add_row(group, lane, depth, (at, took - 1, what))
 
     def add_row(self, group, lane, depth, row):
@@ -76,6 +95,8 @@ class Page:
             self.rows["states"].append((self.head["threads"][lane["thread"]][0], at, took, self.head["names"][what]))
         elif lane["kind"] == "slices":
             self.rows["slices"].append((lane["track"], depth, at, took, self.head["names"][what], group.get("pid", 0)))
+        elif lane["kind"] == "samples":
+            self.rows["samples"].append((self.head["threads"][lane["thread"]][0], at, "|".join(self.stack(what))))
         else:
             self.rows["logs"].append((at, lane["priority"], self.head["names"][what]))
 
@@ -135,6 +156,27 @@ def cut(name):
     return name.encode()[:200].decode(errors="ignore")
 
 
+def cut_all(names):
+    return "|".join(cut(name) for name in names.split("|")) if names else ""
+
+
+FLOWS = """
+    SELECT a.track_id, a.depth, a.ts, b.track_id, b.depth, b.ts
+    FROM flow JOIN slice a ON a.id = slice_out JOIN slice b ON b.id = slice_in"""
+# From the function in which it was found to the outermost one.
+SAMPLES = """
+    WITH RECURSIVE up(sample, id, n, names) AS (
+        SELECT id, callsite_id, 0, '' FROM perf_sample
+        UNION ALL
+        SELECT sample, c.parent_id, n + 1, names || CASE WHEN n THEN '|' ELSE '' END || coalesce(
+            (SELECT y.name FROM stack_profile_symbol y WHERE y.symbol_set_id = f.symbol_set_id ORDER BY y.id LIMIT 1),
+            nullif(f.name, ''), m.name, '')
+        FROM up JOIN stack_profile_callsite c ON c.id = up.id JOIN stack_profile_frame f ON f.id = c.frame_id
+        LEFT JOIN stack_profile_mapping m ON m.id = f.mapping)
+    SELECT t.tid, s.ts, names FROM up JOIN perf_sample s ON s.id = sample JOIN thread t USING (utid)
+    WHERE up.id IS NULL AND s.utid <> 0"""
+
+
 def main(desktrace, trace, path):
     page = Page(path)
     page.check_policy()
@@ -152,6 +194,10 @@ def main(desktrace, trace, path):
     rows = ask(desktrace, trace, "SELECT track_id, ts, value FROM counter")
     wanted = [(int(row[0]), int(row[1]), f"{float(row[2]):.15g}") for row in rows]
     compare("counters", wanted, [(*row[:2], f"{row[2]:.15g}") for row in page.rows["values"]])
+    rows = ask(desktrace, trace, FLOWS)
+    compare("flows", [tuple(map(int, row)) for row in rows], page.flows)
+    rows = ask(desktrace, trace, SAMPLES)
+    compare("samples", [(int(row[0]), int(row[1]), cut_all(row[2])) for row in rows], page.rows["samples"])
     rows = ask(desktrace, trace, "SELECT s.ts, p.pid FROM process_slice s JOIN process p USING (upid)")
     wanted = collections.Counter((int(ts), int(pid)) for ts, pid in rows)
     wanted.subtract((row[2], row[5]) for row in page.rows["slices"])

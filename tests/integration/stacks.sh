@@ -63,6 +63,9 @@ by_sql='SELECT count(*) FROM stack_profile_callsite c LEFT JOIN stack_profile_ca
 gives 'and each frame is one deeper than what called it' '^0$' \
         "$DESKTRACE" query --csv --no-legend tree.pftrace "$by_sql"
 
+ok 'a page of them' "$DESKTRACE" report -q -f -o tree.html tree.pftrace
+ok 'has each, function by function' python3 "$(dirname "$0")/report_page.py" "$DESKTRACE" tree.pftrace tree.html
+
 # Names: of the program, which has all; of one that has none, from elsewhere.
 # names FILE PROGRAM: those of its frames
 names() {

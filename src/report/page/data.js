@@ -3,7 +3,7 @@
 
 // Data: from the text in the page to lanes with columns of numbers. docs/REPORT.md has the format.
 
-const VERSION = 1;
+const VERSION = 2;
 const UNFINISHED = -1;
 
 async function unpack(text) {
@@ -73,6 +73,21 @@ function readLine(n, isValues, columns, view, duration) {
   return line;
 }
 
+// Ends of flows: the time, the track and the depth of both slices. The sign of a distance is in its lowest bit.
+function readFlows(n, numbers) {
+  const signed = () => {
+    const number = numbers.next();
+    return number % 2 ? -(number - 1) / 2 - 1 : number / 2;
+  };
+  const flows = [];
+  let before = 0;
+  for (let i = 0; i < n; i++) {
+    const out = { at: (before += signed()), track: numbers.next(), depth: numbers.next() };
+    flows.push({ out, in: { at: out.at + signed(), track: numbers.next(), depth: numbers.next() } });
+  }
+  return flows;
+}
+
 async function readData(text) {
   const [head, columns] = readHead(await unpack(text));
   const numbers = columns.slice(0, 4).map((column) => new Numbers(column));
@@ -81,6 +96,7 @@ async function readData(text) {
   for (const group of head.groups)
     for (const lane of group.lanes)
       lane.lines = lane.lines.map((n) => readLine(n, lane.kind === "values", numbers, view, head.duration));
+  head.flows = readFlows(head.flows, new Numbers(columns[5]));
   return head;
 }
 

@@ -23,11 +23,12 @@ class Drawing {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
     this.lanes = lanes;
-    this.hues = { cpu: [], slices: [], logs: [] };
+    this.hues = { cpu: [], slices: [], logs: [], samples: [] };
     this.from = 0;
     this.to = Math.max(lanes.data.duration, 1);
     this.top = 0;
     this.selection = null;
+    this.hovered = null;
     this.range = null;
     this.readColors();
   }
@@ -88,6 +89,7 @@ class Drawing {
       if (item.lane) this.drawLane(item, y);
       else this.drawGroup(item, y);
     }
+    this.drawFlows();
     this.drawAxis();
     this.drawRange();
   }
@@ -111,7 +113,7 @@ class Drawing {
   drawLane(item, y) {
     const context = this.context;
     const { lane } = item;
-    if (lane.kind !== "states" || item.height > 10)
+    if (item.height > 10)
       this.drawText(this.lanes.nameOfLane(lane), 12, y + Math.min(item.height, LINE_HEIGHT) / 2, LABELS_WIDTH - 16, this.colors.fore);
     else this.drawSmallText(this.lanes.nameOfLane(lane), y);
     context.save();
@@ -132,14 +134,14 @@ class Drawing {
   // Rows from left to right; behind one that ends in a pixel the next one is looked for in the next. Those of one pixel
   // are many, and drawn by colours.
   drawLine(lane, line, y) {
-    const height = lane.kind === "states" ? STATES_HEIGHT - 1 : LINE_HEIGHT - 2;
+    const height = heightOf(lane) === STATES_HEIGHT ? STATES_HEIGHT - 1 : LINE_HEIGHT - 2;
     const pixel = (this.to - this.from) / this.plotWidth;
     const narrow = new Map();
     let row = firstAfter(line, this.from);
     while (row < line.n && line.start[row] < this.to) {
       const x = Math.max(this.xOf(line.start[row]), LABELS_WIDTH);
       const width = Math.max(this.xOf(line.end[row]) - x, 1);
-      const isNarrow = width <= 1 && lane.kind !== "states" && line.end[row] > line.start[row];
+      const isNarrow = width <= 1 && lane.kind !== "states" && (line.end[row] > line.start[row] || lane.kind === "samples");
       if (isNarrow) this.addNarrow(narrow, lane, line.what[row], x);
       else this.drawRow(lane, line, row, x, y, Math.min(width, this.width - x), height);
       if (width > 1) row++;
@@ -241,6 +243,46 @@ class Drawing {
     this.drawText(lane.high === -Infinity ? "" : formatValue(lane.high, lane.unit), LABELS_WIDTH, y + 8, 160, this.colors.faint);
   }
 
+  // Of what is pointed at, or else selected.
+  drawFlows() {
+    const place = this.hovered ?? this.selection;
+    if (!place?.line) return;
+    for (const flow of this.lanes.flowsOf(place)) {
+      const [from, to] = [this.pointOf(flow.out), this.pointOf(flow.in)];
+      if (from && to) this.drawArrow(from, to);
+    }
+  }
+
+  // In a group that is closed, its head.
+  pointOf(end) {
+    const lane = this.lanes.tracks.get(end.track);
+    if (!lane) return null;
+    const item = this.lanes.itemOf(lane);
+    const y = item ? item.y + end.depth * LINE_HEIGHT + LINE_HEIGHT / 2 : this.lanes.items.find((one) => one.group === lane.group).y + HEAD_HEIGHT / 2;
+    return [this.xOf(end.at), y - this.top + AXIS_HEIGHT];
+  }
+
+  drawArrow([x0, y0], [x, y]) {
+    const { context } = this;
+    context.save();
+    context.beginPath();
+    context.rect(LABELS_WIDTH, AXIS_HEIGHT, this.plotWidth, this.height);
+    context.clip();
+    context.strokeStyle = this.colors.fore;
+    context.fillStyle = this.colors.fore;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x0 + 20, y0, x - 20, y, x, y);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(x - 8, y - 4);
+    context.lineTo(x - 8, y + 4);
+    context.fill();
+    context.restore();
+  }
+
   stepOfAxis() {
     const least = ((this.to - this.from) / this.plotWidth) * 110;
     const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
@@ -285,7 +327,7 @@ class Drawing {
     const item = this.lanes.items[this.lanes.firstAt(inner)];
     if (!item || y < AXIS_HEIGHT || inner < item.y || inner > item.y + item.height) return null;
     if (!item.lane || x < LABELS_WIDTH) return { group: item.group, lane: item.lane };
-    const depth = item.lane.kind === "values" || item.lane.kind === "states" ? 0 : Math.floor((inner - item.y) / LINE_HEIGHT);
+    const depth = item.lane.lines.length === 1 ? 0 : Math.floor((inner - item.y) / LINE_HEIGHT);
     return this.rowAt(item.lane, item.lane.lines[depth], x);
   }
 

@@ -7,10 +7,12 @@ const LINE_HEIGHT = 18;
 const VALUES_HEIGHT = 34;
 const STATES_HEIGHT = 8;
 const LANE_GAP = 4;
+const FLOWS_SHOWN = 100;
+const STACK_SHOWN = 128;
 
 function heightOf(lane) {
   if (lane.kind === "values") return VALUES_HEIGHT;
-  if (lane.kind === "states") return STATES_HEIGHT;
+  if (lane.kind === "states" || lane.kind === "samples") return STATES_HEIGHT;
   return lane.lines.length * LINE_HEIGHT;
 }
 
@@ -31,7 +33,38 @@ class Lanes {
     for (const group of data.groups)
       if (group.counters || (group.upid !== undefined && !group.lanes.some((lane) => lane.kind === "slices")))
         this.closed.add(group);
+    this.indexFlows();
     this.place();
+  }
+
+  indexFlows() {
+    this.flows = new Map();
+    this.tracks = new Map();
+    for (const group of this.data.groups) for (const lane of group.lanes) if (lane.track !== undefined) this.tracks.set(lane.track, lane);
+    for (const flow of this.data.flows)
+      for (const end of [flow.out, flow.in]) {
+        const key = `${end.track}/${end.depth}`;
+        if (!this.flows.has(key)) this.flows.set(key, []);
+        this.flows.get(key).push({ at: end.at, flow });
+      }
+    for (const list of this.flows.values()) list.sort((a, b) => a.at - b.at);
+  }
+
+  // Flows that begin or end in a row; in one that several are drawn as, those of all.
+  flowsOf({ lane, line, row }) {
+    if (row === undefined || lane.kind !== "slices") return [];
+    const list = this.flows.get(`${lane.track}/${lane.lines.indexOf(line)}`) ?? [];
+    const last = line.more[row] ? line.end[row] : line.start[row];
+    let low = 0;
+    let high = list.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (list[middle].at < line.start[row]) low = middle + 1;
+      else high = middle;
+    }
+    const found = [];
+    for (let i = low; i < list.length && list[i].at <= last && found.length < FLOWS_SHOWN; i++) found.push(list[i].flow);
+    return found;
   }
 
   measure(lane) {
@@ -49,6 +82,7 @@ class Lanes {
   place() {
     let y = 0;
     this.items = [];
+    this.itemOfLane = new Map();
     for (const group of this.data.groups) {
       if (!group.lanes.length) continue;
       this.items.push({ y, height: HEAD_HEIGHT, group });
@@ -56,7 +90,9 @@ class Lanes {
       if (this.closed.has(group)) continue;
       for (const lane of group.lanes) {
         const height = heightOf(lane);
-        this.items.push({ y, height, group, lane });
+        const item = { y, height, group, lane };
+        this.items.push(item);
+        this.itemOfLane.set(lane, item);
         y += height + LANE_GAP;
       }
     }
@@ -84,7 +120,7 @@ class Lanes {
   }
 
   itemOf(lane) {
-    return this.items.find((item) => item.lane === lane);
+    return this.itemOfLane.get(lane);
   }
 
   nameOfGroup(group) {
@@ -100,17 +136,32 @@ class Lanes {
   nameOfLane(lane) {
     if (lane.kind === "logs") return `${this.words.log} ${lane.priority}`;
     if (lane.kind === "states") return this.nameOfThread(lane.thread);
+    if (lane.kind === "samples") return `${this.words.stacks} ${this.nameOfThread(lane.thread)}`;
     const name = lane.name || (lane.thread === undefined ? "" : this.nameOfThread(lane.thread));
     return lane.cpu === undefined ? name : `${name} ${lane.cpu}`;
   }
 
   // The name of a row: a thread's program comes first, as CPUs are looked at for programs.
   nameOf(lane, what) {
+    if (lane.kind === "samples") return this.nameOfFunction(what);
     if (lane.kind !== "cpu") return this.data.names[what] ?? "";
     const thread = this.data.threads[what];
     if (!thread || what === 0) return "";
     const program = this.programOf(thread);
     return program && program !== thread[1] ? `${program} · ${thread[1]}` : thread[1];
+  }
+
+  // A stack is told by its innermost function; 0 is none.
+  nameOfFunction(stack) {
+    const name = stack ? this.data.names[this.data.stacks[2 * stack - 1]] : "";
+    return name || "?";
+  }
+
+  // The functions of a stack, outermost first.
+  stackOf(stack) {
+    const names = [];
+    for (; stack && names.length < STACK_SHOWN; stack = this.data.stacks[2 * stack - 2]) names.unshift(this.nameOfFunction(stack));
+    return names.length ? names : ["?"];
   }
 
   programOf(thread) {
@@ -119,6 +170,7 @@ class Lanes {
 
   // What rows of the same colour have in common: on CPUs the program.
   keyOf(lane, what) {
+    if (lane.kind === "samples") return this.nameOfFunction(what);
     if (lane.kind !== "cpu") return this.data.names[what] ?? "";
     const thread = this.data.threads[what];
     return what === 0 || !thread ? null : this.programOf(thread) || thread[1];

@@ -18,6 +18,8 @@ class Page {
     this.listen();
     this.describe(null);
     this.resize();
+    this.times = new Times(this);
+    this.flames = new Flames(this);
   }
 
   redraw() {
@@ -32,6 +34,7 @@ class Page {
   resize() {
     this.drawing.resize();
     this.scroll(0);
+    this.times?.draw();
   }
 
   show(from, to) {
@@ -39,6 +42,7 @@ class Page {
     const start = Math.min(Math.max(from - Math.max(span - (to - from), 0) / 2, 0), this.duration - span);
     this.drawing.from = start;
     this.drawing.to = start + span;
+    this.flames?.later();
     this.redraw();
   }
 
@@ -100,8 +104,11 @@ class Page {
     facts.push([words.process, this.lanes.nameOfGroup(lane.group)]);
     if (lane.group.unit) facts.push([words.unit, lane.group.unit]);
     facts.push([words.at, formatTime(line.start[row], 1)]);
-    if (lane.kind === "values" || lane.kind === "logs") return facts;
+    if (lane.kind === "samples") facts.push([words.stack, this.lanes.stackOf(line.what[row]).reverse().join(" ← ")]);
+    if (lane.kind === "values" || lane.kind === "logs" || lane.kind === "samples") return facts;
     facts.push([words.took, line.open.has(row) ? words.unfinished : formatTime(line.end[row] - line.start[row])]);
+    const flows = this.lanes.flowsOf(place);
+    if (flows.length) facts.push([words.flows, `${flows.length}`]);
     return facts;
   }
 
@@ -125,6 +132,7 @@ class Page {
 
   hover(event) {
     const place = this.drawing.at(event.offsetX, event.offsetY);
+    this.point(place?.row === undefined ? null : place);
     if (!place || place.row === undefined) {
       this.tip.hidden = true;
       return;
@@ -134,6 +142,13 @@ class Page {
     const box = this.tip.getBoundingClientRect();
     this.tip.style.left = `${Math.max(Math.min(event.offsetX + 14, this.drawing.width - box.width), 0)}px`;
     this.tip.style.top = `${Math.max(Math.min(event.offsetY + 14, this.drawing.height - box.height), 0)}px`;
+  }
+
+  // Arrows come and go with what is pointed at.
+  point(place) {
+    const before = this.drawing.hovered;
+    this.drawing.hovered = place && this.lanes.flowsOf(place).length ? place : null;
+    if (before?.line !== this.drawing.hovered?.line || before?.row !== this.drawing.hovered?.row) this.redraw();
   }
 
   click(event) {
@@ -231,12 +246,17 @@ class Page {
       drag = null;
       this.redraw();
     });
-    canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+    canvas.addEventListener("pointerleave", () => {
+      this.tip.hidden = true;
+      this.point(null);
+    });
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("resize", () => this.resize());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       this.drawing.readColors();
+      this.times.draw();
+      this.flames.make();
       this.redraw();
     });
     this.listenToTools();
@@ -290,6 +310,15 @@ function tell(id, text) {
   box.hidden = false;
 }
 
+// The page's language comes from the environment of who made it, and a browser may not know it.
+function formatDate(time) {
+  try {
+    return new Date(time).toLocaleString(document.documentElement.lang);
+  } catch {
+    return new Date(time).toLocaleString();
+  }
+}
+
 async function start() {
   const words = JSON.parse(document.getElementById("words").textContent);
   if (typeof DecompressionStream === "undefined") {
@@ -303,7 +332,7 @@ async function start() {
     tell("problem", `${words.broken} (${error.message})`);
     return;
   }
-  const wallTime = data.wallTime === undefined ? "" : new Date(data.wallTime).toLocaleString(document.documentElement.lang);
+  const wallTime = data.wallTime === undefined ? "" : formatDate(data.wallTime);
   document.getElementById("summary").textContent = [wallTime, formatTime(data.duration)].filter(Boolean).join(" · ");
   const notes = [];
   if (data.grain > 0) notes.push(`${words.grain} ${formatTime(data.grain)}.`);

@@ -2,6 +2,7 @@
 
 #include "report-world.h"
 #include "report/report-content.h"
+#include "report/report-stacks.h"
 
 #include "test.h"
 
@@ -176,6 +177,80 @@ START_TEST(test_of_values_the_extremes_stay) {
 }
 END_TEST
 
+/* A stack of so many functions, each called by the one before; the row of the innermost. */
+static uint32_t add_stack(TraceStore *store, unsigned n) {
+        TraceTable *callsites = trace_store_table(store, TRACE_TABLE_CALLSITE);
+        uint32_t row = TRACE_NONE;
+
+        for (unsigned i = 0; i < n; i++) {
+                uint32_t parent = row;
+
+                row = trace_table_add(callsites);
+                trace_table_set(callsites, CALLSITE_PARENT, row, parent);
+        }
+        return row;
+}
+
+START_TEST(test_a_stack_is_told_once_and_from_outside) {
+        _cleanup_(trace_store_freep) TraceStore *store = make_store();
+        uint32_t first = add_stack(store, 4), second = add_stack(store, 2);
+        ReportStacks stacks;
+
+        ck_assert_int_eq(report_stacks_init(&stacks, store), 0);
+        ck_assert_uint_eq(report_stacks_number(&stacks, TRACE_NONE), 0);
+        ck_assert_uint_eq(report_stacks_number(&stacks, first - 1), 3);
+        ck_assert_uint_eq(report_stacks_number(&stacks, second), 5);
+        ck_assert_uint_eq(report_stacks_number(&stacks, first), 6);
+        ck_assert_uint_eq(report_stacks_number(&stacks, first - 1), 3);
+        ck_assert_uint_eq(stacks.n, 6);
+        ck_assert_uint_eq(report_stacks_parent(&stacks, 5), 3);
+        ck_assert_uint_eq(report_stacks_parent(&stacks, 2), 2);
+        ck_assert_uint_eq(report_stacks_parent(&stacks, 0), 0);
+        ck_assert_uint_eq(report_stacks_parent(&stacks, 3), 0);
+        report_stacks_deinit(&stacks);
+}
+END_TEST
+
+START_TEST(test_a_stack_that_goes_round_ends) {
+        _cleanup_(trace_store_freep) TraceStore *store = make_store();
+        uint32_t last = add_stack(store, 3);
+        ReportStacks stacks;
+
+        trace_table_set(trace_store_table(store, TRACE_TABLE_CALLSITE), CALLSITE_PARENT, 0, last);
+        ck_assert_int_eq(report_stacks_init(&stacks, store), 0);
+        ck_assert_uint_eq(report_stacks_number(&stacks, last), 3);
+        ck_assert_uint_eq(report_stacks_parent(&stacks, 0), 0);
+        report_stacks_deinit(&stacks);
+}
+END_TEST
+
+static void add_up(void *userdata, const ReportRow *row) {
+        *(size_t *)userdata += row->n;
+}
+
+START_TEST(test_samples_that_are_left_out_are_counted) {
+        _cleanup_(trace_store_freep) TraceStore *store = make_store();
+        TraceTable *samples = trace_store_table(store, TRACE_TABLE_SAMPLE);
+        ReportContent content;
+        size_t n_all = 0;
+
+        trace_table_add(trace_store_table(store, TRACE_TABLE_THREAD));
+        for (int i = 0; i < 1000; i++) {
+                uint32_t row = trace_table_add(samples);
+
+                trace_table_set_i64(samples, PERF_TS, row, i * 100);
+                trace_table_set(samples, PERF_UTID, row, 0);
+        }
+        ck_assert_int_eq(report_content_init(&content, store), 0);
+        report_content_thin(&content, 100000);
+        ck_assert_uint_eq(report_content_rows(&content, REPORT_SAMPLES, 0, NULL, NULL), 1000);
+        report_content_thin(&content, 1000);
+        ck_assert_uint_le(report_content_rows(&content, REPORT_SAMPLES, 0, add_up, &n_all), 100);
+        ck_assert_uint_eq(n_all, 1000);
+        report_content_deinit(&content);
+}
+END_TEST
+
 START_TEST(test_the_grain_is_chosen_by_the_number_of_rows) {
         _cleanup_(trace_store_freep) TraceStore *store = make_store();
         uint32_t track = add_track(store, "t", TRACK_KIND_SLICE);
@@ -203,4 +278,7 @@ TEST_MAIN("thin",
           test_what_does_not_end_stays_alone,
           test_times_may_be_anything,
           test_of_values_the_extremes_stay,
+          test_a_stack_is_told_once_and_from_outside,
+          test_a_stack_that_goes_round_ends,
+          test_samples_that_are_left_out_are_counted,
           test_the_grain_is_chosen_by_the_number_of_rows)
