@@ -16,7 +16,7 @@ _desktrace_verb() {
         local i
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
-                record | inspect | query | why | report | diff | export | symbolize | view | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
+                record | inspect | query | why | top | report | diff | export | symbolize | view | status | list | doctor | snapshot | trigger | attach | stop | read | flush | help)
                         echo "$i"
                         return
                         ;;
@@ -32,6 +32,7 @@ _desktrace_options() {
 --force --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
         why) echo "$both $data --from= --to= --around= --margin= --slice= --by= --top= --memory=" ;;
+        top) echo "$both $bus $data --interval= --count= --by= --top= --from= --to= --around= --margin= --memory=" ;;
         report) echo "$both --output= --force" ;;
         diff) echo "$both $data --metric= --slice= --fail-if= --top= --memory=" ;;
         export) echo "$both --output= --force --table= --sql= --from= --to= --around= --margin= --memory=" ;;
@@ -72,7 +73,7 @@ _desktrace_arguments() {
         local verb=$1 current=$2 bus=$3
         case $verb in
         record) _desktrace_events "$current" "$bus" ;;
-        inspect | query | report | diff | symbolize | view) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+        inspect | query | top | report | diff | symbolize | view) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         export)
                 if [[ ${COMP_WORDS[COMP_CWORD - 1]} == export ]]; then
                         _desktrace_reply 'sqlite csv jsonl chrome folded speedscope' "$current"
@@ -90,7 +91,7 @@ _desktrace_arguments() {
         list) _desktrace_reply 'sources events categories producers sessions presets probes' "$current" ;;
         doctor) _desktrace_reply "$(compgen -c -- "$current")" "$current" ;;
         snapshot | attach | stop | read | flush) _desktrace_reply "$(_desktrace_list ${bus:+"$bus"} sessions)" "$current" ;;
-        help) _desktrace_reply 'record inspect query why report diff export symbolize view status list doctor snapshot trigger attach stop read flush' "$current" ;;
+        help) _desktrace_reply 'record inspect query why top report diff export symbolize view status list doctor snapshot trigger attach stop read flush' "$current" ;;
         esac
 }
 
@@ -118,8 +119,9 @@ _desktrace() {
         record:-p | record:--preset) _desktrace_reply "$(_desktrace_list presets)" "$current" ;;
         record:-c | record:--config | query:--file | *:-o | *:--output) compopt -o default ;;
         diff:--metric) _desktrace_reply 'p50 p99 total cpu' "$current" ;;
-        why:--by) _desktrace_reply 'program unit thread' "$current" ;;
+        why:--by | top:--by) _desktrace_reply 'program unit thread' "$current" ;;
         *:--json) _desktrace_reply 'pretty short off' "$current" ;;
+        *:-i | *:--interval | *:--count) ;;
         *:-t | *:--time | *:-b | *:--buffer-size | *:-n | *:--name | *:--timeout | *:--top | *:--before | *:--after) ;;
         *:--trigger | *:--memory | *:--stacks) ;;
         *:--from | *:--to | *:--around | *:--margin | *:--slice | *:--table | *:--sql | *:--fail-if) ;;
@@ -128,7 +130,7 @@ _desktrace() {
                         _desktrace_reply "$(_desktrace_options "$verb")" "$current"
                         [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace
                 elif [ -z "$verb" ]; then
-                        _desktrace_reply 'record inspect query why report diff export symbolize view status list doctor snapshot trigger attach stop read flush help' "$current"
+                        _desktrace_reply 'record inspect query why top report diff export symbolize view status list doctor snapshot trigger attach stop read flush help' "$current"
                 else
                         _desktrace_arguments "$verb" "$current" "$bus"
                 fi

@@ -2,9 +2,9 @@
 #
 # fish completion of desktrace(1)
 
-set -l verbs record inspect query why report diff export symbolize view status list doctor snapshot trigger attach stop read flush help
-set -l with_bus record status list doctor snapshot trigger attach stop read flush
-set -l with_json record inspect query why diff status list doctor snapshot trigger attach stop
+set -l verbs record inspect query why top report diff export symbolize view status list doctor snapshot trigger attach stop read flush help
+set -l with_bus record top status list doctor snapshot trigger attach stop read flush
+set -l with_json record inspect query why top diff status list doctor snapshot trigger attach stop
 set -l with_output record report export symbolize snapshot attach stop read
 
 # Words of the first column of a list, or nothing when the service is not there.
@@ -41,6 +41,7 @@ complete -c desktrace -n "$none" -a query -d 'Ask a trace file questions in SQL'
 complete -c desktrace -n "$none" -a view -d 'Look at a trace file in a browser'
 complete -c desktrace -n "$none" -a report -d 'Make a page that shows a trace file in a browser'
 complete -c desktrace -n "$none" -a why -d 'Answer a question about a trace file'
+complete -c desktrace -n "$none" -a top -d 'Show who uses this machine now'
 complete -c desktrace -n "$none" -a diff -d 'Compare recordings of two sides'
 complete -c desktrace -n "$none" -a export -d 'Convert a trace file for another program'
 complete -c desktrace -n "$none" -a symbolize -d 'Add the names of functions to a trace file'
@@ -93,6 +94,17 @@ complete -c desktrace -n '__desktrace_in query' -l file -rF -d 'Read the SQL fro
 complete -c desktrace -n '__desktrace_in query' -l csv -d 'Print comma-separated values'
 complete -c desktrace -n '__desktrace_in query' -l timeout -x -d 'Stop a statement that takes longer'
 complete -c desktrace -n '__desktrace_in query' -l memory -x -d 'Take at most this much memory for the trace'
+
+complete -c desktrace -n '__desktrace_in top' -F
+complete -c desktrace -n '__desktrace_in top' -s i -l interval -x -d 'One screen for each of these'
+complete -c desktrace -n '__desktrace_in top' -s n -l count -x -d 'End after this number of screens'
+complete -c desktrace -n '__desktrace_in top' -l by -xa 'program unit thread' -d 'For each of these'
+complete -c desktrace -n '__desktrace_in top' -l top -x -d 'Rows to show'
+complete -c desktrace -n '__desktrace_in top' -l from -x -d 'Begin at this time'
+complete -c desktrace -n '__desktrace_in top' -l to -x -d 'End at this time'
+complete -c desktrace -n '__desktrace_in top' -l around -x -d 'The time of a slice'
+complete -c desktrace -n '__desktrace_in top' -l margin -x -d 'Go that much further on both sides'
+complete -c desktrace -n '__desktrace_in top' -l memory -x -d 'Take at most this much memory for the trace'
 
 complete -c desktrace -n '__desktrace_in diff' -F
 complete -c desktrace -n '__desktrace_in diff' -l metric -xa 'p50 p99 total cpu' -d 'What is compared'

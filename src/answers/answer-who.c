@@ -7,7 +7,7 @@
 #define WHO_BYTES 256 /* the rest of a name is cut off */
 
 const char answer_interrupt[] = N_("an interrupt");
-static const char no_unit[] = N_("what is in no unit");
+const char answer_who_no_unit[] = N_("what is in no unit");
 
 static uint32_t thread_process(const TraceStore *store, uint32_t utid) {
         const TraceTable *threads = &store->tables[TRACE_TABLE_THREAD];
@@ -88,7 +88,7 @@ void answer_set_who(Answer *answer,
         if (name)
                 answer_set_name(answer, value, store, name);
         else if (group == ANSWER_BY_UNIT)
-                answer_set_word(value, no_unit);
+                answer_set_word(value, answer_who_no_unit);
         else
                 answer_set_thread(answer, value, store, utid);
 }

@@ -9,7 +9,7 @@
 
 #include "answers/answer.h"
 
-extern const char answer_interrupt[];
+extern const char answer_interrupt[], answer_who_no_unit[];
 
 /* Names in the pool; 0: the recording has no name. */
 uint32_t answer_who_program(const TraceStore *store, uint32_t utid);

@@ -85,16 +85,27 @@ static void json_value(JsonWriter *writer, const AnswerColumn *column, const Ans
                 json_int(writer, column->key, value->number);
 }
 
-static void json_rows(JsonWriter *writer, const Answer *answer) {
-        json_begin_array(writer, "rows");
-        for (size_t row = 0; row < answer->n_rows; row++) {
+void answer_json_facts(JsonWriter *writer, const Answer *answer) {
+        for (size_t i = 0; i < answer->def->n_facts; i++)
+                json_value(writer, &answer->def->facts[i], &answer->facts[i]);
+}
+
+void answer_json_rows(JsonWriter *writer,
+                      const char *key,
+                      const Answer *answer,
+                      size_t n_rows_max) {
+        size_t n = n_rows_max ? MIN(n_rows_max, answer->n_rows) : answer->n_rows;
+        g_autofree char *left_out = g_strconcat(key, "_left_out", NULL);
+
+        json_begin_array(writer, key);
+        for (size_t row = 0; row < n; row++) {
                 json_begin_object(writer, NULL);
                 for (size_t i = 0; i < answer->def->n_columns; i++)
                         json_value(writer, &answer->def->columns[i], answer_cell(answer, row, i));
                 json_end_object(writer);
         }
         json_end_array(writer);
-        json_uint(writer, "rows_left_out", answer->n_left_out);
+        json_uint(writer, left_out, answer->n_left_out + answer->n_rows - n);
 }
 
 void answer_print_json(const Answer *answer, const AnswerQuestion *question, JsonMode mode) {
@@ -108,9 +119,8 @@ void answer_print_json(const Answer *answer, const AnswerQuestion *question, Jso
                 json_int(&writer, "from_ns", question->start);
                 json_int(&writer, "to_ns", question->end);
         }
-        for (size_t i = 0; i < answer->def->n_facts; i++)
-                json_value(&writer, &answer->def->facts[i], &answer->facts[i]);
-        json_rows(&writer, answer);
+        answer_json_facts(&writer, answer);
+        answer_json_rows(&writer, "rows", answer, 0);
         json_end_object(&writer);
         json_writer_print(&writer);
 }

@@ -8,6 +8,7 @@
 
 #include "answers/answer-slices.h"
 #include "answers/answer-time.h"
+#include "client/invocation.h"
 #include "client/say.h"
 #include "shared/text.h"
 
@@ -180,4 +181,21 @@ ExitStatus answer_range_apply(const AnswerRange *range, AnswerQuestion *question
         question->start = CLAMP(question->start, question->zero, question->last);
         question->end = CLAMP(question->end, question->zero, question->last);
         return status;
+}
+
+ExitStatus answer_group_parse(AnswerGroup *ret, const char *name) {
+        static const char *const names[] = {
+                [ANSWER_BY_PROGRAM] = "program",
+                [ANSWER_BY_UNIT] = "unit",
+                [ANSWER_BY_THREAD] = "thread",
+        };
+
+        *ret = ANSWER_BY_PROGRAM;
+        for (unsigned i = 0; name && i < ARRAY_SIZE(names); i++)
+                if (streq(name, names[i])) {
+                        *ret = (AnswerGroup)i;
+                        return STATUS_OK;
+                }
+        return name ? usage_unknown(_("cannot tell '%s' apart"), name, names, ARRAY_SIZE(names))
+                    : STATUS_OK;
 }

@@ -36,6 +36,9 @@ extern const char answer_range_help_from[], answer_range_help_to[], answer_range
 /* Sets zero, last, start and end of a question whose store is set. Reports errors. */
 ExitStatus answer_range_apply(const AnswerRange *range, AnswerQuestion *question);
 
+/* "program", "unit" or "thread"; NULL: program. Reports errors. */
+ExitStatus answer_group_parse(AnswerGroup *ret, const char *name);
+
 static inline bool answer_range_is_given(const AnswerRange *range) {
         return range->from || range->to || range->around || range->margin;
 }

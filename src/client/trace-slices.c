@@ -163,6 +163,10 @@ void trace_slice_event(Packet *packet, Track *track, TraceSlice *slice) {
                 summary_match(packet->summary, TRACE_EVENT_WINDOW / 2);
 }
 
+void trace_summary_settle(TraceSummary *summary) {
+        summary_match(summary, summary->state->events->len);
+}
+
 static void track_finish(const Track *track) {
         for (size_t i = 0; i < track->n_open; i++)
                 track->open[i].slice->n_open++;

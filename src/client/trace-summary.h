@@ -204,6 +204,10 @@ DEFINE_CLEANUP(TraceSummary *, trace_summary_free)
 
 void trace_summary_add(TraceSummary *summary, const uint8_t *packet, size_t n_packet);
 
+/* Matches the begins and ends of slices that are here, instead of waiting for more that may belong between them. For
+ * those who follow along, after a flush. */
+void trace_summary_settle(TraceSummary *summary);
+
 /* The file is over: closes what is open, and gives the verdict. Nothing can be added behind this.
  */
 void trace_summary_finish(TraceSummary *summary, TraceEnd end, uint64_t end_offset);

@@ -32,31 +32,7 @@ static const GOptionEntry entries[] = {
           N_("take at most SIZE for the trace"), N_("SIZE") },
         { 0 },
 };
-
-static const struct {
-        const char *name;
-        AnswerGroup group;
-} groups[] = {
-        { "program", ANSWER_BY_PROGRAM },
-        { "unit", ANSWER_BY_UNIT },
-        { "thread", ANSWER_BY_THREAD },
-};
 /* clang-format on */
-
-static ExitStatus parse_group(AnswerGroup *ret) {
-        const char *known[ARRAY_SIZE(groups)];
-
-        *ret = ANSWER_BY_PROGRAM;
-        for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-                known[i] = groups[i].name;
-                if (arg_by && streq(arg_by, groups[i].name)) {
-                        *ret = groups[i].group;
-                        return STATUS_OK;
-                }
-        }
-        return arg_by ? usage_unknown(_("cannot tell '%s' apart"), arg_by, known, ARRAY_SIZE(known))
-                      : STATUS_OK;
-}
 
 static ExitStatus find_question(const AnswerDef **ret, const char *name) {
         size_t n;
@@ -156,7 +132,7 @@ static ExitStatus ask(const Invocation *invocation) {
         if (!status)
                 status = check_options(def);
         if (!status)
-                status = parse_group(&question.group);
+                status = answer_group_parse(&question.group, arg_by);
         if (!status && arg_memory && text_parse_size(&options.n_bytes_max, arg_memory)) {
                 say_error(_("'%s' is not a size: try 64M or 1GiB"), arg_memory);
                 status = STATUS_USAGE;

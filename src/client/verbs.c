@@ -15,6 +15,8 @@ static const Verb verbs[] = {
         { "inspect", N_("FILE"), N_("Show the contents of a trace file"), VERB_SHOWS_DATA, verb_inspect },
         { "query", N_("FILE… [SQL]"), N_("Ask a trace file questions in SQL"), VERB_SHOWS_DATA, verb_query },
         { "why", N_("QUESTION FILE…"), N_("Answer a question about a trace file"), VERB_SHOWS_DATA, verb_why },
+        { "top", N_("[FILE…]"), N_("Show who uses this machine now, or what a trace file says about that"),
+          VERB_USES_BUS | VERB_SHOWS_DATA, verb_top },
         { "report", N_("FILE…"), N_("Make a page that shows a trace file in a browser"), 0, verb_report },
         { "diff", N_("FILE… -- FILE…"), N_("Compare recordings of two sides"), VERB_SHOWS_DATA | VERB_RUNS_COMMAND,
           verb_diff },

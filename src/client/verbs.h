@@ -13,6 +13,7 @@ ExitStatus verb_record(Invocation *invocation);
 ExitStatus verb_inspect(Invocation *invocation);
 ExitStatus verb_query(Invocation *invocation);
 ExitStatus verb_why(Invocation *invocation);
+ExitStatus verb_top(Invocation *invocation);
 ExitStatus verb_report(Invocation *invocation);
 ExitStatus verb_diff(Invocation *invocation);
 ExitStatus verb_export(Invocation *invocation);

@@ -14,7 +14,7 @@ HEADERS = ["daemon/core/model/service-limits.h", "daemon/bus/link/bus.h", "daemo
            "trace/trace-args.h", "trace/trace-bundle.h", "trace/trace-clock.h", "trace/trace-pool.h",
            "trace/trace-reader.h", "trace/trace-sequence.h", "trace/trace-stacks.h", "trace/trace-store.h",
            "trace/trace-table.h", "trace/trace-track-event.h", "trace/trace-tracks.h", "trace/trace-unpack.h",
-           "query/query.h"]
+           "query/query.h", "client/top-machine.h"]
 # With their numbers: those that are plain ones.
 NUMBERED = ["probes/grant.h", "probes/entrance.h", "daemon/closer/closer.h", "daemon/accept/accept-queue.h"]
 LIMIT = re.compile(r"^#define (\w+_MAX(?:_MS|_KB)?)\s", re.M)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Answer load: who used the CPUs in one interval after the other, and which slices ended in it
+ *
+ * It is no question of `why`: its two answers are a screen. A client that watches a machine instead of a recording
+ * makes answers of the same columns, so both are shown alike. The tables are gone through once, however many intervals
+ * there are: what goes beyond the end of one is kept for the next.
+ */
+
+#include "answers/answer.h"
+
+enum {
+        LOAD_FACT_BUSY,
+        LOAD_FACT_ALL,
+        LOAD_FACT_SHARE,
+        LOAD_FACT_CPUS,
+        LOAD_FACT_OTHERS, /* of the busy time: in no row */
+        LOAD_FACT_STALLED_CPU,
+        LOAD_FACT_STALLED_MEMORY,
+        LOAD_FACT_STALLED_IO,
+};
+enum { LOAD_COLUMN_WHO, LOAD_COLUMN_NS, LOAD_COLUMN_WAITED, LOAD_COLUMN_THREADS };
+enum { ENDED_COLUMN_NAME, ENDED_COLUMN_N, ENDED_COLUMN_NS, ENDED_COLUMN_MAX };
+
+extern const AnswerDef answer_load;  /* who used the CPUs */
+extern const AnswerDef answer_ended; /* slices that ended */
+
+typedef struct AnswerLoad AnswerLoad;
+
+/* The parts of a trace that it is about. */
+#define ANSWER_LOAD_PARTS \
+        (TRACE_PART_THREADS | TRACE_PART_SCHED | TRACE_PART_STATES | TRACE_PART_EVENTS)
+
+/* The store has to outlive it. 0, or -ENOMEM. */
+int answer_load_new(AnswerLoad **ret, const TraceStore *store, AnswerGroup group);
+AnswerLoad *answer_load_free(AnswerLoad *load);
+DEFINE_CLEANUP(AnswerLoad *, answer_load_free)
+
+/* The next interval, which begins where the one before ended, or later. 0, or -ENOMEM. */
+int answer_load_next(AnswerLoad *load,
+                     int64_t from,
+                     int64_t to,
+                     Answer **ret_load,
+                     Answer **ret_ended);
