@@ -5,7 +5,8 @@
 raw_bus.py hello SOCKET               connects, and calls something; fails when there is no reply
 raw_bus.py unfinished SOCKET N MIB    N connections, each with a message of so many MiB that lacks its last byte
 raw_bus.py unread SOCKET N CALLS      N connections, each with calls whose replies are long, and reads none
-The last two say "attacked" when no more is taken from them, and stay until they are killed.
+raw_bus.py register SOCKET            on a message bus: a producer of sources with very many categories, until it is killed
+Those of many connections say "attacked" when no more is taken from them, and stay until they are killed.
 """
 
 import array
@@ -191,6 +192,13 @@ def unread(path, n, n_calls):
     attack([Peer(path) for _ in range(n)], chunks)
 
 
+def register(path):
+    producer = Peer(path, True)
+    arguments = {"destination": "org.desktrace.Tracing1", "signature": "sa(sa{sv})a{sv}", "body": long_producer()}
+    producer.socket.sendall(call("RegisterProducer", **arguments))
+    time.sleep(600)
+
+
 if __name__ == "__main__":
-    verbs = {"hello": hello, "unfinished": unfinished, "unread": unread}
+    verbs = {"register": register, "hello": hello, "unfinished": unfinished, "unread": unread}
     sys.exit(verbs[sys.argv[1]](sys.argv[2], *map(int, sys.argv[3:])))

@@ -79,6 +79,15 @@ ok "a new source is an object that was added" heard \
 ok "a new buffer, too" heard "InterfacesAdded .*session/1/buffer/0'.*Tracing1.Buffer"
 ok "what is written is told" heard "session/1/buffer/0: .*PropertiesChanged .*'BytesWritten': <uint64 [1-9]"
 
+# What would be long for each listener is left out, and can be read.
+started /usr/bin/python3 -B "$(dirname "$0")/../hostile/raw_bus.py" register "$tmp/session.sock"
+long=$started
+ok "a source with very many categories is told" heard "InterfacesAdded .*source/org_2eexample_2elong0'.*'Producers'"
+ok "but not they" test -z "$(grep -o "InterfacesAdded .*long[0-9]'.*'Categories'" "$tmp/signals")"
+gives "which can be read" '^as 1500 ' busctl --user get-property "$BUS" \
+        /org/desktrace/Tracing1/source/org_2eexample_2elong0 "$BUS".SourceInfo Categories
+kill "$long"
+
 # A second producer changes the source; the last one that leaves takes it away.
 producer other org.example.demo
 other=$started

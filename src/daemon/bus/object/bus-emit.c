@@ -37,6 +37,7 @@ struct Emission {
         const BusInterface *class; /* the object's */
         void *object;              /* the vtable's userdata */
         const char *const *properties;
+        const char *left_out; /* one of them whose value is too long for signals */
         EmittedTrigger trigger;
         const InstanceInfo *source;
 };
@@ -88,6 +89,8 @@ static void bus_emit(Bus *bus, const Emission *emission) {
 }
 
 static bool emission_has(const Emission *emission, const char *property) {
+        if (emission->left_out && streq(emission->left_out, property))
+                return false;
         if (!emission->properties)
                 return true;
         for (const char *const *at = emission->properties; *at; at++)
@@ -140,9 +143,10 @@ static int fill_properties_changed(sd_bus_message *message, const Emission *emis
         r = sd_bus_message_append(message, "s", emission->class->name);
         if (r >= 0)
                 r = append_properties(message, emission);
-        if (r >= 0)
-                r = sd_bus_message_append(message, "as", 0);
-        return r;
+        if (r < 0)
+                return r;
+        return emission->left_out ? sd_bus_message_append(message, "as", 1, emission->left_out)
+                                  : sd_bus_message_append(message, "as", 0);
 }
 
 static int fill_interfaces_added(sd_bus_message *message, const Emission *emission) {
@@ -379,6 +383,7 @@ void bus_emit_source(BusSource *source) {
         Emission emission = {
                 .class = &source->bus->interfaces[BUS_SOURCE],
                 .object = source,
+                .left_out = bus_source_has_long_categories(source) ? "Categories" : NULL,
         };
 
         if (sd_bus_path_encode(TRACING_SOURCE_PATH, source->name, &path) < 0)

@@ -350,6 +350,19 @@ int bus_source_categories(const char ***ret,
         return 0;
 }
 
+bool bus_source_has_long_categories(const BusSource *source) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < source->n_producers && !has_events(source); i++) {
+                const char *const *at =
+                        producer_categories(source->producers[i]->producer, source->name);
+
+                for (; at && *at && n <= SOURCE_SIGNAL_CATEGORIES_BYTES_MAX; at++)
+                        n += strlen(*at) + 1;
+        }
+        return n > SOURCE_SIGNAL_CATEGORIES_BYTES_MAX;
+}
+
 /* Without memory the clients are told less than has changed; the next change tells the rest. */
 void bus_source_note_told(BusSource *source) {
         uid_set_clear(&source->changed);

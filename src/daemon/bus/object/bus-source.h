@@ -61,6 +61,11 @@ int bus_source_categories(const char ***ret,
                           const BusSource *source,
                           const Client *viewer);
 
+/* Whether they are too long for signals, which go to every listener: those name the property only. What any viewer sees
+ * counts, so that all are told the same. */
+#define SOURCE_SIGNAL_CATEGORIES_BYTES_MAX (16u << 10)
+bool bus_source_has_long_categories(const BusSource *source);
+
 /* Whether a running producer has reported what configs of the source can choose from. */
 bool bus_source_has_names(const BusSource *source);
 
