@@ -36,16 +36,15 @@ flood "calls with long replies on the native socket" long-calls native "$socket"
 # The bus says whose calls these are behind all of them, as the service stands still until they are there.
 : >"$tmp/attacker"
 kill -STOP "$daemon"
-"${attacker_as[@]}" /usr/bin/python3 -B "$tmp/caller/flood.py" strangers bus "$bus_socket" 12 60 \
+"${attacker_as[@]}" /usr/bin/python3 -B "$tmp/caller/flood.py" strangers bus "$bus_socket" 40 120 \
         >"$tmp/attacker" 2>>"$tmp/log" &
 attacker=$!
 pids+=("$attacker")
 eventually grep -q attacked "$tmp/attacker"
-sleep 0.5
 kill -CONT "$daemon"
 kill -USR2 "$innocent_caller"
 ok "calls of new connections are answered" eventually eventually grep -q answered "$tmp/attacker"
-gives "those past BUS_UNKNOWN_MESSAGES_MAX with a refusal, and no others" '^refused 209 answered 511 late ' \
+gives "those past BUS_UNKNOWN_MESSAGES_MAX with a refusal, and no others" '^refused 705 answered 4095 late ' \
         tail -n 1 "$tmp/attacker"
 gives "the one call of the connection that came last is not among these" 'late answered$' tail -n 1 "$tmp/attacker"
 kill -KILL "$attacker"

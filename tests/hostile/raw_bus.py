@@ -5,7 +5,7 @@
 raw_bus.py hello SOCKET               connects, and calls something; fails when there is no reply
 raw_bus.py unfinished SOCKET N MIB    N connections, each with a message of so many MiB that lacks its last byte
 raw_bus.py unread SOCKET N CALLS      N connections, each with calls whose replies are long, and reads none
-raw_bus.py register SOCKET            on a message bus: a producer of sources with very many categories, until it is killed
+raw_bus.py register SOCKET            on a message bus: a producer with very many categories, until it is killed
 Those of many connections say "attacked" when no more is taken from them, and stay until they are killed.
 """
 

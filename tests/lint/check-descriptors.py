@@ -42,7 +42,7 @@ FILE = "a file of the service's own or of /proc"
 # What a call must be passed for its reason to be true. Commands that lock, lease or notify ask the file's owner.
 PROOFS = {
     (KERNEL, "fcntl"): r"\bF_(GETFL|SETFL|DUPFD_CLOEXEC)\b",
-    (KERNEL, "ioctl"): r"\bSIOCINQ\b",
+    (KERNEL, "ioctl"): r"\bSIOC(IN|OUT)Q\b",
     (KERNEL, "statx"): r"\bAT_STATX_DONT_SYNC\b",
     (LISTENED, "fcntl"): r"\bF_SETFL\b",
     (SEALED, "fcntl"): r"\bF_DUPFD_CLOEXEC\b",
@@ -86,7 +86,7 @@ ALLOWED = {
         "fd_close": OWN,
         "fd_closep": "the connection to the message bus, and the gate's pair",
     },
-    "gate/gate.c": {"fd_close": OWN, "fd_closep": OWN},
+    "gate/gate.c": {"ioctl": KERNEL, "fd_close": OWN, "fd_closep": OWN},
     "gate/gate-write.c": {"sendmsg": DONTWAIT, "fd_close": "stand-ins, and what the service sends"},
     "gate/stand-in.c": {"fstat": "a pipe of the gate's, in place of what was passed", "fd_close": OWN},
     "kept-events.c": {"fd_closep": FILE, "fd_write_all": FILE},

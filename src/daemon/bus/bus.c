@@ -270,10 +270,11 @@ bool bus_is_stopped(const Bus *bus) {
 }
 
 uint64_t bus_next_deadline(const Bus *bus, uint64_t now) {
-        uint64_t deadline = gates_are_ready(bus->gates) || bus_turns_are_due(bus)
+        uint64_t deadline = gates_are_ready(bus->gates)
                                     ? 0
                                     : MIN(bus->counters_due_at, hub_deadline(&bus->hub, now));
 
+        deadline = MIN(deadline, bus_turns_deadline(bus, now));
         deadline = MIN(deadline, bus_parked_deadline(bus));
         deadline = MIN(deadline, doorbells_deadline(&bus->doorbells));
         return MIN(deadline, owned_sessions_deadline(&bus->sessions));

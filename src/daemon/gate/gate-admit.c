@@ -111,7 +111,8 @@ bool flow_admit(GateFlow *flow) {
         if (flow->is_from_peer)
                 return flow->gate->options.is_bus ? admit_from_bus(flow, &frame, n)
                                                   : admit_from_client(flow, &frame);
-        flow->n_need = frame.n_bytes;
+        if (!flow_refuse_reply(flow, &frame, buffer, n))
+                flow->n_need = frame.n_bytes;
         return true;
 }
 

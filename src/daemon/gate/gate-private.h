@@ -8,6 +8,7 @@
  *      gate-flow.c     one direction: messages are read whole, and passed on
  *      gate-lines.c    what is said before the first message
  *      gate-admit.c    which messages, and which descriptors, are let through
+ *      gate-refuse.c   replies that are too long
  *      gate-write.c    bytes and descriptors out
  *      gate-read.c     bytes and descriptors in
  *      gate-watch.c    what epoll tells
@@ -89,6 +90,7 @@ struct Gate {
         int outer,
                 inner; /* the peer's socket, and our end of the pair whose other end is sd-bus's */
         GateFlow in, out; /* to sd-bus, and to the peer */
+        GateRefusal refusal;
         bool is_broken;
         bool has_passed; /* something, in this turn */
         bool has_ended;  /* sd-bus was told that nothing more follows */
@@ -150,6 +152,9 @@ bool flow_take_line(GateFlow *flow);
 /* Looks at the next message, and sets how much of it is needed or skipped. false: its header has not arrived
  * completely. */
 bool flow_admit(GateFlow *flow);
+/* Of a message of the service, whose first `n` bytes are here: sends an error instead if it is a reply that is too
+ * long. */
+bool flow_refuse_reply(GateFlow *flow, const Frame *frame, const uint8_t *data, size_t n);
 /* The answer to the question that it has asked. */
 void flow_take_answer(GateFlow *flow, const GateAnswer *answer);
 /* The message has arrived: checks that it has as many descriptors as it claims, and replaces them. */

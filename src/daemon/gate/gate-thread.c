@@ -137,8 +137,13 @@ void gate_thread_pump(GateThread *thread) {
                 gate_pump(thread->gate);
 }
 
-bool gate_thread_has_unsent(const GateThread *thread) {
-        return thread->gate && gate_has_unsent(thread->gate);
+void gate_thread_refuse_replies(GateThread *thread, const GateRefusal *refusal) {
+        if (thread->gate)
+                gate_refuse_replies(thread->gate, refusal);
+}
+
+size_t gate_thread_n_unread(const GateThread *thread) {
+        return thread->gate ? gate_n_unread(thread->gate) : 0;
 }
 
 int gate_thread_fd(const GateThread *thread) {

@@ -43,5 +43,7 @@ int gate_thread_fd(const GateThread *thread);
 bool gate_thread_turn(GateThread *thread);
 /* sd-bus has sent something: it leaves now rather than at the next turn. */
 void gate_thread_pump(GateThread *thread);
-/* The message bus has not taken all of it. */
-bool gate_thread_has_unsent(const GateThread *thread);
+/* gate_refuse_replies() */
+void gate_thread_refuse_replies(GateThread *thread, const GateRefusal *refusal);
+/* What the message bus has not read (gate_n_unread()). */
+size_t gate_thread_n_unread(const GateThread *thread);

@@ -7,7 +7,9 @@
  */
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "closer/closer.h"
@@ -93,6 +95,11 @@ void gate_pump(Gate *gate) {
         gate_send(gate);
 }
 
+void gate_refuse_replies(Gate *gate, const GateRefusal *refusal) {
+        gate_pump(gate);
+        gate->refusal = *refusal;
+}
+
 void gate_answer(Gate *gate, const GateAnswer *answer) {
         flow_take_answer(&gate->in, answer);
         gate_is_ready(gate);
@@ -125,8 +132,12 @@ bool gate_is_over(const Gate *gate) {
         return gate->is_broken || (gate->out.is_ended && list_is_empty(&gate->out.queue));
 }
 
-bool gate_has_unsent(const Gate *gate) {
-        return !list_is_empty(&gate->out.queue);
+size_t gate_n_unread(const Gate *gate) {
+        int n = 0;
+
+        if (ioctl(gate->outer, SIOCOUTQ, &n) < 0)
+                n = 0;
+        return gate->out.n_queued + (size_t)n;
 }
 
 bool gate_is_closed_by_service(const Gate *gate) {

@@ -53,6 +53,12 @@ typedef struct GateAnswer {
         size_t n_dropped; /* otherwise: this many bytes were read, with all descriptors */
 } GateAnswer;
 
+/* Replies that are not passed on to the peer, which is sent an error instead. The texts stay valid. */
+typedef struct GateRefusal {
+        size_t n_bytes; /* longer ones; 0: none */
+        const char *error, *text;
+} GateRefusal;
+
 typedef struct GateOptions {
         int fd;           /* the peer's socket; always taken over */
         uid_t uid;        /* of a client */
@@ -96,11 +102,15 @@ DEFINE_CLEANUP(Gate *, gate_free)
 /* Answers the last question. */
 void gate_answer(Gate *gate, const GateAnswer *answer);
 
+/* For what sd-bus says from now on. */
+void gate_refuse_replies(Gate *gate, const GateRefusal *refusal);
+
 /* sd-bus has said something: it goes out now rather than at the next turn. */
 void gate_pump(Gate *gate);
 
-/* The peer has not taken all that the service has said. */
-bool gate_has_unsent(const Gate *gate);
+/* What the service has said and the peer has not read, in its socket as well: there the kernel counts what it needs
+ * itself for each message. */
+size_t gate_n_unread(const Gate *gate);
 
 /* Whether it is over: the service has closed its end and everything is sent, or the peer has gone. */
 bool gate_is_over(const Gate *gate);

@@ -107,7 +107,7 @@ static int take(uid_t user, const char *member) {
 static void spend(uid_t user) {
         ck_assert_int_eq(take(user, "First"), TURNS_NOW);
         turns_begin(&world.turns, user, NOW);
-        turns_end(&world.turns, NOW + TURNS_SHARE_NS);
+        turns_end(&world.turns, false, NOW + TURNS_SHARE_NS);
 }
 
 static void ck_assert_next(const char *member) {
@@ -125,7 +125,7 @@ START_TEST(test_calls_are_dispatched_as_they_come_within_the_share) {
         for (unsigned i = 0; i < 100; i++) {
                 ck_assert_int_eq(take(FLOODER, "Call"), TURNS_NOW);
                 turns_begin(&world.turns, FLOODER, NOW);
-                turns_end(&world.turns, NOW + TURNS_SHARE_NS / 101);
+                turns_end(&world.turns, false, NOW + TURNS_SHARE_NS / 101);
         }
         ck_assert(turns_are_over(&world.turns));
         end_world();
@@ -156,13 +156,70 @@ START_TEST(test_the_share_is_new_in_the_next_period) {
 }
 END_TEST
 
+START_TEST(test_what_was_taken_beyond_the_share_counts_later) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+
+        make_world();
+        call = call_of("Second", 0);
+        ck_assert_int_eq(take(FLOODER, "First"), TURNS_NOW);
+        turns_begin(&world.turns, FLOODER, NOW);
+        turns_end(&world.turns, false, NOW + 3 * TURNS_SHARE_NS);
+        ck_assert_int_eq(take_at(FLOODER, call, NOW + 2 * TURNS_PERIOD_NS, TURNS_SHARE_NS),
+                         TURNS_LATER);
+        ck_assert_next("Second");
+        ck_assert_int_eq(take_at(FLOODER, call, NOW + 3 * TURNS_PERIOD_NS, TURNS_SHARE_NS),
+                         TURNS_NOW);
+        end_world();
+}
+END_TEST
+
+START_TEST(test_a_debt_is_forgotten_some_day) {
+        const uint64_t end = NOW + 100 * TURNS_DEBT_NS_MAX;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+
+        make_world();
+        call = call_of("Second", 0);
+        ck_assert_int_eq(take(FLOODER, "First"), TURNS_NOW);
+        turns_begin(&world.turns, FLOODER, NOW);
+        turns_end(&world.turns, false, end);
+        ck_assert_int_eq(take_at(FLOODER,
+                                 call,
+                                 end + TURNS_DEBT_NS_MAX / TURNS_SHARE_NS * TURNS_PERIOD_NS,
+                                 TURNS_SHARE_NS),
+                         TURNS_NOW);
+        end_world();
+}
+END_TEST
+
+/* Whose call made the bus fall behind has no calls until it is not any longer, and is charged for that time. Others,
+ * whose calls are dispatched meanwhile, are charged for their own. */
+START_TEST(test_who_made_the_bus_fall_behind_is_charged) {
+        const uint64_t later = NOW + 10 * TURNS_SHARE_NS;
+
+        make_world();
+        ck_assert_int_eq(take(FLOODER, "First"), TURNS_NOW);
+        turns_begin(&world.turns, FLOODER, NOW);
+        turns_end(&world.turns, true, NOW + 1);
+        ck_assert_int_eq(take(FLOODER, "Second"), TURNS_LATER);
+        ck_assert_int_eq(take(OTHER, "Other"), TURNS_NOW);
+        turns_begin(&world.turns, OTHER, NOW + 1);
+        turns_end(&world.turns, true, NOW + 2);
+        turns_end(&world.turns, false, later);
+        ck_assert_int_eq(take(OTHER, "Again"), TURNS_NOW);
+        ck_assert_next("Second");
+        ck_assert_int_eq(take(FLOODER, "Third"), TURNS_LATER);
+        ck_assert_next("Third");
+        end_world();
+}
+END_TEST
+
 START_TEST(test_share_may_be_smaller) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
 
         make_world();
         ck_assert_int_eq(take(FLOODER, "First"), TURNS_NOW);
         turns_begin(&world.turns, FLOODER, NOW);
-        turns_end(&world.turns, NOW + TURNS_SMALL_SHARE_NS);
+        turns_end(&world.turns, false, NOW + TURNS_SMALL_SHARE_NS);
         call = call_of("Second", 0);
         ck_assert_int_eq(take_at(FLOODER, call, NOW, TURNS_SMALL_SHARE_NS), TURNS_LATER);
         end_world();
@@ -199,6 +256,21 @@ START_TEST(test_users_have_turns) {
         ck_assert_next("Third");
         ck_assert_next("Flood");
         ck_assert_next("Flood");
+        end_world();
+}
+END_TEST
+
+START_TEST(test_a_flood_is_many_calls_that_wait) {
+        make_world();
+        spend(FLOODER);
+        for (unsigned i = 0; i < TURNS_CALLS_OF_A_FLOOD; i++) {
+                ck_assert(!turns_is_flooding(&world.turns, FLOODER));
+                ck_assert_int_eq(take(FLOODER, "Flood"), TURNS_LATER);
+        }
+        ck_assert(turns_is_flooding(&world.turns, FLOODER));
+        ck_assert(!turns_is_flooding(&world.turns, OTHER));
+        ck_assert_next("Flood");
+        ck_assert(!turns_is_flooding(&world.turns, FLOODER));
         end_world();
 }
 END_TEST
@@ -307,9 +379,13 @@ TEST_MAIN("turns",
           test_calls_are_dispatched_as_they_come_within_the_share,
           test_who_has_taken_the_share_waits_and_others_do_not,
           test_the_share_is_new_in_the_next_period,
+          test_what_was_taken_beyond_the_share_counts_later,
+          test_a_debt_is_forgotten_some_day,
+          test_who_made_the_bus_fall_behind_is_charged,
           test_share_may_be_smaller,
           test_a_users_calls_keep_their_order,
           test_users_have_turns,
+          test_a_flood_is_many_calls_that_wait,
           test_too_many_calls_are_refused,
           test_connections_of_a_user_have_turns,
           test_a_flood_gives_way_to_the_users_other_connections,

@@ -204,12 +204,12 @@ int bus_identity_ask(Bus *bus,
         if (!sender)
                 return refuse(error, -EBADMSG);
         unknown = unknown_find(bus, sender);
-        if (unknown && unknown->n_messages >= BUS_REQUESTS_PER_CLIENT_MAX)
+        if (unknown && unknown->n_messages >= BUS_UNKNOWN_MESSAGES_OF_ONE_MAX)
                 return bus_error_set(
                         error,
                         BUS_ERROR_LIMIT_EXCEEDED,
                         "this connection has %d unanswered calls; wait for their replies",
-                        BUS_REQUESTS_PER_CLIENT_MAX);
+                        BUS_UNKNOWN_MESSAGES_OF_ONE_MAX);
         if (!make_room(bus, unknown ? unknown->n_messages : 0))
                 return refuse_as_full(error);
         if (!unknown)

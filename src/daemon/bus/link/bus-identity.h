@@ -11,9 +11,11 @@
 #include "bus/link/bus.h"
 
 /* Messages of all peers that may wait. The bus daemon answers as soon as it reads, so more than this is a flood. Then
- * peers with fewer messages take the places of those with most. This is twice the connections that dbus-daemon allows
- * a user of the system bus, so that one user's peers leave room for a call of another's. */
-#define BUS_UNKNOWN_MESSAGES_MAX 512
+ * peers with fewer messages take the places of those with most. This is many times the connections that dbus-daemon
+ * allows a user of the system bus, so that one user's peers leave room for a call of another's. */
+#define BUS_UNKNOWN_MESSAGES_MAX 4096
+#define BUS_UNKNOWN_MESSAGES_OF_ONE_MAX \
+        128 /* of a connection: the system bus lets it wait for no more replies */
 
 /* Makes the Client: 0, or a negative errno with *error set. */
 typedef int (*BusIdentityKnown)(Bus *bus,

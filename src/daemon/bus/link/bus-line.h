@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
+#include "gate/gate.h"
 #include "shared/identity.h"
 
 typedef struct BusLine BusLine;
@@ -30,9 +31,16 @@ int bus_line_open(BusLine **ret,
 int bus_line_attach(BusLine *line, sd_event *event);
 void bus_line_detach(BusLine *line);
 
-/* While attached: the message bus has not taken all that was said. The pump has it take what it can before. */
-bool bus_line_has_unsent(const BusLine *line);
-bool bus_line_pump(BusLine *line);
+/* While attached: has the message bus take what it can of what was said; and whether it is behind with reading that.
+ * What is said then waits, whoever it is for. */
+void bus_line_pump(BusLine *line);
+bool bus_line_is_behind(BusLine *line);
+
+/* How much of a message it reads within that time, at its pace when this was looked at last; SIZE_MAX: it is as fast
+ * as ever. */
+size_t bus_line_bytes_within(const BusLine *line, uint64_t ns);
+/* gate_refuse_replies() */
+void bus_line_refuse_replies(BusLine *line, const GateRefusal *refusal);
 
 /* After the connection was closed: waits until everything it has queued is sent. */
 BusLine *bus_line_free(BusLine *line);

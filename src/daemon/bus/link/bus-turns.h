@@ -10,10 +10,13 @@
 /* Of a call of this client. 0: it is dispatched now; 1: later; a negative errno with *error set: it is refused. */
 int bus_turns_take(Client *client, sd_bus_message *call, sd_bus_error *error);
 
-/* The call that was let through before is done: the time it took counts. */
+/* The call that was let through before is done: the time it took counts, until the bus has read the reply. */
 void bus_turns_end(Bus *bus);
 
-/* Dispatches calls that were set aside, for a while, and as long as the bus takes the replies. Whether there are any
- * that need not wait for it. */
-bool bus_turns_are_due(const Bus *bus);
+/* What the client may read from a session at once; SIZE_MAX: as much as it likes. */
+size_t bus_turns_read_bytes_max(const Client *client);
+
+/* Dispatches calls that were set aside, for a while, and as long as the bus reads the replies. When that is to be
+ * done; UINT64_MAX: no call was set aside. */
+uint64_t bus_turns_deadline(const Bus *bus, uint64_t now);
 void bus_turns_run(Bus *bus);

@@ -181,12 +181,24 @@ static size_t weigh(sd_bus_message *message) {
  * Turns
  */
 
-static bool user_has_share(TurnsUser *user, uint64_t now_ns, uint64_t share_ns) {
-        if (now_ns - user->period_began_ns >= TURNS_PERIOD_NS) {
-                user->period_began_ns = now_ns;
-                user->spent_ns = 0;
-        }
-        return user->n_calls == 0 && user->spent_ns < share_ns;
+/* Each period gives a share back. */
+static void user_go_on(TurnsUser *user, uint64_t now_ns) {
+        const uint64_t n_periods = (now_ns - user->period_began_ns) / TURNS_PERIOD_NS;
+        const uint64_t n_given =
+                MIN(n_periods, TURNS_DEBT_NS_MAX / TURNS_SHARE_NS) * TURNS_SHARE_NS;
+
+        if (n_periods == 0)
+                return;
+        user->period_began_ns = now_ns;
+        user->spent_ns -= MIN(user->spent_ns, n_given);
+}
+
+static bool
+user_has_share(const Turns *turns, TurnsUser *user, uint64_t now_ns, uint64_t share_ns) {
+        const bool is_behind = turns->behind_since > 0 && turns->behind_user == user->user;
+
+        user_go_on(user, now_ns);
+        return user->n_calls == 0 && user->spent_ns < share_ns && !is_behind;
 }
 
 /* The round of a connection's next call. What it has from before the user was forgotten means nothing. */
@@ -248,7 +260,7 @@ int turns_take(Turns *turns,
         *ret_refused = NULL;
         if (!found)
                 return -ENOMEM;
-        if (user_has_share(found, now_ns, share_ns))
+        if (user_has_share(turns, found, now_ns, share_ns))
                 return TURNS_NOW;
         r = user_keep(found, round, call, ret_refused);
         if (found->n_calls > 0 && !list_is_linked(&found->waiting_link))
@@ -273,26 +285,48 @@ bool turns_are_over(const Turns *turns) {
         return list_is_empty(&turns->waiting);
 }
 
+bool turns_is_flooding(const Turns *turns, uid_t user) {
+        const TurnsUser *found = user_find(turns, user);
+
+        return found && found->n_calls >= TURNS_CALLS_OF_A_FLOOD;
+}
+
 void turns_begin(Turns *turns, uid_t user, uint64_t now_ns) {
         turns->running_user = user;
         turns->running_since = now_ns;
 }
 
-void turns_end(Turns *turns, uint64_t now_ns) {
-        TurnsUser *user;
+static void charge(const Turns *turns, uid_t user, uint64_t since_ns, uint64_t now_ns) {
+        TurnsUser *found = user_find(turns, user);
 
-        if (turns->running_since == 0)
-                return;
-        user = user_find(turns, turns->running_user);
-        if (user)
-                user->spent_ns += now_ns - turns->running_since;
+        if (found)
+                found->spent_ns = MIN(found->spent_ns + (now_ns - since_ns), TURNS_DEBT_NS_MAX);
+}
+
+void turns_end(Turns *turns, bool bus_is_behind, uint64_t now_ns) {
+        if (turns->behind_since > 0) {
+                charge(turns, turns->behind_user, turns->behind_since, now_ns);
+                turns->behind_since = bus_is_behind ? now_ns : 0;
+        } else if (bus_is_behind && turns->running_since > 0) {
+                turns->behind_user = turns->running_user;
+                turns->behind_since = now_ns;
+        }
+        if (turns->running_since > 0)
+                charge(turns, turns->running_user, turns->running_since, now_ns);
         turns->running_since = 0;
+}
+
+static bool is_charged(const Turns *turns, const TurnsUser *user) {
+        return (turns->running_since > 0 && turns->running_user == user->user) ||
+               (turns->behind_since > 0 && turns->behind_user == user->user);
 }
 
 void turns_forget(Turns *turns, uint64_t now_ns) {
         TurnsUser *user;
 
-        list_for_each (user, &turns->users, link)
-                if (user->n_calls == 0 && now_ns - user->period_began_ns >= TURNS_PERIOD_NS)
+        list_for_each (user, &turns->users, link) {
+                user_go_on(user, now_ns);
+                if (user->n_calls == 0 && user->spent_ns == 0 && !is_charged(turns, user))
                         user_free(user);
+        }
 }

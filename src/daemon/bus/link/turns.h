@@ -26,14 +26,17 @@
 /* What one user's calls may take of each period before those that follow are set aside. */
 #define TURNS_PERIOD_NS UINT64_C(50000000)
 #define TURNS_SHARE_NS  UINT64_C(5000000)
-/* The same while the bus has not taken earlier replies: what is said to it waits in one queue as well. */
+/* The same while the bus is behind with reading earlier replies: what is said to it waits in one queue as well. */
 #define TURNS_SMALL_SHARE_NS UINT64_C(500000)
+/* What was taken beyond the share counts in the periods that follow, up to here. */
+#define TURNS_DEBT_NS_MAX UINT64_C(5000000000)
 
 /* What calls that were set aside may take before others have their turn. */
 #define TURNS_RUN_NS UINT64_C(5000000)
 
 /* Set aside of one user; more are refused. */
-#define TURNS_CALLS_PER_USER_MAX 1024
+#define TURNS_CALLS_OF_A_FLOOD   64
+#define TURNS_CALLS_PER_USER_MAX 4096
 #define TURNS_BYTES_PER_USER_MAX (16u << 20)
 
 typedef struct Turns {
@@ -41,6 +44,8 @@ typedef struct Turns {
         List waiting; /* TurnsUser with calls, whose turn comes first */
         uid_t running_user;
         uint64_t running_since; /* 0: nobody's call is being dispatched */
+        uid_t behind_user;      /* whose call made the bus fall behind */
+        uint64_t behind_since;  /* 0: it is not behind */
 } Turns;
 
 typedef enum TurnsAnswer {
@@ -68,10 +73,14 @@ int turns_take(Turns *turns,
 /* The next call that was set aside, whose reference is the caller's; NULL: none was. */
 sd_bus_message *turns_next(Turns *turns);
 bool turns_are_over(const Turns *turns);
+/* Whether so many calls of the user wait that it sends them faster than anybody looks at the replies. */
+bool turns_is_flooding(const Turns *turns, uid_t user);
 
-/* A call of the user is dispatched from now on; it is done. */
+/* A call of the user is dispatched from now on. */
 void turns_begin(Turns *turns, uid_t user, uint64_t now_ns);
-void turns_end(Turns *turns, uint64_t now_ns);
+/* It is done. Until the bus is not behind any longer, whoever made it so is charged for that time. May be called at
+ * any time. */
+void turns_end(Turns *turns, bool bus_is_behind, uint64_t now_ns);
 
 /* Forgets users who have had no calls for a period. */
 void turns_forget(Turns *turns, uint64_t now_ns);

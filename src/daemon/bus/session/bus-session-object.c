@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "bus/link/bus-property.h"
+#include "bus/link/bus-turns.h"
 #include "bus/link/passed-fd.h"
 #include "bus/object/bus-session.h"
 #include "bus/session/bus-options.h"
@@ -245,6 +246,8 @@ static int method_read(sd_bus_message *message, void *userdata, sd_bus_error *er
         if (r < 0)
                 return r;
         max_bytes = max_bytes ? MIN(max_bytes, (uint32_t)READ_BYTES_MAX) : READ_BYTES_MAX;
+        max_bytes =
+                (uint32_t)MIN((size_t)max_bytes, bus_turns_read_bytes_max(session->bus->caller));
         r = session_read(session->owned.session, max_bytes, &data, &more, bus_now(session->bus));
         if (r)
                 return bus_error_set_session(error, "cannot read", r, NULL);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A reply that is too long is taken from sd-bus and forgotten; an error with its serial numbers goes out instead. */
+
+#include <endian.h>
+#include <string.h>
+
+#include "gate/gate-private.h"
+
+#define REPLY_BYTES_MAX 1024 /* of the error: names are short, and so is the text */
+
+/* The D-Bus specification, "Header Fields". */
+enum {
+        FIELD_ERROR_NAME = 4,
+        FIELD_REPLY_SERIAL = 5,
+        FIELD_DESTINATION = 6,
+        FIELD_SIGNATURE = 8,
+};
+
+/* A message in the byte order of this machine. What does not fit any more is left out, and `is_whole` with it. */
+typedef struct Message {
+        uint8_t data[REPLY_BYTES_MAX];
+        size_t n;
+        bool is_whole;
+} Message;
+
+static void put(Message *message, const void *data, size_t n) {
+        message->is_whole = message->is_whole && n <= sizeof(message->data) - message->n;
+        if (!message->is_whole)
+                return;
+        memcpy(message->data + message->n, data, n);
+        message->n += n;
+}
+
+static void put_byte(Message *message, uint8_t value) {
+        put(message, &value, sizeof(value));
+}
+
+static void align(Message *message, size_t to) {
+        while (message->is_whole && message->n % to > 0)
+                put_byte(message, 0);
+}
+
+static void put_u32(Message *message, uint32_t value) {
+        align(message, sizeof(value));
+        put(message, &value, sizeof(value));
+}
+
+static void put_text(Message *message, const char *text) {
+        put_u32(message, (uint32_t)strlen(text));
+        put(message, text, strlen(text) + 1);
+}
+
+static void begin_field(Message *message, uint8_t code, const char *type) {
+        align(message, 8);
+        put_byte(message, code);
+        put_byte(message, 1);
+        put(message, type, 2);
+}
+
+static void set_u32(Message *message, size_t at, size_t value) {
+        const uint32_t n = (uint32_t)value;
+
+        memcpy(message->data + at, &n, sizeof(n));
+}
+
+static void write_error(Message *message, const FrameFields *reply, const GateRefusal *refusal) {
+        const uint8_t order = __BYTE_ORDER == __LITTLE_ENDIAN ? 'l' : 'B';
+        size_t begin;
+
+        *message = (Message){ .is_whole = true };
+        put(message, (uint8_t[]){ order, FRAME_ERROR, FRAME_NO_REPLY_EXPECTED, 1 }, 4);
+        put_u32(message, 0); /* how long the body is */
+        put_u32(message, reply->serial);
+        put_u32(message, 0); /* and the fields */
+        begin_field(message, FIELD_ERROR_NAME, "s");
+        put_text(message, refusal->error);
+        begin_field(message, FIELD_REPLY_SERIAL, "u");
+        put_u32(message, reply->reply_serial);
+        begin_field(message, FIELD_DESTINATION, "s");
+        put_text(message, reply->destination);
+        begin_field(message, FIELD_SIGNATURE, "g");
+        put(message, "\1s", 3);
+        set_u32(message, 12, message->n - FRAME_HEAD_BYTES);
+        align(message, 8);
+        begin = message->n;
+        put_text(message, refusal->text);
+        set_u32(message, 4, message->n - begin);
+}
+
+bool flow_refuse_reply(GateFlow *flow, const Frame *frame, const uint8_t *data, size_t n) {
+        const GateRefusal *refusal = &flow->gate->refusal;
+        FrameFields fields;
+        Message message;
+
+        if (refusal->n_bytes == 0 || frame->n_bytes <= refusal->n_bytes ||
+            n < frame->n_header_bytes || frame_read_fields(&fields, data, n) < 0 ||
+            fields.type != FRAME_METHOD_RETURN || !fields.destination[0])
+                return false;
+        write_error(&message, &fields, refusal);
+        if (!message.is_whole)
+                return false;
+        flow->n_skip = frame->n_bytes;
+        flow_send(flow, message.data, message.n);
+        return true;
+}
