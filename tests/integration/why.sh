@@ -4,7 +4,8 @@
 # desktrace why: a recording of this machine with a load that is known, one of the examples, and files that are hostile.
 
 # shellcheck source=tests/integration/cli-lib.sh
-. "$(dirname "$0")/cli-lib.sh"
+here=$(realpath "$(dirname "$0")")
+. "$here/cli-lib.sh"
 
 # records FILE PRESET COMMAND...
 records() {
@@ -19,6 +20,11 @@ asks() {
 # finds EXPRESSION QUESTION FILE [OPTION...]: and a Python expression over it (t) holds
 finds() {
         asks "${@:2}" && json_holds "$tmp/answer" "$1"
+}
+
+# from_data QUESTION FILE [THREAD...]: the answer follows from the file's rows, and the threads are in them
+from_data() {
+        python3 -B "$here/why_data.py" "$DESKTRACE" "$@"
 }
 
 # One thread that uses the CPU for as long as it can, and one that does something every quarter of a second.
@@ -42,26 +48,58 @@ wait
 END
 chmod +x burner ticker load
 
+# Recordings that no machine has made
+python3 - hostile.pftrace ticks.pftrace <<'END'
+import sys
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value & (1 << 64) - 1)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+def event(at, kind, name=b""):
+    track_event = field(9, kind) + field(11, 5) + (field(23, name) if name else b"")
+    return field(1, field(8, at) + field(10, 1) + field(11, track_event))
+
+descriptor = field(1, 5) + field(4, field(1, 7) + field(2, 7) + field(5, b"\033[31mred\033]0;title\007\n"))
+name = b"\033[2J\xff\xfe\r\nname"
+with open(sys.argv[1], "wb") as file:
+    file.write(field(1, field(10, 1) + field(60, descriptor)))
+    for at in (1, 1000, (1 << 63) - 2):
+        file.write(event(at, 1, name) + event(at + 1, 2))
+    file.write(event((1 << 64) - 1, 1, b"late"))
+
+# Every 250 ms a tick of 3 ms, and in between what has no rhythm.
+descriptor = field(1, 5) + field(4, field(1, 7) + field(2, 7) + field(5, b"ticker"))
+with open(sys.argv[2], "wb") as file:
+    file.write(field(1, field(10, 1) + field(60, descriptor)))
+    for i in range(9):
+        at = 1_000_000_000 + i * 250_000_000
+        file.write(event(at, 1, b"tick") + event(at + 3_000_000, 2))
+        at += 200_000_000 if i % 2 else 10_000_000
+        file.write(event(at, 1, b"tock") + event(at + 1_000_000, 2))
+END
+
 ok 'a program is recorded' records app.pftrace apps "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1
 kernel=app.pftrace
 if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] &&
         records load.pftrace default ./load >/dev/null 2>&1 && asks cpu load.pftrace >/dev/null 2>&1 &&
         records all.pftrace default "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1 >/dev/null 2>&1; then
         kernel=all.pftrace
-        ok 'who burns the CPU is named' \
-                finds "any(r['who'].startswith('burner ') and r['cpu_ns'] > 2e7 for r in t['rows'])" \
-                cpu load.pftrace --by thread --top 0
+        ok 'who used the CPU is named, for as long as the data say' from_data cpu load.pftrace burner ticker
         ok 'what all used is what there was, or less' finds "0 < t['busy_ns'] <= t['available_ns']" cpu load.pftrace
         ok 'the rows are all of it' finds "abs(sum(r['cpu_ns'] for r in t['rows']) - t['busy_ns']) <= 1" \
                 cpu load.pftrace --top 0
         ok 'a range has no more than its length' finds "t['busy_ns'] <= t['cpus'] * 500000000" \
                 cpu load.pftrace --from 0.5 --to 1s
-        ok 'what ticks is found with its period' \
-                finds "any(r['name'].startswith('ticker ') and 225e6 < r['period_ns'] < 275e6 for r in t['rows'])" \
-                repeats load.pftrace --top 0
-        ok 'the ticker is woken by an interrupt' \
-                finds "all(r['woken_by'] == 'an interrupt' for r in t['rows'] if r['thread'].startswith('ticker '))" \
-                wakeups load.pftrace --top 0
+        ok 'threads have the rhythms that the data have' from_data repeats load.pftrace
+        ok 'idle CPUs are woken as the data say, and by whom' from_data wakeups load.pftrace
         ok 'parts of a slice are no more than it' \
                 finds "(t['ran_ns'] + t['runnable_ns'] + t['io_ns'] + t['blocked_ns'] + t['slept_ns'] <= t['dur_ns'] and
                         t['ran_ns'] > 0)" slice all.pftrace --slice 'wait for answer'
@@ -83,10 +121,17 @@ ok 'there are as many slices as SQL finds' finds "t['n'] == $("$DESKTRACE" query
         'SELECT count(*) FROM slice WHERE dur > 0')" times app.pftrace
 ok 'the rest of the rows is counted' finds "len(t['rows']) == 1 and t['rows_left_out'] == t['names'] - 1" \
         times app.pftrace --top 1
-ok 'times of the day are understood' finds "t['n'] > 0" times app.pftrace --from "$(date -d '-1 hour' +%H:%M)" \
+# Of the day on which the recording begins: in its first hour, an hour ago is not.
+an_hour_ago=$(date -d '-1 hour' +%H:%M)
+[ "$(date +%H)" != 00 ] || an_hour_ago=00:00
+ok 'times of the day are understood' finds "t['n'] > 0" times app.pftrace --from "$an_hour_ago" \
         --to "$(date -d '+1 hour' +%H:%M:%S)"
 ok 'a margin makes a range longer' \
         finds "t['to_ns'] - t['from_ns'] >= 1000000" losses app.pftrace --around 3 --margin 1ms
+
+ok 'what ticks is found with its period' finds "[(r['what'], r['name'], r['period_ns'], r['n'], r['regular'],
+        r['each_ns']) for r in t['rows']] == [('slice', 'tick', 250000000, 9, 1, 3000000)]" \
+        repeats ticks.pftrace --top 0
 
 # The questions of the page
 n_questions=0
@@ -130,32 +175,6 @@ exits 6 'a cut file is answered as far as it goes' 'not complete' "$DESKTRACE" w
 echo nothing >text
 exits 1 'what is no trace is no trace' 'not a Perfetto trace' "$DESKTRACE" why times text
 exits 7 'a trace that is larger than it may be is refused' '--memory' "$DESKTRACE" why times --memory 64K app.pftrace
-python3 - hostile.pftrace <<'END'
-import sys
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value & (1 << 64) - 1)
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-def event(at, kind, name=b""):
-    track_event = field(9, kind) + field(11, 5) + (field(23, name) if name else b"")
-    return field(1, field(8, at) + field(10, 1) + field(11, track_event))
-
-descriptor = field(1, 5) + field(4, field(1, 7) + field(2, 7) + field(5, b"\033[31mred\033]0;title\007\n"))
-name = b"\033[2J\xff\xfe\r\nname"
-with open(sys.argv[1], "wb") as file:
-    file.write(field(1, field(10, 1) + field(60, descriptor)))
-    for at in (1, 1000, (1 << 63) - 2):
-        file.write(event(at, 1, name) + event(at + 1, 2))
-    file.write(event((1 << 64) - 1, 1, b"late"))
-END
 is_clean() {
         "$DESKTRACE" why "$@" hostile.pftrace >"$tmp/clean" 2>&1 || [ $? -le 6 ] || return
         ! tr -d '\n' <"$tmp/clean" | grep -q '[[:cntrl:]]'
