@@ -99,10 +99,10 @@ finish() {
         exit $((n_failed > 0))
 }
 
-# eventually COMMAND...: succeeds within ten seconds
+# eventually COMMAND...: succeeds within half a minute, or longer where the machine is so busy that asking takes time
 eventually() {
         local n
-        for ((n = 0; n < 200; n++)); do
+        for ((n = 0; n < 600; n++)); do
                 "$@" >/dev/null 2>&1 && return 0
                 sleep 0.05
         done
