@@ -30,10 +30,18 @@ void startup_forget(void) {
         madvise(startup.memory, startup.n_bytes, MADV_DONTNEED);
 }
 
+/* A thread that loses an event from here on finds this, and gives the event to the sessions. */
+static void close_losses(void) {
+        for (unsigned i = 0; i < DT_CATEGORIES_MAX; i++)
+                atomic_fetch_or_explicit(
+                        &startup.n_lost[i], STARTUP_LOST_CLOSED, memory_order_acq_rel);
+}
+
 StartupLog *startup_close(void) {
         StartupLog *first = atomic_exchange(&startup.logs, &startup_closed);
 
         for (StartupLog *log = first; log; log = log->next)
                 atomic_fetch_or_explicit(&log->end, STARTUP_CLOSED, memory_order_acq_rel);
+        close_losses();
         return first;
 }

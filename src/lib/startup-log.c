@@ -296,19 +296,22 @@ static void count_open(TrackKept *kept, const TrackEvent *event) {
 }
 
 bool startup_lose(const TrackThread *thread, const TrackEvent *event) {
-        bool is_over;
+        _Atomic uint64_t *n_lost = &startup.n_lost[event->category->number];
+        uint64_t n = atomic_load_explicit(n_lost, memory_order_relaxed);
 
-        /* seq_cst, as what comes next: either we see that it is closed, or the closing thread sees us and waits. */
-        atomic_fetch_add(&startup.n_losing, 1);
-        is_over = atomic_load(&startup.logs) == &startup_closed;
-        if (!is_over) {
-                atomic_fetch_add_explicit(
-                        &startup.n_lost[event->category->number], 1, memory_order_relaxed);
-                if (thread->kept)
-                        atomic_store_explicit(&thread->kept->log->lost, true, memory_order_relaxed);
-        }
-        atomic_fetch_sub(&startup.n_losing, 1);
-        return !is_over;
+        if (is_closed())
+                return false;
+        /* Before it is counted, so that no loss is without its mark: if it is not one after all, the mark is one too
+         * many. */
+        if (thread->kept)
+                atomic_store_explicit(&thread->kept->log->lost, true, memory_order_relaxed);
+        do
+                /* acquire: pairs with startup_close(), as that of the logs does. */
+                if (n & STARTUP_LOST_CLOSED)
+                        return false;
+        while (!atomic_compare_exchange_weak_explicit(
+                n_lost, &n, n + 1, memory_order_release, memory_order_acquire));
+        return true;
 }
 
 bool startup_keep(TrackThread *thread, const TrackEvent *event, uint64_t now_ns) {

@@ -4,16 +4,11 @@
  * The hand-over: each log is read once for each session, by a thread of ours that takes its owner's name and track.
  */
 
-#include <time.h>
-
 #include "lib/category-rules.h"
 #include "lib/host-task.h"
 #include "lib/startup.h"
 #include "lib/track-wait.h"
 #include "lib/writer.h"
-
-#define LOSERS_POLL_NS 100000
-#define LOSERS_POLLS   1000
 
 /* A session that gets some of the events. */
 typedef struct Taker {
@@ -108,7 +103,7 @@ static void replay_records(Replay *replay, const StartupLog *log, const Taker *t
         }
 }
 
-/* Tells readers that something is missing here. */
+/* Tells readers that something is missing here. What it was is counted already, wherever the mark finds no room. */
 static void mark_loss(Replay *replay) {
         uint8_t bytes[TRACK_TICK_BYTES_MAX];
         WireWriter tick;
@@ -116,7 +111,7 @@ static void mark_loss(Replay *replay) {
         wire_writer_init(&tick, bytes, sizeof(bytes));
         track_encode_tick(&tick, 0);
         replay->sequence.writer->smb.lost = true;
-        writer_write(replay->sequence.writer, bytes, wire_writer_size(&tick));
+        writer_try(replay->sequence.writer, bytes, wire_writer_size(&tick));
 }
 
 /* In a container nobody but a thread itself can tell its tid outside, so what others replay of it is a track of the
@@ -148,7 +143,8 @@ static void count_losses(Replay *replay, const Taker *taker) {
 
         for (unsigned i = 0; i < DT_CATEGORIES_MAX; i++)
                 if (taker->wants[i / 64] >> i % 64 & 1)
-                        n += atomic_load_explicit(&startup.n_lost[i], memory_order_relaxed);
+                        n += atomic_load_explicit(&startup.n_lost[i], memory_order_relaxed) &
+                             ~STARTUP_LOST_CLOSED;
         smb_producer_count_dropped(producer, n);
         replay->n_lost = 0;
 }
@@ -175,14 +171,6 @@ static void replay(const StartupLog *logs, const Taker *takers, unsigned n_taker
  * When
  */
 
-/* A few instructions each, unless the kernel has taken the CPU away from one. */
-static void wait_for_losers(void) {
-        static const struct timespec poll_time = { .tv_nsec = LOSERS_POLL_NS };
-
-        for (unsigned i = 0; i < LOSERS_POLLS && atomic_load(&startup.n_losing) > 0; i++)
-                nanosleep(&poll_time, NULL);
-}
-
 static void hand_over(void) {
         Taker takers[DT_SESSIONS_MAX];
         StartupLog *logs;
@@ -200,7 +188,6 @@ static void hand_over(void) {
         track_unlock();
 
         logs = startup_close();
-        wait_for_losers();
         replay(logs, takers, n);
         startup_forget();
         track_wait_end();

@@ -70,6 +70,9 @@ typedef struct StartupJump {
 /* Set in StartupLog.end by who closes it. */
 #define STARTUP_CLOSED UINT64_C(1)
 
+/* Set in Startup.n_lost by who closes the logs. */
+#define STARTUP_LOST_CLOSED (UINT64_C(1) << 63)
+
 /* What one thread keeps, at the beginning of its first block. */
 typedef struct StartupLog {
         /* Where the next record goes, from the start of the memory; what is before it is published (release). Written
@@ -99,8 +102,7 @@ typedef struct Startup {
 
         /* By their numbers. Copies, as the program may unload its own. */
         _Atomic(dt_category *) categories[DT_CATEGORIES_MAX];
-        _Atomic uint32_t n_lost[DT_CATEGORIES_MAX];
-        _Atomic unsigned n_losing; /* threads that are counting one there */
+        _Atomic uint64_t n_lost[DT_CATEGORIES_MAX]; /* with STARTUP_LOST_CLOSED it stays as it is */
 
         /* Under track_lock(). */
         Bytes rules;    /* TrackEventConfig */

@@ -51,14 +51,19 @@ static void members_drop(TrackMembers *members, unsigned i) {
         members->sequences[i] = members->sequences[--members->n];
 }
 
-/* Returns whether any session has got it. */
-static bool members_put(TrackMembers *members, const WireWriter *packet) {
+/* What comes before an event takes the event with it when it is lost; without an event, it is said again later. */
+static int put_before(const TrackMembers *members, unsigned i, const WireWriter *packet) {
+        dt_writer *writer = members->sequences[i]->writer;
         size_t n_bytes = wire_writer_size(packet);
 
+        return members->has_event ? writer_write(writer, packet->start, n_bytes)
+                                  : writer_try(writer, packet->start, n_bytes);
+}
+
+/* Returns whether any session has got it. */
+static bool members_put(TrackMembers *members, const WireWriter *packet) {
         for (unsigned i = members->n; i-- > 0;)
-                if (UNLIKELY(wire_writer_failed(packet) ||
-                             writer_write(members->sequences[i]->writer, packet->start, n_bytes) !=
-                                     0))
+                if (UNLIKELY(wire_writer_failed(packet) || put_before(members, i, packet) != 0))
                         members_drop(members, i);
         return members->n > 0;
 }
@@ -143,7 +148,8 @@ static bool all_keep_step(const TrackMembers *members) {
 
 /* Those in step come first: if none of the others can begin, they are not affected. */
 static bool members_join(TrackMembers *members, TrackThread *thread, uint64_t now_ns) {
-        TrackMembers old = { .stream = members->stream }, new = old;
+        TrackMembers old = { .stream = members->stream, .has_event = members->has_event },
+                     new = old;
 
         for (unsigned i = 0; i < members->n; i++) {
                 TrackSequence *sequence = members->sequences[i];
@@ -306,14 +312,15 @@ static bool concerns_nobody(const TrackMembers *members, const TrackEvent *event
         return true;
 }
 
-/* A stream that skips the event still gets its time, because the next event's time counts from here. */
+/* A stream that skips the event still gets its time, because the next event's time counts from here. The slice was
+ * counted when its begin was lost, if it was. */
 static int write_tick(TrackSequence *sequence, uint64_t since_ns) {
         uint8_t bytes[TRACK_TICK_BYTES_MAX];
         WireWriter tick;
 
         wire_writer_init(&tick, bytes, sizeof(bytes));
         track_encode_tick(&tick, since_ns);
-        return writer_write(sequence->writer, bytes, wire_writer_size(&tick));
+        return writer_try(sequence->writer, bytes, wire_writer_size(&tick));
 }
 
 static void put_event(TrackMembers *members,
@@ -418,6 +425,7 @@ void track_members_write(TrackMembers *members,
 
         if (concerns_nobody(members, event))
                 return;
+        members->has_event = event->type != TRACK_EVENT_PROCESS;
         members_write(members, thread, event, now_ns);
         for (unsigned i = 0; i < all.n; i++)
                 if (UNLIKELY(all.sequences[i]->position ==

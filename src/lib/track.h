@@ -168,6 +168,7 @@ typedef struct TrackMembers {
         TrackStream *stream;
         TrackSequence *sequences[DT_SESSIONS_MAX];
         unsigned n;
+        bool has_event; /* what is being written is or precedes one */
 } TrackMembers;
 
 typedef struct TrackScratch {

@@ -193,7 +193,7 @@ DT_EXPORT dt_writer *dt_writer_free(dt_writer *writer) {
 }
 
 /* Writes the packet and its marks as one. */
-static int write_marked(dt_writer *writer, const void *packet, size_t n_bytes) {
+static int put_marked(dt_writer *writer, const void *packet, size_t n_bytes) {
         _cleanup_(pool_freep) uint8_t *allocated = NULL;
         uint8_t on_stack[PACKET_ON_STACK];
         uint8_t *copy = on_stack;
@@ -202,7 +202,7 @@ static int write_marked(dt_writer *writer, const void *packet, size_t n_bytes) {
         if (n_bytes > sizeof(on_stack) - MARKS_BYTES_MAX) {
                 copy = allocated = pool_take(n_bytes + MARKS_BYTES_MAX);
                 if (!copy)
-                        return smb_writer_drop(&writer->smb);
+                        return SMB_WRITER_E_FULL;
         }
         memcpy(copy, packet, n_bytes);
         wire_writer_init(&wire, copy + n_bytes, MARKS_BYTES_MAX);
@@ -210,10 +210,10 @@ static int write_marked(dt_writer *writer, const void *packet, size_t n_bytes) {
                 wire_put_uint(&wire, FIELD_PREVIOUS_PACKET_DROPPED, DROPPED_BY_PRODUCER);
         if (!writer->begun)
                 wire_put_bool(&wire, FIELD_FIRST_PACKET_ON_SEQUENCE, true);
-        return smb_writer_write(&writer->smb, copy, n_bytes + wire_writer_size(&wire));
+        return smb_writer_try(&writer->smb, copy, n_bytes + wire_writer_size(&wire));
 }
 
-int writer_write(dt_writer *writer, const void *packet, size_t n_bytes) {
+static inline int put(dt_writer *writer, const void *packet, size_t n_bytes, bool is_counted) {
         int r;
 
         if (UNLIKELY(!enter(writer)))
@@ -221,12 +221,22 @@ int writer_write(dt_writer *writer, const void *packet, size_t n_bytes) {
         if (LIKELY(writer->begun && smb_writer_put_small(&writer->smb, packet, n_bytes)))
                 r = 0;
         else if (writer->begun && !smb_writer_lost(&writer->smb))
-                r = smb_writer_write(&writer->smb, packet, n_bytes);
+                r = smb_writer_try(&writer->smb, packet, n_bytes);
         else
-                r = write_marked(writer, packet, n_bytes);
+                r = put_marked(writer, packet, n_bytes);
+        if (UNLIKELY(r != 0 && is_counted))
+                r = smb_writer_drop(&writer->smb);
         writer->begun |= r == 0;
         writer_leave(writer);
         return r == 0 ? 0 : r == SMB_WRITER_E_CLOSED ? -ESHUTDOWN : -ENOBUFS;
+}
+
+int writer_write(dt_writer *writer, const void *packet, size_t n_bytes) {
+        return put(writer, packet, n_bytes, true);
+}
+
+int writer_try(dt_writer *writer, const void *packet, size_t n_bytes) {
+        return put(writer, packet, n_bytes, false);
 }
 
 DT_EXPORT int dt_writer_write(dt_writer *writer, const void *packet, size_t n_bytes) {

@@ -38,6 +38,9 @@ void writer_count_lost(const dt_writer *writer);
 /* dt_writer_write() from inside of the library, in a process that is not a forked child. */
 int writer_write(dt_writer *writer, const void *packet, size_t n_bytes);
 
+/* The same for what is no event, and takes none with it when it finds no room: that is not counted as a loss. */
+int writer_try(dt_writer *writer, const void *packet, size_t n_bytes);
+
 /* Whether membarrier(2) does the expensive half of keeping apart. Set by writers_prepare(). */
 extern bool writers_have_membarrier;
 

@@ -585,10 +585,10 @@ static int write_in_pieces(SmbWriter *writer, const uint8_t *data, size_t n) {
         if (writer->header && room(writer) < FRAGMENT_ROOM_MIN)
                 commit_chunk(writer);
         if (!could_fit(writer, n))
-                return smb_writer_drop(writer);
+                return SMB_WRITER_E_FULL;
         if (!writer->header) {
                 if (!take_chunk_or_wait(writer, &place))
-                        return smb_writer_drop(writer);
+                        return SMB_WRITER_E_FULL;
                 open_chunk(writer, &place, 0);
         }
 
@@ -596,7 +596,7 @@ static int write_in_pieces(SmbWriter *writer, const uint8_t *data, size_t n) {
                 if (put_some(writer, &data, &n) < 0) {
                         if (begun)
                                 put_give_up(writer);
-                        return smb_writer_drop(writer);
+                        return SMB_WRITER_E_FULL;
                 }
                 begun = true;
         }
@@ -606,11 +606,11 @@ static int write_in_pieces(SmbWriter *writer, const uint8_t *data, size_t n) {
         return 0;
 }
 
-int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes) {
+int smb_writer_try(SmbWriter *writer, const void *packet, size_t n_bytes) {
         if (n_bytes == 0 || smb_writer_put_small(writer, packet, n_bytes))
                 return 0;
         if (UNLIKELY(atomic_load_explicit(&writer->producer->closed, memory_order_relaxed)))
-                return smb_writer_drop(writer);
+                return SMB_WRITER_E_CLOSED;
         if (UNLIKELY(n_bytes + varint_bytes(n_bytes) > room(writer)))
                 return write_in_pieces(writer, packet, n_bytes);
 
@@ -618,6 +618,10 @@ int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes) {
         set_packets(writer, writer->packets + 1);
         writer->lost = false;
         return 0;
+}
+
+int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes) {
+        return smb_writer_try(writer, packet, n_bytes) == 0 ? 0 : smb_writer_drop(writer);
 }
 
 void smb_writer_flush(SmbWriter *writer) {

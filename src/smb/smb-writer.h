@@ -105,6 +105,10 @@ void smb_writer_deinit(SmbWriter *writer);
  * before encoding the packet. */
 int smb_writer_write(SmbWriter *writer, const void *packet, size_t n_bytes);
 
+/* The same for what takes nothing with it when it finds no room, such as a mark: it is not counted as a packet that was
+ * dropped, and the next packet is not marked for it. */
+int smb_writer_try(SmbWriter *writer, const void *packet, size_t n_bytes);
+
 #define SMB_WRITER_SMALL_MIN 8
 #define SMB_WRITER_SMALL_MAX 127 /* its size takes one byte */
 

@@ -437,6 +437,45 @@ START_TEST(test_what_finds_no_room_is_counted_and_marked) {
 }
 END_TEST
 
+/* Others have all pages but the first. */
+static void leave_one_page(Fake *fake) {
+        for (uint32_t page = 1; page < fake->area.n_pages; page++)
+                atomic_store(&smb_page(&fake->area, page)->state,
+                             (uint32_t)SMB_LAYOUT_DIV1 << 28 | SMB_CHUNK_BEING_WRITTEN);
+}
+
+static void fill_startup_memory(void) {
+        char text[1000];
+
+        memset(text, 'x', sizeof(text));
+        text[sizeof(text) - 1] = '\0';
+        for (unsigned i = 0; i < MANY; i++)
+                DT_INSTANT(net, "large", DT_STRING("text", text));
+        for (unsigned i = 0; i < MANY; i++)
+                DT_INSTANT(net, "small");
+}
+
+/* One chunk takes what the thread is called and its events to the last fragment, and there is no other for the mark. */
+START_TEST(test_a_mark_that_finds_no_room_is_not_one_more_loss) {
+        enum { N_DESCRIPTORS = 3, N_EVENTS = SMB_FRAGMENTS_MAX - N_DESCRIPTORS };
+        World *world;
+
+        ck_assert_int_eq(dt_startup_record(&(dt_startup_options){ .bytes = 1 << 20 }), 0);
+        for (unsigned i = 0; i < N_EVENTS; i++)
+                DT_INSTANT(render, "wanted");
+        fill_startup_memory();
+        DT_INSTANT(render, "wanted");
+        world = world_new_of_pages(32768);
+        leave_one_page(&world->fake);
+        world_record(world, "render", "*");
+        end_and_read(world);
+        ck_assert_uint_eq(fake_n_packets(&world->fake), SMB_FRAGMENTS_MAX);
+        ck_assert_uint_eq(world->trace->n_events, N_EVENTS);
+        ck_assert_uint_eq(smb_n_dropped(&world->fake.area), 1);
+        world_free(world);
+}
+END_TEST
+
 START_TEST(test_an_event_that_is_too_long_loses_its_arguments) {
         enum { N_ARGS = 20 };
         char text[DT_TEXT_BYTES_MAX];
@@ -609,6 +648,7 @@ TEST_MAIN_FORKED("startup",
                  test_each_event_comes_once_while_threads_go_on,
                  test_each_event_comes_once_or_is_counted_when_there_is_no_room,
                  test_what_finds_no_room_is_counted_and_marked,
+                 test_a_mark_that_finds_no_room_is_not_one_more_loss,
                  test_an_event_that_is_too_long_loses_its_arguments,
                  test_it_ends_when_nobody_comes_in_time,
                  test_it_ends_without_the_librarys_thread_when_its_memory_is_full,

@@ -257,6 +257,31 @@ START_TEST(test_the_program_is_called_what_it_says_also_when_it_changes) {
 }
 END_TEST
 
+START_TEST(test_a_name_that_finds_no_room_is_said_later_and_is_no_loss) {
+        World *world = world_new();
+        uint64_t n_emitted = 0, n_dropped;
+        char text[1000] = "";
+
+        memset(text, 'x', sizeof(text) - 1);
+        world_record(world, NULL, NULL);
+        for (; smb_n_dropped(&world->fake.area) == 0; n_emitted++)
+                DT_INSTANT(render, "large", DT_STRING("text", text));
+        for (unsigned i = 0; i < 500; i++, n_emitted++) /* until not even a stream's start fits */
+                DT_INSTANT(render, "small");
+        n_dropped = smb_n_dropped(&world->fake.area);
+        dt_process_set_name("Without room");
+        ck_assert_uint_eq(smb_n_dropped(&world->fake.area), n_dropped);
+        world_read(world);
+        ck_assert_uint_eq(world->trace->n_events + n_dropped, n_emitted);
+        DT_INSTANT(render, "two");
+        world_read(world);
+        ck_assert_str_eq(process_track(world)->details, "3.6=Without room");
+        ck_assert_uint_eq(smb_n_dropped(&world->fake.area), n_dropped);
+        dt_process_set_name(NULL);
+        world_free(world);
+}
+END_TEST
+
 static void *rename_process(void *userdata) {
         for (unsigned i = 0; i < 200; i++) {
                 char name[32];
@@ -445,6 +470,7 @@ TEST_MAIN("lib-tracks",
           test_each_thread_has_its_own_tracks_below_its_own,
           test_tracks_of_the_whole_trace_are_the_same_for_all_programs,
           test_the_program_is_called_what_it_says_also_when_it_changes,
+          test_a_name_that_finds_no_room_is_said_later_and_is_no_loss,
           test_threads_may_name_the_program_at_once,
           test_threads_and_programs_have_ranks_and_the_trace_is_told_to_use_them,
           test_a_forked_child_says_nothing_and_waits_for_nothing,

@@ -17,9 +17,10 @@ static void on_packet(Stream *stream, const uint8_t *packet, size_t n_bytes) {
         trace_packet(reading->trace, (unsigned)(stream - reading->fake.streams), packet, n_bytes);
 }
 
-World *world_new(void) {
+World *world_new_of_pages(uint32_t page_bytes) {
         World *world = calloc(1, sizeof(*world));
 
+        world->page_bytes = page_bytes;
         fake_init(&world->fake);
         fake_listen(&world->fake);
         ck_assert_int_eq(dt_init(NULL), 0);
@@ -28,9 +29,13 @@ World *world_new(void) {
         return reading = world;
 }
 
+World *world_new(void) {
+        return world_new_of_pages(4096);
+}
+
 void world_serve(World *world) {
         fake_accept(&world->fake);
-        fake_setup_memory(&world->fake, FAKE_PAGES_BYTES, 4096);
+        fake_setup_memory(&world->fake, FAKE_PAGES_BYTES, world->page_bytes);
         for (unsigned i = 0; i < SMB_NATIVE_WRITERS_MAX; i++)
                 world->fake.streams[i].on_packet = on_packet;
         trace_free(world->trace);

@@ -25,9 +25,11 @@ typedef struct World {
         Fake fake;
         Trace *trace;
         unsigned n_sessions; /* ever: their numbers */
+        uint32_t page_bytes; /* of its memory */
 } World;
 
 World *world_new(void);
+World *world_new_of_pages(uint32_t page_bytes);
 void world_free(World *world);
 
 /* A service that comes after the last one has gone, with an empty trace. */
