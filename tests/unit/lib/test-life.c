@@ -75,6 +75,7 @@ START_TEST(test_descriptors_that_the_program_has_taken_over_are_left_alone) {
         const uint64_t one = 1;
         int fds[FDS_MAX];
         unsigned n_fds;
+        bool is_unnoticed;
 
         world_record(world, NULL, NULL);
         n_fds = library_fds(world, fds);
@@ -84,6 +85,8 @@ START_TEST(test_descriptors_that_the_program_has_taken_over_are_left_alone) {
         service_sleeps(world);
         for (unsigned i = 0; i < 1000; i++)
                 DT_INSTANT(render, "doorbell", DT_INT("i", i));
+        /* A thread that was not asleep yet begins anew before there is anything to record. */
+        is_unnoticed = dt_category_enabled(&render);
         dt_category_register(&late); /* wakes the thread, or would */
         dt_trigger("trigger");
 
@@ -92,7 +95,8 @@ START_TEST(test_descriptors_that_the_program_has_taken_over_are_left_alone) {
         while (dt_category_enabled(&render))
                 usleep(1000);
         fake_drain(&world->fake);
-        ck_assert_uint_gt(trace_n_events(world->trace, INSTANT, "doorbell"), 0);
+        if (is_unnoticed)
+                ck_assert_uint_gt(trace_n_events(world->trace, INSTANT, "doorbell"), 0);
         fake_disconnect(&world->fake);
         world_serve(world);
         ck_assert_ptr_nonnull(strstr(fake_source(&world->fake, "track_event")->categories, "late"));
