@@ -5,13 +5,20 @@
 Prints why each skipped test was skipped and the output of each that failed, then one line
 "N passed, N failed, N skipped". The exit status is 1 when something failed, or nothing ran.
 
+What failed, but passed when it was run once more alone (second_run.py), counts as the second time, and is named as
+UNSTABLE with the output of the first time as a comment.
+
 Usage: report.py LABEL=TESTLOG.json... [failed:LABEL...]     failed: a build that broke
        report.py --self-test
 """
 
 import json
+import os
 import re
 import sys
+import tempfile
+
+import second_run
 
 SHOWN_LINES = 200
 RESULT = re.compile(r"^(not )?ok\b[ \t]*\d*[ \t]*-?[ \t]*(.*?)[ \t]*(?:#\s*(SKIP)\b\s*(.*))?$", re.I)
@@ -41,6 +48,17 @@ class Totals:
             self.failed += 1  # it crashed, or was too late, after the last subtest
         if self.failed > failed_before:
             self.show(name, test, output)
+
+    def add_log(self, path, label):
+        """A test log, with the second run's beside it."""
+        tests = second_run.read_log(path)
+        again = second_run.unstable(path, tests)
+        for test in tests:
+            if test["name"] in again:
+                self.add(again[test["name"]], label)
+                self.show_unstable(test, label)
+            else:
+                self.add(test, label)
 
     def add_skipped(self, name, test, output):
         plan = SKIPPED_PLAN.search(output)
@@ -78,6 +96,16 @@ class Totals:
         self.lines.append(f"FAILED   {name} ({test['result']}, {test['duration']:.1f} s)")
         self.lines += [f"    {line}" for line in text.splitlines()[-SHOWN_LINES:]]
 
+    def show_unstable(self, test, label):
+        name = f"{label}: {test['name'].partition(':')[2] or test['name']}"
+        first, *others = second_run.failed_lines(test)
+        more = f", and {len(others)} more" if others else ""
+        self.lines.append(f"UNSTABLE {name}: failed beside others, passed alone: {first}{more}")
+        # In words that nobody, and no program, takes for a failure of this run.
+        for line in second_run.text_of(test).splitlines()[-SHOWN_LINES:]:
+            words = re.sub(r"\bnot ok\b", "(not so)", line)
+            self.lines.append("    # " + re.sub(r"\bFAIL\w*", "(no success)", words))
+
     def __str__(self):
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
@@ -104,8 +132,47 @@ def self_test():
         good = (totals.passed, totals.failed, totals.skipped) == expected
         n_bad += not good
         print(f"{'ok' if good else 'not ok'} {i} - {result} with log {i} counts as {expected}")
-    print(f"1..{len(tests)}")
+    for i, (promise, good) in enumerate(second_run_checks(), len(tests) + 1):
+        n_bad += not good
+        print(f"{'ok' if good else 'not ok'} {i} - {promise}")
+    print(f"1..{i}")
     return 1 if n_bad else 0
+
+
+def total_of(first, second):
+    """Of two runs, each a list of name, result and output."""
+    totals = Totals()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, tests in ("testlog.json", first), ("second.json", second):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                for test in tests:
+                    print(json.dumps(dict(zip(("name", "result", "stdout"), test), duration=0)), file=file)
+        totals.add_log(os.path.join(folder, "testlog.json"), "x")
+    return totals
+
+
+def second_run_checks():
+    good = ("p:s / good", "OK", "ok 1 - a\n1..1\n")
+    bad = ("p:s / t", "FAIL", "not ok 1 - FAILED to come\nok 2 - b\nnot ok 3 - c\n1..3\n")
+    better = ("p:s / t", "OK", "ok 1 - FAILED to come\nok 2 - b\nok 3 - c\n1..3\n")
+    late = ("p:s / late", "TIMEOUT", "ok 1 - a\n")
+    crash = ("p:s / t", "FAIL", bad[2] + "# SUMMARY: AddressSanitizer: heap-buffer-overflow\n")
+    passed = total_of([good, bad], [better])
+    text = "\n".join(passed.lines)
+    yield "what passed alone counts as passed", str(passed) == "4 passed, 0 failed, 0 skipped"
+    yield "and is named, with what failed", text.startswith(
+        "UNSTABLE x: s / t: failed beside others, passed alone: FAILED to come, and 1 more\n"
+    )
+    yield "its first output cannot be taken for a failure", not re.search(
+        r"not ok|FAILED", text.partition("\n")[2]
+    ) and "    # (not so) 1 - (no success) to come" in passed.lines
+    twice = total_of([good, bad], [bad])
+    yield "what failed twice counts as the first time", str(twice) == "2 passed, 2 failed, 0 skipped"
+    yield "so does what was not run again", total_of([bad, late], [better]).failed == 1
+    yield "what crashed stays failed", str(total_of([crash], [better])) == "1 passed, 2 failed, 0 skipped"
+    yield "what was skipped the second time has not passed", total_of([bad], [("p:s / t", "SKIP", "")]).failed == 2
+    six = [(f"p:s / t{i}", *bad[1:]) for i in range(6)]
+    yield "six are too many", total_of(six, [(f"p:s / t{i}", *better[1:]) for i in range(6)]).failed == 12
 
 
 def main():
@@ -118,9 +185,7 @@ def main():
             totals.failed += 1
             totals.lines.append(f"FAILED   {label.partition(':')[2]} did not build or run")
             continue
-        with open(path, encoding="utf-8") as file:
-            for line in file:
-                totals.add(json.loads(line), label)
+        totals.add_log(path, label)
     print("\n".join(totals.lines))
     print(totals)
     return 1 if totals.failed or not totals.passed else 0

@@ -23,8 +23,22 @@ export DESKTRACE_CONFIG=$tmp/desktraced.conf DESKTRACE_PRODUCERS_PATH=$tmp/produ
 export DESKTRACE_PRESET_PATH=$tmp/presets
 mkdir "$tmp/presets" "$tmp/producers.d"
 
+# tell_crashes: of the programs that have ended by themselves; tests/second_run.py must see that, too
+tell_crashes() {
+        local pid status
+        for pid in "${pids[@]}"; do
+                ! kill -0 "$pid" 2>/dev/null || continue
+                wait "$pid" 2>/dev/null
+                status=$?
+                case $status in
+                132 | 134 | 135 | 136 | 139) echo "# process $pid has crashed: signal $((status - 128))" ;;
+                esac
+        done
+}
+
 cleanup() {
         local pid
+        tell_crashes
         for pid in "${pids[@]}"; do
                 kill -KILL "$pid" 2>/dev/null
         done
@@ -41,9 +55,14 @@ started() {
         pids+=("$started")
 }
 
+# crashes: the first lines that a sanitizer said, wherever in the log they are: tests/second_run.py must see them
+crashes() {
+        grep -aE 'Sanitizer|runtime error: ' "$tmp/log" 2>/dev/null | head -n 5
+}
+
 # failed PROMISE TEXT...: what was seen, and what the programs said last
 failed() {
-        { printf '%s\n' "${@:2}" | head -n 20; tail -n 10 "$tmp/log"; } | cut -c1-400 | sed 's/^/# /'
+        { printf '%s\n' "${@:2}" | head -n 20; crashes; tail -n 10 "$tmp/log"; } | cut -c1-400 | sed 's/^/# /'
         echo "not ok $n_checks - $1"
         n_failed=$((n_failed + 1))
 }

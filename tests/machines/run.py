@@ -5,6 +5,9 @@
 A case is an executable file in this folder. Its stdout is TAP, and a line "# Time limit: N min" in its head says how
 long it may take. What it prints is kept in DIRECTORY/NAME.log.
 
+What failed is run once more behind all others, as far as there is time: tests/second_run.py says which of them. That is
+in second.json beside the log, and the output of the first time in DIRECTORY/NAME.first.log.
+
 Without names every case is run, the short ones first. Together they have TOTAL_MIN: a case that is not over by then
 is ended, and what it had not checked yet counts as skipped. By its name it has the time that it needs.
 
@@ -23,6 +26,10 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import second_run  # noqa: E402
+
 HEAD_LINES = 20
 TOTAL_MIN = 50
 TERM_SEC = 10
@@ -108,6 +115,41 @@ def run_case(name, path, directory, limit, left=float("inf")):
     return {"name": name, "result": result, "stdout": stdout, "stderr": "", "duration": duration}
 
 
+def run_again(results, cases, directory, end_of_all):
+    """Those that failed, while there is time: without it, what has failed has failed."""
+    with open(os.path.join(directory, "second.json"), "w", encoding="utf-8") as log:
+        for first in second_run.candidates(results):
+            name, limit = first["name"], time_limit(cases[first["name"]])
+            if limit is None or end_of_all - time.monotonic() < limit:
+                continue
+            os.rename(os.path.join(directory, name + ".log"), os.path.join(directory, name + ".first.log"))
+            print("== once more, alone:")
+            print(json.dumps(run_case(name, cases[name], directory, limit)), file=log, flush=True)
+
+
+def check_second_run(folder):
+    """Of a case that fails the first time only, and of one that always does, the first is unstable."""
+    once = f"[ -e {folder}/was-run ] || {{ touch {folder}/was-run; echo not ok 1; exit 1; }}; echo ok 1; echo 1..1"
+    cases, results = {}, []
+    for name, text in ("once", once), ("always", PLANTED["bad"][0]):
+        cases[name] = plant(folder, name, text)
+        results.append(run_case(name, cases[name], folder, 100))
+    run_again(results, cases, folder, time.monotonic() + 1000)
+    found = set(second_run.unstable(os.path.join(folder, "testlog.json"), results))
+    had_time = os.path.exists(os.path.join(folder, "once.first.log"))
+    run_again(results, cases, folder, time.monotonic())
+    late = set(second_run.unstable(os.path.join(folder, "testlog.json"), results))
+    return found == {"once"} and had_time and not late
+
+
+def plant(folder, name, text):
+    path = os.path.join(folder, name + ".sh")
+    with open(path, "w", encoding="utf-8") as file:
+        print(f"#!/bin/sh\n# Time limit: 3 min\n{text}", file=file)
+    os.chmod(path, 0o755)
+    return path
+
+
 PLANTED = {
     "good": ("echo ok 1; echo 1..1", "OK"),
     "bad": ("echo not ok 1; echo 1..1; exit 1", "FAIL"),
@@ -121,10 +163,7 @@ def self_test():
     n_bad = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, (text, _) in PLANTED.items():
-            path = os.path.join(folder, name + ".sh")
-            with open(path, "w", encoding="utf-8") as file:
-                print(f"#!/bin/sh\n# Time limit: 3 min\n{text}", file=file)
-            os.chmod(path, 0o755)
+            plant(folder, name, text)
         with open(os.path.join(folder, "lib.sh"), "w", encoding="utf-8") as file:
             print("exit 1", file=file)
         for number, (name, path) in enumerate(find_cases(folder).items(), 1):
@@ -134,7 +173,11 @@ def self_test():
             good = name in PLANTED and got == PLANTED[name][1] and limit in (0.5, 180)
             n_bad += not good
             print(f"{'ok' if good else 'not ok'} {number} - the case {name} ends in {got}")
-    print(f"1..{len(PLANTED)}")
+        with contextlib.redirect_stdout(sys.stderr):
+            good = check_second_run(folder)
+        n_bad += not good
+        print(f"{'ok' if good else 'not ok'} {number + 1} - what failed is run once more, if there is time")
+    print(f"1..{len(PLANTED) + 1}")
     return 1 if n_bad else 0
 
 
@@ -149,6 +192,7 @@ def main():
     if unknown:
         sys.exit(f"no machine case is called {', '.join(unknown)}; there are: {', '.join(cases)}")
     os.makedirs(directory, exist_ok=True)
+    results = []
     with open(os.path.join(directory, "testlog.json"), "w", encoding="utf-8") as log:
         end_of_all = float("inf") if names else time.monotonic() + TOTAL_MIN * 60
         for name in names or sorted(cases, key=lambda name: time_limit(cases[name]) or 0):
@@ -156,6 +200,8 @@ def main():
             case = None if names else left_out(name, cases[name])
             case = case or run_case(name, cases[name], directory, time_limit(cases[name]), left)
             print(json.dumps(case), file=log, flush=True)
+            results.append(case)
+    run_again(results, cases, directory, end_of_all)
 
 
 main()
