@@ -29,7 +29,7 @@ _desktrace_options() {
         local bus='--system --user --no-ask-password' data='--json --json= --no-legend' both='--help --quiet'
         case $1 in
         record) echo "$both $bus $data --standalone --config= --preset= --stacks --stacks= --time= --buffer-size= --output= \
---force --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
+--force --report --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
         why) echo "$both $data --from= --to= --around= --margin= --slice= --by= --top= --memory=" ;;
         top) echo "$both $bus $data --interval= --count= --by= --top= --from= --to= --around= --margin= --memory=" ;;

@@ -72,6 +72,7 @@ complete -c desktrace -n '__desktrace_in record' -s p -l preset -xa '(__desktrac
 complete -c desktrace -n '__desktrace_in record' -l stacks -d 'Record call stacks, too'
 complete -c desktrace -n '__desktrace_in record' -s t -l time -x -d 'Stop after this time, such as 5s'
 complete -c desktrace -n '__desktrace_in record' -s b -l buffer-size -x -d 'Size of the buffer, such as 64M'
+complete -c desktrace -n '__desktrace_in record' -l report -d 'Make a page of it'
 complete -c desktrace -n '__desktrace_in record' -l ring -d 'Keep only the newest data'
 complete -c desktrace -n '__desktrace_in record' -s n -l name -x -d 'Name of the session'
 complete -c desktrace -n '__desktrace_in record' -l detach -d 'Leave the session running'

@@ -5,6 +5,7 @@
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/flight-recorder.h"
@@ -17,6 +18,7 @@
 #include "client/silent-sources.h"
 #include "client/standalone.h"
 #include "client/time-option.h"
+#include "client/trace-page.h"
 #include "client/trace-report.h"
 #include "client/trigger.h"
 #include "client/verbs.h"
@@ -32,7 +34,7 @@
 
 static char *arg_config, **arg_presets, *arg_time, *arg_buffer, *arg_output, *arg_name;
 static char *arg_before, *arg_after, *arg_stacks, **arg_triggers;
-static gboolean arg_ring, arg_force, arg_detach, arg_flight_recorder;
+static gboolean arg_ring, arg_force, arg_detach, arg_flight_recorder, arg_report;
 
 /* clang-format off */
 static const GOptionEntry entries[] = {
@@ -48,6 +50,8 @@ static const GOptionEntry entries[] = {
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
           N_("write to FILE; - is stdout (default: desktrace-DATE-TIME.pftrace)"), N_("FILE") },
         { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the output file if it exists"), NULL },
+        { "report", 0, 0, G_OPTION_ARG_NONE, &arg_report,
+          N_("make a page of it at the end, beside the file"), NULL },
         { "ring", 0, 0, G_OPTION_ARG_NONE, &arg_ring,
           N_("keep only the newest data in memory, and write it at the end"), NULL },
         { "name", 'n', 0, G_OPTION_ARG_STRING, &arg_name, N_("give the session a unique name"), N_("NAME") },
@@ -74,6 +78,7 @@ typedef struct Run {
         const char *trigger;   /* the first one's name */
         char *snapshot_output; /* what the files of triggers are named after */
         OutputFile output;
+        OutputFile page; /* of a report */
         Waiting waiting; /* blocks the signals that ask to stop, to the end */
         BusClient client;
         Standalone standalone;
@@ -87,6 +92,7 @@ static void run_deinit(Run *run) {
         bus_client_deinit(&run->client);
         standalone_deinit(&run->standalone);
         output_file_deinit(&run->output);
+        output_file_deinit(&run->page);
         record_request_deinit(&run->request);
         g_free(run->snapshot_output);
         waiting_deinit(&run->waiting);
@@ -170,6 +176,9 @@ static const char *find_trouble(const Run *run) {
                 { arg_detach && arg_output,
                   N_("--detach keeps the data in memory: use \"desktrace stop -o\" instead of "
                      "-o") },
+                { arg_report && (arg_detach || arg_flight_recorder || is_stdout(arg_output)),
+                  N_("--report is about one file: leave out --detach, --flight-recorder and \"-o "
+                     "-\"") },
                 { command && (!command[0] || !*command[0]), N_("no command after --") },
                 { arg_name && (!*arg_name || !g_utf8_validate(arg_name, -1, NULL)),
                   N_("a session name must be non-empty UTF-8 text") },
@@ -237,6 +246,9 @@ static ExitStatus build_triggers(Run *run) {
         else if (run->triggers == RECORD_TRIGGERS_CLONE && (arg_detach || arg_force))
                 trouble = _("the config's triggers write files when they arrive: leave out "
                             "--detach and -f");
+        else if (run->triggers == RECORD_TRIGGERS_CLONE && arg_report)
+                trouble = _("the config's triggers write files when they arrive: leave out "
+                            "--report");
         if (trouble) {
                 say_error("%s", trouble);
                 return STATUS_USAGE;
@@ -338,6 +350,21 @@ static NameCheckWait name_check_wait(const Run *run) {
         return NAME_CHECK_NOW;
 }
 
+/* Before anything is recorded, so that nobody waits for a page that cannot be written. */
+static ExitStatus open_page(Run *run) {
+        g_autofree char *path = NULL;
+        struct stat stat;
+        int r;
+
+        if (fstat(run->output.fd, &stat) || !S_ISREG(stat.st_mode)) {
+                say_error(_("%s is not a file: --report cannot read it again"), run->output.path);
+                return STATUS_USAGE;
+        }
+        path = trace_page_path(run->output.path);
+        r = output_file_open(&run->page, path, arg_force);
+        return r ? output_file_say_error(&run->page, r) : STATUS_OK;
+}
+
 static ExitStatus open_output(Run *run) {
         int r;
 
@@ -350,7 +377,7 @@ static ExitStatus open_output(Run *run) {
         }
         r = output_file_open(&run->output, arg_output, arg_force);
         if (r == 0)
-                return STATUS_OK;
+                return arg_report ? open_page(run) : STATUS_OK;
         return output_file_say_error(&run->output, r);
 }
 
@@ -476,7 +503,7 @@ static bool ring_is_lost(const Run *run, ExitStatus status) {
 }
 
 static ExitStatus report_recording(Run *run) {
-        ExitStatus status = output_file_keep(&run->output);
+        ExitStatus status = output_file_keep(&run->output), page_status = STATUS_OK;
         const TraceReport report = {
                 .invocation = run->invocation,
                 .output = &run->output,
@@ -486,7 +513,12 @@ static ExitStatus report_recording(Run *run) {
                 .is_by_name = is_by_name(run),
         };
 
-        return status ? status : trace_report(&report);
+        if (!status)
+                status = trace_report(&report);
+        if (arg_report && !output_file_is_empty(&run->output))
+                page_status =
+                        trace_page_of(&run->page, run->output.path, run->invocation->is_quiet);
+        return status ? status : page_status;
 }
 
 /* Nothing of what was asked for can record: there is no file, and no session is left. */
@@ -583,6 +615,7 @@ ExitStatus verb_record(Invocation *invocation) {
         _cleanup_(run_deinit) Run run = {
                 .invocation = invocation,
                 .output = OUTPUT_FILE_INIT,
+                .page = OUTPUT_FILE_INIT,
                 .standalone = STANDALONE_INIT,
                 .result = RECORDING_RESULT_INIT,
         };

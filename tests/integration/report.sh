@@ -30,6 +30,22 @@ else
         echo '# the kernel cannot be recorded here: only programs'
 fi
 
+both() {
+        timeout 60 "$DESKTRACE" record --standalone -p apps --report -o both.pftrace -- \
+                "$EXAMPLE_PROGRAMS/game-desktrace" --seconds 1 || [ $? = 6 ]
+}
+ok 'record makes a page, too' both
+same_as_report() {
+        reports -q -o - both.pftrace | cmp - both.html
+}
+ok 'which is that of the recording' same_as_report
+mv both.pftrace older.pftrace
+exits 2 'an older page is not replaced' 'both.html.*exists' \
+        "$DESKTRACE" record --standalone -p apps --report -o both.pftrace -t 1s
+ok 'and nothing is recorded then' test ! -e both.pftrace
+exits 2 'a page needs a file' 'is not a file' "$DESKTRACE" record --standalone -p apps --report -o /dev/null -t 1s
+exits 2 'a page is of one file' 'leave out' "$DESKTRACE" record --standalone -p apps --report -o - -t 1s
+
 exits 2 'a page that is there is not replaced' 'exists' "$DESKTRACE" report app.pftrace
 ok 'unless that is asked for' reports -f app.pftrace
 to_stdout() {
