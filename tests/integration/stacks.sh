@@ -190,6 +190,41 @@ ok 'what has no counters of its own takes the clock, and says so' record hardwar
         'timebase { frequency: 200 counter: HW_CPU_CYCLES } callstack_sampling { }' "$STACKS_TREE" 1
 ok 'and has samples' stacks hardware.pftrace some
 
+# Code that a program makes while it runs, and what the program calls it.
+JIT='callstack_sampling { scope { target_cmdline: "stacks-jit" } }'
+# jit FILE NAME: how many samples are in code of this name, called by the program
+jit() {
+        "$DESKTRACE" query --csv --no-legend "$1" "SELECT count(*) FROM perf_sample s
+                JOIN stack_profile_callsite c ON c.id = s.callsite_id JOIN stack_profile_frame f ON f.id = c.frame_id
+                JOIN stack_profile_callsite d ON d.id = c.parent_id JOIN stack_profile_frame g ON g.id = d.frame_id
+                JOIN stack_profile_mapping m ON m.id = g.mapping
+                WHERE f.name = '$2' AND m.name LIKE '%/stacks-jit'"
+}
+jit_record() {
+        record "$1" "$RATE $JIT" env ASAN_OPTIONS=detect_leaks=0 "$STACKS_JIT" "${@:2}"
+}
+ok 'a program that makes code is sampled' jit_record jit.pftrace 1 'LazyCompile:*hot /srv/app.js:7'
+gives 'the code has the name that the program tells' '^[0-9]{3,}$' jit jit.pftrace 'LazyCompile:*hot /srv/app.js:7'
+gives 'not an older one' '^0$' jit jit.pftrace old
+ok 'one that tells none is sampled' jit_record nameless.pftrace 1
+gives 'as code without a name' '^[0-9]{3,}$' jit nameless.pftrace '[jit]'
+# In a directory of everybody's others may have been first: their file, or a link to somebody's secrets.
+cat >others.sh <<'SH'
+case $1 in
+        link) ln -s "$PWD/names" /tmp/perf-$$.map ;;
+        file) cp names /tmp/perf-$$.map && chown 65534 /tmp/perf-$$.map ;;
+        pipe) mkfifo /tmp/perf-$$.map ;;
+esac
+exec "$STACKS_JIT" 1
+SH
+export STACKS_JIT
+echo '0 ffffffffffffffff stolen' >names
+for trap in link file pipe; do
+        ok "names behind a $trap" record $trap.pftrace "$RATE $JIT" env ASAN_OPTIONS=detect_leaks=0 sh ./others.sh $trap
+        gives 'are not taken' '^0$' jit $trap.pftrace stolen
+        gives 'and the code is without a name' '^[0-9]{3,}$' jit $trap.pftrace '[jit]'
+done
+
 # Beside what else is recorded: --stacks is an option, and never takes the next word.
 with_stacks() {
         local tree=(env ASAN_OPTIONS=detect_leaks=0 "$STACKS_TREE" 1)

@@ -19,6 +19,7 @@
 
 #define OWN_MAPS_BYTES_MAX (16u << 20)
 #define VDSO_BYTES_MAX     (64u << 10)
+#define STATUS_BYTES_MAX   (64u << 10)
 
 /*
  * Whether the open file is the one that the process has mapped
@@ -149,9 +150,80 @@ static void load_process(Load *load) {
                 load->command = NULL;
 }
 
+/*
+ * Names of code that a process makes
+ */
+
+/* The number that the process has for itself: in a container it is another one than ours. */
+static pid_t innermost_pid(int process) {
+        _cleanup_(freep) char *status = NULL;
+        const char *numbers, *last;
+
+        if (fd_read_file(&status, NULL, process, "status", STATUS_BYTES_MAX) < 0)
+                return 0;
+        numbers = strstr(status, "\nNSpid:");
+        if (!numbers)
+                return 0;
+        for (last = numbers += strlen("\nNSpid:"); *numbers && *numbers != '\n'; numbers++)
+                if (*numbers == '\t')
+                        last = numbers + 1;
+        return atoi(last);
+}
+
+/* The directory is everybody's: no link is followed to what the process itself could not read, and the file is taken
+ * only from the process's own user. */
+static int open_jit(int process) {
+        _cleanup_(fd_closep) int directory = -1, fd = -1;
+        struct stat own, found;
+        char name[32];
+
+        snprintf(name, sizeof(name), "perf-%d.map", (int)innermost_pid(process));
+        directory = openat(process, "root/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (directory < 0)
+                return -errno;
+        fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd < 0 || fstat(process, &own) < 0 || fstat(fd, &found) < 0)
+                return -errno;
+        return S_ISREG(found.st_mode) && found.st_uid == own.st_uid && found.st_nlink == 1
+                       ? TAKE_FD(fd)
+                       : -EPERM;
+}
+
+static int read_jit(char **ret, size_t *ret_n, int process) {
+        _cleanup_(fd_closep) int fd = open_jit(process);
+        _cleanup_(freep) char *text = fd >= 0 ? malloc(JIT_FILE_BYTES_MAX + 1) : NULL;
+        FileReader reader = { .fd = fd };
+        int64_t n;
+
+        if (!text)
+                return -ENOENT;
+        n = read_file(&reader.reader, text, JIT_FILE_BYTES_MAX, 0);
+        if (n <= 0)
+                return -EIO;
+        text[n] = '\0';
+        *ret = realloc(text, (size_t)n + 1) ?: text;
+        TAKE(text);
+        *ret_n = (size_t)n;
+        return 0;
+}
+
+static void load_jit(Load *load) {
+        _cleanup_(fd_closep) int process = -1;
+        char path[32], *text;
+        size_t n;
+
+        snprintf(path, sizeof(path), "/proc/%d", (int)load->pid);
+        process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (process >= 0 && read_jit(&text, &n, process) == 0 &&
+            jit_names_new(&load->jit, text, n) < 0)
+                load->jit = NULL;
+}
+
 void perf_file_carry_out(Load *load) {
         if (load->kind == LOAD_FILE)
                 load_file(load);
+        else if (load->kind == LOAD_JIT)
+                load_jit(load);
         else
                 load_process(load);
 }

@@ -51,6 +51,7 @@ Load *load_free(Load *load) {
                 return NULL;
         list_unlink(&load->loads);
         module_free(load->module);
+        jit_names_free(load->jit);
         free(load->path);
         free(load->maps);
         free(load->command);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "probes/perf/jit-names.h"
 #include "shared/list.h"
 #include "shared/macro.h"
 #include "unwind/module.h"
@@ -24,6 +25,7 @@
 typedef enum LoadKind {
         LOAD_PROCESS, /* its mappings, and how it was called */
         LOAD_FILE,    /* a module */
+        LOAD_JIT,     /* names of code that the process has made */
 } LoadKind;
 
 /* What a file is, in the kernel's own words: as mappings have it. */
@@ -48,6 +50,9 @@ typedef struct Load {
         /* LOAD_PROCESS */
         char *maps;    /* the text of /proc/PID/maps; NULL: it could not be read */
         char *command; /* its first argument; NULL: none */
+        /* LOAD_JIT */
+        uint32_t program; /* of the process, which may have become another one since */
+        JitNames *jit;    /* NULL: it has none, or they are not its own */
 } Load;
 
 typedef struct Loader Loader;

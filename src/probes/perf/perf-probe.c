@@ -300,7 +300,7 @@ const ProbeOps perf_probe_ops = {
         .records =
                 "what processors run: call stacks of all programs and of the kernel, many times a "
                 "second or when something happens",
-        .reads = "perf_event_open(), /proc/PID/maps, the programs' files",
+        .reads = "perf_event_open(), /proc/PID/maps, the programs' files, /tmp/perf-PID.map",
         .needs = "CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_SYSLOG",
         .refuses =
                 "the kernel allows no sampling: give the probes CAP_PERFMON; the processor is not "
@@ -321,7 +321,7 @@ const ProbeOps own_stacks_probe_ops = {
         .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE, PACKET_PROCESS_TREE, 0 },
         .records = "what a user's own programs run, while they are not in the kernel: call stacks, "
                    "many times a second or when something happens",
-        .reads = "perf_event_open(), /proc/PID/maps, the programs' files",
+        .reads = "perf_event_open(), /proc/PID/maps, the programs' files, /tmp/perf-PID.map",
         .refuses = "the kernel lets no user sample: sysctl kernel.perf_event_paranoid=2, or record "
                    "linux.perf; the processor is not x86-64: use perf",
         .check = perf_own_check,

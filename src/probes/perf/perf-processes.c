@@ -12,9 +12,16 @@
 
 #define PLACES ((size_t)PERF_PROCESSES_MAX * 2)
 
-static PerfProcess *process_free(PerfProcess *process) {
+static void forget_jit(PerfProcesses *processes, PerfProcess *process) {
+        if (process->jit)
+                processes->n_jit_bytes -= process->jit->n_bytes;
+        process->jit = jit_names_free(process->jit);
+}
+
+static PerfProcess *process_free(PerfProcesses *processes, PerfProcess *process) {
         if (!process)
                 return NULL;
+        forget_jit(processes, process);
         address_space_deinit(&process->space);
         free(process->command);
         free(process);
@@ -30,7 +37,7 @@ int perf_processes_init(PerfProcesses *processes, PerfCode *code, const PerfScop
 void perf_processes_deinit(PerfProcesses *processes) {
         if (processes->by_pid)
                 for (size_t i = 0; i < PLACES; i++)
-                        process_free(processes->by_pid[i]);
+                        process_free(processes, processes->by_pid[i]);
         free(processes->by_pid);
         processes->by_pid = NULL;
 }
@@ -78,7 +85,7 @@ static void process_remove(PerfProcesses *processes, pid_t pid) {
 
         if (!*place)
                 return;
-        *place = process_free(*place);
+        *place = process_free(processes, *place);
         processes->n--;
         for (i = (i + 1) % PLACES; processes->by_pid[i]; i = (i + 1) % PLACES) {
                 PerfProcess *moved = TAKE(processes->by_pid[i]);
@@ -153,11 +160,54 @@ static void process_map_all(PerfProcesses *processes, PerfProcess *process, char
                 process_map_line(processes, process, line);
 }
 
+/* Too much of it: what is known already stays. */
+static void take_jit(PerfProcesses *processes, PerfProcess *process, Load *load) {
+        process->is_jit_loading = false;
+        if (!load->jit || load->program != process->program)
+                return;
+        forget_jit(processes, process);
+        if (load->jit->n_bytes > PERF_JIT_BYTES_MAX - processes->n_jit_bytes)
+                return;
+        process->jit = TAKE(load->jit);
+        processes->n_jit_bytes += process->jit->n_bytes;
+}
+
+static void ask_for_jit(PerfProcesses *processes, PerfProcess *process, uint64_t now_ns) {
+        Load *load;
+
+        if (process->is_jit_loading ||
+            (process->jit_asked_ns > 0 && now_ns < process->jit_asked_ns + PERF_JIT_PERIOD_NS))
+                return;
+        process->jit_asked_ns = now_ns;
+        load = load_new(LOAD_JIT, process->pid);
+        if (!load)
+                return;
+        load->program = process->program;
+        process->is_jit_loading = loader_submit(processes->code->loader, load);
+        if (!process->is_jit_loading)
+                load_free(load);
+}
+
+const JitName *perf_processes_jit(PerfProcesses *processes,
+                                  PerfProcess *process,
+                                  uint64_t address,
+                                  uint64_t now_ns) {
+        const JitName *name = process->jit ? jit_names_find(process->jit, address) : NULL;
+
+        if (!name)
+                ask_for_jit(processes, process, now_ns);
+        return name;
+}
+
 void perf_processes_take(PerfProcesses *processes, Load *load) {
         PerfProcess *process = *find_place(processes, load->pid);
 
         if (!process)
                 return;
+        if (load->kind == LOAD_JIT) {
+                take_jit(processes, process, load);
+                return;
+        }
         if (load->maps && !process->is_known) {
                 process_map_all(processes, process, load->maps);
                 process->is_known = true;
@@ -219,6 +269,9 @@ static void follow_exec(PerfProcesses *processes, const void *record, size_t n_b
         if (!process)
                 return;
         address_space_clear(&process->space);
+        forget_jit(processes, process);
+        process->program++;
+        process->jit_asked_ns = 0;
         process->is_known = true;
         process->is_judged = false;
         process->is_asked = false; /* it is called something else now */

@@ -13,6 +13,8 @@
 #include "probes/perf/perf-scope.h"
 
 #define PERF_PROCESSES_MAX 4096u
+#define PERF_JIT_BYTES_MAX (64u << 20)          /* of names of JIT code, of all processes */
+#define PERF_JIT_PERIOD_NS UINT64_C(1000000000) /* such names come while a program runs */
 
 typedef struct PerfProcess {
         pid_t pid;
@@ -21,7 +23,11 @@ typedef struct PerfProcess {
         bool is_known;  /* since its fork or exec, or from /proc */
         bool is_judged; /* whether it is in scope */
         bool is_in_scope;
-        char *command; /* NULL: not known */
+        char *command;    /* NULL: not known */
+        uint32_t program; /* how many it has been */
+        JitNames *jit;    /* NULL: it has told none */
+        uint64_t jit_asked_ns;
+        bool is_jit_loading;
 } PerfProcess;
 
 typedef struct PerfProcesses {
@@ -30,6 +36,7 @@ typedef struct PerfProcesses {
         PerfCode *code;
         const PerfScope *scope;
         uint64_t n_refused; /* processes that were one too many */
+        size_t n_jit_bytes;
 } PerfProcesses;
 
 int perf_processes_init(PerfProcesses *processes, PerfCode *code, const PerfScope *scope);
@@ -42,6 +49,12 @@ int perf_processes_scan(PerfProcesses *processes);
 PerfProcess *perf_processes_get(PerfProcesses *processes, pid_t pid);
 /* /proc has answered. */
 void perf_processes_take(PerfProcesses *processes, Load *load);
+
+/* What the process calls its code at this address; NULL: nothing, or not yet, and then it is asked for. */
+const JitName *perf_processes_jit(PerfProcesses *processes,
+                                  PerfProcess *process,
+                                  uint64_t address,
+                                  uint64_t now_ns);
 
 /* A record that is no sample. */
 void perf_processes_follow(PerfProcesses *processes, const void *record, size_t n_bytes);

@@ -168,14 +168,39 @@ static void add_kernel_frame(PerfSampler *sampler, uint64_t address) {
                 stack_table_add_named(&sampler->stacks, &sampler->kernel_module, 0, "[unknown]");
 }
 
-static void add_user_frame(PerfSampler *sampler, const UnwindFrame *frame, bool is_code) {
+/* The first names of a process are waited for as its mappings are; those that come later are for later samples. */
+static const JitName *find_jit_name(PerfSampler *sampler, PerfProcess *process, uint64_t address) {
+        const JitName *name =
+                perf_processes_jit(&sampler->processes, process, address, loader_now_ns());
+
+        while (!name && !process->jit && process->is_jit_loading &&
+               loader_is_busy(sampler->code.loader) && loader_now_ns() < sampler->wait_until_ns) {
+                loader_wait(sampler->code.loader, sampler->wait_until_ns);
+                take_loads(sampler);
+                name = process->jit ? jit_names_find(process->jit, address) : NULL;
+        }
+        return name;
+}
+
+static void add_jit_frame(PerfSampler *sampler, PerfProcess *process, uint64_t address) {
+        const JitName *name = find_jit_name(sampler, process, address);
+
+        if (name)
+                stack_table_add_named(
+                        &sampler->stacks, &sampler->jit_module, name->key, name->text);
+        else
+                stack_table_add_named(&sampler->stacks, &sampler->jit_module, 0, "[jit]");
+}
+
+static void
+add_user_frame(PerfSampler *sampler, PerfProcess *process, const UnwindFrame *frame, bool is_code) {
         PerfFile *file = perf_file_of(frame->file);
 
         if (file) {
                 perf_code_use(&sampler->code, file);
                 stack_table_add(&sampler->stacks, &file->stack, frame->address);
         } else if (is_code) {
-                stack_table_add_named(&sampler->stacks, &sampler->jit_module, 0, "[jit]");
+                add_jit_frame(sampler, process, frame->pc);
         } else {
                 stack_table_add_named(&sampler->stacks, &sampler->unknown_module, 0, "[unknown]");
         }
@@ -186,14 +211,14 @@ static void add_cut(PerfSampler *sampler) {
 }
 
 /* One of the user's addresses in the kernel's chain. */
-static UnwindError add_chained(PerfSampler *sampler, const PerfProcess *process, uint64_t address) {
+static UnwindError add_chained(PerfSampler *sampler, PerfProcess *process, uint64_t address) {
         UnwindFrame frame;
         UnwindEnd end;
 
         end = unwinder_locate(sampler->unwinder, &frame, &process->space, address);
         if (end == UNWIND_UNREAD && read_file(sampler, process, sampler->unwinder->needs))
                 end = unwinder_locate(sampler->unwinder, &frame, &process->space, address);
-        add_user_frame(sampler, &frame, end == UNWIND_COMPLETE);
+        add_user_frame(sampler, process, &frame, end == UNWIND_COMPLETE);
         return end == UNWIND_COMPLETE ? ERROR_NONE : ERROR_MAP;
 }
 
@@ -202,8 +227,7 @@ static bool is_marker(uint64_t word) {
 }
 
 /* The first address behind a marker is where the processor was; all others are what calls return to. */
-static UnwindError
-add_chain(PerfSampler *sampler, const PerfSample *sample, const PerfProcess *process) {
+static UnwindError add_chain(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
         UnwindError error = ERROR_NONE;
         uint64_t context = 0;
         bool is_first = true;
@@ -302,8 +326,7 @@ static bool is_without_stack(const PerfSampler *sampler, const PerfSample *sampl
         return false;
 }
 
-static UnwindError
-add_stack(PerfSampler *sampler, const PerfSample *sample, const PerfProcess *process) {
+static UnwindError add_stack(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
         const Unwinder *unwinder = sampler->unwinder;
         UnwindEnd end;
 
@@ -316,8 +339,10 @@ add_stack(PerfSampler *sampler, const PerfSample *sample, const PerfProcess *pro
                 return ERROR_ARCHITECTURE;
         end = walk(sampler, sample, process);
         for (size_t i = 0; i < unwinder->n_frames; i++)
-                add_user_frame(
-                        sampler, &unwinder->frames[i], is_code(process, unwinder->frames[i].pc));
+                add_user_frame(sampler,
+                               process,
+                               &unwinder->frames[i],
+                               is_code(process, unwinder->frames[i].pc));
         sampler->counts.n_stacks++;
         sampler->counts.n_complete += end == UNWIND_COMPLETE;
         return error_of(end, sample);
