@@ -180,7 +180,7 @@ static void reap(const pid_t *children) {
 }
 
 int main(void) {
-        /* Later, when none of them is young any more. */
+        /* Later, when none of them is young. */
         Bench bench = { .sink = { .write = take },
                         .now_ns = probe_now_ns() + 2 * PROCESS_YOUNG_NS };
         pid_t children[N_CHILDREN];

@@ -29,7 +29,7 @@ typedef enum Shape {
         _SHAPE_N,
 } Shape;
 
-/* Emits so many events, at most EVENTS_MAX. */
+/* Emits `n` events, at most EVENTS_MAX. */
 typedef void (*Burst)(unsigned n);
 
 /*

@@ -21,7 +21,7 @@
 #define N_SESSIONS      5
 #define PEERS_MAX       2
 
-/* At most so many times the floor, and so many times LTTng-UST: the targets of the project. */
+/* At most this many times the floor, and this many times LTTng-UST: the targets of the project. */
 static const struct {
         const char *what;
         double of_floor;
@@ -89,7 +89,7 @@ static const char *verdict(double value, double at_most) {
         return ok ? "" : " MISSED";
 }
 
-/* The first round is for whoever has to say something first, and for caches. */
+/* The first round is for programs that have to say something first, and for caches. */
 static void measure(void) {
         for (size_t round = 0; round <= N_ROUNDS; round++) {
                 size_t at = round > 0 ? round - 1 : 0;

@@ -20,7 +20,7 @@ static int compare(const void *a, const void *b) {
         return (left > right) - (left < right);
 }
 
-/* The value with so many tenths of the others below it. */
+/* The value with that many tenths of the others below it. */
 static double samples_at(const Samples *samples, size_t tenths) {
         Samples sorted = *samples;
 

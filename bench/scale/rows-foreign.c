@@ -184,7 +184,7 @@ void rows_foreign(World *world) {
 
         sides_start(sides, world, n);
         for (unsigned i = 0; i <= MIN(world->n_runs, SAMPLES_MAX - 1u); i++) {
-                /* Whoever is second finds the machine as the first has left it. */
+                /* The second one finds the machine as the first has left it. */
                 side_run(&sides[i % 2], i == 0);
                 side_run(&sides[(i + 1) % 2], i == 0);
                 /* Once for the caches. */

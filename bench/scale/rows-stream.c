@@ -133,7 +133,7 @@ void rows_stream(World *world) {
  * kill -9
  */
 
-/* Events of the last so many milliseconds are missing; each thing the file says is whole, but for a torn end. */
+/* How many milliseconds of events are missing at the end; each thing the file says is whole, but for a torn end. */
 static double kill_once(World *world, unsigned period_ms, unsigned after_ms, bool *ret_is_torn) {
         const Order order = {
                 .kind = ORDER_RUN,

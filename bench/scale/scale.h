@@ -137,7 +137,7 @@ uint64_t process_n_wakeups(pid_t pid);
 
 typedef struct Memory {
         double private_kib; /* anonymous, in the proportion that is its own */
-        double shared_kib; /* pages of the memfds that it has mapped or open, whoever else has them */
+        double shared_kib; /* pages of the memfds that it has mapped or open, no matter who else has them */
 } Memory;
 
 Memory process_memory(pid_t pid);
@@ -146,7 +146,7 @@ Memory process_memory(pid_t pid);
 int file_new(const World *world);
 uint64_t file_bytes(int fd);
 
-/* The floors: milliseconds to copy so many bytes in memory, and to write them into a new file on tmpfs. */
+/* The floors: milliseconds to copy that many bytes in memory, and to write them into a new file on tmpfs. */
 double memcpy_ms(uint64_t n_bytes);
 double write_ms(const World *world, uint64_t n_bytes);
 

@@ -36,7 +36,7 @@ static double rank_all(Ranked *all, size_t n) {
         return ties;
 }
 
-/* How many ways there are to choose so many of n. */
+/* How many ways there are to choose n_chosen of n. */
 static double choices(size_t n, size_t n_chosen) {
         double ways = 1;
 

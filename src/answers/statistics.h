@@ -5,7 +5,7 @@
  * Statistics of two small samples
  *
  * Each value is that of one recording: slices of one recording depend on each other, so they are not counted as if they
- * were so many experiments.
+ * were experiments of their own.
  */
 
 #include <stdbool.h>

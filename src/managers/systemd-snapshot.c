@@ -54,7 +54,7 @@ struct SystemdSnapshot {
         size_t n_more, n_more_asked;
         unsigned n_calls; /* that wait */
         size_t n_missing;
-        bool is_broken; /* the manager has not answered in time: it is not asked any more */
+        bool is_broken; /* the manager has not answered in time: it is not asked again */
 };
 
 SystemdSnapshot *systemd_snapshot_free(SystemdSnapshot *snapshot) {

@@ -4,7 +4,7 @@
 /*
  * Content: what of a recording goes into a page
  *
- * All lines that there are to draw, the groups that they stand in, and the grain at which no more than so many rows
+ * All lines that there are to draw, the groups that they stand in, and the grain at which no more than a number of rows
  * are left (report-thin.h).
  */
 
@@ -26,11 +26,11 @@ typedef struct ReportContent {
         ReportGroups groups;
         ReportLines lines[_REPORT_KIND_N];
         int64_t start_ns, end_ns;
-        int64_t grain_ns;     /* 0: all is there */
-        size_t sample_stride; /* so many samples of a thread are one, to which a grain means nothing */
+        int64_t grain_ns; /* 0: all is there */
+        size_t sample_stride; /* one of this many samples of a thread is kept; a grain means nothing to them */
 } ReportContent;
 
-/* Of the rows that a page has room for, one in so many may be a sample: each has a stack besides. */
+/* Of the rows that a page has room for, this is how many there are for each sample: each has a stack besides. */
 #define REPORT_SAMPLES_SHARE 10
 
 /* The store must stay as it is. 0, or -ENOMEM. */

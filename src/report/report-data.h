@@ -15,7 +15,7 @@
 /* Lanes of a page; what follows is left out, and the page says how many they are. */
 #define REPORT_LANES_MAX 5000
 
-/* Flows of a page; beyond that, one in so many is kept. */
+/* Flows of a page; beyond that, only every n-th is kept. */
 #define REPORT_FLOWS_MAX 50000
 
 /* 0, or -ENOMEM. `title` is the file's name. */

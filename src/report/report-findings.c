@@ -9,7 +9,7 @@
 #include "report/report-causes.h"
 #include "shared/text.h"
 
-/* So many of each kind: a page begins with what can be read at a glance. */
+/* How many are shown of each kind: a page begins with what can be read at a glance. */
 #define SLICES_SHOWN   5
 #define PROGRAMS_SHOWN 5
 

@@ -4,7 +4,7 @@
 /*
  * Thinning: what is too small to be seen becomes one row
  *
- * A page has room for so many rows; a recording may have a hundred times as many. So a grain is chosen, a time: rows
+ * A page has room for some rows; a recording may have a hundred times as many. So a grain is chosen, a time: rows
  * that are shorter and lie closer together than it are drawn as one, which says how many they are and stands for that
  * of them which took most of the time. Rows longer than the grain are always there themselves.
  */

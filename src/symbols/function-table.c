@@ -7,7 +7,7 @@
 
 #include "shared/macro.h"
 
-/* Functions may lie inside of others, if rarely; so many before an address are looked at. */
+/* Functions may lie inside of others, if rarely; this is how many before an address are looked at. */
 #define STEPS_MAX 64
 
 void function_table_deinit(FunctionTable *table) {

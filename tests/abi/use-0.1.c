@@ -249,7 +249,7 @@ int main(void) {
         dt_source_unregister(source);
         wait_for(&seen.n_gone, "the instance is gone");
         seen.writer = dt_writer_free(seen.writer);
-        need(!seen.writer, "a writer that is freed is none");
+        need(!seen.writer, "a writer that is freed is gone");
         dt_category_unregister(&by_hand);
         return n_broken == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -40,7 +40,7 @@ ok 'so the service runs' is_active desktraced.service
 ok 'the service is gone when nobody is on the socket' within 10 is_gone desktraced.service
 ok 'the probes are gone, too, which were asked for the list' within 10 is_gone desktrace-probes.service
 
-# What they say is what they can do within their sandbox, whoever asks.
+# What they say is what they can do within their sandbox, for every caller.
 as alice desktrace list sources --no-legend >/tmp/sources 2>/tmp/hint
 MACHINE='^linux\.(ftrace|process_stats|sys_stats|systemd_journald)'
 ok 'a user sees what could be started for the kernel and processes' \
@@ -59,7 +59,7 @@ fails 'nobody can send it anything' 'denied|rejected|AccessDenied|not provided' 
 ok 'so no probes run' is_gone desktrace-probes.service
 allow alice org.desktrace.tracing1.trace-system
 as alice desktrace list sources --no-legend >/tmp/sources
-ok 'whoever may record sees that the kernel and processes can be recorded here' \
+ok 'who may record sees that the kernel and processes can be recorded here' \
         test "$(grep -cE "$MACHINE +1 .* yes" /tmp/sources)" = 4
 ok 'and why something cannot' test -z "$(grep -E ' no +-?$' /tmp/sources)"
 ok 'the probes are gone soon after' within 10 is_gone desktrace-probes.service

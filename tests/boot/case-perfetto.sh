@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Perfetto's sockets: switched on apart from ours, left to whoever is there already, and served from within the sandbox
+# Perfetto's sockets: switched on apart from ours, left to a service that has them, and served from within the sandbox
 # under the rules of the bus.
 . ./lib.sh
 shorten_idle_times

@@ -509,7 +509,7 @@ static void consumer_clone(World *world, Consumer *consumer, const Consumer *sou
         consumer->cloning = NULL;
 }
 
-/* Asks for one, or does not want it any more. */
+/* Asks for one, or no longer wants it. */
 static void step_clone(World *world) {
         Consumer *consumer = pick_consumer(world);
         const Consumer *source = pick_consumer(world);

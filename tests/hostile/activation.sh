@@ -33,7 +33,7 @@ query_as() { as "$1" timeout 30 /usr/bin/python3 -B "$tmp/sockets/perfetto_consu
 two_users
 innocent_records
 
-gives "a list is given to whoever asks" '"linux.ftrace" 0' call_as "$bob" $ROOT $MANAGER ListSources
+gives "a list is given to every caller" '"linux.ftrace" 0' call_as "$bob" $ROOT $MANAGER ListSources
 ok "ActivateProducers() is answered" call_as "$bob" $ROOT $MANAGER ActivateProducers
 ok "and starts nobody" did_not_run
 ok "so is the call without starting" call_as "$bob" $ROOT $MANAGER AwaitProducers

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Point 11: one user connects as fast as several processes can. Others get their connections and answers all the same,
+# Point 11: one user connects as fast as several processes can. Others still get their connections and answers,
 # also those that do not wait for a connection (GDBus, sd-bus). How long that took at worst is printed.
 # The checks call functions by name.
 # shellcheck disable=SC2317
@@ -40,7 +40,7 @@ all_answered() {
         done
         echo "$worst_ms" >"$tmp/worst"
 }
-answered() { # WHO COMMAND...
+answered() { # USER COMMAND...
         rm -f "$tmp/worst"
         ok "$attack: all calls $1 are answered" all_answered "${@:2}"
         [ ! -e "$tmp/worst" ] || echo "# $attack: $1, with the time to start a program, $(cat "$tmp/worst") ms at worst"

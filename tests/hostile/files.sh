@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Descriptors of a file system that never answers: whoever closes one, or asks about its file, waits for ever.
+# Descriptors of a file system that never answers: to close one, or to ask about its file, is to wait for ever.
 # The checks call functions by name.
 # shellcheck disable=SC2317
 # shellcheck source=tests/hostile/hostile-lib.sh

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Floods of one user on the message bus or the native socket, by connections that read nothing.
 
-flood.py matches bus|native SOCKET N RULES   N connections, each with so many match rules for the service's signals
+flood.py matches bus|native SOCKET N RULES   N connections, each with RULES match rules for the service's signals
 flood.py listeners bus|native SOCKET N       N connections that the service sends signals to, and sessions that come and
                                              go all the time, so that it has some to send
 flood.py calls bus|native SOCKET N           N connections that ask for a list, as fast as they are taken
 flood.py long-calls bus|native SOCKET N      the same, and the list is long
-flood.py strangers bus SOCKET N CALLS        N connections that the service does not know, each with so many calls at
+flood.py strangers bus SOCKET N CALLS        N connections that the service does not know, each with CALLS calls at
                                              once, and then one with a single call; their replies are counted:
                                              says "refused N answered N late answered" (or refused)
 All say "attacked" when the connections are there, and go on until they are killed.
@@ -40,7 +40,7 @@ def options(**texts):
 
 
 def listener(transport, path):
-    """The service sends its signals to whoever has called it as a consumer."""
+    """The service sends its signals to those who have called it as consumers."""
     peer = raw_bus.Peer(path, transport == "bus")
     peer.socket.sendall(raw_bus.call("ListSources", destination=destination(transport)))
     return peer

@@ -50,7 +50,7 @@ two_users() {
         service "${service_as[@]}" "$DESKTRACED" --system "$@"
 }
 
-# attacked_service: on a bus and on its native socket $socket; whoever is not root is innocent and attacker in one
+# attacked_service: on a bus and on its native socket $socket; a user who is not root is innocent and attacker in one
 attacked_service() {
         if [ "$(id -u)" = 0 ]; then
                 three_users

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Descriptors of TCP sockets that linger: whoever lets go of the last one waits, also where it was never received.
+# Descriptors of TCP sockets that linger: who lets go of the last one waits, also where it was never received.
 # The checks call functions by name.
 # shellcheck disable=SC2317
 # shellcheck source=tests/hostile/hostile-lib.sh

@@ -3,7 +3,7 @@
 """D-Bus of bare bytes, on a message bus or the native socket, for peers that misbehave.
 
 raw_bus.py hello SOCKET               connects, and calls something; fails when there is no reply
-raw_bus.py unfinished SOCKET N MIB    N connections, each with a message of so many MiB that lacks its last byte
+raw_bus.py unfinished SOCKET N MIB    N connections, each with a message of MIB MiB that lacks its last byte
 raw_bus.py unread SOCKET N CALLS      N connections, each with calls whose replies are long, and reads none
 raw_bus.py register SOCKET            on a message bus: a producer with very many categories, until it is killed
 Those of many connections say "attacked" when no more is taken from them, and stay until they are killed.
@@ -70,7 +70,7 @@ def sender_of(call_bytes):
 
 
 def numbered(call_bytes, n):
-    """The call so many times, with serial numbers of their own."""
+    """The call `n` times, with serial numbers of their own."""
     return b"".join(call_bytes[:8] + struct.pack("<I", 1 + i) + call_bytes[12:] for i in range(n))
 
 

@@ -98,7 +98,7 @@ def attack(where, transport, address, n):
         try:
             peers.append(pass_file(transport, address, fd))
         except ConnectionError:
-            break  # so many hang that its user is refused
+            break  # enough hang that its user is refused
     print("attacked", flush=True)
     time.sleep(600)
     del peers

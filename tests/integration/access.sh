@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Who may do what on the system bus: the service as its own user, two others, and a polkit that answers as told.
+# Access on the system bus, who may do what: the service as its own user, two others, and a polkit that answers as told.
 # The checks call functions by name.
 # shellcheck disable=SC2317
 # shellcheck source=tests/integration/bus-lib.sh
@@ -65,7 +65,7 @@ gives "kernel sources are listed as the system's" '"linux.ftrace" 0 .*"system" b
         call_as $alice "$ROOT" "$MANAGER" ListSources
 replies "a user records the own programs without being asked" hers \
         start_as $alice 4 sources as 1 org.example.app name s hers duration-ms u 60000 detach b true
-gives "of the own uid only" "a\\(ssuus\\) 1 \"org.example.app\" \"alices\" $alice_uid [0-9]+ \"started\"" \
+gives "of the caller's uid only" "a\\(ssuus\\) 1 \"org.example.app\" \"alices\" $alice_uid [0-9]+ \"started\"" \
         get_as $alice "$hers" "$SESSION" Sources
 ok "polkit was not asked" test ! -s "$questions"
 
@@ -157,7 +157,7 @@ fails "also in introspection" '^$' shows_session $bob
 gives "which shows them to their owner" "${hers#"$ROOT/"}" tree $alice
 gives "not even how many they are" '^u 0$' get_as $bob "$ROOT" "$MANAGER" NumSessions
 answer manage-sessions yes
-gives "whoever manages sessions sees them" "$hers\" ${hers##*/} \"hers\" $alice_uid" \
+gives "who manages sessions sees them" "$hers\" ${hers##*/} \"hers\" $alice_uid" \
         call_as $bob "$ROOT" "$MANAGER" ListSessions
 clone_as() { # USER OPTIONS...: busctl leaves at once, and the clone stays
         call_as "$1" "$hers" "$SESSION" Clone 'a{sv}' "${@:2}"
@@ -188,7 +188,7 @@ send_as() { call_as "$1" "$ROOT" "$MANAGER" ActivateTriggers 'asa{sv}' 1 stop 0;
 answer trace-system no
 start_as $alice 2 detach b true config-text s "$listens" >"$tmp/started"
 waiting=$(cut -d'"' -f2 "$tmp/started")
-gives "a trigger of another user is none" '^u 0' send_as $bob
+gives "a trigger of another user has no effect" '^u 0' send_as $bob
 gives "but one of the same user" '^u 1' send_as $alice
 start_roots() { # CONFIG: root's session is $roots
         start_as root 3 detach b true scope s system config-text s "$1" >"$tmp/started"

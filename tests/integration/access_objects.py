@@ -173,7 +173,7 @@ def version(world, caller, member):
 
 @asks("Manager", "properties", "NumSessions NumProducers")
 def counted(world, caller, member):
-    """Neither of the others has a session, nor a program any more."""
+    """Neither of the others has a session, and their programs are gone."""
     world.peers[caller].disconnect("producer")
     path = world.session()
     answer = world.call(caller, ROOT, PROPERTIES, "Get", "(ss)", f"('{MANAGER}', '{member}')")
@@ -244,7 +244,7 @@ def session_detach(world, caller, member):
 
 @asks("Session", "methods", "Detach", "without an end")
 def session_detach_endless(world, caller, member):
-    """By whoever asks: root may leave it behind, but it was its owner who started it."""
+    """By any caller: root may leave it behind, but it was its owner who started it."""
     answer = world.start("own", f"'sources': <['{SOURCE}']>")
     path = answer["reply"].split("'")[1]
     word = word_of(world.call(caller, path, SESSION, member))

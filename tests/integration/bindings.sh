@@ -51,7 +51,7 @@ with odd.slice("file\udcff", None, **{"of\udcff": loop}):
 END
         ok "Python: texts and lists that cannot be said do no harm" records odd.pftrace python3 "$tmp/odd.py"
         ok "Python: and are in the trace as far as they can" grep -qa 'went on' odd.pftrace
-        ok "without the library a Python program runs all the same" \
+        ok "a Python program runs without the library, too" \
                 env LIBDESKTRACE=/nowhere LD_LIBRARY_PATH=/nowhere python3 "$EXAMPLES/hello-desktrace.py" --seconds 0.01
 fi
 

@@ -50,7 +50,7 @@ ok "each with its duration, inner ones too" holds marks.pftrace "(
 ok "its counter too" holds marks.pftrace "[(c['name'], c['count']) for c in t['counters']] == [('its frames', 20)]"
 ok "nothing is lost, and no end without a begin" holds marks.pftrace \
         "t['losses']['verdict'] == 'none' and t['unmatched_slice_ends'] == 0"
-ok "who wrote it is told all the same" holds marks.pftrace \
+ok "who wrote it is still told" holds marks.pftrace \
         "[p['pid'] for p in t['producers'] if p['pid']] == [$bridge]"
 kill "$bridge"
 

@@ -181,7 +181,7 @@ exec chroot . setpriv --reuid="$uid" --clear-groups -- "$@"
 SH
         # shellcheck disable=SC2034 # for the tests
         boxed=(unshare -m --propagation private sh "$tmp/boxed.sh" "$tmp/root" "$1")
-        # The shell stays, as a process that has changed its user does not hear any more that its parent was killed.
+        # The shell stays, as a process that has changed its user no longer hears that its parent was killed.
         # shellcheck disable=SC2016,SC2034 # for the shell inside, and for the tests
         boxed_apart=(unshare --pid --fork --kill-child sh -c '"$@"; exit $?' sh "${boxed[@]}")
 }
@@ -255,7 +255,7 @@ as() {
         setpriv --reuid="$1" --clear-groups --inh-caps=-all -- "${@:2}"
 }
 
-# counts PATTERN FILE N: at least so many matches
+# counts PATTERN FILE N: at least N matches
 counts() {
         [ "$(grep -aoE -- "$1" "$2" | wc -l)" -ge "$3" ]
 }

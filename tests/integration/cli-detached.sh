@@ -33,7 +33,7 @@ exits 2 "a private service is its recording's" 'set DESKTRACE_SOCKET' desktrace 
 exits 1 "files that cannot be made are told before anything is started" 'cannot write /nowhere/x-1.pftrace' \
         record --flight-recorder --trigger x -o /nowhere/x
 exits 2 "a trigger has a name" 'requires an argument' desktrace trigger
-exits 2 "to stop into a file and to discard exclude each other" 'mutually exclusive' desktrace stop -o x --discard y
+exits 2 "a file and --discard are not possible together" 'mutually exclusive' desktrace stop -o x --discard y
 exits 2 "to replace is for a file" 'requires -o' desktrace stop -f y
 exits 2 "a snapshot is of one session" "does not take the argument 'b'" desktrace snapshot a b
 exits 2 "its time before must be one" "'x' is not a duration" desktrace snapshot --before x
@@ -183,7 +183,7 @@ exits 9 "who does not answer a flush is named" "^desktrace: mute \(pid $started\
 exits 6 "a snapshot without what it holds is incomplete" 'did not hand over its last packets in time' \
         desktrace snapshot --user mute -o mute-snapshot.pftrace
 exits 9 "so is who does not stop" 'mute .* did not answer in time' desktrace stop --user mute
-exits 0 "its data is there all the same" '^$' desktrace stop --user --discard mute
+exits 0 "its data is still there" '^$' desktrace stop --user --discard mute
 exits 6 "a recording that it is part of is incomplete" 'mute .* did not answer in time' \
         record -c mute.pbtxt -t 500ms -o mute.pftrace
 ok "and is there" holds mute.pftrace 't["packets"] > 1'
@@ -211,7 +211,7 @@ recorder_ends() {
 
 exits 5 "a trigger that nobody waits for is told" 'none of your sessions is waiting' desktrace trigger --user nobody
 exits 5 "also as JSON" '\{"sessions":0\}' desktrace trigger --user nobody -q --json=short
-exits 2 "a trigger without a name is none" "trigger name" desktrace trigger --user ''
+exits 2 "a trigger needs a name" "trigger name" desktrace trigger --user ''
 echo mine >slow-2.pftrace
 recorder --trigger slow --trigger fast --after 300ms -o slow.pftrace org.example.demo
 ok "how to trigger is said" grep -q 'desktrace trigger --user slow' "$tmp/recorder"
@@ -274,7 +274,7 @@ kill -KILL "$daemon"
 wait "$client"
 status=$?
 ok "a recorder whose service dies fails" test $status = 8
-# Who waits for an answer just then, or asks in the next moment, hears it from the bus.
+# A client that waits for an answer just then, or asks in the next moment, hears it from the bus.
 gives "and says so" 'closed the connection|recipient disconnected|service went away|was not provided by any' \
         cat "$tmp/recorder"
 service "$DESKTRACED" --user

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# "desktrace list events": the service asks the probes for whoever may record the system, and keeps what they say.
+# "desktrace list events": the service asks the probes for users who may record the system, and keeps what they say.
 
 # shellcheck source=tests/integration/probes-lib.sh
 . "$(dirname "$0")/probes-lib.sh"
@@ -100,5 +100,5 @@ kill "$daemon" && wait "$daemon"
 service "$DESKTRACED" --system
 exits 0 "also from the next service" '^sched/sched_switch *$' nobody list events --no-start --no-legend 'sched/*'
 ok "and nothing was started for it" no_probes
-fails "an option that is none is refused" 'unknown option "glob"' manager_of_system ListEvents 'a{sv}' 1 glob s x
+fails "an unknown option is refused" 'unknown option "glob"' manager_of_system ListEvents 'a{sv}' 1 glob s x
 finish

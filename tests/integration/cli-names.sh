@@ -95,7 +95,7 @@ ok "with the other's packets" counts 'demo-[0-9]+\.' half.pftrace 3
 # ------------------------------------------------------------------------------------------------------------------
 # What a stranger types: the thing is named, and what there is instead
 
-exits 2 "a verb that is none is told with those that there are" "unknown verb 'frobnicate'" desktrace frobnicate
+exits 2 "for an unknown verb, those that there are are told" "unknown verb 'frobnicate'" desktrace frobnicate
 exits 2 "namely these" "^Choose one of: record, inspect, query, .*status, list," desktrace frobnicate
 exits 2 "an option in place of a verb is named" "unknown option '--frob'" desktrace --frob
 exits 2 "an option that is near is suggested" "unknown option '--jsn'. Did you mean '--json'" record --jsn

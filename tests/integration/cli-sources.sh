@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # "desktrace list sources" on a bus that starts the probes: they are asked when somebody wants to know,
-# whoever it is, and not otherwise.
+# no matter who it is, and not otherwise.
 
 # shellcheck source=tests/integration/probes-lib.sh
 . "$(dirname "$0")/probes-lib.sh"

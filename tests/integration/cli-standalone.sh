@@ -35,8 +35,8 @@ exits 2 "so is one without its prefix" "unknown data source 'sys_stats'.*'linux.
 printf 'buffers { size_kb: 64 } data_sources { config { name: "track_evnt" } }\n' >misspelt.pbtxt
 exits 2 "so is one in a config" "unknown data source 'track_evnt'.*'track_event'" record -c misspelt.pbtxt
 ok "and nothing is recorded" nothing_is_there '*.pftrace'
-exits 2 "a config and a preset exclude each other" 'mutually exclusive' record -c a -p b
-exits 2 "buses exclude each other" 'mutually exclusive' "$DESKTRACE" record --user --standalone
+exits 2 "a config and a preset are not possible together" 'mutually exclusive' record -c a -p b
+exits 2 "nor are two buses" 'mutually exclusive' "$DESKTRACE" record --user --standalone
 exits 2 "two dashes need a command" 'no command' record -p apps --
 exits 2 "other verbs take no command" 'takes no command' "$DESKTRACE" status -- true
 exits 2 "a missing argument is told" 'requires an argument' "$DESKTRACE" inspect
@@ -81,7 +81,7 @@ exits 0 "inspect shows the config" 'name: "track_event"' "$DESKTRACE" inspect --
 head -c "$(($(stat -c %s app.pftrace) - 3))" app.pftrace >half.pftrace
 exits 6 "a file that is cut short is shown up to the cut" 'ends inside a packet' "$DESKTRACE" inspect half.pftrace
 
-# first_are N: the file has each event of so many runs, and once
+# first_are N: the file has each event of N runs, and once
 first_are() {
         local all='("before main", "before init", "first")'
 

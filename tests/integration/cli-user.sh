@@ -92,7 +92,7 @@ producer mute org.example.mute silent
 exits 9 "a flush that is not answered is told" 'in time|flush' bash -c '
         "$0" record -q --user --detach -t 1m -n mute org.example.mute >/dev/null
         "$0" flush --user --timeout 200ms mute' "$DESKTRACE"
-exits 0 "a session with it ends all the same" '^$' desktrace stop --user --discard mute
+exits 0 "a session with it still ends" '^$' desktrace stop --user --discard mute
 exits 1 "a second Ctrl-C gives up" 'Discarded' "$CLI_PTY" --interrupt 'Recording:' --interrupt 'press Ctrl-C again' \
         "$DESKTRACE" record --user org.example.mute -o given-up.pftrace
 ok "and discards" test ! -e given-up.pftrace

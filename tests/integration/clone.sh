@@ -32,13 +32,13 @@ gives "and says why" '"cloned"' property "$clone" StopReason
 gives "and of what it is a clone" '^t 1' property "$clone" ClonedFrom
 gives "with a name of its own" '"snap"' property "$clone" Name
 gives "the original goes on" '"started"' property "$source" State
-gives "and is none" '^t 0' property "$source" ClonedFrom
+gives "and is no clone itself" '^t 0' property "$source" ClonedFrom
 gives "and keeps its name" 'session/1' manager GetSession s recorder
 read_all() { session "$1" Read u 16777216 | bytes >"$2"; }
 ok "the clone is read" read_all "$clone" clone.pftrace
 ok "and has the packets of the start" counts 'demo-[0-9]+\.' clone.pftrace 100
 ok "the original is read, too" read_all "$source" source.pftrace
-ok "and has them all the same" counts 'demo-[0-9]+\.' source.pftrace 100
+ok "and still has them" counts 'demo-[0-9]+\.' source.pftrace 100
 ok "a clone is freed" session "$clone" Free
 
 # Whose it is.

@@ -58,7 +58,7 @@ fails "a source that every producer refuses fails the session, with the reason" 
         start_error "{'sources': <['org.example.app', 'org.example.sulky']>}"
 ok "of which nothing stays" eventually has_no_sessions
 producer verbose org.example.verbose complain
-fails "a reason that is cut off amidst a character is told all the same" 'SourceFailed: .*éé' \
+fails "a reason that is cut off amidst a character is still told" 'SourceFailed: .*éé' \
         start_error "{'sources': <['org.example.verbose']>}"
 start 4 sources as 2 org.example.app org.example.verbose partial b true duration-ms u 60000 detach b true
 gives "also as a property, which ends with a whole one" 'failed: [^"]*\\303\\251"' property "$path" Sources

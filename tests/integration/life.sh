@@ -124,7 +124,7 @@ eventually has_producer life-app
 tell daemonise
 daemonised=$answer
 pids+=("$daemonised")
-ok "a program that has forked is not there any more" eventually not_there
+ok "a program that has forked is no longer there" eventually not_there
 tell go steady 5000 2
 tell join
 ok "it goes on as a daemon without the library" test "$answer" = 10000

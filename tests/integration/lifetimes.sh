@@ -53,7 +53,7 @@ mute='^a\(ssuu\) 1 "org.example.mute" "mute" [0-9]+ [0-9]+$'
 gives "a flush names the producer that does not answer" "$mute" session "$path" Flush u 200
 gives "which cannot hold up a stop either, and is named" "$mute" session "$path" Stop
 session "$path" Read u 16777216 | bytes >"$tmp/mute.pftrace"
-ok "its packets are in the trace all the same" counts 'mute-[0-9]+\.' "$tmp/mute.pftrace" 100
+ok "its packets are in the trace nevertheless" counts 'mute-[0-9]+\.' "$tmp/mute.pftrace" 100
 
 # One process of two is stopped: everything goes on without it, in far less than the five seconds that the silent have.
 producer awake org.example.pair

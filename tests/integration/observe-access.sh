@@ -76,7 +76,7 @@ gives "and all to root" '^ao 2 ' producers_as root
 ok "for the second user it is new" heard $bob 'InterfacesAdded'
 ok "for root it has changed" heard root 'Path=/org/desktrace/Tracing1/source/org_2eexample_2eshared .*PropertiesChanged'
 kill "$bobs"
-ok "it goes where nobody offers it any more" heard $bob 'InterfacesRemoved'
+ok "it goes where nobody offers it now" heard $bob 'InterfacesRemoved'
 ok "and stays for the others" lists $alice source/org_2eexample_2eshared
 fails "who have heard of none of that" '^$' \
         grep -qE 'InterfacesRemoved|/org_2eexample_2eshared .*PropertiesChanged' "$tmp/heard.$alice"

@@ -101,7 +101,7 @@ gives "which is always listed" '"desktrace.self" 0 2 "activatable" b true "syste
 
 busctl --user call "$BUS" "$watched" "$SESSION" Free >/dev/null
 ok "a buffer goes with its session" heard "InterfacesRemoved .*session/1/buffer/0'"
-fails "and is no object any more" 'Unknown object' busctl --user introspect "$BUS" "$watched"/buffer/0 "$BUS".Buffer
+fails "and is no longer an object" 'Unknown object' busctl --user introspect "$BUS" "$watched"/buffer/0 "$BUS".Buffer
 kill "$monitor"
 
 # The service's own source needs no bus, and no probes.
@@ -112,7 +112,7 @@ gives "under its name" '[0-9]+ +[0-9]+ +desktraced ' "$DESKTRACE" inspect "$tmp/
 
 ok "installed descriptors are in the trace" grep -qa 'added.one' "$tmp/self.pftrace"
 ok "with their file's name" grep -qa 'added.desc' "$tmp/self.pftrace"
-ok "but not what is none" grep -q 'broken.desc: it is no FileDescriptorSet' "$tmp/log"
+ok "but not a file that is no descriptor" grep -q 'broken.desc: it is no FileDescriptorSet' "$tmp/log"
 
 ok "systemd is told how many there are" grep -q '^STATUS=1 session, 1 producer\.$' "$tmp/notified"
 ok "and when they are gone" eventually grep -q '^STATUS=0 sessions, 0 producers\.$' "$tmp/notified"

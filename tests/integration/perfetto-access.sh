@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Who may do what over Perfetto's sockets: the rules of the bus, for peers that polkit knows by their processes.
+# Access over Perfetto's sockets: the rules of the bus, for peers that polkit knows by their processes.
 # The checks call functions by name.
 # shellcheck disable=SC2317
 # shellcheck source=tests/integration/bus-lib.sh

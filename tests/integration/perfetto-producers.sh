@@ -31,7 +31,7 @@ has_slices() {
         session "$path" Flush u 5000 && has_recorded "$path"
 }
 
-# slices FILE NUMBER: each of the first so many, in any order. How many a program writes in a time depends on what else
+# slices FILE NUMBER: each of the first NUMBER, in any order. How many a program writes in a time depends on what else
 # the machine does, so few are asked for where a recording ends with its time: two turns of each of its threads.
 slices() {
         [ "$(grep -aoE 'slice-[0-9]+\.' "$1" | sort -u | grep -cE "^slice-($(seq -s '|' 1 "$2"))\.$")" = "$2" ]

@@ -19,7 +19,7 @@ cp "$PRESETS"/apps.pbtxt "$tmp/presets/"
 started "$EXAMPLE" --seconds 300 >/dev/null
 cd "$tmp" || exit 1
 blocks tested >commands.sh
-# Who takes a snapshot has waited for something to happen.
+# People take a snapshot after something has happened.
 blocks tested-cli | sed "/^desktrace record --flight-recorder .*at once$/a sleep 1" >cli-commands.sh
 
 ok "the README has commands to test" test "$(wc -l <commands.sh)" -gt 20

@@ -59,7 +59,7 @@ says_it_all C "$TRACKS_APP"
 if [ -n "${BINDINGS_PYTHON-}" ]; then
         export PYTHONPATH=$BINDINGS_PYTHON
         says_it_all Python python3 "$TRACKS_APP_PY"
-        ok "Python: without the library it runs all the same" \
+        ok "Python: it runs without the library, too" \
                 env LIBDESKTRACE=/nowhere LD_LIBRARY_PATH=/nowhere python3 "$TRACKS_APP_PY"
 fi
 finish

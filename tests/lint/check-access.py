@@ -38,7 +38,7 @@ def problems(there, rows):
     for section, kind, member in sorted(there - named):
         yield f"{section}.{member} ({kind}) has no row"
     for section, kind, member in sorted(named - there - STANDARD):
-        yield f"{section}.{member} ({kind}) is not there any more"
+        yield f"{section}.{member} ({kind}) is no longer there"
     for key in sorted({key for key in keys if keys.count(key) > 1}):
         yield f"{key[0]}.{key[2]} has two rows that ask the same"
 

@@ -155,7 +155,7 @@ def self_test():
     named = any("b -> a: fa" in line for line in problems("x", two))
     check.check("what closes a circle is named", [] if named else ["it is not"])
     check.check("a circle is a problem", [] if list(problems("x", three)) else ["not found"])
-    check.check("what only calls down is none", problems("x", straight))
+    check.check("what only calls down is no problem", problems("x", straight))
     check.done()
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Proves that the service does nothing with a peer's descriptor that its holder can make wait.
 
-A read or a write, but also a close or a question about the file, may run the file system of whoever passed the
+A read or a write, but also a close or a question about the file, may run the file system of the one who passed the
 descriptor, and O_NONBLOCK belongs to the open file, which both have. So each call in src/daemon that does any of
 these is in the table below, with the reason why it may. What is not there fails the test, and so does a row that
 nobody needs, and a call whose arguments are not what its reason says.
@@ -18,7 +18,7 @@ import tempfile
 
 import tap
 
-# What may wait for whoever holds the descriptor, too.
+# What may wait for the holder of the descriptor, too.
 CALLS = (
     "read|readv|pread|preadv|write|writev|pwrite|pwritev|close|fstat|fstatfs|statx|fcntl|poll|ppoll|select|ioctl|lseek|"
     "recv|recvfrom|recvmsg|recvmmsg|send|sendto|sendmsg|sendmmsg|sendfile|splice|copy_file_range|fsync|fdatasync|"

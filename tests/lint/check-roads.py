@@ -157,7 +157,7 @@ def self_test():
 
     expect("floors are read in their order", (table, names), ({"a": 0, "b": 0, "c": 1}, ["low", "high"]))
     expect("each layer has its table", floors(page, "bus"), ({"src/daemon/bus": 0}, ["other"]))
-    expect("a use of a lower floor, or the own one, is none", list(check_uses(table, down)), [])
+    expect("a use of a lower floor, or of the same one, is no problem", list(check_uses(table, down)), [])
     expect("a use of a higher floor is named", list(check_uses(table, up)), ["a uses c, a floor above: fc"])
     expect(
         "a floor that is not in the table is named",

@@ -29,7 +29,7 @@ data_sources { config { name: "track_event" track_event_config {
 } } }
 END
 
-# Whoever ends the browser from outside gets its status; the recording's own is what counts here.
+# A browser that is ended from outside gives its own status; the recording's is what counts here.
 cat >"$root$PROJECT/browse" <<END
 #!/bin/sh
 timeout $SECONDS_RECORDED chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \

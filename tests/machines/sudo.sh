@@ -19,7 +19,7 @@ ok 'there is a recording' test -s "$root$PROJECT/desktrace-try.pftrace"
 ok 'and a page' test -s "$root$PROJECT/desktrace-try.html"
 ok 'all that is left belongs to the user' test -z "$(find "$root$PROJECT" -user root)"
 
-# Who does not become root records less, and is not asked for ever.
+# A user who does not become root records less, and is not asked for ever.
 printf '#!/bin/sh\n[ "$1" != -n ] || shift\nexec "$@"\n' >"$root/usr/local/bin/sudo"
 chmod 755 "$root/usr/local/bin/sudo"
 ok 'a sudo that gives no root ends in a recording' as_user alice scripts/try

@@ -296,7 +296,7 @@ static void bring_memory(Program *program) {
         put_slices(&program->startup, STARTUP_SLICES);
 }
 
-/* false: there is nobody, or not any more. */
+/* Returns false when nobody is there now. */
 static bool introduce(Program *program) {
         ProducerClient *client = &program->client;
         ClientOptions options = {

@@ -51,7 +51,7 @@ BusPeer *bus_peers_find(const BusPeers *peers, const char *name);
 BusPeer *bus_peers_get(BusPeers *peers, const char *name);
 /* The connection behind any name. NULL: it is not known. */
 BusPeer *bus_peers_resolve(const BusPeers *peers, const char *name);
-/* "": nobody owns the name any more. */
+/* `owner` is "" when nobody owns the name now. */
 void bus_peers_set_owner(BusPeers *peers, const char *name, const char *owner);
 /* Its calls must not be on any list. */
 void bus_peers_remove(BusPeers *peers, BusPeer *peer);

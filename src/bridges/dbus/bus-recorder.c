@@ -245,7 +245,7 @@ static void write_call(BusRecorder *recorder, BusPeer *caller, const Traffic *tr
                 return;
         }
         call = find_call(recorder, caller, traffic->fields.serial);
-        if (call) /* the number was used again, so nobody waits any more */
+        if (call) /* the number was used again, so nobody waits for this reply now */
                 end_call(recorder, call, traffic->at_ns, "");
         if (recorder->n_calls >= BUS_CALLS_MAX)
                 end_call(recorder,

@@ -34,5 +34,5 @@ void bus_recorder_deinit(BusRecorder *recorder);
 void bus_recorder_meet(BusRecorder *recorder, const Traffic *traffic);
 /* In the order of time: writes it. */
 void bus_recorder_write(BusRecorder *recorder, const Traffic *traffic);
-/* So many messages were not seen. */
+/* `n` messages were not seen. */
 void bus_recorder_lost(BusRecorder *recorder, uint64_t at_ns, uint64_t n);

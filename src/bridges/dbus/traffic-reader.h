@@ -31,5 +31,5 @@ void traffic_reader_deinit(TrafficReader *reader);
 
 /* Where the next bytes go; there is always room. */
 void *traffic_reader_room(TrafficReader *reader, size_t *ret_n);
-/* So many have come. 0, or -EBADMSG: this is no D-Bus. */
+/* `n` bytes have come. 0, or -EBADMSG when they are not D-Bus. */
 int traffic_reader_take(TrafficReader *reader, size_t n);

@@ -18,7 +18,7 @@
 
 #define REQUEST       "CreatRing" /* and its NUL */
 #define REQUEST_BYTES 10
-#define REAP_LOOKS    250 /* once in so many looks, which is five seconds */
+#define REAP_LOOKS    250 /* once in this many looks, which is five seconds */
 
 typedef struct ControlRing {
         CaptureRing ring;

@@ -17,7 +17,7 @@ enum {
         FIELD_SIGNATURE = 8,
 };
 
-/* A message in the byte order of this machine. What does not fit any more is left out, and `is_whole` with it. */
+/* A message in the byte order of this machine. What no longer fits is left out, and `is_whole` with it. */
 typedef struct Message {
         uint8_t data[REPLY_BYTES_MAX];
         size_t n;

@@ -184,7 +184,7 @@ class Lanes {
     return name;
   }
 
-  // All rows whose name has the text in it, in the order of time; no more than so many.
+  // All rows whose name has the text in it, in the order of time, up to a limit.
   find(text, limit) {
     const wanted = text.toLowerCase();
     const found = [];

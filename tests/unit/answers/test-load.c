@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who used the CPUs in one interval after the other. */
+/* The load: who used the CPUs in one interval after the other. */
 
 #include "answers/answer-load.h"
 #include "world.h"

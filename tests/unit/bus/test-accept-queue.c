@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who is served when, and who is refused, of those that connect. */
+/* Of those that connect: who is served when, and who is refused. */
 
 #include "accept/accept-queue.h"
 #include "test.h"

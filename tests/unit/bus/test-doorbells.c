@@ -12,7 +12,7 @@ static sd_event *event;
 static Doorbells doorbells;
 static Doorbell bells[N];
 static unsigned n_rung[N];
-static size_t to_close = N; /* by whoever rings next */
+static size_t to_close = N; /* by the next one to ring */
 
 static void on_rang(Doorbell *doorbell) {
         n_rung[doorbell - bells]++;

@@ -213,7 +213,7 @@ START_TEST(test_the_first_refusal_is_the_answer) {
 }
 END_TEST
 
-/* Whoever was not asked sets nothing up (probes/grant.h), so the others may still record. */
+/* A producer that was not asked sets nothing up (probes/grant.h), so the others may still record. */
 START_TEST(test_guards_that_cannot_be_asked_keep_nobody_from_recording) {
         make_world();
         unlink(w.fakes[0].path);

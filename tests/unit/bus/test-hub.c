@@ -36,7 +36,7 @@ static void on_broken(HubLink *link) {
         container_of(link, Peer, link)->is_broken = true;
 }
 
-/* The service's end: answers each call with so many bytes, but calls of "Later" never, and of "Slow" slowly. */
+/* The service's end: answers each call with a number of bytes, but calls of "Later" never, and of "Slow" slowly. */
 static int on_call(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         Peer *peer = userdata;
@@ -145,7 +145,7 @@ static unsigned count_replies(void) {
         return n;
 }
 
-/* Turns until everybody has so many replies; the peers run between them. */
+/* Turns until everybody has `n` replies; the peers run between them. */
 static void await_replies(unsigned n) {
         for (unsigned i = 0; i < TURNS_MAX && count_replies() < n; i++) {
                 turn();

@@ -102,7 +102,7 @@ START_TEST(test_an_account_in_somebody_elses_range_is_its_own) {
 }
 END_TEST
 
-/* Otherwise whoever root lends uids to would have root's limits. */
+/* Otherwise those whom root lends uids to would have root's limits. */
 START_TEST(test_what_root_lends_is_one_user_that_is_not_root) {
         setup();
         ck_assert_uint_eq(find(400000, 0), 400000);

@@ -138,7 +138,7 @@ START_TEST(test_copy_begins_behind_a_file_that_cannot_be_read) {
 }
 END_TEST
 
-/* Who has opened the file can make a read of it hang, and choose what is in it. */
+/* The one who opened the file can make a read of it hang, and choose what is in it. */
 START_TEST(test_copy_is_not_made_of_another_users_file) {
         copy_file(O_RDWR, getuid() + 1, PIECE("new"));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who uses the CPUs, as a /proc that the test has made says it. */
+/* The list of top: who uses the CPUs, as a /proc that the test has made says it. */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -93,7 +93,7 @@ typedef struct Step {
         { STEP_NEXT, .text = (_text) }
 #define GONE() \
         { STEP_GONE }
-/* Makes a clone, which the next HELD reads, of what was written from so many bytes on. */
+/* Makes a clone, which the next HELD reads, of what was written from that many bytes on. */
 #define CLONE_FROM(_keep_from) \
         { STEP_CLONE, .value = (_keep_from) }
 #define CLONE() CLONE_FROM(0)

@@ -117,7 +117,7 @@ static const Script several[] = {
                      PUT(2, 0, 0, "c1"),
                      PASS("1:b1 2:c1"),
                      PASS("") } },
-        { "a pass that is broken off goes on, or begins anew",
+        { "a pass that is broken off goes on, or begins again",
           .steps = { PUT(1, 0, 0, "a1|b1|c1"),
                      PUT(2, 0, 0, "d1"),
                      SOME("1:a1"),

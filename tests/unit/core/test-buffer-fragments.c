@@ -185,7 +185,7 @@ static const Script others[] = {
                      PASS("1:a5c5 2:b5 1:d5") } },
         { "an empty fragment ends a packet too",
           .steps = { PUT(1, 0, T, "a5"), PUT(1, 1, C, "b0|c5"), PASS("1:a5 1:c5") } },
-        { "a packet of empty fragments is none",
+        { "empty fragments make no packet",
           .steps = { PUT(1, 0, T, "a0"), PUT(1, 1, C, "b0|c5"), PASS("1:c5") } },
         { "a packet over many segments",
           .segment_bytes = 512,

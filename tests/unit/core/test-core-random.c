@@ -83,7 +83,7 @@ static void do_connect(void) {
 static void do_offer(void) {
         FakeProducer *producer = some_producer();
 
-        /* The fake remembers so many instances only. */
+        /* The fake remembers a limited number of instances. */
         if (producer && producer->n_instances < FAKE_INSTANCES_MAX / 2)
                 fixture_add_source(producer,
                                    source_names[choose(ARRAY_SIZE(source_names))],

@@ -96,7 +96,7 @@ START_TEST(test_flush_names_who_is_silent_at_its_deadline) {
 
         consumer = start(&app);
         writer = fake_writer_new(app, fake_instance(app, "track_event"));
-        fake_write_unfinished(writer, "kept all the same");
+        fake_write_unfinished(writer, "kept nevertheless");
         ask(consumer, 700 * MS, &reply);
         fixture_advance(&f, 700 * MS - 1);
         ck_assert_uint_eq(reply.n, 0);
@@ -107,7 +107,7 @@ START_TEST(test_flush_names_who_is_silent_at_its_deadline) {
         producer_flushed(app->producer, app->flush_id, f.now);
         ck_assert_uint_eq(reply.n, 1);
         trace = fixture_read(&f, consumer);
-        ck_assert_uint_eq(trace_count_text(&trace, "kept all the same"), 1);
+        ck_assert_uint_eq(trace_count_text(&trace, "kept nevertheless"), 1);
         ck_assert(trace_has_event(&trace, 8, NULL));
         bytes_deinit(&trace);
         free(writer);
@@ -272,7 +272,7 @@ START_TEST(test_stop_does_not_wait_for_who_owes_an_older_flush) {
         session_stop(consumer->session, "requested", f.now);
         fixture_settle(&f);
         ck_assert_uint_eq(other->n_flushes, 2);
-        ck_assert_uint_eq(app->n_flushes, 2); /* asked all the same */
+        ck_assert_uint_eq(app->n_flushes, 2); /* asked nevertheless */
         ck_assert_int_eq(session_state(consumer->session), SESSION_STOPPED);
         fake_silent(consumer->session, silent, sizeof(silent));
         ck_assert_str_eq(silent, "track_event@app ");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who may do what. */
+/* Policy: who may do what. */
 
 #include "fixture.h"
 

@@ -54,7 +54,7 @@ static FakeConsumer *start_plain(FakeProducer **ret_app, uint16_t *ret_buffer) {
         return start_plain_with(ret_app, ret_buffer, &(ProducerOptions){});
 }
 
-/* Stops, and has so many of either packet. */
+/* Stops, and has n_a and n_b of the two packets. */
 static void check_end(FakeConsumer *consumer, size_t n_a, size_t n_b) {
         Bytes trace;
 
@@ -82,7 +82,7 @@ START_TEST(test_commits_by_message_are_taken_and_bad_ones_ignored) {
         ck_assert_uint_eq(session_buffer_stats(consumer->session, 0)->chunks_written, 1);
         ck_assert_uint_eq(atomic_load(&smb_page(&app->area, 0)->state), 0);
 
-        /* Nobody's buffer: refused, and the chunk is free again all the same. */
+        /* Nobody's buffer: refused, and yet the chunk is free again. */
         plain_chunk(app, 1, 1, SMB_CHUNK_COMPLETE, 2, two_packets, sizeof(two_packets));
         producer_commit(app->producer, 0, 0, (uint16_t)(buffer + 1));
         ck_assert_uint_eq(atomic_load(&smb_page(&app->area, 0)->state), 0);
@@ -426,7 +426,7 @@ START_TEST(test_memory_that_was_brought_is_taken_once_and_charged) {
 END_TEST
 
 /*
- * Who answers what
+ * Answers: who gives which
  */
 
 static FakeConsumer *start_silent(FakeProducer **ret_app, const void *descriptor, size_t n) {

@@ -202,7 +202,7 @@ START_TEST(test_much_data_is_taken_in_pieces) {
 }
 END_TEST
 
-/* Whoever asks for the data gets all of it, also when a look has left off in the middle. */
+/* A reader gets all of the data, also when a look has left off in the middle. */
 START_TEST(test_a_flush_takes_all_at_once) {
         FakeConsumer *consumer;
         FakeProducer *app;

@@ -528,7 +528,7 @@ START_TEST(test_session_is_told_what_others_did_beside_it) {
         fixture_advance(&f, 1 * S);
         fixture_stop_session(&f, b);
 
-        /* Who comes later is told of those that are there, and since when they are what they are. */
+        /* A later session is told of those that are there, and since when they are what they are. */
         c = fixture_start_session(&f, 0, CURIOUS CONFIG_ONE("none") "unique_session_name: \"c\"");
         trace = fixture_read(&f, c);
         ck_assert_uint_eq(trace_count(&trace, PACKET_CONCURRENT_SESSION_EVENT), 2);

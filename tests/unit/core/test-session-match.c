@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who takes part: names, filters, users, late producers, producers that must be started first. */
+/* Matching, which producers take part: names, filters, users, late producers, producers that must be started first. */
 
 #include "fixture.h"
 

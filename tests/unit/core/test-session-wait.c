@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who is suspended holds nobody: 50 ms after the last answer of the others it goes on without. */
+/* A suspended producer holds nobody up: 50 ms after the last answer of the others, the session goes on without it. */
 
 #include "fixture.h"
 

@@ -114,7 +114,7 @@ START_TEST(test_snapshot_that_is_due_after_the_end_is_taken_at_the_end) {
 }
 END_TEST
 
-/* Whoever ends a session may free it before the next tick. */
+/* A session may be freed by the one who ends it, before the next tick. */
 START_TEST(test_planned_snapshots_are_there_when_the_stop_returns) {
         FakeConsumer *consumer = start(CLONE("triggers { name: \"a\" stop_delay_ms: 60000 } "
                                              "triggers { name: \"b\" stop_delay_ms: 90000 }"));

@@ -240,7 +240,7 @@ START_TEST(test_session_that_no_trigger_stops_ends_with_nothing_to_read) {
 }
 END_TEST
 
-/* But who wants it all the same can have it. */
+/* But those who want it nevertheless can have it. */
 START_TEST(test_clone_of_a_session_that_waits_for_its_trigger_has_the_data) {
         FakeConsumer *consumer = start(STOP("triggers { name: \"stop\" }"));
         SmbWriter *writer = writer_new();

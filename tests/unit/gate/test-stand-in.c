@@ -33,7 +33,7 @@ static int close_when_told(int fd) {
         return close(fd);
 }
 
-/* A message with so many descriptors, as it says; what comes out is in passed. */
+/* A message with that many descriptors, as it says; what comes out is in passed. */
 static size_t pass(GateWorld *world, unsigned n_fds, const char *sender) {
         const size_t n = make_message(message, 8, n_fds, sender);
         uint8_t received[ROOM];

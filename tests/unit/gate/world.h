@@ -36,7 +36,7 @@ void gate_world_leave(GateWorld *world);
 /* Until nothing more happens. */
 void gate_world_run(GateWorld *world);
 
-/* A message with so many bytes of body; returns how many bytes it has in all. */
+/* A message with a body of that many bytes; returns how many bytes it has in all. */
 size_t make_message(uint8_t *ret, size_t n_body, unsigned n_fds, const char *sender);
 
 void send_all(int fd, const void *data, size_t n);

@@ -72,7 +72,7 @@ void fake_await(Fake *fake);
 /* Handles what the library sends, until `n_sources` registrations and `n_unregistered` are there. */
 void fake_run(Fake *fake, size_t n_sources, unsigned n_unregistered);
 
-/* The same, until so many triggers have come. */
+/* The same, until n_triggers have come. */
 void fake_run_triggers(Fake *fake, unsigned n_triggers);
 
 /* The same, until the source offers a category whose name contains the text. */

@@ -85,12 +85,12 @@ START_TEST(test_descriptors_that_the_program_has_taken_over_are_left_alone) {
         service_sleeps(world);
         for (unsigned i = 0; i < 1000; i++)
                 DT_INSTANT(render, "doorbell", DT_INT("i", i));
-        /* A thread that was not asleep yet begins anew before there is anything to record. */
+        /* A thread that was not asleep yet begins again before there is anything to record. */
         is_unnoticed = dt_category_enabled(&render);
         dt_category_register(&late); /* wakes the thread, or would */
         dt_trigger("trigger");
 
-        /* It wakes up all the same when the service wants something, and begins anew. */
+        /* It still wakes up when the service wants something, and begins again. */
         ck_assert_int_eq(write(world->fake.bell_fd, &one, sizeof(one)), sizeof(one));
         while (dt_category_enabled(&render))
                 usleep(1000);

@@ -284,7 +284,7 @@ START_TEST(test_packets_of_an_instance_reach_its_buffer) {
         fake_drain(&world->fake);
         ck_assert_uint_eq(fake_n_packets(&world->fake), 0);
 
-        /* The writer's thread does nothing more; the flush returns its chunk all the same. */
+        /* The writer's thread does nothing more; the flush returns its chunk nevertheless. */
         ck_assert_int_eq(fake_flush(&world->fake, 7), 0);
         ck_assert_uint_eq(world->seen.n_flush, 1);
         fake_drain(&world->fake);

@@ -144,7 +144,7 @@ END_TEST
 START_TEST(test_is_right_after_sleep) {
         static const struct {
                 double seconds;
-                int64_t counter_goes_on; /* ticks; or -1: begins anew */
+                int64_t counter_goes_on; /* ticks; or -1: begins again */
         } sleeps[] = {
                 { 3600, 0 },  { 0.3, 0 },  { 3600, INT64_C(3600) * TICKS_PER_US * 1000000 },
                 { 3600, -1 }, { 0.3, -1 },

@@ -323,7 +323,7 @@ START_TEST(test_threads_and_programs_have_ranks_and_the_trace_is_told_to_use_the
         ck_assert_str_eq(process_track(world)->details, "3.6=test-lib-tracks 12=3");
         dt_thread_set_rank(0);
         dt_process_set_rank(0);
-        DT_INSTANT(render, "not any more");
+        DT_INSTANT(render, "no longer");
         world_read(world);
         ck_assert_str_eq(track_of(world, "ranked")->details, "");
         world_free(world);

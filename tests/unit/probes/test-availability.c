@@ -107,7 +107,7 @@ START_TEST(test_a_journal_is_a_file_that_can_be_read) {
 END_TEST
 
 /*
- * Who forbids it
+ * By whom it is forbidden
  */
 
 static void assert_explained(int error, const char *word) {

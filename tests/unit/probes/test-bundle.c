@@ -243,7 +243,7 @@ START_TEST(test_addresses_of_functions_become_names) {
         ck_assert(message_submessage(interned, 26, 2, &symbol));
         ck_assert(message_has_text(symbol, 2, "of_module"));
 
-        /* The next packet starts anew. */
+        /* The next packet starts over. */
         wire_writer_init(&wire, memory, sizeof(memory));
         kernel_symbols_encode(symbols, &wire);
         ck_assert_uint_eq(wire_writer_size(&wire), 0);

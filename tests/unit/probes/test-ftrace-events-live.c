@@ -398,7 +398,7 @@ START_TEST(test_a_ring_that_stands_still_is_read_once_and_stays) {
                 ck_assert_uint_eq(ftrace_world_count(&world, 238, 1, "sh"), n);
         }
         world.probe = frozen_probe_ops.free(world.probe);
-        ck_assert_int_eq(rmdir(path), 0); /* it was still there, and nobody has it open any more */
+        ck_assert_int_eq(rmdir(path), 0); /* it was still there, and nobody has it open now */
         ck_assert_msg(!world.error, "%s", world.error);
         ck_assert_uint_ge(n, 1);
         ck_assert(packet_list_payload(&world.list, 0, PACKET_FTRACE_STATS, &stats));

@@ -273,7 +273,7 @@ END_TEST
 #define N_TABLES    9
 #define NATIVE_DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
 
-/* A file with many tables of symbols, which are all the same one function but for the last. */
+/* A file with many tables of symbols, all of which hold one function, the same, but for the last. */
 typedef struct ManyTables {
         Elf64_Ehdr head;
         Elf64_Shdr sections[2 + N_TABLES];
@@ -335,7 +335,7 @@ START_TEST(test_of_many_tables_of_symbols_few_are_read) {
 }
 END_TEST
 
-/* A file with so many functions, all called "first", and one that is called "last". */
+/* A file with `n` functions, all called "first", and one that is called "last". */
 static int many_functions(size_t n) {
         int source = many_tables(), fd = memfd_create("program", MFD_CLOEXEC);
         Elf64_Sym *symbols = calloc(n + 1, sizeof(*symbols));

@@ -127,7 +127,7 @@ START_TEST(test_only_counters_that_changed_are_written) {
         n_second = live_n_counters_of(&live, pid, n, 0);
         ck_assert_uint_lt(n_second, n_first);
 
-        /* After a clear all is written again, and the packet says that it starts anew. */
+        /* After a clear all is written again, and the packet says that it starts over. */
         n = live.list.n;
         process_stats_probe_ops.clear_incremental_state(live.probe);
         process_stats_probe_ops.poll(live.probe, live.base_ns + 200 * ms);
@@ -179,7 +179,7 @@ START_TEST(test_threads_that_ftrace_met_are_looked_up) {
         ck_assert_uint_eq(n, n_before + 1);
         ck_assert_uint_eq(pids->n_fresh, 0);
 
-        /* After the end nobody is told any more. */
+        /* After the end nobody is told. */
         process_stats_probe_ops.stop(live.probe, 2);
         pid_set_remove(pids, pid);
         pid_set_add(pids, pid);

@@ -234,7 +234,7 @@ START_TEST(test_a_young_process_is_asked_again_for_its_unit) {
         ck_assert_uint_eq(add_again(&world, start_ns + 2 * second_ns), TREE_AND_LABELS);
         process = written_process(&world, 1);
         ck_assert(message_has_text(process, PROCESS_UNIT, "b.service"));
-        /* A last time when it is not young any more; an old one is left alone. */
+        /* A last time when it is no longer young; an old one is left alone. */
         ck_assert_uint_eq(add_again(&world, start_ns + PROCESS_YOUNG_NS), 0);
         tree_put(&proc, "50/cgroup", "0::/system.slice/c.service\n");
         ck_assert_uint_eq(add_again(&world, start_ns + 2 * PROCESS_YOUNG_NS), 0);
@@ -258,7 +258,7 @@ START_TEST(test_a_young_process_is_asked_again_for_its_arguments) {
         ck_assert_uint_eq(add_again(&world, start_ns + 2 * second_ns), TREE_AND_LABELS);
         process = written_process(&world, 1);
         ck_assert(message_has_text(process, 3, "/bin/sleep"));
-        /* A last time when it is not young any more; an old one may change its title as often as it likes. */
+        /* A last time when it is no longer young; an old one may change its title as often as it likes. */
         ck_assert_uint_eq(add_again(&world, start_ns + PROCESS_YOUNG_NS), 0);
         tree_put(&proc, "50/cmdline", "/bin/sleep: 10 %");
         ck_assert_uint_eq(add_again(&world, start_ns + 2 * PROCESS_YOUNG_NS), 0);

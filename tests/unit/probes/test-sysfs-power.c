@@ -241,7 +241,7 @@ START_TEST(test_energy_counters_go_on_when_the_hardware_starts_again) {
         ck_assert(message_submessage(find(&list, PACKET_POWER_RAILS, 2), 2, 0, &rail));
         ck_assert_uint_eq(message_uint(rail, 2), 7);
 
-        /* Described once, and again for whoever forgot. */
+        /* Described once, and again for who forgot. */
         ck_assert(message_submessage(find(&list, PACKET_POWER_RAILS, 0), 1, 0, &rail));
         ck_assert(message_has_text(rail, 2, "package-0"));
         ck_assert_uint_eq(message_count(find(&list, PACKET_POWER_RAILS, 1), 1), 0);

@@ -177,7 +177,7 @@ START_TEST(test_of_values_the_extremes_stay) {
 }
 END_TEST
 
-/* A stack of so many functions, each called by the one before; the row of the innermost. */
+/* A stack of `n` functions, each called by the one before; the row of the innermost. */
 static uint32_t add_stack(TraceStore *store, unsigned n) {
         TraceTable *callsites = trace_store_table(store, TRACE_TABLE_CALLSITE);
         uint32_t row = TRACE_NONE;

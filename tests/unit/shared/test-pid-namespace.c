@@ -100,7 +100,7 @@ START_TEST(test_just_any_descriptor_proves_nothing) {
 }
 END_TEST
 
-/* Whoever was given one end of a pair that somebody else has made can name only that one. */
+/* A process that was given one end of a pair can name only the one that made the pair. */
 START_TEST(test_the_end_that_is_passed_names_nobody) {
         const char address[] = "\0desktrace-proof/0123456789abcdef/" WORDS;
         struct sockaddr_un name = { .sun_family = AF_UNIX };

@@ -98,7 +98,7 @@ START_TEST(test_answers_to_nothing_are_none) {
         for (unsigned i = 0; i < 40; i++)
                 ck_assert(!smb_take_answer(&fixture.service, i));
 
-        /* A place that it made look taken is used all the same, and what it makes of it answers only once. */
+        /* A place that it made look taken is used nevertheless, and what it makes of it answers only once. */
         ck_assert_int_eq(smb_ask(&fixture.service, SMB_REQUEST_STOP, NULL, 0, &place), 0);
         atomic_store(&fixture.service.control->requests[place].state, 4711);
         ck_assert(!smb_take_answer(&fixture.service, place));

@@ -288,7 +288,7 @@ CONSUMER_WORLD_TEST(test_the_state_has_producers_and_sessions) {
         ck_assert_uint_eq(field.value, 1);
 }
 
-/* Who can be started is started, and awaited: in vain here, for the longest time there is. */
+/* A producer that can be started is started, and awaited: in vain here, for the longest time there is. */
 CONSUMER_WORLD_TEST(test_the_state_waits_for_who_is_started_to_be_listed) {
         static const char *const sources[] = { "com.example.late", NULL };
         uint64_t request;
@@ -607,7 +607,7 @@ CONSUMER_WORLD_TEST(test_every_truncation_of_every_message_is_answered_or_costs_
         ck_assert_uint_eq(service_n_sessions(f.service), 1);
 }
 
-/* Who asks for a trace and does not read it has at most a batch of it waiting, and may go on later. */
+/* A consumer that asks for a trace and does not read it has at most a batch of it waiting, and may go on later. */
 CONSUMER_WORLD_TEST(test_a_trace_waits_for_a_slow_reader) {
         static char text[60000];
         uint64_t request;

@@ -177,7 +177,7 @@ CONSUMER_WORLD_TEST(test_a_clone_for_a_bug_report_is_of_the_highest_score) {
  * Descriptors
  */
 
-/* A source whose descriptor has so many bytes. */
+/* A source whose descriptor has n_bytes. */
 static void add_source(const char *name, size_t n_bytes) {
         static uint8_t memory[SOURCE_DESCRIPTOR_BYTES_MAX], bulk[SOURCE_DESCRIPTOR_BYTES_MAX];
         SourceOptions options = { .descriptor = memory };

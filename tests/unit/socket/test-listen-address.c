@@ -105,7 +105,7 @@ END_TEST
 START_TEST(test_a_socket_that_is_left_over_is_replaced) {
         setup();
         ck_assert_int_eq(open_address(path, 0600), 0);
-        fd = fd_close(fd); /* nobody listens any more */
+        fd = fd_close(fd); /* nobody listens now */
         ck_assert(!can_connect(path));
         ck_assert_int_eq(open_address(path, 0600), 0);
         ck_assert(can_connect(path));

@@ -14,7 +14,7 @@
 #include "closer/closer.h"
 #include "port-fixture.h"
 
-/* Bytes that cost whoever sends them the connection. */
+/* Bytes that cost their sender the connection. */
 static const struct {
         const char *bytes;
         size_t n;

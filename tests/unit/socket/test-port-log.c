@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is logged about peers: everything that is refused, and never more than a line each, of so many. */
+/* What is logged about peers: everything that is refused, never more than a line each, and not many. */
 
 #include <stdio.h>
 #include <unistd.h>

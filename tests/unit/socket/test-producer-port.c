@@ -402,7 +402,7 @@ PORT_WORLD_TEST(test_killed_producer_leaves_all_but_its_last_packet) {
         bytes_deinit(&trace);
 }
 
-/* An idle program's memory is none: whoever looks at a page makes it one. */
+/* An idle program's memory takes no pages: to look at a page is to make it. */
 PORT_WORLD_TEST(test_unused_pages_are_not_looked_at) {
         static uint8_t packet[9000];
         unsigned char is_there[16];

@@ -13,7 +13,7 @@ static void assert_fails(ProducerClient *client, uint64_t request) {
         ck_assert(!reply->success && !reply->has_more);
 }
 
-/* A descriptor: RegisterDataSource is a success that says what is wrong. */
+/* A descriptor: RegisterDataSource succeeds, and its reply has the error. */
 static void assert_is_told(ProducerClient *client, uint64_t request) {
         const ClientReply *reply = world_reply(client, request);
 

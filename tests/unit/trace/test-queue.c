@@ -8,7 +8,7 @@
 static void put(TraceQueue *queue, size_t lane, uint64_t at_ns, uint32_t a) {
         const TraceEntry entry = { .at_ns = at_ns, .a = a };
 
-        if (trace_queue_add(queue, lane, &entry)) /* an assertion takes too long for so many */
+        if (trace_queue_add(queue, lane, &entry)) /* an assertion takes too long for each of them */
                 ck_abort_msg("out of memory");
 }
 

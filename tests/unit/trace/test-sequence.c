@@ -84,7 +84,7 @@ START_TEST(test_names_have_a_bound_and_a_new_start_makes_room) {
         TracePacket packet = tells(FIELD_EVENT_NAMES, 1, "x"), again = { .is_cleared = true };
         uint32_t number;
 
-        sequences.n_interned = TRACE_INTERNED_MAX - 1; /* as if others had told so many */
+        sequences.n_interned = TRACE_INTERNED_MAX - 1; /* as if others had told the rest */
         ck_assert_int_eq(trace_sequence_take(&sequences, sequence, &packet), 0);
         packet = tells(FIELD_EVENT_NAMES, 2, "x");
         ck_assert_int_eq(trace_sequence_take(&sequences, sequence, &packet), -E2BIG);

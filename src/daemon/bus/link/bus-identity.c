@@ -150,7 +150,7 @@ static Unknown *find_heaviest(const Bus *bus) {
         return heaviest;
 }
 
-/* Whose peers they are is not known yet, so they share by name, and the bus lets each user have only so many names: one
+/* Whose peers they are is not known yet, so they share by name, and the bus limits how many names each user has: one
  * more call of a peer with few takes the place of one of the peer with most. */
 static bool make_room(Bus *bus, size_t n_of_sender) {
         Unknown *heaviest;

@@ -32,7 +32,7 @@ int bus_line_attach(BusLine *line, sd_event *event);
 void bus_line_detach(BusLine *line);
 
 /* While attached: has the message bus take what it can of what was said; and whether it is behind with reading that.
- * What is said then waits, whoever it is for. */
+ * What is said then waits, no matter for whom. */
 void bus_line_pump(BusLine *line);
 bool bus_line_is_behind(BusLine *line);
 

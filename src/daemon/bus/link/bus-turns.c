@@ -2,7 +2,7 @@
 
 /*
  * A call that was set aside goes to the end of what sd-bus has read, and is let through when it comes from there. Who
- * has left the bus meanwhile is no client any more, and does not wait for a reply.
+ * has left the bus meanwhile is no longer a client, and does not wait for a reply.
  *
  * Notes belong before the reply by which the program ends its recording, and replies are never set aside. So AddNotes()
  * is not, either: it is as cheap as to be refused.

@@ -12,7 +12,7 @@
  * A user's connections have turns in the same way: a call stands behind as many of each other connection as its own
  * has had since. Where there is no room for more, the call that would wait longest is refused.
  *
- * It is a queue only: who has turns, and of what. Whoever dispatches says how long that took.
+ * It is a queue only: who has turns, and of what. The dispatcher says how long each turn took.
  */
 
 #include <stdbool.h>
@@ -73,13 +73,13 @@ int turns_take(Turns *turns,
 /* The next call that was set aside, whose reference is the caller's; NULL: none was. */
 sd_bus_message *turns_next(Turns *turns);
 bool turns_are_over(const Turns *turns);
-/* Whether so many calls of the user wait that it sends them faster than anybody looks at the replies. */
+/* Whether the number of the user's waiting calls means that it sends them faster than anybody looks at the replies. */
 bool turns_is_flooding(const Turns *turns, uid_t user);
 
 /* A call of the user is dispatched from now on. */
 void turns_begin(Turns *turns, uid_t user, uint64_t now_ns);
-/* It is done. Until the bus is not behind any longer, whoever made it so is charged for that time. May be called at
- * any time. */
+/* It is done. As long as the bus is behind, the user who made it so is charged for that time. May be called at any
+ * time. */
 void turns_end(Turns *turns, bool bus_is_behind, uint64_t now_ns);
 
 /* Forgets users who have had no calls for a period. */
