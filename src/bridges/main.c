@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@
 #include "build-config.h"
 #include "host/host.h"
 #include "host/lifetime.h"
-#include "host/source-list.h"
+#include "host/program.h"
 #include "shared/log.h"
 #include "shared/names.h"
 
@@ -58,15 +57,6 @@ static void print_help(void) {
                "For more details, see desktrace-bridges(8).\n");
 }
 
-static int list_sources(const char *format) {
-        if (format && !streq(format, "json")) {
-                log_error("--list-sources has no format \"%s\"; it has \"json\"", format);
-                return -EINVAL;
-        }
-        source_list_print(bridges, n_bridges, format != NULL);
-        return 0;
-}
-
 static int parse_options(Mode *ret, int argc, char **argv) {
         enum { OPTION_USER = 256, OPTION_STANDALONE, OPTION_LIST_SOURCES };
         static const struct option options[] = {
@@ -91,7 +81,7 @@ static int parse_options(Mode *ret, int argc, char **argv) {
                         break;
                 case OPTION_LIST_SOURCES:
                         *ret = MODE_DONE;
-                        return list_sources(optarg);
+                        return program_list_sources(bridges, n_bridges, optarg);
                 case 'V':
                         printf("desktrace-bridges %s\n", DESKTRACE_VERSION);
                         *ret = MODE_DONE;
@@ -103,16 +93,7 @@ static int parse_options(Mode *ret, int argc, char **argv) {
                 default:
                         return -EINVAL;
                 }
-        if (optind < argc) {
-                log_error("unexpected argument \"%s\"; see --help", argv[optind]);
-                return -EINVAL;
-        }
-        if (*ret == MODE_RUN_STANDALONE && !getenv(TRACING_ENV_SOCKET)) {
-                log_error("--standalone needs the path of the service's socket in "
-                          "$" TRACING_ENV_SOCKET);
-                return -EINVAL;
-        }
-        return 0;
+        return program_check_arguments(argc, argv, *ret == MODE_RUN_STANDALONE);
 }
 
 static void on_busy(void *userdata, bool is_busy) {
@@ -121,37 +102,16 @@ static void on_busy(void *userdata, bool is_busy) {
         lifetime_set_busy(&program->lifetime, is_busy);
 }
 
-static int on_bus_gone(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
-        Program *program = userdata;
-
-        log_info("the session bus is gone, exiting");
-        return sd_event_exit(program->event, 0);
-}
-
 /* Last: who waits for the name then finds everything in place. */
-static int program_take_name(Program *program) {
-        int r;
+static int take_name(Program *program) {
+        int r = sd_bus_open_user_with_description(&program->bus, "bridges");
 
-        r = sd_bus_open_user_with_description(&program->bus, "bridges");
-        if (r >= 0)
-                r = sd_bus_attach_event(program->bus, program->event, 0);
-        if (r >= 0)
-                r = sd_bus_match_signal(program->bus,
-                                        NULL,
-                                        NULL,
-                                        "/org/freedesktop/DBus/Local",
-                                        "org.freedesktop.DBus.Local",
-                                        "Disconnected",
-                                        on_bus_gone,
-                                        program);
-        if (r >= 0)
-                r = sd_bus_request_name(program->bus, TRACING_BRIDGES_BUS_NAME, 0);
-        if (r == -EEXIST || r == -EALREADY)
-                log_error("%s is taken: desktrace-bridges runs already", TRACING_BRIDGES_BUS_NAME);
-        else if (r < 0)
-                log_error(
-                        "cannot take the bus name %s: %s", TRACING_BRIDGES_BUS_NAME, strerror(-r));
-        return MIN(r, 0);
+        if (r < 0) {
+                log_error("cannot reach the session bus: %s", strerror(-r));
+                return r;
+        }
+        return program_take_name(
+                program->bus, program->event, TRACING_BRIDGES_BUS_NAME, "desktrace-bridges");
 }
 
 /* Our end of a pair of sockets; programs that have the other one are recorded. */
@@ -194,13 +154,7 @@ static int program_setup(Program *program, Mode mode) {
         const char *socket = getenv(TRACING_ENV_SOCKET);
         int r;
 
-        r = sd_event_new(&program->event);
-        if (r >= 0)
-                r = sd_event_add_signal(program->event, NULL, SIGTERM, NULL, NULL);
-        if (r >= 0)
-                r = sd_event_add_signal(program->event, NULL, SIGINT, NULL, NULL);
-        if (r >= 0)
-                r = sd_event_set_watchdog(program->event, true);
+        r = program_make_loop(&program->event);
         if (r >= 0)
                 r = program_take_socket(program, &mode);
         if (r >= 0 && mode == MODE_RUN_STANDALONE)
@@ -209,7 +163,7 @@ static int program_setup(Program *program, Mode mode) {
                 r = lifetime_until_idle(&program->lifetime, program->event);
         if (r >= 0)
                 r = program_offer(program, mode);
-        return r >= 0 && mode == MODE_RUN_USER ? program_take_name(program) : MIN(r, 0);
+        return r >= 0 && mode == MODE_RUN_USER ? take_name(program) : MIN(r, 0);
 }
 
 static void program_deinit(Program *program) {
@@ -223,28 +177,12 @@ static void program_deinit(Program *program) {
 
 static int run(Mode mode) {
         _cleanup_(program_deinit) Program program = { .lifetime = LIFETIME_INIT };
-        sigset_t signals;
         int r;
 
-        /* Stderr is the recording user's terminal then, and the session already reports what it cannot record. */
-        if (mode == MODE_RUN_STANDALONE && !getenv("DESKTRACE_LOG_LEVEL"))
-                log_set_level(LOG_WARNING);
+        program_prepare(mode == MODE_RUN_STANDALONE);
 
-        /* Before the library's thread starts, which inherits the mask. */
-        sigemptyset(&signals);
-        sigaddset(&signals, SIGTERM);
-        sigaddset(&signals, SIGINT);
-        sigprocmask(SIG_BLOCK, &signals, NULL);
-
-        r = program_setup(&program, mode);
-        if (r < 0) {
-                log_error("cannot start: %s", strerror(-r));
-                return r;
-        }
-        sd_notify(false, "READY=1");
-        r = sd_event_loop(program.event);
-        sd_notify(false, "STOPPING=1");
-        return r;
+        r = program_setup(&program, mode); /* makes the loop */
+        return program_run(program.event, r);
 }
 
 int main(int argc, char **argv) {

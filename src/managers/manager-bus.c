@@ -108,6 +108,25 @@ int manager_bus_send(ManagerBus *bus,
         return 0;
 }
 
+/* Both arguments are strings; a method has as many as are not NULL. */
+static int call_with(ManagerBus *bus,
+                     sd_bus_message **ret,
+                     const char *const target[static 4],
+                     const char *first,
+                     const char *second) {
+        int r;
+
+        if (!manager_bus_has_room(bus))
+                return -EBUSY;
+        r = sd_bus_message_new_method_call(
+                bus->bus, ret, target[0], target[1], target[2], target[3]);
+        if (r >= 0 && first)
+                r = sd_bus_message_append(*ret, "s", first);
+        if (r >= 0 && second)
+                r = sd_bus_message_append(*ret, "s", second);
+        return r;
+}
+
 int manager_bus_get(ManagerBus *bus,
                     const char *service,
                     const char *path,
@@ -117,15 +136,11 @@ int manager_bus_get(ManagerBus *bus,
                     void *userdata,
                     sd_bus_destroy_t destroy) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r;
+        const char *const target[] = {
+                service, path, PROPERTIES_INTERFACE, property ? "Get" : "GetAll"
+        };
+        int r = call_with(bus, &call, target, interface, property);
 
-        if (!manager_bus_has_room(bus))
-                return -EBUSY;
-        r = sd_bus_message_new_method_call(
-                bus->bus, &call, service, path, PROPERTIES_INTERFACE, property ? "Get" : "GetAll");
-        if (r >= 0)
-                r = property ? sd_bus_message_append(call, "ss", interface, property)
-                             : sd_bus_message_append(call, "s", interface);
         return r < 0 ? r : manager_bus_send(bus, call, answered, userdata, destroy);
 }
 
@@ -136,13 +151,8 @@ int manager_bus_call(ManagerBus *bus,
                      const char *method,
                      sd_bus_message_handler_t answered,
                      void *userdata) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r;
-
-        if (!manager_bus_has_room(bus))
-                return -EBUSY;
-        r = sd_bus_message_new_method_call(bus->bus, &call, service, path, interface, method);
-        return r < 0 ? r : manager_bus_send(bus, call, answered, userdata, NULL);
+        return manager_bus_ask(
+                bus, service, path, interface, method, NULL, answered, userdata, NULL);
 }
 
 int manager_bus_ask(ManagerBus *bus,
@@ -155,13 +165,9 @@ int manager_bus_ask(ManagerBus *bus,
                     void *userdata,
                     sd_bus_destroy_t destroy) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r;
+        int r = call_with(
+                bus, &call, (const char *[]){ service, path, interface, method }, argument, NULL);
 
-        if (!manager_bus_has_room(bus))
-                return -EBUSY;
-        r = sd_bus_message_new_method_call(bus->bus, &call, service, path, interface, method);
-        if (r >= 0)
-                r = sd_bus_message_append(call, "s", argument);
         return r < 0 ? r : manager_bus_send(bus, call, answered, userdata, destroy);
 }
 

@@ -82,7 +82,7 @@ int manager_bus_call(ManagerBus *bus,
                      const char *method,
                      sd_bus_message_handler_t answered,
                      void *userdata);
-/* A method with one argument, a text. */
+/* A method with one argument, a text, or with none when it is NULL. */
 int manager_bus_ask(ManagerBus *bus,
                     const char *service,
                     const char *path,

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
@@ -20,7 +19,7 @@
 #include "build-config.h"
 #include "host/host.h"
 #include "host/lifetime.h"
-#include "host/source-list.h"
+#include "host/program.h"
 #include "probes/entrance.h"
 #include "probes/ftrace/instance.h"
 #include "probes/ftrace/static-list.h"
@@ -74,15 +73,6 @@ static void print_help(void) {
                "For more details, see desktrace-probes(8).\n");
 }
 
-static int list_sources(const char *format) {
-        if (format && !streq(format, "json")) {
-                log_error("--list-sources has no format \"%s\"; it has \"json\"", format);
-                return -EINVAL;
-        }
-        source_list_print(probes, n_probes, format != NULL);
-        return 0;
-}
-
 static int list_static_probes(const char *path) {
         _cleanup_(freep) char *error = NULL;
         int r;
@@ -134,7 +124,7 @@ static int parse_options(Mode *ret, bool *ret_trusts_service, int argc, char **a
                         break;
                 case OPTION_LIST_SOURCES:
                         *ret = MODE_DONE;
-                        return list_sources(optarg);
+                        return program_list_sources(probes, n_probes, optarg);
                 case OPTION_LIST_STATIC_PROBES:
                         *ret = MODE_DONE;
                         return list_static_probes(optarg);
@@ -149,16 +139,7 @@ static int parse_options(Mode *ret, bool *ret_trusts_service, int argc, char **a
                 default:
                         return -EINVAL;
                 }
-        if (optind < argc) {
-                log_error("unexpected argument \"%s\"; see --help", argv[optind]);
-                return -EINVAL;
-        }
-        if (*ret == MODE_RUN_STANDALONE && !getenv(TRACING_ENV_SOCKET)) {
-                log_error("--standalone needs the path of the service's socket in "
-                          "$" TRACING_ENV_SOCKET);
-                return -EINVAL;
-        }
-        return 0;
+        return program_check_arguments(argc, argv, *ret == MODE_RUN_STANDALONE);
 }
 
 /*
@@ -218,40 +199,16 @@ static const HostPermits permits = { .take = permit_take, .give_back = permit_gi
  * The bus name
  */
 
-static int on_bus_gone(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
-        Program *program = userdata;
-
-        log_info("the system bus is gone, exiting");
-        return sd_event_exit(program->event, 0);
-}
-
 /* Only this needs the bus: on a machine without one the program still serves the library's connections. */
-static int program_take_name(Program *program) {
-        int r;
+static int take_name(Program *program) {
+        int r = sd_bus_open_system_with_description(&program->bus, "probes");
 
-        r = sd_bus_open_system_with_description(&program->bus, "probes");
         if (r < 0) {
                 log_notice("no system bus (%s): cannot tell whether desktrace-probes runs already",
                            strerror(-r));
                 return 0;
         }
-        r = sd_bus_attach_event(program->bus, program->event, 0);
-        if (r >= 0)
-                r = sd_bus_match_signal(program->bus,
-                                        NULL,
-                                        NULL,
-                                        "/org/freedesktop/DBus/Local",
-                                        "org.freedesktop.DBus.Local",
-                                        "Disconnected",
-                                        on_bus_gone,
-                                        program);
-        if (r >= 0)
-                r = sd_bus_request_name(program->bus, PROBES_BUS_NAME, 0);
-        if (r == -EEXIST || r == -EALREADY)
-                log_error("%s is taken: desktrace-probes runs already", PROBES_BUS_NAME);
-        else if (r < 0)
-                log_error("cannot take the bus name %s: %s", PROBES_BUS_NAME, strerror(-r));
-        return r < 0 ? r : 0;
+        return program_take_name(program->bus, program->event, PROBES_BUS_NAME, "desktrace-probes");
 }
 
 /* When started by hand, there is no socket, and no service that starts us. */
@@ -312,13 +269,7 @@ static int program_offer(Program *program, Mode mode) {
 static int program_setup(Program *program, Mode mode) {
         int r;
 
-        r = sd_event_new(&program->event);
-        if (r >= 0)
-                r = sd_event_add_signal(program->event, NULL, SIGTERM, NULL, NULL);
-        if (r >= 0)
-                r = sd_event_add_signal(program->event, NULL, SIGINT, NULL, NULL);
-        if (r >= 0)
-                r = sd_event_set_watchdog(program->event, true);
+        r = program_make_loop(&program->event);
         if (r >= 0)
                 r = mode == MODE_RUN_STANDALONE
                             ? lifetime_until_service_ends(&program->lifetime,
@@ -331,7 +282,7 @@ static int program_setup(Program *program, Mode mode) {
                 r = program_require_permits(program);
         /* Last: a peer that gets an answer then finds everything in place. */
         if (r >= 0 && mode == MODE_RUN_SYSTEM)
-                r = program_take_name(program);
+                r = take_name(program);
         if (r >= 0 && mode == MODE_RUN_SYSTEM)
                 r = program_open_entrance(program);
         return r;
@@ -342,32 +293,16 @@ static int run(Mode mode, bool trusts_service) {
                 .lifetime = LIFETIME_INIT,
                 .trusts_service = trusts_service,
         };
-        sigset_t signals;
         int r;
 
-        /* Stderr is the recording user's terminal then, and the session already reports what it cannot record. */
-        if (mode == MODE_RUN_STANDALONE && !getenv("DESKTRACE_LOG_LEVEL"))
-                log_set_level(LOG_WARNING);
-
-        /* Before the library's thread starts, which inherits the mask. */
-        sigemptyset(&signals);
-        sigaddset(&signals, SIGTERM);
-        sigaddset(&signals, SIGINT);
-        sigprocmask(SIG_BLOCK, &signals, NULL);
+        program_prepare(mode == MODE_RUN_STANDALONE);
 
         /* Rings and device files are kept open: at least one for each CPU. */
         r = fd_raise_limit();
         if (r < 0)
                 log_debug("cannot raise the limit of descriptors: %s", strerror(-r));
-        r = program_setup(&program, mode);
-        if (r < 0) {
-                log_error("cannot start: %s", strerror(-r));
-                return r;
-        }
-        sd_notify(false, "READY=1");
-        r = sd_event_loop(program.event);
-        sd_notify(false, "STOPPING=1");
-        return r;
+        r = program_setup(&program, mode); /* makes the loop */
+        return program_run(program.event, r);
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Program: what the main() of every program with data sources does
+ *
+ * Its options are its own; what is said about them, the event loop, and the name on a bus that keeps a second one from
+ * running beside it are the same for all.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "host/probe.h"
+
+/* For --list-sources; `format` is its argument, or NULL. 0 or -EINVAL. */
+int program_list_sources(const ProbeOps *const *probes, size_t n_probes, const char *format);
+
+/* What is wrong with the command line once getopt_long() is done. 0 or -EINVAL. */
+int program_check_arguments(int argc, char **argv, bool is_standalone);
+
+/* Before the library's thread starts, which inherits the mask of signals. A standalone program logs only warnings: its
+ * stderr is the terminal of the user who records, and the session already reports what it cannot record. */
+void program_prepare(bool is_standalone);
+
+/* A loop that ends with SIGTERM and SIGINT, and keeps the unit's watchdog content. 0 or a negative errno. */
+int program_make_loop(sd_event **ret);
+
+/* Takes `name`, which only one of the program can have, and ends the loop when the bus is gone. 0 or a negative errno,
+ * which is logged when the name is the reason. */
+int program_take_name(sd_bus *bus, sd_event *event, const char *name, const char *program);
+
+/* Tells systemd that the program is ready, and runs the loop. 0, or a negative errno that is logged: `setup` below 0
+ * is what kept the program from starting. */
+int program_run(sd_event *event, int setup);
