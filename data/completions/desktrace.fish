@@ -125,7 +125,7 @@ complete -c desktrace -n '__desktrace_in export' -l around -x -d 'The time of a 
 complete -c desktrace -n '__desktrace_in export' -l margin -x -d 'Go that much further on both sides'
 complete -c desktrace -n '__desktrace_in export' -l memory -x -d 'Take at most this much memory for the trace'
 
-set -l questions cpu slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses
+set -l questions cpu functions slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses
 complete -c desktrace -n "__desktrace_in why; and not __fish_seen_subcommand_from $questions" -a "$questions"
 complete -c desktrace -n '__desktrace_in why' -F
 complete -c desktrace -n '__desktrace_in why' -l from -x -d 'Begin at this time'

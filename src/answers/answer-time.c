@@ -18,6 +18,7 @@ bool answer_time_bounds(const TraceStore *store, int64_t *ret_start, int64_t *re
         table_bounds(&store->tables[TRACE_TABLE_SLICE], true, &start, &end);
         table_bounds(&store->tables[TRACE_TABLE_SCHED], true, &start, &end);
         table_bounds(&store->tables[TRACE_TABLE_COUNTER], false, &start, &end);
+        table_bounds(&store->tables[TRACE_TABLE_SAMPLE], false, &start, &end);
         if (start > end)
                 table_bounds(&store->tables[TRACE_TABLE_LOG], false, &start, &end);
         *ret_start = start;

@@ -228,6 +228,33 @@ static void say_interrupts(GString *out, const Answer *answer) {
         g_string_append_printf(out, _("Most of it, %s, was '%s'.\n"), ns, name);
 }
 
+static void say_function(GString *out, const Answer *answer, size_t row) {
+        g_autofree char *name =
+                answer_value_text(answer_cell(answer, row, FUNCTIONS_COLUMN_NAME), ANSWER_TEXT);
+        g_autofree char *share =
+                answer_value_text(answer_cell(answer, row, FUNCTIONS_COLUMN_SHARE), ANSWER_SHARE);
+
+        g_string_append_printf(out, _("'%s' was running in %s of them.\n"), name, share);
+}
+
+static void say_functions(GString *out, const Answer *answer) {
+        FACT(n, FUNCTIONS_FACT_N);
+        FACT(no_stack, FUNCTIONS_FACT_NO_STACK);
+        FACT(no_name, FUNCTIONS_FACT_NO_NAME);
+
+        g_string_append_printf(out,
+                               _("Samples of call stacks: %s; without a stack: %s, in functions "
+                                 "whose name is not known: %s.\n"),
+                               n,
+                               no_stack,
+                               no_name);
+        for (size_t row = 0; row < answer->n_rows; row++)
+                if (answer_cell(answer, row, FUNCTIONS_COLUMN_NAME)->text) {
+                        say_function(out, answer, row);
+                        return;
+                }
+}
+
 static void say_memory(GString *out, const Answer *answer) {
         FIRST(who, MEMORY_COLUMN_WHO);
         FIRST(growth, MEMORY_COLUMN_GROWTH);
@@ -324,13 +351,21 @@ static const struct {
         const AnswerDef *def;
         void (*say)(GString *out, const Answer *answer);
 } rows[] = {
-        { &answer_cpu, say_cpu },       { &answer_slice, say_slice },
-        { &answer_wakers, say_wakers }, { &answer_slowest, say_slowest },
-        { &answer_times, say_times },   { &answer_repeats, say_repeats },
-        { &answer_waits, say_waits },   { &answer_wakeups, say_wakeups },
-        { &answer_disk, say_disk },     { &answer_interrupts, say_interrupts },
-        { &answer_memory, say_memory }, { &answer_journal, say_journal },
-        { &answer_losses, say_losses }, { &answer_diff, say_diff },
+        { &answer_cpu, say_cpu },
+        { &answer_slice, say_slice },
+        { &answer_wakers, say_wakers },
+        { &answer_slowest, say_slowest },
+        { &answer_times, say_times },
+        { &answer_repeats, say_repeats },
+        { &answer_waits, say_waits },
+        { &answer_wakeups, say_wakeups },
+        { &answer_disk, say_disk },
+        { &answer_interrupts, say_interrupts },
+        { &answer_memory, say_memory },
+        { &answer_journal, say_journal },
+        { &answer_functions, say_functions },
+        { &answer_losses, say_losses },
+        { &answer_diff, say_diff },
 };
 
 char *answer_sentences(const Answer *answer) {

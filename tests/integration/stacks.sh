@@ -63,6 +63,23 @@ by_sql='SELECT count(*) FROM stack_profile_callsite c LEFT JOIN stack_profile_ca
 gives 'and each frame is one deeper than what called it' '^0$' \
         "$DESKTRACE" query --csv --no-legend tree.pftrace "$by_sql"
 
+# The same by `why`: each function with its file, and how often it was the innermost.
+as_many_by_why() {
+        "$DESKTRACE" why functions tree.pftrace --top 0 --json=short >functions.json || [ $? = 6 ] || return
+        "$DESKTRACE" query --json=short tree.pftrace "SELECT y.name AS function, m.name AS file, count(*) AS samples
+                FROM perf_sample p JOIN stack_profile_callsite c ON c.id = p.callsite_id
+                JOIN stack_profile_frame f ON f.id = c.frame_id LEFT JOIN stack_profile_mapping m ON m.id = f.mapping
+                LEFT JOIN stack_profile_symbol y ON y.symbol_set_id = f.symbol_set_id
+                GROUP BY coalesce(y.name, f.name), m.id" >by-sql.json || [ $? = 6 ] || return
+        python3 -c 'import json
+by_why, by_sql = json.load(open("functions.json")), json.load(open("by-sql.json"))
+key = lambda row: (row["file"] or "", row["samples"])
+assert by_why["rows"] and by_why["samples"] == sum(row["samples"] for row in by_sql)
+assert sorted(map(key, by_why["rows"])) == sorted(map(key, by_sql))
+assert all(row["samples"] <= row["with_callees"] for row in by_why["rows"])'
+}
+ok 'and by why, function by function' as_many_by_why
+
 ok 'a page of them' "$DESKTRACE" report -q -f -o tree.html tree.pftrace
 ok 'has each, function by function' python3 "$(dirname "$0")/report_page.py" "$DESKTRACE" tree.pftrace tree.html
 
