@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "probes/perf/perf-cost.h"
 #include "probes/perf/perf-events.h"
 #include "probes/perf/perf-own.h"
 #include "probes/perf/perf-probe.h"
@@ -16,10 +17,7 @@
 #define SCAN_WAIT_NS      (500 * PROBE_NS_PER_MS) /* for /proc, before the first samples are looked at */
 #define SCAN_PERIOD_NS    (2 * PROBE_NS_PER_MS)
 #define SCAN_FILL_PERCENT 40u
-#define COST_PERIOD_NS    UINT64_C(10000000000)
 #define NICE              (-10)
-#define COST_PERCENT      20u /* of a processor; what costs more is done half as often */
-#define FREQUENCY_MIN     10u
 
 typedef struct PerfProbe {
         PerfSettings settings;
@@ -32,8 +30,7 @@ typedef struct PerfProbe {
         bool is_scanned;
         bool is_hurrying;
         uint64_t started_ns;
-        uint64_t cost_since_ns;
-        uint64_t cost_ns; /* since then */
+        PerfCost cost;
 } PerfProbe;
 
 /* Recordings; all are read on the main thread. */
@@ -153,7 +150,7 @@ static int perf_start(void *userdata, char **ret_error) {
         int r;
 
         perf->started_ns = probe_now_ns();
-        perf->cost_since_ns = perf->started_ns;
+        perf->cost = (PerfCost){ .since_ns = perf->started_ns };
         r = perf_events_enable(&perf->events);
         if (r < 0)
                 return r;
@@ -186,7 +183,7 @@ static void drain(PerfProbe *perf) {
         }
         perf_events_end(&perf->events);
         perf_sampler_end(&perf->sampler);
-        perf->cost_ns += thread_cpu_ns() - begun_ns;
+        perf->cost.cost_ns += thread_cpu_ns() - begun_ns;
 }
 
 /* What threads have inherited cannot be changed, so all are opened again. */
@@ -206,23 +203,12 @@ static void set_frequency(PerfProbe *perf, uint64_t frequency) {
         perf_own_enable(&perf->own);
 }
 
-/* Samples that cost too much are taken half as often, and the trace is told so: viewers read the frequency from it. */
+/* Viewers read the frequency from the trace, which is told of a new one. */
 static void look_at_cost(PerfProbe *perf, uint64_t now_ns) {
-        const uint64_t passed_ns = now_ns - perf->cost_since_ns;
+        const uint64_t frequency = perf_cost_look(&perf->cost, perf->sampler.frequency, now_ns);
 
-        if (passed_ns < COST_PERIOD_NS)
-                return;
-        if (perf->cost_ns > passed_ns / 100 * COST_PERCENT && perf->settings.is_frequency &&
-            perf->sampler.frequency >= 2 * FREQUENCY_MIN) {
-                set_frequency(perf, perf->sampler.frequency / 2);
-                log_notice("sampling took %" PRIu64 " ms of %" PRIu64 " ms; from now on %" PRIu64
-                           " samples a second and processor are taken",
-                           perf->cost_ns / PROBE_NS_PER_MS,
-                           passed_ns / PROBE_NS_PER_MS,
-                           perf->sampler.frequency);
-        }
-        perf->cost_since_ns = now_ns;
-        perf->cost_ns = 0;
+        if (perf->settings.is_frequency && frequency != perf->sampler.frequency)
+                set_frequency(perf, frequency);
 }
 
 static unsigned fullest_ring(const PerfEvents *events) {

@@ -5,7 +5,9 @@
 #include "test.h"
 
 #include "host/packet-list.h"
+#include "probes/perf/perf-cost.h"
 #include "probes/perf/perf-records.h"
+#include "probes/perf/perf-sampler.h"
 #include "probes/perf/perf-scope.h"
 #include "probes/perf/perf-settings.h"
 #include "probes/perf/stack-table.h"
@@ -329,6 +331,76 @@ START_TEST(test_a_table_that_is_full_says_so) {
 }
 END_TEST
 
+/*
+ * Cost
+ */
+
+START_TEST(test_sampling_that_costs_too_much_is_done_half_as_often) {
+        const uint64_t period_ns = PERF_COST_PERIOD_NS,
+                       limit_ns = period_ns / 100 * PERF_COST_PERCENT;
+        PerfCost cost = { .since_ns = 1000, .cost_ns = 2 * limit_ns };
+
+        ck_assert_uint_eq(perf_cost_look(&cost, 997, 1000 + period_ns - 1), 997);
+        ck_assert_uint_eq(perf_cost_look(&cost, 997, 1000 + period_ns), 498);
+        ck_assert_uint_eq(cost.cost_ns, 0);
+        cost.cost_ns = limit_ns;
+        ck_assert_uint_eq(perf_cost_look(&cost, 498, 1000 + 2 * period_ns), 498);
+        cost.cost_ns = limit_ns + 1;
+        ck_assert_uint_eq(perf_cost_look(&cost, 498, 1000 + 3 * period_ns), 249);
+}
+END_TEST
+
+START_TEST(test_sampling_never_comes_to_an_end_by_its_cost) {
+        uint64_t frequency = 10000, now_ns = 0;
+        PerfCost cost = {};
+
+        for (unsigned i = 0; i < 20; i++) {
+                cost.cost_ns = PERF_COST_PERIOD_NS;
+                frequency = perf_cost_look(&cost, frequency, now_ns += PERF_COST_PERIOD_NS);
+                ck_assert_uint_ge(frequency, PERF_COST_FREQUENCY_MIN);
+        }
+        ck_assert_uint_lt(frequency, 2 * PERF_COST_FREQUENCY_MIN);
+}
+END_TEST
+
+/* What the trace has been told for the `skip`-th time. */
+static uint64_t told_frequency(const PacketList *packets, size_t skip) {
+        WireReader defaults, perf, timebase;
+
+        ck_assert(packet_list_find(packets, PACKET_DEFAULTS, skip, &defaults));
+        ck_assert(message_submessage(defaults, 12, 0, &perf));
+        ck_assert(message_submessage(perf, 1, 0, &timebase));
+        return message_uint(timebase, 2);
+}
+
+static void take_loss(PerfSampler *sampler) {
+        Record record = begin(PERF_RECORD_LOST, 0);
+
+        put(&record, 1);
+        put(&record, 5);
+        perf_sampler_take(sampler, record.words, record.n * 8, 0, 1234);
+}
+
+START_TEST(test_the_trace_is_told_of_another_frequency) {
+        PacketList packets = PACKET_LIST_INIT;
+        PerfSettings settings = { .is_frequency = true, .interval = 997 };
+        PerfSampler sampler;
+        WireReader defaults;
+
+        ck_assert_int_eq(perf_sampler_init(&sampler, &settings, NULL, &packets.sink), 0);
+        take_loss(&sampler);
+        take_loss(&sampler);
+        ck_assert_uint_eq(told_frequency(&packets, 0), 997);
+        ck_assert(!packet_list_find(&packets, PACKET_DEFAULTS, 1, &defaults));
+        sampler.frequency = 498;
+        perf_sampler_clear(&sampler);
+        take_loss(&sampler);
+        ck_assert_uint_eq(told_frequency(&packets, 1), 498);
+        perf_sampler_deinit(&sampler);
+        packet_list_deinit(&packets);
+}
+END_TEST
+
 TEST_MAIN("perf",
           test_a_sample_is_read_field_by_field,
           test_a_record_that_is_cut_is_refused,
@@ -340,4 +412,7 @@ TEST_MAIN("perf",
           test_a_counter_of_the_processor_has_a_clock_that_it_can_read,
           test_what_cannot_be_is_refused_with_its_name,
           test_a_stack_is_told_once,
-          test_a_table_that_is_full_says_so)
+          test_a_table_that_is_full_says_so,
+          test_sampling_that_costs_too_much_is_done_half_as_often,
+          test_sampling_never_comes_to_an_end_by_its_cost,
+          test_the_trace_is_told_of_another_frequency)

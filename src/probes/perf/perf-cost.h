@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Perf cost: how much of a processor sampling itself takes, and what follows from it
+ *
+ * Sampling that costs too much is done half as often, again and again until it does not, and never less often than is
+ * of use to anybody.
+ */
+
+#include <stdint.h>
+
+#define PERF_COST_PERIOD_NS     UINT64_C(10000000000)
+#define PERF_COST_PERCENT       20u /* of a processor */
+#define PERF_COST_FREQUENCY_MIN 10u /* samples a second and processor */
+
+typedef struct PerfCost {
+        uint64_t since_ns;
+        uint64_t cost_ns; /* since then, of processor time */
+} PerfCost;
+
+/* After each drain. Returns how often samples are to be taken from now on; `frequency` is how often they are. */
+uint64_t perf_cost_look(PerfCost *cost, uint64_t frequency, uint64_t now_ns);
