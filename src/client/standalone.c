@@ -254,11 +254,14 @@ static ExitStatus say_missing(const char *source, const GPtrArray *names) {
         const char *nearest = text_nearest(source, (const char *const *)names->pdata, names->len);
 
         if (nearest)
-                say_error(_("desktrace-probes does not offer '%s'. Did you mean '%s'?"),
+                say_error(_("there is no data source '%s' on this machine. Did you mean '%s'?"),
                           source,
                           nearest);
         else
-                say_error(_("desktrace-probes does not offer '%s' on this machine"), source);
+                say_error(
+                        _("there is no data source '%s' on this machine; \"desktrace list sources "
+                          "--standalone\" shows those that there are"),
+                        source);
         return STATUS_NOT_FOUND;
 }
 

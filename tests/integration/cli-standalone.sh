@@ -277,7 +277,10 @@ CONFIG
         exits 1 "a config of which this kernel has no event is an error" 'did you mean "sched/sched_switch"' \
                 record -c slips.pbtxt -o none.pftrace
         ok "that leaves no file" test ! -e none.pftrace
-        exits 5 "so is a source of the probes" "offer 'linux.sys_stat'.*'linux.sys_stats'" record linux.sys_stat
+        exits 5 "so is a source of the probes" "no data source 'linux.sys_stat'.*'linux.sys_stats'" \
+                record linux.sys_stat
+        exits 5 "of one that is like no other it is told how to see which there are" \
+                "no data source 'linux.zyxwvutsrq'.*list sources --standalone" record linux.zyxwvutsrq
         exits 0 "kernel and program are in one file" 'No losses' record -o all.pftrace -- "$EXAMPLE" --seconds 1 --quiet
         ok "with switches" holds all.pftrace \
                 'any(e["name"] == "sched_switch" and e["count"] > 100 for e in t["kernel_events"])'
