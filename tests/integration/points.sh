@@ -104,6 +104,15 @@ else
         skip 'a program that waits for replies on a bus is recorded' 'there is no gdbus'
 fi
 
+if "$PLAYING_APP" >/dev/null 2>&1; then
+        ok 'a program that plays sound is recorded' records sound.pftrace "$PLAYING_APP" 50
+        ok 'each time that it hands some over is a slice' sums sound.pftrace 'ALSA write' \
+                'said == "50 writes\n" and 25 <= n <= 50'
+        ok 'none was lost' holds sound.pftrace 't["losses"]["verdict"] == "none"'
+else
+        skip 'a program that plays sound is recorded' 'there is no ALSA'
+fi
+
 if command -v weston >/dev/null && command -v weston-presentation-shm >/dev/null; then
         weston --backend=headless-backend.so --use-pixman --socket=points --idle-time=0 >weston.log 2>&1 &
         weston=$!
