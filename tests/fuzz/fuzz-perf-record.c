@@ -23,6 +23,7 @@ static void parse_sample(PerfLayout layout, const uint8_t *data, size_t n_bytes)
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
+        const char *name;
         PerfTask task;
         PerfMap map;
         uint64_t n;
@@ -34,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
                 FUZZ_CHECK(
                         is_within((const uint8_t *)map.path, strlen(map.path) + 1, data, n_bytes));
         (void)perf_task_parse(&task, data, n_bytes);
-        (void)perf_comm_parse(&pid, data, n_bytes);
+        if (perf_comm_parse(&pid, &name, data, n_bytes) == 0)
+                FUZZ_CHECK(is_within((const uint8_t *)name, strlen(name) + 1, data, n_bytes));
         (void)perf_lost_parse(&n, data, n_bytes);
         (void)perf_record_time_ns(data, n_bytes);
         return 0;

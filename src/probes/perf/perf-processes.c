@@ -258,12 +258,14 @@ static void follow_fork(PerfProcesses *processes, const void *record, size_t n_b
         child->command = parent->command ? strdup(parent->command) : NULL;
 }
 
-/* With the exec the mappings are gone; those of the new program come after this. */
+/* With the exec the mappings are gone; those of the new program come after this. Its name is what is known of its
+ * command line until /proc has answered, which it may not do before the program ends. */
 static void follow_exec(PerfProcesses *processes, const void *record, size_t n_bytes) {
         PerfProcess *process;
+        const char *name;
         pid_t pid;
 
-        if (perf_comm_parse(&pid, record, n_bytes) || pid <= 0)
+        if (perf_comm_parse(&pid, &name, record, n_bytes) || pid <= 0)
                 return;
         process = process_get(processes, pid);
         if (!process)
@@ -275,7 +277,8 @@ static void follow_exec(PerfProcesses *processes, const void *record, size_t n_b
         process->is_known = true;
         process->is_judged = false;
         process->is_asked = false; /* it is called something else now */
-        free(TAKE(process->command));
+        free(process->command);
+        process->command = strdup(name);
 }
 
 static void follow_exit(PerfProcesses *processes, const void *record, size_t n_bytes) {

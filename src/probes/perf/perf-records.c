@@ -140,13 +140,16 @@ int perf_task_parse(PerfTask *ret, const void *record, size_t n_bytes) {
         return outcome(&words);
 }
 
-int perf_comm_parse(pid_t *ret_pid, const void *record, size_t n_bytes) {
+int perf_comm_parse(pid_t *ret_pid, const char **ret_name, const void *record, size_t n_bytes) {
         Words words = body_of(record, n_bytes);
         uint32_t pid, tid;
 
         take_pair(&words, &pid, &tid);
+        if (words.failed || !memchr(words.at, '\0', words.n_left))
+                return PERF_RECORD_E_BAD;
         *ret_pid = (pid_t)pid;
-        return outcome(&words);
+        *ret_name = (const char *)words.at;
+        return 0;
 }
 
 int perf_lost_parse(uint64_t *ret_n, const void *record, size_t n_bytes) {

@@ -77,7 +77,7 @@ int perf_sample_parse(PerfSample *ret,
                       size_t n_bytes);
 int perf_map_parse(PerfMap *ret, const void *record, size_t n_bytes);
 int perf_task_parse(PerfTask *ret, const void *record, size_t n_bytes); /* a fork or an exit */
-int perf_comm_parse(pid_t *ret_pid, const void *record, size_t n_bytes);
+int perf_comm_parse(pid_t *ret_pid, const char **ret_name, const void *record, size_t n_bytes);
 int perf_lost_parse(uint64_t *ret_n, const void *record, size_t n_bytes);
 
 /* Of any record; 0 where it has none. */

@@ -458,12 +458,13 @@ static void forget_names(PerfSampler *sampler,
                          const struct perf_event_header *header,
                          const void *record,
                          size_t n_bytes) {
+        const char *name;
         PerfTask task;
         pid_t pid;
 
         if (header->type == PERF_RECORD_FORK && perf_task_parse(&task, record, n_bytes) == 0)
                 perf_names_forget(&sampler->names, task.tid);
-        if (header->type == PERF_RECORD_COMM && perf_comm_parse(&pid, record, n_bytes) == 0)
+        if (header->type == PERF_RECORD_COMM && perf_comm_parse(&pid, &name, record, n_bytes) == 0)
                 perf_names_forget(&sampler->names, pid);
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <elf.h>
 #include <string.h>
 
 #include "test.h"
 
 #include "host/packet-list.h"
 #include "probes/perf/perf-cost.h"
+#include "probes/perf/perf-processes.h"
 #include "probes/perf/perf-records.h"
 #include "probes/perf/perf-sampler.h"
 #include "probes/perf/perf-scope.h"
@@ -331,6 +333,56 @@ START_TEST(test_a_table_that_is_full_says_so) {
 }
 END_TEST
 
+/* A process that no /proc of this machine has. */
+#define NOBODY 4194303
+
+static void follow_exec(PerfProcesses *processes, const char *name) {
+        Record record = begin(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
+        char text[16] = "";
+
+        strcpy(text, name);
+        put_pair(&record, NOBODY, NOBODY);
+        memcpy(&record.words[record.n], text, sizeof(text));
+        perf_processes_follow(processes, record.words, (record.n + 2) * 8);
+}
+
+START_TEST(test_a_program_is_in_scope_from_its_beginning) {
+        char tree[] = "tree", *patterns[] = { tree };
+        const PerfScope scope = { .patterns = patterns, .n_patterns = 1 };
+        PerfProcesses processes;
+        Unwinder *unwinder;
+        PerfCode code;
+
+        ck_assert_int_eq(unwinder_new(&unwinder, EM_X86_64), 0);
+        ck_assert_int_eq(perf_code_init(&code, unwinder), 0);
+        ck_assert_int_eq(perf_processes_init(&processes, &code, &scope), 0);
+        follow_exec(&processes, "sh");
+        ck_assert(!perf_process_is_in_scope(&processes, perf_processes_get(&processes, NOBODY)));
+        /* It may have ended before anybody could read how it was called. */
+        follow_exec(&processes, "tree");
+        ck_assert(perf_process_is_in_scope(&processes, perf_processes_get(&processes, NOBODY)));
+        perf_processes_deinit(&processes);
+        perf_code_deinit(&code);
+        unwinder_free(unwinder);
+}
+END_TEST
+
+START_TEST(test_a_name_that_does_not_end_is_refused) {
+        Record record = begin(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
+        const char *name;
+        pid_t pid;
+
+        put_pair(&record, 7, 7);
+        put(&record, UINT64_MAX);
+        ck_assert_int_eq(perf_comm_parse(&pid, &name, record.words, record.n * 8),
+                         PERF_RECORD_E_BAD);
+        ck_assert_int_eq(perf_comm_parse(&pid, &name, record.words, 8), PERF_RECORD_E_BAD);
+        record.words[record.n - 1] = 'x';
+        ck_assert_int_eq(perf_comm_parse(&pid, &name, record.words, record.n * 8), 0);
+        ck_assert_str_eq(name, "x");
+}
+END_TEST
+
 /*
  * Cost
  */
@@ -413,6 +465,8 @@ TEST_MAIN("perf",
           test_what_cannot_be_is_refused_with_its_name,
           test_a_stack_is_told_once,
           test_a_table_that_is_full_says_so,
+          test_a_program_is_in_scope_from_its_beginning,
+          test_a_name_that_does_not_end_is_refused,
           test_sampling_that_costs_too_much_is_done_half_as_often,
           test_sampling_never_comes_to_an_end_by_its_cost,
           test_the_trace_is_told_of_another_frequency)
