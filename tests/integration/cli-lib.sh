@@ -45,6 +45,23 @@ t = json.load(open(sys.argv[1]))
 sys.exit(0 if eval(sys.argv[2]) else "not so: " + sys.argv[2])' "$@"
 }
 
+# has_session PATTERN: of the user's service, a line of `list sessions`
+has_session() {
+        "$DESKTRACE" list sessions --user --no-legend | grep -qE -- "$1"
+}
+
+# interrupted PATTERN COMMAND...: Ctrl-C comes as soon as there is such a session
+interrupted() {
+        local client status=0
+        "${@:2}" &
+        client=$!
+        pids+=("$client")
+        eventually has_session "$1"
+        kill -INT "$client"
+        wait "$client" || status=$?
+        return "$status"
+}
+
 is_json() {
         "$@" >"$tmp/json" && python3 -m json.tool "$tmp/json" >/dev/null
 }

@@ -46,7 +46,7 @@ exits 5 "and so is a data source" "nothing that runs offers the data source 'org
 ok "and nothing is written" nothing_is_there '*.pftrace'
 exits 5 "a longer recording waits for it, says so, and fails when it never came" \
         'note: nothing that runs .* It is recorded when a program comes' \
-        timeout --foreground --preserve-status -s INT 1 "$DESKTRACE" record --user cat:b -t 20s -o waited.pftrace
+        interrupted ' started ' "$DESKTRACE" record --user cat:b -t 100s -o waited.pftrace
 exits 5 "in words, too" "Nothing that ran uses Desktrace" record org.example.later cat:b -o never.pftrace -- true
 exits 5 "also of a data source" "Nothing that ran offers the data source 'org.example.later'" \
         record org.example.later -o never.pftrace -f -- true
@@ -73,7 +73,7 @@ exits 0 "and any" 'No losses' record 'cat:*' -t 500ms -o any.pftrace
 exits 0 "a command may bring its own" '^$' record -q cat:mandelbrot.frame -o own.pftrace -- true
 exits 0 "a longer recording notes what is not there yet, with the nearest" \
         "note: nothing that runs has the category 'mandelbrot.frame'.*Did you mean 'mandelbrot.frames'" \
-        timeout --foreground --preserve-status -s INT 1 "$DESKTRACE" record --user cat:mandelbrot.frame -o long.pftrace
+        interrupted ' started ' "$DESKTRACE" record --user cat:mandelbrot.frame -o long.pftrace
 
 # ------------------------------------------------------------------------------------------------------------------
 # What is there and refuses

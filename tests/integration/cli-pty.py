@@ -22,7 +22,7 @@ if pid == 0:
 
 seen = b""
 at = 0
-deadline = time.monotonic() + 30
+deadline = time.monotonic() + 100
 while time.monotonic() < deadline:
     if select.select([master], [], [], 0.2)[0]:
         try:

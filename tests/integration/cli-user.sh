@@ -104,16 +104,13 @@ exits 1 "a source that refuses is told, with its reason" 'org.example.prim did n
 # The service dies: on a bus, our connection does not.
 killed_service() {
         local client status=0
-        timeout 20 "$DESKTRACE" record --user org.example.demo "$@" &
+        timeout 100 "$DESKTRACE" record --user org.example.demo "$@" &
         client=$!
-        eventually session_runs
+        eventually has_session ' started '
         sleep 1.5
         kill -KILL "$daemon"
         wait "$client" || status=$?
         return "$status"
-}
-session_runs() {
-        "$DESKTRACE" list sessions --user --no-legend | grep -q ' started '
 }
 exits 8 "a service that dies under a ring is told, and that nothing is left" 'no file was written' \
         killed_service --ring -o dead-ring.pftrace
