@@ -22,6 +22,7 @@ from browser import BrowserError, browser, click, installed, press
 MS = 1000000
 START = 1000 * MS
 FLOW = 77
+TICK = MS // 5  # every half of a millisecond, but for a pause in the middle
 MARKUP = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'>"
 OPEN_SECONDS = 60
 # WebDriver's names of keys.
@@ -64,7 +65,7 @@ def thread(uuid, tid, name):
 
 def make_recording(path):
     process = packet(field(60, field(1, 1) + field(3, field(1, 100) + field(6, "game"))), field(13, 1))
-    packets = [process, thread(2, 100, "main"), thread(3, 101, MARKUP)]
+    packets = [process, thread(2, 100, "main"), thread(3, 101, MARKUP), thread(4, 102, "ticker")]
     for number in range(100):
         at = number * 10 * MS
         packets.append(event(at, 1, 2, "frame", FLOW if number == 10 else None))
@@ -72,6 +73,10 @@ def make_recording(path):
         packets.append(event(at + (9 if number == 70 else 3) * MS, 2, 2))
         packets.append(event(at + (9 if number == 70 else 4) * MS + MS // 2, 2, 2))
     packets += [event(200 * MS, 1, 3, MARKUP, FLOW), event(800 * MS, 2, 3)]
+    for number in range(2000):
+        if not 800 <= number < 1200:
+            at = number * MS // 2
+            packets += [event(at, 1, 4, "tick"), event(at + TICK, 2, 4)]
     with open(path, "wb") as file:
         file.write(b"".join(packets))
 
@@ -213,6 +218,25 @@ def check_pixels(window):
     assert found > 0.98 * wanted, f"{found} of {wanted} pixels are as they should be"
 
 
+def check_narrow_pixels(window):
+    """Slices that are narrower than a pixel are seen, and nothing is seen where there are none."""
+    left, right, top, _ = place_of(window, "tick")
+    settle(window)
+    width, _, n, rows = read_png(window.picture())
+    scale = width / window.run("return window.innerWidth")
+    line, (from_ns, to_ns) = rows[round((top + 4) * scale)], shown(window)
+    pixel = (to_ns - from_ns) / (right - left)
+    assert pixel > 1.5 * TICK, f"a pixel is {pixel} ns"
+    at_pause = round((left + (500 * MS - from_ns) / pixel) * scale)
+    back = line[at_pause * n : at_pause * n + 3]
+    for x in range(round(left * scale) + 3, round(right * scale) - 4):
+        at = from_ns + (x / scale - left) * pixel
+        if min(abs(at - i * 100 * MS) for i in range(11)) < 4 * pixel:
+            continue  # an edge, or a line of the axis
+        is_there = line[x * n : x * n + 3] != back
+        assert is_there == (not 400 * MS < at < 600 * MS), f"at {at} ns"
+
+
 def check(checks, window, folder, pictures):
     name = window.name
     with checks.that(f"{name}: the page opens from a file"):
@@ -224,6 +248,9 @@ def check(checks, window, folder, pictures):
         window.run("window.desktrace.show(400e6, 800e6)")
         settle(window)
         check_pixels(window)
+    with checks.that(f"{name}: what is narrower than a pixel is seen"):
+        window.run("window.desktrace.show(0, 1e12)")
+        check_narrow_pixels(window)
     with checks.that(f"{name}: a link of the findings shows its place and selects it"):
         window.run(
             "[...document.querySelectorAll('#findings a')].find((a) => a.textContent.startsWith('frame')).click()"
@@ -291,7 +318,8 @@ def check(checks, window, folder, pictures):
     with checks.that(f"{name}: a flame graph adds up what the picture shows"):
         window.run("window.desktrace.show(0, 1e12); window.desktrace.flames.make()")
         assert flames(window) == {
-            "game 100": 99 * 4.5 + 9.5 + 600, "main 100": 99 * 4.5 + 9.5, f"{MARKUP} 101": 600,
+            "game 100": 99 * 4.5 + 9.5 + 600 + 1600 * 0.2, "ticker 102": 1600 * 0.2, "tick": 1600 * 0.2,
+            "main 100": 99 * 4.5 + 9.5, f"{MARKUP} 101": 600,
             "frame": 99 * 4.5 + 9.5, "draw": 99 * 2 + 8, MARKUP: 600,
         }, flames(window)
         window.run("window.desktrace.show(0, 100e6); window.desktrace.flames.make()")

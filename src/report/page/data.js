@@ -7,28 +7,52 @@ const VERSION = 2;
 const UNFINISHED = -1;
 
 async function unpack(text) {
-  const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const binary = atob(text);
+  const packed = new Uint8Array(binary.length);
+  for (let i = 0; i < packed.length; i++) packed[i] = binary.charCodeAt(i);
+  const stream = new DecompressionStream("deflate");
+  const writer = stream.writable.getWriter();
+  // Damage is told by who reads.
+  writer.write(packed).catch(() => {});
+  writer.close().catch(() => {});
+  return new Uint8Array(await new Response(stream.readable).arrayBuffer());
 }
 
-// Numbers of seven bits in a byte, lowest first. They may be larger than 32 bits, so no shifts.
+// Numbers of seven bits in a byte, lowest first. They may be larger than 32 bits, so no shifts past these.
 class Numbers {
   constructor(bytes) {
     this.bytes = bytes;
     this.at = 0;
   }
 
-  next() {
-    let number = 0;
-    let factor = 1;
-    for (;;) {
-      if (this.at >= this.bytes.length) throw new Error("a column is too short");
-      const byte = this.bytes[this.at++];
-      number += (byte & 127) * factor;
-      if (byte < 128) return number;
-      factor *= 128;
+  // A page has millions of them, most of which are small: the common cases come first, and nothing is called.
+  fill(list) {
+    const { bytes } = this;
+    let { at } = this;
+    for (let i = 0; i < list.length; i++) {
+      let byte = bytes[at++];
+      let number = byte & 127;
+      if (byte > 127) {
+        byte = bytes[at++];
+        number |= (byte & 127) << 7;
+        if (byte > 127) {
+          byte = bytes[at++];
+          number |= (byte & 127) << 14;
+          for (let factor = 2 ** 21; byte > 127; factor *= 128) {
+            byte = bytes[at++];
+            number += (byte & 127) * factor;
+          }
+        }
+      }
+      list[i] = number;
     }
+    if (at > bytes.length) throw new Error("a column is too short");
+    this.at = at;
+    return list;
+  }
+
+  next() {
+    return this.fill([0])[0];
   }
 }
 
@@ -51,24 +75,22 @@ function readValues(line, values, view) {
 
 // A line: starts and ends after the begin of the recording in nanoseconds, what each is, and how many stand in it.
 function readLine(n, isValues, columns, view, duration) {
-  const line = { n, start: new Float64Array(n), end: new Float64Array(n) };
-  let at = 0;
-  for (let i = 0; i < n; i++) line.start[i] = at += columns[0].next();
+  const line = { n, start: columns[0].fill(new Float64Array(n)), end: new Float64Array(n) };
+  for (let i = 1; i < n; i++) line.start[i] += line.start[i - 1];
   if (isValues) {
     line.value = new Float64Array(n);
     readValues(line, line.value, view);
     for (let i = 0; i < n; i++) line.end[i] = i + 1 < n ? line.start[i + 1] : duration;
     return line;
   }
-  line.what = new Uint32Array(n);
-  line.more = new Uint32Array(n);
+  columns[1].fill(line.end);
+  line.what = columns[2].fill(new Uint32Array(n));
+  line.more = columns[3].fill(new Uint32Array(n));
   line.open = new Set();
   for (let i = 0; i < n; i++) {
-    const took = columns[1].next() - 1;
+    const took = line.end[i] - 1;
     if (took === UNFINISHED) line.open.add(i);
     line.end[i] = took === UNFINISHED ? duration : line.start[i] + took;
-    line.what[i] = columns[2].next();
-    line.more[i] = columns[3].next();
   }
   return line;
 }
@@ -112,10 +134,16 @@ function firstAfter(line, time) {
   return low;
 }
 
-// The first row that starts at a time or later.
-function firstFrom(line, time) {
-  let low = 0;
-  let high = line.n;
+// The first row that starts at a time or later, of those from a row on: it is looked for in steps that double, as it is
+// near mostly.
+function firstFrom(line, time, row = 0) {
+  let low = row;
+  let step = 1;
+  while (low + step < line.n && line.start[low + step] < time) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(low + step, line.n);
   while (low < high) {
     const middle = (low + high) >> 1;
     if (line.start[middle] < time) low = middle + 1;

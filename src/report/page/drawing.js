@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 // Drawing: the part of the lanes that is seen, into a canvas. The work of one picture is bounded by the pixels that there
-// are, not by the rows: what is narrower than a pixel is passed over by a search.
+// are, not by the rows: what is narrower than a pixel is passed over by a search, and the pixels of a line are one row of
+// an image (Strips), as drawing each by itself takes most of a picture's time.
 
 const LABELS_WIDTH = 220;
 const AXIS_HEIGHT = 26;
 const NARROWEST_TEXT = 26;
+const NARROWEST_BORDER = 3; // and what is drawn as pixels of a strip
 
 // Two rows of twelve colours each, on which the text can be read (contrast above 4.5); and how each is drawn without
 // colours: its name is in it.
@@ -16,6 +18,57 @@ function hash(text) {
   let number = 2166136261;
   for (let i = 0; i < text.length; i++) number = Math.imul(number ^ text.charCodeAt(i), 16777619);
   return number >>> 0;
+}
+
+function bytesOf(color) {
+  return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+}
+
+// What is a few pixels wide: each line of the picture is a row of an image, which is then drawn as high as the line is.
+class Strips {
+  constructor() {
+    this.canvas = document.createElement("canvas");
+    this.places = [];
+    this.width = 0;
+  }
+
+  // Colours become words in the byte order of this machine.
+  setPalette(palette) {
+    const bytes = Uint8ClampedArray.from(palette.flatMap((color) => [...bytesOf(color), 255]));
+    this.words = new Uint32Array(bytes.buffer);
+  }
+
+  // The image stays from picture to picture: it would be garbage each time.
+  begin(width) {
+    const wanted = Math.max(Math.ceil(width), 1);
+    this.places = [];
+    if (wanted !== this.width) this.resize(wanted, 64);
+    this.pixels.fill(0);
+  }
+
+  resize(width, n) {
+    const before = this.pixels;
+    this.image = new ImageData(width, n);
+    this.pixels = new Uint32Array(this.image.data.buffer);
+    if (before && width === this.width) this.pixels.set(before);
+    this.width = this.canvas.width = width;
+    this.canvas.height = n;
+  }
+
+  // Where in `pixels` a line begins that is drawn at a height.
+  add(y, height) {
+    if (this.places.length === 2 * this.image.height) this.resize(this.width, 2 * this.image.height);
+    this.places.push(y, height);
+    return (this.places.length / 2 - 1) * this.width;
+  }
+
+  drawInto(context, x) {
+    const n = this.places.length / 2;
+    if (!n) return;
+    this.canvas.getContext("2d").putImageData(this.image, 0, 0, 0, 0, this.width, n);
+    context.imageSmoothingEnabled = false;
+    for (let i = 0; i < n; i++) context.drawImage(this.canvas, 0, i, this.width, 1, x, this.places[2 * i], this.width, this.places[2 * i + 1]);
+  }
 }
 
 class Drawing {
@@ -30,6 +83,7 @@ class Drawing {
     this.selection = null;
     this.hovered = null;
     this.range = null;
+    this.strips = new Strips();
     this.readColors();
   }
 
@@ -37,6 +91,7 @@ class Drawing {
     const style = getComputedStyle(document.documentElement);
     const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
     this.palette = isDark ? DARK : LIGHT;
+    this.strips.setPalette(this.palette);
     this.colors = {};
     for (const name of ["back", "fore", "faint", "line", "band", "accent", "mark"])
       this.colors[name] = style.getPropertyValue(`--${name}`).trim();
@@ -65,12 +120,12 @@ class Drawing {
     return this.from + ((x - LABELS_WIDTH) / this.plotWidth) * (this.to - this.from);
   }
 
-  // Null for the idle thread.
+  // The number of a colour in the palette; −1 for the idle thread.
   colorOf(lane, what) {
     const list = this.hues[lane.kind];
     if (list[what] === undefined) {
       const key = this.lanes.keyOf(lane, what);
-      list[what] = key === null ? null : this.palette[hash(key) % this.palette.length];
+      list[what] = key === null ? -1 : hash(key) % this.palette.length;
     }
     return list[what];
   }
@@ -81,6 +136,7 @@ class Drawing {
     context.fillRect(0, 0, this.width, this.height);
     context.textBaseline = "middle";
     context.font = "12px system-ui, sans-serif";
+    this.strips.begin(this.plotWidth);
     const first = this.lanes.firstAt(this.top);
     for (let i = first; i < this.lanes.items.length; i++) {
       const item = this.lanes.items[i];
@@ -89,6 +145,7 @@ class Drawing {
       if (item.lane) this.drawLane(item, y);
       else this.drawGroup(item, y);
     }
+    this.strips.drawInto(context, LABELS_WIDTH);
     this.drawFlows();
     this.drawAxis();
     this.drawRange();
@@ -131,39 +188,25 @@ class Drawing {
     this.context.font = "12px system-ui, sans-serif";
   }
 
-  // Rows from left to right; behind one that ends in a pixel the next one is looked for in the next. Those of one pixel
-  // are many, and drawn by colours.
+  // Rows from left to right; behind one that ends in a pixel the next one is looked for in the next.
   drawLine(lane, line, y) {
+    const isStates = lane.kind === "states";
     const height = heightOf(lane) === STATES_HEIGHT ? STATES_HEIGHT - 1 : LINE_HEIGHT - 2;
-    const pixel = (this.to - this.from) / this.plotWidth;
-    const narrow = new Map();
+    const { start, end } = line;
+    const perTime = this.plotWidth / (this.to - this.from);
+    let strip = -1;
     let row = firstAfter(line, this.from);
-    while (row < line.n && line.start[row] < this.to) {
-      const x = Math.max(this.xOf(line.start[row]), LABELS_WIDTH);
-      const width = Math.max(this.xOf(line.end[row]) - x, 1);
-      const isNarrow = width <= 1 && lane.kind !== "states" && (line.end[row] > line.start[row] || lane.kind === "samples");
-      if (isNarrow) this.addNarrow(narrow, lane, line.what[row], x);
-      else this.drawRow(lane, line, row, x, y, Math.min(width, this.width - x), height);
-      if (width > 1) row++;
-      else row = Math.max(row + 1, firstFrom(line, line.start[row] + pixel));
-    }
-    this.drawNarrow(narrow, y, height);
-  }
-
-  addNarrow(narrow, lane, what, x) {
-    const color = this.colorOf(lane, what);
-    if (color === null) return;
-    const list = narrow.get(color);
-    if (list) list.push(x);
-    else narrow.set(color, [x]);
-  }
-
-  drawNarrow(narrow, y, height) {
-    for (const [color, list] of narrow) {
-      this.context.beginPath();
-      for (const x of list) this.context.rect(Math.floor(x), y, 1, height);
-      this.context.fillStyle = color;
-      this.context.fill();
+    while (row < line.n && start[row] < this.to) {
+      const x = Math.max((start[row] - this.from) * perTime, 0);
+      const width = Math.max((end[row] - this.from) * perTime - x, 1);
+      const isNarrow = width <= NARROWEST_BORDER && !isStates && (end[row] > start[row] || lane.kind === "samples");
+      if (isNarrow && !(this.selection && this.selection.line === line && this.selection.row === row)) {
+        const color = this.colorOf(lane, line.what[row]);
+        if (strip < 0) strip = this.strips.add(y, height);
+        const first = strip + Math.floor(x);
+        if (color >= 0) this.strips.pixels.fill(this.strips.words[color], first, Math.max(strip + Math.floor(x + Math.min(width, this.plotWidth - x)), first + 1));
+      } else this.drawRow(lane, line, row, LABELS_WIDTH + x, y, Math.min(width, this.plotWidth - x), height);
+      row = width > 1 ? row + 1 : firstFrom(line, this.from + (Math.floor(x) + 1) / perTime, row + 1);
     }
   }
 
@@ -175,11 +218,11 @@ class Drawing {
       return;
     }
     const color = this.colorOf(lane, what);
-    if (color === null) return;
-    context.fillStyle = color;
+    if (color < 0) return;
+    context.fillStyle = this.palette[color];
     context.fillRect(x, y, width, height);
     if (line.end[row] === line.start[row]) this.drawInstant(x, y, height);
-    if (width > 3) this.drawBorder(x, y, width, height);
+    if (width > NARROWEST_BORDER) this.drawBorder(x, y, width, height);
     if (width >= NARROWEST_TEXT) {
       const several = line.more[row] ? `${line.more[row] + 1} × ` : "";
       this.drawText(several + this.lanes.nameOf(lane, what), x, y + height / 2, width, this.colors.fore);
@@ -233,7 +276,7 @@ class Drawing {
     while (row < line.n && line.start[row] < this.to) {
       const x = Math.max(this.xOf(line.start[row]), LABELS_WIDTH);
       const width = Math.max(this.xOf(line.end[row]) - x, 1);
-      const next = width > 1 ? row + 1 : Math.max(row + 1, firstFrom(line, line.start[row] + pixel));
+      const next = width > 1 ? row + 1 : firstFrom(line, line.start[row] + pixel, row + 1);
       let value = line.value[row];
       for (let i = row; i < Math.min(next, row + 64); i++) value = Math.max(value, line.value[i]);
       const share = Number.isFinite(value) ? (value - lane.low) / span : 0;
