@@ -105,6 +105,22 @@ static ExitStatus add_config(RecordRequest *request, Config *config) {
         return r < 0 ? bus_client_say_errno(r) : STATUS_OK;
 }
 
+static ExitStatus say_unknown_preset(const char *name) {
+        g_autoptr(GPtrArray) names = g_ptr_array_new();
+        ExitStatus status;
+        Preset *presets = NULL;
+        size_t n = 0;
+
+        /* When they cannot be listed, no other name is suggested. */
+        (void)presets_list(&presets, &n);
+        for (size_t i = 0; i < n; i++)
+                g_ptr_array_add(names, presets[i].name);
+        status = usage_unknown(
+                _("unknown preset '%s'"), name, (const char *const *)names->pdata, names->len);
+        presets_free(presets, n);
+        return status;
+}
+
 static ExitStatus load_preset(RecordRequest *request, const char *name) {
         Config *config = NULL;
         ConfigError error = { 0 };
@@ -115,13 +131,8 @@ static ExitStatus load_preset(RecordRequest *request, const char *name) {
                 say_error(_("cannot load the preset %s: %s"), name, g_strerror(-r));
                 return STATUS_FAILED;
         }
-        if (r == PRESET_E_UNKNOWN) {
-                g_autofree char *message = reason_translate(error.message);
-
-                say_error("%s", message);
-                say_hint(_("\"desktrace list presets\" shows the available presets."));
-                return STATUS_USAGE;
-        }
+        if (r == PRESET_E_UNKNOWN)
+                return say_unknown_preset(name);
         return r > 0 ? say_config_error(name, &error) : add_config(request, config);
 }
 

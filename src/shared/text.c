@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "shared/macro.h"
@@ -131,24 +132,30 @@ char *text_format_duration(char buffer[static TEXT_SIZE_BYTES], uint64_t ns) {
         return buffer;
 }
 
-/* Edit distance (Levenshtein), with one row of memory. */
+static bool same_letter(char a, char b) {
+        return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* How many letters are missing, too many, wrong, or swapped with the next one. */
 static size_t edit_distance(const char *a, const char *b) {
-        size_t row[NEAREST_NAME_MAX + 1], n = strlen(b);
+        size_t rows[3][NEAREST_NAME_MAX + 1], n = strlen(b);
+        size_t *before = rows[0], *above = rows[1], *row = rows[2];
 
         for (size_t j = 0; j <= n; j++)
                 row[j] = j;
         for (size_t i = 0; a[i]; i++) {
-                size_t diagonal = row[0];
+                size_t *oldest = before;
 
+                before = above;
+                above = row;
+                row = oldest;
                 row[0] = i + 1;
                 for (size_t j = 0; j < n; j++) {
-                        size_t above = row[j + 1];
-                        size_t change = diagonal + (tolower((unsigned char)a[i]) !=
-                                                    tolower((unsigned char)b[j]));
-
-                        row[j + 1] = MIN(above, row[j]) + 1;
-                        row[j + 1] = MIN(row[j + 1], change);
-                        diagonal = above;
+                        row[j + 1] = MIN(above[j + 1], row[j]) + 1;
+                        row[j + 1] = MIN(row[j + 1], above[j] + !same_letter(a[i], b[j]));
+                        if (i > 0 && j > 0 && same_letter(a[i], b[j - 1]) &&
+                            same_letter(a[i - 1], b[j]))
+                                row[j + 1] = MIN(row[j + 1], before[j - 1] + 1);
                 }
         }
         return row[n];
@@ -166,7 +173,8 @@ const char *text_nearest(const char *name, const char *const known[], size_t n_k
                 if (strlen(known[i]) > NEAREST_NAME_MAX)
                         continue;
                 distance = edit_distance(name, known[i]);
-                if (distance < best) {
+                /* Of a short word, too many letters would have to be wrong. */
+                if (distance < best && 2 * distance < strlen(name)) {
                         best = distance;
                         nearest = known[i];
                 }

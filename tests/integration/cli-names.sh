@@ -109,7 +109,7 @@ exits 2 "of another verb" '--output: .* must not be empty' desktrace snapshot --
 exits 2 "and of an argument" 'file must not be empty' desktrace inspect ''
 exits 2 "so is one of a program" 'file must not be empty' desktrace list probes ''
 exits 2 "a category needs a name" "'cat:' names no category" record cat: -- true
-exits 2 "a preset, too" "no preset ''" record -p '' -- true
+exits 2 "a preset, too" "unknown preset ''" record -p '' -- true
 exits 2 "and a command" "no command after --" record -p apps -- ''
 ok "and nothing is written" nothing_is_there '*-2*.pftrace'
 exits 2 "a list that needs a file says so" "desktrace list probes FILE" desktrace list probes

@@ -71,6 +71,9 @@ START_TEST(test_nearest_name_is_found_only_when_near) {
         ck_assert_str_eq(text_nearest("track_events", known, 3), "track_event");
         ck_assert_str_eq(text_nearest("Linux.Sys-Stats", known, 3), "linux.sys_stats");
         ck_assert_ptr_null(text_nearest("banana", known, 3));
+        ck_assert_str_eq(text_nearest("tme", (const char *[]){ "time" }, 1), "time");
+        ck_assert_str_eq(text_nearest("mian", (const char *[]){ "main" }, 1), "main");
+        ck_assert_ptr_null(text_nearest("nope", (const char *[]){ "top", "gnome" }, 2));
 }
 END_TEST
 
