@@ -19,6 +19,18 @@ talk() {
         return 0
 }
 
+# listens N: the bus has said N times that somebody has become its monitor
+listens() { [ "$(grep -ac 'became a monitor' "$tmp/log")" -ge "$1" ]; }
+
+# recorded_talk N: of a recording that goes on until then, with what the N-th listener hears
+recorded_talk() {
+        eventually listens "$1"
+        talk >/dev/null 2>&1
+        sleep 1 # until it is heard
+        kill -INT "$recording"
+        wait "$recording"
+}
+
 mkdir "$tmp/wrong.d"
 sed 's/^Instance=.*/Instance=mine/' "$BRIDGES_CONF" >"$tmp/wrong.d/wrong.conf"
 fails 'an instance that is none is told of' 'Instance= must be user or system' \
@@ -26,11 +38,9 @@ fails 'an instance that is none is told of' 'Instance= must be user or system' \
 
 bridged_session
 gives 'the source is there before the bridges run' 'org\.freedesktop\.dbus' "$DESKTRACE" --user list sources
-recording "$trace" 3 org.freedesktop.dbus
+recording "$trace" 600 org.freedesktop.dbus
 ok 'the bridges were started' has_owner --user org.desktrace.Bridges1
-sleep 0.5
-talk >/dev/null 2>&1
-wait "$recording"
+recorded_talk 1
 ok 'it is recorded' test $? = 0
 
 calls="select count(*) from slice s join track t on s.track_id = t.id where s.name ="
@@ -58,10 +68,9 @@ kill -KILL "$bridges"
 wait "$recording"
 ok 'a recording outlives its bridge' test $? = 0
 ok 'the bus works on' talk
-recording "$trace" 2 org.freedesktop.dbus
-sleep 0.5
-talk >/dev/null 2>&1
-wait "$recording"
+n_listeners=$(grep -ac 'became a monitor' "$tmp/log")
+recording "$trace" 600 org.freedesktop.dbus
+recorded_talk $((n_listeners + 1))
 ok 'the bridges are started again' test $? = 0
 gives 'and record' '^1$' asked "$trace" "$calls 'org.example.Test.Sang'"
 finish

@@ -224,6 +224,11 @@ START_TEST(test_every_switch_of_a_known_load_is_in_the_trace) {
         n_found = count_switches_to(&world.list, load.pid, &n_losses);
         ck_assert_uint_ge(load.n_switches, N_ROUND_TRIPS / 2);
         n_unseen = count_unseen(&world.list);
+        if (sum_stats(&world.list, 2, 3) > 0) { /* nobody read the rings in time: that is said */
+                ck_assert_uint_gt(n_losses, 0);
+                world_deinit(&world);
+                return;
+        }
         ck_assert_msg(n_found + n_unseen + 2 >= load.n_switches && n_found <= load.n_switches + 16,
                       "%zu switches to the load, %zu from whom none is recorded, the kernel "
                       "counted %" PRIu64 "; %zu marked losses, %" PRIu64 " overrun, %" PRIu64
