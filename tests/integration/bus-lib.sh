@@ -186,9 +186,11 @@ SH
         boxed_apart=(unshare --pid --fork --kill-child sh -c '"$@"; exit $?' sh "${boxed[@]}")
 }
 
-# service COMMAND...: the daemon, until it owns its name; its pid is in $daemon
+# service COMMAND...: the daemon, until it owns its name; its pid is in $daemon. It stays, unless a time is given: on a
+# busy machine a test may leave it alone for longer than its own.
 service() {
         local bus=--user
+        [[ " $* " == *" --idle-timeout="* ]] || set -- "$@" --idle-timeout=infinity
         [[ " $* " != *" --system"* ]] || bus=--system
         started "$@"
         # shellcheck disable=SC2034 # for the tests
