@@ -312,9 +312,12 @@ static int merge_source(TraceConfig *to, DataSource **source, const uint32_t *bu
         if (alike) {
                 widen_categories(alike, config);
                 config->has_target_buffer = false;
+                free(config->target_buffer_name);
+                config->target_buffer_name = NULL;
                 return merge_messages(&alike->base, &config->base);
         }
-        if (config && target < n) {
+        /* A name still says which one; without either it is the first. */
+        if (config && target < n && (config->has_target_buffer || !config->target_buffer_name)) {
                 config->target_buffer = buffers[target];
                 config->has_target_buffer = true;
         }

@@ -45,6 +45,21 @@ START_TEST(test_sources_find_their_buffers) {
 }
 END_TEST
 
+START_TEST(test_a_buffer_may_be_said_by_its_name) {
+        assert_merged("buffers { name: 'a' } " SOURCE("name: 'x'"),
+                      "buffers { name: 'b' } buffers { name: 'c' } " SOURCE(
+                              "name: 'y' target_buffer_name: 'c'")
+                              SOURCE("name: 'z' target_buffer: 1 target_buffer_name: 'c'"),
+                      "buffers { name: 'a' } buffers { name: 'b' } buffers { name: 'c' } " SOURCE(
+                              "name: 'x'") SOURCE("name: 'y' target_buffer_name: 'c'")
+                              SOURCE("name: 'z' target_buffer: 2 target_buffer_name: 'c'"));
+        assert_merged("buffers { name: 'a' } " SOURCE("name: 'x' target_buffer: 0"),
+                      "buffers { name: 'b' } " SOURCE("name: 'x' target_buffer_name: 'b'"),
+                      "buffers { name: 'a' } buffers { name: 'b' } " SOURCE(
+                              "name: 'x' target_buffer: 0"));
+}
+END_TEST
+
 START_TEST(test_sources_of_one_name_record_what_either_does) {
         assert_merged(SOURCE("name: 'linux.ftrace' ftrace_config { ftrace_events: 'a/b' "
                              "ftrace_events: 'a/c' drain_period_ms: 500 }"),
@@ -96,6 +111,7 @@ END_TEST
 TEST_MAIN("config-merge",
           test_buffers_of_one_name_have_room_for_both,
           test_sources_find_their_buffers,
+          test_a_buffer_may_be_said_by_its_name,
           test_sources_of_one_name_record_what_either_does,
           test_a_list_that_one_leaves_out_restricts_nothing,
           test_sources_for_chosen_producers_stay_apart,
