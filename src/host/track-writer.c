@@ -60,6 +60,7 @@ void track_writer_clear(TrackWriter *writer) {
                 memset(writer->slots, 0, writer->n_slots * sizeof(*writer->slots));
         writer->n_tracks = 0;
         writer->says_cleared = true;
+        writer->n_cleared++;
 }
 
 /* The track's slot, or the free slot where it belongs. */

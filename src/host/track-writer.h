@@ -41,7 +41,8 @@ typedef struct TrackWriter {
         TrackSlot *slots;      /* the tracks that were described; an open hash table */
         size_t n_slots;        /* a power of two, at least twice n_tracks */
         size_t n_tracks;
-        bool says_cleared; /* the next packet begins the sequence again */
+        bool says_cleared;  /* the next packet begins the sequence again */
+        uint32_t n_cleared; /* how often all descriptions were forgotten */
         uint64_t n_refused;
         uint32_t clock_id; /* of all times; 0: the trace's own clock */
 } TrackWriter;

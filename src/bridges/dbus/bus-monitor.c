@@ -40,20 +40,21 @@ typedef struct Pace {
         uint64_t at_ns, tokens_ns;
 } Pace;
 
-#define WAKE_NS (NS_PER_S / MONITOR_WAKES_PER_S)
+#define WAKE_NS       (NS_PER_S / MONITOR_WAKES_PER_S)
+#define STORM_WAKE_NS (NS_PER_S / MONITOR_STORM_WAKES_PER_S)
 
-static void pace_wait(Pace *pace) {
+static void pace_wait(Pace *pace, uint64_t cost_ns) {
         const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
         struct timespec pause = {};
 
         pace->tokens_ns =
                 MIN(pace->tokens_ns + (now_ns - pace->at_ns), WAKE_NS * MONITOR_WAKES_BURST);
         pace->at_ns = now_ns;
-        if (pace->tokens_ns >= WAKE_NS) {
-                pace->tokens_ns -= WAKE_NS;
+        if (pace->tokens_ns >= cost_ns) {
+                pace->tokens_ns -= cost_ns;
                 return;
         }
-        pause.tv_nsec = (long)(WAKE_NS - pace->tokens_ns);
+        pause.tv_nsec = (long)(cost_ns - pace->tokens_ns);
         pace->tokens_ns = 0;
         nanosleep(&pause, NULL);
         pace->at_ns = clock_ns(CLOCK_MONOTONIC);
@@ -66,10 +67,18 @@ static void tell_taker(BusMonitor *monitor) {
         monitor->reader.has_newcomer = false;
 }
 
+/* For what the last look cost: it began when there were `n_before` messages. */
+static void wait_between_looks(const BusMonitor *monitor, Pace *pace, uint64_t n_before) {
+        const uint64_t n_messages = atomic_load(&monitor->reader.n_messages) - n_before;
+
+        pace_wait(pace, n_messages < MONITOR_STORM_MESSAGES ? WAKE_NS : STORM_WAKE_NS);
+}
+
 static void read_traffic(BusMonitor *monitor) {
         Pace pace = { clock_ns(CLOCK_MONOTONIC), WAKE_NS * MONITOR_WAKES_BURST };
 
         for (;;) {
+                const uint64_t n_before = atomic_load(&monitor->reader.n_messages);
                 size_t n_room;
                 void *room = traffic_reader_room(&monitor->reader, &n_room);
                 ssize_t n = recv(monitor->fd, room, n_room, 0);
@@ -79,7 +88,7 @@ static void read_traffic(BusMonitor *monitor) {
                 if (n <= 0 || traffic_reader_take(&monitor->reader, (size_t)n) < 0)
                         return;
                 tell_taker(monitor);
-                pace_wait(&pace);
+                wait_between_looks(monitor, &pace, n_before);
         }
 }
 

@@ -8,7 +8,8 @@
  * does nothing but read: it waits for nobody, and drops what the ring has no room for. It notes when each message came.
  *
  * To wake up costs more than to read a message. Where there are so many that it would wake up more often than
- * MONITOR_WAKES_PER_S 500for long, it sleeps a little between two looks, and times are as much less exact.
+ * MONITOR_WAKES_PER_S for long, it sleeps a little between two looks, and times are as much less exact. In a storm,
+ * when each look brings several messages nevertheless, it sleeps longer.
  *
  * Descriptors that messages carry are never received: the kernel lets go of them when their message is read.
  */
@@ -18,8 +19,10 @@
 
 #include "bridges/dbus/traffic-reader.h"
 
-#define MONITOR_WAKES_PER_S 500
-#define MONITOR_WAKES_BURST 100 /* that are not delayed, after a quiet time */
+#define MONITOR_WAKES_PER_S       500
+#define MONITOR_WAKES_BURST       100 /* that are not delayed, after a quiet time */
+#define MONITOR_STORM_MESSAGES    5   /* in one look: a storm */
+#define MONITOR_STORM_WAKES_PER_S 200
 
 typedef enum MonitorState {
         MONITOR_ASKS,   /* to become one */

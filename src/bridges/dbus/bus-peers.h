@@ -26,7 +26,11 @@ typedef struct BusPeer {
         List calls;                /* its own that are not answered; of the recorder */
         List served;               /* those of others to it */
         uint32_t calling, serving; /* lanes in use: bits */
-        pid_t pid;                 /* 0: not known */
+        struct {
+                uint32_t n_cleared;     /* of the track writer, when these were described */
+                uint64_t calls, served; /* tracks of the first lanes; 0: not known */
+        } tracks;  /* of the recorder: nothing once it is known whose peer it is */
+        pid_t pid; /* 0: not known */
         uint64_t process_uuid;
         char process[PROGRAM_NAME_BYTES];
         char *owner; /* of a name that is not unique; NULL: nobody, or not known */

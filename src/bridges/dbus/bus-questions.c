@@ -45,6 +45,7 @@ static void set_process(BusQuestions *questions, BusPeer *peer, pid_t pid) {
         peer->pid = pid;
         peer->process_uuid = name->process_uuid;
         memcpy(peer->process, name->process, sizeof(peer->process));
+        peer->tracks.calls = peer->tracks.served = 0;
 }
 
 static int on_credentials(sd_bus_message *answer, void *userdata, sd_bus_error *error) {

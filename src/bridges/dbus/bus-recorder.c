@@ -69,12 +69,26 @@ lane_track(BusRecorder *recorder, const BusPeer *peer, const char *name, unsigne
         return track_group(recorder->tracks, parent, text);
 }
 
-static uint64_t calls_track(BusRecorder *recorder, const BusPeer *peer, unsigned lane) {
-        return lane_track(recorder, peer, "calls", lane);
+/* Nearly all calls are on first lanes, whose names need not be put together for each event. What is lost while it is
+ * described is described again: so the number is that of before. */
+static uint64_t
+first_lane_track(BusRecorder *recorder, BusPeer *peer, uint64_t *track, const char *name) {
+        if (peer->tracks.n_cleared != recorder->tracks->n_cleared)
+                peer->tracks.calls = peer->tracks.served = 0;
+        peer->tracks.n_cleared = recorder->tracks->n_cleared;
+        if (!*track)
+                *track = lane_track(recorder, peer, name, 0);
+        return *track;
 }
 
-static uint64_t served_track(BusRecorder *recorder, const BusPeer *peer, unsigned lane) {
-        return lane_track(recorder, peer, "served", lane);
+static uint64_t calls_track(BusRecorder *recorder, BusPeer *peer, unsigned lane) {
+        return lane ? lane_track(recorder, peer, "calls", lane)
+                    : first_lane_track(recorder, peer, &peer->tracks.calls, "calls");
+}
+
+static uint64_t served_track(BusRecorder *recorder, BusPeer *peer, unsigned lane) {
+        return lane ? lane_track(recorder, peer, "served", lane)
+                    : first_lane_track(recorder, peer, &peer->tracks.served, "served");
 }
 
 /* Takes the first free lane; BUS_LANES_MAX: all are in use. */
