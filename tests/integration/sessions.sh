@@ -39,8 +39,14 @@ record() {
         recorders[$1]=$started
 }
 
+# runs N: so many sessions are there, and all record
 runs() {
-        [ "$(busctl --system tree --list $BUS | grep -cE '/session/[0-9]+$')" = "$1" ]
+        local session n=0
+        for session in $(busctl --system tree --list $BUS | grep -E '/session/[0-9]+$'); do
+                [ "$(busctl --system get-property $BUS "$session" $BUS.Session State)" = 's "started"' ] || return
+                n=$((n + 1))
+        done
+        [ $n = "$1" ]
 }
 
 # end NAME...: until they have; nothing is lost
@@ -76,13 +82,13 @@ config generic 'sched/sched_stat_runtime' 'drain_period_ms: 1000'
 work &
 pids+=($!)
 record switches
-eventually runs 1
+ok "one recording has begun" eventually runs 1
 sleep 0.3
 for name in same tasks wakes calls other_calls generic; do
         record $name
 done
-eventually runs 7
-sleep 1
+ok "all have" eventually runs 7
+sleep 2
 end tasks
 end switches wakes calls
 sleep 0.3

@@ -109,7 +109,8 @@ def wakeups(data):
     wakers = collections.defaultdict(collections.Counter)
     states = "SELECT utid, waker_utid, irq_context FROM thread_state WHERE state LIKE 'R%' AND state <> 'Running'"
     for utid, waker, is_interrupt in data.rows(states):
-        if is_interrupt == "1":
+        # A CPU that waits for a message from another one wakes what that asks for outside of any interrupt.
+        if is_interrupt == "1" or waker == str(IDLE):
             wakers[data.names[int(utid)]][AN_INTERRUPT] += 1
         elif waker:
             wakers[data.names[int(utid)]][data.names[int(waker)]] += 1
