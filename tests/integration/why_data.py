@@ -31,10 +31,16 @@ class Data:
             command += ["--by", "thread"]
         self.desktrace, self.file = desktrace, file
         self.answer = json.loads(self.output(command))
-        threads = self.rows("SELECT utid, name, tid FROM thread")
-        self.names = {int(utid): f"{name} {tid or 0}".strip() for utid, name, tid in threads}
-        runs = self.rows("SELECT ts, dur, cpu, utid FROM sched ORDER BY ts, id")
-        self.runs = [Run(*map(int, run)) for run in runs]
+        # A query reads only what it needs of the file, so a thread may have another utid in the next one.
+        runs = self.rows(
+            "SELECT ts, dur, cpu, utid, name, tid FROM sched JOIN thread USING (utid) ORDER BY ts, sched.id"
+        )
+        self.runs = [Run(*map(int, run[:4])) for run in runs]
+        self.names = {int(run[3]): self.name_of(*run[4:]) for run in runs}
+
+    @staticmethod
+    def name_of(name, tid):
+        return f"{name} {tid or 0}".strip()
 
     @staticmethod
     def output(command):
@@ -107,13 +113,15 @@ def wakeups(data):
             woken[run.utid] += 1
         was_idle[run.cpu] = run.utid == IDLE
     wakers = collections.defaultdict(collections.Counter)
-    states = "SELECT utid, waker_utid, irq_context FROM thread_state WHERE state LIKE 'R%' AND state <> 'Running'"
-    for utid, waker, is_interrupt in data.rows(states):
+    states = """SELECT woken.name, woken.tid, waker_utid, waker.name, waker.tid, irq_context
+        FROM thread_state JOIN thread woken USING (utid) LEFT JOIN thread waker ON waker.utid = waker_utid
+        WHERE thread_state.state LIKE 'R%' AND thread_state.state <> 'Running'"""
+    for name, tid, waker, waker_name, waker_tid, is_interrupt in data.rows(states):
         # A CPU that waits for a message from another one wakes what that asks for outside of any interrupt.
         if is_interrupt == "1" or waker == str(IDLE):
-            wakers[data.names[int(utid)]][AN_INTERRUPT] += 1
+            wakers[data.name_of(name, tid)][AN_INTERRUPT] += 1
         elif waker:
-            wakers[data.names[int(utid)]][data.names[int(waker)]] += 1
+            wakers[data.name_of(name, tid)][data.name_of(waker_name, waker_tid)] += 1
     for row in data.answer["rows"]:
         counts = wakers[row["thread"]]
         most = [waker for waker, n in counts.items() if n == max(counts.values())]
