@@ -27,23 +27,13 @@
 /* What is read of the message bus before others have their turn. */
 #define LINE_TURN_NS UINT64_C(5000000)
 #define LINE_AHEAD_BYTES \
-        (16u << 10) /* a dozen short replies, with what the kernel counts for each */
-#define PACE_SHORT_NS     UINT64_C(4000000)  /* it may just have had no CPU */
-#define PACE_LONG_NS      UINT64_C(50000000) /* it is known by then how fast it reads */
-#define MESSAGES_PER_STEP 16                 /* between two looks at the clock */
+        (16u << 10)          /* a dozen short replies, with what the kernel counts for each */
+#define MESSAGES_PER_STEP 16 /* between two looks at the clock */
 
 typedef struct Sender {
         char name[256];
         uid_t user;
 } Sender;
-
-/* From when the message bus has something to read until it has read that. */
-typedef struct Pace {
-        uint64_t since_ns; /* 0: there is nothing to read */
-        size_t n_most;
-        size_t n_read; /* of the last time that was not short, as the kernel counts bytes; 0: it was short */
-        uint64_t took_ns;
-} Pace;
 
 struct BusLine {
         char *address;
@@ -54,7 +44,7 @@ struct BusLine {
         sd_event_source *source, *more; /* of the main loop, while it is attached */
         Sender senders[SENDERS_KNOWN];  /* the thread's; "": unused */
         size_t next_sender;
-        Pace pace;
+        bool has_more; /* than the last turn has read */
 };
 
 /*
@@ -284,22 +274,6 @@ static uint64_t now_ns(void) {
         return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static void pace_look(Pace *pace, size_t n_unread) {
-        const uint64_t now = now_ns(), took_ns = now - pace->since_ns;
-
-        pace->n_most = MAX(pace->n_most, n_unread);
-        if (pace->since_ns > 0 && (n_unread == 0 || took_ns >= PACE_LONG_NS)) {
-                pace->n_read =
-                        took_ns < PACE_SHORT_NS ? 0 : MAX(pace->n_most - n_unread, (size_t)1);
-                pace->took_ns = took_ns;
-                pace->since_ns = 0;
-        }
-        if (pace->since_ns == 0 && n_unread > 0) {
-                pace->since_ns = now;
-                pace->n_most = n_unread;
-        }
-}
-
 /* Messages are dispatched at once, and the replies leave in the same turn. */
 static bool line_step(BusLine *line) {
         const bool has_more = gate_thread_turn(line->thread);
@@ -315,10 +289,10 @@ static bool line_turn(BusLine *line) {
         const uint64_t until = now_ns() + LINE_TURN_NS;
         bool has_more;
 
-        pace_look(&line->pace, gate_thread_n_unread(line->thread));
         do
                 has_more = line_step(line);
         while (has_more && now_ns() < until);
+        line->has_more = has_more;
         return has_more;
 }
 
@@ -362,20 +336,12 @@ void bus_line_pump(BusLine *line) {
                 gate_thread_pump(line->thread);
 }
 
-bool bus_line_is_behind(BusLine *line) {
-        size_t n_unread;
-
-        if (!line || !line->source)
-                return false;
-        n_unread = gate_thread_n_unread(line->thread);
-        pace_look(&line->pace, n_unread);
-        return n_unread > LINE_AHEAD_BYTES;
+bool bus_line_is_behind(const BusLine *line) {
+        return line && line->source && gate_thread_n_unread(line->thread) > LINE_AHEAD_BYTES;
 }
 
-size_t bus_line_bytes_within(const BusLine *line, uint64_t ns) {
-        if (!line || line->pace.n_read == 0)
-                return SIZE_MAX;
-        return (size_t)(line->pace.n_read * ns / line->pace.took_ns);
+bool bus_line_has_more(const BusLine *line) {
+        return line && line->source && line->has_more;
 }
 
 void bus_line_refuse_replies(BusLine *line, const GateRefusal *refusal) {

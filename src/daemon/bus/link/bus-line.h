@@ -34,11 +34,9 @@ void bus_line_detach(BusLine *line);
 /* While attached: has the message bus take what it can of what was said; and whether it is behind with reading that.
  * What is said then waits, no matter for whom. */
 void bus_line_pump(BusLine *line);
-bool bus_line_is_behind(BusLine *line);
-
-/* How much of a message it reads within that time, at its pace when this was looked at last; SIZE_MAX: it is as fast
- * as ever. */
-size_t bus_line_bytes_within(const BusLine *line, uint64_t ns);
+bool bus_line_is_behind(const BusLine *line);
+/* Whether there is more to read than the last turn had time for. */
+bool bus_line_has_more(const BusLine *line);
 /* gate_refuse_replies() */
 void bus_line_refuse_replies(BusLine *line, const GateRefusal *refusal);
 

@@ -14,10 +14,12 @@
 #include "bus/link/bus-line.h"
 #include "bus/link/bus-turns.h"
 
-/* What the bus may need to read a reply to a user who floods it, and how long any reply may be: what the bus
- * needs for short ones says little about its pace on a busy machine. */
-#define REPLY_NS        UINT64_C(20000000)
-#define REPLY_BYTES_MIN (64u << 10)
+/* How long a reply to a user who floods the bus may be: one of 64 KiB takes it half a second then. */
+#define REPLY_BYTES_MAX (64u << 10)
+
+/* Calls that were set aside wait until what the bus has for us is read, but no longer than this: whether a user floods
+ * it is known only then. */
+#define READ_FIRST_NS UINT64_C(50000000)
 
 /* Between two looks at whether the bus has read what was said. */
 #define BEHIND_LOOK_NS UINT64_C(1000000)
@@ -52,43 +54,46 @@ static void refuse(sd_bus_message *call) {
         sd_bus_reply_method_error(call, &error);
 }
 
-/* While the bus reads slowly, a long reply would keep all others waiting. What is read from a session is gone from
- * there, so it is not refused, but made shorter (bus_turns_read_bytes_max()). */
-static void limit_reply(Client *client, sd_bus_message *call) {
-        Bus *bus = client->bus;
-        const size_t n = bus_line_bytes_within(bus->line, REPLY_NS);
-        GateRefusal refusal = {
+/* A long reply keeps all others waiting, as the bus reads slowly while it is flooded. What is read from a session is
+ * gone from there, so it is not refused, but made shorter (bus_turns_read_bytes_max()). */
+static void limit_reply(const Client *client, sd_bus_message *call) {
+        const GateRefusal refusal = {
+                .n_bytes = REPLY_BYTES_MAX,
                 .error = bus_error_name(BUS_ERROR_LIMIT_EXCEEDED),
-                .text = "the reply is too long for the message bus, which is slow now, and many "
-                        "calls of this user wait; wait for their replies, or use the native socket",
+                .text = "the reply is too long for a user of whom many calls wait "
+                        "(TURNS_CALLS_OF_A_FLOOD); wait for their replies, or use the native "
+                        "socket",
         };
 
-        if (n < SIZE_MAX && turns_is_flooding(&bus->turns, client->user) &&
+        if (turns_is_flooding(&client->bus->turns, client->user) &&
             !streq(sd_bus_message_get_member(call), "Read"))
-                refusal.n_bytes = MAX(n, REPLY_BYTES_MIN);
-        bus_line_refuse_replies(bus->line, &refusal);
+                bus_line_refuse_replies(client->bus->line, &refusal);
 }
 
 size_t bus_turns_read_bytes_max(const Client *client) {
-        if (!client->name)
-                return SIZE_MAX;
-        return MAX(bus_line_bytes_within(client->bus->line, REPLY_NS), REPLY_BYTES_MIN);
+        const bool is_flood = client->name && turns_is_flooding(&client->bus->turns, client->user);
+
+        return is_flood ? REPLY_BYTES_MAX : SIZE_MAX;
 }
 
 int bus_turns_take(Client *client, sd_bus_message *call, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *refused = NULL;
         Bus *bus = client->bus;
         const uint64_t now = now_ns();
-        const uint64_t share =
-                bus_line_is_behind(bus->line) ? TURNS_SMALL_SHARE_NS : TURNS_SHARE_NS;
         const bool was_granted = call == bus->granted;
         int r = TURNS_NOW;
 
         if (was_granted)
                 bus->granted = NULL;
         else if (!streq(sd_bus_message_get_member(call), "AddNotes"))
-                r = turns_take(
-                        &bus->turns, client->user, &client->round, call, now, share, &refused);
+                r = turns_take(&bus->turns,
+                               client->user,
+                               &client->round,
+                               call,
+                               now,
+                               bus_line_is_behind(bus->line) ? TURNS_SMALL_SHARE_NS
+                                                             : TURNS_SHARE_NS,
+                               &refused);
         if (refused)
                 refuse(refused);
         if (r == TURNS_FULL)
@@ -125,6 +130,9 @@ void bus_turns_run(Bus *bus) {
         const uint64_t began = now_ns();
         sd_bus_message *call;
 
+        if (bus_line_has_more(bus->line) && began - bus->turns_run_at < READ_FIRST_NS)
+                return;
+        bus->turns_run_at = began;
         bus_line_pump(bus->line);
         bus_turns_end(bus);
         while (!bus_line_is_behind(bus->line) && now_ns() - began < TURNS_RUN_NS &&

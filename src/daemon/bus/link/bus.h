@@ -82,8 +82,9 @@ struct Bus {
         size_t n_guards;
         bool is_shared; /* the system bus: its users must not see each other, and polkit is there */
 
-        struct BusLine *line;    /* to the message bus; NULL: no bus, or no longer used */
-        Turns turns;             /* of calls on the message bus */
+        struct BusLine *line; /* to the message bus; NULL: no bus, or no longer used */
+        Turns turns;          /* of calls on the message bus */
+        uint64_t turns_run_at;
         sd_bus_message *granted; /* one that was set aside, and has its turn now */
 
         List unknowns; /* Unknown (bus-identity.c) */

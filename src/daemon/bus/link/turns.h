@@ -35,7 +35,7 @@
 #define TURNS_RUN_NS UINT64_C(5000000)
 
 /* Set aside of one user; more are refused. */
-#define TURNS_CALLS_OF_A_FLOOD   64
+#define TURNS_CALLS_OF_A_FLOOD   512
 #define TURNS_CALLS_PER_USER_MAX 4096
 #define TURNS_BYTES_PER_USER_MAX (16u << 20)
 
