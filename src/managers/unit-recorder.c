@@ -186,7 +186,8 @@ static void write_event(UnitRecorder *recorder, UnitEvent *event) {
         Unit *unit = event->unit;
         uint64_t track = unit_track(recorder, unit);
 
-        unit->shown_us = MAX(MAX(event->at_us, unit->shown_us), recorder->start_us);
+        unit->shown_us = MAX(event->at_us, unit->shown_us);
+        unit->shown_us = MAX(unit->shown_us, recorder->start_us);
         if (is_drawn(unit->shown))
                 track_end(recorder->tracks, track, unit->shown_us * NS_PER_US);
         unit->shown = event->phase;
