@@ -108,6 +108,8 @@ while True:  # the slave is open here, so that its modes can be looked at
     ended, status = os.waitpid(pid, os.WNOHANG)
     if ended:
         break
+while select.select([master], [], [], 0)[0]:  # what it said last
+    seen += os.read(master, 65536)
 sys.stdout.buffer.write(seen)
 sys.stdout.flush()
 if os.waitstatus_to_exitcode(status) != 0:
