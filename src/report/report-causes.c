@@ -34,7 +34,7 @@ static AnswerQuestion question_of(const ReportSentences *sentences, size_t n_row
         return question;
 }
 
-/* NULL: there is none to this question, or nobody to tell it. */
+/* NULL when the recording has no answer to this question, or nobody is told it. */
 static Answer *
 ask(ReportSentences *sentences, const AnswerDef *def, const AnswerQuestion *question) {
         Answer *answer = NULL;

@@ -20,7 +20,7 @@ typedef struct ReportStacks {
 int report_stacks_init(ReportStacks *stacks, const TraceStore *store);
 void report_stacks_deinit(ReportStacks *stacks);
 
-/* The number of a stack by its innermost call site, and one; 0: there is none. */
+/* The number of a stack by its innermost call site, plus one; 0 when the sample has no stack. */
 uint32_t report_stacks_number(ReportStacks *stacks, uint32_t callsite);
 /* That of the caller; 0: it is the outermost one. */
 uint32_t report_stacks_parent(const ReportStacks *stacks, size_t number);

@@ -151,7 +151,7 @@ class Lanes {
     return program && program !== thread[1] ? `${program} · ${thread[1]}` : thread[1];
   }
 
-  // A stack is told by its innermost function; 0 is none.
+  // A stack is named after its innermost function; its number is 0 when the sample has none.
   nameOfFunction(stack) {
     const name = stack ? this.data.names[this.data.stacks[2 * stack - 1]] : "";
     return name || "?";

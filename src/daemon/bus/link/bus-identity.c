@@ -140,7 +140,7 @@ static Unknown *unknown_find(const Bus *bus, const char *name) {
         return NULL;
 }
 
-/* Of those with most calls, the oldest. NULL: there is none. */
+/* Of the peers with most calls, the one that came first. NULL when no peer waits. */
 static Unknown *find_heaviest(const Bus *bus) {
         Unknown *unknown, *heaviest = NULL;
 
