@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "query/query-private.h"
+#include "shared/monotonic.h"
 #include "trace/trace-import.h"
 
 #define BYTES_PER_FILE_BYTE 64
@@ -19,17 +19,10 @@
 /* So that ids stay what they are from one statement to the next: who there is, whatever else is asked for. */
 #define PARTS_OF_IDS (TRACE_PART_THREADS | TRACE_PART_EVENTS)
 
-static uint64_t now_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 static bool query_stops(void *user_data) {
         const Query *query = user_data;
 
-        return query->is_interrupted || (query->deadline_ns && now_ns() > query->deadline_ns);
+        return query->is_interrupted || (query->deadline_ns && monotonic_ns() > query->deadline_ns);
 }
 
 static int query_progress(void *user_data) {
@@ -251,7 +244,8 @@ int query_prepare(Query *query, const char **sql, sqlite3_stmt **ret) {
                 return r;
         if (!**sql)
                 return QUERY_E_DONE;
-        query->deadline_ns = query->options.timeout_ns ? now_ns() + query->options.timeout_ns : 0;
+        query->deadline_ns =
+                query->options.timeout_ns ? monotonic_ns() + query->options.timeout_ns : 0;
         r = query_compile(query, *sql, ret, &rest);
         if (r != SQLITE_OK)
                 return query_outcome(query, r);

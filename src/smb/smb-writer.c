@@ -12,6 +12,7 @@
 #include "shared/assert-in-tests.h"
 #include "shared/fd.h"
 #include "shared/macro.h"
+#include "shared/monotonic.h"
 #include "smb/smb-writer.h"
 
 /* Less room than this is not worth a fragment, which costs a size and splits the packet. */
@@ -395,13 +396,6 @@ static void tell_starving(SmbProducer *producer) {
                 producer->starving(producer);
 }
 
-static uint64_t now_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
-
 static void wait_for_chunk(SmbProducer *producer, uint32_t n_freed, uint64_t deadline_ns) {
         SmbControl *control = producer->area.control;
         /* The system call's own type: where `long` is narrow, its time_t is narrow as well, unlike libc's. */
@@ -440,7 +434,7 @@ static bool take_chunk_or_wait(SmbWriter *writer, Place *ret) {
                 if (writer->full_policy == SMB_FULL_DROP || writer->lost ||
                     atomic_load(&producer->closed))
                         return false;
-                ns = now_ns();
+                ns = monotonic_ns();
                 if (deadline_ns == 0)
                         deadline_ns = ns + writer->stall_ns;
                 if (ns >= deadline_ns)

@@ -18,13 +18,13 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "accept/acceptor.h"
 #include "closer/closer.h"
 #include "shared/fd.h"
 #include "shared/log.h"
+#include "shared/monotonic.h"
 #include "shared/thread.h"
 
 #define NICE          (-10)
@@ -52,13 +52,6 @@ struct Acceptor {
         pthread_mutex_t lock;
         AcceptQueue queue; /* under the lock */
 };
-
-static uint64_t now_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 static void ring(int fd) {
         const uint64_t one = 1;
@@ -95,13 +88,13 @@ static bool is_refused(Acceptor *acceptor, uid_t uid) {
         bool refuses;
 
         pthread_mutex_lock(&acceptor->lock);
-        refuses = accept_queue_refuses(&acceptor->queue, uid, now_ns());
+        refuses = accept_queue_refuses(&acceptor->queue, uid, monotonic_ns());
         pthread_mutex_unlock(&acceptor->lock);
         return refuses;
 }
 
 static void put(Acceptor *acceptor, const Accepted *accepted, uid_t uid) {
-        const uint64_t now = now_ns();
+        const uint64_t now = monotonic_ns();
         Accepted refused;
         bool is_put, is_due;
 
@@ -152,7 +145,7 @@ static int accept_one(const ListeningSocket *from) {
 }
 
 static void warn(Acceptor *acceptor, int error) {
-        const uint64_t now = now_ns();
+        const uint64_t now = monotonic_ns();
 
         if (now < acceptor->warn_again)
                 return;
@@ -182,7 +175,7 @@ static void close_refused(Acceptor *acceptor) {
 
         while (is_one) {
                 pthread_mutex_lock(&acceptor->lock);
-                is_one = accept_queue_take_refused(&acceptor->queue, &accepted, now_ns());
+                is_one = accept_queue_take_refused(&acceptor->queue, &accepted, monotonic_ns());
                 pthread_mutex_unlock(&acceptor->lock);
                 if (is_one)
                         refuse(&accepted);
@@ -192,7 +185,7 @@ static void close_refused(Acceptor *acceptor) {
 /* Tells the main loop of connections whose users have an allowance again. Returns how long to wait for the next of
  * them; -1: none waits. */
 static int ring_if_due(Acceptor *acceptor) {
-        const uint64_t now = now_ns();
+        const uint64_t now = monotonic_ns();
         uint64_t at;
 
         pthread_mutex_lock(&acceptor->lock);
@@ -322,7 +315,7 @@ bool acceptor_take(Acceptor *acceptor, Accepted *ret) {
 
         while (is_one) {
                 pthread_mutex_lock(&acceptor->lock);
-                is_one = accept_queue_take(&acceptor->queue, ret, now_ns());
+                is_one = accept_queue_take(&acceptor->queue, ret, monotonic_ns());
                 pthread_mutex_unlock(&acceptor->lock);
                 if (is_one && !is_gone(ret->fd))
                         return true;
@@ -363,7 +356,7 @@ bool acceptor_take_any(Acceptor *acceptor, Accepted *ret) {
 
 void acceptor_refuse(Acceptor *acceptor, uid_t user) {
         pthread_mutex_lock(&acceptor->lock);
-        accept_queue_refuse(&acceptor->queue, user, now_ns());
+        accept_queue_refuse(&acceptor->queue, user, monotonic_ns());
         pthread_mutex_unlock(&acceptor->lock);
         ring(acceptor->wake);
 }

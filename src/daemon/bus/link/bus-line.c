@@ -13,12 +13,12 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "bus/link/bus-line.h"
 #include "gate/gate-thread.h"
 #include "shared/fd.h"
 #include "shared/log.h"
+#include "shared/monotonic.h"
 
 #define SYSTEM_ADDRESS   "unix:path=/run/dbus/system_bus_socket"
 #define ASK_TIMEOUT_USEC UINT64_C(5000000)
@@ -267,13 +267,6 @@ int bus_line_open(BusLine **ret,
  * In the main loop
  */
 
-static uint64_t now_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /* Messages are dispatched at once, and the replies leave in the same turn. */
 static bool line_step(BusLine *line) {
         const bool has_more = gate_thread_turn(line->thread);
@@ -286,12 +279,12 @@ static bool line_step(BusLine *line) {
 /* What waits in the socket of the bus has no turns yet: all users' calls stand there in one line. So that is read
  * before calls that were set aside are carried out, whose replies only bring more of them. */
 static bool line_turn(BusLine *line) {
-        const uint64_t until = now_ns() + LINE_TURN_NS;
+        const uint64_t until = monotonic_ns() + LINE_TURN_NS;
         bool has_more;
 
         do
                 has_more = line_step(line);
-        while (has_more && now_ns() < until);
+        while (has_more && monotonic_ns() < until);
         line->has_more = has_more;
         return has_more;
 }

@@ -8,11 +8,10 @@
  * is not, either: it is as cheap as to be refused.
  */
 
-#include <time.h>
-
+#include "bus/link/bus-turns.h"
 #include "bus/link/bus-error.h"
 #include "bus/link/bus-line.h"
-#include "bus/link/bus-turns.h"
+#include "shared/monotonic.h"
 
 /* How long a reply to a user who floods the bus may be: one of 64 KiB takes it half a second then. */
 #define REPLY_BYTES_MAX (64u << 10)
@@ -24,17 +23,10 @@
 /* Between two looks at whether the bus has read what was said. */
 #define BEHIND_LOOK_NS UINT64_C(1000000)
 
-static uint64_t now_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /* A long reply costs everybody the time that the bus takes to read it. */
 void bus_turns_end(Bus *bus) {
         bus_line_refuse_replies(bus->line, &(GateRefusal){});
-        turns_end(&bus->turns, bus_line_is_behind(bus->line), now_ns());
+        turns_end(&bus->turns, bus_line_is_behind(bus->line), monotonic_ns());
 }
 
 static int set_full(sd_bus_error *error) {
@@ -79,7 +71,7 @@ size_t bus_turns_read_bytes_max(const Client *client) {
 int bus_turns_take(Client *client, sd_bus_message *call, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *refused = NULL;
         Bus *bus = client->bus;
-        const uint64_t now = now_ns();
+        const uint64_t now = monotonic_ns();
         const bool was_granted = call == bus->granted;
         int r = TURNS_NOW;
 
@@ -127,7 +119,7 @@ uint64_t bus_turns_deadline(const Bus *bus, uint64_t now) {
 }
 
 void bus_turns_run(Bus *bus) {
-        const uint64_t began = now_ns();
+        const uint64_t began = monotonic_ns();
         sd_bus_message *call;
 
         if (bus_line_has_more(bus->line) && began - bus->turns_run_at < READ_FIRST_NS)
@@ -135,7 +127,7 @@ void bus_turns_run(Bus *bus) {
         bus->turns_run_at = began;
         bus_line_pump(bus->line);
         bus_turns_end(bus);
-        while (!bus_line_is_behind(bus->line) && now_ns() - began < TURNS_RUN_NS &&
+        while (!bus_line_is_behind(bus->line) && monotonic_ns() - began < TURNS_RUN_NS &&
                (call = turns_next(&bus->turns))) {
                 run_call(bus, call);
                 sd_bus_message_unref(call);

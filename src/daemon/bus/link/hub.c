@@ -13,6 +13,7 @@
 #include "bus/link/hub.h"
 #include "shared/fd.h"
 #include "shared/macro.h"
+#include "shared/monotonic.h"
 
 static int on_ready(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         struct epoll_event ready[HUB_LINKS_PER_TURN];
@@ -163,13 +164,6 @@ static bool link_pump(HubLink *link) {
         if (link->pump)
                 link->pump(link);
         return link_has_more(link);
-}
-
-static uint64_t monotonic_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 /* 0, or a negative errno if the connection is broken. A link that has more to do stays ready. */

@@ -11,12 +11,12 @@
 
 #include <errno.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "closer/closer.h"
 #include "link.h"
 #include "shared/fd.h"
 #include "shared/log.h"
+#include "shared/monotonic.h"
 
 #define HELD_BYTES_MIN 1024
 
@@ -147,13 +147,6 @@ static void connection_release(PortConnection *connection) {
         port_user_release(connection, connection->held.n);
         bytes_deinit(&connection->held);
         connection->held = (Bytes){};
-}
-
-static uint64_t monotonic_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 static void connection_rest(PortConnection *connection) {
