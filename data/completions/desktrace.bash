@@ -33,7 +33,7 @@ _desktrace_options() {
         inspect) echo "$both $data --top= --config" ;;
         why) echo "$both $data --from= --to= --around= --margin= --slice= --by= --top= --memory=" ;;
         top) echo "$both $bus $data --interval= --count= --by= --top= --from= --to= --around= --margin= --memory=" ;;
-        report) echo "$both --output= --force" ;;
+        report) echo "$both --output= --force --svg --from= --to= --around= --margin=" ;;
         diff) echo "$both $data --metric= --slice= --fail-if= --top= --memory=" ;;
         export) echo "$both --output= --force --table= --sql= --from= --to= --around= --margin= --memory=" ;;
         view) echo "$both --perfetto --print --timeout=" ;;

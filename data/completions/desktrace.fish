@@ -87,6 +87,7 @@ complete -c desktrace -n '__desktrace_in inspect' -l top -x -d 'Rows in each tab
 complete -c desktrace -n '__desktrace_in inspect' -l config -d 'Show only the config'
 
 complete -c desktrace -n '__desktrace_in report view' -F
+complete -c desktrace -n '__desktrace_in report' -l svg -d 'A still picture instead of a page'
 complete -c desktrace -n '__desktrace_in view' -l perfetto -d 'Open it in the Perfetto UI'
 complete -c desktrace -n '__desktrace_in view' -l print -d 'Print the address, and open no browser'
 complete -c desktrace -n '__desktrace_in view' -l timeout -x -d 'Wait so long for the browser'
@@ -128,10 +129,10 @@ complete -c desktrace -n '__desktrace_in export' -l memory -x -d 'Take at most t
 set -l questions cpu functions slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses
 complete -c desktrace -n "__desktrace_in why; and not __fish_seen_subcommand_from $questions" -a "$questions"
 complete -c desktrace -n '__desktrace_in why' -F
-complete -c desktrace -n '__desktrace_in why' -l from -x -d 'Begin at this time'
-complete -c desktrace -n '__desktrace_in why' -l to -x -d 'End at this time'
-complete -c desktrace -n '__desktrace_in why' -l around -x -d 'The time of a slice'
-complete -c desktrace -n '__desktrace_in why' -l margin -x -d 'Go that much further on both sides'
+complete -c desktrace -n '__desktrace_in why report' -l from -x -d 'Begin at this time'
+complete -c desktrace -n '__desktrace_in why report' -l to -x -d 'End at this time'
+complete -c desktrace -n '__desktrace_in why report' -l around -x -d 'The time of a slice'
+complete -c desktrace -n '__desktrace_in why report' -l margin -x -d 'Go that much further on both sides'
 complete -c desktrace -n '__desktrace_in why' -l slice -x -d 'Which slice, by name or id'
 complete -c desktrace -n '__desktrace_in why' -l by -xa 'program unit thread' -d 'For each of these'
 complete -c desktrace -n '__desktrace_in why' -l top -x -d 'Rows to show'

@@ -9,7 +9,10 @@
 #include "client/answer-sentences.h"
 #include "client/say.h"
 #include "report/report-page.h"
+#include "report/report-svg.h"
 #include "shared/text.h"
+
+#define NS_PER_S INT64_C(1000000000)
 
 static const char *translate(const char *text) {
         return gettext(text);
@@ -25,38 +28,89 @@ static char *page_language(void) {
         return g_strdelimit(g_steal_pointer(&language), "_", '-');
 }
 
-static ExitStatus make_page(Bytes *ret, const TraceFiles *files, const Query *query) {
-        g_autofree char *language = page_language();
-        g_autofree char *title = g_path_get_basename(files->name);
-        const ReportOptions options = { .title = title,
-                                        .translate = translate,
-                                        .tell = answer_sentences,
-                                        .language = language };
-
-        if (report_page_make(ret, query_store(query), &options) == 0)
+static ExitStatus say_no_memory(int r) {
+        if (r == 0)
                 return STATUS_OK;
         say_error(_("the page needs more memory than there is"));
         return STATUS_LIMIT;
 }
 
-ExitStatus trace_page_make(Bytes *ret, Query **ret_query, const TraceFiles *files) {
+static ExitStatus load(Query **ret_query, const TraceFiles *files) {
         const QueryOptions options = { 0 };
         int r = query_new(ret_query, files->fds, files->n, &options);
 
         if (r == 0)
                 r = query_load(*ret_query, REPORT_PARTS);
-        return r ? trace_files_report(files, *ret_query, r) : make_page(ret, files, *ret_query);
+        return r ? trace_files_report(files, *ret_query, r) : STATUS_OK;
 }
 
-char *trace_page_path(const char *recording) {
+static ExitStatus make_page(Bytes *ret,
+                            const TraceFiles *files,
+                            const TraceStore *store,
+                            int64_t from_ns,
+                            int64_t to_ns) {
+        g_autofree char *language = page_language();
+        g_autofree char *title = g_path_get_basename(files->name);
+        const ReportOptions options = { .title = title,
+                                        .translate = translate,
+                                        .tell = answer_sentences,
+                                        .language = language,
+                                        .from_ns = from_ns,
+                                        .to_ns = to_ns };
+
+        return say_no_memory(report_page_make(ret, store, &options));
+}
+
+ExitStatus
+trace_page_make(Bytes *ret, Query **ret_query, const TraceFiles *files, const AnswerRange *range) {
+        AnswerQuestion question = { 0 };
+        ExitStatus status = load(ret_query, files);
+
+        if (status)
+                return status;
+        question.store = query_store(*ret_query);
+        if (range && answer_range_is_given(range))
+                status = answer_range_apply(range, &question);
+        return status ? status
+                      : make_page(ret, files, question.store, question.start, question.end);
+}
+
+static void format_day(char text[static REPORT_SVG_DAY_BYTES], int64_t at_ns) {
+        g_autoptr(GDateTime) time = g_date_time_new_from_unix_local(at_ns / NS_PER_S);
+        g_autofree char *day = time ? g_date_time_format(time, "%F %T %Z") : NULL;
+
+        g_strlcpy(text, day ? day : "?", REPORT_SVG_DAY_BYTES);
+}
+
+ExitStatus trace_picture_make(Bytes *ret,
+                              Query **ret_query,
+                              const TraceFiles *files,
+                              const AnswerRange *range) {
+        g_autofree char *title = g_path_get_basename(files->name);
+        ReportSvgOptions options = { .title = title,
+                                     .translate = translate,
+                                     .format_day = format_day };
+        AnswerQuestion question = { 0 };
+        ExitStatus status = load(ret_query, files);
+
+        if (status)
+                return status;
+        question.store = query_store(*ret_query);
+        status = answer_range_apply(range, &question);
+        options.from_ns = question.start;
+        options.to_ns = question.end;
+        return status ? status : say_no_memory(report_svg_make(ret, question.store, &options));
+}
+
+char *trace_page_path(const char *recording, const char *suffix) {
         g_autofree char *base = NULL;
 
         if (streq(recording, "-"))
-                return g_strdup("report.html");
+                return g_strconcat("report", suffix, NULL);
         base = g_str_has_suffix(recording, ".pftrace")
                        ? g_strndup(recording, strlen(recording) - strlen(".pftrace"))
                        : g_strdup(recording);
-        return g_strconcat(base, ".html", NULL);
+        return g_strconcat(base, suffix, NULL);
 }
 
 static ExitStatus write_all(const OutputFile *output, const Bytes *page) {
@@ -93,6 +147,6 @@ ExitStatus trace_page_of(OutputFile *output, const char *recording, bool is_quie
         ExitStatus status = trace_files_open(&files, paths, 1);
 
         if (!status)
-                status = trace_page_make(&page, &query, &files);
+                status = trace_page_make(&page, &query, &files, NULL);
         return status ? status : trace_page_write(output, &page, is_quiet);
 }

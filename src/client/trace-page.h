@@ -5,15 +5,24 @@
  * Trace page: the page of the files of a command line, in the user's language
  */
 
+#include "client/answer-range.h"
 #include "client/output-file.h"
 #include "client/trace-files.h"
 #include "shared/bytes.h"
 
-/* Reports errors. The query is for what else one wants to know of the files; the caller frees it. */
-ExitStatus trace_page_make(Bytes *ret, Query **ret_query, const TraceFiles *files);
+/* Reports errors. The query is for what else one wants to know of the files; the caller frees it. The range is what the
+ * page shows at first; NULL: all. */
+ExitStatus
+trace_page_make(Bytes *ret, Query **ret_query, const TraceFiles *files, const AnswerRange *range);
 
-/* Beside a recording, with its name and .html; malloc'ed. */
-char *trace_page_path(const char *recording);
+/* The same for an SVG of the range. */
+ExitStatus trace_picture_make(Bytes *ret,
+                              Query **ret_query,
+                              const TraceFiles *files,
+                              const AnswerRange *range);
+
+/* Beside a recording, with its name and another suffix, such as ".html"; malloc'ed. */
+char *trace_page_path(const char *recording, const char *suffix);
 
 /* Writes it, keeps the file, and says where it is. Reports errors. */
 ExitStatus trace_page_write(OutputFile *output, const Bytes *page, bool is_quiet);

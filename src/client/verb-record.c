@@ -360,7 +360,7 @@ static ExitStatus open_page(Run *run) {
                 say_error(_("%s is not a file: --report cannot read it again"), run->output.path);
                 return STATUS_USAGE;
         }
-        path = trace_page_path(run->output.path);
+        path = trace_page_path(run->output.path, ".html");
         r = output_file_open(&run->page, path, arg_force);
         return r ? output_file_say_error(&run->page, r) : STATUS_OK;
 }

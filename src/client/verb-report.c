@@ -2,19 +2,24 @@
 
 #include <glib/gi18n.h>
 
+#include "client/answer-range.h"
 #include "client/output-file.h"
 #include "client/trace-files.h"
 #include "client/trace-page.h"
 #include "client/verbs.h"
 
 static char *arg_output;
-static gboolean arg_force;
+static gboolean arg_force, arg_svg;
+static AnswerRange arg_range;
 
 /* clang-format off */
 static const GOptionEntry entries[] = {
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
-          N_("write to FILE; - is stdout (default: the recording's name with .html)"), N_("FILE") },
+          N_("write to FILE; - is stdout (default: the recording's name with .html or .svg)"), N_("FILE") },
         { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the output file if it exists"), NULL },
+        { "svg", 0, 0, G_OPTION_ARG_NONE, &arg_svg,
+          N_("make a still picture (SVG) instead of a page"), NULL },
+        ANSWER_RANGE_OPTIONS(arg_range),
         { 0 },
 };
 /* clang-format on */
@@ -30,10 +35,12 @@ static ExitStatus write_page(const Invocation *invocation, const Bytes *page, co
 static ExitStatus report_files(const Invocation *invocation, const TraceFiles *files) {
         _cleanup_(query_freep) Query *query = NULL;
         _cleanup_(bytes_deinit) Bytes page = { 0 };
-        g_autofree char *path =
-                arg_output ? g_strdup(arg_output) : trace_page_path(invocation->arguments[0]);
-        ExitStatus status = trace_page_make(&page, &query, files);
+        g_autofree char *path = NULL;
+        ExitStatus status =
+                (arg_svg ? trace_picture_make : trace_page_make)(&page, &query, files, &arg_range);
 
+        path = arg_output ? g_strdup(arg_output)
+                          : trace_page_path(invocation->arguments[0], arg_svg ? ".svg" : ".html");
         if (!status)
                 status = write_page(invocation, &page, path);
         return status ? status : trace_files_check(files, query);

@@ -123,7 +123,7 @@ static ExitStatus view_page(const Invocation *invocation, const TraceFiles *file
         _cleanup_(query_freep) Query *query = NULL;
         _cleanup_(bytes_deinit) Bytes page = { 0 };
         g_autofree char *name = name_of(invocation->arguments[0], ".html");
-        ExitStatus status = trace_page_make(&page, &query, files);
+        ExitStatus status = trace_page_make(&page, &query, files, NULL);
         const ViewDocument document = {
                 .name = name, .type = "text/html; charset=utf-8", .data = page.data, .n = page.n
         };

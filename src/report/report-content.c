@@ -127,3 +127,21 @@ void report_content_thin(ReportContent *content, size_t n_max) {
                 content->grain_ns = content->grain_ns == 0 ? MAX(length / FINEST_PART, INT64_C(1))
                                                            : content->grain_ns * 2;
 }
+
+bool report_content_wall_time(const ReportContent *content, int64_t at_ns, int64_t *ret_ns) {
+        const TraceTable *clocks = &content->store->tables[TRACE_TABLE_CLOCK];
+
+        for (uint32_t row = 0; row < clocks->n; row++) {
+                const char *name = trace_pool_text(&content->store->pool,
+                                                   trace_table_get(clocks, CLOCK_NAME, row));
+                int64_t offset;
+
+                if (name && streq(name, "REALTIME") &&
+                    !__builtin_sub_overflow(trace_table_i64(clocks, CLOCK_VALUE, row),
+                                            trace_table_i64(clocks, CLOCK_TS, row),
+                                            &offset) &&
+                    !__builtin_add_overflow(at_ns, offset, ret_ns))
+                        return true;
+        }
+        return false;
+}

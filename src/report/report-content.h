@@ -46,3 +46,6 @@ size_t report_content_rows(const ReportContent *content,
                            uint32_t line,
                            ReportSink sink,
                            void *userdata);
+
+/* What a clock on the wall showed at a time of the recording, in nanoseconds since 1970. False: it does not tell. */
+bool report_content_wall_time(const ReportContent *content, int64_t at_ns, int64_t *ret_ns);

@@ -377,27 +377,25 @@ static void put_flows(Writer *writer) {
  * The rest of the head
  */
 
-/* When the recording began, as a clock on the wall shows it: milliseconds since 1970. */
 static void put_wall_time(Writer *writer) {
-        const TraceStore *store = writer->content->store;
-        const TraceTable *clocks = &store->tables[TRACE_TABLE_CLOCK];
+        int64_t at_ns;
 
-        for (uint32_t row = 0; row < clocks->n; row++) {
-                const char *name = text_of(writer, trace_table_get(clocks, CLOCK_NAME, row));
-                int64_t offset, at;
-
-                if (!name || !streq(name, "REALTIME") ||
-                    __builtin_sub_overflow(trace_table_i64(clocks, CLOCK_VALUE, row),
-                                           trace_table_i64(clocks, CLOCK_TS, row),
-                                           &offset) ||
-                    __builtin_add_overflow(writer->content->start_ns, offset, &at))
-                        continue;
-                report_json_number(&writer->json, "wallTime", at / 1000000);
-                return;
-        }
+        if (report_content_wall_time(writer->content, writer->content->start_ns, &at_ns))
+                report_json_number(&writer->json, "wallTime", at_ns / 1000000);
 }
 
-static void put_head(Writer *writer, const char *title) {
+static void put_view(Writer *writer, int64_t from_ns, int64_t to_ns) {
+        const uint64_t start_ns = (uint64_t)writer->content->start_ns;
+
+        if (from_ns == to_ns)
+                return;
+        report_json_begin(&writer->json, "view", '[');
+        report_json_number(&writer->json, NULL, (int64_t)((uint64_t)from_ns - start_ns));
+        report_json_number(&writer->json, NULL, (int64_t)((uint64_t)to_ns - start_ns));
+        report_json_end(&writer->json, ']');
+}
+
+static void put_head(Writer *writer, const char *title, int64_t from_ns, int64_t to_ns) {
         const ReportContent *content = writer->content;
 
         report_json_begin(&writer->json, NULL, '{');
@@ -409,6 +407,7 @@ static void put_head(Writer *writer, const char *title) {
                            (int64_t)((uint64_t)content->end_ns - (uint64_t)content->start_ns));
         report_json_number(&writer->json, "grain", content->grain_ns);
         put_wall_time(writer);
+        put_view(writer, from_ns, to_ns);
         put_threads(writer);
         put_processes(writer);
         report_json_begin(&writer->json, "groups", '[');
@@ -461,7 +460,11 @@ static void link_tracks(Writer *writer) {
         }
 }
 
-int report_data_make(Bytes *ret, const ReportContent *content, const char *title) {
+int report_data_make(Bytes *ret,
+                     const ReportContent *content,
+                     const char *title,
+                     int64_t from_ns,
+                     int64_t to_ns) {
         size_t n_texts = content->store->pool.n_texts + 1;
         Writer writer = {
                 .content = content,
@@ -478,7 +481,7 @@ int report_data_make(Bytes *ret, const ReportContent *content, const char *title
                 r = -ENOMEM;
         if (r == 0) {
                 link_tracks(&writer);
-                put_head(&writer, title);
+                put_head(&writer, title, from_ns, to_ns);
                 r = join(ret, &writer);
         }
         for (size_t i = 0; i < _COLUMN_N; i++)

@@ -18,5 +18,9 @@
 /* Flows of a page; beyond that, only every n-th is kept. */
 #define REPORT_FLOWS_MAX 50000
 
-/* 0, or -ENOMEM. `title` is the file's name. */
-int report_data_make(Bytes *ret, const ReportContent *content, const char *title);
+/* 0, or -ENOMEM. `title` is the file's name; the times are what is shown at first, or the same for all. */
+int report_data_make(Bytes *ret,
+                     const ReportContent *content,
+                     const char *title,
+                     int64_t from_ns,
+                     int64_t to_ns);

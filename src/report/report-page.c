@@ -75,7 +75,7 @@ static int compress_data(Bytes *ret, const Bytes *data) {
 
 static int append_data(Bytes *page, const ReportContent *content, const ReportOptions *options) {
         Bytes data = { 0 }, packed = { 0 };
-        int r = report_data_make(&data, content, options->title);
+        int r = report_data_make(&data, content, options->title, options->from_ns, options->to_ns);
 
         if (r == 0)
                 r = compress_data(&packed, &data);

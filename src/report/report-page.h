@@ -27,6 +27,7 @@ typedef struct ReportOptions {
         const char *(*translate)(const char *); /* our own words into the reader's language */
         ReportTell tell;                        /* or NULL: a page without answers */
         const char *language;                   /* of these words, as HTML names it */
+        int64_t from_ns, to_ns;                 /* what is shown at first; the same: all */
         size_t n_bytes_max;                     /* 0: REPORT_PAGE_BYTES_MAX */
 } ReportOptions;
 

@@ -76,14 +76,15 @@ static void merge_add(Merge *merge, const ReportRow *row) {
         merge->row.n++;
 }
 
-size_t report_thin(const ReportLines *lines,
-                   uint32_t line,
-                   int64_t grain_ns,
-                   ReportSink sink,
-                   void *userdata) {
+size_t report_thin_part(const ReportLines *lines,
+                        uint32_t first,
+                        uint32_t end,
+                        int64_t grain_ns,
+                        ReportSink sink,
+                        void *userdata) {
         Merge merge = { .grain_ns = grain_ns, .sink = sink, .userdata = userdata };
 
-        for (uint32_t i = lines->offsets[line]; i < lines->offsets[line + 1]; i++) {
+        for (uint32_t i = first; i < end; i++) {
                 const ReportItem *item = &lines->items[i];
                 const ReportRow row = { item->start_ns, item->duration_ns, item->what, 1 };
 
@@ -91,6 +92,15 @@ size_t report_thin(const ReportLines *lines,
         }
         merge_end(&merge);
         return merge.n;
+}
+
+size_t report_thin(const ReportLines *lines,
+                   uint32_t line,
+                   int64_t grain_ns,
+                   ReportSink sink,
+                   void *userdata) {
+        return report_thin_part(
+                lines, lines->offsets[line], lines->offsets[line + 1], grain_ns, sink, userdata);
 }
 
 /*
@@ -145,14 +155,15 @@ static void bucket_add(Bucket *bucket, const ReportItem *item) {
         bucket->kept[VALUE_LAST] = item;
 }
 
-size_t report_thin_values(const ReportLines *lines,
-                          uint32_t line,
-                          int64_t grain_ns,
-                          ReportValueSink sink,
-                          void *userdata) {
+size_t report_thin_values_part(const ReportLines *lines,
+                               uint32_t first,
+                               uint32_t end,
+                               int64_t grain_ns,
+                               ReportValueSink sink,
+                               void *userdata) {
         Bucket bucket = { .sink = sink, .userdata = userdata };
 
-        for (uint32_t i = lines->offsets[line]; i < lines->offsets[line + 1]; i++) {
+        for (uint32_t i = first; i < end; i++) {
                 const ReportItem *item = &lines->items[i];
 
                 if (bucket.is_open && between(bucket.kept[VALUE_FIRST]->start_ns, item->start_ns) /
@@ -163,4 +174,13 @@ size_t report_thin_values(const ReportLines *lines,
         }
         bucket_end(&bucket);
         return bucket.n;
+}
+
+size_t report_thin_values(const ReportLines *lines,
+                          uint32_t line,
+                          int64_t grain_ns,
+                          ReportValueSink sink,
+                          void *userdata) {
+        return report_thin_values_part(
+                lines, lines->offsets[line], lines->offsets[line + 1], grain_ns, sink, userdata);
 }

@@ -30,6 +30,14 @@ size_t report_thin(const ReportLines *lines,
                    ReportSink sink,
                    void *userdata);
 
+/* The same of some of a line's rows, from `first` up to `end`: indexes into the items of all lines. */
+size_t report_thin_part(const ReportLines *lines,
+                        uint32_t first,
+                        uint32_t end,
+                        int64_t grain_ns,
+                        ReportSink sink,
+                        void *userdata);
+
 typedef void (*ReportValueSink)(void *userdata, int64_t at_ns, double value);
 
 /* Values of a counter: of those within a few grains, the first, the lowest, the highest and the last. */
@@ -38,3 +46,9 @@ size_t report_thin_values(const ReportLines *lines,
                           int64_t grain_ns,
                           ReportValueSink sink,
                           void *userdata);
+size_t report_thin_values_part(const ReportLines *lines,
+                               uint32_t first,
+                               uint32_t end,
+                               int64_t grain_ns,
+                               ReportValueSink sink,
+                               void *userdata);

@@ -7,7 +7,7 @@
 # shellcheck source=tests/integration/cli-lib.sh
 . "$(dirname "$0")/cli-lib.sh"
 
-page=$(dirname "$0")/report_page.py
+page=$(dirname "$0")/report_page.py picture=$(dirname "$0")/report_picture.py
 
 # records FILE PRESET COMMAND...
 records() {
@@ -71,6 +71,49 @@ french() {
         ok 'a page says in which language it is' grep -q '<html lang="fr-FR">' french.html
 }
 french
+
+# A frame in the middle, and a little around it.
+read -r from to < <("$DESKTRACE" query --csv --no-legend app.pftrace "
+        WITH chosen AS (SELECT ts, dur FROM slice WHERE name = 'frame' AND dur > 0 ORDER BY ts
+                        LIMIT 1 OFFSET (SELECT count(*) / 2 FROM slice WHERE name = 'frame' AND dur > 0)),
+             start AS (SELECT min(ts) AS zero FROM (SELECT ts FROM slice UNION ALL SELECT ts FROM counter))
+        SELECT printf('%f %f', (ts - zero) / 1e9 - 0.001, (ts + dur - zero) / 1e9 + 0.001) FROM chosen, start" |
+        tr -d '"')
+draws() {
+        reports -q --svg --from "$from" --to "$to" -f "$@"
+}
+ok 'a picture is made of a part of it' draws app.pftrace
+ok 'beside the recording' test -s app.svg
+ok 'its slices are where they should be' python3 "$picture" "$DESKTRACE" app.pftrace app.svg "$from" "$to"
+ok 'it is at most 1 MiB' test "$(stat -c %s app.svg)" -le 1048576
+ok 'a picture of all of it is made, too' reports --svg -o all.svg app.pftrace
+comma() {
+        local locale
+        locale=$(locale -a | grep -im 1 '^de_DE.utf') || locale=''
+        [ -n "$locale" ] || {
+                skip_check 'a picture where numbers have a comma' 'that locale is not installed'
+                return
+        }
+        LANGUAGE='' LC_ALL=$locale draws -o comma.svg app.pftrace
+        ok 'a locale has no say in where things are' \
+                python3 "$picture" "$DESKTRACE" app.pftrace comma.svg "$from" "$to"
+}
+comma
+around() {
+        reports -q --svg --around frame --margin 1ms -o around.svg app.pftrace && grep -q '<title>frame, ' around.svg
+}
+ok 'a picture is made of a slice and what is around it' around
+exits 5 'there must be such a slice' "no slice 'nothing'" \
+        "$DESKTRACE" report --svg --around nothing -o no.svg app.pftrace
+exits 2 'a time must be one' 'is no time' "$DESKTRACE" report --svg --from soon -o no.svg app.pftrace
+ok 'nothing is written then' test ! -e no.svg
+view() {
+        reports -q --from 0.2 --to 0.3 -o view.html app.pftrace && PYTHONPATH=$(dirname "$page") python3 -c '
+from report_page import Page
+begin, end = Page("view.html").head["view"]
+assert end - begin == 100000000, (begin, end)'
+}
+ok 'a page may begin with a part of it' view
 
 head -c -1 app.pftrace >cut.pftrace
 exits 6 'a file that is not whole has a page as far as it goes' 'not complete' "$DESKTRACE" report cut.pftrace

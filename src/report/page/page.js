@@ -20,6 +20,7 @@ class Page {
     this.resize();
     this.times = new Times(this);
     this.flames = new Flames(this);
+    if (data.view) this.show(...data.view);
   }
 
   redraw() {
