@@ -115,7 +115,7 @@ complete -c desktrace -n '__desktrace_in diff' -l fail-if -x -d 'Fail if it chan
 complete -c desktrace -n '__desktrace_in diff' -l top -x -d 'Rows to show'
 complete -c desktrace -n '__desktrace_in diff' -l memory -x -d 'Take at most this much memory for the trace'
 
-set -l formats sqlite csv jsonl chrome folded speedscope
+set -l formats sqlite csv jsonl parquet chrome folded off-cpu speedscope firefox otlp
 complete -c desktrace -n "__desktrace_in export; and not __fish_seen_subcommand_from $formats" -a "$formats"
 complete -c desktrace -n '__desktrace_in export' -F
 complete -c desktrace -n '__desktrace_in export' -l table -x -d 'This table'

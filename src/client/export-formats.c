@@ -3,10 +3,14 @@
 #include <glib/gi18n.h>
 
 #include "client/export-chrome.h"
+#include "client/export-firefox.h"
+#include "client/export-otlp.h"
+#include "client/export-parquet.h"
 #include "client/export-stacks.h"
 #include "client/export-tables.h"
 
-#define CANNOT_TABLES N_("CSV and JSON lines have one table: all of it is in the format sqlite.")
+#define CANNOT_TABLES \
+        N_("CSV, JSON lines and Parquet have one table: all of it is in the format sqlite.")
 #define CANNOT_CHROME                                                                             \
         N_("Not in Chrome's format: slices that are on no thread's track, scheduling, states of " \
            "threads, the journal, and call stacks.")
@@ -16,13 +20,28 @@
         N_("Each event of the kernel is only in the database if it is asked for: " \
            "--table=ftrace_event.")
 
+#define CANNOT_OFF_CPU                                                                           \
+        N_("Only what threads waited for, and for how long, is in this format: which functions " \
+           "waited is not.")
+#define CANNOT_FIREFOX                                                                       \
+        N_("Not in the format of Firefox's profiler: slices that are on no thread's track, " \
+           "flows, "                                                                         \
+           "counters, scheduling, states of threads, and the journal.")
+#define CANNOT_OTLP                                                                             \
+        N_("Not in OTLP: slices that have not ended, counters, scheduling, states of threads, " \
+           "the journal, and call stacks.")
+
 static const ExportFormat formats[] = {
         { "sqlite", CANNOT_SQLITE, true, true, export_sqlite },
         { "csv", CANNOT_TABLES, false, true, export_csv },
         { "jsonl", CANNOT_TABLES, false, true, export_jsonl },
+        { "parquet", CANNOT_TABLES, false, true, export_parquet },
         { "chrome", CANNOT_CHROME, false, false, export_chrome },
         { "folded", CANNOT_STACKS, false, false, export_folded },
+        { "off-cpu", CANNOT_OFF_CPU, false, false, export_off_cpu },
         { "speedscope", CANNOT_STACKS, false, false, export_speedscope },
+        { "firefox", CANNOT_FIREFOX, false, false, export_firefox },
+        { "otlp", CANNOT_OTLP, false, false, export_otlp },
 };
 
 const ExportFormat *export_formats(size_t *ret_n) {

@@ -4,93 +4,26 @@
 
 #include <errno.h>
 
+#include "client/export-frames.h"
 #include "client/export-rows.h"
 #include "client/json-writer.h"
 #include "trace/trace-store.h"
 
-#define NO_PARENT UINT32_MAX
-
-typedef struct Callsite {
-        uint32_t parent, frame;
-} Callsite;
-
 typedef struct Stacks {
-        GArray *callsites; /* Callsite, by id */
-        GPtrArray *frames; /* names, by id */
-        char *thread;      /* of the profile that is being written */
+        ExportFrames frames;
+        char *thread; /* of the profile that is being written */
         GString *samples, *weights;
         uint64_t n_samples; /* of it */
         bool has_profiles;
 } Stacks;
 
 static void stacks_deinit(Stacks *stacks) {
-        g_clear_pointer(&stacks->callsites, g_array_unref);
-        g_clear_pointer(&stacks->frames, g_ptr_array_unref);
+        export_frames_deinit(&stacks->frames);
         g_free(stacks->thread);
         if (stacks->samples)
                 g_string_free(stacks->samples, TRUE);
         if (stacks->weights)
                 g_string_free(stacks->weights, TRUE);
-}
-
-static uint32_t column_id(sqlite3_stmt *row, int column) {
-        return sqlite3_column_type(row, column) == SQLITE_NULL
-                       ? NO_PARENT
-                       : (uint32_t)sqlite3_column_int64(row, column);
-}
-
-static int take_callsite(Export *export, sqlite3_stmt *row, void *user_data) {
-        Stacks *stacks = user_data;
-        Callsite callsite = { .parent = column_id(row, 0), .frame = column_id(row, 1) };
-
-        g_array_append_val(stacks->callsites, callsite);
-        return 0;
-}
-
-static int take_frame(Export *export, sqlite3_stmt *row, void *user_data) {
-        Stacks *stacks = user_data;
-        char *name = export_text(row, 0);
-
-        g_ptr_array_add(stacks->frames, name ? name : g_strdup("?"));
-        return 0;
-}
-
-/* Without a name, a frame is where it is in its file. */
-static int stacks_load(Stacks *stacks, Export *export) {
-        int r = query_load(export->query, TRACE_PART_THREADS | TRACE_PART_STACKS);
-
-        stacks->callsites = g_array_new(FALSE, FALSE, sizeof(Callsite));
-        stacks->frames = g_ptr_array_new_with_free_func(g_free);
-        if (r == 0)
-                r = export_each(
-                        export,
-                        "SELECT parent_id, frame_id FROM stack_profile_callsite ORDER BY id",
-                        take_callsite,
-                        stacks);
-        if (r == 0)
-                r = export_each(
-                        export,
-                        "SELECT coalesce((SELECT y.name FROM stack_profile_symbol y WHERE "
-                        "y.symbol_set_id = f.symbol_set_id LIMIT 1), nullif(f.name, ''), "
-                        "m.name || printf('+0x%x', f.rel_pc)) FROM stack_profile_frame f "
-                        "LEFT JOIN stack_profile_mapping m ON m.id = f.mapping ORDER BY f.id",
-                        take_frame,
-                        stacks);
-        return r;
-}
-
-/* Frames of a stack from the inside out; how many. What a file has may be a circle. */
-static size_t stack_frames(const Stacks *stacks, uint32_t callsite, uint32_t *ret) {
-        size_t n = 0;
-
-        while (callsite < stacks->callsites->len && n < EXPORT_DEPTH_MAX) {
-                const Callsite *at = &g_array_index(stacks->callsites, Callsite, callsite);
-
-                if (at->frame < stacks->frames->len)
-                        ret[n++] = at->frame;
-                callsite = at->parent;
-        }
-        return n;
 }
 
 /*
@@ -110,7 +43,7 @@ static void put_folded(FILE *stream, const char *name) {
 static int take_folded(Export *export, sqlite3_stmt *row, void *user_data) {
         const Stacks *stacks = user_data;
         uint32_t frames[EXPORT_DEPTH_MAX];
-        size_t n = stack_frames(stacks, column_id(row, 2), frames);
+        size_t n = export_frames_walk(&stacks->frames, export_column_id(row, 2), frames);
 
         for (int i = 0; i < 2; i++) {
                 g_autofree char *name = export_text(row, i);
@@ -121,7 +54,7 @@ static int take_folded(Export *export, sqlite3_stmt *row, void *user_data) {
         }
         while (n-- > 0) {
                 fputc(';', export->stream);
-                put_folded(export->stream, g_ptr_array_index(stacks->frames, frames[n]));
+                put_folded(export->stream, g_ptr_array_index(stacks->frames.names, frames[n]));
         }
         fprintf(export->stream, " %lld\n", (long long)sqlite3_column_int64(row, 3));
         export->n_rows++;
@@ -130,7 +63,7 @@ static int take_folded(Export *export, sqlite3_stmt *row, void *user_data) {
 
 int export_folded(Export *export) {
         Stacks stacks = { 0 };
-        int r = stacks_load(&stacks, export);
+        int r = export_frames_load(&stacks.frames, export);
         g_autofree char *range = export_range(export, "s.ts", "s.ts");
         g_autofree char *sql = g_strconcat(
                 "SELECT coalesce(p.name, t.name), coalesce(t.name, t.tid), s.callsite_id, count(*) "
@@ -144,6 +77,60 @@ int export_folded(Export *export) {
                 r = export_each(export, sql, take_folded, &stacks);
         stacks_deinit(&stacks);
         return r == 0 && export->n_rows == 0 ? EXPORT_E_NOTHING : r;
+}
+
+/*
+ * Off the CPU: "program;thread;what it waited for;kernel function microseconds"
+ */
+
+/* program, thread, what, function, ns */
+static int take_off_cpu(Export *export, sqlite3_stmt *row, void *user_data) {
+        long long us = (long long)sqlite3_column_int64(row, 4) / 1000;
+
+        if (us == 0)
+                return 0;
+        for (int i = 0; i < 4; i++) {
+                g_autofree char *name = export_text(row, i);
+
+                if (!name && i == 3)
+                        continue;
+                if (i > 0)
+                        fputc(';', export->stream);
+                put_folded(export->stream, name ? name : "?");
+        }
+        fprintf(export->stream, " %lld\n", us);
+        export->n_rows++;
+        return 0;
+}
+
+/* As much of a state's time as is in the range. */
+static char *time_in_range(const Export *export) {
+        return export->has_range ? g_strdup_printf("min(s.ts + s.dur, %" G_GINT64_FORMAT
+                                                   ") - max(s.ts, %" G_GINT64_FORMAT ")",
+                                                   export->end,
+                                                   export->start)
+                                 : g_strdup("s.dur");
+}
+
+int export_off_cpu(Export *export) {
+        g_autofree char *range = export_range(export, "s.ts", "s.ts + s.dur"),
+                        *time = time_in_range(export);
+        g_autofree char *sql = g_strconcat(
+                "SELECT coalesce(p.name, t.name), coalesce(t.name, t.tid), CASE WHEN s.state IN "
+                "('R', 'R+') THEN '[waiting for a CPU]' WHEN s.state LIKE 'D%' AND s.io_wait = 1 "
+                "THEN '[waiting for IO]' WHEN s.state LIKE 'D%' THEN '[blocked]' WHEN s.state LIKE "
+                "'S%' OR s.state LIKE 'I%' THEN '[sleeping]' ELSE '[stopped]' END AS what, "
+                "s.blocked_function, sum(",
+                time,
+                ") FROM thread_state s JOIN thread t ON t.id = s.utid LEFT JOIN process p ON p.id "
+                "= "
+                "t.upid WHERE s.state <> 'Running' AND s.dur > 0",
+                range,
+                " GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
+                NULL);
+        int r = export_each(export, sql, take_off_cpu, NULL);
+
+        return r == 0 && export->n_rows == 0 ? EXPORT_E_EMPTY : r;
 }
 
 /*
@@ -163,9 +150,9 @@ static void put_frames(Export *export, const Stacks *stacks) {
         fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":"
               "\"desktrace\",\"shared\":{\"frames\":[",
               export->stream);
-        for (guint i = 0; i < stacks->frames->len; i++) {
+        for (guint i = 0; i < stacks->frames.names->len; i++) {
                 fputs(i > 0 ? ",\n{\"name\":" : "\n{\"name\":", export->stream);
-                put_string(export->stream, g_ptr_array_index(stacks->frames, i));
+                put_string(export->stream, g_ptr_array_index(stacks->frames.names, i));
                 fputc('}', export->stream);
         }
         fputs("\n]},\"profiles\":[", export->stream);
@@ -198,7 +185,7 @@ static int take_sample(Export *export, sqlite3_stmt *row, void *user_data) {
         Stacks *stacks = user_data;
         g_autofree char *thread = export_text(row, 0);
         uint32_t frames[EXPORT_DEPTH_MAX];
-        size_t n = stack_frames(stacks, column_id(row, 1), frames);
+        size_t n = export_frames_walk(&stacks->frames, export_column_id(row, 1), frames);
 
         if (g_strcmp0(thread, stacks->thread) != 0) {
                 end_profile(export, stacks);
@@ -215,7 +202,7 @@ static int take_sample(Export *export, sqlite3_stmt *row, void *user_data) {
 
 int export_speedscope(Export *export) {
         Stacks stacks = { .samples = g_string_new(NULL), .weights = g_string_new(NULL) };
-        int r = stacks_load(&stacks, export);
+        int r = export_frames_load(&stacks.frames, export);
         g_autofree char *range = export_range(export, "s.ts", "s.ts");
         g_autofree char *sql = g_strconcat(
                 "SELECT coalesce(p.name || ' ', '') || coalesce(t.name || ' ', '') || t.tid, "

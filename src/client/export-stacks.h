@@ -8,4 +8,5 @@
 #include "client/export.h"
 
 int export_folded(Export *export);
+int export_off_cpu(Export *export);
 int export_speedscope(Export *export);

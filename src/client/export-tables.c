@@ -70,6 +70,11 @@ static char *select_table(const Export *export, const char *name) {
         return g_strdup_printf("SELECT * FROM %s WHERE 1%s", name, range);
 }
 
+char *export_select(const Export *export) {
+        return export->sql ? g_strdup(export->sql)
+                           : select_table(export, export->tables ? export->tables[0] : "slice");
+}
+
 /*
  * As text: one table, or one statement
  */
@@ -78,9 +83,7 @@ static int export_rows(Export *export, QueryFormat format) {
         const QueryOutput output = {
                 .format = format, .json = JSON_SHORT, .has_legend = true, .stream = export->stream
         };
-        g_autofree char *select =
-                export->sql ? g_strdup(export->sql)
-                            : select_table(export, export->tables ? export->tables[0] : "slice");
+        g_autofree char *select = export_select(export);
         const char *sql = select;
         sqlite3_stmt *statement = NULL;
         int r = query_prepare(export->query, &sql, &statement);

@@ -21,9 +21,13 @@ enum {
         EXPORT_E_NOTHING = 1000, /* there is nothing in the trace that the format could have */
         EXPORT_E_WRITE,          /* errno says why */
         EXPORT_E_DATABASE,       /* SQLite could not write the file */
+        EXPORT_E_EMPTY,          /* likewise, and it could have several things */
+        EXPORT_E_NO_CLOCK,       /* the trace does not tell the time of day */
+        EXPORT_E_MIXED,          /* a column has values of types that do not go together */
 };
 
 typedef struct Export {
+        const struct ExportFormat *format;
         Query *query;
         FILE *stream;
         const char *path; /* of the file, for a library that opens it itself */
@@ -33,6 +37,7 @@ typedef struct Export {
         int64_t zero, start, end;
         uint64_t n_rows;     /* written */
         uint64_t n_left_out; /* that the format cannot have */
+        char *column;        /* of EXPORT_E_MIXED; owned */
 } Export;
 
 typedef struct ExportFormat {

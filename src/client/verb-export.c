@@ -71,7 +71,8 @@ static ExitStatus check_options(const ExportFormat *format) {
                 return STATUS_USAGE;
         }
         if (arg_sql && (arg_tables || format->is_database || answer_range_is_given(&arg_range))) {
-                say_error(_("--sql goes with csv and jsonl, and with no table and no time range"));
+                say_error(_("--sql goes with csv, jsonl and parquet, and with no table and no time "
+                            "range"));
                 return STATUS_USAGE;
         }
         if (format->is_database && (!arg_output || streq(arg_output, "-"))) {
@@ -108,12 +109,24 @@ report_outcome(const TraceFiles *files, const Export *export, const OutputFile *
                 say_error(_("the recording has no samples of call stacks in this time"));
                 fprintf(stderr, _("Record with: %s\n"), "desktrace record --stacks");
                 return STATUS_NOT_FOUND;
+        case EXPORT_E_EMPTY:
+                say_error(_("the recording has nothing in this time that '%s' could have"),
+                          export->format->name);
+                return STATUS_NOT_FOUND;
+        case EXPORT_E_NO_CLOCK:
+                say_error(_("the recording does not tell the time of day, which '%s' needs"),
+                          export->format->name);
+                return STATUS_NOT_FOUND;
         case EXPORT_E_WRITE:
                 say_error(_("cannot write to %s: %m"), output->path);
                 return STATUS_FAILED;
         case EXPORT_E_DATABASE:
                 say_error(_("cannot write the database %s"), output->path);
                 return STATUS_FAILED;
+        case EXPORT_E_MIXED:
+                say_error(_("the column '%s' has values of different types: use CAST(... AS TEXT)"),
+                          export->column);
+                return STATUS_USAGE;
         default:
                 return trace_files_report(files, export->query, r);
         }
@@ -165,7 +178,7 @@ static ExitStatus export_files(const Invocation *invocation,
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
         _cleanup_(query_freep) Query *query = NULL;
         char **paths = invocation->arguments + 1;
-        Export export = { .tables = arg_tables, .sql = arg_sql };
+        Export export = { .format = format, .tables = arg_tables, .sql = arg_sql };
         ExitStatus status = trace_files_open(&files, paths, g_strv_length(paths));
         int r;
 
@@ -178,6 +191,7 @@ static ExitStatus export_files(const Invocation *invocation,
         status = apply_range(&export, &files, format);
         if (!status)
                 status = write_output(invocation, format, &files, &export);
+        g_free(export.column);
         return status ? status : trace_files_check(&files, query);
 }
 

@@ -55,6 +55,36 @@ sys.exit(not (n == int(sys.argv[2]) and 0 < m <= n))' app.db "$n_slices"
 ok 'which SQLite reads, with the rows and joins of the trace' database
 ok 'one with two tables' writes sqlite app.pftrace --table slice --table ftrace_event -f -o app.db
 
+# checked KIND FILE [TRACE]: against what the trace has
+checked() {
+        python3 "$(dirname "$0")/export_check.py" "$1" "$2" "$DESKTRACE" "${3-app.pftrace}"
+}
+
+# same_parquet NAME OPTION...: rows, as JSON lines have them
+same_parquet() {
+        writes parquet -q app.pftrace -f -o "$1.parquet" "${@:2}" &&
+                writes jsonl -q app.pftrace -f -o "$1.jsonl" "${@:2}" &&
+                python3 "$(dirname "$0")/export_check.py" parquet "$1.parquet" "$1.jsonl"
+}
+ok 'a table is written as Parquet, which another reader understands' same_parquet slice
+ok 'one with texts and numbers in part of the rows' same_parquet args --table args
+ok 'one of a time range' same_parquet part --from 0.2 --to 0.3
+ok 'one without rows' same_parquet none --table perf_sample
+# More rows than a group has, a column that begins late, and one that has nothing.
+ok 'many rows are written in groups' same_parquet many --sql "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL
+        SELECT i + 1 FROM n WHERE i < 139999) SELECT i, CASE WHEN i % 7 THEN i / 4.0 END AS real,
+        CASE WHEN i > 135000 THEN 'zażółć ' || i % 1000 END AS late, NULL AS never FROM n"
+ok 'the largest and the least numbers' same_parquet edges --sql "SELECT 9223372036854775807 AS a, '' AS b UNION ALL
+        SELECT -9223372036854775807 - 1, 'x'"
+exits 2 'what is of two types is refused' "column 'a' has values of different types" "$DESKTRACE" export parquet \
+        app.pftrace -o mixed.parquet --sql "SELECT 1 AS a UNION ALL SELECT 'x'"
+ok 'and leaves no file' test ! -e mixed.parquet
+
+ok 'spans are written for OpenTelemetry' writes otlp app.pftrace -o app.otlp
+ok 'with the times, threads, arguments and links of slices' checked otlp app.otlp
+ok "a profile is written for Firefox's profiler" writes firefox app.pftrace -o app.firefox
+ok 'with the slices of each thread' checked firefox app.firefox
+
 ok "Chrome's JSON is written" writes chrome app.pftrace -o app.json
 ok 'each slice of a thread is in it' reads app.json \
         "sum(e['ph'] in 'XBi' for e in json.loads(t)['traceEvents']) == $(count 'SELECT count(*) FROM thread_slice')"
@@ -78,9 +108,21 @@ if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] &&
                 "(lambda d: all(len(p['samples']) == len(p['weights']) == p['endValue'] > 0 and
                         max(i for s in p['samples'] for i in s) < len(d['shared']['frames'])
                         for p in d['profiles']))(json.loads(t))"
+        ok "samples are written for Firefox's profiler" writes firefox stacks.pftrace -o stacks.firefox
+        ok 'with stacks that there are' checked firefox stacks.firefox stacks.pftrace
 else
         echo '# call stacks cannot be recorded here'
 fi
+
+if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] &&
+        records sched.pftrace scheduling "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1 >/dev/null 2>&1 &&
+        writes off-cpu sched.pftrace -o sched.folded 2>/dev/null; then
+        ok 'the time off the CPU adds up' checked off-cpu sched.folded sched.pftrace
+else
+        echo '# scheduling cannot be recorded here'
+fi
+exits 5 'time off the CPU that there is not' 'has nothing in this time' "$DESKTRACE" export off-cpu app.pftrace \
+        -o none.folded
 
 exits 2 'an unknown format gets the nearest one' "Did you mean 'jsonl'" "$DESKTRACE" export json app.pftrace
 exits 2 'a database needs a file' 'needs a file' "$DESKTRACE" export sqlite app.pftrace
@@ -94,6 +136,7 @@ exits 2 'SQL that is wrong leaves no file' 'no such table' "$DESKTRACE" export c
         --sql 'SELECT * FROM x'
 ok 'nothing' test ! -e x.csv
 exits 1 'a full disk is told' 'cannot write' "$DESKTRACE" export csv app.pftrace -o /dev/full
+exits 1 'in Parquet, too' 'cannot write' "$DESKTRACE" export parquet app.pftrace -o /dev/full
 head -c -1 app.pftrace >cut.pftrace
 exits 6 'a cut file goes as far as it does' 'not complete' "$DESKTRACE" export csv cut.pftrace -o cut.csv
 echo nothing >text

@@ -95,7 +95,7 @@ LAYERS = {
     "src/symbols": {"shared", "wire", "trace", "elf", "lzma", "io"},
     "src/client": {
         "shared", "wire", "config", "trace", "query", "answers", "report", "symbols", "sqlite", "protobuf-c", "glib",
-        "systemd", "io",
+        "systemd", "compression", "io",
     },
 }
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Parquet column: the values of one column in one group of rows, and the pages that they become
+ *
+ * Numbers are written as they are, texts once each with numbers that refer to them. Any value may be nothing. The type
+ * of a column is that of its first value; until there is one it is not known, and pages of nothing suit every type.
+ */
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Parquet's numbers for types. */
+typedef enum ParquetType {
+        PARQUET_UNKNOWN = -1,
+        PARQUET_INT64 = 2,
+        PARQUET_DOUBLE = 5,
+        PARQUET_TEXT = 6,
+} ParquetType;
+
+typedef struct ParquetColumn {
+        char *name;
+        ParquetType type;
+        /* Of this group: */
+        GByteArray *present; /* a byte for each row */
+        GByteArray *values;  /* of 8 bytes */
+        GArray *numbers;     /* uint32_t: of texts */
+        GHashTable *texts;   /* text → its number */
+        GByteArray *dictionary;
+        uint32_t n_rows, n_texts;
+        int64_t least, most; /* of int64_t */
+} ParquetColumn;
+
+/* Where the pages of a column are, and what they have. */
+typedef struct ParquetChunk {
+        uint64_t dictionary_at, data_at; /* dictionary_at 0: there is none */
+        uint64_t n_bytes, n_bytes_plain; /* of all pages, with their heads */
+        uint32_t n_rows, n_present;
+        bool has_range;
+        int64_t least, most;
+} ParquetChunk;
+
+void parquet_column_init(ParquetColumn *column, const char *name, ParquetType type);
+void parquet_column_deinit(ParquetColumn *column);
+
+/* One of these for each row. false: the column is of another type, in which the value would not be what it is. */
+void parquet_column_add_nothing(ParquetColumn *column);
+bool parquet_column_add_int64(ParquetColumn *column, int64_t value);
+bool parquet_column_add_double(ParquetColumn *column, double value);
+bool parquet_column_add_text(ParquetColumn *column, const char *text);
+
+/* Bytes that its values take in memory, about. */
+size_t parquet_column_size(const ParquetColumn *column);
+
+/* Appends the pages, which will be at `offset` of the file, and begins a new group. 0, or -ENOMEM. */
+int parquet_column_flush(ParquetColumn *column,
+                         GByteArray *bytes,
+                         uint64_t offset,
+                         ParquetChunk *ret);
