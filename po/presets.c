@@ -3,7 +3,7 @@
 /* The first lines of data/presets, for xgettext; written by scripts/update-translations. */
 /* clang-format off */
 N_("The events of your own programs, without any privilege")
-N_("Sound: when programs hand it over and how long they wait for the device, what GStreamer does, and scheduling")
+N_("Sound: when programs hand it over, how long they wait, PipeWire's cycles, what GStreamer does, and scheduling")
 N_("How this boot went, afterwards: units and what they waited for, logins, the journal")
 N_("The session bus: who calls whom, how long answers take, and signals")
 N_("Call stacks of all programs and of the kernel: what processors work on")

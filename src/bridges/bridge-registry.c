@@ -2,12 +2,14 @@
 
 #include "bridges/bridge-registry.h"
 #include "bridges/dbus/dbus-probe.h"
+#include "bridges/pipewire/pipewire-probe.h"
 #include "bridges/sysprof/sysprof-probe.h"
 #include "managers/systemd-probe.h"
 #include "shared/macro.h"
 
 const ProbeOps *const bridges[] = {
         &dbus_probe_ops,
+        &pipewire_probe_ops,
         &sysprof_probe_ops,
         &systemd_user_probe_ops,
 };

@@ -200,6 +200,7 @@ static const char *const known_sources[] = {
         "org.freedesktop.systemd",
         "org.freedesktop.dbus",
         "org.gnome.sysprof",
+        "org.pipewire.profiler",
         "org.freedesktop.login1",
         TRACK_EVENT_SOURCE,
 };

@@ -35,6 +35,7 @@ static const char *const other_probe_sources[] = {
 static const char *const bridge_sources[] = {
         "org.freedesktop.dbus",
         "org.gnome.sysprof",
+        "org.pipewire.profiler",
 };
 
 bool standalone_is_bridge_source(const char *name) {

@@ -86,7 +86,7 @@ LAYERS = {
         "protobuf-c", "tracefs", "elf", "systemd", "sd-journal", "io",
     },
     "src/bridges": {
-        "shared", "managers", "host", "wire", "config", "protobuf-c", "systemd", "io",
+        "shared", "managers", "host", "wire", "config", "protobuf-c", "systemd", "pipewire", "io",
     },
     "src/trace": {"shared", "wire", "compression", "io"},
     "src/query": {"shared", "trace", "sqlite", "io"},
@@ -124,6 +124,7 @@ SYSTEM_HEADERS = [
     (r"(zstd|zstd_errors|zlib)\.h", "compression"),
     (r"lzma\.h", "lzma"),
     (r"pcre2\.h", "pcre2"),
+    (r"(pipewire|spa)/.*", "pipewire"),
     (r"sqlite3\.h", "sqlite"),
     (
         r"(arpa|net|netinet)/.*|sys/(socket|un|epoll|poll|select|timerfd|eventfd|signalfd|inotify|"
@@ -153,6 +154,7 @@ MESON_DEPENDENCIES = {
     "elf": {"elf"},
     "lzma": {"lzma"},
     "pcre2": {"pcre2"},
+    "pipewire": {"pipewire"},
     "zstd": {"compression"},
     "zlib": {"compression"},
     "sqlite": {"sqlite"},

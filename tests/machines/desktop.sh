@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Programs of a stock desktop, as Debian has them, below a compositor without a display and below an X server, are
-# recorded by points in their libraries. The test is that of the integration suite, which skips what is not installed.
+# recorded by points in their libraries, and what they tell by the bridges. The tests are those of the integration
+# suite, which skip what is not installed.
 # Time limit: 15 min
 
 # shellcheck source=tests/machines/lib.sh
@@ -16,7 +17,7 @@ has() {
         done
 }
 
-machine bookworm build test +weston +xvfb +mesa-utils
+machine bookworm build test desktop +weston +xvfb +mesa-utils
 project
 ok 'all of it is configured' as_root meson setup build -Dprefix=/usr
 ok 'the programs are built' as_root ninja -C build
@@ -27,4 +28,10 @@ ok 'the test of points passes' as_root sh -c 'status=0
         exit $status'
 has 'each frame that it says was presented is one' 'the frames that it counts are there' \
         'nothing is left in the kernel of these, either'
+# shellcheck disable=SC2016 # for the shell inside
+ok 'the test of PipeWire passes' as_root sh -c 'status=0
+        meson test -C build --no-rebuild --timeout-multiplier 3 bridges-pipewire-session >/dev/null || status=$?
+        cat build/meson-logs/testlog.txt
+        exit $status'
+has 'a program that plays waits and is busy below its own process' 'a player that is stopped is not in time'
 finish
