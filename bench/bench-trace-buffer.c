@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The trace buffer: chunks in, packets out, patches by position, clones. */
+/* The trace buffer: chunks in, packets out, patches by position, clones. With the argument "kept": of a buffer in
+ * memfds, which can be adopted. */
 
 #include <string.h>
 
@@ -239,7 +240,8 @@ static bool report_clone(Bench *bench) {
                                        0.2);
 }
 
-int main(void) {
+int main(int argc, char *argv[]) {
+        const bool is_kept = argc > 1 && strcmp(argv[1], "kept") == 0;
         Bench bench = {
                 .source = new_pages(SOURCE_CHUNKS * 4096),
                 .target = new_pages(BUFFER_BYTES),
@@ -247,7 +249,8 @@ int main(void) {
         };
         bool ok = true;
 
-        if (trace_buffer_new(&bench.buffer, BUFFER_BYTES, 0, TRACE_BUFFER_RING) < 0)
+        if ((is_kept ? trace_buffer_new_kept
+                     : trace_buffer_new)(&bench.buffer, BUFFER_BYTES, 0, TRACE_BUFFER_RING) < 0)
                 abort();
         ok &= report(&bench, 4078, 0.8);
         ok &= report(&bench, 500, 0.6);

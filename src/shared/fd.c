@@ -52,6 +52,35 @@ int fd_check_sealed_memfd(int fd, size_t n_bytes) {
         return 0;
 }
 
+int fd_new_growing_memfd(int *ret, const char *name) {
+        _cleanup_(fd_closep) int fd = -1;
+
+        fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+                return -errno;
+        *ret = TAKE_FD(fd);
+        return 0;
+}
+
+int fd_check_growing_memfd(int fd, uint64_t *ret_n_bytes) {
+        struct stat st;
+        int seals;
+
+        seals = fcntl(fd, F_GET_SEALS);
+        if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || st.st_size < 0)
+                return -EINVAL;
+        *ret_n_bytes = (uint64_t)st.st_size;
+        return 0;
+}
+
+int fd_grow_memfd(int fd, uint64_t n_bytes) {
+        return ftruncate(fd, (off_t)n_bytes) < 0 ? -errno : 0;
+}
+
+void fd_punch_memfd(int fd, uint64_t offset, uint64_t n_bytes) {
+        fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)n_bytes);
+}
+
 int fd_write_all(int fd, const void *data, size_t n_bytes) {
         const char *at = data;
 

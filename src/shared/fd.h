@@ -29,6 +29,16 @@ int fd_new_sealed_memfd(int *ret, const char *name, size_t n_bytes);
  * Returns 0, or -EINVAL. */
 int fd_check_sealed_memfd(int fd, size_t n_bytes);
 
+/* One that only grows: sealed against SHRINK, and against losing that seal. */
+int fd_new_growing_memfd(int *ret, const char *name);
+
+/* The size of a memfd that cannot shrink: 0, or -EINVAL if it is none. */
+int fd_check_growing_memfd(int fd, uint64_t *ret_n_bytes);
+int fd_grow_memfd(int fd, uint64_t n_bytes);
+
+/* Gives the memory of a piece of a memfd back, which then is zeros. */
+void fd_punch_memfd(int fd, uint64_t offset, uint64_t n_bytes);
+
 /* Writes everything, over EINTR and short writes; blocking descriptors only. */
 int fd_write_all(int fd, const void *data, size_t n_bytes);
 

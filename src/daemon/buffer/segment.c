@@ -4,42 +4,53 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sys/mman.h>
 
+#include "buffer/mapping.h"
 #include "buffer/segment.h"
 
-#define HUGE_PAGE_BYTES (2u << 20)
-
-void segment_advise(void *memory, size_t n_bytes) {
-        /* Where there are no huge pages, small ones do. */
-        if (n_bytes >= HUGE_PAGE_BYTES)
-                madvise(memory, n_bytes, MADV_HUGEPAGE);
-}
-
-int segment_new(Segment **ret, size_t n_bytes) {
+static int segment_map(Segment **ret, size_t n_bytes, SegmentFile *file, uint32_t place) {
         Segment *segment;
         void *memory;
 
         segment = malloc(sizeof(*segment));
         if (!segment)
                 return -ENOMEM;
-
         /* Not malloc: a buffer of gigabytes that stays nearly empty must stay nearly free. */
-        memory = mmap(NULL,
-                      n_bytes,
-                      PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                      -1,
-                      0);
-        if (memory == MAP_FAILED) {
+        if (mapping_new(&memory,
+                        n_bytes,
+                        file ? file->fd : -1,
+                        file ? segment_file_offset(file, place) : 0) < 0) {
                 free(segment);
                 return -ENOMEM;
         }
 
-        segment_advise(memory, n_bytes);
-        *segment = (Segment){ .memory = memory, .n_bytes = n_bytes, .n_refs = 1 };
+        mapping_advise(memory, n_bytes);
+        *segment = (Segment){
+                .memory = memory,
+                .n_bytes = n_bytes,
+                .n_refs = 1,
+                .place = place,
+                .file = file ? segment_file_ref(file) : NULL,
+        };
         *ret = segment;
         return 0;
+}
+
+int segment_new(Segment **ret, size_t n_bytes, SegmentFile *file) {
+        uint32_t place = 0;
+        int r;
+
+        r = file ? segment_file_take(file, &place) : 0;
+        return r < 0 ? r : segment_new_claimed(ret, n_bytes, file, place);
+}
+
+int segment_new_claimed(Segment **ret, size_t n_bytes, SegmentFile *file, uint32_t place) {
+        int r;
+
+        r = segment_map(ret, n_bytes, file, place);
+        if (r < 0 && file)
+                segment_file_give(file, place);
+        return r;
 }
 
 Segment *segment_ref(Segment *segment) {
@@ -54,7 +65,10 @@ Segment *segment_unref(Segment *segment) {
         if (--segment->n_refs > 0)
                 return NULL;
 
-        munmap(segment->memory, segment->n_bytes);
+        mapping_free(segment->memory, segment->n_bytes);
+        if (segment->file)
+                segment_file_give(segment->file, segment->place);
+        segment_file_unref(segment->file);
         free(segment);
         return NULL;
 }

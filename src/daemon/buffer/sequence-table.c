@@ -13,9 +13,10 @@
 #define SEQUENCE_TABLE_FIRST     16
 #define SEQUENCE_TABLE_SHRINK_AT 8
 
-void sequence_table_init(SequenceTable *table) {
+void sequence_table_init(SequenceTable *table, uint32_t *n_ever, int fd, uint64_t offset) {
         *table = (SequenceTable){};
         list_init(&table->idle);
+        sequence_pool_init(&table->pool, n_ever, fd, offset);
 }
 
 void sequence_table_deinit(SequenceTable *table) {
@@ -23,13 +24,14 @@ void sequence_table_deinit(SequenceTable *table) {
 
         for (size_t i = 0; i < table->n_allocated; i++)
                 if (table->sequences[i]) {
-                        sequence_free(table->sequences[i]);
+                        sequence_deinit(table->sequences[i]);
                         n_sequences++;
                 }
         assert(n_sequences == table->n_sequences);
-        assert(list_is_empty(&table->idle));
+        assert(table->n_idle == 0 || list_is_empty(&table->idle));
         free(table->sequences);
-        sequence_table_init(table);
+        sequence_pool_deinit(&table->pool);
+        *table = (SequenceTable){};
 }
 
 /* Ids are chosen by the service, not by the peer, so nobody can aim for collisions. */
@@ -106,11 +108,11 @@ int sequence_table_obtain(SequenceTable *table, Sequence **ret, const ChunkOrigi
         r = sequence_table_grow(table);
         if (r < 0)
                 return r;
-        sequence = calloc(1, sizeof(*sequence));
-        if (!sequence)
-                return -ENOMEM;
+        r = sequence_pool_take(&table->pool, &sequence);
+        if (r < 0)
+                return r;
         sequence->origin = *origin;
-        list_init(&sequence->idle_link);
+        __atomic_store_n(&sequence->is_used, 1, __ATOMIC_RELEASE);
         table->sequences[sequence_table_place(table, origin->producer_id, origin->writer_id)] =
                 sequence;
         table->n_sequences++;
@@ -144,7 +146,9 @@ static void sequence_table_remove(SequenceTable *table, Sequence *sequence) {
         table->n_sequences--;
         table->n_idle--;
         sequence_table_close_gap(table, i);
-        sequence_free(sequence);
+        sequence_deinit(sequence);
+        __atomic_store_n(&sequence->is_used, 0, __ATOMIC_RELEASE);
+        sequence_pool_give(&table->pool, sequence);
 }
 
 void sequence_table_set_busy(SequenceTable *table, Sequence *sequence) {
@@ -161,7 +165,6 @@ int sequence_table_copy(SequenceTable *ret, const SequenceTable *table) {
         const Sequence *idle;
         int r;
 
-        sequence_table_init(ret);
         ret->sequences = calloc(table->n_allocated, sizeof(*ret->sequences));
         if (!ret->sequences)
                 return table->n_allocated == 0 ? 0 : -ENOMEM;
@@ -169,16 +172,51 @@ int sequence_table_copy(SequenceTable *ret, const SequenceTable *table) {
         for (size_t i = 0; i < table->n_allocated; i++) {
                 if (!table->sequences[i])
                         continue;
-                r = sequence_copy(&ret->sequences[i], table->sequences[i]);
+                r = sequence_pool_take(&ret->pool, &ret->sequences[i]);
                 if (r < 0)
                         return r;
                 ret->n_sequences++;
+                r = sequence_copy(ret->sequences[i], table->sequences[i]);
+                if (r < 0)
+                        return r;
         }
         list_for_each (idle, &table->idle, idle_link)
                 sequence_table_set_idle(
                         ret,
                         sequence_table_find(ret, idle->origin.producer_id, idle->origin.writer_id));
         return 0;
+}
+
+/* The sequence, of which only the memory was found. */
+static int sequence_table_find_one(SequenceTable *table, Sequence *sequence, uint32_t index) {
+        const ChunkOrigin *origin = &sequence->origin;
+        int r;
+
+        if (!sequence->is_used ||
+            sequence_table_find(table, origin->producer_id, origin->writer_id)) {
+                *sequence = (Sequence){ .index = index };
+                sequence_pool_give(&table->pool, sequence);
+                return 0;
+        }
+        r = sequence_table_grow(table);
+        if (r < 0)
+                return r;
+        sequence_find_again(sequence, index);
+        table->sequences[sequence_table_place(table, origin->producer_id, origin->writer_id)] =
+                sequence;
+        table->n_sequences++;
+        sequence_table_set_idle(table, sequence);
+        return 0;
+}
+
+int sequence_table_find_again(SequenceTable *table) {
+        int r;
+
+        r = sequence_pool_find(&table->pool);
+        for (uint32_t i = 0; r == 0 && i < *table->pool.n_ever; i++)
+                r = sequence_table_find_one(table, sequence_pool_at(&table->pool, i), i);
+        table->n_sequences_max = MAX(table->n_sequences_max, table->n_sequences);
+        return r;
 }
 
 bool sequence_table_forget_idle(SequenceTable *table) {

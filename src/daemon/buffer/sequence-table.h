@@ -8,9 +8,11 @@
  * records are idle; the table keeps the TRACE_BUFFER_IDLE_SEQUENCES_MAX that became idle last.
  */
 
+#include "buffer/sequence-pool.h"
 #include "buffer/sequence.h"
 
 typedef struct SequenceTable {
+        SequencePool pool;
         Sequence **sequences; /* n_allocated places (0 or a power of two), NULL where free */
         size_t n_allocated;
         size_t n_sequences;
@@ -19,12 +21,17 @@ typedef struct SequenceTable {
         size_t n_idle;
 } SequenceTable;
 
-void sequence_table_init(SequenceTable *table);
+/* The arguments are the pool's. */
+void sequence_table_init(SequenceTable *table, uint32_t *n_ever, int fd, uint64_t offset);
+/* Zeros are allowed. */
 void sequence_table_deinit(SequenceTable *table);
 
-/* Copies of all sequences, see sequence_copy(), to `ret`, which need not be initialised but must be
- * deinitialised also after an error: 0 or -ENOMEM. */
+/* Copies of all sequences, see sequence_copy(), to `ret`, which is empty: 0 or -ENOMEM. */
 int sequence_table_copy(SequenceTable *ret, const SequenceTable *table);
+
+/* Puts all sequences of a pool that was found into the table, which is empty. Two of the same writer are not possible,
+ * so the second is forgotten. 0 or -ENOMEM. */
+int sequence_table_find_again(SequenceTable *table);
 
 /* The sequence, or NULL. */
 Sequence *sequence_table_find(const SequenceTable *table, uint64_t producer_id, uint16_t writer_id);

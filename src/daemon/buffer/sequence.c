@@ -9,13 +9,11 @@
 #define SEQUENCE_RECORDS_FIRST 4 /* most writers have few chunks in a buffer at any time */
 #define SHRINK_AT              8 /* the part in use at which half is given back */
 
-int sequence_copy(Sequence **ret, Sequence *sequence) {
-        Sequence *copy;
+int sequence_copy(Sequence *copy, Sequence *sequence) {
+        const uint32_t index = copy->index;
 
-        copy = malloc(sizeof(*copy));
-        if (!copy)
-                return -ENOMEM;
         *copy = *sequence;
+        copy->index = index;
         list_init(&copy->idle_link);
         copy->records = NULL;
         copy->first = 0;
@@ -26,23 +24,59 @@ int sequence_copy(Sequence **ret, Sequence *sequence) {
                 copy->n_allocated = MAX(2 * copy->n_allocated, (size_t)SEQUENCE_RECORDS_FIRST);
         if (copy->n_allocated > 0) {
                 copy->records = malloc(copy->n_allocated * sizeof(Record *));
-                if (!copy->records) {
-                        free(copy);
+                if (!copy->records)
                         return -ENOMEM;
-                }
         }
         sequence->copy = copy;
-        *ret = copy;
         return 0;
 }
 
-Sequence *sequence_free(Sequence *sequence) {
-        if (!sequence)
-                return NULL;
+void sequence_deinit(Sequence *sequence) {
         list_unlink(&sequence->idle_link);
-        free(sequence->records);
-        free(sequence);
-        return NULL;
+        free(TAKE(sequence->records));
+}
+
+/* Memory that was found may hold any byte where a bool is. */
+static bool found_bool(const bool *at) {
+        uint8_t byte;
+
+        memcpy(&byte, at, sizeof(byte));
+        return byte != 0;
+}
+
+void sequence_find_again(Sequence *sequence, uint32_t index) {
+        Sequence found = {
+                .index = index,
+                .is_used = 1,
+                .origin = sequence->origin,
+                .last = {
+                        .is_set = found_bool(&sequence->last.is_set),
+                        .was_incomplete = found_bool(&sequence->last.was_incomplete),
+                        .is_awaited = found_bool(&sequence->last.is_awaited),
+                        .n_payload = sequence->last.n_payload,
+                        .chunk_id = sequence->last.chunk_id,
+                        .n_unbroken = sequence->last.n_unbroken,
+                },
+                .loss = sequence->loss & LOSS_ALL,
+                .is_gone = found_bool(&sequence->is_gone),
+                .is_cut = found_bool(&sequence->is_cut),
+        };
+
+        if (found.loss)
+                found.loss |= LOSS_PRESENT;
+        memcpy(found.n_chunks, sequence->n_chunks, sizeof(found.n_chunks));
+        memcpy(found.n_bytes, sequence->n_bytes, sizeof(found.n_bytes));
+        *sequence = found;
+        list_init(&sequence->idle_link);
+}
+
+/* The rest of a chunk that left incomplete comes after it, and is longer. */
+bool sequence_is_behind(const Sequence *sequence, const Record *record) {
+        const SequenceLast *last = &sequence->last;
+        int order = last->is_set ? chunk_id_compare(record->chunk_id, last->chunk_id) : 1;
+
+        return order < 0 ||
+               (order == 0 && (!last->was_incomplete || record->n_payload <= last->n_payload));
 }
 
 const uint16_t trace_buffer_histogram_bounds[] = { 8,    32,   128,  512,   1024,
@@ -125,6 +159,7 @@ static int sequence_resize(Sequence *sequence, size_t n_allocated) {
 void sequence_adopt(const Sequence *sequence, Record *record) {
         sequence->copy->records[sequence_position(sequence, record->chunk_id)] = record;
         record->sequence = sequence->copy;
+        record->index = sequence->copy->index;
 }
 
 int sequence_reserve(Sequence *sequence) {

@@ -13,6 +13,9 @@
  * from a beginning and a late chunk from a new one, and what was lost that no packet has said yet.
  *
  * Records belong to the trace buffer; sequences belong to the SequenceTable that made them.
+ *
+ * Both lie in memory that a kept buffer leaves to the process that comes after this one. Of their pointers it believes
+ * only whether Record.sequence is NULL: by that store a record goes. Whose a record is, Record.index says.
  */
 
 #include <stdbool.h>
@@ -40,14 +43,19 @@ enum {
 /* A chunk in a trace buffer. */
 struct Record {
         Sequence *sequence; /* NULL: consumed, evicted or moved */
+        uint32_t index;     /* of the sequence, for who finds the record in a file */
         uint32_t chunk_id;
         uint32_t offset;     /* of the payload in its segment */
         uint16_t slot;       /* which segment */
         uint16_t n_room;     /* bytes set aside */
         uint16_t n_payload;  /* bytes that the fragments use */
         uint16_t n_consumed; /* of those, what has been read */
-        uint8_t flags;
+        uint8_t flags;       /* SMB_CHUNK_… | RECORD_… */
 };
+
+#define RECORD_FLAGS                                                                  \
+        (SMB_CHUNK_CONTINUES | SMB_CHUNK_TO_BE_CONTINUED | SMB_CHUNK_NEEDS_PATCHING | \
+         RECORD_INCOMPLETE | RECORD_ABORTED | RECORD_CORRUPT | RECORD_GREW)
 
 /* The last record that left. */
 typedef struct SequenceLast {
@@ -61,6 +69,8 @@ typedef struct SequenceLast {
 } SequenceLast;
 
 struct Sequence {
+        uint32_t index;   /* in its pool */
+        uint32_t is_used; /* stored last, when it is made, and first when it is forgotten */
         ChunkOrigin origin;
         SequenceLast last;
         uint32_t loss;        /* LOSS_… that the next packet has to say */
@@ -96,11 +106,16 @@ static inline bool sequence_is_next(const Sequence *sequence, uint32_t chunk_id)
         return sequence->n_records == 0 || chunk_id_compare(chunk_id, sequence->last_id) > 0;
 }
 
-/* A copy that is in no list, for copies of the same records, each of which it must be given:
- * 0 or -ENOMEM. */
-int sequence_copy(Sequence **ret, Sequence *sequence);
+/* Makes a copy that is in no list, for copies of the same records, each of which it must be given: 0 or -ENOMEM. */
+int sequence_copy(Sequence *copy, Sequence *sequence);
 void sequence_adopt(const Sequence *sequence, Record *record);
-Sequence *sequence_free(Sequence *sequence);
+void sequence_deinit(Sequence *sequence);
+
+/* Of one that was found in a file: without records, which are to be inserted again, and with everything in bounds. */
+void sequence_find_again(Sequence *sequence, uint32_t index);
+
+/* Whether a record that was found has left the sequence: it is behind the last one that did. */
+bool sequence_is_behind(const Sequence *sequence, const Record *record);
 
 /* Counts a chunk that has this many bytes in it. */
 void sequence_count_chunk(Sequence *sequence, uint16_t n_payload);

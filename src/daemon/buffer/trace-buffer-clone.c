@@ -12,19 +12,23 @@
  * which is frozen, never writes to a segment.
  */
 
+#include "buffer/mapping.h"
 #include "buffer/trace-buffer-private.h"
 
-static int trace_buffer_map_live_records(TraceBuffer *clone, const TraceBuffer *buffer) {
-        size_t n_live = 1; /* at least something to map */
+static int trace_buffer_new_for_clone(TraceBuffer **ret, const TraceBuffer *buffer) {
+        _cleanup_(buffer_index_deinit) BufferIndexFile file;
+        BufferShape shape = buffer->index->shape;
         const Slot *slot;
         int r;
 
+        shape.n_records = 1; /* at least something to map */
         list_for_each (slot, &buffer->used, link)
-                n_live += slot->n_live;
-        r = trace_buffer_map_records(clone, n_live);
-        if (r == 0)
-                segment_advise(clone->records, clone->n_records_mapped);
-        return r;
+                shape.n_records += slot->n_live;
+        r = buffer_index_init(&file, &shape, false);
+        if (r < 0)
+                return r;
+        mapping_advise(file.records, file.n_records);
+        return trace_buffer_new_empty(ret, &file, &shape);
 }
 
 /* The slot's records that have not been read, each put into its place in its sequence. */
@@ -42,7 +46,7 @@ static void slot_copy_records(Slot *copy, const Slot *slot) {
 }
 
 static void trace_buffer_copy_slots(TraceBuffer *clone, const TraceBuffer *buffer) {
-        Record *records = clone->records;
+        Record *records = clone->file.records;
         Slot *slot;
 
         list_for_each (slot, &buffer->used, link) {
@@ -94,15 +98,10 @@ int trace_buffer_clone(TraceBuffer **ret, TraceBuffer *buffer, uint64_t keep_fro
         _cleanup_(trace_buffer_freep) TraceBuffer *clone = NULL;
         int r;
 
-        r = trace_buffer_new_empty(&clone,
-                                   buffer->n_slots * buffer->segment_bytes,
-                                   buffer->segment_bytes,
-                                   buffer->policy);
+        r = trace_buffer_new_for_clone(&clone, buffer);
         if (r < 0)
                 return r;
-        r = trace_buffer_map_live_records(clone, buffer);
-        if (r < 0)
-                return r;
+        trace_buffer_clear_slots(clone);
         r = sequence_table_copy(&clone->sequences, &buffer->sequences);
         if (r < 0)
                 return r;
@@ -110,11 +109,11 @@ int trace_buffer_clone(TraceBuffer **ret, TraceBuffer *buffer, uint64_t keep_fro
         trace_buffer_copy_slots(clone, buffer);
         clone->pass = buffer->pass;
         clone->n_unread = buffer->n_unread;
-        clone->stats = buffer->stats;
-        clone->stats.bytes_read = 0;
-        clone->stats.chunks_read = 0;
-        clone->stats.readaheads_succeeded = 0;
-        clone->stats.readaheads_failed = 0;
+        clone->index->stats = buffer->index->stats;
+        clone->index->stats.bytes_read = 0;
+        clone->index->stats.chunks_read = 0;
+        clone->index->stats.readaheads_succeeded = 0;
+        clone->index->stats.readaheads_failed = 0;
         if (keep_from > 0)
                 trace_buffer_leave_out(clone, keep_from);
         trace_buffer_freeze(clone);
@@ -148,7 +147,7 @@ void trace_buffer_clear(TraceBuffer *buffer) {
                 trace_buffer_evict_slot(buffer, slot, false);
         sequence_table_forgive(&buffer->sequences);
         trace_buffer_leave_shared(buffer);
-        buffer->is_sealed = false;
+        buffer->index->is_sealed = false;
 }
 
 bool trace_buffer_next_writer(const TraceBuffer *buffer, WriterCursor *cursor, WriterStats *ret) {

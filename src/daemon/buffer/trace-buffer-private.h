@@ -5,45 +5,29 @@
  * The inside of a trace buffer, shared by what makes room in it (trace-buffer-room.c), writes to it
  * (trace-buffer.c), reads from it (trace-buffer-read.c) and clones it (trace-buffer-clone.c).
  *
- * A slot is a place in the ring: a segment for payloads, and beside it the records that say what is
- * where. Records of all slots are one mapping, so they never move and nothing that is put into the
- * buffer can fail for want of one.
+ * What a later process needs of it is in its index (buffer-index.h). Records of all slots are one mapping, so they
+ * never move and nothing that is put into the buffer can fail for want of one.
  */
 
 #include <assert.h>
 
-#include "buffer/segment.h"
+#include "buffer/buffer-index.h"
 #include "buffer/sequence-table.h"
-#include "buffer/trace-buffer.h"
-
-typedef struct Slot {
-        List link;        /* in TraceBuffer.used or .free */
-        Segment *segment; /* NULL when nothing is to be read from it and it is not written to */
-        Record *records;
-        uint32_t n_records;
-        uint32_t n_live;       /* of those, still in a sequence */
-        uint32_t n_used;       /* bytes of the segment */
-        uint32_t n_cloned;     /* of those, what clones know of, if the segment is shared */
-        uint64_t filled_until; /* stats.bytes_written when it was last added to */
-        uint64_t ends_at;      /* likewise, when its last record was */
-} Slot;
 
 struct TraceBuffer {
         TraceBufferPolicy policy;
-        bool is_sealed; /* discard: full */
         bool is_frozen;
         size_t segment_bytes;
         size_t n_slots;
         Slot *slots;
-        Record *records;
-        size_t n_records_mapped; /* bytes */
-        List used;               /* oldest first, never empty: the last is written to */
+        BufferIndexFile file;
+        BufferIndex *index;    /* the file's */
+        SegmentFile *segments; /* NULL: anonymous memory */
+        List used;             /* oldest first, never empty: the last is written to */
         List free;
-        uint64_t n_rotations;
         SequenceTable sequences;
         TraceBufferMayGrow may_grow;
         void *may_grow_userdata;
-        TraceBufferStats stats;
         uint64_t n_unread;
 
         /* The read pass: the next record in buffer order. */
@@ -64,22 +48,8 @@ static_assert(sizeof(Sequence) + 12 * sizeof(void *) <= TRACE_BUFFER_SEQUENCE_BY
 static_assert(TRACE_BUFFER_CHUNK_BYTES_MAX <= UINT16_MAX, "sizes in Record");
 static_assert(TRACE_BUFFER_CHUNK_BYTES_MAX >= SMB_PAGE_BYTES_MAX, "every chunk fits");
 
-/* Payloads begin 16 bytes into a cache line, as they do in shared memory of one chunk a page:
- * copying is up to twice as fast when both sides lie alike. */
-#define PAYLOAD_ALIGNMENT 64
-#define PAYLOAD_SKEW      (SMB_PAGE_HEADER_BYTES + SMB_CHUNK_HEADER_BYTES)
-
-static inline size_t record_outer_bytes(size_t n_room) {
-        return ALIGN_UP(n_room, PAYLOAD_ALIGNMENT) + TRACE_BUFFER_RECORD_BYTES;
-}
-
-/* What a chunk with this much room would take of an empty segment. */
-static inline size_t segment_bytes_needed(size_t n_room) {
-        return PAYLOAD_SKEW + record_outer_bytes(n_room);
-}
-
 static inline void slot_clear(Slot *slot) {
-        slot->n_records = 0;
+        __atomic_store_n(&slot->n_records, 0, __ATOMIC_RELEASE);
         slot->n_used = PAYLOAD_SKEW;
         slot->n_cloned = 0;
 }
@@ -113,8 +83,20 @@ static inline bool trace_buffer_cursor_next_slot(TraceBuffer *buffer) {
         return true;
 }
 
+/* The slot has been cleared, or the segment has a copy of all that was in the other one. */
+static inline void slot_set_segment(Slot *slot, Segment *segment) {
+        slot->segment = segment;
+        __atomic_store_n(&slot->place, segment->place, __ATOMIC_RELEASE);
+}
+
+static inline void trace_buffer_make_newest(TraceBuffer *buffer, Slot *slot) {
+        list_unlink(&slot->link);
+        list_append(&buffer->used, &slot->link);
+        __atomic_store_n(&slot->age, ++buffer->index->n_ages, __ATOMIC_RELEASE);
+}
+
 /* Before something changes that is shared: the slot gets a copy. 0, -ENOMEM. */
-int slot_unshare(Slot *slot);
+int slot_unshare(const TraceBuffer *buffer, Slot *slot);
 
 /* Makes an empty slot the newest. 0; TRACE_BUFFER_E_DISCARDED when no slot is empty and none may
  * be evicted, which seals the buffer; -ENOMEM. */
@@ -135,14 +117,11 @@ void trace_buffer_evict_record(TraceBuffer *buffer, Record *record, bool overwri
 /* Likewise, all of the slot's records. */
 void trace_buffer_evict_slot(TraceBuffer *buffer, Slot *slot, bool overwritten);
 
-/* An empty buffer without segments and records. 0, -EINVAL, -ENOMEM. */
-int trace_buffer_new_empty(TraceBuffer **ret,
-                           uint64_t n_bytes,
-                           size_t segment_bytes,
-                           TraceBufferPolicy policy);
+/* A buffer that has nothing yet but its index, which it takes over on success only. 0, -ENOMEM. */
+int trace_buffer_new_empty(TraceBuffer **ret, BufferIndexFile *file, const BufferShape *shape);
 
-/* Once, for all slots together; memory is used when it is written to. 0, -ENOMEM. */
-int trace_buffer_map_records(TraceBuffer *buffer, size_t n_records);
+/* Of a new buffer, or a clone: nothing is in them. */
+void trace_buffer_clear_slots(TraceBuffer *buffer);
 
 /* Gives the memory back of a frozen buffer's slot of which all has been read. */
 void slot_release(Slot *slot);

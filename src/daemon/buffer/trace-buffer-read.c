@@ -106,8 +106,8 @@ static void trace_buffer_finish_first(TraceBuffer *buffer, Sequence *sequence) {
                 sequence_lose(sequence, LOSS_WRITER_ABORT);
         if (record->flags & RECORD_CORRUPT)
                 sequence_lose(sequence, LOSS_CHUNK_CORRUPTED);
-        buffer->stats.chunks_read++;
-        buffer->stats.bytes_read += record_outer_bytes(record->n_room);
+        buffer->index->stats.chunks_read++;
+        buffer->index->stats.bytes_read += record_outer_bytes(record->n_room);
         trace_buffer_drop_first(buffer, sequence);
 }
 
@@ -276,7 +276,7 @@ static int trace_buffer_read_chain(TraceBuffer *buffer,
         }
         i--; /* the record that ended the loop */
         if (link != CHAIN_END)
-                buffer->stats.readaheads_failed++;
+                buffer->index->stats.readaheads_failed++;
         if (link == CHAIN_WAIT)
                 return READ_E_PAUSE;
         if (link == CHAIN_LOST) {
@@ -288,7 +288,7 @@ static int trace_buffer_read_chain(TraceBuffer *buffer,
         r = trace_buffer_add_slice(buffer, packet, &fragment);
         if (r < 0)
                 return r;
-        buffer->stats.readaheads_succeeded++;
+        buffer->index->stats.readaheads_succeeded++;
         trace_buffer_consume_chain(buffer, sequence, i);
         return trace_buffer_emit(buffer, sequence, &fragment, packet);
 }

@@ -16,8 +16,8 @@ void trace_buffer_drop_first(TraceBuffer *buffer, Sequence *sequence) {
 
         buffer->n_unread -= record->n_payload - record->n_consumed;
         buffer->slots[record->slot].n_live--;
-        record->sequence = NULL;
         sequence_pop(sequence);
+        __atomic_store_n(&record->sequence, NULL, __ATOMIC_RELEASE);
         if (sequence->n_records == 0)
                 sequence_table_set_idle(&buffer->sequences, sequence);
 }
@@ -32,8 +32,8 @@ void trace_buffer_evict_record(TraceBuffer *buffer, Record *record, bool overwri
                 if (!overwritten) {
                         sequence->is_cut = true;
                 } else if (is_unread) {
-                        buffer->stats.chunks_overwritten++;
-                        buffer->stats.bytes_overwritten += record_outer_bytes(first->n_room);
+                        buffer->index->stats.chunks_overwritten++;
+                        buffer->index->stats.bytes_overwritten += record_outer_bytes(first->n_room);
                         sequence_lose(sequence, LOSS_OVERWRITE);
                 }
                 trace_buffer_drop_first(buffer, sequence);
@@ -101,34 +101,46 @@ static void trace_buffer_cursor_leave(TraceBuffer *buffer, const Slot *slot) {
                 trace_buffer_cursor_next_slot(buffer);
 }
 
+/* What is in the slot has been given up: clears it, and sees that its segment is its own. */
+static int slot_empty(const TraceBuffer *buffer, Slot *slot) {
+        Segment *segment, *old = slot->segment;
+        int r;
+
+        if (old && !segment_is_shared(old)) {
+                slot_clear(slot);
+                return 0;
+        }
+        r = segment_new(&segment, buffer->segment_bytes, buffer->segments);
+        if (r < 0)
+                return r;
+        slot_clear(slot);
+        slot_set_segment(slot, segment);
+        segment_unref(old);
+        return 0;
+}
+
 int trace_buffer_rotate(TraceBuffer *buffer) {
         const Slot *newest = trace_buffer_newest(buffer);
+        size_t n_cleared;
         Slot *slot;
         int r;
 
         slot = trace_buffer_pick_slot(buffer);
         if (!slot) {
-                buffer->is_sealed = true;
+                buffer->index->is_sealed = true;
                 return TRACE_BUFFER_E_DISCARDED;
         }
-        if (!slot->segment || segment_is_shared(slot->segment)) {
-                Segment *segment;
+        n_cleared = trace_buffer_padding_bytes(buffer, slot);
+        r = slot_empty(buffer, slot);
+        if (r < 0)
+                return r;
 
-                r = segment_new(&segment, buffer->segment_bytes);
-                if (r < 0)
-                        return r;
-                segment_unref(slot->segment);
-                slot->segment = segment;
-        }
-
-        buffer->stats.padding_bytes_written += trace_buffer_padding_bytes(buffer, newest);
-        buffer->stats.padding_bytes_cleared += trace_buffer_padding_bytes(buffer, slot);
-        if (++buffer->n_rotations % buffer->n_slots == 0)
-                buffer->stats.write_wrap_count++;
+        buffer->index->stats.padding_bytes_written += trace_buffer_padding_bytes(buffer, newest);
+        buffer->index->stats.padding_bytes_cleared += n_cleared;
+        if (++buffer->index->n_rotations % buffer->n_slots == 0)
+                buffer->index->stats.write_wrap_count++;
         trace_buffer_cursor_leave(buffer, slot);
-        slot_clear(slot);
-        list_unlink(&slot->link);
-        list_append(&buffer->used, &slot->link);
+        trace_buffer_make_newest(buffer, slot);
         return 0;
 }
 
@@ -147,15 +159,15 @@ void slot_release(Slot *slot) {
                 slot->segment = segment_unref(slot->segment);
 }
 
-int slot_unshare(Slot *slot) {
-        Segment *segment;
+int slot_unshare(const TraceBuffer *buffer, Slot *slot) {
+        Segment *segment, *old = slot->segment;
         int r;
 
-        r = segment_new(&segment, slot->segment->n_bytes);
+        r = segment_new(&segment, old->n_bytes, buffer->segments);
         if (r < 0)
                 return r;
-        memcpy(segment->memory, slot->segment->memory, slot->n_used);
-        segment_unref(slot->segment);
-        slot->segment = segment;
+        memcpy(segment->memory, old->memory, slot->n_used);
+        slot_set_segment(slot, segment);
+        segment_unref(old);
         return 0;
 }

@@ -10,7 +10,6 @@
  */
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "buffer/fragment.h"
 #include "buffer/trace-buffer-private.h"
@@ -27,11 +26,6 @@ typedef struct Payload {
         uint8_t flags;   /* SMB_CHUNK_… | RECORD_… */
 } Payload;
 
-static uint64_t trace_buffer_sequences_max(const TraceBuffer *buffer) {
-        return MAX(buffer->stats.buffer_bytes / TRACE_BUFFER_SEQUENCE_BYTES,
-                   (uint64_t)TRACE_BUFFER_SEQUENCES_MIN);
-}
-
 static size_t segment_bytes_for(uint64_t n_bytes) {
         uint64_t wanted = MAX(n_bytes / SEGMENTS_WANTED, (uint64_t)SEGMENT_BYTES_MIN);
 
@@ -39,84 +33,90 @@ static size_t segment_bytes_for(uint64_t n_bytes) {
         return (size_t)(n_bytes / (n_bytes / wanted));
 }
 
-int trace_buffer_map_records(TraceBuffer *buffer, size_t n_records) {
-        void *records;
-
-        buffer->n_records_mapped = n_records * sizeof(Record);
-        records = mmap(NULL,
-                       buffer->n_records_mapped,
-                       PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                       -1,
-                       0);
-        if (records == MAP_FAILED)
-                return -ENOMEM;
-        buffer->records = records;
-        return 0;
-}
-
-int trace_buffer_new_empty(TraceBuffer **ret,
-                           uint64_t n_bytes,
-                           size_t segment_bytes,
-                           TraceBufferPolicy policy) {
-        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
-
-        if (segment_bytes < segment_bytes_needed(1) || segment_bytes > UINT32_MAX ||
-            n_bytes / segment_bytes < 2 || n_bytes / segment_bytes > UINT16_MAX)
-                return -EINVAL;
+int trace_buffer_new_empty(TraceBuffer **ret, BufferIndexFile *file, const BufferShape *shape) {
+        TraceBuffer *buffer;
 
         buffer = malloc(sizeof(*buffer));
         if (!buffer)
                 return -ENOMEM;
         /* Not the staging area: zeroing it would only make its pages real. */
         memset(buffer, 0, offsetof(TraceBuffer, staging));
-        buffer->policy = policy;
-        buffer->segment_bytes = segment_bytes;
-        buffer->n_slots = (size_t)(n_bytes / segment_bytes);
-        buffer->stats.buffer_bytes = n_bytes;
+        buffer->policy = (TraceBufferPolicy)shape->policy;
+        buffer->segment_bytes = (size_t)shape->segment_bytes;
+        buffer->n_slots = shape->n_slots;
+        buffer->file = *file;
+        *file = (BufferIndexFile){ .fd = -1 };
+        buffer->index = buffer->file.head;
+        buffer->slots = buffer->file.slots;
         buffer->pass = 1;
         list_init(&buffer->used);
         list_init(&buffer->free);
-        sequence_table_init(&buffer->sequences);
+        sequence_table_init(&buffer->sequences,
+                            &buffer->index->n_sequences_ever,
+                            buffer->file.fd,
+                            buffer->file.sequences_at);
         buffer->sequences.n_sequences_max =
-                (size_t)trace_buffer_sequences_max(buffer) / TRACE_BUFFER_SEQUENCES_FREE;
+                (size_t)buffer_sequences_max(shape->n_bytes) / TRACE_BUFFER_SEQUENCES_FREE;
+        *ret = buffer;
+        return 0;
+}
 
-        buffer->slots = calloc(buffer->n_slots, sizeof(*buffer->slots));
-        if (!buffer->slots)
-                return -ENOMEM;
+void trace_buffer_clear_slots(TraceBuffer *buffer) {
         for (size_t i = 0; i < buffer->n_slots; i++) {
                 list_init(&buffer->slots[i].link);
                 slot_clear(&buffer->slots[i]);
         }
-        *ret = TAKE(buffer);
-        return 0;
 }
 
-/* Every slot gets as many records as chunks could ever fit it. */
 static int trace_buffer_fill_slots(TraceBuffer *buffer) {
-        size_t per_slot = buffer->segment_bytes / TRACE_BUFFER_RECORD_BYTES;
+        const size_t per_slot = buffer->segment_bytes / TRACE_BUFFER_RECORD_BYTES;
         int r;
 
-        r = trace_buffer_map_records(buffer, buffer->n_slots * per_slot);
-        if (r < 0)
-                return r;
         for (size_t i = 0; i < buffer->n_slots; i++) {
                 Slot *slot = &buffer->slots[i];
+                Segment *segment;
 
-                r = segment_new(&slot->segment, buffer->segment_bytes);
+                list_append(&buffer->free, &slot->link);
+                slot->records = buffer->file.records + i * per_slot;
+                r = segment_new(&segment, buffer->segment_bytes, buffer->segments);
                 if (r < 0)
                         return r;
-                slot->records = buffer->records + i * per_slot;
-                list_append(&buffer->free, &slot->link);
+                slot_set_segment(slot, segment);
         }
         return 0;
 }
 
-int trace_buffer_new(TraceBuffer **ret,
-                     uint64_t n_bytes,
-                     size_t segment_bytes,
-                     TraceBufferPolicy policy) {
+static int trace_buffer_make(TraceBuffer **ret, const BufferShape *shape, bool is_kept) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        _cleanup_(buffer_index_deinit) BufferIndexFile file;
+        int r;
+
+        r = buffer_index_init(&file, shape, is_kept);
+        if (r == 0)
+                r = trace_buffer_new_empty(&buffer, &file, shape);
+        if (r == 0 && is_kept)
+                r = segment_file_new(&buffer->segments, buffer->segment_bytes);
+        if (r == 0) {
+                trace_buffer_clear_slots(buffer);
+                r = trace_buffer_fill_slots(buffer);
+        }
+        if (r < 0)
+                return r;
+        buffer->index->stats.buffer_bytes = shape->n_bytes;
+        trace_buffer_make_newest(buffer, list_first(&buffer->free, Slot, link));
+        trace_buffer_begin_read(buffer);
+        __atomic_store_n(&buffer->index->magic, BUFFER_INDEX_MAGIC, __ATOMIC_RELEASE);
+
+        *ret = TAKE(buffer);
+        return 0;
+}
+
+static int trace_buffer_new_shape(TraceBuffer **ret,
+                                  uint64_t n_bytes,
+                                  size_t segment_bytes,
+                                  TraceBufferPolicy policy,
+                                  bool is_kept) {
+        BufferShape shape;
         int r;
 
         if (n_bytes > TRACE_BUFFER_BYTES_MAX ||
@@ -124,18 +124,36 @@ int trace_buffer_new(TraceBuffer **ret,
                 return -EINVAL;
         if (segment_bytes == 0)
                 segment_bytes = segment_bytes_for(n_bytes);
-        r = trace_buffer_new_empty(&buffer, n_bytes, segment_bytes, policy);
-        if (r < 0)
-                return r;
-        r = trace_buffer_fill_slots(buffer);
-        if (r < 0)
-                return r;
-        buffer->cursor_slot = list_first(&buffer->free, Slot, link);
-        list_unlink(&buffer->cursor_slot->link);
-        list_append(&buffer->used, &buffer->cursor_slot->link);
+        r = buffer_shape_init(&shape, n_bytes, segment_bytes, policy);
+        return r < 0 ? r : trace_buffer_make(ret, &shape, is_kept);
+}
 
-        *ret = TAKE(buffer);
-        return 0;
+int trace_buffer_new(TraceBuffer **ret,
+                     uint64_t n_bytes,
+                     size_t segment_bytes,
+                     TraceBufferPolicy policy) {
+        return trace_buffer_new_shape(ret, n_bytes, segment_bytes, policy, false);
+}
+
+int trace_buffer_new_kept(TraceBuffer **ret,
+                          uint64_t n_bytes,
+                          size_t segment_bytes,
+                          TraceBufferPolicy policy) {
+        return trace_buffer_new_shape(ret, n_bytes, segment_bytes, policy, true);
+}
+
+bool trace_buffer_files(const TraceBuffer *buffer, int *ret_index_fd, int *ret_segments_fd) {
+        if (!buffer->segments)
+                return false;
+        *ret_index_fd = buffer->file.fd;
+        *ret_segments_fd = buffer->segments->fd;
+        return true;
+}
+
+TraceBuffer *trace_buffer_leave(TraceBuffer *buffer) {
+        if (buffer && buffer->segments)
+                buffer->segments->is_left = true;
+        return trace_buffer_free(buffer);
 }
 
 TraceBuffer *trace_buffer_free(TraceBuffer *buffer) {
@@ -144,15 +162,14 @@ TraceBuffer *trace_buffer_free(TraceBuffer *buffer) {
         if (!buffer)
                 return NULL;
 
-        for (size_t i = 0; buffer->slots && i < buffer->n_slots; i++) {
+        for (size_t i = 0; i < buffer->n_slots; i++) {
                 n_live += buffer->slots[i].n_live;
                 segment_unref(buffer->slots[i].segment);
         }
         assert(n_live > 0 || buffer->n_unread == 0);
-        if (buffer->records)
-                munmap(buffer->records, buffer->n_records_mapped);
         sequence_table_deinit(&buffer->sequences);
-        free(buffer->slots);
+        buffer_index_deinit(&buffer->file);
+        segment_file_unref(buffer->segments);
         free(buffer->slices);
         free(buffer);
         return NULL;
@@ -198,19 +215,19 @@ static void trace_buffer_take_payload(TraceBuffer *buffer, const ChunkData *chun
         /* Room for the rest, so that it need not be stored twice. */
         payload.n_room = chunk->complete ? payload.n_used : (uint16_t)chunk->n_payload;
         if (payload.flags & RECORD_CORRUPT)
-                buffer->stats.abi_violations++;
+                buffer->index->stats.abi_violations++;
         if ((payload.flags & RECORD_ABORTED) && chunk->complete)
-                buffer->stats.trace_writer_packet_loss++;
+                buffer->index->stats.trace_writer_packet_loss++;
         *ret = payload;
 }
 
 static int trace_buffer_refuse(TraceBuffer *buffer) {
-        buffer->stats.chunks_discarded++;
+        buffer->index->stats.chunks_discarded++;
         return TRACE_BUFFER_E_DISCARDED;
 }
 
 static int trace_buffer_refuse_violation(TraceBuffer *buffer) {
-        buffer->stats.abi_violations++;
+        buffer->index->stats.abi_violations++;
         return TRACE_BUFFER_E_DISCARDED;
 }
 
@@ -230,15 +247,15 @@ static int trace_buffer_rewrite(TraceBuffer *buffer, Record *record, const Paylo
         if (slot_shares(slot, record)) {
                 if (buffer->policy == TRACE_BUFFER_RING)
                         return PUT_E_STORE;
-                r = slot_unshare(slot);
+                r = slot_unshare(buffer, slot);
                 if (r < 0)
                         return r;
         }
         memcpy(record_payload(buffer, record), payload->data, payload->n_used);
         /* What is new here is newer than any position that was asked for before. */
-        slot->filled_until = buffer->stats.bytes_written + 1;
+        slot->filled_until = buffer->index->stats.bytes_written + 1;
         buffer->n_unread += payload->n_used - record->n_payload;
-        buffer->stats.chunks_rewritten++;
+        buffer->index->stats.chunks_rewritten++;
         return 0;
 }
 
@@ -273,7 +290,7 @@ static int
 trace_buffer_admit_late(TraceBuffer *buffer, const Sequence *sequence, uint32_t chunk_id) {
         if (!sequence_had(sequence, chunk_id))
                 return trace_buffer_refuse(buffer);
-        buffer->stats.chunks_committed_out_of_order++;
+        buffer->index->stats.chunks_committed_out_of_order++;
         return PUT_E_REPEATED;
 }
 
@@ -312,16 +329,19 @@ static int trace_buffer_admit(TraceBuffer *buffer,
 
 /* Fills the next record of the newest slot, which has room. */
 static Record *trace_buffer_append(TraceBuffer *buffer,
+                                   Sequence *sequence,
                                    uint32_t chunk_id,
                                    const Payload *payload,
                                    uint16_t n_consumed) {
         Slot *slot = trace_buffer_newest(buffer);
-        Record *record = &slot->records[slot->n_records++];
+        Record *record = &slot->records[slot->n_records];
         uint8_t *to = slot->segment->memory + slot->n_used;
 
         if (payload->data != to)
                 memcpy(to, payload->data, payload->n_used);
         *record = (Record){
+                .sequence = sequence,
+                .index = sequence->index,
                 .chunk_id = chunk_id,
                 .offset = slot->n_used,
                 .slot = (uint16_t)(slot - buffer->slots),
@@ -332,10 +352,12 @@ static Record *trace_buffer_append(TraceBuffer *buffer,
         };
         slot->n_used += (uint32_t)ALIGN_UP(payload->n_room, PAYLOAD_ALIGNMENT);
         slot->n_live++;
-        slot->filled_until = buffer->stats.bytes_written + record_outer_bytes(payload->n_room);
+        slot->filled_until =
+                buffer->index->stats.bytes_written + record_outer_bytes(payload->n_room);
         buffer->n_unread += payload->n_used - n_consumed;
-        buffer->stats.chunks_written++;
-        slot->ends_at = buffer->stats.bytes_written = slot->filled_until;
+        buffer->index->stats.chunks_written++;
+        slot->ends_at = buffer->index->stats.bytes_written = slot->filled_until;
+        __atomic_store_n(&slot->n_records, slot->n_records + 1, __ATOMIC_RELEASE);
         return record;
 }
 
@@ -344,9 +366,9 @@ static void trace_buffer_relocate(TraceBuffer *buffer,
                                   Sequence *sequence,
                                   Record *old,
                                   const Payload *payload) {
-        Record *record = trace_buffer_append(buffer, old->chunk_id, payload, old->n_consumed);
+        Record *record =
+                trace_buffer_append(buffer, sequence, old->chunk_id, payload, old->n_consumed);
 
-        record->sequence = sequence;
         sequence_replace(sequence, record);
         buffer->n_unread -= old->n_payload - old->n_consumed;
         buffer->slots[old->slot].n_live--;
@@ -358,13 +380,12 @@ static void trace_buffer_insert(TraceBuffer *buffer,
                                 uint32_t chunk_id,
                                 const Payload *payload,
                                 uint16_t n_consumed) {
-        Record *record = trace_buffer_append(buffer, chunk_id, payload, n_consumed);
+        Record *record = trace_buffer_append(buffer, sequence, chunk_id, payload, n_consumed);
 
-        record->sequence = sequence;
         if (sequence->n_records == 0)
                 sequence_table_set_busy(&buffer->sequences, sequence);
         if (!sequence_insert(sequence, record))
-                buffer->stats.chunks_committed_out_of_order++;
+                buffer->index->stats.chunks_committed_out_of_order++;
 }
 
 /* Finds out what the chunk is, and makes room for it if it needs any: PUT_E_STORE. Making room may
@@ -387,7 +408,7 @@ static int trace_buffer_place(TraceBuffer *buffer,
                     slot_has_room(buffer, trace_buffer_newest(buffer), payload->n_room))
                         return r;
 
-                if (buffer->is_sealed)
+                if (buffer->index->is_sealed)
                         return trace_buffer_refuse(buffer);
                 if (segment_bytes_needed(payload->n_room) > buffer->segment_bytes)
                         return trace_buffer_refuse_violation(buffer);
@@ -415,7 +436,7 @@ static int trace_buffer_store(TraceBuffer *buffer,
                 trace_buffer_relocate(buffer, sequence, old, payload);
         else
                 trace_buffer_insert(buffer, sequence, chunk_id, payload, n_consumed);
-        buffer->stats.chunks_relocated += old || n_consumed > 0;
+        buffer->index->stats.chunks_relocated += old || n_consumed > 0;
         return 0;
 }
 
@@ -435,7 +456,7 @@ void trace_buffer_set_may_grow(TraceBuffer *buffer, TraceBufferMayGrow may_grow,
 
 /* Room for a few more writers. */
 static bool trace_buffer_allow_sequences(TraceBuffer *buffer) {
-        const uint64_t n_max = trace_buffer_sequences_max(buffer);
+        const uint64_t n_max = buffer_sequences_max(buffer->index->shape.n_bytes);
         SequenceTable *table = &buffer->sequences;
         const size_t n =
                 (size_t)MIN(n_max - table->n_sequences_max, (uint64_t)TRACE_BUFFER_SEQUENCES_STEP);
@@ -465,7 +486,7 @@ int trace_buffer_put(TraceBuffer *buffer, const ChunkOrigin *origin, const Chunk
         int r;
 
         if (buffer->is_frozen ||
-            (buffer->is_sealed && !trace_buffer_holds(buffer, origin, chunk->chunk_id)))
+            (buffer->index->is_sealed && !trace_buffer_holds(buffer, origin, chunk->chunk_id)))
                 return trace_buffer_refuse(buffer);
         if (chunk->n_payload > TRACE_BUFFER_CHUNK_BYTES_MAX)
                 return trace_buffer_refuse_violation(buffer);
@@ -497,15 +518,15 @@ int trace_buffer_patch(TraceBuffer *buffer,
         if (!record || buffer->is_frozen || record->n_payload < 4 ||
             offset > record->n_payload - 4u ||
             (slot_shares(&buffer->slots[record->slot], record) &&
-             slot_unshare(&buffer->slots[record->slot]) < 0)) {
-                buffer->stats.patches_failed++;
+             slot_unshare(buffer, &buffer->slots[record->slot]) < 0)) {
+                buffer->index->stats.patches_failed++;
                 return TRACE_BUFFER_E_NOT_FOUND;
         }
 
         memcpy(record_payload(buffer, record) + offset, data, 4);
         if (!more_patches)
                 record->flags &= (uint8_t)~SMB_CHUNK_NEEDS_PATCHING;
-        buffer->stats.patches_succeeded++;
+        buffer->index->stats.patches_succeeded++;
         return 0;
 }
 
@@ -518,5 +539,5 @@ uint64_t trace_buffer_unread_bytes(const TraceBuffer *buffer) {
 }
 
 const TraceBufferStats *trace_buffer_stats(const TraceBuffer *buffer) {
-        return &buffer->stats;
+        return &buffer->index->stats;
 }

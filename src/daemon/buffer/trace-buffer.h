@@ -67,6 +67,7 @@ enum {
         LOSS_REASSEMBLY_BROKEN_CHAIN = 32,
         LOSS_OVERWRITE = 64,
         LOSS_WRITER_ABORT = 128,
+        LOSS_ALL = 255,
 };
 
 /* The writer of a chunk, as the service knows it. producer_id is never reused within a buffer's life.
@@ -146,6 +147,8 @@ enum {
         TRACE_BUFFER_E_END,       /* nothing more to read in this pass */
         TRACE_BUFFER_E_DISCARDED, /* full, too late, too big or against the rules; counted */
         TRACE_BUFFER_E_NOT_FOUND, /* the chunk is gone, or the offset is outside; counted */
+        TRACE_BUFFER_E_LAYOUT,    /* another build's files */
+        TRACE_BUFFER_E_BROKEN,    /* no files of a buffer, or torn ones */
 };
 
 /* `segment_bytes` 0: chosen from the size, which must be within the limits. Otherwise n_bytes are
@@ -156,6 +159,41 @@ int trace_buffer_new(TraceBuffer **ret,
                      size_t segment_bytes,
                      TraceBufferPolicy policy);
 TraceBuffer *trace_buffer_free(TraceBuffer *buffer);
+
+/*
+ * The same in two memfds, its index and its segments, so that another process that has them can go on with it, at
+ * whatever instruction this one was killed: all that was put and not yet read or overwritten is there, once and in its
+ * order; what a put was at is there whole or not at all. Slower where the kernel gives such memory no huge pages.
+ * Clones share the segments, but are this process's only. Likewise.
+ */
+int trace_buffer_new_kept(TraceBuffer **ret,
+                          uint64_t n_bytes,
+                          size_t segment_bytes,
+                          TraceBufferPolicy policy);
+
+/* Its descriptors, which stay the buffer's; false: it is not kept. */
+bool trace_buffer_files(const TraceBuffer *buffer, int *ret_index_fd, int *ret_segments_fd);
+
+/* As trace_buffer_free(), but all stays in the files: for a process that leaves, with its clones freed before. */
+TraceBuffer *trace_buffer_leave(TraceBuffer *buffer);
+
+/* What was found in files besides a good buffer. */
+typedef struct TraceBufferFound {
+        uint32_t n_slots_broken;   /* all that was in them is lost */
+        uint32_t n_records_broken; /* chunks that are lost */
+} TraceBufferFound;
+
+/*
+ * A kept buffer from its files, after the process that wrote to it has ended. They may hold anything: what is
+ * impossible is dropped and counted. Takes the descriptors over on success only, and changes nothing that would be
+ * missing for another try. Sequences wait for what is missing until trace_buffer_producer_gone().
+ *
+ * 0, TRACE_BUFFER_E_LAYOUT, TRACE_BUFFER_E_BROKEN, -ENOMEM.
+ */
+int trace_buffer_adopt(TraceBuffer **ret,
+                       int index_fd,
+                       int segments_fd,
+                       TraceBufferFound *ret_found);
 DEFINE_CLEANUP(TraceBuffer *, trace_buffer_free)
 
 /* Whether another n_bytes may be taken for writers; NULL: up to the limit. They are never given back. */

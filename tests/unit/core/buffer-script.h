@@ -13,6 +13,7 @@
  * 0, its loss bits.
  */
 
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "buffer/trace-buffer.h"
@@ -161,30 +162,47 @@ static inline size_t script_encode(uint8_t *ret, const char *text, uint16_t *ret
         return (size_t)(at - ret);
 }
 
-static inline int script_put(TraceBuffer *buffer, const Step *step) {
-        _cleanup_(freep) uint8_t *payload = NULL;
-        static uint8_t memory[1 << 16];
-        ChunkOrigin origin = {
-                .producer_id = SCRIPT_PRODUCER,
-                .writer_id = (uint16_t)step->writer,
-                .identity = { .uid = 1000 + step->writer, .pid = (pid_t)step->writer },
-        };
-        ChunkData chunk = {
-                .chunk_id = step->id,
-                .flags = (uint8_t)(step->flags & ~MISCOUNT),
-                .complete = !step->incomplete,
-        };
+typedef struct ScriptChunk {
+        ChunkOrigin origin;
+        ChunkData data;
+        uint8_t *payload;
+} ScriptChunk;
 
-        chunk.n_payload = script_encode(memory, step->text, &chunk.n_fragments);
+static inline void script_chunk_deinit(ScriptChunk *chunk) {
+        free(chunk->payload);
+}
+
+static inline void script_chunk_init(ScriptChunk *chunk, const Step *step) {
+        static uint8_t memory[1 << 16];
+
+        *chunk = (ScriptChunk){
+                .origin = {
+                        .producer_id = SCRIPT_PRODUCER,
+                        .writer_id = (uint16_t)step->writer,
+                        .identity = { .uid = 1000 + step->writer, .pid = (pid_t)step->writer },
+                },
+                .data = {
+                        .chunk_id = step->id,
+                        .flags = (uint8_t)(step->flags & ~MISCOUNT),
+                        .complete = !step->incomplete,
+                },
+        };
+        chunk->data.n_payload = script_encode(memory, step->text, &chunk->data.n_fragments);
         if (step->flags & MISCOUNT)
-                chunk.n_fragments += 3;
+                chunk->data.n_fragments += 3;
         /* Memory of its own, exactly as long, so that the sanitizers see what reads past it. */
-        payload = calloc(1, chunk.n_payload + step->n_room + 1);
-        ck_assert_ptr_nonnull(payload);
-        memcpy(payload, memory, chunk.n_payload);
-        chunk.payload = payload;
-        chunk.n_payload += step->n_room;
-        return trace_buffer_put(buffer, &origin, &chunk);
+        chunk->payload = calloc(1, chunk->data.n_payload + step->n_room + 1);
+        ck_assert_ptr_nonnull(chunk->payload);
+        memcpy(chunk->payload, memory, chunk->data.n_payload);
+        chunk->data.payload = chunk->payload;
+        chunk->data.n_payload += step->n_room;
+}
+
+static inline int script_put(TraceBuffer *buffer, const Step *step) {
+        _cleanup_(script_chunk_deinit) ScriptChunk chunk;
+
+        script_chunk_init(&chunk, step);
+        return trace_buffer_put(buffer, &chunk.origin, &chunk.data);
 }
 
 static inline size_t script_print_packet(char *to, size_t n_to, const TracePacket *packet) {
@@ -341,17 +359,54 @@ script_play_step(TraceBuffer *buffer, TraceBuffer **held, const Script *script, 
         }
 }
 
-static inline void script_play(const Script *script) {
+/* Another process takes the buffer over, as far as the buffer can see. */
+static inline void script_adopt(TraceBuffer **buffer) {
+        TraceBufferFound found;
+        int index_fd, segments_fd;
+
+        ck_assert(trace_buffer_files(*buffer, &index_fd, &segments_fd));
+        index_fd = fcntl(index_fd, F_DUPFD_CLOEXEC, 3);
+        segments_fd = fcntl(segments_fd, F_DUPFD_CLOEXEC, 3);
+        *buffer = trace_buffer_leave(*buffer);
+        ck_assert_int_eq(trace_buffer_adopt(buffer, index_fd, segments_fd, &found), 0);
+        ck_assert_uint_eq(found.n_records_broken + found.n_slots_broken, 0);
+}
+
+/* How often the buffer is adopted: clones, and that it is frozen, are its process's. */
+static inline bool script_may_adopt(const Script *script, size_t step, const TraceBuffer *held) {
+        for (size_t i = 0; i <= step; i++)
+                if (script->steps[i].kind == STEP_FREEZE)
+                        return false;
+        return !held && script->steps[step].kind != STEP_NEXT;
+}
+
+typedef enum ScriptWay {
+        SCRIPT_PLAIN,
+        SCRIPT_KEPT,
+        SCRIPT_ADOPTED, /* kept, and adopted before each step */
+        _SCRIPT_WAY_N,
+} ScriptWay;
+
+static inline void script_play_way(const Script *script, ScriptWay way) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *held = NULL;
         size_t segment_bytes = script->segment_bytes ? script->segment_bytes : 4096;
         size_t n_segments = script->n_segments ? script->n_segments : 4;
 
         ck_assert_int_eq(
-                trace_buffer_new(
+                (way == SCRIPT_PLAIN ? trace_buffer_new : trace_buffer_new_kept)(
                         &buffer, n_segments * segment_bytes, segment_bytes, script->policy),
                 0);
-        for (size_t i = 0; i < SCRIPT_STEPS_MAX && script->steps[i].kind != STEP_END; i++)
+        for (size_t i = 0; i < SCRIPT_STEPS_MAX && script->steps[i].kind != STEP_END; i++) {
+                if (way == SCRIPT_ADOPTED && script_may_adopt(script, i, held))
+                        script_adopt(&buffer);
                 script_play_step(buffer, &held, script, &script->steps[i]);
+        }
+}
+
+/* Each script is played in every way, and nothing that it says may differ. */
+static inline void script_play(const Script *script) {
+        for (ScriptWay way = SCRIPT_PLAIN; way < _SCRIPT_WAY_N; way++)
+                script_play_way(script, way);
 }
 
 /* One case as a test of its own: SCRIPT_CASE(test_name, .steps = { … }). */

@@ -161,7 +161,7 @@ START_TEST(test_random_chunks_come_back_as_they_were_written) {
 
                 ck_assert_int_eq(trace_buffer_new(&buffer, 16 * 16384, 16384, TRACE_BUFFER_RING),
                                  0);
-                while (buffer->n_rotations < 14) {
+                while (buffer->index->n_rotations < 14) {
                         char text[16];
 
                         state = state * UINT64_C(6364136223846793005) + 1;
@@ -201,7 +201,7 @@ START_TEST(test_reader_that_keeps_up_needs_one_segment_and_no_padding) {
         ck_assert_uint_eq(stats->bytes_written, 1000 * 552);
         ck_assert_uint_eq(stats->padding_bytes_written, 0);
         ck_assert_uint_eq(stats->padding_bytes_cleared, 0);
-        ck_assert_uint_eq(buffer->n_rotations, 0);
+        ck_assert_uint_eq(buffer->index->n_rotations, 0);
 }
 END_TEST
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Mapping: zeroed memory that costs nothing until it is written to
+ *
+ * Anonymous, or a piece of a memfd, which another process can map after this one was killed.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Pieces of a file begin at multiples of this: no machine's pages are larger. */
+#define MAPPING_ALIGNMENT (64u << 10)
+
+/* fd -1: anonymous. 0 or -ENOMEM. */
+int mapping_new(void **ret, size_t n_bytes, int fd, uint64_t offset);
+void mapping_free(void *memory, size_t n_bytes);
+
+/* Of memory that will be filled: most of what that costs is faulting it in, page by page. */
+void mapping_advise(void *memory, size_t n_bytes);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Sequence pool: where the sequences of a trace buffer lie
+ *
+ * In pieces of memory, each twice as large as the one before, so that none ever moves; of a kept buffer they are in its
+ * index file, where a later process finds a sequence by its number.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/list.h"
+
+typedef struct Sequence Sequence;
+
+#define SEQUENCE_POOL_PIECES 18
+#define SEQUENCE_POOL_FIRST  64 /* sequences in the first piece */
+
+typedef struct SequencePool {
+        int fd; /* of the index; -1: anonymous memory */
+        uint64_t offset;
+        Sequence *pieces[SEQUENCE_POOL_PIECES];
+        size_t n_pieces;
+        uint32_t *n_ever; /* in the index: in use, or in `free` */
+        List free;        /* Sequence.idle_link */
+} SequencePool;
+
+/* Zeros may be deinitialised, too. */
+void sequence_pool_init(SequencePool *pool, uint32_t *n_ever, int fd, uint64_t offset);
+void sequence_pool_deinit(SequencePool *pool);
+
+/* What the pieces take of a file that has room for this number. */
+uint64_t sequence_pool_bytes(size_t n_sequences);
+
+/* Zeros, but for its number. 0 or -ENOMEM. */
+int sequence_pool_take(SequencePool *pool, Sequence **ret);
+void sequence_pool_give(SequencePool *pool, Sequence *sequence);
+
+/* The one with this number, of those that were ever in use. */
+Sequence *sequence_pool_at(const SequencePool *pool, uint32_t index);
+
+/* Of a pool in a file that was found: maps all that were ever in use. All of them are in use until they are given back.
+ * 0 or -ENOMEM. */
+int sequence_pool_find(SequencePool *pool);
