@@ -134,22 +134,27 @@ function firstAfter(line, time) {
   return low;
 }
 
-// The first row that starts at a time or later, of those from a row on: it is looked for in steps that double, as it is
+// The first row from a row on for which a column has a time or later: it is looked for in steps that double, as it is
 // near mostly.
-function firstFrom(line, time, row = 0) {
+function firstIn(column, n, time, row) {
   let low = row;
   let step = 1;
-  while (low + step < line.n && line.start[low + step] < time) {
+  while (low + step < n && column[low + step] < time) {
     low += step;
     step *= 2;
   }
-  let high = Math.min(low + step, line.n);
+  let high = Math.min(low + step, n);
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (line.start[middle] < time) low = middle + 1;
+    if (column[middle] < time) low = middle + 1;
     else high = middle;
   }
   return low;
+}
+
+// The first row that starts at a time or later.
+function firstFrom(line, time) {
+  return firstIn(line.start, line.n, time, 0);
 }
 
 function formatValue(value, unit) {

@@ -7,6 +7,8 @@
 const LABELS_WIDTH = 220;
 const AXIS_HEIGHT = 26;
 const NARROWEST_TEXT = 26;
+const FONT = "12px system-ui, sans-serif";
+const SAMPLE = "mmonaesrtidh"; // as wide a letter as most names have on average
 const NARROWEST_BORDER = 3; // and what is drawn as pixels of a strip
 
 // Two rows of twelve colours each, on which the text can be read (contrast above 4.5); and how each is drawn without
@@ -106,6 +108,8 @@ class Drawing {
     this.canvas.width = Math.round(box.width * scale);
     this.canvas.height = Math.round(box.height * scale);
     this.context.setTransform(scale, 0, 0, scale, 0, 0);
+    this.context.font = FONT;
+    this.perCharacter = this.context.measureText(SAMPLE).width / SAMPLE.length;
   }
 
   get plotWidth() {
@@ -135,7 +139,7 @@ class Drawing {
     context.fillStyle = this.colors.back;
     context.fillRect(0, 0, this.width, this.height);
     context.textBaseline = "middle";
-    context.font = "12px system-ui, sans-serif";
+    context.font = FONT;
     this.strips.begin(this.plotWidth);
     const first = this.lanes.firstAt(this.top);
     for (let i = first; i < this.lanes.items.length; i++) {
@@ -153,7 +157,7 @@ class Drawing {
 
   drawText(text, x, y, width, color) {
     if (width < NARROWEST_TEXT || !text) return;
-    const n = Math.floor((width - 6) / 6.4);
+    const n = Math.floor((width - 6) / this.perCharacter);
     this.context.fillStyle = color;
     this.context.fillText(text.length > n ? `${text.slice(0, Math.max(n - 1, 1))}…` : text, x + 3, y);
   }
@@ -185,10 +189,10 @@ class Drawing {
   drawSmallText(text, y) {
     this.context.font = "10px system-ui, sans-serif";
     this.drawText(text, 12, y + STATES_HEIGHT / 2, LABELS_WIDTH - 16, this.colors.faint);
-    this.context.font = "12px system-ui, sans-serif";
+    this.context.font = FONT;
   }
 
-  // Rows from left to right; behind one that ends in a pixel the next one is looked for in the next.
+  // Rows from left to right; behind one that ends in a pixel comes the first that ends in a later one, wherever it begins.
   drawLine(lane, line, y) {
     const isStates = lane.kind === "states";
     const height = heightOf(lane) === STATES_HEIGHT ? STATES_HEIGHT - 1 : LINE_HEIGHT - 2;
@@ -200,13 +204,13 @@ class Drawing {
       const x = Math.max((start[row] - this.from) * perTime, 0);
       const width = Math.max((end[row] - this.from) * perTime - x, 1);
       const isNarrow = width <= NARROWEST_BORDER && !isStates && (end[row] > start[row] || lane.kind === "samples");
-      if (isNarrow && !(this.selection && this.selection.line === line && this.selection.row === row)) {
+      if (isNarrow && !this.isSelected(line, row)) {
         const color = this.colorOf(lane, line.what[row]);
         if (strip < 0) strip = this.strips.add(y, height);
         const first = strip + Math.floor(x);
         if (color >= 0) this.strips.pixels.fill(this.strips.words[color], first, Math.max(strip + Math.floor(x + Math.min(width, this.plotWidth - x)), first + 1));
       } else this.drawRow(lane, line, row, LABELS_WIDTH + x, y, Math.min(width, this.plotWidth - x), height);
-      row = width > 1 ? row + 1 : firstFrom(line, this.from + (Math.floor(x) + 1) / perTime, row + 1);
+      row = width > 1 ? row + 1 : firstIn(end, line.n, this.from + (Math.floor(x) + 1) / perTime, row + 1);
     }
   }
 
@@ -215,6 +219,7 @@ class Drawing {
     const what = line.what[row];
     if (lane.kind === "states") {
       this.drawState(this.lanes.nameOf(lane, what), x, y, width, height);
+      if (this.isSelected(line, row)) this.drawSelected(x, y, width, height);
       return;
     }
     const color = this.colorOf(lane, what);
@@ -227,7 +232,11 @@ class Drawing {
       const several = line.more[row] ? `${line.more[row] + 1} × ` : "";
       this.drawText(several + this.lanes.nameOf(lane, what), x, y + height / 2, width, this.colors.fore);
     }
-    if (this.selection && this.selection.line === line && this.selection.row === row) this.drawSelected(x, y, width, height);
+    if (this.isSelected(line, row)) this.drawSelected(x, y, width, height);
+  }
+
+  isSelected(line, row) {
+    return this.selection !== null && this.selection.line === line && this.selection.row === row;
   }
 
   drawBorder(x, y, width, height) {
@@ -276,7 +285,7 @@ class Drawing {
     while (row < line.n && line.start[row] < this.to) {
       const x = Math.max(this.xOf(line.start[row]), LABELS_WIDTH);
       const width = Math.max(this.xOf(line.end[row]) - x, 1);
-      const next = width > 1 ? row + 1 : firstFrom(line, line.start[row] + pixel, row + 1);
+      const next = width > 1 ? row + 1 : firstIn(line.end, line.n, line.start[row] + pixel, row + 1);
       let value = line.value[row];
       for (let i = row; i < Math.min(next, row + 64); i++) value = Math.max(value, line.value[i]);
       const share = Number.isFinite(value) ? (value - lane.low) / span : 0;
