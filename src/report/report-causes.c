@@ -15,6 +15,7 @@
 
 #include "answers/answer-questions.h"
 #include "answers/answer-slices.h"
+#include "answers/answer-states.h"
 #include "answers/answer-time.h"
 #include "shared/text.h"
 #include "trace/trace-map.h"
@@ -108,12 +109,96 @@ static Answer *ask_about(ReportSentences *sentences, const AnswerDef *def, uint3
         return ask(sentences, def, &question);
 }
 
+/* What ended the longest time in which a thread neither ran nor was ready to; TRACE_NONE if it was no thread. */
+static uint32_t find_waker(const AnswerStates *states, int64_t from, int64_t to) {
+        uint32_t waker = TRACE_NONE;
+        int64_t longest = 0;
+
+        for (size_t i = 0; i < states->n && answer_states_begin(states, i) < to; i++) {
+                AnswerState state = answer_state_of(states->store, states->rows[i]);
+                int64_t end = answer_states_end(states, i);
+                int64_t ns = time_overlap(answer_states_begin(states, i), end, from, to);
+
+                if (state == ANSWER_STATE_RAN || state == ANSWER_STATE_RUNNABLE || ns <= longest ||
+                    end > to)
+                        continue;
+                longest = ns;
+                waker = answer_states_waker(states, i);
+        }
+        return waker == ANSWER_INTERRUPT ? TRACE_NONE : waker;
+}
+
+/* What somebody else did meanwhile: what a thread waits for may be waiting as well. */
+static void put_meanwhile(ReportSentences *sentences,
+                          const AnswerStates *states,
+                          uint32_t utid,
+                          int64_t from,
+                          int64_t to) {
+        const TraceTable *threads = &sentences->content->store->tables[TRACE_TABLE_THREAD];
+        _cleanup_(freep) char *name =
+                report_name_of(sentences, trace_table_get(threads, THREAD_NAME, utid));
+        char who[REPORT_SENTENCE_NAME_BYTES + REPORT_NUMBER_BYTES], text[REPORT_SENTENCE_BYTES],
+                ran[TEXT_SIZE_BYTES], waited[TEXT_SIZE_BYTES], blocked[TEXT_SIZE_BYTES];
+        const ReportPlace place = { .from_ns = from, .to_ns = to, .who = who };
+        int64_t sums[_ANSWER_STATES], tid = 0;
+
+        answer_states_add_up(states, from, to, sums);
+        trace_table_number(threads, THREAD_TID, utid, &tid);
+        snprintf(who, sizeof(who), "%s %" PRId64, name ? name : "?", tid);
+        text_format_duration(ran, (uint64_t)sums[ANSWER_STATE_RAN]);
+        text_format_duration(waited, (uint64_t)sums[ANSWER_STATE_RUNNABLE]);
+        text_format_duration(
+                blocked,
+                (uint64_t)time_add(sums[ANSWER_STATE_IO],
+                                   time_add(sums[ANSWER_STATE_BLOCKED], sums[ANSWER_STATE_SLEPT])));
+        snprintf(text,
+                 sizeof(text),
+                 report_translated(sentences,
+                                   N_("Meanwhile %s ran for %s, waited for a CPU for %s, and was "
+                                      "blocked or asleep for %s.")),
+                 who,
+                 ran,
+                 waited,
+                 blocked);
+        report_item_add_link(sentences, text, &place);
+}
+
+/* Of the thread, its states; 0, or -ENOMEM. */
+static int states_of(AnswerStates *states, const ReportSentences *sentences, uint32_t utid) {
+        return answer_states_init(
+                states, sentences->content->store, utid, question_of(sentences, 0).last);
+}
+
+static void put_waker(ReportSentences *sentences, uint32_t row) {
+        const AnswerQuestion question = question_of(sentences, 0);
+        uint32_t utid = answer_slice_thread(question.store, row), waker = TRACE_NONE;
+        int64_t from = answer_slice_ts(question.store, row), to = answer_slice_end(&question, row);
+        AnswerStates states = { 0 };
+        int r = states_of(&states, sentences, utid);
+
+        if (r == 0)
+                waker = find_waker(&states, from, to);
+        answer_states_deinit(&states);
+        if (r == 0 && waker != TRACE_NONE && waker != utid) {
+                states = (AnswerStates){ 0 };
+                r = states_of(&states, sentences, waker);
+                if (r == 0)
+                        put_meanwhile(sentences, &states, waker, from, to);
+                answer_states_deinit(&states);
+        }
+        if (r)
+                sentences->error = r;
+}
+
 /* Only what is known helps: a slice of no thread, or one without scheduling, has no rows. */
 void report_cause_of_slice(ReportSentences *sentences, uint32_t row) {
         _cleanup_(answer_freep) Answer *answer = ask_about(sentences, &answer_slice, row);
 
-        if (answer && answer->n_rows)
-                put_most_of_it(sentences, answer);
+        if (!answer || answer->n_rows == 0)
+                return;
+        put_most_of_it(sentences, answer);
+        if (sentences->error == 0)
+                put_waker(sentences, row);
 }
 
 /*

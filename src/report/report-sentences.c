@@ -77,6 +77,13 @@ void report_item_add(ReportSentences *sentences, const char *text) {
         put_text(sentences, text);
 }
 
+void report_item_add_link(ReportSentences *sentences, const char *text, const ReportPlace *place) {
+        put(sentences, " ");
+        put_link(sentences, place);
+        put_text(sentences, text);
+        put(sentences, "</a>");
+}
+
 void report_item_end(ReportSentences *sentences) {
         put(sentences, "</li>\n");
 }

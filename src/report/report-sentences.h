@@ -46,6 +46,8 @@ void report_list_end(ReportSentences *sentences);
 void report_item_begin(ReportSentences *sentences, const char *text, const ReportPlace *place);
 /* One more sentence of the item. */
 void report_item_add(ReportSentences *sentences, const char *text);
+/* And one with a link of its own. */
+void report_item_add_link(ReportSentences *sentences, const char *text, const ReportPlace *place);
 void report_item_end(ReportSentences *sentences);
 /* An item of one sentence. */
 void report_item(ReportSentences *sentences, const char *text, const ReportPlace *place);

@@ -35,6 +35,7 @@ const ReportWord report_words[] = {
         { "value", N_("Value") },
         { "running", N_("running") },
         { "runnable", N_("ready to run, waiting for a CPU") },
+        { "ranMeanwhile", N_("Meanwhile on the CPUs") },
         { "sleeping", N_("asleep") },
         { "blocked", N_("blocked, usually waiting for a disk") },
         { "nothing", N_("Click something in the picture to see what it is.") },

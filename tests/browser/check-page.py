@@ -10,17 +10,15 @@ Usage: check-page.py DESKTRACE [PICTURES]     PICTURES: a folder for screenshots
 import contextlib
 import json
 import os
-import struct
 import subprocess
 import sys
 import tempfile
 import time
-import zlib
 
 from browser import BrowserError, browser, click, installed, press
+from png import read_png
+from recording import MS, event, process, thread, write
 
-MS = 1000000
-START = 1000 * MS
 FLOW = 77
 TICK = MS // 5  # every half of a millisecond, but for a pause in the middle
 MARKUP = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'>"
@@ -34,38 +32,8 @@ OWN_ADDRESSES = ("chrome:", "chrome-", "about:", "data:", "resource:")
 # A recording: one program, "game", with two threads.
 
 
-def varint(number):
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes(out + bytes([number]))
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    data = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def packet(*fields):
-    return field(1, b"".join(fields) + field(10, 1))
-
-
-def event(at, kind, track, name=None, flow=None):
-    of = field(9, kind) + field(11, track) + (field(23, name) if name else b"")
-    of += varint(47 << 3 | 1) + struct.pack("<Q", flow) if flow else b""
-    return packet(field(8, START + at), field(11, of))
-
-
-def thread(uuid, tid, name):
-    return packet(field(60, field(1, uuid) + field(4, field(1, 100) + field(2, tid) + field(5, name))))
-
-
 def make_recording(path):
-    process = packet(field(60, field(1, 1) + field(3, field(1, 100) + field(6, "game"))), field(13, 1))
-    packets = [process, thread(2, 100, "main"), thread(3, 101, MARKUP), thread(4, 102, "ticker")]
+    packets = [process(1, 100, "game"), thread(2, 100, "main"), thread(3, 101, MARKUP), thread(4, 102, "ticker")]
     for number in range(100):
         at = number * 10 * MS
         packets.append(event(at, 1, 2, "frame", FLOW if number == 10 else None))
@@ -77,49 +45,7 @@ def make_recording(path):
         if not 800 <= number < 1200:
             at = number * MS // 2
             packets += [event(at, 1, 4, "tick"), event(at + TICK, 2, 4)]
-    with open(path, "wb") as file:
-        file.write(b"".join(packets))
-
-
-# Pictures: PNG, as browsers write it.
-
-
-def read_png(data):
-    """Width, height, bytes a pixel, and rows."""
-    at, packed, head = 8, b"", None
-    while at < len(data):
-        length, kind = struct.unpack_from(">I4s", data, at)
-        if kind == b"IHDR":
-            head = struct.unpack_from(">IIBB", data, at + 8)
-        elif kind == b"IDAT":
-            packed += data[at + 8 : at + 8 + length]
-        at += length + 12
-    width, height, depth, color = head
-    assert depth == 8 and color in (2, 6)
-    n = 4 if color == 6 else 3
-    raw, rows, before = zlib.decompress(packed), [], bytes(width * n)
-    for y in range(height):
-        start = y * (width * n + 1)
-        before = unfilter(raw[start], raw[start + 1 : start + 1 + width * n], before, n)
-        rows.append(before)
-    return width, height, n, rows
-
-
-def unfilter(kind, line, above, n):
-    line = bytearray(line)
-    for i, byte in enumerate(line):
-        left, up, corner = (line[i - n] if i >= n else 0), above[i], (above[i - n] if i >= n else 0)
-        if kind == 1:
-            byte += left
-        elif kind == 2:
-            byte += up
-        elif kind == 3:
-            byte += (left + up) // 2
-        elif kind == 4:
-            guess = left + up - corner
-            byte += min((abs(guess - one), index, one) for index, one in enumerate((left, up, corner)))[2]
-        line[i] = byte & 255
-    return bytes(line)
+    write(path, packets)
 
 
 class Checks:

@@ -124,7 +124,7 @@ PROSE = (*CODE_PROSE, *TOLD, "HACKING.md")
 
 def check_habits(top):
     for path in files(top):
-        if not path.startswith(PROSE) or path.endswith(".svg") or path == NAMES_HABITS:
+        if not path.startswith(PROSE) or path.endswith((".svg", ".png")) or path == NAMES_HABITS:
             continue
         for number, line in enumerate(tap.read(top, path).splitlines(), 1):
             found = HABITS.search(line)

@@ -16,4 +16,6 @@ ok 'the command line builds' as_root ninja -C build src/client/desktrace
 ok 'the page does what it should in all browsers' as_root python3 tests/browser/check-page.py build/src/client/desktrace
 said 'in Chromium' '^ok [0-9]+ - chromium: no request leaves$'
 said 'in Firefox' '^ok [0-9]+ - firefox: no request leaves$'
+ok 'who has never seen a trace finds the slowest frame and its cause' \
+        as_root python3 tests/browser/check-looking.py build/src/client/desktrace
 finish

@@ -9,6 +9,8 @@ const STATES_HEIGHT = 8;
 const LANE_GAP = 4;
 const FLOWS_SHOWN = 100;
 const STACK_SHOWN = 128;
+const RAN_ROWS = 20000;
+const RAN_SHOWN = 3;
 
 function heightOf(lane) {
   if (lane.kind === "values") return VALUES_HEIGHT;
@@ -168,6 +170,12 @@ class Lanes {
     return this.data.processes[thread[2]] || "";
   }
 
+  // The group of a thread's process; none if the recording does not tell.
+  ownerOf(utid) {
+    const upid = this.data.threads[utid]?.[2] ?? -1;
+    return upid < 0 ? undefined : this.data.groups.find((group) => group.upid === upid);
+  }
+
   // What rows of the same colour have in common: on CPUs the program.
   keyOf(lane, what) {
     if (lane.kind === "samples") return this.nameOfFunction(what);
@@ -182,6 +190,22 @@ class Lanes {
     if (name.startsWith("S") || name.startsWith("I")) return this.words.sleeping;
     if (name.startsWith("D")) return this.words.blocked;
     return name;
+  }
+
+  // Who had the CPUs in a time, the longest first: of what waited for one then, that is the cause.
+  whoRan(from, to) {
+    const sums = new Map();
+    for (const lane of this.data.groups.flatMap((group) => group.lanes)) {
+      if (lane.kind !== "cpu") continue;
+      const line = lane.lines[0];
+      const first = firstAfter(line, from);
+      for (let row = first; row < line.n && row < first + RAN_ROWS && line.start[row] < to; row++) {
+        const name = this.keyOf(lane, line.what[row]);
+        const took = Math.min(line.end[row], to) - Math.max(line.start[row], from);
+        if (name !== null && took > 0) sums.set(name, (sums.get(name) ?? 0) + took);
+      }
+    }
+    return [...sums].sort((a, b) => b[1] - a[1]).slice(0, RAN_SHOWN);
   }
 
   // All rows whose name has the text in it, in the order of time, up to a limit.

@@ -100,14 +100,18 @@ class Page {
       const shown = lane.kind === "states" ? this.lanes.nameOfState(name) : name;
       facts.push(["", line.more[row] ? `${line.more[row] + 1} ${words.several} ${shown}` : shown]);
     }
+    const owner = lane.kind === "cpu" ? this.lanes.ownerOf(line.what[row]) : lane.group;
+    if (lane.kind === "cpu") facts.push([words.thread, this.lanes.nameOfThread(line.what[row])]);
     if (lane.thread !== undefined) facts.push([words.thread, this.lanes.nameOfThread(lane.thread)]);
     else if (lane.name && lane.kind !== "values") facts.push(["", this.lanes.nameOfLane(lane)]);
-    facts.push([words.process, this.lanes.nameOfGroup(lane.group)]);
-    if (lane.group.unit) facts.push([words.unit, lane.group.unit]);
+    if (owner) facts.push([words.process, this.lanes.nameOfGroup(owner)]);
+    if (owner?.unit) facts.push([words.unit, owner.unit]);
     facts.push([words.at, formatTime(line.start[row], 1)]);
     if (lane.kind === "samples") facts.push([words.stack, this.lanes.stackOf(line.what[row]).reverse().join(" ← ")]);
     if (lane.kind === "values" || lane.kind === "logs" || lane.kind === "samples") return facts;
     facts.push([words.took, line.open.has(row) ? words.unfinished : formatTime(line.end[row] - line.start[row])]);
+    if (lane.kind === "states" && this.lanes.nameOfState(this.lanes.nameOf(lane, line.what[row])) === words.runnable)
+      facts.push([words.ranMeanwhile, this.lanes.whoRan(line.start[row], line.end[row]).map(([name, took]) => `${name}: ${formatTime(took)}`).join(" · ")]);
     const flows = this.lanes.flowsOf(place);
     if (flows.length) facts.push([words.flows, `${flows.length}`]);
     return facts;
@@ -195,7 +199,7 @@ class Page {
     const lane = this.laneOf(link.dataset, from, to);
     if (lane) this.bringIntoView(lane);
     this.show(from - margin, to + margin);
-    if (lane?.kind === "slices" || lane?.kind === "states") this.selectRow(lane, from, to);
+    if (lane?.kind === "slices" || lane?.kind === "states") this.selectRow(lane, from, to) || this.selectWait(lane, from, to);
     this.drawing.canvas.focus({ preventScroll: true });
   }
 
@@ -224,9 +228,23 @@ class Page {
       const row = firstFrom(line, from);
       if (row < line.n && line.start[row] === from && line.end[row] === to) {
         this.select({ lane, line, row });
-        return;
+        return true;
       }
     }
+    return false;
+  }
+
+  // The longest wait for a CPU, or for a disk, of a thread in some time.
+  selectWait(lane, from, to) {
+    if (lane.kind !== "states") return;
+    const line = lane.lines[0];
+    let best = -1;
+    for (let row = firstAfter(line, from); row < line.n && line.start[row] < to; row++) {
+      const state = this.lanes.nameOfState(this.lanes.nameOf(lane, line.what[row]));
+      if (state !== this.words.runnable && state !== this.words.blocked) continue;
+      if (best < 0 || line.end[row] - line.start[row] > line.end[best] - line.start[best]) best = row;
+    }
+    if (best >= 0) this.select({ lane, line, row: best });
   }
 
   listen() {

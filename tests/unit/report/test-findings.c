@@ -73,6 +73,48 @@ START_TEST(test_the_slowest_comes_with_its_cause) {
 }
 END_TEST
 
+/* In the slow one the thread sleeps until a worker wakes it, which waits for a CPU for 20 ms. */
+static void make_waits(World *world) {
+        uint32_t upid = world_process(world, 100, "game");
+        uint32_t utid = world_thread(world, 100, "main", upid);
+        uint32_t worker = world_thread(world, 101, MARKUP, upid);
+        uint32_t track = world_track(world, utid);
+
+        for (int i = 0; i < FRAMES; i++) {
+                int64_t at = i * 100 * MS, took = i == SLOW ? 40 * MS : 10 * MS;
+
+                world_slice(world, track, "frame", at, took);
+                world_runs(world, 0, utid, at, 5 * MS);
+                world_state(world, utid, SLEEPING, at + 5 * MS, took - 7 * MS, TRACE_NONE);
+                world_state(world, utid, RUNNABLE, at + took - 2 * MS, MS, worker);
+                world_runs(world, 0, utid, at + took - MS, MS);
+                world_state(world, utid, SLEEPING, at + took, 100 * MS - took, TRACE_NONE);
+                if (i != SLOW)
+                        continue;
+                world_runs(world, 1, worker, at, 3 * MS);
+                world_state(world, worker, RUNNABLE, at + 3 * MS, 20 * MS, TRACE_NONE);
+                world_runs(world, 1, worker, at + 23 * MS, 16 * MS);
+                world_state(world, worker, SLEEPING, at + 39 * MS, 10 * MS, TRACE_NONE);
+        }
+}
+
+START_TEST(test_who_is_waited_for_is_told_about_too) {
+        _cleanup_(world_deinit) World world;
+        _cleanup_(bytes_deinit) Bytes page = { 0 };
+
+        world_init(&world);
+        make_waits(&world);
+        page = find(&world, tell);
+        ck_assert(
+                says(&page,
+                     "<a href=\"#picture\" data-from=\"700000000\" data-to=\"740000000\" "
+                     "data-who=\"&lt;img src=x onerror=alert(1)&gt; 101\">Meanwhile &lt;img src=x "
+                     "onerror=alert(1)&gt; 101 ran for 19.00 ms, waited for a CPU for 20.00 ms, "
+                     "and was blocked or asleep for 1.00 ms.</a>"));
+        ck_assert(!says(&page, "<img"));
+}
+END_TEST
+
 START_TEST(test_what_is_inside_of_the_slowest_is_not_told_again) {
         _cleanup_(world_deinit) World world;
         _cleanup_(bytes_deinit) Bytes page = { 0 };
@@ -142,6 +184,7 @@ END_TEST
 
 TEST_MAIN("findings",
           test_the_slowest_comes_with_its_cause,
+          test_who_is_waited_for_is_told_about_too,
           test_what_is_inside_of_the_slowest_is_not_told_again,
           test_the_longest_wait_leads_to_its_thread,
           test_names_in_causes_are_text,
