@@ -1,65 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Each allocation of the trace buffer fails in turn: the call reports it, and what was in the buffer stays. The
- * allocator is wrapped by the linker (--wrap).
+ * Each allocation of the trace buffer fails in turn: the call reports it, and what was in the buffer stays.
  */
 
-#include <errno.h>
-#include <sys/mman.h>
-
 #include "buffer-script.h"
+#include "failing-allocator.h"
 
 #define N_BYTES   (4u << 20)
 #define N_PUTS    600
 #define N_WRITERS 40
-
-static bool is_armed, has_failed;
-static unsigned n_until_failure; /* allocations that still succeed */
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t n);
-void *__real_mmap64(void *at, size_t n, int protection, int flags, int fd, off_t offset);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t n);
-void *__wrap_mmap64(void *at, size_t n, int protection, int flags, int fd, off_t offset);
-
-static bool fails_now(void) {
-        if (!is_armed || has_failed || n_until_failure-- > 0)
-                return false;
-        return has_failed = true;
-}
-
-void *__wrap_malloc(size_t n) {
-        return fails_now() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size) {
-        return fails_now() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t n) {
-        return fails_now() ? NULL : __real_realloc(old, n);
-}
-
-void *__wrap_mmap64(void *at, size_t n, int protection, int flags, int fd, off_t offset) {
-        return fails_now() ? MAP_FAILED : __real_mmap64(at, n, protection, flags, fd, offset);
-}
-
-/* From now on `n` allocations succeed, and the next one fails. */
-static void arm(unsigned n) {
-        is_armed = true;
-        has_failed = false;
-        n_until_failure = n;
-}
-
-/* Whether one has failed. */
-static bool disarm(void) {
-        is_armed = false;
-        return has_failed;
-}
 
 /* A chunk with a packet of 100 bytes; the writers take turns. */
 static int put(TraceBuffer *buffer, unsigned i) {

@@ -2,64 +2,16 @@
 
 /*
  * Out of memory at each place in turn: whatever of a session, a start or a clone cannot be made is taken back, nothing
- * stays charged, and the service goes on. The allocator is the linker's --wrap; a leak is for the sanitizers to find.
+ * stays charged, and the service goes on. A leak is for the sanitizers to find.
  */
 
-#include <errno.h>
-
+#include "core/filter-bytecode.h"
 #include "core/model/service.h"
 #include "core/model/session.h"
+#include "failing-allocator.h"
 #include "fixture.h"
 
 static Fixture f;
-static bool is_armed;
-static unsigned n_until_failure; /* allocations that still succeed */
-static bool has_failed;
-
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t n);
-void *__real_reallocarray(void *old, size_t n, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t n);
-void *__wrap_reallocarray(void *old, size_t n, size_t size);
-char *__wrap_strdup(const char *text);
-
-static bool fails_now(void) {
-        if (!is_armed || has_failed || n_until_failure-- > 0)
-                return false;
-        errno = ENOMEM;
-        return has_failed = true;
-}
-
-void *__wrap_calloc(size_t n, size_t size) {
-        return fails_now() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t n) {
-        return fails_now() ? NULL : __real_realloc(old, n);
-}
-
-void *__wrap_reallocarray(void *old, size_t n, size_t size) {
-        return fails_now() ? NULL : __real_reallocarray(old, n, size);
-}
-
-char *__wrap_strdup(const char *text) {
-        return fails_now() ? NULL : __real_strdup(text);
-}
-
-/* The next allocations succeed, `n` of them, and then one fails. */
-static void arm(unsigned n) {
-        is_armed = true;
-        n_until_failure = n;
-        has_failed = false;
-}
-
-/* Whether one has failed. */
-static bool disarm(void) {
-        is_armed = false;
-        return has_failed;
-}
 
 static void on_nothing(void *peer) {
 }
@@ -82,12 +34,26 @@ static const char config_text[] =
         "unique_session_name: \"tight\" enable_extra_guardrails: true flush_period_ms: 1 "
         "builtin_data_sources { enable_concurrent_session_events: true } "
         "trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 "
-        "triggers { name: \"a\" producer_name_regex: \"b.*\" } }";
+        "triggers { name: \"a\" producer_name_regex: \"b.*\" } } "
+        "trace_filter { string_filter_chain { rules { policy: SFP_MATCH_REDACT_GROUPS "
+        "regex_pattern: \"(secret).*\" atrace_payload_starts_with: \"b\" name: \"c\" } } ";
 
+/* With a filter that keeps strings, whose bytecode is written in octal. */
 static Config *config_new(void) {
+        const uint32_t words[] = {
+                OP(1, OP_NESTED), 1, OP_END, OP(FIXTURE_TEXT_FIELD, OP_STRING), OP_END,
+        };
         ConfigError why;
         Config *config;
-        int r = config_new_from_text(&config, config_text, &why);
+        uint8_t code[32];
+        size_t n = bytecode_put(code, sizeof(code), words, ARRAY_SIZE(words));
+        char text[4096], *at = stpcpy(stpcpy(text, config_text), "bytecode_v2: \"");
+        int r;
+
+        for (size_t i = 0; i < n; i++)
+                at += sprintf(at, "\\%03o", code[i]);
+        strcpy(at, "\" }");
+        r = config_new_from_text(&config, text, &why);
 
         ck_assert_msg(r == 0, "%s", why.message);
         return config;
@@ -95,8 +61,8 @@ static Config *config_new(void) {
 
 static SessionError error;
 
-static int try_session(Session **ret, Config *config) {
-        const SessionOptions options = { .owner = { .uid = 1000 }, .scope = SESSION_SCOPE_SYSTEM };
+static int try_session(Session **ret, Config *config, uid_t uid) {
+        const SessionOptions options = { .owner = { .uid = uid }, .scope = SESSION_SCOPE_SYSTEM };
 
         return session_new(ret, f.service, config, &options, &ops, NULL, &error, f.now);
 }
@@ -151,7 +117,16 @@ static void assert_goes_on(void) {
         fixture_free_session(consumer);
 }
 
-START_TEST(test_session_that_cannot_be_made_leaves_nothing_behind) {
+/* Each source knows how many programs record for it, also when one of them could not join. */
+static void assert_counts(const Session *session) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < session->n_sources; i++)
+                n += session->sources[i].n_instances;
+        ck_assert_uint_eq(n, session->n_instances);
+}
+
+static void make_at_each_place(uid_t uid) {
         unsigned n_failed = 0;
         bool has_ended = false;
 
@@ -164,10 +139,11 @@ START_TEST(test_session_that_cannot_be_made_leaves_nothing_behind) {
                 start();
                 before = held_now();
                 arm(i);
-                r = try_session(&session, config);
+                r = try_session(&session, config, uid);
                 has_ended = !disarm();
                 ck_assert_msg(r <= 0, "%s", error.message);
                 if (r == 0) {
+                        assert_counts(session);
                         session_free(session);
                         before.n_charged[QUOTA_RECENT_SESSIONS] =
                                 held_now().n_charged[QUOTA_RECENT_SESSIONS];
@@ -181,23 +157,42 @@ START_TEST(test_session_that_cannot_be_made_leaves_nothing_behind) {
                 assert_goes_on();
                 fixture_deinit(&f);
         }
-        ck_assert_uint_gt(n_failed, 10);
+        ck_assert_uint_gt(n_failed, 20);
+}
+
+START_TEST(test_session_that_cannot_be_made_leaves_nothing_behind) {
+        make_at_each_place(1000);
 }
 END_TEST
+
+START_TEST(test_first_thing_of_a_user_that_cannot_be_made_leaves_nothing_behind) {
+        make_at_each_place(1001);
+}
+END_TEST
+
+/* The program reports that its sources have started, and the service does what is due then. */
+static void answer_start(FakeProducer *app) {
+        for (size_t i = 0; i < app->n_to_start; i++)
+                producer_source_started(app->producer, app->to_start[i], f.now);
+        app->n_to_start = 0;
+        service_tick(f.service, f.now);
+}
 
 START_TEST(test_start_goes_on_with_what_there_is) {
         bool has_ended = false;
 
         for (unsigned i = 0; !has_ended; i++) {
                 Session *session;
-                Held before;
+                FakeProducer *app = start();
+                Held before = held_now();
+                int r;
 
-                start();
-                before = held_now();
-                ck_assert_int_eq(try_session(&session, config_new()), 0);
+                ck_assert_int_eq(try_session(&session, config_new(), 1000), 0);
                 arm(i);
-                ck_assert_int_eq(session_start(session, f.now), 0);
+                r = session_start(session, f.now);
+                answer_start(app);
                 has_ended = !disarm();
+                ck_assert_int_eq(r, 0);
                 fixture_settle(&f);
                 ck_assert_int_eq(session_state(session), SESSION_STARTED);
                 session_stop(session, "requested", f.now);
@@ -209,6 +204,40 @@ START_TEST(test_start_goes_on_with_what_there_is) {
                 assert_goes_on();
                 fixture_deinit(&f);
         }
+}
+END_TEST
+
+static void on_flushed(void *userdata, int outcome) {
+        ++*(unsigned *)userdata;
+}
+
+START_TEST(test_flush_is_refused_or_answered_once) {
+        unsigned n_failed = 0;
+        bool has_ended = false;
+
+        for (unsigned i = 0; !has_ended; i++) {
+                unsigned n_replies = 0;
+                Session *session;
+                Held before;
+                int r;
+
+                start();
+                ck_assert_int_eq(try_session(&session, config_new(), 1000), 0);
+                ck_assert_int_eq(session_start(session, f.now), 0);
+                fixture_settle(&f);
+                before = held_now();
+                arm(i);
+                r = session_flush(session, 0, 0, on_flushed, &n_replies, f.now);
+                has_ended = !disarm();
+                fixture_settle(&f);
+                ck_assert_int_eq(r, has_ended ? 0 : -ENOMEM);
+                ck_assert_uint_eq(n_replies, r == 0);
+                n_failed += r != 0;
+                assert_held(&before);
+                session_free(session);
+                fixture_deinit(&f);
+        }
+        ck_assert_uint_gt(n_failed, 2);
 }
 END_TEST
 
@@ -241,7 +270,7 @@ static void clone_at_each_place(bool is_stopped) {
                 Held before;
                 int r;
 
-                ck_assert_int_eq(try_session(&session, config_new()), 0);
+                ck_assert_int_eq(try_session(&session, config_new(), 1000), 0);
                 ck_assert_int_eq(session_start(session, f.now), 0);
                 fixture_settle(&f);
                 if (is_stopped)
@@ -283,6 +312,8 @@ END_TEST
 
 TEST_MAIN("out-of-memory",
           test_session_that_cannot_be_made_leaves_nothing_behind,
+          test_first_thing_of_a_user_that_cannot_be_made_leaves_nothing_behind,
           test_start_goes_on_with_what_there_is,
+          test_flush_is_refused_or_answered_once,
           test_clone_of_a_running_session_comes_whole_or_not_at_all,
           test_clone_of_a_stopped_session_comes_whole_or_not_at_all)
