@@ -166,15 +166,11 @@ static void writer_end_state(SelfWriter *writer, uint64_t ns, const Session *ses
  * The producer
  */
 
-size_t self_trace_commit(SelfTrace *self) {
+void self_trace_commit(SelfTrace *self) {
         SelfWriter *writer;
-        size_t n = 0;
 
-        list_for_each (writer, &self->writers, link) {
-                n += writer->n_fragments > 0;
+        list_for_each (writer, &self->writers, link)
                 writer_commit(writer);
-        }
-        return n;
 }
 
 /*

@@ -25,7 +25,7 @@ static inline bool self_is_traced(const Service *service) {
 }
 
 /* Puts what is written so far into the buffers; what producer_drain() is for others. */
-size_t self_trace_commit(SelfTrace *self);
+void self_trace_commit(SelfTrace *self);
 
 /* A piece of work; when nobody records it, ns is 0 and its end says nothing. */
 typedef struct SelfSpan {

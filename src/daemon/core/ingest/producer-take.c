@@ -213,7 +213,7 @@ size_t producer_drain_until(Producer *producer, uint64_t until) {
         size_t n;
 
         if (producer->is_builtin)
-                return self_trace_commit(producer->peer);
+                self_trace_commit(producer->peer);
         if (!producer->has_memory || !producer->area.control)
                 return 0;
         n = producer_drain_memory(producer, until);
