@@ -87,6 +87,27 @@ START_TEST(test_chunk_whose_commit_comes_twice_is_counted_once) {
 }
 END_TEST
 
+/* It is too late for the chunk that was read last, but what is left has room for it. */
+START_TEST(test_chunk_that_is_half_the_ids_ahead_of_what_was_read_is_no_violation) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        const Step chunks[] = {
+                PUT(1, 0, 0, "a9"),
+                PUT(1, 10, P, "b9"),
+                PUT(1, 10u + INT32_MAX, 0, "c9"),
+        };
+        TracePacket packet;
+
+        ck_assert_int_eq(trace_buffer_new(&buffer, 4 * 4096, 4096, TRACE_BUFFER_RING), 0);
+        ck_assert_int_eq(script_put(buffer, &chunks[0]), 0);
+        ck_assert_int_eq(script_put(buffer, &chunks[1]), 0);
+        trace_buffer_begin_read(buffer);
+        ck_assert_int_eq(trace_buffer_read(buffer, &packet), 0);
+        ck_assert_int_ne(trace_buffer_read(buffer, &packet), 0);
+        ck_assert_int_eq(script_put(buffer, &chunks[2]), TRACE_BUFFER_E_DISCARDED);
+        ck_assert_uint_eq(trace_buffer_stats(buffer)->abi_violations, 0);
+}
+END_TEST
+
 TEST_MAIN("buffer-edges",
           test_chunk_of_four_bytes_can_be_patched,
           test_size_may_take_more_bytes_than_it_needs,
@@ -95,4 +116,5 @@ TEST_MAIN("buffer-edges",
           test_rest_of_a_chunk_leaves_a_clone_as_it_was,
           test_pass_goes_on_in_a_segment_that_starts_again,
           test_frozen_buffer_gives_back_what_has_been_read,
-          test_chunk_whose_commit_comes_twice_is_counted_once)
+          test_chunk_whose_commit_comes_twice_is_counted_once,
+          test_chunk_that_is_half_the_ids_ahead_of_what_was_read_is_no_violation)

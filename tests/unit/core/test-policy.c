@@ -68,6 +68,14 @@ START_TEST(test_what_guarded_producers_have_is_reserved_in_their_instance) {
                                 &scope),
                           POLICY_NEEDS_TRACE_SYSTEM | POLICY_NEEDS_GUARDED_SYSTEM);
         ck_assert_int_eq(scope, SESSION_SCOPE_SYSTEM);
+        /* Guarded producers ask for themselves, also about root. */
+        ck_assert_uint_eq(needs(&guarding,
+                                0,
+                                CONFIG_ONE("org.example.machine"),
+                                POLICY_SCOPE_DEFAULT,
+                                false,
+                                &scope),
+                          POLICY_NEEDS_GUARDED_SYSTEM);
 }
 END_TEST
 

@@ -220,6 +220,7 @@ START_TEST(test_failed_memory_ends_the_instance_with_a_reason) {
         ck_assert_int_eq(info.state, INSTANCE_STOPPED);
         ck_assert_str_eq(info.why, strerror(EMFILE));
         ck_assert_uint_eq(app->n_instances, 0);
+        ck_assert_uint_eq(f.service->quota.used[QUOTA_MEMORY_BYTES], 0);
         fixture_deinit(&f);
 }
 END_TEST
@@ -539,6 +540,28 @@ START_TEST(test_native_patches_come_through_the_ring) {
 }
 END_TEST
 
+START_TEST(test_requests_lie_in_the_memory_until_they_are_taken) {
+        const uint64_t instances[] = { 7, UINT64_C(1) << 40 };
+        FakeProducer *app;
+        unsigned place;
+        SmbAsked asked;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        ck_assert(!smb_take_request(app->smb, &asked));
+        ck_assert_int_eq(producer_ask(app->producer, SMB_REQUEST_FLUSH, instances, 2, &place), 0);
+        ck_assert(smb_take_request(app->smb, &asked));
+        ck_assert_uint_eq(asked.place, place);
+        ck_assert_int_eq(asked.kind, SMB_REQUEST_FLUSH);
+        ck_assert_uint_eq(asked.n_instances, 2);
+        ck_assert_mem_eq(asked.instances, instances, sizeof(instances));
+        ck_assert_int_ne(
+                producer_ask(app->producer, SMB_REQUEST_FLUSH, instances, SIZE_MAX, &place), 0);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("producer",
           test_reserved_names_are_the_machines,
           test_bad_names_and_descriptors_are_refused,
@@ -556,4 +579,5 @@ TEST_MAIN("producer",
           test_buffer_ids_go_round_without_zero_or_those_in_use,
           test_full_ring_loses_nothing,
           test_hostile_memory_harms_nobody,
-          test_native_patches_come_through_the_ring)
+          test_native_patches_come_through_the_ring,
+          test_requests_lie_in_the_memory_until_they_are_taken)

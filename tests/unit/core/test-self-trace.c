@@ -322,6 +322,27 @@ START_TEST(test_loop_latency_is_how_late_a_timer_is) {
 }
 END_TEST
 
+/* It is due at once, and has been so for an unknown time. */
+START_TEST(test_what_a_program_leaves_to_do_by_going_is_not_late) {
+        FakeProducer *app;
+        FakeConsumer *self;
+        Bytes trace;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        self = fixture_start_session_with(&f, &everything, CONFIG_SELF);
+        fixture_disconnect_producer(app);
+        ck_assert_uint_eq(service_next_deadline(f.service), 0);
+        service_tick(f.service, f.now);
+        fixture_stop_session(&f, self);
+        trace = fixture_read(&f, self);
+        ck_assert_uint_eq(count_type(&trace, SELF_COUNTER), 0);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_it_is_data_of_the_whole_machine) {
         const SessionOptions own = { .owner = { .uid = 1000 } };
         FakeConsumer *consumer;
@@ -354,5 +375,6 @@ TEST_MAIN("self-trace",
           test_rows_are_described_anew_before_a_ring_forgets_them,
           test_sessions_are_shown_to_who_may_see_them,
           test_loop_latency_is_how_late_a_timer_is,
+          test_what_a_program_leaves_to_do_by_going_is_not_late,
           test_it_is_data_of_the_whole_machine,
           test_nobody_else_may_offer_it)

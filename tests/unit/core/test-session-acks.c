@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "core/model/session.h"
 #include "fixture.h"
 
 #define EVENT_ALL_STARTED     1
@@ -56,6 +57,24 @@ START_TEST(test_stop_waits_for_each_acknowledgement) {
         ck_assert_int_eq(session_state(consumer->session), SESSION_STOPPING);
         producer_source_stopped(two->producer, fake_instance(two, "track_event")->id, f.now);
         ck_assert_int_eq(session_state(consumer->session), SESSION_STOPPED);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_stops_have_their_time_from_the_last_flush_on) {
+        FakeProducer *app;
+        FakeConsumer *consumer;
+
+        fixture_init(&f);
+        app = fixture_connect_producer(&f, 1000, "app", "track_event");
+        app->acks_flush = app->acks_stop = false;
+        consumer = fixture_start_session(
+                &f, 1000, CONFIG_ONE("track_event") "data_source_stop_timeout_ms: 7000");
+        session_stop(consumer->session, "requested", f.now);
+        f.now += 300 * MS;
+        producer_flushed(app->producer, app->flush_id, f.now);
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STOPPING);
+        ck_assert_uint_eq(consumer->session->timers[SESSION_TIMER_STOP], f.now + 7000 * MS);
         fixture_deinit(&f);
 }
 END_TEST
@@ -239,6 +258,7 @@ END_TEST
 
 TEST_MAIN("session-acks",
           test_stop_waits_for_each_acknowledgement,
+          test_stops_have_their_time_from_the_last_flush_on,
           test_source_that_comes_while_stops_are_awaited_is_not_asked,
           test_all_started_is_said_once_when_the_last_one_has,
           test_all_started_is_said_when_nobody_matches,

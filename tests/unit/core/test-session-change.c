@@ -155,6 +155,30 @@ START_TEST(test_a_deferred_session_can_be_changed_before_it_starts) {
 }
 END_TEST
 
+START_TEST(test_a_session_begins_at_once_with_whom_a_change_brings) {
+        static const uint8_t says_only_its_name[] = { 0x0a, 15,  'o', 'r', 'g', '.', 'e', 'x', 'a',
+                                                      'm',  'p', 'l', 'e', '.', 'a', 'p', 'p' };
+        const char *const sources[] = { SOURCE, NULL };
+        FakeConsumer *consumer;
+        FakeProducer *two;
+
+        fixture_init(&f);
+        two = fixture_connect_plain_producer(&f, 1000, "two", NULL);
+        fixture_add_source(two,
+                           SOURCE,
+                           &(SourceOptions){
+                                   .descriptor = says_only_its_name,
+                                   .n_descriptor = sizeof(says_only_its_name),
+                           });
+        ck_assert_int_eq(service_add_activatable(f.service, "one", sources), 0);
+        consumer = fixture_start_session(&f, 1000, FILTERED(NAME("one")));
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STARTING);
+        change(consumer, FILTERED(NAME("one") NAME("two")));
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STARTED);
+        fixture_deinit(&f);
+}
+END_TEST
+
 static const struct Refusal {
         const char *config;
         int outcome;
@@ -314,6 +338,7 @@ TEST_MAIN("session-change",
           test_without_filters_all_producers_are_in,
           test_each_data_source_has_its_own_filters,
           test_a_deferred_session_can_be_changed_before_it_starts,
+          test_a_session_begins_at_once_with_whom_a_change_brings,
           test_each_other_difference_is_refused_and_changes_nothing,
           test_a_first_filter_would_leave_out_who_is_in,
           test_filters_stay_limited,

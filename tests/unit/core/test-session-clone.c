@@ -57,6 +57,8 @@ START_TEST(test_clone_has_the_data_and_the_original_keeps_it) {
         fake_write(w.writer, "before");
         clone = fixture_clone(&f, w.source);
         ck_assert_int_eq(session_state(clone->session), SESSION_STOPPED);
+        ck_assert_uint_eq(session_stopped_at(clone->session), f.now);
+        ck_assert_uint_eq(session_stopped_at(w.source->session), 0);
         ck_assert_uint_eq(session_cloned_from(clone->session), session_id(w.source->session));
         ck_assert_uint_ne(session_id(clone->session), session_id(w.source->session));
         ck_assert_int_eq(session_state(w.source->session), SESSION_STARTED);

@@ -337,6 +337,29 @@ START_TEST(test_late_sources_are_not_slow_when_all_had_started) {
 }
 END_TEST
 
+START_TEST(test_all_have_started_when_the_last_is_given_up) {
+        FakeConsumer *consumer;
+        uint64_t started_at, ns;
+        Bytes trace;
+
+        fixture_init(&f);
+        ck_assert_int_eq(
+                service_add_activatable(f.service, "extra", (const char *[]){ "extra", NULL }), 0);
+        consumer = fixture_start_session(
+                &f, 1000, CONFIG_ONE("track_event") "data_sources { config { name: \"extra\" } }");
+        fixture_advance(&f, SESSION_START_TIMEOUT_NS - 1);
+        ck_assert_int_eq(session_state(consumer->session), SESSION_STARTING);
+        fixture_advance(&f, 1);
+        started_at = f.now;
+        fixture_advance(&f, S);
+        trace = fixture_read(&f, consumer);
+        ck_assert(trace_has_event(&trace, EVENT_ALL_SOURCES_STARTED, &ns));
+        ck_assert_uint_eq(ns, started_at);
+        bytes_deinit(&trace);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_attributes_and_unknown_fields_of_a_config_are_in_the_trace) {
         static const char text[] = CONFIG_ONE("none") "trace_attributes { attribute { key: "
                                                       "\"build\" string_value: \"17\" } }";
@@ -455,6 +478,8 @@ START_TEST(test_files_that_are_no_descriptors_are_refused) {
         static uint8_t large[SERVICE_DESCRIPTORS_BYTES_MAX] = { 0x0a, 0xfb, 0xff, 0x3f };
         static const uint8_t number[] = { 0x08, 1 };
         static const uint8_t cut[] = { 0x0a, 100, 1 };
+        static const uint8_t half_magic[2][19] = { { 0x1f }, { 0, 0x8b } };
+        static const uint8_t short_magic[18] = { 0x1f, 0x8b };
         Service *service;
 
         fixture_init(&f);
@@ -466,6 +491,13 @@ START_TEST(test_files_that_are_no_descriptors_are_refused) {
         ck_assert_int_eq(service_add_descriptor(service, "a", cut, 0, false), SERVICE_E_INVALID);
         ck_assert_int_eq(service_add_descriptor(service, "a", cut, sizeof(cut), true),
                          SERVICE_E_INVALID);
+        for (size_t i = 0; i < ARRAY_SIZE(half_magic); i++)
+                ck_assert_int_eq(service_add_descriptor(
+                                         service, "a", half_magic[i], sizeof(half_magic[i]), true),
+                                 SERVICE_E_INVALID);
+        ck_assert_int_eq(
+                service_add_descriptor(service, "a", short_magic, sizeof(short_magic), true),
+                SERVICE_E_INVALID);
         ck_assert_int_eq(service_add_descriptor(service, "a", large, sizeof(large) - 1, false), 0);
         large[1]++;
         ck_assert_int_eq(service_add_descriptor(service, "b", large, sizeof(large), false),
@@ -649,6 +681,7 @@ TEST_MAIN("session-contents",
           test_sources_that_have_not_started_are_named_after_20_seconds,
           test_all_slow_sources_are_named,
           test_late_sources_are_not_slow_when_all_had_started,
+          test_all_have_started_when_the_last_is_given_up,
           test_attributes_and_unknown_fields_of_a_config_are_in_the_trace,
           test_primary_clock_is_what_the_config_says,
           test_descriptors_of_extensions_are_in_the_trace_byte_for_byte,
