@@ -7,10 +7,14 @@ early return, a flag dropped. A unit test of its area kills it by failing, crash
 leaking. A survivor is a line that no test looks at, or a change without any effect: the former wants a test, the latter
 an entry with its reason in tests/mutants/equivalent.
 
-The same seed draws the same mutants of the same sources. The sources stay untouched: a copy of what git knows is built.
+To be cheap, a mutant costs one object and as few tests as possible: only tests that execute the line are linked and run
+(reach.py), the likeliest first, up to the first that notices. A line that no test executes survives without a build.
 
-Usage: mutants.py AREA [-n COUNT] [--seed SEED] [--sanitize] [--only NUMBER,...] [--minutes N] [--work DIRECTORY]
-       mutants.py AREA --list     prints the mutants, builds nothing
+The same seed draws the same mutants, but for lines that have changed. The sources stay untouched: a copy of what git
+knows is built.
+
+Usage: mutants.py AREA... [-n COUNT] [--seed SEED] [--sanitize] [--only NUMBER,...] [--minutes N] [--work DIRECTORY]
+       mutants.py AREA... --list     prints the mutants, builds nothing
        mutants.py --self-test     draws from a planted source; builds nothing
 """
 
@@ -19,6 +23,7 @@ import collections
 import difflib
 import fnmatch
 import glob
+import hashlib
 import json
 import math
 import os
@@ -31,6 +36,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import reach
 
 TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 EQUIVALENT = os.path.join(TOP, "tests/mutants/equivalent")
@@ -192,22 +199,30 @@ OPERATORS = [
 ]
 IN_TABLES = [change_constant, drop_flag]
 
-Mutant = collections.namedtuple("Mutant", "path number operator before after")
+Mutant = collections.namedtuple("Mutant", "path number operator before after is_table")
 
 
 def mutants_of(line):
     for operator in IN_TABLES if line.is_table else OPERATORS:
         for after in operator(line):
             if after != line.text and not re.match(r"\s*(assert|static_assert|log_\w+)\(", line.code):
-                yield Mutant(line.path, line.number, operator.__name__.replace("_", " "), line.text, after)
+                name = operator.__name__.replace("_", " ")
+                yield Mutant(line.path, line.number, name, line.text, after, line.is_table)
 
 
 def draw(sources, seed):
-    """Mutants in a random order, each line once; `sources` are texts by path."""
-    chance = random.Random(seed)
-    lines = [line for path in sorted(sources) for line in lines_of(path, sources[path])]
-    chance.shuffle(lines)
-    for line in lines:
+    """Mutants in a random order, each line once; `sources` are texts by path.
+
+    A line's place in the order depends on its text alone, so a commit leaves the draw of all other lines as it was.
+    """
+    lines, seen = [], collections.Counter()
+    for path in sorted(sources):
+        for line in lines_of(path, sources[path]):
+            key = f"{seed} {os.path.basename(path)} {line.text} "
+            seen[key] += 1
+            lines.append((hashlib.sha256((key + str(seen[key])).encode()).digest(), line))
+    for key, line in sorted(lines, key=lambda item: item[0]):
+        chance = random.Random(key)
         by_operator = collections.defaultdict(list)
         for mutant in mutants_of(line):
             by_operator[mutant.operator].append(mutant)
@@ -264,15 +279,28 @@ def write(path, text):
         file.write(text)
 
 
+def what_failed(path):
+    """The first failure that a test or a sanitizer has printed."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read(1 << 20)
+    found = re.search(r"^not ok .*:(test_\w+)|ERROR: (\w+: [\w-]+)|(runtime error: .*)", text, re.M)
+    return found and next(filter(None, found.groups()))
+
+
 class World:
     """A copy of the sources, and a build of it."""
 
-    def __init__(self, work, sanitize, folders):
+    def __init__(self, work, sanitize, folders, paths):
         self.top = os.path.join(work, "source")
         self.build = os.path.join(work, "build-sanitize" if sanitize else "build")
-        self.environment = {**os.environ, "CK_FORK": "no", "UBSAN_OPTIONS": "halt_on_error=1", "LC_ALL": "C.UTF-8"}
+        # Mutants count nothing: there is no such folder to write to.
+        none = {"CK_FORK": "no", "GCOV_PREFIX": "/dev/null"}
+        self.environment = {**os.environ, **none, "UBSAN_OPTIONS": "halt_on_error=1", "LC_ALL": "C.UTF-8"}
         self.copy()
         self.set_up(sanitize)
+        self.paths = paths
+        self.output = os.path.join(work, "output")
+        self.reach = reach.Reach(self.top, self.build, os.path.join(work, "reach"))
         self.tests = self.find_tests(folders)
         self.killers = collections.Counter()
 
@@ -302,6 +330,7 @@ class World:
             subprocess.run(["ninja", "-C", self.build, "build.ninja"], check=True, stdout=subprocess.DEVNULL)
             return
         options = ["-Dtests=enabled", "-Dprobes=disabled", "-Dwerror=false", "-Doptimization=1"]
+        options += ["-Db_coverage=true"]
         if sanitize:
             options += ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
         if shutil.which("ld.lld"):
@@ -333,16 +362,17 @@ class World:
         except subprocess.TimeoutExpired as error:
             sys.exit(f"the build takes longer than {error.timeout} s")
 
-    def run(self, name, seconds):
-        """What went wrong, or None; and the seconds on the CPU."""
+    def run(self, name, seconds, more=None):
+        """What went wrong, or None; and the seconds on the CPU. `more` is added to the environment."""
         _, command, environment = self.tests[name]
         # A session of its own: what the test has started ends with it.
+        output = open(self.output, "wb")
         process = subprocess.Popen(
             ["nice", *command],
-            env={**self.environment, **environment, "CK_FORK": "no"},
+            env={**self.environment, **environment, "CK_FORK": "no", **(more or {})},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
             start_new_session=True,
             cwd=self.build,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1)),
@@ -354,10 +384,11 @@ class World:
             used = after.children_user + after.children_system - before.children_user - before.children_system
             if status in (-signal.SIGXCPU, -signal.SIGKILL):
                 return f"more than {seconds:.0f} s", used
-            return None if status == 0 else f"exit status {status}", used
+            return None if status == 0 else what_failed(self.output) or f"exit status {status}", used
         except subprocess.TimeoutExpired:
             return f"waits for more than {WAIT_TIMES * seconds:.0f} s", seconds
         finally:
+            output.close()
             try:
                 os.killpg(process.pid, 9)
             except ProcessLookupError:
@@ -365,24 +396,26 @@ class World:
             process.wait()
 
     def measure(self):
-        """Unchanged, all pass; how long each may take. A test that cannot run here is left out by name."""
+        """Unchanged, all pass; how long each may take, and what it executes. One that fails is left out by name."""
         result = self.ninja(self.tests)
         if result.returncode != 0:
             sys.exit(result.stdout[-4000:] + "\nthe sources do not build")
         self.limits = {}
         for name in list(self.tests):
-            wrong, used = self.run(name, 300)
+            wrong, used = self.run(name, 300, self.reach.environment(name))
+            self.reach.collect(name, self.paths)
             if wrong:
                 print(f"left out: {name} fails on the unchanged sources: {wrong}", flush=True)
-                del self.tests[name]
+                del self.tests[name], self.reach.lines[name]
             self.limits[name] = max(TEST_SECONDS_MIN, 10 * used)
         if not self.tests:
             sys.exit("no unit test passes on the unchanged sources")
 
-    def order(self, path):
-        """Who has killed mutants of this file, or others, is asked first."""
-        names = list(self.tests)
-        return sorted(names, key=lambda n: (-self.killers[path, n], -self.killers[None, n], names.index(n)))
+    def order(self, mutant):
+        """Who may notice; who has killed mutants of this file is asked first."""
+        path = mutant.path
+        names = self.reach.tests(path, mutant.number, mutant.is_table)
+        return sorted(names, key=lambda name: -self.killers[path, name])
 
     def kill(self, mutant):
         """The test that notices and how, (None, None) for a survivor; False if it does not compile."""
@@ -395,7 +428,7 @@ class World:
             write(target, original)
 
     def ask(self, mutant):
-        names = self.order(mutant.path)
+        names = self.order(mutant)
         for batch in [[name] for name in names[:N_SINGLE]] + [names[N_SINGLE:]]:
             if batch and self.ninja(batch).returncode != 0:
                 return False
@@ -403,7 +436,6 @@ class World:
                 wrong, _ = self.run(name, self.limits[name])
                 if wrong:
                     self.killers[mutant.path, name] += 1
-                    self.killers[None, name] += 1
                     return name, wrong
         return None, None
 
@@ -411,15 +443,17 @@ class World:
 # The run
 
 
-def read_sources(area):
-    paths = sorted({p for pattern in AREAS[area][0] for p in glob.glob(os.path.join(TOP, pattern), recursive=True)})
+def read_sources(areas):
+    patterns = [pattern for area in areas for pattern in AREAS[area][0]]
+    paths = sorted({p for pattern in patterns for p in glob.glob(os.path.join(TOP, pattern), recursive=True)})
     return {os.path.relpath(path, TOP): read(path) for path in paths}
 
 
 def run(arguments):
-    sources = read_sources(arguments.area)
+    sources = read_sources(arguments.areas)
+    folders = [folder for area in arguments.areas for folder in AREAS[area][1]]
     equivalent = read_equivalent(read(EQUIVALENT))
-    world = World(arguments.work, arguments.sanitize, AREAS[arguments.area][1])
+    world = World(arguments.work, arguments.sanitize, folders, sources)
     begin = time.monotonic()
     world.measure()
     print(f"{len(world.tests)} tests pass on the unchanged sources ({time.monotonic() - begin:.0f} s)", flush=True)
@@ -446,13 +480,15 @@ def run(arguments):
         name, wrong = answer
         n_killed += bool(name)
         n = n_killed + len(survivors) + (not name)
-        outcome = f"killed by {name}: {wrong}" if name else "SURVIVED"
+        unseen = "" if world.order(mutant) else " (no test executes the line)"
+        outcome = f"killed by {name}: {wrong}" if name else "SURVIVED" + unseen
         print(f"[{number}/{arguments.count}] {place}: {outcome} ({took:.0f} s; {100 * n_killed // n} %)", flush=True)
         if not name:
             survivors.append((number, mutant))
             print(show(sources[mutant.path], mutant), flush=True)
     n = n_killed + len(survivors)
-    print(f"\n{arguments.area}, seed {arguments.seed}: {n_killed} of {n} killed ({100 * n_killed / max(n, 1):.0f} %)")
+    percent = 100 * n_killed / max(n, 1)
+    print(f"\n{' '.join(arguments.areas)}, seed {arguments.seed}: {n_killed} of {n} killed ({percent:.0f} %)")
     if survivors:
         print("survived: " + ",".join(str(number) for number, _ in survivors))
     return 0
@@ -528,7 +564,8 @@ def self_test():
     except ValueError as error:
         problems = [str(error)]
     out.check("each mutant that is listed as equivalent has its reason", problems)
-    out.check("each area has sources", [area for area in AREAS if not read_sources(area)])
+    out.check("each area has sources", [area for area in AREAS if not read_sources([area])])
+    reach.self_test(out)
     out.done()
 
 
@@ -536,7 +573,7 @@ def main():
     if sys.argv[1:] == ["--self-test"]:
         self_test()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("area", choices=sorted(AREAS))
+    parser.add_argument("areas", metavar="AREA", nargs="+", choices=sorted(AREAS))
     parser.add_argument("-n", dest="count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sanitize", action="store_true", help="with the address and undefined behaviour sanitizers")
@@ -547,7 +584,7 @@ def main():
     arguments = parser.parse_args()
     if not arguments.list:
         sys.exit(run(arguments))
-    sources = read_sources(arguments.area)
+    sources = read_sources(arguments.areas)
     for mutant, _ in zip(draw(sources, arguments.seed), range(arguments.count)):
         print(show(sources[mutant.path], mutant))
 

@@ -10,7 +10,7 @@
 #include "bus/object/bus-access.h"
 #include "bus/object/bus-session.h"
 #include "bus/permission/bus-ask.h"
-#include "bus/permission/bus-polkit.h"
+#include "bus/permission/client-ask.h"
 #include "core/model/policy.h"
 #include "shared/names.h"
 
@@ -127,15 +127,7 @@ int access_ask_manage(Client *client,
         list_init(&question->link);
         if (request_init(&question->request, client, message, manage_question_cancel))
                 return request_refuse(error);
-        r = polkit_ask(&question->query,
-                       client->bus,
-                       &(PolkitQuestion){
-                               .subject = polkit_subject_of(client),
-                               .action = TRACING_ACTION_MANAGE,
-                               .is_interactive = interactive,
-                               .done = on_manage_answer,
-                               .userdata = question,
-                       });
+        r = client_ask_manage(&question->query, client, interactive, on_manage_answer, question);
         if (r < 0)
                 return r;
         if (r > 0)
@@ -239,7 +231,6 @@ static void on_confined_answer(void *userdata, AccessAnswer answer) {
 
 static int confined_ask(Client *client, sd_bus_message *message, sd_bus_error *error) {
         _cleanup_(confined_question_freep) ConfinedQuestion *question = NULL;
-        const PolkitDetail details[] = { { "sandbox", confinement_name(client->confinement) } };
         int r;
 
         question = calloc(1, sizeof(*question));
@@ -247,18 +238,11 @@ static int confined_ask(Client *client, sd_bus_message *message, sd_bus_error *e
                 return -ENOMEM;
         if (request_init(&question->request, client, message, confined_question_cancel))
                 return request_refuse(error);
-        r = polkit_ask(&question->query,
-                       client->bus,
-                       &(PolkitQuestion){
-                               .subject = polkit_subject_of(client),
-                               .action = TRACING_ACTION_TRACE_SANDBOX,
-                               .details = details,
-                               .n_details = ARRAY_SIZE(details),
-                               .is_interactive = sd_bus_message_get_allow_interactive_authorization(
-                                                         message) > 0,
-                               .done = on_confined_answer,
-                               .userdata = question,
-                       });
+        r = client_ask_sandbox(&question->query,
+                               client,
+                               sd_bus_message_get_allow_interactive_authorization(message) > 0,
+                               on_confined_answer,
+                               question);
         if (r == POLKIT_E_LIMIT)
                 return polkit_refuse(error);
         if (r > 0)

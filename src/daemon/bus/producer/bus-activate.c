@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "bus/link/bus-error.h"
-#include "bus/permission/bus-polkit.h"
+#include "bus/permission/client-ask.h"
 #include "bus/producer/bus-activate.h"
 #include "core/model/policy.h"
 #include "shared/names.h"
@@ -65,23 +65,6 @@ static void on_answer(void *userdata, AccessAnswer answer) {
         activate_begin(activate, answer == ACCESS_GRANTED ? service_activate_all : service_gather);
 }
 
-/* No prompt is shown, as the caller only asks for a list. */
-static int activate_ask(ActivateRequest *activate) {
-        const PolkitDetail details[] = { { "sources", TRACING_EVENTS_SOURCE } };
-        Client *client = activate->request.client;
-
-        return polkit_ask(&activate->query,
-                          client->bus,
-                          &(PolkitQuestion){
-                                  .subject = polkit_subject_of(client),
-                                  .action = TRACING_ACTION_TRACE_SYSTEM,
-                                  .details = details,
-                                  .n_details = ARRAY_SIZE(details),
-                                  .done = on_answer,
-                                  .userdata = activate,
-                          });
-}
-
 int bus_method_activate_producers(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         _cleanup_(activate_request_freep) ActivateRequest *activate = NULL;
         Bus *bus = userdata;
@@ -93,7 +76,8 @@ int bus_method_activate_producers(sd_bus_message *message, void *userdata, sd_bu
         if (policy_may_start_producers(bus->info, &bus->caller->identity)) {
                 activate_begin(activate, service_activate_all);
         } else {
-                r = activate_ask(activate);
+                r = client_ask_to_start(
+                        &activate->query, bus->caller, on_answer, activate);
                 if (r < 0)
                         return r;
                 if (r > 0)

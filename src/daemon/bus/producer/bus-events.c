@@ -8,6 +8,7 @@
 #include "bus/link/option-reader.h"
 #include "bus/object/bus-source.h"
 #include "bus/producer/bus-events.h"
+#include "bus/permission/client-ask.h"
 #include "core/model/policy.h"
 #include "shared/names.h"
 
@@ -143,21 +144,6 @@ static void on_answer(void *userdata, AccessAnswer answer) {
                 events_request_answer(events);
 }
 
-int bus_events_ask_polkit(PolkitQuery **ret, Client *client, PolkitDone done, void *userdata) {
-        const PolkitDetail details[] = { { "sources", TRACING_EVENTS_SOURCE } };
-
-        return polkit_ask(ret,
-                          client->bus,
-                          &(PolkitQuestion){
-                                  .subject = polkit_subject_of(client),
-                                  .action = TRACING_ACTION_TRACE_SYSTEM,
-                                  .details = details,
-                                  .n_details = ARRAY_SIZE(details),
-                                  .done = done,
-                                  .userdata = userdata,
-                          });
-}
-
 /* 1: the call is answered later, and bus->events_requests has the request. */
 static int events_ask(EventsRequest *events) {
         Client *client = events->request.client;
@@ -167,7 +153,7 @@ static int events_ask(EventsRequest *events) {
                 events_start_probes(events);
                 return 1;
         }
-        r = bus_events_ask_polkit(&events->query, client, on_answer, events);
+        r = client_ask_to_start(&events->query, client, on_answer, events);
         return r < 0 ? r : r == 0;
 }
 

@@ -20,8 +20,5 @@ void bus_events_note(Bus *bus, const char *source, const char *const *names);
 /* Whether a producer runs that knows the events. */
 bool bus_events_are_current(Bus *bus);
 
-/* Whether the probes may be started for the client, without a prompt. As polkit_ask(). */
-int bus_events_ask_polkit(PolkitQuery **ret, Client *client, PolkitDone done, void *userdata);
-
 /* Answers the calls, once no producer is awaited. */
 void bus_answer_event_lists(Bus *bus);

@@ -8,6 +8,7 @@
 #include "bus/link/guard.h"
 #include "bus/producer/bus-events.h"
 #include "bus/producer/bus-formats.h"
+#include "bus/permission/client-ask.h"
 #include "core/model/policy.h"
 #include "shared/names.h"
 
@@ -171,7 +172,7 @@ static int formats_begin(FormatsRequest *formats, sd_bus_error *error) {
         if (bus_events_are_current(client->bus) ||
             policy_may_start_producers(client->bus->info, &client->identity))
                 return formats_ask_probes(formats, error);
-        r = bus_events_ask_polkit(&formats->query, client, on_answer, formats);
+        r = client_ask_to_start(&formats->query, client, on_answer, formats);
         return r > 0 ? formats_refuse(error) : r;
 }
 
