@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include "build-config.h"
+#include "bus/bus.h"
 #include "bus/object/bus-emit.h"
-#include "bus/object/bus-producer.h"
-#include "bus/object/bus-session.h"
 #include "bus/object/bus-source.h"
 #include "bus/permission/bus-ask.h"
+#include "bus/producer/bus-producer-object.h"
+#include "bus/producer/bus-producer.h"
+#include "bus/session/bus-session-ops.h"
+#include "bus/session/bus-session.h"
 #include "closer/closer.h"
 #include "descriptor-files.h"
 #include "host.h"

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bus/link/bus.h"
+#include "bus/bus.h"
 #include "fuzz-quiet-world.h"
 #include "fuzz.h"
 #include "shared/fd.h"

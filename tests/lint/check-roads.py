@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The floors of core and bus (docs/ARCHITECTURE.md): a file uses files of its own floor and lower ones.
 
-Each floor is a folder and a library. Two looks at them, both at the objects of the build:
+Each floor is a folder and a library. Three looks at them, all at the objects of the build:
   * every use of a name of another file (as in check-circles.py) goes down, or stays on its floor
+  * a header declares no function of a higher floor: who reads it would take it for one that may be called from there
   * the roads of core: from each entry point every function that it may reach, how many files these are in, and which
     calls between files go up. There must be none. What is called through a table is not seen; it leads out of the core.
 
@@ -74,6 +75,25 @@ def check_uses(table, graph):
         for other in sorted(graph[where]):
             if table.get(other, 0) > table.get(where, 0):
                 yield f"{where} uses {other}, a floor above: {' '.join(sorted(graph[where][other]))}"
+
+
+def check_headers(folders, headers, homes):
+    """`headers` are texts by path, `homes` where a function is defined: name → number of the floor."""
+    for path in sorted(headers):
+        number = folders.get(os.path.dirname(path))
+        if number is None:
+            continue
+        text = re.sub(r"/\*.*?\*/", "", headers[path], flags=re.S)
+        declared = re.findall(r"^(?:extern )?[a-zA-Z_].*?\b(\w+)(?:\(|\[\];|;)", text, re.M)
+        declared += re.findall(r"^(\w+)\(", text, re.M)
+        for name in sorted(set(declared)):
+            if homes.get(name, 0) > number:
+                yield f"{path} declares {name}, which is defined on a floor above"
+
+
+def read_headers(top, folders):
+    names = (os.path.join(folder, name) for folder in folders for name in os.listdir(os.path.join(top, folder)))
+    return {name: tap.read(top, name) for name in names if name.endswith(".h")}
 
 
 def plain(name):
@@ -159,6 +179,15 @@ def self_test():
     expect("each layer has its table", floors(page, "bus"), ({"src/daemon/bus": 0}, ["other"]))
     expect("a use of a lower floor, or of the same one, is no problem", list(check_uses(table, down)), [])
     expect("a use of a higher floor is named", list(check_uses(table, up)), ["a uses c, a floor above: fc"])
+    headers = {
+        f"{low}/a.h": "/* fc() is above */\nint fa(void);\nvoid\nfc(int a);\nextern const int table[];\n",
+        f"{high}/c.h": "int fa(void); int fc(void);\n",
+    }
+    expect(
+        "a header that declares what is defined above is named",
+        list(check_headers(folders, headers, {"fa": 0, "fc": 1, "table": 1})),
+        [f"{low}/a.h declares {name}, which is defined on a floor above" for name in ("fc", "table")],
+    )
     expect(
         "a floor that is not in the table is named",
         list(check_table(folders, [*built, "libcore-new.a"])),
@@ -175,7 +204,7 @@ def self_test():
     check.done()
 
 
-def check_layer(check, page, build, layer, reason):
+def check_layer(check, top, page, build, layer, reason):
     """The floors of one layer; returns where its files are, the paths of its objects, and what these say."""
     folders, names = floors(page, layer)
     built = {name: paths for name, paths in circles.libraries(build) if re.match(rf"lib{layer}[-.]", name)}
@@ -189,6 +218,11 @@ def check_layer(check, page, build, layer, reason):
         check.skip(f"files of {layer} use lower floors", reason)
     else:
         check.check(f"files of {layer} use lower floors", check_uses(table, circles.arrows(objects)))
+    homes = {name: table[where] for where, (defined, _) in objects.items() for name in defined}
+    check.check(
+        f"headers of {layer} declare nothing of higher floors",
+        check_headers(folders, read_headers(top, folders), homes),
+    )
     return table, paths, objects
 
 
@@ -196,7 +230,7 @@ def main(top, build):
     check = tap.Tap()
     page = tap.read(top, "docs/ARCHITECTURE.md")
     reason = circles.why_not(build)
-    seen = {layer: check_layer(check, page, build, layer, reason) for layer in LAYERS}
+    seen = {layer: check_layer(check, top, page, build, layer, reason) for layer in LAYERS}
     table, paths, objects = seen["core"]
     if reason or platform.machine() != "x86_64":
         check.skip("the roads of core go down", reason or f"calls on {platform.machine()} are not read")

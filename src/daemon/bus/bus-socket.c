@@ -11,9 +11,10 @@
 #include <errno.h>
 #include <systemd/sd-id128.h>
 
+#include "bus/bus.h"
+#include "bus/client-end.h"
 #include "bus/link/bus-gates.h"
 #include "bus/link/bus-hello.h"
-#include "bus/link/bus.h"
 #include "bus/link/connection.h"
 #include "bus/producer/bus-register.h"
 #include "closer/closer.h"

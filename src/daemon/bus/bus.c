@@ -9,11 +9,12 @@
 #include <malloc.h>
 
 #include "bus/bus-manager.h"
+#include "bus/bus.h"
+#include "bus/client-end.h"
 #include "bus/link/bus-error.h"
 #include "bus/link/bus-gates.h"
 #include "bus/link/bus-identity.h"
 #include "bus/link/bus-turns.h"
-#include "bus/link/bus.h"
 #include "bus/object/bus-access.h"
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-producer.h"
@@ -21,7 +22,12 @@
 #include "bus/object/bus-source.h"
 #include "bus/producer/bus-activate.h"
 #include "bus/producer/bus-events.h"
+#include "bus/producer/bus-producer-object.h"
 #include "bus/producer/producer-call.h"
+#include "bus/session/bus-buffer.h"
+#include "bus/session/bus-session-object.h"
+#include "bus/session/bus-session-signals.h"
+#include "bus/session/bus-session-work.h"
 #include "shared/names.h"
 
 static const BusInterface bus_interfaces[_BUS_KIND_N] = {

@@ -2,10 +2,11 @@
 
 /* What happens when a peer goes: everything that it has ends with it. */
 
+#include "bus/client-end.h"
 #include "bus/link/connection.h"
 #include "bus/link/request.h"
-#include "bus/object/bus-producer.h"
-#include "bus/object/bus-session.h"
+#include "bus/producer/bus-producer.h"
+#include "bus/session/bus-session.h"
 #include "shared/log.h"
 
 static void client_cancel_requests(Client *client) {

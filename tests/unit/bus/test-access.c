@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "bus/producer/bus-producer-object.h"
+#include "bus/session/bus-buffer.h"
+#include "bus/session/bus-session-object.h"
 #include "test.h"
 
 #include <errno.h>

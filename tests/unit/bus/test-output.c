@@ -7,6 +7,7 @@
  */
 
 #include "../core/fixture.h"
+#include "bus/bus.h"
 #include "core/events/service-packets.h"
 #include "core/model/compression.h"
 
@@ -16,7 +17,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bus/link/bus.h"
 #include "bus/object/bus-session.h"
 #include "shared/fd.h"
 #include "shared/names.h"

@@ -60,11 +60,7 @@ int client_new_public(Client **ret,
 /* A socket's peer. */
 int client_new_private(Client **ret, Bus *bus, sd_bus *connection, const Identity *identity);
 
-/* Ends everything that the client has: client-end.c. */
-Client *client_free(Client *client);
-DEFINE_CLEANUP(Client *, client_free)
-
-/* The two steps behind that: the connection is closed, and a client that has nothing left is freed. */
+/* The last two steps of its end: the connection is closed, and a client that has nothing left is freed. */
 void client_close(Client *client);
 Client *client_discard(Client *client);
 DEFINE_CLEANUP(Client *, client_discard)

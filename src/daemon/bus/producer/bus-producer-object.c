@@ -9,6 +9,7 @@
 #include "bus/link/bus-property.h"
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-producer.h"
+#include "bus/producer/bus-producer-object.h"
 
 PROPERTY(get_name) {
         BusProducer *producer = userdata;

@@ -10,8 +10,8 @@
 
 #include "bus/link/bell.h"
 #include "bus/object/bus-emit.h"
-#include "bus/object/bus-producer.h"
 #include "bus/object/bus-source.h"
+#include "bus/producer/bus-producer.h"
 #include "bus/producer/producer-call.h"
 #include "bus/producer/producer-request.h"
 #include "shared/fd.h"

@@ -10,6 +10,10 @@
 
 #include "bus/object/bus-producer.h"
 
+/* How long to wait for the reply to one call. The core's own deadlines are shorter; this one only bounds how long
+ * the call occupies a place. */
+#define PRODUCER_CALL_TIMEOUT_USEC (UINT64_C(25) * 1000000)
+
 /* Makes the message for a call, to be filled in. */
 int producer_call_message(sd_bus_message **ret, BusProducer *producer, ProducerCallKind kind);
 

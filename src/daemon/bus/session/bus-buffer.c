@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "bus/link/bus-property.h"
-#include "bus/object/bus-buffer.h"
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-session.h"
+#include "bus/session/bus-buffer.h"
 
 /* Properties that are counters, and the fields that hold them. */
 static const struct {

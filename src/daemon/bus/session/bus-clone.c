@@ -9,7 +9,10 @@
 
 #include "bus/link/option-reader.h"
 #include "bus/link/passed-fd.h"
-#include "bus/object/bus-session.h"
+#include "bus/session/bus-clone.h"
+#include "bus/session/bus-session-ops.h"
+#include "bus/session/bus-session-output.h"
+#include "bus/session/bus-session.h"
 #include "core/model/policy.h"
 #include "shared/fd.h"
 

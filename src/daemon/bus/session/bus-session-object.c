@@ -13,8 +13,12 @@
 #include "bus/link/bus-property.h"
 #include "bus/link/bus-turns.h"
 #include "bus/link/passed-fd.h"
-#include "bus/object/bus-session.h"
+#include "bus/session/bus-clone.h"
 #include "bus/session/bus-options.h"
+#include "bus/session/bus-session-object.h"
+#include "bus/session/bus-session-output.h"
+#include "bus/session/bus-session-owner.h"
+#include "bus/session/bus-session.h"
 #include "core/session-clone.h"
 #include "shared/fd.h"
 
@@ -245,7 +249,7 @@ static int method_read(sd_bus_message *message, void *userdata, sd_bus_error *er
         r = check_readable(session, error);
         if (r < 0)
                 return r;
-        max_bytes = max_bytes ? MIN(max_bytes, (uint32_t)READ_BYTES_MAX) : READ_BYTES_MAX;
+        max_bytes = max_bytes ? MIN(max_bytes, (uint32_t)OUTPUT_BATCH_BYTES) : OUTPUT_BATCH_BYTES;
         max_bytes =
                 (uint32_t)MIN((size_t)max_bytes, bus_turns_read_bytes_max(session->bus->caller));
         r = session_read(session->owned.session, max_bytes, &data, &more, bus_now(session->bus));

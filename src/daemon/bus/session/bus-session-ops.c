@@ -6,7 +6,8 @@
 
 #include <errno.h>
 
-#include "bus/object/bus-session.h"
+#include "bus/session/bus-session-ops.h"
+#include "bus/session/bus-session.h"
 
 int bus_clone_publish(BusSession *clone, const BusSession *source, Client *owner) {
         int r;

@@ -4,7 +4,8 @@
  * A session's output on D-Bus: errors in words, and ReadInto().
  */
 
-#include "bus/object/bus-session.h"
+#include "bus/session/bus-session-output.h"
+#include "bus/session/bus-session.h"
 
 int bus_session_refuse_output(sd_bus_error *error, int r, uid_t user, const char *why) {
         if (r == OUTPUT_E_LIMIT)

@@ -6,9 +6,11 @@
 
 #include <errno.h>
 
+#include "bus/link/request.h"
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-session.h"
 #include "bus/permission/bus-ask.h"
+#include "bus/session/bus-session-owner.h"
 #include "core/model/policy.h"
 #include "owner/permission.h"
 

@@ -7,8 +7,10 @@
  * the session itself starts or stops; after that they follow the answer to the call that waits for it.
  */
 
+#include "bus/session/bus-session-signals.h"
 #include "bus/object/bus-emit.h"
 #include "bus/object/bus-session.h"
+#include "bus/session/bus-buffer.h"
 
 /* Adds the names of properties that differ from those signalled last. */
 static size_t session_changed_totals(BusSession *session, const char *ret_names[static 4]) {

@@ -9,7 +9,11 @@
 #include <inttypes.h>
 
 #include "bus/object/bus-emit.h"
-#include "bus/object/bus-session.h"
+#include "bus/session/bus-clone.h"
+#include "bus/session/bus-session-ops.h"
+#include "bus/session/bus-session-signals.h"
+#include "bus/session/bus-session-work.h"
+#include "bus/session/bus-session.h"
 #include "shared/error.h"
 
 static void waiter_reply_flush(SessionWaiter *waiter) {

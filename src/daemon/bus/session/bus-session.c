@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 #include "bus/object/bus-emit.h"
-#include "bus/object/bus-session.h"
+#include "bus/session/bus-buffer.h"
+#include "bus/session/bus-session.h"
 #include "shared/names.h"
 
 int bus_session_allocate(BusSession **ret, Bus *bus) {

@@ -11,9 +11,10 @@
 
 #include "bus/link/bus-error.h"
 #include "bus/link/passed-fd.h"
-#include "bus/object/bus-session.h"
 #include "bus/permission/bus-ask.h"
 #include "bus/session/bus-options.h"
+#include "bus/session/bus-session-output.h"
+#include "bus/session/bus-session.h"
 #include "bus/session/bus-start.h"
 #include "owner/owned-start.h"
 #include "shared/bytes.h"
