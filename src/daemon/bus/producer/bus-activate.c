@@ -76,8 +76,7 @@ int bus_method_activate_producers(sd_bus_message *message, void *userdata, sd_bu
         if (policy_may_start_producers(bus->info, &bus->caller->identity)) {
                 activate_begin(activate, service_activate_all);
         } else {
-                r = client_ask_to_start(
-                        &activate->query, bus->caller, on_answer, activate);
+                r = client_ask_to_start(&activate->query, bus->caller, on_answer, activate);
                 if (r < 0)
                         return r;
                 if (r > 0)

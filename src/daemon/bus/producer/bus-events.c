@@ -7,8 +7,8 @@
 #include "bus/link/bus-error.h"
 #include "bus/link/option-reader.h"
 #include "bus/object/bus-source.h"
-#include "bus/producer/bus-events.h"
 #include "bus/permission/client-ask.h"
+#include "bus/producer/bus-events.h"
 #include "core/model/policy.h"
 #include "shared/names.h"
 

@@ -6,9 +6,9 @@
 
 #include "bus/link/bus-error.h"
 #include "bus/link/guard.h"
+#include "bus/permission/client-ask.h"
 #include "bus/producer/bus-events.h"
 #include "bus/producer/bus-formats.h"
-#include "bus/permission/client-ask.h"
 #include "core/model/policy.h"
 #include "shared/names.h"
 
