@@ -150,8 +150,29 @@ merge_values(const ProtobufCFieldDescriptor *field, ProtobufCMessage *to, Protob
         return 0;
 }
 
+/* Of fields of which only one may be set, the first config's stays. */
+static int
+merge_choice(const ProtobufCFieldDescriptor *field, ProtobufCMessage *to, ProtobufCMessage *from) {
+        uint32_t *chosen_to = member(to, field->quantifier_offset),
+                 *chosen_from = member(from, field->quantifier_offset);
+
+        if (*chosen_from != field->id)
+                return 0;
+        if (*chosen_to == field->id && field->type == PROTOBUF_C_TYPE_MESSAGE)
+                return merge_values(field, to, from);
+        if (*chosen_to != 0)
+                return 0;
+        memcpy(member(to, field->offset), member(from, field->offset), type_bytes(field->type));
+        memset(member(from, field->offset), 0, type_bytes(field->type));
+        *chosen_to = field->id;
+        *chosen_from = 0;
+        return 0;
+}
+
 static int
 merge_field(const ProtobufCFieldDescriptor *field, ProtobufCMessage *to, ProtobufCMessage *from) {
+        if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
+                return merge_choice(field, to, from);
         if (field->label == PROTOBUF_C_LABEL_REPEATED)
                 return unite_lists(field, to, from);
         if (!is_set(field, from))

@@ -71,6 +71,16 @@ START_TEST(test_sources_of_one_name_record_what_either_does) {
 }
 END_TEST
 
+START_TEST(test_of_fields_that_exclude_each_other_the_first_stays) {
+        assert_merged(SOURCE("name: 'p' perf_event_config { timebase { frequency: 997 } }"),
+                      SOURCE("name: 'p' perf_event_config { timebase { period: 5 } }"),
+                      SOURCE("name: 'p' perf_event_config { timebase { frequency: 997 } }"));
+        assert_merged(SOURCE("name: 'p' perf_event_config { timebase { name: 'n' } }"),
+                      SOURCE("name: 'p' perf_event_config { timebase { period: 5 } }"),
+                      SOURCE("name: 'p' perf_event_config { timebase { name: 'n' period: 5 } }"));
+}
+END_TEST
+
 START_TEST(test_a_list_that_one_leaves_out_restricts_nothing) {
         assert_merged(SOURCE("name: 's' sys_stats_config { meminfo_period_ms: 500 "
                              "meminfo_counters: MEMINFO_DIRTY stat_period_ms: 100 "
@@ -113,6 +123,7 @@ TEST_MAIN("config-merge",
           test_sources_find_their_buffers,
           test_a_buffer_may_be_said_by_its_name,
           test_sources_of_one_name_record_what_either_does,
+          test_of_fields_that_exclude_each_other_the_first_stays,
           test_a_list_that_one_leaves_out_restricts_nothing,
           test_sources_for_chosen_producers_stay_apart,
           test_the_rest_is_what_either_wants)
