@@ -278,12 +278,39 @@ static bool is_for_all(const DataSource *source) {
                source->n_producer_name_regex_filter == 0 && source->n_machine_name_filter == 0;
 }
 
+static const Perfetto__Protos__PerfEvents__Timebase *timebase_of(const SourceConfig *config) {
+        return config->perf_event_config ? config->perf_event_config->timebase : NULL;
+}
+
+static bool is_off_cpu(const SourceConfig *config) {
+        return config->perf_event_config && config->perf_event_config->off_cpu;
+}
+
+/* Call stacks at different events are different data: one cannot be had for the other. */
+static bool has_same_event(const SourceConfig *a, const SourceConfig *b) {
+        static const Perfetto__Protos__PerfEvents__Timebase none =
+                PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INIT;
+        const Perfetto__Protos__PerfEvents__Timebase *x = timebase_of(a) ?: &none,
+                                                     *y = timebase_of(b) ?: &none;
+
+        if (is_off_cpu(a) != is_off_cpu(b))
+                return false;
+        if (x->event_case != y->event_case)
+                return !timebase_of(a) || !timebase_of(b);
+        if (x->event_case == PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__EVENT_TRACEPOINT)
+                return same_name(x->tracepoint->name, y->tracepoint->name);
+        if (x->event_case == PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__EVENT_COUNTER)
+                return x->counter == y->counter;
+        return true;
+}
+
 static SourceConfig *find_alike(const TraceConfig *config, const DataSource *source) {
         if (!is_for_all(source))
                 return NULL;
         for (size_t i = 0; i < config->n_data_sources; i++)
                 if (is_for_all(config->data_sources[i]) &&
-                    same_name(config->data_sources[i]->config->name, source->config->name))
+                    same_name(config->data_sources[i]->config->name, source->config->name) &&
+                    has_same_event(config->data_sources[i]->config, source->config))
                         return config->data_sources[i]->config;
         return NULL;
 }

@@ -14,6 +14,8 @@
 #define PERF_COST_PERCENT       20u /* of a processor */
 #define PERF_COST_FREQUENCY_MIN 10u /* samples a second and processor */
 
+#define PERF_COST_INTERVAL_MAX (UINT64_C(1) << 20) /* events between two samples */
+
 typedef struct PerfCost {
         uint64_t since_ns;
         uint64_t cost_ns; /* since then, of processor time */
@@ -21,3 +23,5 @@ typedef struct PerfCost {
 
 /* After each drain. Returns how often samples are to be taken from now on; `frequency` is how often they are. */
 uint64_t perf_cost_look(PerfCost *cost, uint64_t frequency, uint64_t now_ns);
+/* Likewise for a period: one of `period` events is sampled. */
+uint64_t perf_cost_look_at_period(PerfCost *cost, uint64_t period, uint64_t now_ns);

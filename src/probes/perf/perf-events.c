@@ -116,6 +116,7 @@ static struct perf_event_attr attr_of(const PerfSettings *settings) {
                 .comm = 1,
                 .comm_exec = 1,
                 .task = 1,
+                .context_switch = settings->is_off_cpu,
                 .watermark = 1,
                 .use_clockid = 1,
                 .clockid = settings->clock,
@@ -130,7 +131,7 @@ static struct perf_event_attr attr_of(const PerfSettings *settings) {
         if (settings->wants_user_frames && !settings->kernel_walks) {
                 attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
                 attr.sample_regs_user = PERF_REGISTERS_MASK;
-                attr.sample_stack_user = PERF_STACK_BYTES;
+                attr.sample_stack_user = settings->stack_bytes;
         }
         return attr;
 }
@@ -163,6 +164,7 @@ static void make_dummy(struct perf_event_attr *attr) {
         attr->freq = 0;
         attr->sample_period = 0;
         attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 0;
+        attr->context_switch = 0;
 }
 
 static int open_ring(PerfEvents *events,
@@ -370,9 +372,9 @@ void perf_events_disable(PerfEvents *events) {
                 (void)ioctl(events->rings[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-void perf_events_set_frequency(PerfEvents *events, uint64_t frequency) {
+void perf_events_set_interval(PerfEvents *events, uint64_t interval) {
         for (size_t i = 0; i < events->n_rings; i++)
-                (void)ioctl(events->rings[i].fd, PERF_EVENT_IOC_PERIOD, &frequency);
+                (void)ioctl(events->rings[i].fd, PERF_EVENT_IOC_PERIOD, &interval);
 }
 
 /*

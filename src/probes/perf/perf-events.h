@@ -47,8 +47,8 @@ int perf_events_refuse(const PerfSettings *settings, int error, char **ret_error
 
 int perf_events_enable(PerfEvents *events);
 void perf_events_disable(PerfEvents *events);
-/* Of all that are open. */
-void perf_events_set_frequency(PerfEvents *events, uint64_t frequency);
+/* The frequency, or the period, of all that are open. */
+void perf_events_set_interval(PerfEvents *events, uint64_t interval);
 
 /* Begins to read all that is there now. */
 void perf_events_begin(PerfEvents *events);

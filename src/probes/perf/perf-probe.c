@@ -112,7 +112,9 @@ static int setup(void **ret, const ProbeSetup *setup, bool is_own, char **ret_er
         if (r != 0)
                 return r;
         if (is_own)
-                perf_settings_limit_to_own(&perf->settings);
+                r = perf_settings_limit_to_own(&perf->settings, ret_error);
+        if (r != 0)
+                return r;
         hurry(perf);
         kernel = load_kernel(perf, setup->notes);
         r = perf_sampler_init(&perf->sampler, &perf->settings, kernel, setup->sink);
@@ -124,7 +126,7 @@ static int setup(void **ret, const ProbeSetup *setup, bool is_own, char **ret_er
                 return r;
         perf->is_open = true;
         if (uses_clock) {
-                perf->sampler.frequency = perf->settings.interval;
+                perf->sampler.writer.interval = perf->settings.interval;
                 probe_note(setup->notes,
                            "this machine has no counters of the processor, as virtual machines "
                            "often have none: samples are taken by time, %" PRIu64 " a second",
@@ -162,15 +164,15 @@ static int perf_start(void *userdata, char **ret_error) {
         return 0;
 }
 
-static uint64_t thread_cpu_ns(void) {
+static uint64_t clock_now_ns(clockid_t clock) {
         struct timespec now;
 
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        clock_gettime(clock, &now);
         return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 static void drain(PerfProbe *perf) {
-        const uint64_t begun_ns = thread_cpu_ns();
+        const uint64_t begun_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
         PerfRing *ring;
 
         perf_sampler_begin(&perf->sampler);
@@ -183,32 +185,36 @@ static void drain(PerfProbe *perf) {
         }
         perf_events_end(&perf->events);
         perf_sampler_end(&perf->sampler);
-        perf->cost.cost_ns += thread_cpu_ns() - begun_ns;
+        perf->cost.cost_ns += clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
 }
 
 /* What threads have inherited cannot be changed, so all are opened again. */
-static void set_frequency(PerfProbe *perf, uint64_t frequency) {
+static void set_interval(PerfProbe *perf, uint64_t interval) {
         _cleanup_(freep) char *error = NULL;
 
-        perf->sampler.frequency = frequency;
+        perf->sampler.writer.interval = interval;
         perf_sampler_clear(&perf->sampler);
         if (!perf->settings.is_own) {
-                perf_events_set_frequency(&perf->events, frequency);
+                perf_events_set_interval(&perf->events, interval);
                 return;
         }
-        perf->settings.interval = frequency;
+        perf->settings.interval = interval;
         perf_own_detach(&perf->own);
         if (perf_own_attach(&perf->own, &perf->events, &perf->settings, &error) != 0)
                 log_warning("sampling has ended: %s", error ?: "out of resources");
         perf_own_enable(&perf->own);
 }
 
-/* Viewers read the frequency from the trace, which is told of a new one. */
+/* Viewers read the interval from the trace, which is told of a new one. */
 static void look_at_cost(PerfProbe *perf, uint64_t now_ns) {
-        const uint64_t frequency = perf_cost_look(&perf->cost, perf->sampler.frequency, now_ns);
+        const uint64_t interval =
+                perf->settings.is_frequency
+                        ? perf_cost_look(&perf->cost, perf->sampler.writer.interval, now_ns)
+                        : perf_cost_look_at_period(
+                                  &perf->cost, perf->sampler.writer.interval, now_ns);
 
-        if (perf->settings.is_frequency && frequency != perf->sampler.frequency)
-                set_frequency(perf, frequency);
+        if (interval != perf->sampler.writer.interval)
+                set_interval(perf, interval);
 }
 
 static unsigned fullest_ring(const PerfEvents *events) {
@@ -247,8 +253,16 @@ static int perf_fd(void *userdata) {
         return perf->events.poll_fd;
 }
 
+/* What happened until now is in the trace then. */
+static void drain_all(PerfProbe *perf) {
+        const uint64_t now_ns = perf->settings.is_off_cpu ? clock_now_ns(perf->settings.clock) : 0;
+
+        drain(perf);
+        perf_sampler_cut(&perf->sampler, now_ns);
+}
+
 static void perf_flush(void *userdata, uint64_t now_ns) {
-        drain(userdata);
+        drain_all(userdata);
 }
 
 static void log_counts(const PerfProbe *perf) {
@@ -270,7 +284,7 @@ static void perf_stop(void *userdata, uint64_t now_ns) {
         perf_events_disable(&perf->events);
         perf_own_disable(&perf->own);
         perf->recording = false;
-        drain(perf);
+        drain_all(perf);
         log_counts(perf);
 }
 
@@ -282,7 +296,7 @@ static void perf_clear(void *userdata) {
 
 const ProbeOps perf_probe_ops = {
         .name = "linux.perf",
-        .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE, 0 },
+        .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE, PACKET_STACK_SAMPLE, 0 },
         .records =
                 "what processors run: call stacks of all programs and of the kernel, many times a "
                 "second or when something happens",
@@ -304,7 +318,10 @@ const ProbeOps perf_probe_ops = {
 
 const ProbeOps own_stacks_probe_ops = {
         .name = "cpu.stacks",
-        .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE, PACKET_PROCESS_TREE, 0 },
+        .packet_fields = (const uint32_t[]){ PACKET_PERF_SAMPLE,
+                                             PACKET_STACK_SAMPLE,
+                                             PACKET_PROCESS_TREE,
+                                             0 },
         .records = "what a user's own programs run, while they are not in the kernel: call stacks, "
                    "many times a second or when something happens",
         .reads = "perf_event_open(), /proc/PID/maps, the programs' files, /tmp/perf-PID.map",

@@ -152,6 +152,22 @@ int perf_comm_parse(pid_t *ret_pid, const char **ret_name, const void *record, s
         return 0;
 }
 
+/* Of the other thread we are told, too; it has a record of its own. */
+int perf_switch_parse(PerfSwitch *ret, const void *record, size_t n_bytes) {
+        Words words = body_of(record, n_bytes);
+        struct perf_event_header header = {};
+        uint32_t pid, tid;
+
+        (void)take_word(&words);
+        take_pair(&words, &pid, &tid);
+        *ret = (PerfSwitch){ .tid = (pid_t)tid, .time_ns = take_word(&words) };
+        if (words.failed)
+                return PERF_RECORD_E_BAD;
+        memcpy(&header, record, sizeof(header));
+        ret->is_out = header.misc & PERF_RECORD_MISC_SWITCH_OUT;
+        return 0;
+}
+
 int perf_lost_parse(uint64_t *ret_n, const void *record, size_t n_bytes) {
         Words words = body_of(record, n_bytes);
 

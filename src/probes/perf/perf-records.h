@@ -63,6 +63,13 @@ typedef struct PerfTask {
         pid_t tid;
 } PerfTask;
 
+/* A thread has left its processor, or has got it. */
+typedef struct PerfSwitch {
+        pid_t tid;
+        uint64_t time_ns;
+        bool is_out;
+} PerfSwitch;
+
 static inline uint64_t perf_word(const uint8_t *words, size_t i) {
         uint64_t word;
 
@@ -78,6 +85,7 @@ int perf_sample_parse(PerfSample *ret,
 int perf_map_parse(PerfMap *ret, const void *record, size_t n_bytes);
 int perf_task_parse(PerfTask *ret, const void *record, size_t n_bytes); /* a fork or an exit */
 int perf_comm_parse(pid_t *ret_pid, const char **ret_name, const void *record, size_t n_bytes);
+int perf_switch_parse(PerfSwitch *ret, const void *record, size_t n_bytes);
 int perf_lost_parse(uint64_t *ret_n, const void *record, size_t n_bytes);
 
 /* Of any record; 0 where it has none. */

@@ -8,41 +8,6 @@
 
 #define READS_MAX 256u /* of files, for one stack */
 
-/* perfetto.protos.TracePacketDefaults, PerfSampleDefaults, PerfEvents.Timebase */
-enum {
-        DEFAULTS_PERF_SAMPLE = 12,
-        DEFAULTS_CLOCK_ID = 58,
-        PERF_DEFAULTS_TIMEBASE = 1,
-        TIMEBASE_PERIOD = 1,
-        TIMEBASE_FREQUENCY = 2,
-        TIMEBASE_TRACEPOINT = 3,
-        TIMEBASE_COUNTER = 4,
-        TRACEPOINT_NAME = 1,
-        TRACEPOINT_FILTER = 2,
-};
-
-/* perfetto.protos.PerfSample */
-enum {
-        SAMPLE_CPU = 1,
-        SAMPLE_PID = 2,
-        SAMPLE_TID = 3,
-        SAMPLE_CALLSTACK = 4,
-        SAMPLE_CPU_MODE = 5,
-        SAMPLE_UNWIND_ERROR = 16,
-        SAMPLE_RECORDS_LOST = 17,
-};
-
-/* perfetto.protos.Profiling.StackUnwindError */
-typedef enum UnwindError {
-        ERROR_NONE = 0, /* of ours: not written */
-        ERROR_MEMORY = 2,
-        ERROR_UNWIND_INFO = 3,
-        ERROR_MAP = 5,
-        ERROR_MAX_FRAMES = 6,
-        ERROR_ELF = 8,
-        ERROR_ARCHITECTURE = 12,
-} UnwindError;
-
 /* Modules of our own; files have numbers from 64 on. */
 enum {
         MODULE_KERNEL = 1,
@@ -64,7 +29,6 @@ int perf_sampler_init(PerfSampler *sampler,
         *sampler = (PerfSampler){
                 .settings = settings,
                 .kernel = kernel,
-                .frequency = settings->interval,
                 .layout = {
                         .has_chain = settings->wants_kernel_frames || settings->kernel_walks,
                         .has_stack = settings->wants_user_frames && !settings->kernel_walks,
@@ -75,12 +39,11 @@ int perf_sampler_init(PerfSampler *sampler,
                 .unknown_module = own_module(MODULE_UNKNOWN, "[unknown]"),
                 .cut_module = own_module(MODULE_CUT, "[truncated]"),
         };
-        packet_writer_init(&sampler->packets, sink);
-        r = unwinder_new(&sampler->unwinder, EM_X86_64);
+        r = perf_writer_init(&sampler->writer, settings, sink);
         if (r >= 0)
-                r = stack_table_init(&sampler->stacks);
-        if (r >= 0 && settings->is_own)
-                r = perf_names_init(&sampler->names);
+                r = unwinder_new(&sampler->unwinder, EM_X86_64);
+        if (r >= 0 && settings->is_off_cpu)
+                r = perf_sleepers_init(&sampler->sleepers);
         if (r >= 0)
                 r = perf_code_init(&sampler->code, sampler->unwinder);
         if (r >= 0)
@@ -91,11 +54,10 @@ int perf_sampler_init(PerfSampler *sampler,
 void perf_sampler_deinit(PerfSampler *sampler) {
         perf_processes_deinit(&sampler->processes);
         perf_code_deinit(&sampler->code);
-        stack_table_deinit(&sampler->stacks);
-        perf_names_deinit(&sampler->names);
+        perf_sleepers_deinit(&sampler->sleepers);
+        perf_writer_deinit(&sampler->writer);
         unwinder_free(sampler->unwinder);
         kernel_symbols_free(sampler->kernel);
-        packet_writer_deinit(&sampler->packets);
 }
 
 /*
@@ -162,10 +124,13 @@ static void add_kernel_frame(PerfSampler *sampler, uint64_t address) {
 
         /* Never the address: it would tell where the kernel is. */
         if (symbol)
-                stack_table_add_named(
-                        &sampler->stacks, &sampler->kernel_module, symbol->address, symbol->name);
+                stack_table_add_named(&sampler->writer.stacks,
+                                      &sampler->kernel_module,
+                                      symbol->address,
+                                      symbol->name);
         else
-                stack_table_add_named(&sampler->stacks, &sampler->kernel_module, 0, "[unknown]");
+                stack_table_add_named(
+                        &sampler->writer.stacks, &sampler->kernel_module, 0, "[unknown]");
 }
 
 /* The first names of a process are waited for as its mappings are; those that come later are for later samples. */
@@ -187,9 +152,9 @@ static void add_jit_frame(PerfSampler *sampler, PerfProcess *process, uint64_t a
 
         if (name)
                 stack_table_add_named(
-                        &sampler->stacks, &sampler->jit_module, name->key, name->text);
+                        &sampler->writer.stacks, &sampler->jit_module, name->key, name->text);
         else
-                stack_table_add_named(&sampler->stacks, &sampler->jit_module, 0, "[jit]");
+                stack_table_add_named(&sampler->writer.stacks, &sampler->jit_module, 0, "[jit]");
 }
 
 static void
@@ -198,16 +163,17 @@ add_user_frame(PerfSampler *sampler, PerfProcess *process, const UnwindFrame *fr
 
         if (file) {
                 perf_code_use(&sampler->code, file);
-                stack_table_add(&sampler->stacks, &file->stack, frame->address);
+                stack_table_add(&sampler->writer.stacks, &file->stack, frame->address);
         } else if (is_code) {
                 add_jit_frame(sampler, process, frame->pc);
         } else {
-                stack_table_add_named(&sampler->stacks, &sampler->unknown_module, 0, "[unknown]");
+                stack_table_add_named(
+                        &sampler->writer.stacks, &sampler->unknown_module, 0, "[unknown]");
         }
 }
 
 static void add_cut(PerfSampler *sampler) {
-        stack_table_add_named(&sampler->stacks, &sampler->cut_module, 0, "[truncated]");
+        stack_table_add_named(&sampler->writer.stacks, &sampler->cut_module, 0, "[truncated]");
 }
 
 /* One of the user's addresses in the kernel's chain. */
@@ -219,7 +185,7 @@ static UnwindError add_chained(PerfSampler *sampler, PerfProcess *process, uint6
         if (end == UNWIND_UNREAD && read_file(sampler, process, sampler->unwinder->needs))
                 end = unwinder_locate(sampler->unwinder, &frame, &process->space, address);
         add_user_frame(sampler, process, &frame, end == UNWIND_COMPLETE);
-        return end == UNWIND_COMPLETE ? ERROR_NONE : ERROR_MAP;
+        return end == UNWIND_COMPLETE ? UNWIND_ERROR_NONE : UNWIND_ERROR_MAP;
 }
 
 static bool is_marker(uint64_t word) {
@@ -228,7 +194,7 @@ static bool is_marker(uint64_t word) {
 
 /* The first address behind a marker is where the processor was; all others are what calls return to. */
 static UnwindError add_chain(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
-        UnwindError error = ERROR_NONE;
+        UnwindError error = UNWIND_ERROR_NONE;
         uint64_t context = 0;
         bool is_first = true;
 
@@ -269,17 +235,17 @@ static UnwindRegisters registers_of(const PerfSample *sample) {
 static UnwindError error_of(UnwindEnd end, const PerfSample *sample) {
         switch (end) {
         case UNWIND_COMPLETE:
-                return ERROR_NONE;
+                return UNWIND_ERROR_NONE;
         case UNWIND_UNREAD:
-                return ERROR_ELF;
+                return UNWIND_ERROR_ELF;
         case UNWIND_STACK_SHORT: /* above a stack that is all there lies nothing: it was led astray */
-                return sample->is_stack_cut ? ERROR_MEMORY : ERROR_UNWIND_INFO;
+                return sample->is_stack_cut ? UNWIND_ERROR_MEMORY : UNWIND_ERROR_UNWIND_INFO;
         case UNWIND_NO_CODE:
-                return ERROR_MAP;
+                return UNWIND_ERROR_MAP;
         case UNWIND_TOO_DEEP:
-                return ERROR_MAX_FRAMES;
+                return UNWIND_ERROR_MAX_FRAMES;
         default:
-                return ERROR_UNWIND_INFO;
+                return UNWIND_ERROR_UNWIND_INFO;
         }
 }
 
@@ -331,12 +297,12 @@ static UnwindError add_stack(PerfSampler *sampler, const PerfSample *sample, Per
         UnwindEnd end;
 
         if (is_without_stack(sampler, sample))
-                return ERROR_NONE;
+                return UNWIND_ERROR_NONE;
         if (sample->abi ==
             PERF_SAMPLE_REGS_ABI_NONE) /* the kernel's own thread, or one that ends */
-                return ERROR_NONE;
+                return UNWIND_ERROR_NONE;
         if (sample->abi != PERF_SAMPLE_REGS_ABI_64)
-                return ERROR_ARCHITECTURE;
+                return UNWIND_ERROR_ARCHITECTURE;
         end = walk(sampler, sample, process);
         for (size_t i = 0; i < unwinder->n_frames; i++)
                 add_user_frame(sampler,
@@ -349,108 +315,16 @@ static UnwindError add_stack(PerfSampler *sampler, const PerfSample *sample, Per
 }
 
 /*
- * Packets
+ * Samples
  */
 
-static void encode_timebase(const PerfSampler *sampler, WireWriter *wire) {
-        const PerfSettings *settings = sampler->settings;
-        size_t timebase = wire_begin(wire, PERF_DEFAULTS_TIMEBASE), tracepoint;
-
-        wire_put_uint(wire,
-                      settings->is_frequency ? TIMEBASE_FREQUENCY : TIMEBASE_PERIOD,
-                      sampler->frequency);
-        if (settings->tracepoint) {
-                tracepoint = wire_begin(wire, TIMEBASE_TRACEPOINT);
-                wire_put_string(wire, TRACEPOINT_NAME, settings->tracepoint);
-                if (settings->filter)
-                        wire_put_string(wire, TRACEPOINT_FILTER, settings->filter);
-                wire_end(wire, tracepoint);
-        } else if (settings->counter > 0) {
-                wire_put_uint(wire, TIMEBASE_COUNTER, settings->counter);
-        }
-        wire_end(wire, timebase);
-}
-
-static void tell_state(PerfSampler *sampler, uint64_t time_ns) {
-        WireWriter *wire;
-        size_t defaults, perf;
-
-        if (sampler->is_told)
-                return;
-        stack_table_clear(&sampler->stacks);
-        perf_names_clear(&sampler->names);
-        wire = packet_begin(&sampler->packets);
-        wire_put_uint(wire, PACKET_TIMESTAMP, time_ns);
-        wire_put_uint(wire, PACKET_TIMESTAMP_CLOCK_ID, sampler->settings->clock_id);
-        wire_put_uint(wire, PACKET_SEQUENCE_FLAGS, PACKET_STATE_CLEARED);
-        defaults = wire_begin(wire, PACKET_DEFAULTS);
-        wire_put_uint(wire, DEFAULTS_CLOCK_ID, sampler->settings->clock_id);
-        perf = wire_begin(wire, DEFAULTS_PERF_SAMPLE);
-        encode_timebase(sampler, wire);
-        wire_end(wire, perf);
-        wire_end(wire, defaults);
-        sampler->is_told = packet_end(&sampler->packets) >= 0;
-}
-
-static WireWriter *sample_begin(PerfSampler *sampler, uint64_t time_ns, size_t *ret_sample) {
-        WireWriter *wire = packet_begin(&sampler->packets);
-        const uint8_t *interned;
-        size_t n_interned;
-
-        wire_put_uint(wire, PACKET_TIMESTAMP, time_ns);
-        wire_put_uint(wire, PACKET_SEQUENCE_FLAGS, PACKET_NEEDS_STATE);
-        interned = stack_table_interned(&sampler->stacks, &n_interned);
-        if (interned)
-                wire_put_bytes(wire, PACKET_INTERNED_DATA, interned, n_interned);
-        *ret_sample = wire_begin(wire, PACKET_PERF_SAMPLE);
-        return wire;
-}
-
-/* What is not written has told the trace nothing. */
-static void sample_end(PerfSampler *sampler, WireWriter *wire, size_t sample) {
-        wire_end(wire, sample);
-        if (packet_end(&sampler->packets) < 0)
-                perf_sampler_clear(sampler);
-}
-
-static void write_sample(PerfSampler *sampler,
-                         const PerfSample *sample,
-                         uint32_t callstack,
-                         UnwindError error) {
-        size_t message;
-        WireWriter *wire = sample_begin(sampler, sample->time_ns, &message);
-
-        wire_put_uint(wire, SAMPLE_CPU, sample->cpu);
-        wire_put_uint(wire, SAMPLE_PID, (uint32_t)sample->pid);
-        wire_put_uint(wire, SAMPLE_TID, (uint32_t)sample->tid);
-        if (callstack > 0)
-                wire_put_uint(wire, SAMPLE_CALLSTACK, callstack);
-        wire_put_uint(wire, SAMPLE_CPU_MODE, sample->mode);
-        if (error != ERROR_NONE)
-                wire_put_uint(wire, SAMPLE_UNWIND_ERROR, error);
-        sample_end(sampler, wire, message);
-}
-
-static void write_loss(PerfSampler *sampler, uint32_t cpu, uint64_t time_ns, uint64_t n) {
-        size_t message;
-        WireWriter *wire;
-
-        tell_state(sampler, time_ns);
-        stack_table_begin(&sampler->stacks);
-        wire = sample_begin(sampler, time_ns, &message);
-        wire_put_uint(wire, SAMPLE_CPU, cpu);
-        wire_put_uint(wire, SAMPLE_RECORDS_LOST, n);
-        sample_end(sampler, wire, message);
-        sampler->counts.n_lost += n;
-}
-
-static void tell_names(PerfSampler *sampler, const PerfSample *sample) {
+static void tell_names(PerfSampler *sampler, const PerfMoment *moment) {
         if (sampler->settings->is_own)
-                perf_names_tell(&sampler->names,
-                                &sampler->packets,
-                                sample->pid,
-                                sample->tid,
-                                sample->time_ns,
+                perf_names_tell(&sampler->writer.names,
+                                &sampler->writer.packets,
+                                moment->pid,
+                                moment->tid,
+                                moment->time_ns,
                                 sampler->settings->clock_id);
 }
 
@@ -463,13 +337,160 @@ static void forget_names(PerfSampler *sampler,
         pid_t pid;
 
         if (header->type == PERF_RECORD_FORK && perf_task_parse(&task, record, n_bytes) == 0)
-                perf_names_forget(&sampler->names, task.tid);
+                perf_names_forget(&sampler->writer.names, task.tid);
         if (header->type == PERF_RECORD_COMM && perf_comm_parse(&pid, &name, record, n_bytes) == 0)
-                perf_names_forget(&sampler->names, pid);
+                perf_names_forget(&sampler->writer.names, pid);
 }
 
+static bool is_kernel_named(const StackPart *part, const char *const prefixes[], size_t n) {
+        for (size_t i = 0; part->module->id == MODULE_KERNEL && i < n; i++)
+                if (strncmp(part->name, prefixes[i], strlen(prefixes[i])) == 0)
+                        return true;
+        return false;
+}
+
+/* The innermost functions that are the same wherever a tracepoint is met. */
+static bool is_tracing(const StackPart *part) {
+        static const char *const prefixes[] = { "__traceiter_", "perf_trace_", "__bpf_trace_" };
+
+        return is_kernel_named(part, prefixes, ARRAY_SIZE(prefixes));
+}
+
+/* And wherever a thread goes to sleep. */
+static bool is_scheduling(const StackPart *part) {
+        static const char *const prefixes[] = { "__schedule", "schedule", "io_schedule" };
+
+        return is_kernel_named(part, prefixes, ARRAY_SIZE(prefixes));
+}
+
+/* Puts the stack together, of which the trace need not know yet. */
+static UnwindError add_all(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
+        UnwindError error = add_chain(sampler, sample, process);
+
+        if (sampler->settings->weight.source)
+                stack_table_trim(&sampler->writer.stacks, is_tracing);
+        if (sampler->settings->is_off_cpu)
+                stack_table_trim(&sampler->writer.stacks, is_scheduling);
+        if (sampler->layout.has_stack)
+                error = add_stack(sampler, sample, process);
+        if (error != UNWIND_ERROR_NONE)
+                add_cut(sampler);
+        return error;
+}
+
+static void write_sample(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
+        PerfMoment moment = {
+                .time_ns = sample->time_ns,
+                .pid = sample->pid,
+                .tid = sample->tid,
+                .cpu = sample->cpu,
+                .mode = sample->mode,
+        };
+
+        perf_writer_begin(&sampler->writer, sample->time_ns);
+        tell_names(sampler, &moment);
+        moment.error = add_all(sampler, sample, process);
+        if (sampler->settings->weight.source)
+                perf_writer_weigh(&sampler->writer, &moment, 1);
+        else
+                perf_writer_sample(&sampler->writer, &moment);
+        sampler->counts.n_samples++;
+}
+
+/*
+ * Sleep
+ */
+
+/* What code that was made is called may be forgotten with its process. */
+static bool is_lasting(const StackPart *part) {
+        return part->module->id != MODULE_JIT;
+}
+
+static void write_sleep(PerfSampler *sampler, const PerfSleeper *sleeper, uint64_t end_ns) {
+        StackTable *stacks = &sampler->writer.stacks;
+
+        if (end_ns < sleeper->moment.time_ns ||
+            end_ns - sleeper->moment.time_ns < sampler->settings->min_off_ns)
+                return;
+        perf_writer_begin(&sampler->writer, sleeper->moment.time_ns);
+        for (size_t i = 0; i < sleeper->n_parts; i++)
+                stack_table_add_named(stacks,
+                                      sleeper->parts[i].module,
+                                      sleeper->parts[i].address,
+                                      sleeper->parts[i].name);
+        perf_writer_weigh(&sampler->writer, &sleeper->moment, end_ns - sleeper->moment.time_ns);
+        sampler->counts.n_samples++;
+}
+
+static void end_sleep(PerfSampler *sampler, PerfSleeper *sleeper, uint64_t end_ns) {
+        write_sleep(sampler, sleeper, end_ns);
+        perf_sleepers_end(&sampler->sleepers, sleeper);
+}
+
+static void take_sleeper(PerfSampler *sampler, const PerfSample *sample, PerfProcess *process) {
+        StackTable *stacks = &sampler->writer.stacks;
+        PerfMoment moment = {
+                .time_ns = sample->time_ns,
+                .pid = sample->pid,
+                .tid = sample->tid,
+                .cpu = sample->cpu,
+                .mode = sample->mode,
+        };
+        PerfSleeper *sleeper;
+
+        stack_table_begin(stacks);
+        moment.error = add_all(sampler, sample, process);
+        sleeper = perf_sleepers_add(&sampler->sleepers, &moment, stacks, is_lasting);
+        if (!sleeper)
+                perf_writer_skip(&sampler->writer, sample->cpu, sample->time_ns);
+        else if (sleeper->awake_ns > moment.time_ns)
+                end_sleep(sampler, sleeper, sleeper->awake_ns);
+}
+
+static void take_switch(PerfSampler *sampler, const void *record, size_t n_bytes) {
+        PerfSleeper *sleeper;
+        PerfSwitch found;
+
+        if (!sampler->settings->is_off_cpu || perf_switch_parse(&found, record, n_bytes) ||
+            found.is_out)
+                return;
+        sleeper = perf_sleepers_wake(&sampler->sleepers, found.tid, found.time_ns);
+        if (sleeper && found.time_ns > sleeper->moment.time_ns)
+                end_sleep(sampler, sleeper, found.time_ns);
+}
+
+void perf_sampler_cut(PerfSampler *sampler, uint64_t time_ns) {
+        PerfSleeper *sleeper;
+
+        if (!sampler->settings->is_off_cpu)
+                return;
+        for (size_t at = 0; (sleeper = perf_sleepers_next(&sampler->sleepers, &at));) {
+                if (sleeper->moment.time_ns >= time_ns)
+                        continue;
+                write_sleep(sampler, sleeper, time_ns);
+                sleeper->moment.time_ns = time_ns;
+        }
+}
+
+static void take_loss(PerfSampler *sampler, uint32_t cpu, uint64_t time_ns, uint64_t n) {
+        perf_writer_loss(&sampler->writer, cpu, time_ns, n);
+        sampler->counts.n_lost += n;
+        if (sampler->settings->is_off_cpu)
+                (void)perf_sleepers_clear(&sampler->sleepers);
+}
+
+static void forget_sleeper(PerfSampler *sampler, const void *record, size_t n_bytes) {
+        PerfTask task;
+
+        if (sampler->settings->is_off_cpu && perf_task_parse(&task, record, n_bytes) == 0)
+                perf_sleepers_forget(&sampler->sleepers, task.tid);
+}
+
+/*
+ * Records
+ */
+
 static void take_sample(PerfSampler *sampler, const PerfSample *sample) {
-        UnwindError error = ERROR_NONE;
         PerfProcess *process;
 
         if (sample->pid <= 0) /* nothing runs */
@@ -480,18 +501,10 @@ static void take_sample(PerfSampler *sampler, const PerfSample *sample) {
         wait_for_process(sampler, process);
         if (!perf_process_is_in_scope(&sampler->processes, process))
                 return;
-        if (!stack_table_has_room(&sampler->stacks))
-                perf_sampler_clear(sampler);
-        tell_state(sampler, sample->time_ns);
-        tell_names(sampler, sample);
-        stack_table_begin(&sampler->stacks);
-        error = add_chain(sampler, sample, process);
-        if (sampler->layout.has_stack)
-                error = add_stack(sampler, sample, process);
-        if (error != ERROR_NONE)
-                add_cut(sampler);
-        write_sample(sampler, sample, stack_table_end(&sampler->stacks), error);
-        sampler->counts.n_samples++;
+        if (sampler->settings->is_off_cpu)
+                take_sleeper(sampler, sample, process);
+        else
+                write_sample(sampler, sample, process);
 }
 
 void perf_sampler_take(PerfSampler *sampler,
@@ -513,7 +526,14 @@ void perf_sampler_take(PerfSampler *sampler,
                 break;
         case PERF_RECORD_LOST:
                 if (perf_lost_parse(&n_lost, record, n_bytes) == 0)
-                        write_loss(sampler, cpu, time_ns, n_lost);
+                        take_loss(sampler, cpu, time_ns, n_lost);
+                break;
+        case PERF_RECORD_SWITCH_CPU_WIDE:
+                take_switch(sampler, record, n_bytes);
+                break;
+        case PERF_RECORD_EXIT:
+                forget_sleeper(sampler, record, n_bytes);
+                perf_processes_follow(&sampler->processes, record, n_bytes);
                 break;
         default:
                 forget_names(sampler, &header, record, n_bytes);
@@ -530,14 +550,27 @@ void perf_sampler_begin(PerfSampler *sampler) {
         sampler->wait_until_ns = loader_now_ns() + PERF_WAIT_NS;
 }
 
+/* The stack of a sleep may be in files that nobody has mapped now. */
+static void mark_sleepers(PerfSampler *sampler) {
+        PerfSleeper *sleeper;
+
+        for (size_t at = 0; sampler->settings->is_off_cpu &&
+                            (sleeper = perf_sleepers_next(&sampler->sleepers, &at));)
+                for (size_t i = 0; i < sleeper->n_parts; i++)
+                        if (sleeper->parts[i].module->id > MODULE_CUT)
+                                container_of(sleeper->parts[i].module, PerfFile, stack)->is_marked =
+                                        true;
+}
+
 void perf_sampler_end(PerfSampler *sampler) {
         perf_code_shrink(&sampler->code);
         if (sampler->code.n_files == PERF_FILES_MAX) {
                 perf_processes_mark(&sampler->processes);
+                mark_sleepers(sampler);
                 perf_code_sweep(&sampler->code);
         }
 }
 
 void perf_sampler_clear(PerfSampler *sampler) {
-        sampler->is_told = false;
+        perf_writer_clear(&sampler->writer);
 }

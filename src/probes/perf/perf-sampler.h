@@ -5,14 +5,14 @@
  * Perf sampler: samples as packets of a trace
  *
  * Stacks are walked where the kernel has put them, and nothing of them is kept: what goes into a trace is which
- * function called which, as addresses in files and names of the kernel's functions.
+ * function called which, as addresses in files and names of the kernel's functions. Of what sleeps, that is kept until
+ * it runs again.
  */
 
 #include "probes/ftrace/kernel-symbols.h"
-#include "probes/perf/perf-names.h"
 #include "probes/perf/perf-processes.h"
-#include "probes/perf/perf-settings.h"
-#include "probes/perf/stack-table.h"
+#include "probes/perf/perf-sleepers.h"
+#include "probes/perf/perf-writer.h"
 
 #define PERF_WAIT_NS UINT64_C(50000000) /* for files, in one drain */
 
@@ -26,21 +26,18 @@ typedef struct PerfCounts {
 } PerfCounts;
 
 typedef struct PerfSampler {
-        PacketWriter packets;
+        PerfWriter writer;
         const PerfSettings *settings; /* borrowed */
         PerfLayout layout;
         KernelSymbols *kernel; /* NULL: no names of the kernel's functions */
         Unwinder *unwinder;
         PerfCode code;
         PerfProcesses processes;
-        PerfNames names; /* only of a user's own programs: else another data source tells them */
-        StackTable stacks;
+        PerfSleepers sleepers; /* empty unless sleep is what is sampled */
         StackModule kernel_module;
         StackModule jit_module;
         StackModule unknown_module;
         StackModule cut_module;
-        uint64_t frequency;     /* as it is now */
-        bool is_told;           /* the trace has been told of the clock and the event */
         uint64_t wait_until_ns; /* of this drain */
         PerfCounts counts;
 } PerfSampler;
@@ -61,6 +58,9 @@ void perf_sampler_take(PerfSampler *sampler,
                        size_t n_bytes,
                        uint32_t cpu,
                        uint64_t time_ns);
+
+/* What sleeps until now is written, and sleeps on from here: no sample is older than the last flush. */
+void perf_sampler_cut(PerfSampler *sampler, uint64_t time_ns);
 
 /* What threads have read is taken over. Whether something is still being read. */
 bool perf_sampler_collect(PerfSampler *sampler);

@@ -19,6 +19,13 @@
 #define FAST_PERIOD_MS       20u
 #define SLOW_PERIOD_MS       100u
 
+/* perfetto.protos.StackSample.Unit */
+enum {
+        UNIT_NANOSECONDS = 1,
+        UNIT_PAGE_FAULTS = 5,
+        UNIT_COUNT = 9,
+};
+
 typedef Perfetto__Protos__PerfEventConfig PerfEventConfig;
 typedef Perfetto__Protos__PerfEvents__Timebase Timebase;
 
@@ -135,6 +142,55 @@ static int choose_event(PerfSettings *settings, const Timebase *timebase, char *
         }
 }
 
+/* States of threads that wait: interruptibly (1) or not (2), stopped (4, 8), parked (64) or idle (128). A thread that
+ * had to make way for another has 0 or 256, and one that ends has 16 or 32. */
+#define SLEEP_TRACEPOINT "sched/sched_switch"
+#define SLEEP_FILTER     "prev_pid != 0 && prev_state & 207"
+
+static int choose_sleep(PerfSettings *settings, const PerfEventConfig *config, char **ret_error) {
+        char filter[] = SLEEP_FILTER, name[] = SLEEP_TRACEPOINT;
+        Perfetto__Protos__PerfEvents__Tracepoint tracepoint =
+                PERFETTO__PROTOS__PERF_EVENTS__TRACEPOINT__INIT;
+
+        if (config->timebase)
+                return probe_refuse(ret_error,
+                                    "off_cpu is the timebase: take timebase out, or make it a data "
+                                    "source of its own");
+        tracepoint.name = name;
+        tracepoint.filter = filter;
+        settings->is_off_cpu = true;
+        settings->min_off_ns =
+                (config->off_cpu->has_min_us ? config->off_cpu->min_us : PERF_SLEEP_MIN_US) *
+                UINT64_C(1000);
+        settings->stack_bytes = PERF_SLEEP_STACK_BYTES;
+        settings->interval = 1;
+        settings->weight = (PerfWeight){ "linux.offcpu", "off-cpu-time", UNIT_NANOSECONDS };
+        return choose_tracepoint(settings, &tracepoint, ret_error);
+}
+
+static bool is_page_faults(const PerfSettings *settings) {
+        return settings->counter == COUNTER(SW_PAGE_FAULTS) ||
+               settings->counter == COUNTER(SW_PAGE_FAULTS_MIN) ||
+               settings->counter == COUNTER(SW_PAGE_FAULTS_MAJ);
+}
+
+static int choose_weight(PerfSettings *settings, const PerfEventConfig *config, char **ret_error) {
+        if (!config->stack_samples || settings->is_off_cpu)
+                return 0;
+        if (settings->is_frequency)
+                return probe_refuse(ret_error,
+                                    "stack_samples needs a period: with a frequency it is not "
+                                    "known how many events a sample stands for");
+        if (is_page_faults(settings))
+                settings->weight = (PerfWeight){ "linux.faults", "page-faults", UNIT_PAGE_FAULTS };
+        else if (settings->tracepoint)
+                settings->weight =
+                        (PerfWeight){ settings->tracepoint, settings->tracepoint, UNIT_COUNT };
+        else
+                settings->weight = (PerfWeight){ "linux.perf", "events", UNIT_COUNT };
+        return 0;
+}
+
 static int
 choose_interval(PerfSettings *settings, const PerfEventConfig *config, char **ret_error) {
         const Timebase *timebase = config->timebase;
@@ -190,8 +246,9 @@ static int choose_frames(PerfSettings *settings, const PerfEventConfig *config, 
                 config->callstack_sampling;
 
         if (!sampling) {
-                settings->wants_user_frames = config->all_cpus; /* of Perfetto's first version */
-                settings->wants_kernel_frames = config->kernel_frames;
+                /* Of Perfetto's first version; a sleep without a stack would be nothing. */
+                settings->wants_user_frames = config->all_cpus || settings->is_off_cpu;
+                settings->wants_kernel_frames = config->kernel_frames || settings->is_off_cpu;
                 return 0;
         }
         settings->wants_kernel_frames = sampling->kernel_frames;
@@ -267,10 +324,13 @@ int perf_settings_init(PerfSettings *ret, const DataSourceConfig *config, char *
         const PerfEventConfig *perf = config->perf_event_config ?: &nothing;
         int r;
 
-        *ret = (PerfSettings){};
-        r = choose_event(ret, perf->timebase, ret_error);
-        if (r == 0)
+        *ret = (PerfSettings){ .stack_bytes = PERF_STACK_BYTES };
+        r = perf->off_cpu ? choose_sleep(ret, perf, ret_error)
+                          : choose_event(ret, perf->timebase, ret_error);
+        if (r == 0 && !perf->off_cpu)
                 r = choose_interval(ret, perf, ret_error);
+        if (r == 0)
+                r = choose_weight(ret, perf, ret_error);
         if (r == 0)
                 r = choose_clock(ret, perf->timebase, ret_error);
         if (r == 0)
@@ -294,9 +354,14 @@ void perf_settings_deinit(PerfSettings *settings) {
         *settings = (PerfSettings){};
 }
 
-void perf_settings_limit_to_own(PerfSettings *settings) {
+int perf_settings_limit_to_own(PerfSettings *settings, char **ret_error) {
+        if (settings->is_off_cpu)
+                return probe_refuse(ret_error,
+                                    "off_cpu is of the machine (linux.perf): the kernel tells "
+                                    "users not even why their own programs sleep");
         settings->is_own = true;
         settings->wants_kernel_frames = false;
+        return 0;
 }
 
 void perf_settings_use_clock(PerfSettings *settings) {

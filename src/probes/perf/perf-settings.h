@@ -15,6 +15,8 @@
 #define PERF_FREQUENCY_DEFAULT  10u    /* Perfetto's */
 #define PERF_FREQUENCY_MAX      10000u /* a processor and second */
 #define PERF_STACK_BYTES        65000u /* the most that fits into a record beside its other fields */
+#define PERF_SLEEP_STACK_BYTES  16376u /* of what sleeps: there are many, and few are deep */
+#define PERF_SLEEP_MIN_US       50u
 #define PERF_RING_BYTES_MAX     (16u << 20)  /* of a processor */
 #define PERF_RINGS_BYTES_MAX    (256u << 20) /* of all together */
 #define PERF_READ_PERIOD_MIN_MS 5u
@@ -27,6 +29,13 @@ enum {
         PERF_CLOCK_ID_MONOTONIC_RAW = 5,
         PERF_CLOCK_ID_BOOTTIME = 6,
 };
+
+/* What a sample weighs, for the trace. */
+typedef struct PerfWeight {
+        const char *source; /* NULL: samples have no weight */
+        const char *name;
+        uint32_t unit; /* StackSample.Unit */
+} PerfWeight;
 
 typedef struct PerfSettings {
         uint32_t type; /* PERF_TYPE_… */
@@ -50,14 +59,18 @@ typedef struct PerfSettings {
         PerfScope scope;
         uint32_t counter; /* PerfEvents.Counter, for the trace; 0: none of them */
         char *tracepoint; /* its name, for the trace; NULL: not a tracepoint */
+        PerfWeight weight;
+        bool is_off_cpu;     /* a sample is of a sleep, and begins with it */
+        uint64_t min_off_ns; /* of which at least so long a one */
+        uint32_t stack_bytes;
 } PerfSettings;
 
 /* 0, PROBE_E_REFUSED with *ret_error, or a negative errno. */
 int perf_settings_init(PerfSettings *ret, const DataSourceConfig *config, char **ret_error);
 void perf_settings_deinit(PerfSettings *settings);
 
-/* To what a user may sample of his own programs. */
-void perf_settings_limit_to_own(PerfSettings *settings);
+/* To what a user may sample of his own programs: 0, or PROBE_E_REFUSED. */
+int perf_settings_limit_to_own(PerfSettings *settings, char **ret_error);
 
 /* The processor's own counters are not there: the clock instead. */
 void perf_settings_use_clock(PerfSettings *settings);

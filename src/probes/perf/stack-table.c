@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "probes/perf/stack-table.h"
@@ -153,35 +154,42 @@ static StackFrameEntry *find_frame(StackTable *table, const StackModule *module,
         }
 }
 
-static void add_frame(StackTable *table, StackModule *module, uint64_t address, const char *name) {
-        StackFrameEntry *entry;
+static uint32_t frame_number(StackTable *table, const StackPart *part) {
+        StackFrameEntry *entry = find_frame(table, part->module, part->address);
 
-        if (table->n_stack == STACK_FRAMES_MAX)
-                return;
-        entry = find_frame(table, module, address);
         if (entry->generation != table->generation) {
                 *entry = (StackFrameEntry){
-                        .address = address,
-                        .module = module->id,
+                        .address = part->address,
+                        .module = part->module->id,
                         .generation = table->generation,
                         .number = ++table->n_frames,
                 };
-                intern_frame(table, entry, module, name);
+                intern_frame(table, entry, part->module, part->name);
         }
-        table->stack[table->n_stack++] = entry->number;
+        return entry->number;
 }
 
 void stack_table_begin(StackTable *table) {
-        table->n_stack = 0;
+        table->n_parts = 0;
         (void)packet_begin(&table->interned);
 }
 
-void stack_table_add(StackTable *table, StackModule *module, uint64_t address) {
-        add_frame(table, module, address, NULL);
+void stack_table_add_named(StackTable *table, StackModule *module, uint64_t key, const char *name) {
+        if (table->n_parts < STACK_FRAMES_MAX)
+                table->parts[table->n_parts++] = (StackPart){ module, key, name };
 }
 
-void stack_table_add_named(StackTable *table, StackModule *module, uint64_t key, const char *name) {
-        add_frame(table, module, key, name);
+void stack_table_add(StackTable *table, StackModule *module, uint64_t address) {
+        stack_table_add_named(table, module, address, NULL);
+}
+
+void stack_table_trim(StackTable *table, bool (*is_left_out)(const StackPart *part)) {
+        size_t n = 0;
+
+        while (n < table->n_parts && is_left_out(&table->parts[n]))
+                n++;
+        table->n_parts -= n;
+        memmove(table->parts, table->parts + n, table->n_parts * sizeof(*table->parts));
 }
 
 /*
@@ -195,7 +203,7 @@ static StackEntry *find_stack(StackTable *table, uint64_t hash) {
                 StackEntry *entry = &table->stacks[i];
 
                 if (entry->generation != table->generation ||
-                    (entry->hash == hash && entry->n_frames == table->n_stack &&
+                    (entry->hash == hash && entry->n_frames == table->n_parts &&
                      entry->leaf == table->stack[0]))
                         return entry;
         }
@@ -207,7 +215,7 @@ static void intern_stack(StackTable *table, uint32_t number) {
         size_t callstack = wire_begin(wire, INTERNED_CALLSTACKS);
 
         wire_put_uint(wire, IID, number);
-        for (size_t i = table->n_stack; i > 0; i--)
+        for (size_t i = table->n_parts; i > 0; i--)
                 wire_put_uint(wire, CALLSTACK_FRAMES, table->stack[i - 1]);
         wire_end(wire, callstack);
 }
@@ -216,16 +224,18 @@ uint32_t stack_table_end(StackTable *table) {
         uint64_t hash = table->secret;
         StackEntry *entry;
 
-        if (table->n_stack == 0)
+        if (table->n_parts == 0)
                 return 0;
-        for (size_t i = 0; i < table->n_stack; i++)
+        for (size_t i = 0; i < table->n_parts; i++) {
+                table->stack[i] = frame_number(table, &table->parts[i]);
                 hash = mix(hash, table->stack[i]);
+        }
         entry = find_stack(table, hash);
         if (entry->generation == table->generation)
                 return entry->number;
         *entry = (StackEntry){
                 .hash = hash,
-                .n_frames = (uint32_t)table->n_stack,
+                .n_frames = (uint32_t)table->n_parts,
                 .leaf = table->stack[0],
                 .generation = table->generation,
                 .number = ++table->n_stacks,

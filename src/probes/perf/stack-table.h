@@ -4,9 +4,10 @@
 /*
  * Stack table: call stacks as numbers, and what a trace must be told of them
  *
- * A stack is put together innermost frame first. What of it the trace does not know yet is appended to `interned`, in
- * the form of perfetto.protos.InternedData, which goes into the packet of the first sample that needs it. When the
- * tables are full, everything is forgotten: the owner then tells the trace that its state is cleared.
+ * A stack is put together innermost frame first. When it is ended, what of it the trace does not know yet is
+ * appended to `interned`, in the form of perfetto.protos.InternedData, which goes into the packet of the first sample
+ * that needs it. When the tables are full, everything is forgotten: the owner then tells the trace that its state is
+ * cleared.
  */
 
 #include <stdbool.h>
@@ -27,6 +28,13 @@ typedef struct StackModule {
         uint32_t number;
 } StackModule;
 
+/* A frame as it was added, which holds as long as its module and its name do. */
+typedef struct StackPart {
+        StackModule *module;
+        uint64_t address; /* or the key of the name */
+        const char *name; /* NULL: none */
+} StackPart;
+
 typedef struct StackFrameEntry StackFrameEntry;
 typedef struct StackEntry StackEntry;
 
@@ -38,9 +46,10 @@ typedef struct StackTable {
         uint32_t n_frames;
         uint32_t n_stacks;
         uint64_t secret; /* keeps programs from making two stacks with the same hash */
-        uint32_t stack[STACK_FRAMES_MAX]; /* the one at hand: numbers of frames */
-        size_t n_stack;
-        PacketWriter interned; /* has no sink: its bytes are taken */
+        StackPart parts[STACK_FRAMES_MAX]; /* of the stack at hand */
+        size_t n_parts;
+        uint32_t stack[STACK_FRAMES_MAX]; /* the same as numbers of frames */
+        PacketWriter interned;            /* has no sink: its bytes are taken */
 } StackTable;
 
 int stack_table_init(StackTable *table);
@@ -55,7 +64,9 @@ void stack_table_begin(StackTable *table);
 void stack_table_add(StackTable *table, StackModule *module, uint64_t address);
 /* A frame that is a name only; `key` is any number that stands for it in its module. */
 void stack_table_add_named(StackTable *table, StackModule *module, uint64_t key, const char *name);
-/* The stack's number; 0: it has no frames. */
+/* Leaves out the innermost frames for as long as `is_left_out`. */
+void stack_table_trim(StackTable *table, bool (*is_left_out)(const StackPart *part));
+/* The stack's number; 0: it has no frames. Until here, the trace need not be told of the frames. */
 uint32_t stack_table_end(StackTable *table);
 
 /* What the trace must be told now; NULL: nothing. Valid until the next stack_table_begin(). */

@@ -81,6 +81,20 @@ START_TEST(test_of_fields_that_exclude_each_other_the_first_stays) {
 }
 END_TEST
 
+START_TEST(test_call_stacks_at_other_events_stay_apart) {
+        assert_merged(SOURCE("name: 'p' perf_event_config { timebase { frequency: 997 } }"),
+                      SOURCE("name: 'p' perf_event_config { off_cpu { min_us: 50 } }"),
+                      SOURCE("name: 'p' perf_event_config { timebase { frequency: 997 } }")
+                              SOURCE("name: 'p' perf_event_config { off_cpu { min_us: 50 } }"));
+        assert_merged(SOURCE("name: 'p' perf_event_config { timebase { period: 1 counter: "
+                             "SW_PAGE_FAULTS } }"),
+                      SOURCE("name: 'p' perf_event_config { timebase { period: 1 counter: "
+                             "SW_PAGE_FAULTS } ring_buffer_pages: 64 }"),
+                      SOURCE("name: 'p' perf_event_config { timebase { period: 1 counter: "
+                             "SW_PAGE_FAULTS } ring_buffer_pages: 64 }"));
+}
+END_TEST
+
 START_TEST(test_a_list_that_one_leaves_out_restricts_nothing) {
         assert_merged(SOURCE("name: 's' sys_stats_config { meminfo_period_ms: 500 "
                              "meminfo_counters: MEMINFO_DIRTY stat_period_ms: 100 "
@@ -124,6 +138,7 @@ TEST_MAIN("config-merge",
           test_a_buffer_may_be_said_by_its_name,
           test_sources_of_one_name_record_what_either_does,
           test_of_fields_that_exclude_each_other_the_first_stays,
+          test_call_stacks_at_other_events_stay_apart,
           test_a_list_that_one_leaves_out_restricts_nothing,
           test_sources_for_chosen_producers_stay_apart,
           test_the_rest_is_what_either_wants)

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "test.h"
 
@@ -444,12 +445,184 @@ START_TEST(test_the_trace_is_told_of_another_frequency) {
         take_loss(&sampler);
         ck_assert_uint_eq(told_frequency(&packets, 0), 997);
         ck_assert(!packet_list_find(&packets, PACKET_DEFAULTS, 1, &defaults));
-        sampler.frequency = 498;
+        sampler.writer.interval = 498;
         perf_sampler_clear(&sampler);
         take_loss(&sampler);
         ck_assert_uint_eq(told_frequency(&packets, 1), 498);
         perf_sampler_deinit(&sampler);
         packet_list_deinit(&packets);
+}
+END_TEST
+
+/*
+ * Sleep
+ */
+
+static const uint32_t callstack_field = 6, weight_field = 11;
+
+typedef struct Sleepers {
+        PacketList packets;
+        PerfSettings settings;
+        PerfSampler sampler;
+} Sleepers;
+
+static void sleepers_init(Sleepers *world) {
+        *world = (Sleepers){
+                .packets = PACKET_LIST_INIT,
+                .settings = { .is_off_cpu = true,
+                              .interval = 1,
+                              .min_off_ns = 50,
+                              .wants_kernel_frames = true,
+                              .weight = { "linux.offcpu", "off-cpu-time", 1 } },
+        };
+        ck_assert_int_eq(
+                perf_sampler_init(&world->sampler, &world->settings, NULL, &world->packets.sink),
+                0);
+}
+
+static void sleepers_deinit(Sleepers *world) {
+        perf_sampler_deinit(&world->sampler);
+        packet_list_deinit(&world->packets);
+}
+
+static void take(Sleepers *world, const Record *record, uint64_t time_ns) {
+        perf_sampler_take(&world->sampler, record->words, record->n * 8, 0, time_ns);
+}
+
+/* A thread leaves with one frame of the kernel. */
+static void leave(Sleepers *world, uint32_t tid, uint64_t time_ns) {
+        Record record = begin(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
+
+        put_pair(&record, (uint32_t)getpid(), tid);
+        put(&record, time_ns);
+        put_pair(&record, 0, 0);
+        put(&record, 2);
+        put(&record, (uint64_t)PERF_CONTEXT_KERNEL);
+        put(&record, 0x1000);
+        take(world, &record, time_ns);
+}
+
+static void arrive(Sleepers *world, uint32_t tid, uint64_t time_ns) {
+        Record record = begin(PERF_RECORD_SWITCH_CPU_WIDE, 0);
+
+        put_pair(&record, 0, 0);
+        put_pair(&record, (uint32_t)getpid(), tid);
+        put(&record, time_ns);
+        put_pair(&record, 0, 0);
+        take(world, &record, time_ns);
+}
+
+/* What the n-th sleep weighs; 0: there is none. */
+static uint64_t weight_of(const Sleepers *world, size_t n) {
+        WireReader sample;
+
+        if (!packet_list_find(&world->packets, PACKET_STACK_SAMPLE, n, &sample))
+                return 0;
+        ck_assert_uint_gt(message_uint(sample, callstack_field), 0);
+        return message_uint(sample, weight_field);
+}
+
+START_TEST(test_a_sleep_weighs_what_it_lasted) {
+        Sleepers world;
+
+        sleepers_init(&world);
+        leave(&world, 7, 1000);
+        leave(&world, 8, 1100);
+        arrive(&world, 8, 1149);
+        ck_assert_uint_eq(weight_of(&world, 0), 0); /* too short */
+        arrive(&world, 7, 3000);
+        arrive(&world, 7, 4000);
+        ck_assert_uint_eq(weight_of(&world, 0), 2000);
+        ck_assert_uint_eq(weight_of(&world, 1), 0);
+        sleepers_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_a_sleep_is_found_whichever_processor_is_read_first) {
+        Sleepers world;
+
+        sleepers_init(&world);
+        arrive(&world, 7, 3000);
+        leave(&world, 7, 1000);
+        ck_assert_uint_eq(weight_of(&world, 0), 2000);
+        leave(&world, 7, 5000);
+        ck_assert_uint_eq(weight_of(&world, 1), 0);
+        sleepers_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_who_sleeps_at_a_flush_is_told_of_and_sleeps_on) {
+        Sleepers world;
+
+        sleepers_init(&world);
+        leave(&world, 7, 1000);
+        perf_sampler_cut(&world.sampler, 5000);
+        ck_assert_uint_eq(weight_of(&world, 0), 4000);
+        perf_sampler_clear(&world.sampler); /* the stack is told of again */
+        arrive(&world, 7, 5500);
+        ck_assert_uint_eq(weight_of(&world, 1), 500);
+        sleepers_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_after_a_loss_nobody_has_slept) {
+        Sleepers world;
+
+        sleepers_init(&world);
+        leave(&world, 7, 1000);
+        take_loss(&world.sampler);
+        arrive(&world, 7, 3000);
+        perf_sampler_cut(&world.sampler, 5000);
+        ck_assert_uint_eq(weight_of(&world, 0), 0);
+        sleepers_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_too_many_sleepers_are_counted) {
+        Sleepers world;
+        WireReader skipped;
+
+        sleepers_init(&world);
+        for (uint32_t tid = 1; tid <= PERF_SLEEPERS_MAX; tid++)
+                leave(&world, tid, 1000 + tid);
+        ck_assert(!packet_list_find(&world.packets, PACKET_PERF_SAMPLE, 0, &skipped));
+        leave(&world, PERF_SLEEPERS_MAX + 1, 90000);
+        ck_assert(packet_list_find(&world.packets, PACKET_PERF_SAMPLE, 0, &skipped));
+        ck_assert_uint_eq(message_uint(skipped, 18), 3);
+        perf_sleepers_forget(&world.sampler.sleepers, 17);
+        ck_assert_uint_eq(world.sampler.sleepers.n, PERF_SLEEPERS_MAX - 1);
+        for (uint32_t tid = 1; tid <= PERF_SLEEPERS_MAX; tid++)
+                arrive(&world, tid, 100000);
+        ck_assert_uint_eq(world.sampler.sleepers.n_bytes, 0);
+        sleepers_deinit(&world);
+}
+END_TEST
+
+START_TEST(test_what_has_no_weight_is_refused) {
+        PerfEventConfig perf = PERFETTO__PROTOS__PERF_EVENT_CONFIG__INIT;
+        Perfetto__Protos__PerfEventConfig__OffCpu off_cpu =
+                PERFETTO__PROTOS__PERF_EVENT_CONFIG__OFF_CPU__INIT;
+        Timebase timebase = PERFETTO__PROTOS__PERF_EVENTS__TIMEBASE__INIT;
+        PerfSettings settings;
+
+        perf.timebase = &timebase;
+        perf.stack_samples = true;
+        ck_assert_int_eq(settings_of(&settings, &perf, "needs a period"), PROBE_E_REFUSED);
+        perf.off_cpu = &off_cpu;
+        ck_assert_int_eq(settings_of(&settings, &perf, "off_cpu is the timebase"), PROBE_E_REFUSED);
+}
+END_TEST
+
+START_TEST(test_events_that_cost_too_much_are_sampled_half_as_often) {
+        uint64_t period = 1, now_ns = 0;
+        PerfCost cost = {};
+
+        ck_assert_uint_eq(perf_cost_look_at_period(&cost, 1, now_ns += PERF_COST_PERIOD_NS), 1);
+        for (unsigned i = 0; i < 40; i++) {
+                cost.cost_ns = PERF_COST_PERIOD_NS;
+                period = perf_cost_look_at_period(&cost, period, now_ns += PERF_COST_PERIOD_NS);
+        }
+        ck_assert_uint_eq(period, PERF_COST_INTERVAL_MAX);
 }
 END_TEST
 
@@ -469,4 +642,11 @@ TEST_MAIN("perf",
           test_a_name_that_does_not_end_is_refused,
           test_sampling_that_costs_too_much_is_done_half_as_often,
           test_sampling_never_comes_to_an_end_by_its_cost,
-          test_the_trace_is_told_of_another_frequency)
+          test_the_trace_is_told_of_another_frequency,
+          test_a_sleep_weighs_what_it_lasted,
+          test_a_sleep_is_found_whichever_processor_is_read_first,
+          test_who_sleeps_at_a_flush_is_told_of_and_sleeps_on,
+          test_after_a_loss_nobody_has_slept,
+          test_too_many_sleepers_are_counted,
+          test_what_has_no_weight_is_refused,
+          test_events_that_cost_too_much_are_sampled_half_as_often)
