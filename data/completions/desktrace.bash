@@ -28,7 +28,7 @@ _desktrace_verb() {
 _desktrace_options() {
         local bus='--system --user --no-ask-password' data='--json --json= --no-legend' both='--help --quiet'
         case $1 in
-        record) echo "$both $bus $data --standalone --config= --preset= --stacks --stacks= --time= --buffer-size= --output= \
+        record) echo "$both $bus $data --standalone --config= --preset= --stacks --stacks= --stacks-at= --time= --buffer-size= --output= \
 --force --report --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
         why) echo "$both $data --from= --to= --around= --margin= --slice= --by= --top= --memory=" ;;
@@ -83,7 +83,7 @@ _desktrace_arguments() {
                 ;;
         why)
                 if [[ ${COMP_WORDS[COMP_CWORD - 1]} == why ]]; then
-                        _desktrace_reply 'cpu functions slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses' "$current"
+                        _desktrace_reply 'cpu functions sleeps slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses' "$current"
                 else
                         mapfile -t COMPREPLY < <(compgen -f -- "$current")
                 fi
@@ -123,6 +123,7 @@ _desktrace() {
         *:--json) _desktrace_reply 'pretty short off' "$current" ;;
         *:-i | *:--interval | *:--count) ;;
         *:-t | *:--time | *:-b | *:--buffer-size | *:-n | *:--name | *:--timeout | *:--top | *:--before | *:--after) ;;
+        *:--stacks-at) _desktrace_reply 'sleep page-fault' "$current" ;;
         *:--trigger | *:--memory | *:--stacks) ;;
         *:--from | *:--to | *:--around | *:--margin | *:--slice | *:--table | *:--sql | *:--fail-if) ;;
         *)

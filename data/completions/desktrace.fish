@@ -70,6 +70,7 @@ complete -c desktrace -n '__desktrace_in record list' -l standalone -d 'Run a pr
 complete -c desktrace -n '__desktrace_in record' -s c -l config -rF -d 'Use the config in this file'
 complete -c desktrace -n '__desktrace_in record' -s p -l preset -xa '(__desktrace_list presets)' -d 'Use a predefined configuration'
 complete -c desktrace -n '__desktrace_in record' -l stacks -d 'Record call stacks, too'
+complete -c desktrace -n '__desktrace_in record' -l stacks-at -x -a 'sleep page-fault' -d 'Record call stacks where this happens'
 complete -c desktrace -n '__desktrace_in record' -s t -l time -x -d 'Stop after this time, such as 5s'
 complete -c desktrace -n '__desktrace_in record' -s b -l buffer-size -x -d 'Size of the buffer, such as 64M'
 complete -c desktrace -n '__desktrace_in record' -l report -d 'Make a page of it'
@@ -126,7 +127,7 @@ complete -c desktrace -n '__desktrace_in export' -l around -x -d 'The time of a 
 complete -c desktrace -n '__desktrace_in export' -l margin -x -d 'Go that much further on both sides'
 complete -c desktrace -n '__desktrace_in export' -l memory -x -d 'Take at most this much memory for the trace'
 
-set -l questions cpu functions slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses
+set -l questions cpu functions sleeps slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses
 complete -c desktrace -n "__desktrace_in why; and not __fish_seen_subcommand_from $questions" -a "$questions"
 complete -c desktrace -n '__desktrace_in why' -F
 complete -c desktrace -n '__desktrace_in why report' -l from -x -d 'Begin at this time'

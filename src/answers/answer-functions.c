@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Which functions used the CPUs, by samples of call stacks
+ * Which functions used the CPUs, and in which ones threads slept, by samples of call stacks
  *
- * Samples are counted by the place where they were taken, then each place's stack is walked once. A function is what
- * has one name in one file; what has no name is one per file. In a recursion a function counts once.
+ * Samples are added up by the place where they were taken, then each place's stack is walked once. A function is what
+ * has one name in one file; what has no name is one per file. In a recursion a function counts once. Threads sleep in
+ * the kernel, so of what slept the innermost function of the program is the one that counts.
  */
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "answers/answer-questions.h"
 #include "answers/answer-slices.h"
@@ -33,11 +35,30 @@ static const AnswerColumn columns[] = {
         [COLUMN_FILE] = { "file", N_("FILE"), ANSWER_TEXT },
 };
 
+static const AnswerColumn sleep_facts[] = {
+        [FUNCTIONS_FACT_N] = { "slept_ns", NULL, ANSWER_NS },
+        [FUNCTIONS_FACT_NO_STACK] = { "without_stack_ns", NULL, ANSWER_NS },
+        [FUNCTIONS_FACT_NO_NAME] = { "without_name_ns", NULL, ANSWER_NS },
+};
+
+static const AnswerColumn sleep_columns[] = {
+        [FUNCTIONS_COLUMN_NAME] = { "function", N_("FUNCTION"), ANSWER_TEXT },
+        [FUNCTIONS_COLUMN_SHARE] = { "share", N_("SHARE"), ANSWER_SHARE },
+        [COLUMN_N] = { "slept_ns", N_("SLEPT"), ANSWER_NS },
+        [COLUMN_ALL_SHARE] = { "with_callees_share", N_("WITH CALLEES"), ANSWER_SHARE },
+        [COLUMN_ALL] = { "with_callees_ns", NULL, ANSWER_NS },
+        [COLUMN_FILE] = { "file", N_("FILE"), ANSWER_TEXT },
+};
+
+#define SLEEP_SOURCE  "linux.offcpu"
+#define KERNEL_MODULE "kernel"
+
 typedef struct Functions {
         const AnswerQuestion *question;
         int64_t start, end;
-        uint32_t utid;         /* whose samples; TRACE_NONE: all */
-        uint64_t *n_at;        /* samples, by call site */
+        uint32_t utid; /* whose samples; TRACE_NONE: all */
+        bool is_sleep;
+        uint64_t *n_at;        /* samples, or ns of sleep, by call site */
         AnswerTally self, all; /* by the key of a function */
         TraceMap met;          /* key → the call site whose stack it was last met in */
         uint64_t n, n_no_stack, n_no_name;
@@ -72,27 +93,61 @@ static uint64_t frame_key(const Functions *functions, uint32_t frame) {
         return (uint64_t)mapping << 32 | frame_name(functions, frame);
 }
 
-static int count_samples(Functions *functions) {
+static void count(Functions *functions, uint32_t utid, uint32_t callsite, uint64_t n) {
+        if (functions->utid != TRACE_NONE && utid != functions->utid)
+                return;
+        functions->n += n;
+        if (callsite < table_of(functions, TRACE_TABLE_CALLSITE)->n)
+                functions->n_at[callsite] += n;
+        else
+                functions->n_no_stack += n;
+}
+
+/* As much of each as lies in the time that is asked for. */
+static void count_sleeps(Functions *functions) {
+        const TraceTable *sleeps = table_of(functions, TRACE_TABLE_STACK_SAMPLE);
+        const uint32_t source = trace_pool_find(
+                &functions->question->store->pool, SLEEP_SOURCE, strlen(SLEEP_SOURCE));
+
+        for (uint32_t row = 0; row < sleeps->n; row++) {
+                int64_t from = trace_table_i64(sleeps, WEIGHED_TS, row),
+                        to = time_add(from, trace_table_i64(sleeps, WEIGHED_WEIGHT, row));
+
+                if (from > functions->end)
+                        break;
+                from = MAX(from, functions->start);
+                to = MIN(to, functions->end);
+                if (to > from && trace_table_get(sleeps, WEIGHED_SOURCE, row) == source)
+                        count(functions,
+                              trace_table_get(sleeps, WEIGHED_UTID, row),
+                              trace_table_get(sleeps, WEIGHED_CALLSITE, row),
+                              (uint64_t)(to - from));
+        }
+}
+
+static void count_samples(Functions *functions) {
         const TraceTable *samples = table_of(functions, TRACE_TABLE_SAMPLE);
-        size_t n_callsites = table_of(functions, TRACE_TABLE_CALLSITE)->n;
+
+        for (uint32_t row = answer_time_find(samples, functions->start); row < samples->n; row++) {
+                if (trace_table_i64(samples, PERF_TS, row) > functions->end)
+                        break;
+                count(functions,
+                      trace_table_get(samples, PERF_UTID, row),
+                      trace_table_get(samples, PERF_CALLSITE, row),
+                      1);
+        }
+}
+
+static int count_all(Functions *functions) {
+        const size_t n_callsites = table_of(functions, TRACE_TABLE_CALLSITE)->n;
 
         functions->n_at = calloc(n_callsites + 1, sizeof(*functions->n_at));
         if (!functions->n_at)
                 return -ENOMEM;
-        for (uint32_t row = answer_time_find(samples, functions->start); row < samples->n; row++) {
-                uint32_t callsite = trace_table_get(samples, PERF_CALLSITE, row);
-
-                if (trace_table_i64(samples, PERF_TS, row) > functions->end)
-                        break;
-                if (functions->utid != TRACE_NONE &&
-                    trace_table_get(samples, PERF_UTID, row) != functions->utid)
-                        continue;
-                functions->n++;
-                if (callsite < n_callsites)
-                        functions->n_at[callsite]++;
-                else
-                        functions->n_no_stack++;
-        }
+        if (functions->is_sleep)
+                count_sleeps(functions);
+        else
+                count_samples(functions);
         return 0;
 }
 
@@ -112,18 +167,50 @@ static int count_function(Functions *functions, uint32_t callsite, uint32_t fram
                        ?: answer_tally_add_time(&functions->all, key, n);
 }
 
+static bool is_kernel(const Functions *functions, uint32_t callsite) {
+        const TraceTable *callsites = table_of(functions, TRACE_TABLE_CALLSITE),
+                         *frames = table_of(functions, TRACE_TABLE_FRAME),
+                         *mappings = table_of(functions, TRACE_TABLE_MAPPING);
+        uint32_t frame = trace_table_get(callsites, CALLSITE_FRAME, callsite), mapping;
+        const char *name;
+
+        if (frame >= frames->n)
+                return false;
+        mapping = trace_table_get(frames, FRAME_MAPPING_ID, frame);
+        name = mapping < mappings->n
+                       ? trace_pool_text(&functions->question->store->pool,
+                                         trace_table_get(mappings, MAPPED_NAME, mapping))
+                       : NULL;
+        return name && streq(name[0] == '/' ? name + 1 : name, KERNEL_MODULE);
+}
+
+/* The innermost call site that counts: of a sleep that of the program, unless there is none. */
+static uint32_t find_inner(const Functions *functions, uint32_t callsite) {
+        const TraceTable *callsites = table_of(functions, TRACE_TABLE_CALLSITE);
+        uint32_t at = callsite;
+
+        for (size_t i = 0; functions->is_sleep && at < callsites->n && i < TRACE_STACK_FRAMES_MAX;
+             i++) {
+                if (!is_kernel(functions, at))
+                        return at;
+                at = trace_table_get(callsites, CALLSITE_PARENT, at);
+        }
+        return callsite;
+}
+
 /* From the inside out. What a file has may be a circle. */
 static int walk(Functions *functions, uint32_t from) {
         const TraceTable *callsites = table_of(functions, TRACE_TABLE_CALLSITE),
                          *frames = table_of(functions, TRACE_TABLE_FRAME);
-        uint32_t at = from;
+        const uint32_t inner = find_inner(functions, from);
+        uint32_t at = inner;
         int r = 0;
 
         for (size_t i = 0; at < callsites->n && i < TRACE_STACK_FRAMES_MAX && r == 0; i++) {
                 uint32_t frame = trace_table_get(callsites, CALLSITE_FRAME, at);
 
                 if (frame < frames->n)
-                        r = count_function(functions, from, frame, at == from);
+                        r = count_function(functions, from, frame, at == inner);
                 at = trace_table_get(callsites, CALLSITE_PARENT, at);
         }
         return r;
@@ -183,12 +270,13 @@ static int choose_samples(Functions *functions) {
         return functions->utid == TRACE_NONE ? ANSWER_E_NOTHING : 0;
 }
 
-static int functions_find(Answer *answer, const AnswerQuestion *question) {
+static int find(Answer *answer, const AnswerQuestion *question, bool is_sleep) {
         _cleanup_(functions_deinit) Functions functions = { .question = question,
+                                                            .is_sleep = is_sleep,
                                                             .start = question->start,
                                                             .end = question->end,
                                                             .utid = TRACE_NONE };
-        int r = choose_samples(&functions) ?: count_samples(&functions);
+        int r = choose_samples(&functions) ?: count_all(&functions);
 
         if (r == 0 && functions.n == 0)
                 return ANSWER_E_NOTHING;
@@ -204,6 +292,26 @@ static int functions_find(Answer *answer, const AnswerQuestion *question) {
         answer_set(&answer->facts[FUNCTIONS_FACT_NO_NAME], (int64_t)functions.n_no_name);
         return 0;
 }
+
+static int functions_find(Answer *answer, const AnswerQuestion *question) {
+        return find(answer, question, false);
+}
+
+static int sleeps_find(Answer *answer, const AnswerQuestion *question) {
+        return find(answer, question, true);
+}
+
+const AnswerDef answer_sleeps = {
+        .name = "sleeps",
+        .record = "desktrace record --stacks-at=sleep",
+        .parts = TRACE_PART_THREADS | TRACE_PART_EVENTS | TRACE_PART_STACKS,
+        .options = ANSWER_TAKES_SLICE,
+        .facts = sleep_facts,
+        .n_facts = ARRAY_SIZE(sleep_facts),
+        .columns = sleep_columns,
+        .n_columns = ARRAY_SIZE(sleep_columns),
+        .find = sleeps_find,
+};
 
 const AnswerDef answer_functions = {
         .name = "functions",

@@ -13,7 +13,7 @@ const AnswerDef *answer_def_find(const char *name);
 
 extern const AnswerDef answer_cpu, answer_slice, answer_wakers, answer_slowest, answer_times,
         answer_repeats, answer_waits, answer_wakeups, answer_disk, answer_interrupts, answer_memory,
-        answer_journal, answer_losses, answer_functions;
+        answer_journal, answer_losses, answer_functions, answer_sleeps;
 
 /* Facts, by question. What a sentence names is in the first row besides. */
 enum { CPU_FACT_BUSY, CPU_FACT_ALL, CPU_FACT_SHARE, CPU_FACT_CPUS, CPU_FACT_OPEN };

@@ -12,6 +12,21 @@ static void table_bounds(const TraceTable *table, bool lasts, int64_t *start, in
         }
 }
 
+/* Samples with a weight in time are of all of it. */
+static void sample_bounds(const TraceStore *store, int64_t *start, int64_t *end) {
+        const TraceTable *table = &store->tables[TRACE_TABLE_STACK_SAMPLE];
+        const uint32_t ns = trace_pool_find(&store->pool, "ns", 2);
+
+        for (uint32_t row = 0; row < table->n; row++) {
+                int64_t ts = trace_table_i64(table, WEIGHED_TS, row);
+
+                *start = MIN(*start, ts);
+                if (trace_table_get(table, WEIGHED_UNIT, row) == ns)
+                        ts = time_add(ts, trace_table_i64(table, WEIGHED_WEIGHT, row));
+                *end = MAX(*end, ts);
+        }
+}
+
 bool answer_time_bounds(const TraceStore *store, int64_t *ret_start, int64_t *ret_end) {
         int64_t start = INT64_MAX, end = INT64_MIN;
 
@@ -19,6 +34,7 @@ bool answer_time_bounds(const TraceStore *store, int64_t *ret_start, int64_t *re
         table_bounds(&store->tables[TRACE_TABLE_SCHED], true, &start, &end);
         table_bounds(&store->tables[TRACE_TABLE_COUNTER], false, &start, &end);
         table_bounds(&store->tables[TRACE_TABLE_SAMPLE], false, &start, &end);
+        sample_bounds(store, &start, &end);
         if (start > end)
                 table_bounds(&store->tables[TRACE_TABLE_LOG], false, &start, &end);
         *ret_start = start;

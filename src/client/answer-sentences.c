@@ -255,6 +255,17 @@ static void say_functions(GString *out, const Answer *answer) {
                 }
 }
 
+static void say_sleeps(GString *out, const Answer *answer) {
+        FACT(n, FUNCTIONS_FACT_N);
+        FACT(no_stack, FUNCTIONS_FACT_NO_STACK);
+        FIRST(name, FUNCTIONS_COLUMN_NAME);
+        FIRST(share, FUNCTIONS_COLUMN_SHARE);
+
+        g_string_append_printf(
+                out, _("Threads slept for %s together; without a stack: %s.\n"), n, no_stack);
+        g_string_append_printf(out, _("In '%s' they slept for %s of it.\n"), name, share);
+}
+
 static void say_memory(GString *out, const Answer *answer) {
         FIRST(who, MEMORY_COLUMN_WHO);
         FIRST(growth, MEMORY_COLUMN_GROWTH);
@@ -364,6 +375,7 @@ static const struct {
         { &answer_memory, say_memory },
         { &answer_journal, say_journal },
         { &answer_functions, say_functions },
+        { &answer_sleeps, say_sleeps },
         { &answer_losses, say_losses },
         { &answer_diff, say_diff },
 };

@@ -34,6 +34,7 @@ static const struct {
         { "logs", "ts", false },
         { "linux_systemd_journald_logs", "ts", false },
         { "perf_sample", "ts", false },
+        { "stack_sample", "ts", false },
         { "stack_profile_callsite", NULL, false },
         { "stack_profile_frame", NULL, false },
         { "stack_profile_mapping", NULL, false },

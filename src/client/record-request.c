@@ -451,14 +451,21 @@ static void remove_source(RecordRequest *request, const char *name) {
                         g_ptr_array_remove_index(request->sources, i - 1);
 }
 
+static ExitStatus add_config_text(RecordRequest *request, const char *option, const char *text) {
+        ConfigError error = { 0 };
+        Config *config = NULL;
+        const int r = config_new_from_text(&config, text, &error);
+
+        if (r != 0)
+                return r < 0 ? bus_client_say_errno(r) : say_config_error(option, &error);
+        return add_config(request, config);
+}
+
 ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate, bool is_own) {
         const char *source = is_own ? TRACING_OWN_STACKS_SOURCE : PERF_SOURCE;
         g_autofree char *text = NULL;
-        ConfigError error = { 0 };
-        Config *config = NULL;
         unsigned frequency;
         ExitStatus status = parse_rate(&frequency, rate);
-        int r;
 
         if (status)
                 return status;
@@ -474,10 +481,66 @@ ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate, b
         remove_source(request, source);
         text = is_own ? g_strdup_printf(own_stacks_config, frequency)
                       : g_strdup_printf(stacks_config, frequency);
-        r = config_new_from_text(&config, text, &error);
-        if (r != 0)
-                return r < 0 ? bus_client_say_errno(r) : say_config_error("--stacks", &error);
-        return add_config(request, config);
+        return add_config_text(request, "--stacks", text);
+}
+
+/* "%s": the data source, and what is sampled. */
+static const char stacks_at_config[] =
+        "buffers { name: \"stacks\" size_kb: 65536 fill_policy: RING_BUFFER }\n"
+        "data_sources { config { name: \"%s\" target_buffer_name: \"stacks\" perf_event_config {\n"
+        "  %s callstack_sampling { kernel_frames: true } } } }\n"
+        "incremental_state_config { clear_period_ms: 5000 }\n";
+static const char thread_names_config[] =
+        "buffers { name: \"names\" size_kb: 8192 fill_policy: RING_BUFFER }\n"
+        "data_sources { config { name: \"linux.process_stats\" target_buffer_name: \"names\" "
+        "process_stats_config {\n"
+        "  scan_all_processes_on_start: true record_thread_names: true } } }\n";
+
+static ExitStatus say_no_event(const char *text) {
+        say_error(_("'%s' is nothing that call stacks are recorded at: write \"sleep\", "
+                    "\"page-fault\" or a kernel event as group/name; \":N\" behind it says of how "
+                    "many one is taken, or of how many microseconds the shortest sleep is"),
+                  text);
+        return STATUS_USAGE;
+}
+
+/* The fields of PerfEventConfig; NULL: it is no event. Names come from a person, and go into a text. */
+static char *event_fields(const char *name, guint64 number) {
+        const size_t n =
+                strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/");
+        const char *slash = strchr(name, '/');
+
+        if (streq(name, "sleep"))
+                return g_strdup_printf("off_cpu { min_us: %u }",
+                                       (unsigned)(number ? number : RECORD_SLEEP_US));
+        if (streq(name, "page-fault"))
+                return g_strdup_printf("stack_samples: true timebase { period: %u counter: "
+                                       "SW_PAGE_FAULTS }",
+                                       (unsigned)(number ? number : RECORD_FAULTS_PERIOD));
+        if (name[n] || !slash || slash == name || !slash[1])
+                return NULL;
+        return g_strdup_printf("stack_samples: true timebase { period: %u tracepoint { name: "
+                               "\"%s\" } }",
+                               (unsigned)(number ? number : 1),
+                               name);
+}
+
+ExitStatus record_request_add_stacks_at(RecordRequest *request, const char *event, bool is_own) {
+        const char *colon = strrchr(event, ':');
+        g_autofree char *name = colon ? g_strndup(event, (gsize)(colon - event)) : g_strdup(event);
+        g_autofree char *fields = NULL, *text = NULL;
+        guint64 number = 0;
+        ExitStatus status;
+
+        if (!colon || g_ascii_string_to_unsigned(colon + 1, 10, 1, UINT32_MAX, &number, NULL))
+                fields = event_fields(name, number);
+        if (!fields)
+                return say_no_event(event);
+        text = g_strdup_printf(
+                stacks_at_config, is_own ? TRACING_OWN_STACKS_SOURCE : PERF_SOURCE, fields);
+        status = add_config_text(request, "--stacks-at", text);
+        return status || is_own ? status
+                                : add_config_text(request, "--stacks-at", thread_names_config);
 }
 
 /* False: it cannot be said. */

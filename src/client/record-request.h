@@ -17,6 +17,8 @@
 #define BUFFER_KB_DEFAULT     (64u << 10) /* when only events are named */
 #define RECORD_STACKS_HZ      997u        /* not 1000, which would keep step with timers */
 #define RECORD_STACKS_HZ_MAX  10000u
+#define RECORD_SLEEP_US       50u /* shorter ones are left out */
+#define RECORD_FAULTS_PERIOD  64u /* 256 KiB, for a program that grows */
 #define RECORD_PRESET_DEFAULT "default"
 #define RECORD_PRESET_APPS    "apps" /* needs no privilege */
 
@@ -54,6 +56,8 @@ ExitStatus record_request_add_event(RecordRequest *request, const char *event);
 /* Call stacks beside the rest, `rate` times a second and processor; "": as often as makes sense. `is_own`: of the
  * user's own programs instead of the whole machine. */
 ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate, bool is_own);
+/* "sleep", "page-fault" or "group/name", each with ":N" behind it or not: call stacks where that happens. */
+ExitStatus record_request_add_stacks_at(RecordRequest *request, const char *event, bool is_own);
 ExitStatus record_request_set_duration(RecordRequest *request, const char *text);
 ExitStatus record_request_set_buffer(RecordRequest *request, const char *text);
 

@@ -20,6 +20,14 @@ typedef struct OwnCount {
         uint64_t n;
 } OwnCount;
 
+/* A sample, whichever table it is in. */
+typedef struct StackSample {
+        uint32_t utid;
+        uint32_t callsite;
+        const char *why; /* it is not complete; or NULL */
+        uint64_t weight;
+} StackSample;
+
 typedef struct Counting {
         StackReport *report;
         GHashTable *functions; /* "module\nname" → StackFunction */
@@ -181,7 +189,10 @@ static gboolean own_equal(gconstpointer left, gconstpointer right) {
         return x->owner == y->owner && x->function == y->function;
 }
 
-static void count_own(const Counting *counting, StackOwner *owner, const StackFunction *function) {
+static void count_own(const Counting *counting,
+                      StackOwner *owner,
+                      const StackFunction *function,
+                      uint64_t weight) {
         const OwnCount wanted = { owner, function, 0 };
         OwnCount *own = g_hash_table_lookup(counting->own, &wanted);
 
@@ -189,53 +200,82 @@ static void count_own(const Counting *counting, StackOwner *owner, const StackFu
                 own = g_memdup2(&wanted, sizeof(wanted));
                 g_hash_table_add(counting->own, own);
         }
-        own->n++;
+        own->n += weight;
         if (own->n > owner->n_hottest) {
                 owner->hottest = function;
                 owner->n_hottest = own->n;
         }
 }
 
-static void
-count_owner(const Counting *counting, StackOwner *owner, uint32_t callsite, bool is_complete) {
+static void count_owner(const Counting *counting, StackOwner *owner, const StackSample *sample) {
         const StackReport *report = counting->report;
 
-        owner->n_samples++;
-        owner->n_incomplete += !is_complete;
-        if (callsite != TRACE_NONE)
+        owner->weight += sample->weight;
+        owner->n_incomplete += sample->why != NULL;
+        if (sample->callsite != TRACE_NONE)
                 count_own(counting,
                           owner,
                           report->by_frame[get(
-                                  report, TRACE_TABLE_CALLSITE, CALLSITE_FRAME, callsite)]);
+                                  report, TRACE_TABLE_CALLSITE, CALLSITE_FRAME, sample->callsite)],
+                          sample->weight);
 }
 
-static void
-count_owners(const Counting *counting, uint32_t utid, uint32_t callsite, bool is_complete) {
-        const uint32_t upid = get(counting->report, TRACE_TABLE_THREAD, THREAD_UPID, utid);
+static void count_owners(const Counting *counting, const StackSample *sample) {
+        const uint32_t upid = get(counting->report, TRACE_TABLE_THREAD, THREAD_UPID, sample->utid);
         StackOwner *process;
 
-        count_owner(counting, thread_of(counting, utid, upid), callsite, is_complete);
+        count_owner(counting, thread_of(counting, sample->utid, upid), sample);
         if (upid == TRACE_NONE)
                 return;
         process = process_of(counting, upid);
-        count_owner(counting, process, callsite, is_complete);
+        count_owner(counting, process, sample);
         counting->report->n_recording += is_of_recording(process);
 }
 
-static void count_sample(const Counting *counting, uint32_t row) {
+static void count_sample(const Counting *counting, const StackSample *sample) {
         StackReport *report = counting->report;
-        const uint32_t utid = get(report, TRACE_TABLE_SAMPLE, PERF_UTID, row);
-        const uint32_t callsite = get(report, TRACE_TABLE_SAMPLE, PERF_CALLSITE, row);
-        const char *why = text_of(report, TRACE_TABLE_SAMPLE, PERF_ERROR, row);
 
         report->n_samples++;
-        report->n_complete += !why;
-        if (utid != TRACE_NONE)
-                count_owners(counting, utid, callsite, !why);
-        if (why)
-                count_gap(counting, callsite, why);
-        if (callsite != TRACE_NONE)
-                counting->n_self[callsite]++;
+        report->weight += sample->weight;
+        report->n_complete += !sample->why;
+        if (sample->utid != TRACE_NONE)
+                count_owners(counting, sample);
+        if (sample->why)
+                count_gap(counting, sample->callsite, sample->why);
+        if (sample->callsite != TRACE_NONE)
+                counting->n_self[sample->callsite] += sample->weight;
+}
+
+static void count_plain(const Counting *counting) {
+        const StackReport *report = counting->report;
+
+        for (uint32_t row = 0; row < count(report, TRACE_TABLE_SAMPLE); row++)
+                count_sample(counting,
+                             &(StackSample){
+                                     get(report, TRACE_TABLE_SAMPLE, PERF_UTID, row),
+                                     get(report, TRACE_TABLE_SAMPLE, PERF_CALLSITE, row),
+                                     text_of(report, TRACE_TABLE_SAMPLE, PERF_ERROR, row),
+                                     1,
+                             });
+}
+
+static void count_weighed(const Counting *counting) {
+        const StackReport *report = counting->report;
+        const TraceTable *table = &report->store->tables[TRACE_TABLE_STACK_SAMPLE];
+
+        for (uint32_t row = 0; row < table->n; row++)
+                if (streq(text_of(report, TRACE_TABLE_STACK_SAMPLE, WEIGHED_SOURCE, row) ?: "",
+                          report->source))
+                        count_sample(counting,
+                                     &(StackSample){
+                                             trace_table_get(table, WEIGHED_UTID, row),
+                                             trace_table_get(table, WEIGHED_CALLSITE, row),
+                                             text_of(report,
+                                                     TRACE_TABLE_STACK_SAMPLE,
+                                                     WEIGHED_ERROR,
+                                                     row),
+                                             (uint64_t)trace_table_i64(table, WEIGHED_WEIGHT, row),
+                                     });
 }
 
 /*
@@ -266,8 +306,10 @@ static void count_all(Counting *counting) {
 
         for (uint32_t row = 0; row < count(report, TRACE_TABLE_FRAME); row++)
                 report->by_frame[row] = function_of(counting, row);
-        for (uint32_t row = 0; row < count(report, TRACE_TABLE_SAMPLE); row++)
-                count_sample(counting, row);
+        if (report->source)
+                count_weighed(counting);
+        else
+                count_plain(counting);
         for (uint32_t row = 0; row < count(report, TRACE_TABLE_CALLSITE); row++)
                 if (counting->n_self[row] > 0)
                         count_path(counting, row, ++turn);
@@ -290,7 +332,7 @@ static int compare_functions(gconstpointer left, gconstpointer right) {
 
 static int compare_owners(gconstpointer left, gconstpointer right) {
         const StackOwner *x = *(StackOwner *const *)left, *y = *(StackOwner *const *)right;
-        const int r = compare_numbers(x->n_samples, y->n_samples);
+        const int r = compare_numbers(x->weight, y->weight);
 
         return r ? r : (x->id > y->id) - (x->id < y->id);
 }
@@ -343,18 +385,49 @@ static void fill(StackReport *report) {
         g_free(counting.n_self);
 }
 
-/* Takes the store. */
-static StackReport *report_new(TraceStore *store) {
+static StackReport *report_new(TraceStore *store, const char *source, const char *unit) {
         StackReport *report = g_new0(StackReport, 1);
 
         report->store = store;
+        report->source = source;
+        report->unit = unit;
         report->functions = g_ptr_array_new_with_free_func(function_free);
         report->processes = g_ptr_array_new_with_free_func(g_free);
         report->threads = g_ptr_array_new_with_free_func(g_free);
         report->gaps = g_ptr_array_new_with_free_func(g_free);
         report->paths = g_array_new(FALSE, FALSE, sizeof(StackPath));
         report->by_frame = g_new0(StackFunction *, count(report, TRACE_TABLE_FRAME) + 1);
+        fill(report);
         return report;
+}
+
+static bool has_source(const StackReport *report, const char *source) {
+        for (; report; report = report->next)
+                if (report->source && streq(report->source, source))
+                        return true;
+        return false;
+}
+
+/* A report for each source of samples with weights, behind the first. */
+static void add_sources(StackReport *report) {
+        StackReport *last = report;
+        size_t n = 0;
+
+        for (uint32_t row = 0;
+             row < count(report, TRACE_TABLE_STACK_SAMPLE) && n < STACK_REPORT_SOURCES_MAX;
+             row++) {
+                const char *source =
+                        text_of(report, TRACE_TABLE_STACK_SAMPLE, WEIGHED_SOURCE, row) ?: "";
+
+                if (has_source(report, source))
+                        continue;
+                last->next = report_new(report->store,
+                                        source,
+                                        text_of(report, TRACE_TABLE_STACK_SAMPLE, WEIGHED_UNIT, row)
+                                                ?: "");
+                last = last->next;
+                n++;
+        }
 }
 
 int stack_report_read(StackReport **ret, int fd) {
@@ -365,24 +438,34 @@ int stack_report_read(StackReport **ret, int fd) {
         if (lseek(fd, 0, SEEK_SET) < 0)
                 return -errno;
         r = trace_import(&store, fd, TRACE_PART_STACKS | TRACE_PART_THREADS, STACK_REPORT_MEMORY);
-        if (r < 0 || store->tables[TRACE_TABLE_SAMPLE].n == 0)
+        if (r < 0 || (store->tables[TRACE_TABLE_SAMPLE].n == 0 &&
+                      store->tables[TRACE_TABLE_STACK_SAMPLE].n == 0))
                 return r;
-        *ret = report_new(TAKE(store));
-        fill(*ret);
+        *ret = report_new(TAKE(store), NULL, NULL);
+        add_sources(*ret);
         return 0;
 }
 
-StackReport *stack_report_free(StackReport *report) {
-        if (!report)
-                return NULL;
+static void report_free(StackReport *report) {
         g_ptr_array_unref(report->functions);
         g_ptr_array_unref(report->processes);
         g_ptr_array_unref(report->threads);
         g_ptr_array_unref(report->gaps);
         g_array_unref(report->paths);
         g_free(report->by_frame);
-        trace_store_free(report->store);
         g_free(report);
+}
+
+StackReport *stack_report_free(StackReport *report) {
+        TraceStore *store = report ? report->store : NULL;
+
+        while (report) {
+                StackReport *next = report->next;
+
+                report_free(report);
+                report = next;
+        }
+        trace_store_free(store);
         return NULL;
 }
 
@@ -400,6 +483,24 @@ static void append_frame(GString *text, const StackReport *report, uint32_t fram
                 g_string_append_printf(text, "%s+0x%" PRIx64, module ?: "", (uint64_t)address);
 }
 
+static bool is_kernel(const StackReport *report, uint32_t callsite) {
+        const char *module =
+                frame_module(report, get(report, TRACE_TABLE_CALLSITE, CALLSITE_FRAME, callsite));
+
+        return module && streq(base_name(module), "kernel");
+}
+
+/* The next frame out that is shown; TRACE_NONE: none. */
+static uint32_t next_shown(const StackReport *report, uint32_t callsite) {
+        const bool was_kernel = is_kernel(report, callsite);
+
+        do
+                callsite = get(report, TRACE_TABLE_CALLSITE, CALLSITE_PARENT, callsite);
+        while (report->source && was_kernel && callsite != TRACE_NONE &&
+               is_kernel(report, callsite));
+        return callsite;
+}
+
 char *stack_report_path(const StackReport *report, uint32_t callsite, size_t n_frames_max) {
         GString *text = g_string_new(NULL);
         size_t n = 0;
@@ -407,7 +508,7 @@ char *stack_report_path(const StackReport *report, uint32_t callsite, size_t n_f
         for (; callsite != TRACE_NONE && n < n_frames_max; n++) {
                 append_frame(
                         text, report, get(report, TRACE_TABLE_CALLSITE, CALLSITE_FRAME, callsite));
-                callsite = get(report, TRACE_TABLE_CALLSITE, CALLSITE_PARENT, callsite);
+                callsite = next_shown(report, callsite);
         }
         if (callsite != TRACE_NONE)
                 g_string_append(text, " < …");

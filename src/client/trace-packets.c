@@ -131,6 +131,12 @@ void packet_perf_sample(Packet *packet, const WireField *payload) {
                         packet->summary->n_stack_records_lost += field.value;
 }
 
+/* All of it is for who wants the stacks. */
+void packet_stack_sample(Packet *packet, const WireField *payload) {
+        (void)packet;
+        (void)payload;
+}
+
 void packet_process_tree(Packet *packet, const WireField *payload) {
         WireReader reader;
         WireField field;

@@ -151,6 +151,7 @@ void trace_state_saw_time(TraceSummary *summary, uint64_t ns);
 /* One for each kind of payload. */
 void packet_ftrace(Packet *packet, const WireField *payload);
 void packet_perf_sample(Packet *packet, const WireField *payload);
+void packet_stack_sample(Packet *packet, const WireField *payload);
 void packet_process_tree(Packet *packet, const WireField *payload);
 void packet_clock_snapshot(Packet *packet, const WireField *payload);
 void packet_sys_stats(Packet *packet, const WireField *payload);

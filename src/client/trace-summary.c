@@ -40,6 +40,7 @@ static const PacketKind packet_kinds[] = {
         { 11, "track_event", "track_event", packet_track_event },
         { 60, "track_descriptor", "track_event", packet_track_descriptor },
         { 66, "perf_sample", "linux.perf", packet_perf_sample },
+        { 135, "stack_sample", "linux.perf", packet_stack_sample },
         { 61, "module_symbols", "", NULL },
         { 6, "clock_snapshot", "", packet_clock_snapshot },
         { 33, "trace_config", "", packet_trace_config },
@@ -69,8 +70,10 @@ size_t trace_source_count(void) {
 
 bool trace_summary_has_stacks(const TraceSummary *summary) {
         for (size_t i = 0; i < ARRAY_SIZE(packet_kinds); i++)
-                if (packet_kinds[i].read == packet_perf_sample)
-                        return summary->sources[i].n_packets > 0;
+                if ((packet_kinds[i].read == packet_perf_sample ||
+                     packet_kinds[i].read == packet_stack_sample) &&
+                    summary->sources[i].n_packets > 0)
+                        return true;
         return false;
 }
 

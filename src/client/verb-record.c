@@ -33,7 +33,7 @@
 #define SYSPROF_ENV    "SYSPROF_CONTROL_FD"
 
 static char *arg_config, **arg_presets, *arg_time, *arg_buffer, *arg_output, *arg_name;
-static char *arg_before, *arg_after, *arg_stacks, **arg_triggers;
+static char *arg_before, *arg_after, *arg_stacks, **arg_stacks_at, **arg_triggers;
 static gboolean arg_ring, arg_force, arg_detach, arg_flight_recorder, arg_report;
 
 /* clang-format off */
@@ -44,6 +44,8 @@ static const GOptionEntry entries[] = {
           N_("use a predefined configuration"), N_("PRESET") },
         { "stacks", 0, 0, G_OPTION_ARG_STRING, &arg_stacks,
           N_("record call stacks, too, HZ times a second (default: 997)"), N_("HZ") },
+        { "stacks-at", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_stacks_at,
+          N_("record call stacks where EVENT happens: sleep, page-fault, or a kernel event"), N_("EVENT[:N]") },
         { "time", 't', 0, G_OPTION_ARG_STRING, &arg_time, N_("stop after TIME, for example 5s"), N_("TIME") },
         { "buffer-size", 'b', 0, G_OPTION_ARG_STRING, &arg_buffer,
           N_("set the buffer size, for example 64M"), N_("SIZE") },
@@ -226,6 +228,9 @@ static ExitStatus build_request(Run *run) {
         if (!status && arg_stacks)
                 status = record_request_add_stacks(
                         &run->request, arg_stacks, is_plain_standalone(run));
+        for (char **event = arg_stacks_at; !status && event && *event; event++)
+                status = record_request_add_stacks_at(
+                        &run->request, *event, is_plain_standalone(run));
         if (!status && arg_time)
                 status = record_request_set_duration(&run->request, arg_time);
         if (!status && arg_buffer)

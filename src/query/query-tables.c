@@ -102,6 +102,13 @@ static const QueryColumn perf_sample[] = {
         STORED("cpu_mode", PERF_MODE), STORED("callsite_id", PERF_CALLSITE), STORED("unwind_error", PERF_ERROR),
         STORED("perf_session_id", PERF_SESSION), STORED("ucpu", PERF_CPU),
 };
+static const QueryColumn stack_sample[] = {
+        ID("id"), STORED("ts", WEIGHED_TS), STORED("source", WEIGHED_SOURCE), STORED("utid", WEIGHED_UTID),
+        STORED("cpu", WEIGHED_CPU), STORED("ucpu", WEIGHED_CPU), STORED("cpu_mode", WEIGHED_MODE),
+        STORED("callsite_id", WEIGHED_CALLSITE), STORED("unwind_error", WEIGHED_ERROR),
+        STORED("session_id", WEIGHED_SESSION), STORED("counter", WEIGHED_COUNTER), STORED("unit", WEIGHED_UNIT),
+        STORED("weight", WEIGHED_WEIGHT),
+};
 static const QueryColumn callsite[] = {
         ID("id"), STORED("depth", CALLSITE_DEPTH), STORED("parent_id", CALLSITE_PARENT),
         STORED("frame_id", CALLSITE_FRAME),
@@ -147,6 +154,7 @@ const QueryTable query_tables[] = {
         { "metadata", TRACE_TABLE_METADATA, 0, metadata, ARRAY_SIZE(metadata) },
         { "clock_snapshot", TRACE_TABLE_CLOCK, 0, clock_snapshot, ARRAY_SIZE(clock_snapshot) },
         { "perf_sample", TRACE_TABLE_SAMPLE, PARTS_STACKS, perf_sample, ARRAY_SIZE(perf_sample) },
+        { "stack_sample", TRACE_TABLE_STACK_SAMPLE, PARTS_STACKS, stack_sample, ARRAY_SIZE(stack_sample) },
         { "stack_profile_callsite", TRACE_TABLE_CALLSITE, PARTS_STACKS, callsite, ARRAY_SIZE(callsite) },
         { "stack_profile_frame", TRACE_TABLE_FRAME, PARTS_STACKS, frame, ARRAY_SIZE(frame) },
         { "stack_profile_mapping", TRACE_TABLE_MAPPING, PARTS_STACKS, mapping, ARRAY_SIZE(mapping) },

@@ -39,6 +39,7 @@ typedef enum ImportKind {
         IMPORT_COMPLETE,
         IMPORT_COUNTER, /* a slot, b and c: bits of the value */
         IMPORT_SAMPLE,  /* b and c: place in the arena */
+        IMPORT_WEIGHT,  /* likewise: a sample with one */
         IMPORT_PACKET,  /* a: payload's field number; b and c: place in the arena */
 } ImportKind;
 
@@ -133,6 +134,7 @@ void import_ftrace_stats(TraceImport *import, const ImportPacket *packet, const 
 void import_trace_config(TraceImport *import, const ImportPacket *packet, const WireField *config);
 void import_trace_uuid(TraceImport *import, const ImportPacket *packet, const WireField *uuid);
 void import_perf_sample(TraceImport *import, const ImportPacket *packet, const WireField *message);
+void import_stack_sample(TraceImport *import, const ImportPacket *packet, const WireField *message);
 void import_module_symbols(TraceImport *import,
                            const ImportPacket *packet,
                            const WireField *symbols);
@@ -144,6 +146,7 @@ void apply_switch(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_waking(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_kernel(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_sample(TraceImport *import, const TraceEntry *entry);
+void apply_stack_sample(TraceImport *import, const TraceEntry *entry);
 void apply_track_event(TraceImport *import, const TraceEntry *entry);
 void apply_counter(TraceImport *import, const TraceEntry *entry);
 void apply_process_tree(TraceImport *import, uint64_t at_ns, const WireField *tree);

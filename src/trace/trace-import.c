@@ -38,6 +38,7 @@ static const PacketKind packet_kinds[] = {
         { 7, TRACE_PART_EVENTS, NULL, apply_sys_stats },
         { 132, TRACE_PART_LOGS, NULL, apply_journal },
         { 66, TRACE_PART_STACKS, import_perf_sample, NULL },
+        { 135, TRACE_PART_STACKS, import_stack_sample, NULL },
         { 61, TRACE_PART_STACKS, import_module_symbols, NULL },
 };
 
@@ -243,6 +244,9 @@ static void apply_entry(TraceImport *import, uint32_t cpu, const TraceEntry *ent
                 break;
         case IMPORT_SAMPLE:
                 apply_sample(import, entry);
+                break;
+        case IMPORT_WEIGHT:
+                apply_stack_sample(import, entry);
                 break;
         case IMPORT_PACKET:
                 apply_packet(import, entry);

@@ -16,7 +16,13 @@ static const uint32_t interned_fields[] = {
 enum {
         DEFAULTS_TRACK_EVENT = 11,
         DEFAULTS_CLOCK = 58,
+        DEFAULTS_STACK_SAMPLE = 100,
         TRACK_EVENT_DEFAULTS_UUID = 11,
+        STACK_DEFAULTS_SOURCE = 1,
+        STACK_DEFAULTS_COUNTER = 2,
+        COUNTER_NAME = 2,
+        COUNTER_UNIT = 3,
+        COUNTER_UNIT_TEXT = 4,
 };
 
 static void sequence_free(TraceSequence *sequence) {
@@ -69,6 +75,7 @@ void trace_sequence_clear(TraceSequences *sequences, TraceSequence *sequence) {
         sequence->default_clock = 0;
         sequence->default_track = 0;
         sequence->has_default_track = false;
+        sequence->stack_source = sequence->stack_counter = sequence->stack_unit = 0;
         sequence->is_valid = true;
 }
 
@@ -84,7 +91,72 @@ static void take_track_event_defaults(TraceSequence *sequence, const WireField *
                 }
 }
 
-static void take_defaults(TraceSequence *sequence, const WireField *defaults) {
+/* perfetto.protos.StackSample.Unit, as trace processors call them */
+static const char *unit_name(uint64_t unit) {
+        static const char *const names[] = {
+                "",
+                "ns",
+                "cycles",
+                "instructions",
+                "bytes",
+                "page-faults",
+                "cache-misses",
+                "cache-references",
+                "branch-misses",
+                "count",
+        };
+
+        return names[unit < ARRAY_SIZE(names) ? unit : 0];
+}
+
+void trace_sequence_read_counter(TraceSequences *sequences,
+                                 const WireField *descriptor,
+                                 uint32_t *ret_name,
+                                 uint32_t *ret_unit) {
+        WireReader reader;
+        WireField field;
+
+        wire_reader_init_field(&reader, descriptor);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.number == COUNTER_UNIT && field.type != WIRE_BYTES) {
+                        const char *unit = unit_name(field.value);
+
+                        *ret_unit = sequences->add_text(sequences->texts, unit, strlen(unit));
+                }
+                if (field.type != WIRE_BYTES)
+                        continue;
+                if (field.number == COUNTER_NAME)
+                        *ret_name =
+                                sequences->add_text(sequences->texts, field.data, field.n_bytes);
+                else if (field.number == COUNTER_UNIT_TEXT)
+                        *ret_unit =
+                                sequences->add_text(sequences->texts, field.data, field.n_bytes);
+        }
+}
+
+static void take_stack_sample_defaults(TraceSequences *sequences,
+                                       TraceSequence *sequence,
+                                       const WireField *defaults) {
+        WireReader reader;
+        WireField field;
+
+        if (!(sequences->kinds & 1u << TRACE_INTERNED_FUNCTION_NAME))
+                return;
+        wire_reader_init_field(&reader, defaults);
+        while (wire_read(&reader, &field) > 0) {
+                if (field.type != WIRE_BYTES)
+                        continue;
+                if (field.number == STACK_DEFAULTS_SOURCE)
+                        sequence->stack_source =
+                                sequences->add_text(sequences->texts, field.data, field.n_bytes);
+                else if (field.number == STACK_DEFAULTS_COUNTER)
+                        trace_sequence_read_counter(
+                                sequences, &field, &sequence->stack_counter, &sequence->stack_unit);
+        }
+}
+
+static void
+take_defaults(TraceSequences *sequences, TraceSequence *sequence, const WireField *defaults) {
         WireReader reader;
         WireField field;
 
@@ -94,6 +166,8 @@ static void take_defaults(TraceSequence *sequence, const WireField *defaults) {
                         sequence->default_clock = (uint32_t)field.value;
                 else if (field.number == DEFAULTS_TRACK_EVENT && field.type == WIRE_BYTES)
                         take_track_event_defaults(sequence, &field);
+                else if (field.number == DEFAULTS_STACK_SAMPLE && field.type == WIRE_BYTES)
+                        take_stack_sample_defaults(sequences, sequence, &field);
         }
 }
 
@@ -151,7 +225,7 @@ int trace_sequence_take(TraceSequences *sequences,
         if (packet->is_cleared)
                 trace_sequence_clear(sequences, sequence);
         if (packet->defaults.type == WIRE_BYTES)
-                take_defaults(sequence, &packet->defaults);
+                take_defaults(sequences, sequence, &packet->defaults);
         if (packet->interned.type == WIRE_BYTES)
                 return take_interned(sequences, sequence, &packet->interned);
         return 0;

@@ -41,6 +41,8 @@ typedef struct TraceSequence {
         uint32_t default_clock;
         uint64_t default_track;
         bool has_default_track;
+        /* Of StackSample: who took them, and what they weigh; numbers of texts. */
+        uint32_t stack_source, stack_counter, stack_unit;
         TraceMap interned[_TRACE_INTERNED_N]; /* iid → number of a text, or row */
         TraceMap counters; /* uuid → bits of the value that differences add to */
 } TraceSequence;
@@ -73,6 +75,12 @@ bool trace_sequence_find(const TraceSequence *sequence,
                          TraceInterned kind,
                          uint64_t iid,
                          uint32_t *ret);
+
+/* What a weight is: perfetto.protos.StackSample.CounterDescriptor. */
+void trace_sequence_read_counter(TraceSequences *sequences,
+                                 const WireField *descriptor,
+                                 uint32_t *ret_name,
+                                 uint32_t *ret_unit);
 
 /* The sum of the differences so far. */
 double trace_sequence_add_up(TraceSequence *sequence, uint64_t track_uuid, double difference);

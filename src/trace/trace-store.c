@@ -63,6 +63,11 @@ static const TraceColumnDef sample_columns[] = {
         { "ts", I64 }, { "utid", ID }, { "cpu", ID }, { "cpu_mode", NAME }, { "callsite_id", ID },
         { "unwind_error", NAME }, { "perf_session_id", ID },
 };
+static const TraceColumnDef weighed_columns[] = {
+        { "ts", I64 }, { "utid", ID }, { "cpu", ID }, { "cpu_mode", NAME }, { "callsite_id", ID },
+        { "unwind_error", NAME }, { "session_id", ID }, { "source", NAME }, { "counter", NAME }, { "unit", NAME },
+        { "weight", I64 },
+};
 static const TraceColumnDef callsite_columns[] = { { "depth", U16 }, { "parent_id", ID }, { "frame_id", ID } };
 static const TraceColumnDef frame_columns[] = {
         { "name", NAME }, { "mapping", ID }, { "rel_pc", I64 }, { "symbol_set_id", ID },
@@ -101,6 +106,7 @@ static const TraceTableDef defs[] = {
         [TRACE_TABLE_LOG] = DEF("logs", log_columns, false),
         [TRACE_TABLE_KERNEL_EVENT] = DEF("ftrace_event", kernel_columns, true),
         [TRACE_TABLE_SAMPLE] = DEF("perf_sample", sample_columns, true),
+        [TRACE_TABLE_STACK_SAMPLE] = DEF("stack_sample", weighed_columns, true),
         [TRACE_TABLE_CALLSITE] = DEF("stack_profile_callsite", callsite_columns, false),
         [TRACE_TABLE_FRAME] = DEF("stack_profile_frame", frame_columns, false),
         [TRACE_TABLE_MAPPING] = DEF("stack_profile_mapping", mapping_columns, false),
@@ -280,10 +286,10 @@ static void table_bounds(const TraceTable *table, int64_t *start, int64_t *end) 
 }
 
 bool trace_store_bounds(const TraceStore *store, int64_t *ret_start, int64_t *ret_end) {
-        static const TraceTableId ids[] = { TRACE_TABLE_SLICE, TRACE_TABLE_COUNTER,
-                                            TRACE_TABLE_SCHED, TRACE_TABLE_STATE,
-                                            TRACE_TABLE_LOG,   TRACE_TABLE_KERNEL_EVENT,
-                                            TRACE_TABLE_SAMPLE };
+        static const TraceTableId ids[] = { TRACE_TABLE_SLICE,  TRACE_TABLE_COUNTER,
+                                            TRACE_TABLE_SCHED,  TRACE_TABLE_STATE,
+                                            TRACE_TABLE_LOG,    TRACE_TABLE_KERNEL_EVENT,
+                                            TRACE_TABLE_SAMPLE, TRACE_TABLE_STACK_SAMPLE };
 
         *ret_start = INT64_MAX;
         *ret_end = INT64_MIN;

@@ -133,6 +133,39 @@ START_TEST(test_samples_of_a_slice_are_those_of_its_thread) {
 }
 END_TEST
 
+static void sleep_for(int64_t ts, int64_t ns, uint32_t at, const char *source) {
+        TraceTable *table = table_of(TRACE_TABLE_STACK_SAMPLE);
+        uint32_t row = trace_table_add(table);
+
+        trace_table_set_i64(table, WEIGHED_TS, row, ts);
+        trace_table_set_i64(table, WEIGHED_WEIGHT, row, ns);
+        trace_table_set(table, WEIGHED_UTID, row, thread);
+        trace_table_set(table, WEIGHED_CALLSITE, row, at);
+        trace_table_set(table, WEIGHED_SOURCE, row, text(source));
+        trace_table_set(table, WEIGHED_UNIT, row, text("ns"));
+}
+
+START_TEST(test_sleep_is_the_programs_and_as_long_as_it_lasted_in_the_time_asked_for) {
+        uint32_t in_kernel;
+
+        make_samples();
+        in_kernel = callsite(inner, frame(mapping("/kernel"), "do_nanosleep", NULL));
+        sleep_for(1 * MS, 4 * MS, in_kernel, "linux.offcpu");
+        sleep_for(2 * MS, 9 * MS, in_kernel, "linux.faults");
+        sleep_for(7 * MS, 2 * MS, TRACE_NONE, "linux.offcpu");
+        world_slice(&world, world_track(&world, thread), "frame", 3 * MS, 1 * MS);
+        ck_assert_int_eq(world_ask(&world, "sleeps", NULL), 0);
+        ck_assert_int_eq(world_fact(&world, "slept_ns"), 6 * MS);
+        ck_assert_int_eq(world_fact(&world, "without_stack_ns"), 2 * MS);
+        ck_assert_uint_eq(world.answer->n_rows, 1);
+        ck_assert_str_eq(world_text(&world, 0, "function"), "work");
+        ck_assert_int_eq(world_number(&world, 0, "slept_ns"), 4 * MS);
+        ck_assert_int_eq(world_ask(&world, "sleeps", "frame"), 0);
+        ck_assert_int_eq(world_fact(&world, "slept_ns"), 1 * MS);
+        world_deinit(&world);
+}
+END_TEST
+
 START_TEST(test_stacks_that_are_circles_end) {
         TraceTable *callsites;
         uint32_t first;
@@ -156,4 +189,5 @@ TEST_MAIN("answers-functions",
           test_a_function_counts_once_in_a_recursion,
           test_functions_of_one_name_are_told_apart_by_their_files,
           test_samples_of_a_slice_are_those_of_its_thread,
+          test_sleep_is_the_programs_and_as_long_as_it_lasted_in_the_time_asked_for,
           test_stacks_that_are_circles_end)
