@@ -35,7 +35,7 @@ _desktrace_options() {
         top) echo "$both $bus $data --interval= --count= --by= --top= --from= --to= --around= --margin= --memory=" ;;
         report) echo "$both --output= --force --svg --from= --to= --around= --margin=" ;;
         diff) echo "$both $data --metric= --slice= --fail-if= --top= --memory=" ;;
-        export) echo "$both --output= --force --table= --sql= --from= --to= --around= --margin= --memory=" ;;
+        export) echo "$both --output= --force --machine= --table= --sql= --from= --to= --around= --margin= --memory=" ;;
         view) echo "$both --perfetto --print --timeout=" ;;
         query) echo "$both $data --file= --csv --timeout= --memory=" ;;
         symbolize) echo "$both --output= --force --debuginfod" ;;
@@ -76,7 +76,7 @@ _desktrace_arguments() {
         inspect | query | top | report | diff | symbolize | view) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
         export)
                 if [[ ${COMP_WORDS[COMP_CWORD - 1]} == export ]]; then
-                        _desktrace_reply 'sqlite csv jsonl parquet chrome folded off-cpu speedscope firefox otlp' "$current"
+                        _desktrace_reply 'sqlite csv jsonl parquet chrome folded off-cpu speedscope firefox fleet otlp' "$current"
                 else
                         mapfile -t COMPREPLY < <(compgen -f -- "$current")
                 fi

@@ -116,10 +116,11 @@ complete -c desktrace -n '__desktrace_in diff' -l fail-if -x -d 'Fail if it chan
 complete -c desktrace -n '__desktrace_in diff' -l top -x -d 'Rows to show'
 complete -c desktrace -n '__desktrace_in diff' -l memory -x -d 'Take at most this much memory for the trace'
 
-set -l formats sqlite csv jsonl parquet chrome folded off-cpu speedscope firefox otlp
+set -l formats sqlite csv jsonl parquet chrome folded off-cpu speedscope firefox fleet otlp
 complete -c desktrace -n "__desktrace_in export; and not __fish_seen_subcommand_from $formats" -a "$formats"
 complete -c desktrace -n '__desktrace_in export' -F
 complete -c desktrace -n '__desktrace_in export' -l table -x -d 'This table'
+complete -c desktrace -n '__desktrace_in export' -l machine -x -d 'The name of the machine'
 complete -c desktrace -n '__desktrace_in export' -l sql -x -d 'What this statement answers'
 complete -c desktrace -n '__desktrace_in export' -l from -x -d 'Begin at this time'
 complete -c desktrace -n '__desktrace_in export' -l to -x -d 'End at this time'

@@ -4,6 +4,7 @@
 
 #include "client/export-chrome.h"
 #include "client/export-firefox.h"
+#include "client/export-fleet.h"
 #include "client/export-otlp.h"
 #include "client/export-parquet.h"
 #include "client/export-stacks.h"
@@ -27,21 +28,25 @@
         N_("Not in the format of Firefox's profiler: slices that are on no thread's track, " \
            "flows, "                                                                         \
            "counters, scheduling, states of threads, and the journal.")
+#define CANNOT_FLEET                                                                               \
+        N_("Of scheduling, only sums by second and counts of delays are in the tree; call stacks " \
+           "and each event of the kernel are not.")
 #define CANNOT_OTLP                                                                             \
         N_("Not in OTLP: slices that have not ended, counters, scheduling, states of threads, " \
            "the journal, and call stacks.")
 
 static const ExportFormat formats[] = {
-        { "sqlite", CANNOT_SQLITE, true, true, export_sqlite },
-        { "csv", CANNOT_TABLES, false, true, export_csv },
-        { "jsonl", CANNOT_TABLES, false, true, export_jsonl },
-        { "parquet", CANNOT_TABLES, false, true, export_parquet },
-        { "chrome", CANNOT_CHROME, false, false, export_chrome },
-        { "folded", CANNOT_STACKS, false, false, export_folded },
-        { "off-cpu", CANNOT_OFF_CPU, false, false, export_off_cpu },
-        { "speedscope", CANNOT_STACKS, false, false, export_speedscope },
-        { "firefox", CANNOT_FIREFOX, false, false, export_firefox },
-        { "otlp", CANNOT_OTLP, false, false, export_otlp },
+        { "sqlite", CANNOT_SQLITE, true, true, false, export_sqlite },
+        { "csv", CANNOT_TABLES, false, true, false, export_csv },
+        { "jsonl", CANNOT_TABLES, false, true, false, export_jsonl },
+        { "parquet", CANNOT_TABLES, false, true, false, export_parquet },
+        { "chrome", CANNOT_CHROME, false, false, false, export_chrome },
+        { "folded", CANNOT_STACKS, false, false, false, export_folded },
+        { "off-cpu", CANNOT_OFF_CPU, false, false, false, export_off_cpu },
+        { "speedscope", CANNOT_STACKS, false, false, false, export_speedscope },
+        { "firefox", CANNOT_FIREFOX, false, false, false, export_firefox },
+        { "fleet", CANNOT_FLEET, true, true, true, export_fleet },
+        { "otlp", CANNOT_OTLP, false, false, false, export_otlp },
 };
 
 const ExportFormat *export_formats(size_t *ret_n) {

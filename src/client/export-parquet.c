@@ -37,7 +37,7 @@ static bool put_value(ParquetColumn *column, sqlite3_stmt *row, int i) {
         }
 }
 
-static int take_row(Export *export, sqlite3_stmt *row, void *user_data) {
+int export_parquet_take(Export *export, sqlite3_stmt *row, void *user_data) {
         ParquetWriter *writer = user_data;
 
         for (int i = 0; i < sqlite3_column_count(row); i++)
@@ -62,12 +62,12 @@ static int add_columns(Export *export, ParquetWriter *writer, const char *sql) {
         return r;
 }
 
-int export_parquet_rows(Export *export, const char *sql) {
+static int export_rows(Export *export, const char *sql) {
         g_autoptr(ParquetWriter) writer = parquet_writer_new(export->stream);
         int r = add_columns(export, writer, sql);
 
         if (r == 0)
-                r = export_each(export, sql, take_row, writer);
+                r = export_each(export, sql, export_parquet_take, writer);
         if (r == 0)
                 r = parquet_writer_finish(writer);
         return r == 0 && ferror(export->stream) ? EXPORT_E_WRITE : r;
@@ -76,5 +76,5 @@ int export_parquet_rows(Export *export, const char *sql) {
 int export_parquet(Export *export) {
         g_autofree char *sql = export_select(export);
 
-        return export_parquet_rows(export, sql);
+        return export_rows(export, sql);
 }

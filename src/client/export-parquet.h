@@ -9,5 +9,5 @@
 
 int export_parquet(Export *export);
 
-/* What a statement answers, into the stream of the export. */
-int export_parquet_rows(Export *export, const char *sql);
+/* For export_each(): a row for a ParquetWriter, which has a column for each. */
+int export_parquet_take(Export *export, sqlite3_stmt *row, void *writer);

@@ -23,6 +23,9 @@ enum {
         EXPORT_E_DATABASE,       /* SQLite could not write the file */
         EXPORT_E_EMPTY,          /* likewise, and it could have several things */
         EXPORT_E_NO_CLOCK,       /* the trace does not tell the time of day */
+        EXPORT_E_NO_UUID,        /* nor its own number */
+        EXPORT_E_NO_MACHINE,     /* this machine has no number */
+        EXPORT_E_EXISTS,         /* a file is there, and is not to be replaced */
         EXPORT_E_MIXED,          /* a column has values of types that do not go together */
 };
 
@@ -30,9 +33,11 @@ typedef struct Export {
         const struct ExportFormat *format;
         Query *query;
         FILE *stream;
-        const char *path; /* of the file, for a library that opens it itself */
-        char **tables;    /* NULL: those that the format has without being told */
-        const char *sql;  /* in place of tables, or NULL */
+        const char *path;    /* of the file, for a library that opens it itself; or of the tree */
+        const char *machine; /* in a tree: its name, or NULL: made of this machine's number */
+        bool replace;        /* likewise: files that are there */
+        char **tables;       /* NULL: those that the format has without being told */
+        const char *sql;     /* in place of tables, or NULL */
         bool has_range;
         int64_t zero, start, end;
         uint64_t n_rows;     /* written */
@@ -43,8 +48,9 @@ typedef struct Export {
 typedef struct ExportFormat {
         const char *name;
         const char *cannot; /* what it leaves out, as a sentence; untranslated */
-        bool is_database;   /* writes to the path, and not to the stream */
+        bool is_database;   /* writes to the path, and not to the stream; takes several tables */
         bool has_tables;    /* --table and --sql choose what is in it */
+        bool is_tree;       /* writes files below the path, and has tables of its own */
         int (*run)(Export *export);
 } ExportFormat;
 

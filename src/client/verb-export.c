@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client/answer-range.h"
+#include "client/export-fleet.h"
 #include "client/export.h"
 #include "client/output-file.h"
 #include "client/say.h"
@@ -15,17 +16,19 @@
 #include "shared/text.h"
 
 static AnswerRange arg_range;
-static char *arg_output, *arg_sql, *arg_memory;
+static char *arg_output, *arg_sql, *arg_memory, *arg_machine;
 static char **arg_tables;
 static gboolean arg_force;
 
 /* clang-format off */
 static const GOptionEntry entries[] = {
         { "output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
-          N_("write to FILE, or '-' for stdout (default)"), N_("FILE") },
+          N_("write to FILE, or '-' for stdout (default); fleet: below this directory"), N_("FILE") },
         { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the file if it exists"), NULL },
         { "table", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_tables,
-          N_("this table; sqlite takes several (default: all; else slice)"), N_("NAME") },
+          N_("this table; sqlite and fleet take several (default: all; else slice)"), N_("NAME") },
+        { "machine", 0, 0, G_OPTION_ARG_STRING, &arg_machine,
+          N_("fleet: name the machine so, instead of by a hash of its number"), N_("NAME") },
         { "sql", 0, 0, G_OPTION_ARG_STRING, &arg_sql, N_("what this statement answers"), N_("SQL") },
         ANSWER_RANGE_OPTIONS(arg_range),
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
@@ -57,7 +60,7 @@ static ExitStatus check_tables(const ExportFormat *format) {
                         say_error(_("'%s' takes one table only"), format->name);
                         return STATUS_USAGE;
                 }
-                if (!export_has_table(arg_tables[i])) {
+                if (!(format->is_tree ? export_fleet_has_table : export_has_table)(arg_tables[i])) {
                         say_error(_("there is no table '%s' to export"), clean);
                         return STATUS_USAGE;
                 }
@@ -73,6 +76,23 @@ static ExitStatus check_options(const ExportFormat *format) {
         if (arg_sql && (arg_tables || format->is_database || answer_range_is_given(&arg_range))) {
                 say_error(_("--sql goes with csv, jsonl and parquet, and with no table and no time "
                             "range"));
+                return STATUS_USAGE;
+        }
+        if (arg_machine && !format->is_tree) {
+                say_error(_("'%s' does not take %s"), format->name, "--machine");
+                return STATUS_USAGE;
+        }
+        if (arg_machine && !export_fleet_is_machine(arg_machine)) {
+                say_error(_("a machine's name has letters, digits, '-', '_' and '.' only"));
+                return STATUS_USAGE;
+        }
+        if (format->is_tree && (arg_sql || answer_range_is_given(&arg_range))) {
+                say_error(_("'%s' takes whole recordings: no time range and no --sql"),
+                          format->name);
+                return STATUS_USAGE;
+        }
+        if (format->is_tree && (!arg_output || streq(arg_output, "-"))) {
+                say_error(_("'%s' needs a directory: -o DIRECTORY"), format->name);
                 return STATUS_USAGE;
         }
         if (format->is_database && (!arg_output || streq(arg_output, "-"))) {
@@ -103,7 +123,7 @@ static ExitStatus apply_range(Export *export, const TraceFiles *files, const Exp
 }
 
 static ExitStatus
-report_outcome(const TraceFiles *files, const Export *export, const OutputFile *output, int r) {
+report_outcome(const TraceFiles *files, const Export *export, const char *path, int r) {
         switch (r) {
         case EXPORT_E_NOTHING:
                 say_error(_("the recording has no samples of call stacks in this time"));
@@ -117,11 +137,24 @@ report_outcome(const TraceFiles *files, const Export *export, const OutputFile *
                 say_error(_("the recording does not tell the time of day, which '%s' needs"),
                           export->format->name);
                 return STATUS_NOT_FOUND;
+        case EXPORT_E_NO_UUID:
+                say_error(_("the recording has no number of its own, by which '%s' tells "
+                            "recordings apart"),
+                          export->format->name);
+                return STATUS_NOT_FOUND;
+        case EXPORT_E_NO_MACHINE:
+                say_error(
+                        _("this machine has no number (/etc/machine-id): name it with --machine"));
+                return STATUS_FAILED;
+        case EXPORT_E_EXISTS:
+                say_error(_("the recording is in %s already"), path);
+                say_hint(_("Use -f to replace it."));
+                return STATUS_USAGE;
         case EXPORT_E_WRITE:
-                say_error(_("cannot write to %s: %m"), output->path);
+                say_error(_("cannot write to %s: %m"), path);
                 return STATUS_FAILED;
         case EXPORT_E_DATABASE:
-                say_error(_("cannot write the database %s"), output->path);
+                say_error(_("cannot write the database %s"), path);
                 return STATUS_FAILED;
         case EXPORT_E_MIXED:
                 say_error(_("the column '%s' has values of different types: use CAST(... AS TEXT)"),
@@ -148,26 +181,42 @@ static ExitStatus run_format(const ExportFormat *format,
         if (fclose(export->stream) != 0 && r == 0)
                 r = EXPORT_E_WRITE;
         if (r)
-                return report_outcome(files, export, output, r);
+                return report_outcome(files, export, output->path, r);
         return output_file_keep(output);
+}
+
+static ExitStatus run_tree(const ExportFormat *format, const TraceFiles *files, Export *export) {
+        int r;
+
+        export->path = arg_output;
+        export->machine = arg_machine;
+        export->replace = arg_force;
+        r = format->run(export);
+        return r ? report_outcome(files, export, arg_output, r) : STATUS_OK;
+}
+
+static ExitStatus run_file(const ExportFormat *format, const TraceFiles *files, Export *export) {
+        _cleanup_(output_file_deinit) OutputFile output = OUTPUT_FILE_INIT;
+        int r = output_file_open(&output, arg_output ? arg_output : "-", arg_force);
+
+        if (r)
+                return output_file_say_error(&output, r);
+        return run_format(format, files, export, &output);
 }
 
 static ExitStatus write_output(const Invocation *invocation,
                                const ExportFormat *format,
                                const TraceFiles *files,
                                Export *export) {
-        _cleanup_(output_file_deinit) OutputFile output = OUTPUT_FILE_INIT;
-        int r = output_file_open(&output, arg_output ? arg_output : "-", arg_force);
-        ExitStatus status;
+        ExitStatus status =
+                format->is_tree ? run_tree(format, files, export) : run_file(format, files, export);
 
-        if (r)
-                return output_file_say_error(&output, r);
-        status = run_format(format, files, export, &output);
         if (!status && !invocation->is_quiet && !export->sql)
                 fprintf(stderr, "%s\n", _(format->cannot));
         if (!status && export->n_left_out)
                 fprintf(stderr,
-                        _("Slices that were left out: %llu.\n"),
+                        format->is_tree ? _("States of threads that were left out: %llu.\n")
+                                        : _("Slices that were left out: %llu.\n"),
                         (unsigned long long)export->n_left_out);
         return status;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Fleet tally: what states of threads add up to, so that many recordings can be added up further
+ *
+ * Scheduling itself is too much to keep of many machines. Its sums by second and process are far smaller; delays of
+ * wake-ups are counted in steps of powers of two, as counts can be added and percentiles cannot.
+ */
+
+#include <glib.h>
+
+#include "trace/trace-store.h"
+
+#define FLEET_PIECES_MAX (64u << 20) /* of states, which are cut at each full second */
+
+typedef struct FleetTime {
+        uint64_t key;
+        int64_t second; /* of the clock on the wall */
+        uint32_t upid;  /* or TRACE_NONE */
+        int64_t running_ns, runnable_ns, io_ns;
+        uint64_t n_switches, n_wakeups;
+} FleetTime;
+
+typedef struct FleetDelay {
+        uint64_t key;
+        uint32_t utid;
+        unsigned log2_ns; /* the delays are at least 2^this, and less than twice that */
+        uint64_t n;
+        int64_t total_ns;
+} FleetDelay;
+
+/* FleetTime, by second and process. NULL: no memory. *ret_n_left_out: states past what is bounded. */
+GArray *fleet_times(const TraceStore *store, int64_t realtime_offset, uint64_t *ret_n_left_out);
+/* FleetDelay, by thread and delay. NULL: no memory. */
+GArray *fleet_delays(const TraceStore *store);
