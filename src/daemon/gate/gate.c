@@ -96,6 +96,8 @@ void gate_pump(Gate *gate) {
 }
 
 void gate_refuse_replies(Gate *gate, const GateRefusal *refusal) {
+        if (gate->refusal.n_bytes == 0 && refusal->n_bytes == 0)
+                return;
         gate_pump(gate);
         gate->refusal = *refusal;
 }

@@ -288,6 +288,47 @@ START_TEST(test_bus_waits_until_it_is_known_whose_descriptors_come) {
 }
 END_TEST
 
+/* Sends that many messages without descriptors; what they are is appended to *ret. */
+static size_t send_plain(GateWorld *world, uint8_t *ret, size_t n_messages) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < n_messages; i++) {
+                const size_t n_this = make_message(ret + n, i * 3, 0, ":1.9");
+
+                send_all(world->peer, ret + n, n_this);
+                n += n_this;
+        }
+        return n;
+}
+
+START_TEST(test_bus_passes_many_messages_and_keeps_descriptors_with_theirs) {
+        static uint8_t sent[32 * ROOM], received[32 * ROOM];
+        const int file = some_file();
+        size_t n_before, n_with, n_all, n_passed, n;
+        GateWorld world;
+        int real;
+
+        gate_world_begin_bus(&world);
+        world.known = ":1.7";
+        n_before = send_plain(&world, sent, 50);
+        n_with = make_message(sent + n_before, 8, 1, ":1.7");
+        send_with_fds(world.peer, sent + n_before, n_with, &file, 1);
+        n_all = n_before + n_with;
+        n_all += send_plain(&world, sent + n_all, 50);
+        gate_world_run(&world);
+        /* A read ends with the bytes that carry descriptors. */
+        n = receive(world.service, received, sizeof(received), passed, &n_passed);
+        ck_assert_uint_eq(n, n_before + n_with);
+        ck_assert_uint_eq(n_passed, 1);
+        ck_assert_int_eq(stand_in_take(&real, passed[0]), 0);
+        ck_assert(is_same_file(real, file));
+        n += receive(world.service, received + n, sizeof(received) - n, NULL, NULL);
+        ck_assert_uint_eq(n, n_all);
+        ck_assert_mem_eq(received, sent, n_all);
+        gate_world_end(&world);
+}
+END_TEST
+
 START_TEST(test_bus_passes_descriptors_of_its_own) {
         const size_t n = make_message(message, 8, 1, "org.freedesktop.DBus");
         const int file = some_file();
@@ -317,5 +358,6 @@ TEST_MAIN_FORKED("gate-stand-in",
                  test_senders_on_the_bus_are_told_apart,
                  test_bus_goes_on_behind_a_message_of_somebody_who_is_gone,
                  test_bus_goes_on_behind_a_message_that_is_too_long,
+                 test_bus_passes_many_messages_and_keeps_descriptors_with_theirs,
                  test_bus_waits_until_it_is_known_whose_descriptors_come,
                  test_bus_passes_descriptors_of_its_own)

@@ -270,10 +270,11 @@ int bus_line_open(BusLine **ret,
 /* Messages are dispatched at once, and the replies leave in the same turn. */
 static bool line_step(BusLine *line) {
         const bool has_more = gate_thread_turn(line->thread);
+        unsigned n = 0;
 
-        for (unsigned i = 0; i < MESSAGES_PER_STEP && sd_bus_process(line->bus, NULL) > 0; i++)
+        for (; n < MESSAGES_PER_STEP && sd_bus_process(line->bus, NULL) > 0; n++)
                 gate_thread_pump(line->thread);
-        return has_more;
+        return has_more || n == MESSAGES_PER_STEP;
 }
 
 /* What waits in the socket of the bus has no turns yet: all users' calls stand there in one line. So that is read

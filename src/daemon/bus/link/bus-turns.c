@@ -26,6 +26,8 @@
 /* A long reply costs everybody the time that the bus takes to read it. */
 void bus_turns_end(Bus *bus) {
         bus_line_refuse_replies(bus->line, &(GateRefusal){});
+        if (!turns_is_charging(&bus->turns))
+                return;
         turns_end(&bus->turns, bus_line_is_behind(bus->line), monotonic_ns());
 }
 

@@ -316,6 +316,10 @@ void turns_end(Turns *turns, bool bus_is_behind, uint64_t now_ns) {
         turns->running_since = 0;
 }
 
+bool turns_is_charging(const Turns *turns) {
+        return turns->running_since > 0 || turns->behind_since > 0;
+}
+
 static bool is_charged(const Turns *turns, const TurnsUser *user) {
         return (turns->running_since > 0 && turns->running_user == user->user) ||
                (turns->behind_since > 0 && turns->behind_user == user->user);

@@ -82,5 +82,8 @@ void turns_begin(Turns *turns, uid_t user, uint64_t now_ns);
  * time. */
 void turns_end(Turns *turns, bool bus_is_behind, uint64_t now_ns);
 
+/* Whether anybody is charged for the time that passes: turns_end() would do nothing else. */
+bool turns_is_charging(const Turns *turns);
+
 /* Forgets users who have had no calls for a period. */
 void turns_forget(Turns *turns, uint64_t now_ns);
