@@ -25,6 +25,13 @@ flood() {
         attack_is_over "$1, and it is over"
 }
 
+# As long as a user's own data sources make it.
+list_bytes() { "${attacker_as[@]}" busctl "${BUSCTL:---user}" call $BUS $ROOT $MANAGER ListSources | wc -c; }
+is_long() { [ "$(list_bytes)" -gt 900000 ]; }
+started "${attacker_as[@]}" /usr/bin/python3 -B "$tmp/caller/raw_bus.py" register "$bus_socket"
+ok "who sends no flood gets a long reply, and all of it" eventually is_long
+kill -KILL "$started"
+
 flood "match rules on the bus" matches bus "$bus_socket" 40 500
 flood "match rules on the native socket" matches native "$socket" 40 2000
 flood "signals on the bus that nobody reads" listeners bus "$bus_socket" 40

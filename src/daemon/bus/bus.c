@@ -105,6 +105,7 @@ Bus *bus_free(Bus *bus) {
         if (!bus)
                 return NULL;
         bus_identities_deinit(bus);
+        sd_bus_message_unref(bus->tried);
         turns_deinit(&bus->turns);
         bus_free_all_clients(&bus->gone);
         bus_free_all_clients(&bus->clients);

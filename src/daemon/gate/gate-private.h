@@ -91,6 +91,7 @@ struct Gate {
                 inner; /* the peer's socket, and our end of the pair whose other end is sd-bus's */
         GateFlow in, out; /* to sd-bus, and to the peer */
         GateRefusal refusal;
+        bool has_taken; /* a reply, of which the peer was told nothing */
         bool is_broken;
         bool has_passed; /* something, in this turn */
         bool has_ended;  /* sd-bus was told that nothing more follows */

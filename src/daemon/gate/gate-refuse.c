@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A reply that is too long is taken from sd-bus and forgotten; an error with its serial numbers goes out instead. */
+/*
+ * A reply that is too long is taken from sd-bus and forgotten. An error with its serial numbers goes out instead, or
+ * nothing: then the caller of gate_refuse_replies() sees to it that there is another reply later.
+ */
 
 #include <endian.h>
 #include <string.h>
@@ -88,6 +91,12 @@ static void write_error(Message *message, const FrameFields *reply, const GateRe
         set_u32(message, 4, message->n - begin);
 }
 
+/* Whether another reply is meant than this one. */
+static bool is_spared(const GateRefusal *refusal, const FrameFields *reply) {
+        return !refusal->error && (reply->reply_serial != refusal->reply_to ||
+                                   !streq(reply->destination, refusal->caller));
+}
+
 bool flow_refuse_reply(GateFlow *flow, const Frame *frame, const uint8_t *data, size_t n) {
         const GateRefusal *refusal = &flow->gate->refusal;
         FrameFields fields;
@@ -95,8 +104,14 @@ bool flow_refuse_reply(GateFlow *flow, const Frame *frame, const uint8_t *data, 
 
         if (refusal->n_bytes == 0 || frame->n_bytes <= refusal->n_bytes ||
             n < frame->n_header_bytes || frame_read_fields(&fields, data, n) < 0 ||
-            fields.type != FRAME_METHOD_RETURN || !fields.destination[0])
+            fields.type != FRAME_METHOD_RETURN || !fields.destination[0] ||
+            is_spared(refusal, &fields))
                 return false;
+        if (!refusal->error) {
+                flow->gate->has_taken = true;
+                flow->n_skip = frame->n_bytes;
+                return true;
+        }
         write_error(&message, &fields, refusal);
         if (!message.is_whole)
                 return false;

@@ -142,6 +142,10 @@ void gate_thread_refuse_replies(GateThread *thread, const GateRefusal *refusal) 
                 gate_refuse_replies(thread->gate, refusal);
 }
 
+bool gate_thread_has_taken(GateThread *thread) {
+        return thread->gate && gate_has_taken(thread->gate);
+}
+
 size_t gate_thread_n_unread(const GateThread *thread) {
         return thread->gate ? gate_n_unread(thread->gate) : 0;
 }

@@ -45,5 +45,7 @@ bool gate_thread_turn(GateThread *thread);
 void gate_thread_pump(GateThread *thread);
 /* gate_refuse_replies() */
 void gate_thread_refuse_replies(GateThread *thread, const GateRefusal *refusal);
+/* gate_has_taken() */
+bool gate_thread_has_taken(GateThread *thread);
 /* What the message bus has not read (gate_n_unread()). */
 size_t gate_thread_n_unread(const GateThread *thread);

@@ -102,6 +102,13 @@ void gate_refuse_replies(Gate *gate, const GateRefusal *refusal) {
         gate->refusal = *refusal;
 }
 
+bool gate_has_taken(Gate *gate) {
+        const bool has_taken = gate->has_taken;
+
+        gate->has_taken = false;
+        return has_taken;
+}
+
 void gate_answer(Gate *gate, const GateAnswer *answer) {
         flow_take_answer(&gate->in, answer);
         gate_is_ready(gate);

@@ -53,10 +53,13 @@ typedef struct GateAnswer {
         size_t n_dropped; /* otherwise: this many bytes were read, with all descriptors */
 } GateAnswer;
 
-/* Replies that are not passed on to the peer, which is sent an error instead. The texts stay valid. */
+/* Replies that are not passed on to the peer, which is sent an error instead. The texts stay valid. Without an error
+ * the reply to one call is meant, and the peer is sent nothing yet (gate_has_taken()). */
 typedef struct GateRefusal {
         size_t n_bytes; /* longer ones; 0: none */
         const char *error, *text;
+        uint64_t reply_to; /* the call's serial number */
+        const char *caller;
 } GateRefusal;
 
 typedef struct GateOptions {
@@ -104,6 +107,9 @@ void gate_answer(Gate *gate, const GateAnswer *answer);
 
 /* For what sd-bus says from now on. */
 void gate_refuse_replies(Gate *gate, const GateRefusal *refusal);
+
+/* Whether the reply to the one call was too long, since this was asked last. */
+bool gate_has_taken(Gate *gate);
 
 /* sd-bus has said something: it goes out now rather than at the next turn. */
 void gate_pump(Gate *gate);

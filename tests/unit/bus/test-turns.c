@@ -111,9 +111,12 @@ static void spend(uid_t user) {
 }
 
 static void ck_assert_next(const char *member) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = turns_next(&world.turns);
+        bool was_held;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
 
+        call = turns_next(&world.turns, NOW, &was_held);
         ck_assert_ptr_nonnull(call);
+        ck_assert(!was_held);
         ck_assert_str_eq(sd_bus_message_get_member(call), member);
         /* Weighing has read it. */
         ck_assert_int_eq(sd_bus_message_at_end(call, false), 0);
@@ -133,6 +136,8 @@ START_TEST(test_calls_are_dispatched_as_they_come_within_the_share) {
 END_TEST
 
 START_TEST(test_who_has_taken_the_share_waits_and_others_do_not) {
+        bool was_held;
+
         make_world();
         spend(FLOODER);
         ck_assert_int_eq(take(FLOODER, "Second"), TURNS_LATER);
@@ -140,7 +145,7 @@ START_TEST(test_who_has_taken_the_share_waits_and_others_do_not) {
         ck_assert(!turns_are_over(&world.turns));
         ck_assert_next("Second");
         ck_assert(turns_are_over(&world.turns));
-        ck_assert_ptr_null(turns_next(&world.turns));
+        ck_assert_ptr_null(turns_next(&world.turns, NOW, &was_held));
         end_world();
 }
 END_TEST
@@ -275,6 +280,69 @@ START_TEST(test_a_flood_is_many_calls_that_wait) {
 }
 END_TEST
 
+static int hold(uid_t user, const char *member, uint64_t due_ns) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = call_of(member, 0);
+
+        return turns_hold(&world.turns, user, call, due_ns);
+}
+
+/* NULL: none. */
+static void ck_assert_next_at(const char *member, uint64_t now_ns, bool is_held) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        bool was_held;
+
+        call = turns_next(&world.turns, now_ns, &was_held);
+        ck_assert_int_eq(was_held, is_held);
+        ck_assert_int_eq(call != NULL, member != NULL);
+        if (call)
+                ck_assert_str_eq(sd_bus_message_get_member(call), member);
+}
+
+START_TEST(test_a_call_that_is_held_is_the_next_one_once_it_is_due) {
+        make_world();
+        ck_assert_uint_eq(turns_held_until(&world.turns), UINT64_MAX);
+        ck_assert_int_eq(hold(FLOODER, "Later", NOW + 20), 0);
+        ck_assert_int_eq(hold(OTHER, "Sooner", NOW + 10), 0);
+        ck_assert(!turns_are_over(&world.turns));
+        ck_assert(!turns_are_due(&world.turns, NOW + 9));
+        ck_assert_uint_eq(turns_held_until(&world.turns), NOW + 10);
+        ck_assert_next_at(NULL, NOW + 9, false);
+        ck_assert(turns_are_due(&world.turns, NOW + 20));
+        ck_assert_next_at("Sooner", NOW + 20, true);
+        ck_assert_next_at("Later", NOW + 20, true);
+        ck_assert(turns_are_over(&world.turns));
+        end_world();
+}
+END_TEST
+
+/* Others of the user do not wait for it. */
+START_TEST(test_calls_overtake_one_that_is_held) {
+        make_world();
+        ck_assert_int_eq(hold(FLOODER, "Held", NOW + 10), 0);
+        ck_assert_int_eq(take(FLOODER, "Short"), TURNS_LATER);
+        ck_assert(turns_are_due(&world.turns, NOW));
+        ck_assert_next_at("Short", NOW, false);
+        ck_assert_next_at(NULL, NOW, false);
+        ck_assert_next_at("Held", NOW + 10, true);
+        end_world();
+}
+END_TEST
+
+START_TEST(test_few_calls_of_a_user_are_held_and_count_as_waiting) {
+        make_world();
+        for (unsigned i = 0; i < TURNS_HELD_PER_USER_MAX; i++)
+                ck_assert_int_eq(hold(FLOODER, "Held", NOW), 0);
+        ck_assert_int_eq(hold(FLOODER, "Held", NOW), TURNS_FULL);
+        ck_assert_int_eq(hold(OTHER, "Held", NOW), 0);
+        for (unsigned i = TURNS_HELD_PER_USER_MAX; i < TURNS_CALLS_OF_A_FLOOD; i++) {
+                ck_assert(!turns_is_flooding(&world.turns, FLOODER));
+                ck_assert_int_eq(take(FLOODER, "Call"), TURNS_LATER);
+        }
+        ck_assert(turns_is_flooding(&world.turns, FLOODER));
+        end_world();
+}
+END_TEST
+
 START_TEST(test_too_many_calls_are_refused) {
         make_world();
         spend(FLOODER);
@@ -386,6 +454,9 @@ TEST_MAIN("turns",
           test_a_users_calls_keep_their_order,
           test_users_have_turns,
           test_a_flood_is_many_calls_that_wait,
+          test_a_call_that_is_held_is_the_next_one_once_it_is_due,
+          test_calls_overtake_one_that_is_held,
+          test_few_calls_of_a_user_are_held_and_count_as_waiting,
           test_too_many_calls_are_refused,
           test_connections_of_a_user_have_turns,
           test_a_flood_gives_way_to_the_users_other_connections,

@@ -107,6 +107,30 @@ START_TEST(test_an_error_is_sent_for_a_reply_that_is_too_long) {
 }
 END_TEST
 
+START_TEST(test_a_long_reply_to_one_call_is_taken_and_nothing_is_sent) {
+        const GateRefusal of_one = { BYTES_MAX, .reply_to = REPLY_TO, .caller = DESTINATION };
+        const GateRefusal of_another = { BYTES_MAX,
+                                         .reply_to = REPLY_TO + 1,
+                                         .caller = DESTINATION };
+        const GateRefusal of_somebody = { BYTES_MAX, .reply_to = REPLY_TO, .caller = ":1.999" };
+        GateWorld world;
+
+        gate_world_begin_bus(&world);
+        gate_refuse_replies(world.gate, &of_one);
+        ck_assert_passes(&world, FRAME_METHOD_RETURN, 10);
+        ck_assert(!gate_has_taken(world.gate));
+        ck_assert_uint_eq(pass(&world, make_said(FRAME_METHOD_RETURN, LONG)), 0);
+        ck_assert(gate_has_taken(world.gate));
+        ck_assert(!gate_has_taken(world.gate));
+        gate_refuse_replies(world.gate, &of_another);
+        ck_assert_passes(&world, FRAME_METHOD_RETURN, LONG);
+        gate_refuse_replies(world.gate, &of_somebody);
+        ck_assert_passes(&world, FRAME_METHOD_RETURN, LONG);
+        ck_assert(!gate_has_taken(world.gate));
+        gate_world_end(&world);
+}
+END_TEST
+
 START_TEST(test_calls_and_signals_are_never_refused) {
         GateWorld world;
 
@@ -162,6 +186,7 @@ END_TEST
 
 TEST_MAIN("gate-refuse",
           test_an_error_is_sent_for_a_reply_that_is_too_long,
+          test_a_long_reply_to_one_call_is_taken_and_nothing_is_sent,
           test_calls_and_signals_are_never_refused,
           test_replies_of_any_length_pass_otherwise,
           test_it_holds_for_what_is_said_from_now_on,

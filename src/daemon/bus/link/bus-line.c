@@ -343,6 +343,10 @@ void bus_line_refuse_replies(BusLine *line, const GateRefusal *refusal) {
                 gate_thread_refuse_replies(line->thread, refusal);
 }
 
+bool bus_line_has_taken(BusLine *line) {
+        return line && line->source && gate_thread_has_taken(line->thread);
+}
+
 BusLine *bus_line_free(BusLine *line) {
         if (!line)
                 return NULL;

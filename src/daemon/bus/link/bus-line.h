@@ -37,8 +37,9 @@ void bus_line_pump(BusLine *line);
 bool bus_line_is_behind(const BusLine *line);
 /* Whether there is more to read than the last turn had time for. */
 bool bus_line_has_more(const BusLine *line);
-/* gate_refuse_replies() */
+/* gate_refuse_replies(), gate_has_taken() */
 void bus_line_refuse_replies(BusLine *line, const GateRefusal *refusal);
+bool bus_line_has_taken(BusLine *line);
 
 /* After the connection was closed: waits until everything it has queued is sent. */
 BusLine *bus_line_free(BusLine *line);

@@ -13,8 +13,12 @@
 #include "bus/link/bus-line.h"
 #include "shared/monotonic.h"
 
-/* How long a reply to a user who floods the bus may be: one of 64 KiB takes it half a second then. */
-#define REPLY_BYTES_MAX (64u << 10)
+/* How long a reply to a user who floods the bus may be, and one to others before it is known whether they do: one of
+ * 64 KiB takes a flooded bus half a second. */
+#define REPLY_BYTES_MAX (16u << 10)
+
+/* For how long longer ones are kept back until it is known. */
+#define HOLD_NS UINT64_C(100000000)
 
 /* Calls that were set aside wait until what the bus has for us is read, but no longer than this: whether a user floods
  * it is known only then. */
@@ -23,9 +27,39 @@
 /* Between two looks at whether the bus has read what was said. */
 #define BEHIND_LOOK_NS UINT64_C(1000000)
 
+static int set_too_long(sd_bus_error *error) {
+        return bus_error_set(error,
+                             BUS_ERROR_LIMIT_EXCEEDED,
+                             "too many long replies to this user wait "
+                             "(TURNS_HELD_PER_USER_MAX, %d); wait for them, or use the native "
+                             "socket",
+                             TURNS_HELD_PER_USER_MAX);
+}
+
+/* The call is done, and its reply may have been kept back. Such calls only look at something, and may be carried out
+ * twice. */
+static void end_try(Bus *bus) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = TAKE(bus->tried);
+        int r;
+
+        if (!bus_line_has_taken(bus->line))
+                return;
+        sd_bus_message_rewind(call, true);
+        r = turns_hold(&bus->turns, bus->tried_user, call, monotonic_ns() + HOLD_NS);
+        if (r == TURNS_FULL)
+                set_too_long(&error);
+        else if (r < 0)
+                sd_bus_error_set_errno(&error, r);
+        if (r)
+                sd_bus_reply_method_error(call, &error);
+}
+
 /* A long reply costs everybody the time that the bus takes to read it. */
 void bus_turns_end(Bus *bus) {
         bus_line_refuse_replies(bus->line, &(GateRefusal){});
+        if (bus->tried)
+                end_try(bus);
         if (!turns_is_charging(&bus->turns))
                 return;
         turns_end(&bus->turns, bus_line_is_behind(bus->line), monotonic_ns());
@@ -50,7 +84,7 @@ static void refuse(sd_bus_message *call) {
 
 /* A long reply keeps all others waiting, as the bus reads slowly while it is flooded. What is read from a session is
  * gone from there, so it is not refused, but made shorter (bus_turns_read_bytes_max()). */
-static void limit_reply(const Client *client, sd_bus_message *call) {
+static void refuse_long_reply(Bus *bus) {
         const GateRefusal refusal = {
                 .n_bytes = REPLY_BYTES_MAX,
                 .error = bus_error_name(BUS_ERROR_LIMIT_EXCEEDED),
@@ -59,9 +93,27 @@ static void limit_reply(const Client *client, sd_bus_message *call) {
                         "socket",
         };
 
-        if (turns_is_flooding(&client->bus->turns, client->user) &&
-            !streq(sd_bus_message_get_member(call), "Read"))
-                bus_line_refuse_replies(client->bus->line, &refusal);
+        bus_line_refuse_replies(bus->line, &refusal);
+}
+
+static void hold_long_reply(Client *client, sd_bus_message *call) {
+        GateRefusal refusal = { .n_bytes = REPLY_BYTES_MAX, .caller = client->name };
+        Bus *bus = client->bus;
+
+        if (sd_bus_message_get_cookie(call, &refusal.reply_to) < 0)
+                return;
+        bus->tried = sd_bus_message_ref(call);
+        bus->tried_user = client->user;
+        bus_line_refuse_replies(bus->line, &refusal);
+}
+
+static void limit_reply(Client *client, sd_bus_message *call, bool is_second_time) {
+        if (streq(sd_bus_message_get_member(call), "Read"))
+                return;
+        if (turns_is_flooding(&client->bus->turns, client->user))
+                refuse_long_reply(client->bus);
+        else if (!is_second_time)
+                hold_long_reply(client, call);
 }
 
 size_t bus_turns_read_bytes_max(const Client *client) {
@@ -96,8 +148,7 @@ int bus_turns_take(Client *client, sd_bus_message *call, sd_bus_error *error) {
                 return 1;
         if (r < 0)
                 return sd_bus_error_set_errno(error, r);
-        if (was_granted)
-                limit_reply(client, call);
+        limit_reply(client, call, was_granted && bus->is_second_time);
         turns_begin(&bus->turns, client->user, now);
         return 0;
 }
@@ -115,14 +166,19 @@ static void run_call(Bus *bus, sd_bus_message *call) {
 
 /* No event tells when the bus has read enough. */
 uint64_t bus_turns_deadline(const Bus *bus, uint64_t now) {
+        const uint64_t monotonic = monotonic_ns(), held_until = turns_held_until(&bus->turns);
+
         if (turns_are_over(&bus->turns))
                 return UINT64_MAX;
+        if (!turns_are_due(&bus->turns, monotonic))
+                return now + (held_until - monotonic);
         return bus_line_is_behind(bus->line) ? now + BEHIND_LOOK_NS : 0;
 }
 
 void bus_turns_run(Bus *bus) {
         const uint64_t began = monotonic_ns();
         sd_bus_message *call;
+        bool was_held;
 
         if (bus_line_has_more(bus->line) && began - bus->turns_run_at < READ_FIRST_NS)
                 return;
@@ -130,7 +186,8 @@ void bus_turns_run(Bus *bus) {
         bus_line_pump(bus->line);
         bus_turns_end(bus);
         while (!bus_line_is_behind(bus->line) && monotonic_ns() - began < TURNS_RUN_NS &&
-               (call = turns_next(&bus->turns))) {
+               (call = turns_next(&bus->turns, monotonic_ns(), &was_held))) {
+                bus->is_second_time = was_held;
                 run_call(bus, call);
                 sd_bus_message_unref(call);
         }

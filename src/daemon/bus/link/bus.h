@@ -86,6 +86,9 @@ struct Bus {
         Turns turns;          /* of calls on the message bus */
         uint64_t turns_run_at;
         sd_bus_message *granted; /* one that was set aside, and has its turn now */
+        bool is_second_time;     /* it was held */
+        sd_bus_message *tried;   /* the one in dispatch, if a long reply to it is kept back */
+        uid_t tried_user;
 
         List unknowns; /* Unknown (bus-identity.c) */
         size_t n_unknown_messages;

@@ -24,6 +24,7 @@ typedef struct TurnsCall {
         sd_bus_message *message;
         size_t n_bytes;
         TurnsRound round;
+        uint64_t due_ns; /* of one that is held */
 } TurnsCall;
 
 typedef struct TurnsUser {
@@ -31,6 +32,8 @@ typedef struct TurnsUser {
         uint64_t period_began_ns;
         uint64_t spent_ns; /* of the period */
         List calls;        /* TurnsCall, by rounds */
+        List held;         /* TurnsCall, which count as calls, too */
+        size_t n_held;
         TurnsRound round;  /* of the call that was dispatched last */
         TurnsRound latest; /* that a call has been in */
         size_t n_calls, n_bytes;
@@ -63,6 +66,7 @@ static TurnsUser *user_get(Turns *turns, uid_t user) {
                 return NULL;
         found->user = user;
         list_init(&found->calls);
+        list_init(&found->held);
         list_init(&found->waiting_link);
         list_append(&turns->users, &found->link);
         return found;
@@ -91,16 +95,24 @@ static sd_bus_message *user_take(TurnsUser *user) {
         return user_remove(user, call);
 }
 
+static sd_bus_message *user_take_held(TurnsUser *user) {
+        user->n_held--;
+        return user_remove(user, list_first(&user->held, TurnsCall, link));
+}
+
 static TurnsCall *user_last(const TurnsUser *user) {
-        return user->n_calls > 0 ? list_entry(user->calls.previous, TurnsCall, link) : NULL;
+        return list_is_empty(&user->calls) ? NULL
+                                           : list_entry(user->calls.previous, TurnsCall, link);
 }
 
 void turns_deinit(Turns *turns) {
         TurnsUser *user;
 
         list_for_each (user, &turns->users, link) {
-                while (user->n_calls > 0)
+                while (!list_is_empty(&user->calls))
                         sd_bus_message_unref(user_take(user));
+                while (user->n_held > 0)
+                        sd_bus_message_unref(user_take_held(user));
                 user_free(user);
         }
 }
@@ -263,26 +275,80 @@ int turns_take(Turns *turns,
         if (user_has_share(turns, found, now_ns, share_ns))
                 return TURNS_NOW;
         r = user_keep(found, round, call, ret_refused);
-        if (found->n_calls > 0 && !list_is_linked(&found->waiting_link))
+        if (!list_is_empty(&found->calls) && !list_is_linked(&found->waiting_link))
                 list_append(&turns->waiting, &found->waiting_link);
         return r;
 }
 
-sd_bus_message *turns_next(Turns *turns) {
-        TurnsUser *user = list_first(&turns->waiting, TurnsUser, waiting_link);
+int turns_hold(Turns *turns, uid_t user, sd_bus_message *message, uint64_t due_ns) {
+        TurnsUser *found = user_get(turns, user);
+        const size_t n_bytes = weigh(message);
+        TurnsCall *call;
+
+        if (!found)
+                return -ENOMEM;
+        if (found->n_held >= TURNS_HELD_PER_USER_MAX || !user_has_room(found, n_bytes))
+                return TURNS_FULL;
+        call = calloc(1, sizeof(*call));
+        if (!call)
+                return -ENOMEM;
+        *call = (TurnsCall){ .message = sd_bus_message_ref(message),
+                             .n_bytes = n_bytes,
+                             .due_ns = due_ns };
+        list_append(&found->held, &call->link);
+        found->n_held++;
+        found->n_calls++;
+        found->n_bytes += n_bytes;
+        return 0;
+}
+
+/* The user whose held call is due first; NULL: no call is held. */
+static TurnsUser *find_held(const Turns *turns, uint64_t *ret_due_ns) {
+        TurnsUser *user, *first = NULL;
+
+        *ret_due_ns = UINT64_MAX;
+        list_for_each (user, &turns->users, link) {
+                const TurnsCall *call = list_first(&user->held, TurnsCall, link);
+
+                if (!call || call->due_ns >= *ret_due_ns)
+                        continue;
+                first = user;
+                *ret_due_ns = call->due_ns;
+        }
+        return first;
+}
+
+uint64_t turns_held_until(const Turns *turns) {
+        uint64_t due_ns;
+
+        find_held(turns, &due_ns);
+        return due_ns;
+}
+
+sd_bus_message *turns_next(Turns *turns, uint64_t now_ns, bool *ret_was_held) {
+        uint64_t due_ns;
+        TurnsUser *user = find_held(turns, &due_ns);
         sd_bus_message *message;
 
+        *ret_was_held = user && due_ns <= now_ns;
+        if (*ret_was_held)
+                return user_take_held(user);
+        user = list_first(&turns->waiting, TurnsUser, waiting_link);
         if (!user)
                 return NULL;
         message = user_take(user);
         list_unlink(&user->waiting_link);
-        if (user->n_calls > 0)
+        if (!list_is_empty(&user->calls))
                 list_append(&turns->waiting, &user->waiting_link);
         return message;
 }
 
 bool turns_are_over(const Turns *turns) {
-        return list_is_empty(&turns->waiting);
+        return list_is_empty(&turns->waiting) && turns_held_until(turns) == UINT64_MAX;
+}
+
+bool turns_are_due(const Turns *turns, uint64_t now_ns) {
+        return !list_is_empty(&turns->waiting) || turns_held_until(turns) <= now_ns;
 }
 
 bool turns_is_flooding(const Turns *turns, uid_t user) {

@@ -12,6 +12,9 @@
  * A user's connections have turns in the same way: a call stands behind as many of each other connection as its own
  * has had since. Where there is no room for more, the call that would wait longest is refused.
  *
+ * A call whose reply turns out to be long waits as well, until it is known whether its user floods the bus. Then it is
+ * carried out a second time.
+ *
  * It is a queue only: who has turns, and of what. The dispatcher says how long each turn took.
  */
 
@@ -38,6 +41,7 @@
 #define TURNS_CALLS_OF_A_FLOOD   512
 #define TURNS_CALLS_PER_USER_MAX 4096
 #define TURNS_BYTES_PER_USER_MAX (16u << 20)
+#define TURNS_HELD_PER_USER_MAX  64
 
 typedef struct Turns {
         List users;   /* TurnsUser */
@@ -70,9 +74,16 @@ int turns_take(Turns *turns,
                uint64_t share_ns,
                sd_bus_message **ret_refused);
 
-/* The next call that was set aside, whose reference is the caller's; NULL: none was. */
-sd_bus_message *turns_next(Turns *turns);
+/* A call has been carried out, and its reply was kept back: it is the next one again, once it is due. 0, -ENOMEM, or
+ * TURNS_FULL. */
+int turns_hold(Turns *turns, uid_t user, sd_bus_message *call, uint64_t due_ns);
+
+/* The next call that was set aside or held, whose reference is the caller's; NULL: none is there, or due. */
+sd_bus_message *turns_next(Turns *turns, uint64_t now_ns, bool *ret_was_held);
+/* When the first one that is held is due; UINT64_MAX: none is. */
+uint64_t turns_held_until(const Turns *turns);
 bool turns_are_over(const Turns *turns);
+bool turns_are_due(const Turns *turns, uint64_t now_ns); /* turns_next() has one */
 /* Whether the number of the user's waiting calls means that it sends them faster than anybody looks at the replies. */
 bool turns_is_flooding(const Turns *turns, uid_t user);
 
