@@ -37,7 +37,6 @@ three_users() {
 <policy context="default"><allow send_destination="org.example.Floor"/></policy></busconfig>
 CONF
         system_bus $service_user
-        bus_daemon=$started
         started "$FAKE_POLKIT" "$answers" "$questions"
         eventually has_owner --system org.freedesktop.PolicyKit1
         mkdir -p "$tmp/sockets"
@@ -56,8 +55,7 @@ attacked_service() {
                 three_users
         else
                 session_bus
-                bus_daemon=$started
-        fi
+                fi
         native_service
 }
 

@@ -42,7 +42,11 @@ for n in 1 20; do
         for way in line message urgent unread; do
                 is_attacked $way "$socket" $n
         done
-        is_attacked bus "${bus_socket-$tmp/${innocent_bus/user/session}.sock}" $n
+        if [ "${TEST_BUS-}" = dbus-broker ]; then
+                skip_check "bus, $n times: they are passed" 'dbus-broker has the last of each, and waits for it itself'
+        else
+                is_attacked bus "${bus_socket-$tmp/${innocent_bus/user/session}.sock}" $n
+        fi
 done
 attack_is_over "lingering sockets"
 ok "the native socket answers again" eventually /usr/bin/python3 -B "$(dirname "$0")/raw_bus.py" hello "$socket"

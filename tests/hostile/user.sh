@@ -26,8 +26,7 @@ install -d -o $alice -m 755 "$tmp/home" "$tmp/sockets"
 sed -i "s|$tmp/session.sock|$tmp/home/session.sock|" "$tmp/session.conf"
 export DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/home/session.sock
 bus_socket=$tmp/home/session.sock
-started "${service_as[@]}" dbus-daemon --nofork --config-file="$tmp/session.conf"
-eventually has_owner --user org.freedesktop.DBus
+message_bus session "$tmp/session.conf" "$bus_socket" "$alice"
 PERFETTO_PRODUCER_SOCK_NAME=$tmp/home/producer.sock PERFETTO_CONSUMER_SOCK_NAME=$tmp/home/consumer.sock native_service
 eventually test -S "$tmp/home/consumer.sock"
 chown $alice "$socket"

@@ -134,6 +134,25 @@ has_owner() {
         busctl "$1" call $bus /org/freedesktop/DBus $bus GetNameOwner s "$2" >/dev/null 2>&1
 }
 
+# message_bus session|system CONFIG SOCKET [USER]: dbus-daemon, or what $TEST_BUS says; the process that passes
+# messages on is in $bus_daemon
+message_bus() {
+        local config=$2 socket=$3 user=${4-} side=--user scope=user
+        [ "$1" = session ] || side=--system scope=system
+        case ${TEST_BUS-dbus-daemon} in
+        dbus-broker)
+                started unshare --mount --propagation private sh -c 'mount -t tmpfs tmpfs /run && exec "$@"' sh \
+                        /usr/bin/python3 -B "$(dirname "${BASH_SOURCE[0]}")/broker.py" $scope "$config" "$socket" \
+                        ${user:+"$user"}
+                ;;
+        *) started ${user:+setpriv "--reuid=$user" --clear-groups --} dbus-daemon --nofork --config-file="$config" ;;
+        esac
+        bus_daemon=$started
+        eventually has_owner $side org.freedesktop.DBus
+        [ "${TEST_BUS-}" != dbus-broker ] || bus_daemon=$(child_of "$(child_of "$started")")
+}
+child_of() { tr -d ' ' <"/proc/$1/task/$1/children"; }
+
 # A session bus as every desktop has it, but without service files; $tmp/session.d may have more of its configuration.
 session_bus() {
         mkdir -p "$tmp/session.d"
@@ -143,8 +162,7 @@ session_bus() {
 <allow eavesdrop="true"/><allow own="*"/></policy>
 <includedir>$tmp/session.d</includedir></busconfig>
 CONF
-        started dbus-daemon --nofork --config-file="$tmp/session.conf"
-        eventually has_owner --user org.freedesktop.DBus
+        message_bus session "$tmp/session.conf" "$tmp/session.sock"
 }
 
 # A system bus with the rules of every system bus, our own policy, and one for a polkit. $1: the service's user.
@@ -161,8 +179,7 @@ system_bus() {
 <policy user="root"><allow own="org.freedesktop.PolicyKit1"/></policy>
 <includedir>$tmp/system.d</includedir></busconfig>
 CONF
-        started dbus-daemon --nofork --config-file="$tmp/system.conf"
-        eventually has_owner --system org.freedesktop.DBus
+        message_bus system "$tmp/system.conf" "$tmp/system.sock"
         chmod 666 "$tmp/system.sock"
 }
 

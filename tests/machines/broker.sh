@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The attacks of tests/boot/case-hostile.sh on a Debian 12 that has dbus-broker, booted with that as its message bus.
-# scripts/packages leaves it out, as it takes the place of dbus-daemon where it is installed.
-# Time limit: 20 min
+# Attacks on a Debian 12 that has dbus-broker: those of tests/boot/case-hostile.sh on one that is booted with it as its
+# message bus, and those of tests/hostile, each on a bus of its own. scripts/packages leaves dbus-broker out, as it
+# takes the place of dbus-daemon where it is installed.
+# Time limit: 30 min
 
 # shellcheck source=tests/machines/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -21,4 +22,12 @@ ok 'under dbus-broker no attack harms anybody' as_root sh -c 'status=0
         exit $status'
 said 'it was the bus' '^ok [0-9]+ - the bus is the one that is wanted$'
 said 'the innocent recording was whole in the end' '^ok [0-9]+ - in the end: nothing of it is lost$'
+# One after the other: a hostile peer of one test is nobody that another one has counted on.
+# shellcheck disable=SC2016 # for the shell inside
+ok 'nor does any of those of each point harm anybody' as_root sh -c 'status=0
+        meson test -C build --no-rebuild --timeout-multiplier 3 --num-processes 1 --suite hostile-broker || status=$?
+        grep -E "^# worst reply|^not ok" build/meson-logs/testlog.txt
+        exit $status'
+said 'all of them ran' '^Fail: +0'
+grep '^# worst reply' "$output"
 finish
