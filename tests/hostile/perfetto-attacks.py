@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Peers of Perfetto's sockets that turn against the service.
+
+perfetto-attacks.py deaf PRODUCER-SOCKET SOURCE      a producer that reads nothing, and has much to be answered
+perfetto-attacks.py deaf-consumer CONSUMER-SOCKET    a consumer, likewise
+perfetto-attacks.py losses PRODUCER-SOCKET SOURCE    a producer that says it has lost more than a counter holds
+
+Producers say "ready" when SOURCE can be recorded. All say "attacked" when they have done their worst, and stay until
+they are killed.
+"""
+
+import fcntl
+import os
+import socket
+import struct
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
+import perfetto_ipc as ipc  # noqa: E402
+from perfetto_ipc import get, message  # noqa: E402
+
+SETUP_SOURCE, CONFIG, TARGET_BUFFER = 6, 2, 2
+CHUNKS, CHUNK_BUFFER, CHUNK_DATA = 1, 3, 4
+PREVIOUS_PACKET_DROPPED, TRACE_STATS, SERVICE_EVENT = 42, 35, 69
+LOST = (1 << 63) - 1
+WRITER = 1
+STALLED_S = 2
+ENOUGH_BYTES = 64 << 20  # many times what may wait for one peer
+
+
+def producer(address, source):
+    client = ipc.Client(address, "ProducerPort")
+    client.ask("InitializeConnection", message((1, 4096), (2, 64 << 10), (3, "hostile")))
+    client.ask("RegisterDataSource", message((1, message((1, source)))))
+    commands = client.call("GetAsyncCommand")
+    print("ready", flush=True)
+    return client, commands
+
+
+def block(client):
+    """Reads nothing from now on; if the descriptor's flags were the service's as well, it would wait."""
+    fd = client.socket.fileno()
+    fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_NONBLOCK)
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.socket.settimeout(STALLED_S)
+
+
+def ask_without_reading(client, method):
+    """Until no more is taken, or the service has ended the connection."""
+    n_sent = 0
+    body = message((1, client.service_id), (2, client.methods[method]), (3, b""))
+    call = ipc.frame(message((ipc.REQUEST_ID, 1 << 20), (ipc.INVOKE, body)))
+    try:
+        while n_sent < ENOUGH_BYTES:
+            n_sent += client.socket.send(call * 100)
+    except OSError:
+        pass
+    print("attacked", flush=True)
+    time.sleep(600)
+
+
+def deaf(address, source):
+    client, _ = producer(address, source)
+    block(client)
+    ask_without_reading(client, "Sync")
+
+
+def deaf_consumer(address):
+    client = ipc.Client(address, "ConsumerPort")
+    block(client)
+    ask_without_reading(client, "QueryServiceState")
+
+
+def chunk(chunk_id, *packets):
+    """One that comes in a message rather than in memory."""
+    data = struct.pack("<IHH", chunk_id, WRITER, len(packets))
+    return data + b"".join(ipc.varint(len(packet)) + packet for packet in packets)
+
+
+def forged():
+    """Statistics as the service writes them, of packets that this writer has lost; and that it has lost some."""
+    stats = message((16, message((1, WRITER), (2, LOST))), (1, message((19, LOST), (18, LOST), (9, LOST))))
+    return [
+        message((PREVIOUS_PACKET_DROPPED, True), (TRACE_STATS, stats)),
+        message((PREVIOUS_PACKET_DROPPED, True), (SERVICE_EVENT, message((1, LOST)))),
+        message((PREVIOUS_PACKET_DROPPED, True)),
+    ]
+
+
+def losses(address, source):
+    client, commands = producer(address, source)
+    client.socket.settimeout(None)
+    command = b""
+    while get(command, SETUP_SOURCE) is None:
+        command = client.reply(commands)[2]
+    buffer = get(get(get(command, SETUP_SOURCE), CONFIG), TARGET_BUFFER, 0)
+    for chunk_id in (0, 1 << 30, (1 << 31) - 1, (1 << 32) - 1, 5):
+        move = message((CHUNK_BUFFER, buffer), (CHUNK_DATA, chunk(chunk_id, *forged())))
+        client.ask("CommitData", message((CHUNKS, move)))
+    print("attacked", flush=True)
+    time.sleep(600)
+
+
+if __name__ == "__main__":
+    verbs = {"deaf": deaf, "deaf-consumer": deaf_consumer, "losses": losses}
+    sys.exit(verbs[sys.argv[1]](*sys.argv[2:]))
