@@ -5,13 +5,12 @@
  * CLOCK_MONOTONIC_RAW for some without a display. Which of them it is can be told by the hit, which comes soon after.
  */
 
-#include <stdio.h>
 #include <time.h>
 
+#include "host/frame-tracks.h"
 #include "probes/points/frame-writer.h"
 
-#define TRACK_BYTES 128
-#define SECOND_NS   UINT64_C(1000000000)
+#define SECOND_NS UINT64_C(1000000000)
 
 int frame_writer_init(FrameWriter *writer, ProgramTracks *programs) {
         *writer = (FrameWriter){ .programs = programs };
@@ -20,45 +19,6 @@ int frame_writer_init(FrameWriter *writer, ProgramTracks *programs) {
 
 void frame_writer_deinit(FrameWriter *writer) {
         frames_deinit(&writer->frames);
-}
-
-static void write_slice(FrameWriter *writer, uint64_t track, const Frame *frame, uint64_t at_ns) {
-        const TrackArgument arguments[] = {
-                { .name = "number", .number = (int64_t)frame->number },
-                { .name = "usual_us", .number = (int64_t)(frame->usual_ns / 1000) },
-                { .name = "missed", .number = frame->n_missed },
-        };
-        TrackWriter *tracks = &writer->programs->tracks;
-        TrackEvent event = {
-                .type = TRACK_EVENT_BEGIN,
-                .track = track,
-                .at_ns = frame->begin_ns,
-                .name = frame->n_missed > 0 ? "late frame" : "frame",
-                .category = "frames",
-                .arguments = arguments,
-                .n_arguments = ARRAY_SIZE(arguments),
-        };
-
-        if (frame->has_begin && track_event(tracks, &event))
-                (void)track_event(tracks, &(TrackEvent){ TRACK_EVENT_END, track, at_ns });
-}
-
-static void write_frame(FrameWriter *writer,
-                        const Point *point,
-                        pid_t pid,
-                        const Frame *frame,
-                        uint64_t at_ns) {
-        TrackWriter *tracks = &writer->programs->tracks;
-        uint64_t process = program_process_track(writer->programs, pid, at_ns);
-        char name[TRACK_BYTES];
-
-        snprintf(name, sizeof(name), "Frames %u (%s)", frame->ordinal, point->label);
-        write_slice(writer, track_group(tracks, process, name), frame, at_ns);
-        if (frame->fps < 0)
-                return;
-        snprintf(name, sizeof(name), "fps %u (%s)", frame->ordinal, point->label);
-        track_count(
-                tracks, track_counter(tracks, process, name, TRACK_UNIT_COUNT), at_ns, frame->fps);
 }
 
 static void add(FrameWriter *writer,
@@ -74,7 +34,11 @@ static void add(FrameWriter *writer,
         Frame frame;
 
         if (frames_add(&writer->frames, &key, at_ns, refresh_ns, &frame))
-                write_frame(writer, point, pid, &frame, at_ns);
+                frame_tracks_write(&writer->programs->tracks,
+                                   program_process_track(writer->programs, pid, at_ns),
+                                   point->label,
+                                   &frame,
+                                   at_ns);
 }
 
 void frame_writer_finish(FrameWriter *writer,

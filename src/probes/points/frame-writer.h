@@ -9,7 +9,7 @@
  * the times that it says. A main loop that did not come back for long is a slice "stall".
  */
 
-#include "probes/points/frames.h"
+#include "host/frames.h"
 #include "probes/points/point-record.h"
 #include "probes/points/program-tracks.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probes/points/frames.h"
+#include "host/frames.h"
 #include "shared/macro.h"
 
 #define SECOND_NS UINT64_C(1000000000)
