@@ -14,6 +14,7 @@ N_("Games: frames of programs that know nothing of it, what GPUs work on, input,
 N_("A GNOME desktop: all of the preset desktop, and what mutter or gnome-shell and the command tell by themselves")
 N_("Interrupts, deferred work and timers, with scheduling")
 N_("Requests to disks, and the threads that wait for them")
+N_("A KDE desktop: all of the preset desktop, each event of Qt's objects, and frames of X11 windows")
 N_("Memory of the machine and of each process, and what reclaims it")
 N_("Which thread runs where and who wakes whom, with CPU frequencies and idle states")
 N_("Which service or app uses the CPU, the memory, the disk, and which ones wait")

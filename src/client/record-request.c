@@ -201,6 +201,7 @@ static const char *const known_sources[] = {
         "org.freedesktop.dbus",
         "org.gnome.sysprof",
         "org.pipewire.profiler",
+        "org.x.present",
         "org.freedesktop.login1",
         TRACK_EVENT_SOURCE,
 };

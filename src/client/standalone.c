@@ -36,6 +36,7 @@ static const char *const bridge_sources[] = {
         "org.freedesktop.dbus",
         "org.gnome.sysprof",
         "org.pipewire.profiler",
+        "org.x.present",
 };
 
 bool standalone_is_bridge_source(const char *name) {

@@ -21,7 +21,7 @@ chmod 700 "$tmp/run"
 
 # fake_daemon ANSWER: what listens where PipeWire would, and answers so
 fake_daemon() {
-        started python3 "$(dirname "$0")/pipewire-fake.py" "$tmp/run/pipewire-0" "$1"
+        started python3 "$(dirname "$0")/fake-server.py" "$tmp/run/pipewire-0" "$1"
         eventually test -S "$tmp/run/pipewire-0"
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Listens where PipeWire would, and is none.
+"""Listens where a server would, and is none.
 
-Usage: pipewire-fake.py SOCKET silence|noise
+Usage: fake-server.py SOCKET silence|noise
 """
 
 import os

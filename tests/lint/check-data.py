@@ -129,7 +129,7 @@ def check_architecture(top):
                 yield f"{ARCHITECTURE}: there is no {name}"
 
 
-SOURCE = r"(?:linux|org\.freedesktop|org\.gnome|org\.pipewire|cpu)\.\w+"
+SOURCE = r"(?:linux|org\.freedesktop|org\.gnome|org\.pipewire|org\.x|cpu)\.\w+"
 
 # Of the probes where they run as an ordinary user: no service starts them for it.
 STANDALONE_ONLY = {"cpu.stacks"}

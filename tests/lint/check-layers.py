@@ -86,7 +86,7 @@ LAYERS = {
         "protobuf-c", "tracefs", "elf", "systemd", "sd-journal", "io",
     },
     "src/bridges": {
-        "shared", "managers", "host", "wire", "config", "protobuf-c", "systemd", "pipewire", "io",
+        "shared", "managers", "host", "wire", "config", "protobuf-c", "systemd", "pipewire", "xcb", "io",
     },
     "src/trace": {"shared", "wire", "compression", "io"},
     "src/query": {"shared", "trace", "sqlite", "io"},
@@ -125,6 +125,7 @@ SYSTEM_HEADERS = [
     (r"lzma\.h", "lzma"),
     (r"pcre2\.h", "pcre2"),
     (r"(pipewire|spa)/.*", "pipewire"),
+    (r"xcb/.*", "xcb"),
     (r"sqlite3\.h", "sqlite"),
     (
         r"(arpa|net|netinet)/.*|sys/(socket|un|epoll|poll|select|timerfd|eventfd|signalfd|inotify|"
@@ -155,6 +156,7 @@ MESON_DEPENDENCIES = {
     "lzma": {"lzma"},
     "pcre2": {"pcre2"},
     "pipewire": {"pipewire"},
+    "xcb": {"xcb"},
     "zstd": {"compression"},
     "zlib": {"compression"},
     "sqlite": {"sqlite"},

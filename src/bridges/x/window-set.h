@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Window set: numbers of windows, in a fixed table
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define X_WINDOWS_MAX  4096                /* that are listened to; others are counted */
+#define WINDOW_SET_ALL (4 * X_WINDOWS_MAX) /* places: so that most numbers are at theirs */
+
+/* Zero-initialised is empty. */
+typedef struct WindowSet {
+        uint32_t windows[WINDOW_SET_ALL]; /* 0: free */
+        size_t n;
+} WindowSet;
+
+bool window_set_has(const WindowSet *set, uint32_t window);
+/* False: it is 0, is there already, or there are X_WINDOWS_MAX. */
+bool window_set_add(WindowSet *set, uint32_t window);
+void window_set_remove(WindowSet *set, uint32_t window);
