@@ -8,7 +8,6 @@
 
 #include "client/answer-sentences.h"
 #include "client/say.h"
-#include "report/report-page.h"
 #include "report/report-svg.h"
 #include "shared/text.h"
 
@@ -73,6 +72,16 @@ trace_page_make(Bytes *ret, Query **ret_query, const TraceFiles *files, const An
                 status = answer_range_apply(range, &question);
         return status ? status
                       : make_page(ret, files, question.store, question.start, question.end);
+}
+
+ExitStatus trace_page_make_pair(Bytes *ret, const ReportPair *pair, const char *title) {
+        g_autofree char *language = page_language();
+        const ReportOptions options = { .title = title,
+                                        .translate = translate,
+                                        .tell = answer_sentences,
+                                        .language = language };
+
+        return say_no_memory(report_pair_make(ret, pair, &options));
 }
 
 static void format_day(char text[static REPORT_SVG_DAY_BYTES], int64_t at_ns) {

@@ -8,12 +8,16 @@
 #include "client/answer-range.h"
 #include "client/output-file.h"
 #include "client/trace-files.h"
+#include "report/report-page.h"
 #include "shared/bytes.h"
 
 /* Reports errors. The query is for what else one wants to know of the files; the caller frees it. The range is what the
  * page shows at first; NULL: all. */
 ExitStatus
 trace_page_make(Bytes *ret, Query **ret_query, const TraceFiles *files, const AnswerRange *range);
+
+/* Of two recordings, with a title of the whole. */
+ExitStatus trace_page_make_pair(Bytes *ret, const ReportPair *pair, const char *title);
 
 /* The same for an SVG of the range. */
 ExitStatus trace_picture_make(Bytes *ret,

@@ -4,8 +4,10 @@
 
 #include "client/answer-range.h"
 #include "client/output-file.h"
+#include "client/say.h"
 #include "client/trace-files.h"
 #include "client/trace-page.h"
+#include "client/trace-pair.h"
 #include "client/verbs.h"
 
 static char *arg_output;
@@ -46,10 +48,35 @@ static ExitStatus report_files(const Invocation *invocation, const TraceFiles *f
         return status ? status : trace_files_check(files, query);
 }
 
+/* Two sides, which "--" divides. */
+static ExitStatus report_pair(const Invocation *invocation) {
+        _cleanup_(bytes_deinit) Bytes page = { 0 };
+        g_autofree char *path = NULL;
+        ExitStatus status, made;
+
+        if (!invocation->arguments[0] || !invocation->command[0]) {
+                say_error(_("two sides are shown beside each other: desktrace report A… -- B…"));
+                return STATUS_USAGE;
+        }
+        if (arg_svg || answer_range_is_given(&arg_range)) {
+                say_error(_("--svg and times are for one recording, not for two sides"));
+                return STATUS_USAGE;
+        }
+        path = arg_output ? g_strdup(arg_output)
+                          : trace_pair_path(invocation->arguments[0], invocation->command[0]);
+        made = trace_pair_make(&page, invocation->arguments, invocation->command);
+        if (made && page.n == 0)
+                return made;
+        status = write_page(invocation, &page, path);
+        return status ? status : made;
+}
+
 ExitStatus verb_report(Invocation *invocation) {
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
         ExitStatus status = invocation_parse(invocation, entries);
 
+        if (!status && invocation->command)
+                return report_pair(invocation);
         if (!status)
                 status = invocation_expect(invocation, 1, QUERY_FILES_MAX);
         if (!status)

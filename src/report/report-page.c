@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "report/report-data.h"
+#include "report/report-differences.h"
 #include "report/report-findings.h"
 #include "report/report-html.h"
 #include "report/report-json.h"
@@ -73,9 +74,25 @@ static int compress_data(Bytes *ret, const Bytes *data) {
         return r;
 }
 
-static int append_data(Bytes *page, const ReportContent *content, const ReportOptions *options) {
+/* One recording of a page. */
+typedef struct Side {
+        const char *suffix; /* of ids */
+        const char *title;
+        ReportContent content;
+        Bytes findings;
+} Side;
+
+typedef struct Page {
+        Side sides[REPORT_SIDES];
+        size_t n_sides;
+        const ReportOptions *options;
+        Bytes differences;
+} Page;
+
+static int append_data(Bytes *page, const Side *side, const ReportOptions *options) {
         Bytes data = { 0 }, packed = { 0 };
-        int r = report_data_make(&data, content, options->title, options->from_ns, options->to_ns);
+        int r = report_data_make(
+                &data, &side->content, side->title, options->from_ns, options->to_ns);
 
         if (r == 0)
                 r = compress_data(&packed, &data);
@@ -90,73 +107,145 @@ static int append_data(Bytes *page, const ReportContent *content, const ReportOp
  * Page
  */
 
-static int append_part(Bytes *page,
-                       const ReportPart *part,
-                       const ReportContent *content,
-                       const Bytes *findings,
-                       const ReportOptions *options) {
+static int append_name(Bytes *html, const Page *page, const Side *side) {
+        int r;
+
+        if (page->n_sides == 1)
+                return 0;
+        r = append_text(html, "<h2 class=\"name\">");
+        if (r == 0)
+                r = report_html_text(html, side->title);
+        return r == 0 ? append_text(html, "</h2>\n") : r;
+}
+
+static int append_part(Bytes *html, const ReportPart *part, const Page *page, const Side *side) {
+        const ReportOptions *options = page->options;
+
         switch (part->slot) {
         case REPORT_SLOT_TITLE:
-                return report_html_text(page, options->title);
+                return report_html_text(html, options->title);
         case REPORT_SLOT_LANGUAGE:
-                return report_html_text(page, options->language ? options->language : "en");
+                return report_html_text(html, options->language ? options->language : "en");
+        case REPORT_SLOT_DIFFERENCES:
+                return bytes_append(html, page->differences.data, page->differences.n);
+        case REPORT_SLOT_SIDE:
+                return append_text(html, side->suffix);
+        case REPORT_SLOT_NAME:
+                return append_name(html, page, side);
         case REPORT_SLOT_FINDINGS:
-                return bytes_append(page, findings->data, findings->n);
-        case REPORT_SLOT_WORDS:
-                return append_words(page, options);
+                return bytes_append(html, side->findings.data, side->findings.n);
         case REPORT_SLOT_DATA:
-                return append_data(page, content, options);
+                return append_data(html, side, options);
+        case REPORT_SLOT_WORDS:
+                return append_words(html, options);
         case REPORT_SLOT_WORD:
-                return report_html_text(page, translate(options, report_word(part->text)));
+                return report_html_text(html, translate(options, report_word(part->text)));
         default:
-                return append_text(page, part->text);
+                return append_text(html, part->text);
         }
 }
 
-static int make_page(Bytes *page,
-                     const ReportContent *content,
-                     const Bytes *findings,
-                     const ReportOptions *options) {
+/* What is there for each recording: from this part on, up to the next end. Returns how many parts these are. */
+static size_t n_parts_of_side(size_t first) {
+        size_t n = 0;
+
+        while (first + n < report_n_parts && report_parts[first + n].slot != REPORT_SLOT_END)
+                n++;
+        return n;
+}
+
+static int append_sides(Bytes *html, const Page *page, size_t first, size_t n) {
         int r = 0;
 
-        bytes_clear(page);
-        for (size_t i = 0; r == 0 && i < report_n_parts; i++)
-                r = append_part(page, &report_parts[i], content, findings, options);
+        for (size_t k = 0; k < page->n_sides; k++)
+                for (size_t i = first; r == 0 && i < first + n; i++)
+                        r = append_part(html, &report_parts[i], page, &page->sides[k]);
+        return r;
+}
+
+static int make_page(Bytes *html, const Page *page) {
+        int r = 0;
+
+        bytes_clear(html);
+        for (size_t i = 0; r == 0 && i < report_n_parts; i++) {
+                size_t n = 0;
+
+                if (report_parts[i].slot != REPORT_SLOT_EACH) {
+                        r = append_part(html, &report_parts[i], page, &page->sides[0]);
+                        continue;
+                }
+                n = n_parts_of_side(i + 1);
+                r = append_sides(html, page, i + 1, n);
+                i += n + 1;
+        }
         return r;
 }
 
 #define HALVINGS_MAX 20
 
+static void thin(Page *page, size_t n_rows) {
+        for (size_t i = 0; i < page->n_sides; i++)
+                report_content_thin(&page->sides[i].content, n_rows / page->n_sides);
+}
+
 /* What a page's bytes are, is known when it is made; they shrink about as its rows do. */
-static int make_small_page(Bytes *ret,
-                           ReportContent *content,
-                           const Bytes *findings,
-                           const ReportOptions *options) {
+static int make_small_page(Bytes *ret, Page *page) {
         const size_t n_bytes_max =
-                options->n_bytes_max ? options->n_bytes_max : REPORT_PAGE_BYTES_MAX;
+                page->options->n_bytes_max ? page->options->n_bytes_max : REPORT_PAGE_BYTES_MAX;
         size_t n_rows = REPORT_ROWS_MAX;
         int r;
 
-        report_content_thin(content, n_rows);
-        r = make_page(ret, content, findings, options);
+        thin(page, n_rows);
+        r = make_page(ret, page);
         for (unsigned i = 0; r == 0 && ret->n > n_bytes_max && i < HALVINGS_MAX; i++) {
                 n_rows /= 2;
-                report_content_thin(content, n_rows);
-                r = make_page(ret, content, findings, options);
+                thin(page, n_rows);
+                r = make_page(ret, page);
         }
         return r;
 }
 
+/* Its side in the page is counted, whatever becomes of it: it is freed with the page. */
+static int add_side(Page *page, const TraceStore *store, const char *title, const char *suffix) {
+        Side *side = &page->sides[page->n_sides++];
+        int r;
+
+        *side = (Side){ .suffix = suffix, .title = title };
+        r = report_content_init(&side->content, store);
+        if (r == 0)
+                r = report_findings(&side->findings,
+                                    &side->content,
+                                    page->options->translate,
+                                    page->options->tell);
+        return r;
+}
+
+static void page_deinit(Page *page) {
+        for (size_t i = 0; i < page->n_sides; i++) {
+                report_content_deinit(&page->sides[i].content);
+                bytes_deinit(&page->sides[i].findings);
+        }
+        bytes_deinit(&page->differences);
+}
+
 int report_page_make(Bytes *ret, const TraceStore *store, const ReportOptions *options) {
-        Bytes findings = { 0 };
-        ReportContent content;
-        int r = report_content_init(&content, store);
+        Page page = { .options = options };
+        int r = add_side(&page, store, options->title, "");
 
         if (r == 0)
-                r = report_findings(&findings, &content, options->translate, options->tell);
+                r = make_small_page(ret, &page);
+        page_deinit(&page);
+        return r;
+}
+
+int report_pair_make(Bytes *ret, const ReportPair *pair, const ReportOptions *options) {
+        Page page = { .options = options };
+        int r = report_differences(&page.differences, pair, options);
+
+        for (size_t i = 0; r == 0 && i < REPORT_SIDES; i++)
+                r = add_side(&page, pair->stores[i], pair->titles[i], report_side_suffixes[i]);
         if (r == 0)
-                r = make_small_page(ret, &content, &findings, options);
-        report_content_deinit(&content);
-        bytes_deinit(&findings);
+                r = make_small_page(ret, &page);
+        page_deinit(&page);
         return r;
 }

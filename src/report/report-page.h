@@ -33,3 +33,19 @@ typedef struct ReportOptions {
 
 /* The store must have REPORT_PARTS. 0, or -ENOMEM. */
 int report_page_make(Bytes *ret, const TraceStore *store, const ReportOptions *options);
+
+/* Two recordings side by side. */
+#define REPORT_SIDES 2
+
+typedef struct ReportPair {
+        const TraceStore *stores[REPORT_SIDES];
+        const char *titles[REPORT_SIDES];
+        const Answer *const
+                *differences; /* of answer_diff (answers/comparison.h), with slices as rows */
+        size_t n_differences;
+        /* A value as it is shown; malloc'ed, or NULL */
+        char *(*format)(const AnswerValue *value, AnswerKind kind);
+} ReportPair;
+
+/* `options` has what both have in common; its title is that of the page. 0, or -ENOMEM. */
+int report_pair_make(Bytes *ret, const ReportPair *pair, const ReportOptions *options);

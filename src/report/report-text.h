@@ -14,9 +14,14 @@ typedef enum ReportSlot {
         REPORT_SLOT_WORD, /* the text, translated */
         REPORT_SLOT_TITLE,
         REPORT_SLOT_LANGUAGE,
+        REPORT_SLOT_DIFFERENCES,
+        REPORT_SLOT_EACH, /* what follows, up to the next one, is there for each recording */
+        REPORT_SLOT_END,
+        REPORT_SLOT_SIDE, /* the recording's suffix of ids */
+        REPORT_SLOT_NAME,
         REPORT_SLOT_FINDINGS,
-        REPORT_SLOT_WORDS,
         REPORT_SLOT_DATA,
+        REPORT_SLOT_WORDS,
 } ReportSlot;
 
 typedef struct ReportPart {

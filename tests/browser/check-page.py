@@ -32,14 +32,15 @@ OWN_ADDRESSES = ("chrome:", "chrome-", "about:", "data:", "resource:")
 # A recording: one program, "game", with two threads.
 
 
-def make_recording(path):
+def make_recording(path, longer=0):
+    """Frames of 4.5 ms, of which one takes 9.5, both longer by some nanoseconds."""
     packets = [process(1, 100, "game"), thread(2, 100, "main"), thread(3, 101, MARKUP), thread(4, 102, "ticker")]
     for number in range(100):
         at = number * 10 * MS
         packets.append(event(at, 1, 2, "frame", FLOW if number == 10 else None))
         packets.append(event(at + MS, 1, 2, "draw"))
         packets.append(event(at + (9 if number == 70 else 3) * MS, 2, 2))
-        packets.append(event(at + (9 if number == 70 else 4) * MS + MS // 2, 2, 2))
+        packets.append(event(at + (9 if number == 70 else 4) * MS + MS // 2 + longer, 2, 2))
     packets += [event(200 * MS, 1, 3, MARKUP, FLOW), event(800 * MS, 2, 3)]
     for number in range(2000):
         if not 800 <= number < 1200:
@@ -67,10 +68,10 @@ class Checks:
 def open_page(window, path):
     window.open("file://" + path)
     end = time.monotonic() + OPEN_SECONDS
-    while not window.run("return !!window.desktrace || !document.getElementById('problem').hidden"):
+    while not window.run("return !!window.desktrace || !document.querySelector('.problem').hidden"):
         assert time.monotonic() < end, "the page does not open"
         time.sleep(0.05)
-    problem = window.run("return document.getElementById('problem').textContent")
+    problem = window.run("return document.querySelector('.problem').textContent")
     assert not problem, problem
     settle(window)
 
@@ -161,6 +162,14 @@ def check_narrow_pixels(window):
             continue  # an edge, or a line of the axis
         is_there = line[x * n : x * n + 3] != back
         assert is_there == (not 400 * MS < at < 600 * MS), f"at {at} ns"
+
+
+def check_names(window):
+    unnamed = window.run("""
+        return [...document.querySelectorAll("button, input, select, a, canvas")].filter((one) =>
+            one.tabIndex < 0 || !(one.textContent.trim() || one.labels?.length || one.ariaLabel ||
+            document.getElementById(one.getAttribute("aria-labelledby")))).map((one) => one.outerHTML)""")
+    assert not unnamed, unnamed
 
 
 def check(checks, window, folder, pictures):
@@ -260,11 +269,7 @@ def check(checks, window, folder, pictures):
         press(window, ENTER)
         assert window.run("return document.getElementById('flame-note').textContent").startswith("game 100: ")
     with checks.that(f"{name}: what can be used has a name, and is reached by the keyboard"):
-        unnamed = window.run("""
-            return [...document.querySelectorAll("button, input, select, a, canvas")].filter((one) =>
-                one.tabIndex < 0 || !(one.textContent.trim() || one.labels?.length || one.ariaLabel ||
-                document.getElementById(one.getAttribute("aria-labelledby")))).map((one) => one.outerHTML)""")
-        assert not unnamed, unnamed
+        check_names(window)
     with checks.that(f"{name}: the console has no complaint"):
         complaints = window.complaints()
         assert not complaints, complaints
@@ -274,6 +279,52 @@ def check(checks, window, folder, pictures):
         assert not asked, asked
     if pictures:
         with open(os.path.join(pictures, f"page-{name}.png"), "wb") as file:
+            file.write(window.picture())
+
+
+SIDES = "const [a, b] = window.desktraceSides.map(({ drawing }) => [drawing.from, drawing.to]); return [a, b];"
+
+
+def check_pair(checks, window, folder, pictures):
+    name = window.name
+    with checks.that(f"{name}: two recordings open beside each other"):
+        open_page(window, folder + "/game-later.html")
+        boxes = window.run("""
+            return ["canvas-a", "canvas-b"].map((id) => document.getElementById(id).getBoundingClientRect())
+                .map((box) => [box.left, box.right, box.top, box.width]);""")
+        assert boxes[0][1] < boxes[1][0] and boxes[0][3] > 300, boxes
+        assert window.run("return window.hurt === undefined && document.images.length === 0")
+    with checks.that(f"{name}: the table has what differs"):
+        rows = window.run("return [...document.querySelectorAll('#differences tr')].map((row) => row.innerText)")
+        frame = next(row for row in rows if row.startswith("frame"))
+        assert "4.50 ms" in frame and "4.90 ms" in frame and "8.9" in frame, frame
+    with checks.that(f"{name}: a value shows its longest slice, on both sides"):
+        window.run("[...document.querySelectorAll('#differences tr')].find((row) => row.innerText.startsWith('frame'))"
+                   ".querySelector('a').click()")
+        settle(window)
+        said = [window.run(f"return document.getElementById('details-{side}').textContent") for side in "ab"]
+        assert "9.5 ms" in said[0] and "9.9 ms" in said[1], said
+    with checks.that(f"{name}: what moves one moves the other, unless that is unwished"):
+        window.run("for (const page of window.desktraceSides) page.show(0, 1e12)")
+        window.run("document.getElementById('canvas-b').focus()")
+        press(window, "w")
+        a, b = window.run(SIDES)
+        assert a == b and a[1] - a[0] < 700 * MS, (a, b)
+        window.run("document.getElementById('together').click(); document.getElementById('canvas-a').focus()")
+        press(window, "w")
+        a, after = window.run(SIDES)
+        assert after == b and a[1] - a[0] < b[1] - b[0], (a, b, after)
+    with checks.that(f"{name}: ids are there once, and what can be used has a name"):
+        check_names(window)
+        twice = window.run("""
+            const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+            return ids.filter((id, at) => ids.indexOf(id) !== at);""")
+        assert not twice, twice
+    with checks.that(f"{name}: the console has no complaint about two recordings"):
+        complaints = window.complaints()
+        assert not complaints, complaints
+    if pictures:
+        with open(os.path.join(pictures, f"pair-{name}.png"), "wb") as file:
             file.write(window.picture())
 
 
@@ -289,9 +340,16 @@ def main(desktrace, pictures=None):
             command = [desktrace, "report", folder + "/game.pftrace"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, json.dumps(done.stderr)
+        make_recording(folder + "/later.pftrace", 400000)
+        with checks.that("the page of two recordings is made"):
+            command = [desktrace, "report", folder + "/game.pftrace", "--", folder + "/later.pftrace"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, json.dumps(done.stderr)
         for kind in kinds:
             with browser(kind) as window:
                 check(checks, window, folder, pictures)
+            with browser(kind) as window:
+                check_pair(checks, window, folder, pictures)
     print(f"1..{checks.n}")
     return checks.failed > 0
 

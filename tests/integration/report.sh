@@ -115,6 +115,22 @@ assert end - begin == 100000000, (begin, end)'
 }
 ok 'a page may begin with a part of it' view
 
+pair() {
+        reports app.pftrace -- both.pftrace older.pftrace && PYTHONPATH=$(dirname "$page") python3 -c '
+import re
+from report_page import Page
+text = open("app-both.html", encoding="utf-8").read()
+assert text.count("class=\"side\"") == 2 and len(re.findall("<script type=\"text/plain\"", text)) == 2
+assert "Recordings: 1 (A) and 2 (B)" in text, "all recordings of a side count"
+assert re.search("<td>frame</td><td class=\"number\"><a href=\"#picture-a\" data-side=\"-a\"", text)'
+}
+cp older.pftrace both.pftrace
+ok 'two sides have a page that shows both and what differs' pair
+exits 2 'a side must have a recording' 'desktrace report A' "$DESKTRACE" report app.pftrace --
+exits 2 'a still picture is of one recording' 'one recording' "$DESKTRACE" report --svg app.pftrace -- both.pftrace
+exits 1 'what is no trace is on no side' 'not a Perfetto trace' "$DESKTRACE" report -o no.html app.pftrace -- "$page"
+ok 'no page is written then' test ! -e no.html
+
 head -c -1 app.pftrace >cut.pftrace
 exits 6 'a file that is not whole has a page as far as it goes' 'not complete' "$DESKTRACE" report cut.pftrace
 ok 'the page says so' grep -q 'No: trace_file_damaged' cut.html

@@ -107,9 +107,9 @@ class Flames {
   constructor(page) {
     this.page = page;
     this.source = new FlameSource(page.lanes, page.words);
-    this.box = document.getElementById("flames");
-    this.kind = document.getElementById("flame-kind");
-    this.program = document.getElementById("flame-program");
+    this.box = this.page.get("flames");
+    this.kind = this.page.get("flame-kind");
+    this.program = this.page.get("flame-program");
     this.timer = null;
     this.fill();
     this.listen();
@@ -128,7 +128,7 @@ class Flames {
     this.option(this.program, "", this.page.words.allPrograms);
     for (const group of data.groups)
       if (group.upid !== undefined && group.lanes.length) this.option(this.program, group.index, this.page.lanes.nameOfGroup(group));
-    if (!this.kind.options.length) document.getElementById("flame-section").hidden = true;
+    if (!this.kind.options.length) this.page.get("flame-section").hidden = true;
     else this.later();
   }
 
@@ -175,7 +175,7 @@ class Flames {
     const levels = this.putChildren(node, path.length, 0, 1);
     this.box.style.height = `${levels * FLAME_HEIGHT}px`;
     const [from, to] = this.range;
-    document.getElementById("flame-note").textContent = `${this.describe(node)}, ${formatTime(from)} – ${formatTime(to)}`;
+    this.page.get("flame-note").textContent = `${this.describe(node)}, ${formatTime(from)} – ${formatTime(to)}`;
     this.setCurrent(path.length - 1);
   }
 

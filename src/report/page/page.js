@@ -6,12 +6,15 @@ const NARROWEST_RANGE = 100; // nanoseconds
 const MATCHES_MAX = 100000;
 
 class Page {
-  constructor(data, words) {
+  // Elements of a side have ids of their own; of the only one, without a suffix.
+  constructor(data, words, side) {
     this.words = words;
+    this.side = side;
+    this.other = null;
     this.lanes = new Lanes(data, words);
     this.duration = Math.max(data.duration, 1);
-    this.drawing = new Drawing(document.getElementById("canvas"), this.lanes);
-    this.tip = document.getElementById("tip");
+    this.drawing = new Drawing(this.get("canvas"), this.lanes);
+    this.tip = this.get("tip");
     this.found = [];
     this.match = -1;
     this.isDue = false;
@@ -21,6 +24,10 @@ class Page {
     this.times = new Times(this);
     this.flames = new Flames(this);
     if (data.view) this.show(...data.view);
+  }
+
+  get(id) {
+    return document.getElementById(id + this.side);
   }
 
   redraw() {
@@ -41,10 +48,21 @@ class Page {
   show(from, to) {
     const span = Math.min(Math.max(to - from, NARROWEST_RANGE), this.duration);
     const start = Math.min(Math.max(from - Math.max(span - (to - from), 0) / 2, 0), this.duration - span);
+    const before = { from: this.drawing.from, span: this.drawing.to - this.drawing.from };
     this.drawing.from = start;
     this.drawing.to = start + span;
     this.flames?.later();
     this.redraw();
+    this.other?.moveAlong((start - before.from) / before.span, span / before.span);
+  }
+
+  // As the other side did: by a share of what is seen, and closer or farther by a factor.
+  moveAlong(share, factor) {
+    const { other } = this;
+    const { from, to } = this.drawing;
+    this.other = null;
+    this.show(from + share * (to - from), from + (share + factor) * (to - from));
+    this.other = other;
   }
 
   zoom(factor, x = LABELS_WIDTH + this.drawing.plotWidth / 2) {
@@ -118,7 +136,7 @@ class Page {
   }
 
   describe(place) {
-    const box = document.getElementById("details");
+    const box = this.get("details");
     box.replaceChildren();
     if (!place) {
       box.textContent = this.words.nothing;
@@ -167,14 +185,14 @@ class Page {
   search(text) {
     this.found = text ? this.lanes.find(text, MATCHES_MAX) : [];
     this.match = -1;
-    document.getElementById("matches").textContent = !text ? "" : this.found.length ? `${this.found.length} ${this.words.matches}` : this.words.notFound;
+    this.get("matches").textContent = !text ? "" : this.found.length ? `${this.found.length} ${this.words.matches}` : this.words.notFound;
   }
 
   step(by) {
     if (!this.found.length) return;
     const n = this.found.length;
     this.match = this.match < 0 ? (by > 0 ? 0 : n - 1) : (this.match + by + n) % n;
-    document.getElementById("matches").textContent = `${this.match + 1} / ${n}`;
+    this.get("matches").textContent = `${this.match + 1} / ${n}`;
     this.go(this.found[this.match]);
   }
 
@@ -194,6 +212,13 @@ class Page {
   }
 
   follow(link) {
+    const { other } = this;
+    this.other = null; // a place of this recording says nothing of the other one
+    this.goTo(link);
+    this.other = other;
+  }
+
+  goTo(link) {
     const [from, to] = [Number(link.dataset.from), Number(link.dataset.to)];
     const margin = (to - from) / 2;
     const lane = this.laneOf(link.dataset, from, to);
@@ -307,7 +332,7 @@ class Page {
   }
 
   listenToTools() {
-    const on = (id, type, action) => document.getElementById(id).addEventListener(type, action);
+    const on = (id, type, action) => this.get(id).addEventListener(type, action);
     on("whole", "click", () => this.show(0, this.duration));
     on("in", "click", () => this.zoom(0.5));
     on("out", "click", () => this.zoom(2));
@@ -338,26 +363,51 @@ function formatDate(time) {
   }
 }
 
-async function start() {
-  const words = JSON.parse(document.getElementById("words").textContent);
+async function startSide(side, words) {
   if (typeof DecompressionStream === "undefined") {
-    tell("problem", words.tooOld);
-    return;
+    tell(`problem${side}`, words.tooOld);
+    return null;
   }
   let data;
   try {
-    data = await readData(document.getElementById("data").textContent);
+    data = await readData(document.getElementById(`data${side}`).textContent);
   } catch (error) {
-    tell("problem", `${words.broken} (${error.message})`);
-    return;
+    tell(`problem${side}`, `${words.broken} (${error.message})`);
+    return null;
   }
   const wallTime = data.wallTime === undefined ? "" : formatDate(data.wallTime);
-  document.getElementById("summary").textContent = [wallTime, formatTime(data.duration)].filter(Boolean).join(" · ");
+  document.getElementById(`summary${side}`).textContent = [wallTime, formatTime(data.duration)].filter(Boolean).join(" · ");
   const notes = [];
   if (data.grain > 0) notes.push(`${words.grain} ${formatTime(data.grain)}.`);
   if (data.leftOut > 0) notes.push(`${words.leftOut} ${data.leftOut}.`);
-  if (notes.length) tell("left-out", notes.join(" "));
-  window.desktrace = new Page(data, words);
+  if (notes.length) tell(`left-out${side}`, notes.join(" "));
+  return new Page(data, words, side);
+}
+
+// Two recordings move together, unless that is unwished; a link of a difference shows its place in both.
+function join(pages) {
+  const [a, b] = pages;
+  const together = document.getElementById("together");
+  const set = () => {
+    a.other = together.checked ? b : null;
+    b.other = together.checked ? a : null;
+  };
+  together.addEventListener("change", set);
+  set();
+  document.getElementById("differences").addEventListener("click", (event) => {
+    const row = event.target.closest("a[data-from]")?.closest("tr");
+    for (const link of row?.querySelectorAll("a[data-from]") ?? []) pages.find((page) => page.side === link.dataset.side)?.follow(link);
+  });
+}
+
+async function start() {
+  const words = JSON.parse(document.getElementById("words").textContent);
+  const sides = [...document.querySelectorAll(".side")];
+  if (sides.length > 1) document.getElementById("sides").className = "two";
+  const pages = (await Promise.all(sides.map((one) => startSide(one.dataset.side, words)))).filter(Boolean);
+  if (pages.length > 1) join(pages);
+  [window.desktrace] = pages;
+  window.desktraceSides = pages;
 }
 
 start();

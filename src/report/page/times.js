@@ -42,9 +42,9 @@ function eachSlice(data, action) {
 class Times {
   constructor(page) {
     this.page = page;
-    this.choice = document.getElementById("times-name");
-    this.strip = document.getElementById("strip");
-    this.histogram = document.getElementById("histogram");
+    this.choice = this.page.get("times-name");
+    this.strip = this.page.get("strip");
+    this.histogram = this.page.get("histogram");
     this.current = -1;
     for (const what of recurringNames(page.lanes.data)) {
       const option = document.createElement("option");
@@ -52,7 +52,7 @@ class Times {
       option.textContent = page.lanes.data.names[what];
       this.choice.append(option);
     }
-    if (!this.choice.options.length) document.getElementById("times-section").hidden = true;
+    if (!this.choice.options.length) this.page.get("times-section").hidden = true;
     else this.listen();
   }
 
@@ -60,7 +60,7 @@ class Times {
     this.choice.addEventListener("change", () => this.read());
     this.strip.addEventListener("click", (event) => this.go(this.columnAt(event.offsetX)));
     this.strip.addEventListener("keydown", (event) => this.press(event));
-    document.getElementById("times-longest").addEventListener("click", () => this.go(this.columnOf(this.longest)));
+    this.page.get("times-longest").addEventListener("click", () => this.go(this.columnOf(this.longest)));
     this.read();
   }
 
@@ -79,7 +79,7 @@ class Times {
     if (this.rows.length >= TIMES_P90_LEAST) note.push(`90 %: ${formatTime(this.quantile(0.9))}`);
     if (this.rows.length >= TIMES_P99_LEAST) note.push(`99 %: ${formatTime(this.quantile(0.99))}`);
     note.push(`${words.longest}: ${formatTime(this.quantile(1))}`);
-    document.getElementById("times-note").textContent = note.join(" · ");
+    this.page.get("times-note").textContent = note.join(" · ");
     this.draw();
   }
 
@@ -175,7 +175,7 @@ class Times {
     this.current = column;
     this.drawStrip();
     this.page.go(place);
-    document.getElementById("picture").scrollIntoView();
+    this.page.get("picture").scrollIntoView();
   }
 
   press(event) {

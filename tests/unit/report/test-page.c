@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "answers/comparison.h"
 #include "report-world.h"
 #include "report/report-html.h"
 #include "report/report-json.h"
@@ -59,6 +60,52 @@ START_TEST(test_names_are_never_markup) {
         ck_assert_uint_eq(count(&page, "</script>"), count(&plain, "</script>"));
         ck_assert_uint_eq(count(&page, "<img"), 0);
         ck_assert_uint_gt(count(&page, "&lt;img"), 1); /* title and findings */
+}
+END_TEST
+
+static char *format(const AnswerValue *value, AnswerKind kind) {
+        (void)kind;
+        return value->text ? strdup(value->text) : NULL;
+}
+
+/* Makes the page of a store beside itself, NUL-terminated. */
+static Bytes make_pair_page(const TraceStore *store, const Answer *answer, size_t n_bytes_max) {
+        const ReportPair pair = { .stores = { store, store },
+                                  .titles = { "a" MARKUP, "b" MARKUP },
+                                  .differences = &answer,
+                                  .n_differences = 1,
+                                  .format = format };
+        const ReportOptions options = { .title = MARKUP, .n_bytes_max = n_bytes_max };
+        Bytes page = { 0 };
+
+        ck_assert_int_eq(report_pair_make(&page, &pair, &options), 0);
+        ck_assert_uint_le(page.n, n_bytes_max ? n_bytes_max : REPORT_PAGE_BYTES_MAX);
+        ck_assert_int_eq(bytes_append(&page, "", 1), 0);
+        return page;
+}
+
+START_TEST(test_two_recordings_are_in_one_page) {
+        _cleanup_(trace_store_freep) TraceStore *empty = make_store(), *store = make_store();
+        _cleanup_(bytes_deinit) Bytes plain = make_page(empty, "plain"), page = { 0 };
+        uint32_t track = add_track(store, MARKUP, TRACK_KIND_SLICE);
+        Comparison comparison;
+        Answer *answer;
+
+        add_slice(store, track, 0, 100, 1000000, MARKUP);
+        ck_assert_int_eq(comparison_init(&comparison, COMPARISON_P50, NULL), 0);
+        for (unsigned side = 0; side < REPORT_SIDES; side++)
+                ck_assert_int_eq(comparison_add(&comparison, side, store), 0);
+        ck_assert_int_eq(comparison_answer(&comparison, 0, &answer), 0);
+        page = make_pair_page(store, answer, 0);
+        ck_assert_uint_eq(count(&page, "<script type=\"text/plain\""), 2);
+        ck_assert_uint_eq(count(&page, "</script>"), count(&plain, "</script>") + 1);
+        ck_assert_uint_eq(count(&page, "<img"), 0);
+        ck_assert_uint_eq(count(&page, "<a href=\"#picture-a\" data-side=\"-a\" data-from=\"0\""),
+                          1);
+        ck_assert_uint_eq(count(&page, "id=\"canvas-a\""), 1);
+        ck_assert_uint_eq(count(&page, "id=\"canvas-b\""), 1);
+        answer_free(answer);
+        comparison_deinit(&comparison);
 }
 END_TEST
 
@@ -125,6 +172,7 @@ END_TEST
 TEST_MAIN("page",
           test_an_empty_recording_has_a_page,
           test_names_are_never_markup,
+          test_two_recordings_are_in_one_page,
           test_a_page_does_not_outgrow_its_limit,
           test_json_escapes_what_it_must,
           test_html_escapes_what_it_must,

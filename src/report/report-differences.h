@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Differences: what two recordings of a page do not have in common, as tables
+ *
+ * HTML like the findings. A value is a link to the longest slice of that name in its recording: `data-side` names it.
+ */
+
+#include "report/report-page.h"
+
+extern const char *const report_side_suffixes[REPORT_SIDES];
+
+/* 0, or -ENOMEM. */
+int report_differences(Bytes *page, const ReportPair *pair, const ReportOptions *options);
