@@ -29,6 +29,11 @@ static int64_t number(const Answer *answer, unsigned i) {
         return answer->facts[i].number;
 }
 
+/* As forms of the plural are chosen by it. */
+static unsigned long count(int64_t n) {
+        return n < 0 ? 0 : (unsigned long)MIN(n, INT32_MAX);
+}
+
 static void say_cpu(GString *out, const Answer *answer) {
         FACT(busy, CPU_FACT_BUSY);
         FACT(all, CPU_FACT_ALL);
@@ -186,8 +191,11 @@ static void say_wakeups(GString *out, const Answer *answer) {
 
         g_string_append_printf(
                 out,
-                _("Idle CPUs were woken %s times, %s times a second; CPUs were idle for %s of the "
-                  "time.\n"),
+                ngettext("Idle CPUs were woken %s time, %s times a second; CPUs were idle for %s "
+                         "of the time.\n",
+                         "Idle CPUs were woken %s times, %s times a second; CPUs were idle for %s "
+                         "of the time.\n",
+                         count(number(answer, WAKEUPS_FACT_N))),
                 n,
                 rate,
                 idle);
@@ -195,7 +203,13 @@ static void say_wakeups(GString *out, const Answer *answer) {
                 FIRST(who, WAKEUPS_COLUMN_WHO);
                 FIRST(most, WAKEUPS_COLUMN_N);
 
-                g_string_append_printf(out, _("Most often it was for %s: %s times.\n"), who, most);
+                g_string_append_printf(
+                        out,
+                        ngettext("Most often it was for %s: %s time.\n",
+                                 "Most often it was for %s: %s times.\n",
+                                 count(answer_cell(answer, 0, WAKEUPS_COLUMN_N)->number)),
+                        who,
+                        most);
         }
 }
 
@@ -291,8 +305,11 @@ static void say_losses(GString *out, const Answer *answer) {
         if (number(answer, LOSSES_FACT_KINDS) && number(answer, LOSSES_FACT_GAPS))
                 g_string_append_printf(
                         out,
-                        _("A loss matters here: how long threads were in a state is not known %s "
-                          "times.\n"),
+                        ngettext("A loss matters here: how long threads were in a state is not "
+                                 "known %s time.\n",
+                                 "A loss matters here: how long threads were in a state is not "
+                                 "known %s times.\n",
+                                 count(number(answer, LOSSES_FACT_GAPS))),
                         gaps);
         else if (number(answer, LOSSES_FACT_KINDS))
                 say_line(out,
@@ -306,8 +323,11 @@ static void say_losses(GString *out, const Answer *answer) {
         if (!number(answer, LOSSES_FACT_KINDS) && number(answer, LOSSES_FACT_GAPS))
                 g_string_append_printf(
                         out,
-                        _("Events of two CPUs contradict each other %s times, which leaves a state "
-                          "of a thread without an end each.\n"),
+                        ngettext("Events of two CPUs contradict each other %s time, which leaves a "
+                                 "state of a thread without an end.\n",
+                                 "Events of two CPUs contradict each other %s times, which leaves "
+                                 "a state of a thread without an end each.\n",
+                                 count(number(answer, LOSSES_FACT_GAPS))),
                         gaps);
 }
 

@@ -38,6 +38,12 @@ ExitStatus time_option_parse(uint32_t *ret_ms, const char *text, uint32_t min_ms
         uint64_t ns;
         int r = text_parse_duration(&ns, text);
 
+        if (r == 0 && ns > 0 && ns / 1000000 < min_ms) {
+                say_error(_("'%s' is too short: at least %s"),
+                          text,
+                          time_option_format(bound, min_ms));
+                return STATUS_USAGE;
+        }
         if (r == -EINVAL || (r == 0 && ns / 1000000 < min_ms)) {
                 say_error(_("'%s' is not a duration: try 5s, 500ms or 1h30m"), text);
                 return STATUS_USAGE;

@@ -125,7 +125,7 @@ fi
 
 # Wrong arguments
 exits 2 'an interval that is none' 'not a' "$DESKTRACE" top -i soon
-exits 2 'one that is too short' 'not a' "$DESKTRACE" top -i 1ms
+exits 2 'one that is too short' 'at least 100ms' "$DESKTRACE" top -i 1ms
 exits 2 'an unknown group' 'program, unit, thread' "$DESKTRACE" top --by colour
 exits 2 'fewer than no rows' 'negative' "$DESKTRACE" top --top=-1
 exits 2 'fewer than no screens' 'negative' "$DESKTRACE" top --count=-1
