@@ -17,7 +17,8 @@ import time
 
 from browser import BrowserError, browser, click, installed, press
 from png import read_png
-from recording import MS, event, process, thread, write
+from recording import MEM_AVAILABLE, MS, PRESSURE_MEMORY, counter, event, machine_stats, process, process_memory
+from recording import thread, value, write
 
 FLOW = 77
 TICK = MS // 5  # every half of a millisecond, but for a pause in the middle
@@ -46,6 +47,14 @@ def make_recording(path, longer=0):
         if not 800 <= number < 1200:
             at = number * MS // 2
             packets += [event(at, 1, 4, "tick"), event(at + TICK, 2, 4)]
+    # Memory falls and pressure rises in the second half; another counter has the name of one, and is no number.
+    for number in range(11):
+        at, is_late = number * 100 * MS, number > 5
+        some = max(number - 5, 0) * 40 * MS
+        packets.append(machine_stats(at, {MEM_AVAILABLE: 4096 if is_late else 8192}, {PRESSURE_MEMORY: some}))
+        packets.append(process_memory(at, 100, 1024 * (1 + number)))
+    packets += [counter(9, "psi.cpu.some"), counter(10, MARKUP), value(0, 9, float("nan")), value(10 * MS, 9, 1e308)]
+    packets += [value(20 * MS, 9, float("-inf")), value(30 * MS, 9, -1e308), value(0, 10, float("nan"))]
     write(path, packets)
 
 
@@ -268,6 +277,16 @@ def check(checks, window, folder, pictures):
         assert window.run("return document.activeElement.style.width") == "100%"
         press(window, ENTER)
         assert window.run("return document.getElementById('flame-note').textContent").startswith("game 100: ")
+    with checks.that(f"{name}: memory and pressure are those of the recording"):
+        text = window.run("return document.getElementById('memory').innerText").replace("\t", " ")
+        for row in ("MemAvailable 8 MiB 4 MiB 4 MiB 8 MiB", "game 100 1 MiB 11 MiB 1 MiB 11 MiB",
+                    "some waited for memory 20.0 % 40.0 %"):
+            assert row in " ".join(text.split()), text
+        assert "CPU" not in text, "what is no number is no pressure"
+        window.run("[...document.querySelectorAll('#memory button')].at(-1).click()")
+        settle(window)
+        assert "psi.mem.some" in details(window), details(window)
+        assert shown(window)[0] >= 400 * MS, shown(window)
     with checks.that(f"{name}: what can be used has a name, and is reached by the keyboard"):
         check_names(window)
     with checks.that(f"{name}: the console has no complaint"):

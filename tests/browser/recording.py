@@ -56,6 +56,20 @@ def value(at, track, number):
     return packet(field(8, START + at), field(11, of))
 
 
+MEM_AVAILABLE, PRESSURE_CPU, PRESSURE_MEMORY = 3, 1, 5  # Perfetto's numbers
+
+
+def machine_stats(at, memory_kb, pressure):
+    """Values of /proc/meminfo, and of /proc/pressure in nanoseconds."""
+    of = b"".join(field(1, field(1, key) + field(2, kb)) for key, kb in memory_kb.items())
+    of += b"".join(field(14, field(1, key) + field(2, ns)) for key, ns in pressure.items())
+    return packet(field(8, START + at), field(7, of))
+
+
+def process_memory(at, pid, rss_kb):
+    return packet(field(8, START + at), field(9, field(1, field(1, pid) + field(3, rss_kb))))
+
+
 def write(path, packets):
     with open(path, "wb") as file:
         file.write(b"".join(packets))

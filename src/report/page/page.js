@@ -22,6 +22,7 @@ class Page {
     this.describe(null);
     this.resize();
     this.times = new Times(this);
+    this.memory = new Memory(this);
     this.flames = new Flames(this);
     if (data.view) this.show(...data.view);
   }
