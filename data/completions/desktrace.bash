@@ -28,7 +28,7 @@ _desktrace_verb() {
 _desktrace_options() {
         local bus='--system --user --no-ask-password' data='--json --json= --no-legend' both='--help --quiet'
         case $1 in
-        record) echo "$both $bus $data --standalone --config= --preset= --stacks --stacks= --stacks-at= --time= --buffer-size= --output= \
+        record) echo "$both $bus $data --standalone --config= --preset= --stacks --stacks= --stacks-at= --heap --heap= --time= --buffer-size= --output= \
 --force --report --ring --name= --detach --flight-recorder --before= --trigger= --after=" ;;
         inspect) echo "$both $data --top= --config" ;;
         why) echo "$both $data --from= --to= --around= --margin= --slice= --by= --top= --memory=" ;;
@@ -124,7 +124,7 @@ _desktrace() {
         *:-i | *:--interval | *:--count) ;;
         *:-t | *:--time | *:-b | *:--buffer-size | *:-n | *:--name | *:--timeout | *:--top | *:--before | *:--after) ;;
         *:--stacks-at) _desktrace_reply 'sleep page-fault' "$current" ;;
-        *:--trigger | *:--memory | *:--stacks) ;;
+        *:--trigger | *:--memory | *:--stacks | *:--heap) ;;
         *:--from | *:--to | *:--around | *:--margin | *:--slice | *:--table | *:--sql | *:--fail-if) ;;
         *)
                 if [[ $current == -* ]]; then

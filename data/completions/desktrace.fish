@@ -71,6 +71,7 @@ complete -c desktrace -n '__desktrace_in record' -s c -l config -rF -d 'Use the 
 complete -c desktrace -n '__desktrace_in record' -s p -l preset -xa '(__desktrace_list presets)' -d 'Use a predefined configuration'
 complete -c desktrace -n '__desktrace_in record' -l stacks -d 'Record call stacks, too'
 complete -c desktrace -n '__desktrace_in record' -l stacks-at -x -a 'sleep page-fault' -d 'Record call stacks where this happens'
+complete -c desktrace -n '__desktrace_in record' -l heap -d 'Record allocations, too'
 complete -c desktrace -n '__desktrace_in record' -s t -l time -x -d 'Stop after this time, such as 5s'
 complete -c desktrace -n '__desktrace_in record' -s b -l buffer-size -x -d 'Size of the buffer, such as 64M'
 complete -c desktrace -n '__desktrace_in record' -l report -d 'Make a page of it'

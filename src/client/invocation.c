@@ -26,9 +26,16 @@ static const char *default_json_option(void) {
         return isatty(STDOUT_FILENO) ? "--json=pretty" : "--json=short";
 }
 
-/* Its rate is always behind "=": what follows may be an event. */
-static bool is_bare_stacks(const char *verb, const char *argument) {
-        return verb && streq(verb, "record") && streq(argument, "--stacks");
+/* Their values are always behind "=": what follows may be an event. */
+static bool is_bare_with_value(const char *verb, const char *argument) {
+        return verb && streq(verb, "record") &&
+               (streq(argument, "--stacks") || streq(argument, "--heap"));
+}
+
+static void add_with_value(GStrvBuilder *options, const char *argument) {
+        g_autofree char *option = g_strconcat(argument, "=", NULL);
+
+        g_strv_builder_add(options, option);
 }
 
 void invocation_init(Invocation *invocation, char **ret_verb, const char *const argv[]) {
@@ -42,8 +49,8 @@ void invocation_init(Invocation *invocation, char **ret_verb, const char *const 
                         verb = g_strdup(argv[i]);
                 else if (is_bare_json(&argv[i]))
                         g_strv_builder_add(options, default_json_option());
-                else if (is_bare_stacks(verb, argv[i]))
-                        g_strv_builder_add(options, "--stacks=");
+                else if (is_bare_with_value(verb, argv[i]))
+                        add_with_value(options, argv[i]);
                 else
                         g_strv_builder_add(options, argv[i]);
         }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -197,6 +198,8 @@ static const char *const known_sources[] = {
         "linux.program_points",
         "linux.perf",
         "cpu.stacks",
+        TRACING_HEAP_SOURCE,
+        TRACING_PERFETTO_HEAP_SOURCE,
         "org.freedesktop.systemd",
         "org.freedesktop.dbus",
         "org.gnome.sysprof",
@@ -406,7 +409,9 @@ static bool wants_source(const RecordRequest *request, const char *name) {
 
 bool record_request_wants_stacks(const RecordRequest *request) {
         return wants_source(request, PERF_SOURCE) ||
-               wants_source(request, TRACING_OWN_STACKS_SOURCE);
+               wants_source(request, TRACING_OWN_STACKS_SOURCE) ||
+               wants_source(request, TRACING_HEAP_SOURCE) ||
+               wants_source(request, TRACING_PERFETTO_HEAP_SOURCE);
 }
 
 /* What a profile needs beside its samples: which process and thread a number is. */
@@ -542,6 +547,32 @@ ExitStatus record_request_add_stacks_at(RecordRequest *request, const char *even
         status = add_config_text(request, "--stacks-at", text);
         return status || is_own ? status
                                 : add_config_text(request, "--stacks-at", thread_names_config);
+}
+
+/* What does not end well has at least what was there a second before. */
+static const char heap_config[] =
+        "buffers { name: \"heap\" size_kb: 65536 fill_policy: RING_BUFFER }\n"
+        "data_sources { config { name: \"" TRACING_HEAP_SOURCE
+        "\" target_buffer_name: \"heap\" heapprofd_config {\n"
+        "  sampling_interval_bytes: %" PRIu64
+        " continuous_dump_config { dump_interval_ms: 1000 } } } }\n";
+
+ExitStatus record_request_add_heap(RecordRequest *request, uint64_t interval) {
+        g_autofree char *text = g_strdup_printf(heap_config, interval);
+        ConfigError error = { 0 };
+        Config *config = NULL;
+        int r;
+
+        if (find_source(request->config, TRACING_HEAP_SOURCE, 0)) {
+                say_error(_("the configuration has %s already: leave out --heap"),
+                          TRACING_HEAP_SOURCE);
+                return STATUS_USAGE;
+        }
+        remove_source(request, TRACING_HEAP_SOURCE);
+        r = config_new_from_text(&config, text, &error);
+        if (r != 0)
+                return r < 0 ? bus_client_say_errno(r) : say_config_error("--heap", &error);
+        return add_config(request, config);
 }
 
 /* False: it cannot be said. */

@@ -58,6 +58,8 @@ ExitStatus record_request_add_event(RecordRequest *request, const char *event);
 ExitStatus record_request_add_stacks(RecordRequest *request, const char *rate, bool is_own);
 /* "sleep", "page-fault" or "group/name", each with ":N" behind it or not: call stacks where that happens. */
 ExitStatus record_request_add_stacks_at(RecordRequest *request, const char *event, bool is_own);
+/* Programs' heaps, too, with a sample for as many bytes. */
+ExitStatus record_request_add_heap(RecordRequest *request, uint64_t interval);
 ExitStatus record_request_set_duration(RecordRequest *request, const char *text);
 ExitStatus record_request_set_buffer(RecordRequest *request, const char *text);
 
@@ -73,7 +75,7 @@ GPtrArray *record_request_config_events(const RecordRequest *request);
 /* As the config or the command line has it; *ret_name is the first one's name, or NULL. */
 RecordTriggers record_request_triggers(const RecordRequest *request, const char **ret_name);
 
-/* Whether call stacks are wanted, which are without the names of functions at first. */
+/* Whether call stacks are wanted, of samples or of allocations, which are without the names of functions at first. */
 bool record_request_wants_stacks(const RecordRequest *request);
 
 /* Whether events of programs are wanted, those of track-event.h. */

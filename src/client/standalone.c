@@ -296,6 +296,11 @@ static ExitStatus wait_for_sources(pid_t *helper,
         }
 }
 
+char *standalone_heap_library(void) {
+        return program_path(
+                "DESKTRACE_HEAP_LIBRARY", "heap/libdesktrace-heap.so", HEAP_LIBRARY_PATH);
+}
+
 static char *probes_path(void) {
         return program_path("DESKTRACE_PROBES", "probes/desktrace-probes", PROBES_PATH);
 }

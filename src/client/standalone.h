@@ -58,5 +58,8 @@ void standalone_wake_bridges(void);
 /* Makes the probes list the static probes of a program's file on stdout, or report errors. */
 ExitStatus standalone_list_static_probes(const char *path);
 
+/* Where the library is that counts programs' allocations. Free with g_free(). */
+char *standalone_heap_library(void);
+
 /* Ends all, and removes the directory. */
 void standalone_deinit(Standalone *standalone);

@@ -267,7 +267,9 @@ static bool has_stacks(const TraceReport *report) {
 
         for (guint i = 0; (source = report_source(report, i)); i++)
                 if (streq(source->source, "linux.perf") ||
-                    streq(source->source, TRACING_OWN_STACKS_SOURCE))
+                    streq(source->source, TRACING_OWN_STACKS_SOURCE) ||
+                    streq(source->source, TRACING_HEAP_SOURCE) ||
+                    streq(source->source, TRACING_PERFETTO_HEAP_SOURCE))
                         return true;
         return false;
 }

@@ -22,6 +22,8 @@ typedef struct PacketKind {
         bool has_events;                                        /* read() counts what is in it */
 } PacketKind;
 
+enum { PACKET_PROFILE = 37, PACKET_PERF_SAMPLE = 66, PACKET_STACK_SAMPLE = 135 };
+
 static const PacketKind packet_kinds[] = {
         { 1, "ftrace_events", "linux.ftrace", packet_ftrace, true },
         { 34, "ftrace_stats", "linux.ftrace", packet_ftrace_stats },
@@ -39,8 +41,9 @@ static const PacketKind packet_kinds[] = {
         { 130, "interrupt_info", "linux.system_info", NULL },
         { 11, "track_event", "track_event", packet_track_event },
         { 60, "track_descriptor", "track_event", packet_track_descriptor },
-        { 66, "perf_sample", "linux.perf", packet_perf_sample },
-        { 135, "stack_sample", "linux.perf", packet_stack_sample },
+        { PACKET_PROFILE, "profile_packet", "heap.malloc", NULL },
+        { PACKET_PERF_SAMPLE, "perf_sample", "linux.perf", packet_perf_sample },
+        { PACKET_STACK_SAMPLE, "stack_sample", "linux.perf", packet_stack_sample },
         { 61, "module_symbols", "", NULL },
         { 6, "clock_snapshot", "", packet_clock_snapshot },
         { 33, "trace_config", "", packet_trace_config },
@@ -68,13 +71,20 @@ size_t trace_source_count(void) {
         return ARRAY_SIZE(packet_kinds);
 }
 
-bool trace_summary_has_stacks(const TraceSummary *summary) {
+static bool has_packets(const TraceSummary *summary, uint32_t number) {
         for (size_t i = 0; i < ARRAY_SIZE(packet_kinds); i++)
-                if ((packet_kinds[i].read == packet_perf_sample ||
-                     packet_kinds[i].read == packet_stack_sample) &&
-                    summary->sources[i].n_packets > 0)
-                        return true;
+                if (packet_kinds[i].number == number)
+                        return summary->sources[i].n_packets > 0;
         return false;
+}
+
+bool trace_summary_has_stacks(const TraceSummary *summary) {
+        return has_packets(summary, PACKET_PERF_SAMPLE) ||
+               has_packets(summary, PACKET_STACK_SAMPLE);
+}
+
+bool trace_summary_has_heaps(const TraceSummary *summary) {
+        return has_packets(summary, PACKET_PROFILE);
 }
 
 static void source_init(TraceSource *source, const PacketKind *kind) {

@@ -219,6 +219,8 @@ size_t trace_source_count(void);
 
 /* Whether there are samples of call stacks. */
 bool trace_summary_has_stacks(const TraceSummary *summary);
+/* Whether there are dumps of programs' heaps. */
+bool trace_summary_has_heaps(const TraceSummary *summary);
 
 /* A hash table's values, sorted; free with g_ptr_array_unref(). */
 GPtrArray *trace_summary_sorted(GHashTable *table, GCompareFunc compare);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "client/flight-recorder.h"
+#include "client/heap-command.h"
 #include "client/name-check.h"
 #include "client/output-file.h"
 #include "client/polkit-agent.h"
@@ -33,7 +34,7 @@
 #define SYSPROF_ENV    "SYSPROF_CONTROL_FD"
 
 static char *arg_config, **arg_presets, *arg_time, *arg_buffer, *arg_output, *arg_name;
-static char *arg_before, *arg_after, *arg_stacks, **arg_stacks_at, **arg_triggers;
+static char *arg_before, *arg_after, *arg_stacks, **arg_stacks_at, *arg_heap, **arg_triggers;
 static gboolean arg_ring, arg_force, arg_detach, arg_flight_recorder, arg_report;
 
 /* clang-format off */
@@ -46,6 +47,8 @@ static const GOptionEntry entries[] = {
           N_("record call stacks, too, HZ times a second (default: 997)"), N_("HZ") },
         { "stacks-at", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_stacks_at,
           N_("record call stacks where EVENT happens: sleep, page-fault, or a kernel event"), N_("EVENT[:N]") },
+        { "heap", 0, 0, G_OPTION_ARG_STRING, &arg_heap,
+          N_("record what the command allocates, too, with a sample every SIZE (default: 32K)"), N_("SIZE") },
         { "time", 't', 0, G_OPTION_ARG_STRING, &arg_time, N_("stop after TIME, for example 5s"), N_("TIME") },
         { "buffer-size", 'b', 0, G_OPTION_ARG_STRING, &arg_buffer,
           N_("set the buffer size, for example 64M"), N_("SIZE") },
@@ -84,6 +87,7 @@ typedef struct Run {
         Waiting waiting; /* blocks the signals that ask to stop, to the end */
         BusClient client;
         Standalone standalone;
+        HeapCommand heap;
         pid_t agent; /* asks for a password, or 0 */
         RecordingResult result;
 } Run;
@@ -93,6 +97,7 @@ static void run_deinit(Run *run) {
         recording_result_deinit(&run->result);
         bus_client_deinit(&run->client);
         standalone_deinit(&run->standalone);
+        heap_command_deinit(&run->heap);
         output_file_deinit(&run->output);
         output_file_deinit(&run->page);
         record_request_deinit(&run->request);
@@ -218,6 +223,22 @@ static ExitStatus build_flight_recorder(Run *run) {
         return status;
 }
 
+/* Programs that run already are without the library. */
+static ExitStatus build_heap(Run *run) {
+        uint64_t interval;
+        ExitStatus status;
+
+        if (!run->invocation->command) {
+                say_error(_("--heap requires a command: allocations are seen from the start of a "
+                            "program on"));
+                return STATUS_USAGE;
+        }
+        status = heap_command_parse(&interval, arg_heap);
+        if (!status)
+                status = heap_command_prepare(&run->heap, interval);
+        return status ? status : record_request_add_heap(&run->request, interval);
+}
+
 static ExitStatus build_request(Run *run) {
         ExitStatus status = check_combination(run);
 
@@ -231,6 +252,8 @@ static ExitStatus build_request(Run *run) {
         for (char **event = arg_stacks_at; !status && event && *event; event++)
                 status = record_request_add_stacks_at(
                         &run->request, *event, is_plain_standalone(run));
+        if (!status && arg_heap)
+                status = build_heap(run);
         if (!status && arg_time)
                 status = record_request_set_duration(&run->request, arg_time);
         if (!status && arg_buffer)
@@ -424,7 +447,9 @@ static ExitStatus record(Run *run) {
                 { TRACING_ENV_SOCKET, run->standalone.socket, false },
                 { TRACING_ENV_PERFETTO_PRODUCER, producer_socket, true },
                 { TRACING_ENV_STARTUP, startup, true },
-                { TRACING_ENV_WAIT, startup ? COMMAND_WAIT_MS : NULL, true },
+                { TRACING_ENV_WAIT, startup || run->heap.preload ? COMMAND_WAIT_MS : NULL, true },
+                { TRACING_ENV_PRELOAD, run->heap.preload, false },
+                { TRACING_ENV_HEAP, run->heap.interval, false },
                 { SYSPROF_ENV, command_fd, true },
                 { 0 },
         };

@@ -109,6 +109,18 @@ static const QueryColumn stack_sample[] = {
         STORED("session_id", WEIGHED_SESSION), STORED("counter", WEIGHED_COUNTER), STORED("unit", WEIGHED_UNIT),
         STORED("weight", WEIGHED_WEIGHT),
 };
+static const QueryColumn heap_allocation[] = {
+        ID("id"), STORED("ts", HEAP_TS), STORED("upid", HEAP_UPID), STORED("heap_name", HEAP_HEAP),
+        STORED("callsite_id", HEAP_CALLSITE), STORED("count", HEAP_COUNT), STORED("size", HEAP_SIZE),
+};
+static const QueryColumn heap_site[] = {
+        ID("id"), STORED("upid", HEAP_SITE_UPID), STORED("heap_name", HEAP_SITE_HEAP),
+        STORED("callsite_id", HEAP_SITE_CALLSITE), STORED("sampling_interval_bytes", HEAP_SITE_INTERVAL),
+        STORED("allocated", HEAP_SITE_SUMS), STORED("n_allocated", HEAP_SITE_SUMS + 1),
+        STORED("freed", HEAP_SITE_SUMS + 2), STORED("n_freed", HEAP_SITE_SUMS + 3),
+        STORED("at_peak", HEAP_SITE_SUMS + 4), STORED("n_at_peak", HEAP_SITE_SUMS + 5),
+        STORED("freed_soon", HEAP_SITE_SUMS + 6), STORED("n_freed_soon", HEAP_SITE_SUMS + 7),
+};
 static const QueryColumn callsite[] = {
         ID("id"), STORED("depth", CALLSITE_DEPTH), STORED("parent_id", CALLSITE_PARENT),
         STORED("frame_id", CALLSITE_FRAME),
@@ -155,6 +167,8 @@ const QueryTable query_tables[] = {
         { "clock_snapshot", TRACE_TABLE_CLOCK, 0, clock_snapshot, ARRAY_SIZE(clock_snapshot) },
         { "perf_sample", TRACE_TABLE_SAMPLE, PARTS_STACKS, perf_sample, ARRAY_SIZE(perf_sample) },
         { "stack_sample", TRACE_TABLE_STACK_SAMPLE, PARTS_STACKS, stack_sample, ARRAY_SIZE(stack_sample) },
+        { "heap_profile_allocation", TRACE_TABLE_HEAP, PARTS_STACKS, heap_allocation, ARRAY_SIZE(heap_allocation) },
+        { "heap_site", TRACE_TABLE_HEAP_SITE, PARTS_STACKS, heap_site, ARRAY_SIZE(heap_site) },
         { "stack_profile_callsite", TRACE_TABLE_CALLSITE, PARTS_STACKS, callsite, ARRAY_SIZE(callsite) },
         { "stack_profile_frame", TRACE_TABLE_FRAME, PARTS_STACKS, frame, ARRAY_SIZE(frame) },
         { "stack_profile_mapping", TRACE_TABLE_MAPPING, PARTS_STACKS, mapping, ARRAY_SIZE(mapping) },

@@ -41,6 +41,10 @@
 /* The data source of call stacks of a user's own programs, which asks for no privilege. */
 #define TRACING_OWN_STACKS_SOURCE "cpu.stacks"
 
+/* The data source of a program's heap, and the name that it has in Perfetto's configs. */
+#define TRACING_HEAP_SOURCE          "heap.malloc"
+#define TRACING_PERFETTO_HEAP_SOURCE "android.heapprofd"
+
 /* The name of the track on which producers report about their own recording, and the category of its events. */
 #define TRACING_NOTES_TRACK    "Desktrace notes"
 #define TRACING_NOTES_CATEGORY "desktrace.notes"
@@ -95,3 +99,9 @@
 #define TRACING_ENV_STARTUP         "DESKTRACE_STARTUP"
 #define TRACING_ENV_STARTUP_KIB     "DESKTRACE_STARTUP_KIB"
 #define TRACING_ENV_STARTUP_SECONDS "DESKTRACE_STARTUP_SECONDS"
+
+/* Likewise: the interval, in bytes, at which its allocations are sampled from its start on. */
+#define TRACING_ENV_HEAP "DESKTRACE_HEAP"
+
+/* Environment: what the dynamic linker loads before a program's own libraries. */
+#define TRACING_ENV_PRELOAD "LD_PRELOAD"

@@ -12,6 +12,7 @@
 #include "trace/trace-arena.h"
 #include "trace/trace-args.h"
 #include "trace/trace-clock.h"
+#include "trace/trace-heap.h"
 #include "trace/trace-import.h"
 #include "trace/trace-packet.h"
 #include "trace/trace-queue.h"
@@ -40,6 +41,7 @@ typedef enum ImportKind {
         IMPORT_COUNTER, /* a slot, b and c: bits of the value */
         IMPORT_SAMPLE,  /* b and c: place in the arena */
         IMPORT_WEIGHT,  /* likewise: a sample with one */
+        IMPORT_HEAP,    /* likewise */
         IMPORT_PACKET,  /* a: payload's field number; b and c: place in the arena */
 } ImportKind;
 
@@ -68,6 +70,7 @@ typedef struct TraceImport {
         TraceSlices slices;
         TraceSched sched;
         TraceStacks stacks;
+        TraceHeap heap;
         TraceArgSets sets;
         TraceArgs args; /* being collected */
         ImportExtra *extras;
@@ -138,15 +141,18 @@ void import_stack_sample(TraceImport *import, const ImportPacket *packet, const 
 void import_module_symbols(TraceImport *import,
                            const ImportPacket *packet,
                            const WireField *symbols);
+void import_profile(TraceImport *import, const ImportPacket *packet, const WireField *profile);
 void import_cpu_info(TraceImport *import, const ImportPacket *packet, const WireField *info);
 
 /* Second pass. */
 void import_finish_woken(TraceImport *import);
+void import_finish_heap(TraceImport *import);
 void apply_switch(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_waking(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_kernel(TraceImport *import, uint32_t cpu, const TraceEntry *entry);
 void apply_sample(TraceImport *import, const TraceEntry *entry);
 void apply_stack_sample(TraceImport *import, const TraceEntry *entry);
+void apply_allocation(TraceImport *import, const TraceEntry *entry);
 void apply_track_event(TraceImport *import, const TraceEntry *entry);
 void apply_counter(TraceImport *import, const TraceEntry *entry);
 void apply_process_tree(TraceImport *import, uint64_t at_ns, const WireField *tree);

@@ -40,6 +40,7 @@ static const PacketKind packet_kinds[] = {
         { 66, TRACE_PART_STACKS, import_perf_sample, NULL },
         { 135, TRACE_PART_STACKS, import_stack_sample, NULL },
         { 61, TRACE_PART_STACKS, import_module_symbols, NULL },
+        { 37, TRACE_PART_STACKS, import_profile, NULL },
 };
 
 /* What a packet is. */
@@ -248,6 +249,9 @@ static void apply_entry(TraceImport *import, uint32_t cpu, const TraceEntry *ent
         case IMPORT_WEIGHT:
                 apply_stack_sample(import, entry);
                 break;
+        case IMPORT_HEAP:
+                apply_allocation(import, entry);
+                break;
         case IMPORT_PACKET:
                 apply_packet(import, entry);
                 break;
@@ -299,12 +303,14 @@ static void import_finish(TraceImport *import) {
                 { "track_event_unknown_names", import->n_unknown_names },
                 { "track_descriptor_conflicting_reservation", import->tracks.n_conflicts },
                 { "stackprofile_invalid", import->stacks.n_bad },
+                { "heapprofd_malformed_packet", import->heap.n_malformed },
                 { "trace_names_left_out",
                   import->store->pool.n_refused + import->n_names_left_out },
                 { "trace_memory_limit_reached", import->ran_out || import->store->budget.is_over },
         };
 
         import_finish_woken(import);
+        import_finish_heap(import);
         trace_sched_finish(&import->sched);
         trace_slices_store_counts(&import->slices);
         for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
@@ -374,6 +380,7 @@ static void import_deinit(TraceImport *import) {
         trace_tracks_deinit(&import->tracks);
         trace_sched_deinit(&import->sched);
         trace_stacks_deinit(&import->stacks);
+        trace_heap_deinit(&import->heap);
         trace_threads_deinit(&import->threads);
         trace_arg_sets_deinit(&import->sets);
         trace_clocks_free(import->clocks);

@@ -68,6 +68,14 @@ static const TraceColumnDef weighed_columns[] = {
         { "unwind_error", NAME }, { "session_id", ID }, { "source", NAME }, { "counter", NAME }, { "unit", NAME },
         { "weight", I64 },
 };
+static const TraceColumnDef heap_columns[] = {
+        { "ts", I64 }, { "upid", ID }, { "heap_name", NAME }, { "callsite_id", ID }, { "count", I64 }, { "size", I64 },
+};
+static const TraceColumnDef heap_site_columns[] = {
+        { "upid", ID }, { "heap_name", NAME }, { "callsite_id", ID }, { "sampling_interval_bytes", I64 },
+        { "allocated", I64 }, { "n_allocated", I64 }, { "freed", I64 }, { "n_freed", I64 }, { "at_peak", I64 },
+        { "n_at_peak", I64 }, { "freed_soon", I64 }, { "n_freed_soon", I64 },
+};
 static const TraceColumnDef callsite_columns[] = { { "depth", U16 }, { "parent_id", ID }, { "frame_id", ID } };
 static const TraceColumnDef frame_columns[] = {
         { "name", NAME }, { "mapping", ID }, { "rel_pc", I64 }, { "symbol_set_id", ID },
@@ -107,6 +115,8 @@ static const TraceTableDef defs[] = {
         [TRACE_TABLE_KERNEL_EVENT] = DEF("ftrace_event", kernel_columns, true),
         [TRACE_TABLE_SAMPLE] = DEF("perf_sample", sample_columns, true),
         [TRACE_TABLE_STACK_SAMPLE] = DEF("stack_sample", weighed_columns, true),
+        [TRACE_TABLE_HEAP] = DEF("heap_profile_allocation", heap_columns, true),
+        [TRACE_TABLE_HEAP_SITE] = DEF("heap_site", heap_site_columns, false),
         [TRACE_TABLE_CALLSITE] = DEF("stack_profile_callsite", callsite_columns, false),
         [TRACE_TABLE_FRAME] = DEF("stack_profile_frame", frame_columns, false),
         [TRACE_TABLE_MAPPING] = DEF("stack_profile_mapping", mapping_columns, false),
@@ -289,7 +299,8 @@ bool trace_store_bounds(const TraceStore *store, int64_t *ret_start, int64_t *re
         static const TraceTableId ids[] = { TRACE_TABLE_SLICE,  TRACE_TABLE_COUNTER,
                                             TRACE_TABLE_SCHED,  TRACE_TABLE_STATE,
                                             TRACE_TABLE_LOG,    TRACE_TABLE_KERNEL_EVENT,
-                                            TRACE_TABLE_SAMPLE, TRACE_TABLE_STACK_SAMPLE };
+                                            TRACE_TABLE_SAMPLE, TRACE_TABLE_STACK_SAMPLE,
+                                            TRACE_TABLE_HEAP };
 
         *ret_start = INT64_MAX;
         *ret_end = INT64_MIN;

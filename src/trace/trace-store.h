@@ -22,7 +22,7 @@ enum {
         TRACE_PART_STATES = 1 << 4, /* of threads */
         TRACE_PART_LOGS = 1 << 5,
         TRACE_PART_KERNEL = 1 << 6, /* each event of the kernel */
-        TRACE_PART_STACKS = 1 << 7, /* samples of call stacks */
+        TRACE_PART_STACKS = 1 << 7, /* samples of call stacks, and heaps */
         TRACE_PART_ALL = (1 << 8) - 1,
 };
 
@@ -41,6 +41,8 @@ typedef enum TraceTableId {
         TRACE_TABLE_KERNEL_EVENT,
         TRACE_TABLE_SAMPLE,
         TRACE_TABLE_STACK_SAMPLE,
+        TRACE_TABLE_HEAP,
+        TRACE_TABLE_HEAP_SITE,
         TRACE_TABLE_CALLSITE,
         TRACE_TABLE_FRAME,
         TRACE_TABLE_MAPPING,
@@ -145,6 +147,14 @@ enum {
         WEIGHED_COUNTER,
         WEIGHED_UNIT,
         WEIGHED_WEIGHT,
+};
+enum { HEAP_TS, HEAP_UPID, HEAP_HEAP, HEAP_CALLSITE, HEAP_COUNT, HEAP_SIZE };
+enum {
+        HEAP_SITE_UPID,
+        HEAP_SITE_HEAP,
+        HEAP_SITE_CALLSITE,
+        HEAP_SITE_INTERVAL,
+        HEAP_SITE_SUMS, /* as many as trace-heap.h has */
 };
 enum { CALLSITE_DEPTH, CALLSITE_PARENT, CALLSITE_FRAME };
 enum { FRAME_NAME, FRAME_MAPPING_ID, FRAME_REL_PC, FRAME_SYMBOL_SET };

@@ -134,8 +134,11 @@ int address_space_copy(AddressSpace *space, const AddressSpace *from) {
 }
 
 const Mapping *address_space_find(const AddressSpace *space, uint64_t address) {
-        const size_t i = index_of(space, address);
+        size_t i;
 
+        if (space->find)
+                return space->find(space, address);
+        i = index_of(space, address);
         return i < space->n_mappings && space->mappings[i].start <= address ? &space->mappings[i]
                                                                             : NULL;
 }

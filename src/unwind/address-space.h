@@ -35,13 +35,18 @@ typedef struct Mapping {
         CodeFile *file;  /* NULL: code that is in no file, as a just-in-time compiler makes */
 } Mapping;
 
-typedef struct AddressSpace {
+typedef struct AddressSpace AddressSpace;
+
+struct AddressSpace {
         uint32_t generation;
+        /* NULL, or where mappings come from instead: for a process that looks at itself, and knows where each address
+         * is when it is asked. The mapping lives as long as the space. */
+        const Mapping *(*find)(const AddressSpace *space, uint64_t address);
         Mapping *mappings; /* by address, without overlaps */
         size_t n_mappings;
         size_t n_allocated;
         uint64_t n_refused; /* mappings that were one too many */
-} AddressSpace;
+};
 
 void address_space_init(AddressSpace *space);
 void address_space_deinit(AddressSpace *space);

@@ -13,7 +13,7 @@
 static _Atomic uint32_t next_id = 1;
 
 /* A part of the file, as much of it as there is: 0 or a negative errno. */
-static int read_part(uint8_t **ret,
+static int read_part(const uint8_t **ret,
                      size_t *ret_n_bytes,
                      ModuleReader *reader,
                      uint64_t offset,
@@ -23,6 +23,11 @@ static int read_part(uint8_t **ret,
 
         if (n_bytes == 0 || n_bytes > MODULE_SECTION_MAX)
                 return -EFBIG;
+        if (reader->lend) {
+                n = reader->lend(reader, ret, n_bytes, offset);
+                *ret_n_bytes = n > 0 ? (size_t)MIN((uint64_t)n, n_bytes) : 0;
+                return n < 0 ? (int)n : 0;
+        }
         bytes = malloc(n_bytes);
         if (!bytes)
                 return -ENOMEM;
@@ -105,6 +110,7 @@ int module_new(Module **ret, ModuleReader *reader) {
         module = calloc(1, sizeof(*module));
         if (!module)
                 return -ENOMEM;
+        module->is_lent = reader->lend != NULL;
         module->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
         r = read_head(module, reader);
         if (r)
@@ -124,8 +130,10 @@ int module_new(Module **ret, ModuleReader *reader) {
 Module *module_free(Module *module) {
         if (!module)
                 return NULL;
-        free(module->index_bytes);
-        free(module->section_bytes);
+        if (!module->is_lent) {
+                free((void *)module->index_bytes);
+                free((void *)module->section_bytes);
+        }
         free(module);
         return NULL;
 }

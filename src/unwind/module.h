@@ -30,6 +30,9 @@ typedef struct ModuleReader ModuleReader;
 struct ModuleReader {
         /* Reads up to n_bytes at an offset of the file: how many it was, fewer only at the end, or a negative errno. */
         int64_t (*read)(ModuleReader *reader, void *buffer, size_t n_bytes, uint64_t offset);
+        /* The same without a copy, for sections: the bytes stay where they are for as long as they are looked up in.
+         * NULL: they are copied. */
+        int64_t (*lend)(ModuleReader *reader, const uint8_t **ret, size_t n_bytes, uint64_t offset);
 };
 
 typedef struct Module {
@@ -38,11 +41,12 @@ typedef struct Module {
         ElfImage image;
         uint8_t build_id[BUILD_ID_MAX];
         size_t n_build_id;
-        uint8_t *index_bytes;
+        const uint8_t *index_bytes;
         size_t n_index_bytes;
         FrameIndex index; /* without rows: there is no way to look up an address */
-        uint8_t *section_bytes;
+        const uint8_t *section_bytes;
         CfiSection section;
+        bool is_lent; /* the bytes are somebody else's */
 } Module;
 
 /* Reads the headers and sections: 0, MODULE_E_NOT_ELF or a negative errno, and then there is no module.

@@ -76,6 +76,7 @@ LAYERS = {
         "protobuf-c", "systemd", "compression", "io",
     },
     "src/lib": {"shared", "wire", "smb", "systemd", "io"},
+    "src/heap": {"shared", "lib", "unwind", "wire", "io"},
     "src/host": {"shared", "lib", "wire", "config", "protobuf-c", "systemd", "io"},
     "src/managers": {"shared", "host", "wire", "config", "protobuf-c", "systemd", "io"},
     "src/probes/ftrace": {"shared", "host", "wire", "config", "protobuf-c", "tracefs", "elf", "io"},

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <stdlib.h>
+
+#include "trace/trace-heap.h"
+
+void trace_heap_deinit(TraceHeap *heap) {
+        trace_map_deinit(&heap->writers);
+        trace_map_deinit(&heap->heaps);
+        trace_map_deinit(&heap->by_key);
+        free(heap->sites);
+}
+
+/* A number for a pair, counted up. TRACE_MAP_NONE: no memory. */
+static uint64_t number_of(TraceMap *map, uint32_t *n, uint32_t high, uint32_t low) {
+        const uint64_t key = (uint64_t)high << 32 | low;
+        uint64_t number = trace_map_find(map, key);
+
+        if (number != TRACE_MAP_NONE)
+                return number;
+        number = (*n)++;
+        return trace_map_set(map, key, number) ? TRACE_MAP_NONE : number;
+}
+
+static TraceHeapSite *add_site(TraceHeap *heap, uint64_t key) {
+        if (trace_reserve((void **)&heap->sites,
+                          &heap->n_allocated,
+                          heap->n_sites + 1,
+                          sizeof(*heap->sites)) ||
+            trace_map_set(&heap->by_key, key, heap->n_sites))
+                return NULL;
+        heap->sites[heap->n_sites] = (TraceHeapSite){};
+        return &heap->sites[heap->n_sites++];
+}
+
+TraceHeapSite *
+trace_heap_site(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t name, uint32_t callsite) {
+        const uint64_t writer =
+                number_of(&heap->writers, &heap->n_writers, sequence, (uint32_t)pid);
+        const uint64_t number = number_of(&heap->heaps, &heap->n_heaps, (uint32_t)writer, name);
+        const uint64_t key = number << 32 | callsite;
+        const uint64_t place = trace_map_find(&heap->by_key, key);
+        TraceHeapSite *site;
+
+        if (writer == TRACE_MAP_NONE || number == TRACE_MAP_NONE)
+                return NULL;
+        if (place != TRACE_MAP_NONE)
+                return &heap->sites[place];
+        site = add_site(heap, key);
+        if (site) {
+                site->pid = pid;
+                site->heap = name;
+                site->callsite = callsite;
+        }
+        return site;
+}

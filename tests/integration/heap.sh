@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What programs allocate, by call stack: sites whose sizes are known, and programs that are hard to watch.
+# The checks call functions by name.
+# shellcheck disable=SC2317
+# shellcheck source=tests/integration/cli-lib.sh
+. "$(dirname "$0")/cli-lib.sh"
+
+[ "$HEAP_STACKS" ] || skip_all 'this build records no call stacks'
+export ASAN_OPTIONS=detect_leaks=0
+
+# record FILE ARGUMENT...: a busy machine may lose data, and the recording says so
+record() {
+        local file=$1 status=0
+        shift
+        "$DESKTRACE" record --standalone -p apps -f -o "$file" "$@" >"$file.out" 2>&1 || status=$?
+        [ "$status" = 0 ] || [ "$status" = 6 ] || { cat "$file.out"; return 1; }
+}
+
+record_config() {
+        local file=$1 status=0
+        "$DESKTRACE" record --standalone -c "$2" -f -o "$file" "${@:3}" >"$file.out" 2>&1 || status=$?
+        [ "$status" = 0 ] || [ "$status" = 6 ] || { cat "$file.out"; return 1; }
+}
+
+sql() {
+        "$DESKTRACE" query --csv --no-legend "$@"
+}
+
+# of_site FILE FUNCTION EXPRESSION: over the sites in whose stack the function is
+of_site() {
+        sql "$1" "WITH RECURSIVE up(site, callsite) AS (SELECT id, callsite_id FROM heap_site
+                UNION ALL SELECT up.site, c.parent_id FROM up JOIN stack_profile_callsite c ON c.id = up.callsite
+                WHERE c.parent_id IS NOT NULL),
+                found AS (SELECT DISTINCT up.site FROM up JOIN stack_profile_callsite c ON c.id = up.callsite
+                JOIN stack_profile_frame f ON f.id = c.frame_id
+                JOIN stack_profile_symbol s ON s.symbol_set_id = f.symbol_set_id WHERE s.name = '$2')
+                SELECT coalesce($3, 0) FROM heap_site WHERE id IN (SELECT site FROM found)"
+}
+
+# about PERCENT WANTED COMMAND...: what it prints is at most so far from it
+about() {
+        local got
+        got=$("${@:3}") || return
+        awk -v got="$got" -v wanted="$2" -v percent="$1" 'BEGIN {
+                off = (got - wanted) / wanted * 100
+                if (off < 0) off = -off
+                if (off > percent) { print "got " got ", wanted " wanted; exit 1 }
+        }' </dev/null
+}
+
+# A sample for every 4 KiB: the standard deviation of 12 MB is 1.9 %. Beyond five of them is one in a million.
+ok 'the allocations of a command are recorded' record sites.pftrace --heap=4K -- "$HEAP_SITES" sites
+ok 'what was never freed' about 10 12000000 of_site sites.pftrace leak_site 'sum(allocated - freed)'
+ok 'how many that were' about 10 2000 of_site sites.pftrace leak_site 'sum(n_allocated - n_freed)'
+ok 'what was freed at once' about 5 60000000 of_site sites.pftrace churn_site 'sum(allocated)'
+gives 'nothing of it is left' '^0$' of_site sites.pftrace churn_site 'sum(allocated - freed)'
+ok 'it lived shortly' about 5 60000000 of_site sites.pftrace churn_site 'sum(freed_soon)'
+gives 'nothing is left of the peak' '^0$' of_site sites.pftrace peak_site 'sum(allocated - freed)'
+ok 'which is there nevertheless' about 10 16000000 of_site sites.pftrace peak_site 'sum(at_peak)'
+ok 'with what else was there' about 10 12000000 of_site sites.pftrace leak_site 'sum(at_peak)'
+gives "Perfetto's table says the same" '^0$' sql sites.pftrace \
+        "SELECT (SELECT sum(size) FROM heap_profile_allocation) - (SELECT sum(allocated - freed) FROM heap_site)"
+gives 'nothing is wrong with the stacks' '^0$' sql sites.pftrace \
+        "SELECT coalesce(sum(value), 0) FROM stats WHERE name IN ('stackprofile_invalid', 'heapprofd_malformed_packet',
+        'tokenizer_skipped_packets')"
+gives 'and 99 of 100 bytes have complete ones' '^1$' sql sites.pftrace \
+        "WITH RECURSIVE up(site, callsite) AS (SELECT id, callsite_id FROM heap_site
+        UNION ALL SELECT up.site, c.parent_id FROM up JOIN stack_profile_callsite c ON c.id = up.callsite
+        WHERE c.parent_id IS NOT NULL)
+        SELECT sum(CASE WHEN id IN (SELECT up.site FROM up JOIN stack_profile_callsite c ON c.id = up.callsite
+        JOIN stack_profile_frame f ON f.id = c.frame_id WHERE f.name = '[truncated]') THEN allocated ELSE 0 END) * 100
+        < sum(allocated) FROM heap_site"
+gives 'the program has its name' 'heap-sites' sql sites.pftrace \
+        "SELECT DISTINCT p.name FROM heap_site JOIN process p USING (upid)"
+
+# A program that ends without its destructors is written as well.
+ends_early() {
+        local status=0
+        "$DESKTRACE" record --standalone -p apps -f -o early.pftrace --heap=4K -- "$HEAP_SITES" quick >/dev/null 2>&1 ||
+                status=$?
+        [ "$status" = 3 ]
+}
+ok 'a program that ends by _exit() has its own status' ends_early
+ok 'and is recorded to the end' about 10 12000000 of_site early.pftrace leak_site 'sum(allocated - freed)'
+
+# Small stacks, forks under load, handlers of signals, closed descriptors, failures; and every allocation is a sample.
+gives 'a program that is hard to watch works as ever' 'all is well' \
+        "$DESKTRACE" record --standalone -p apps -f -o traps.pftrace --heap=1 -- "$HEAP_SITES" traps
+gives 'and without any recording' 'all is well' \
+        env LD_PRELOAD="$HEAP_LIBRARY" "$HEAP_SITES" traps
+
+# Two recordings of one program, with intervals of their own: each sees what it would see alone.
+cat >two.pbtxt <<'END'
+buffers { name: "one" size_kb: 16384 }
+buffers { name: "two" size_kb: 16384 }
+data_sources { config { name: "heap.malloc" target_buffer_name: "one"
+        heapprofd_config { sampling_interval_bytes: 2048 } } }
+data_sources { config { name: "android.heapprofd" target_buffer_name: "two"
+        heapprofd_config { sampling_interval_bytes: 16384 process_cmdline: "heap-*" } } }
+END
+ok 'two recordings of one program' record_config two.pftrace two.pbtxt -- \
+        env LD_PRELOAD="$HEAP_LIBRARY" DESKTRACE_HEAP=2048 DESKTRACE_WAIT=5000 "$HEAP_SITES" sites
+both() {
+        sql two.pftrace "SELECT count(DISTINCT sampling_interval_bytes) FROM heap_site"
+}
+gives 'each has an interval of its own' '^2$' both
+ok 'the one from the start has all' about 10 12000000 \
+        of_site two.pftrace leak_site 'sum(CASE sampling_interval_bytes WHEN 2048 THEN allocated - freed END)'
+
+exits 2 'without a command there is nothing to load' 'requires a command' \
+        "$DESKTRACE" record --standalone --heap -f -o refused.pftrace
+exits 2 'what is no size is refused' 'try --heap=32K' \
+        "$DESKTRACE" record --standalone --heap=much -f -o refused.pftrace -- true
+exits 1 'where the library is not installed it is said' 'is not installed' \
+        env DESKTRACE_HEAP_LIBRARY=/nowhere "$DESKTRACE" record --standalone --heap -f -o refused.pftrace -- true
+
+finish
