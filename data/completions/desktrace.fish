@@ -65,6 +65,13 @@ complete -c desktrace -n "__desktrace_in $with_json" -l json -xa 'pretty short o
 complete -c desktrace -n "__desktrace_in $with_json" -l no-legend -d 'Print tables without headers'
 complete -c desktrace -n "__desktrace_in $with_output" -s o -l output -rF -d 'Write to this file'
 complete -c desktrace -n "__desktrace_in $with_output" -s f -l force -d 'Replace the output file'
+complete -c desktrace -n '__desktrace_in export report top why' -l from -x -d 'Begin at this time'
+complete -c desktrace -n '__desktrace_in export report top why' -l to -x -d 'End at this time'
+complete -c desktrace -n '__desktrace_in export report top why' -l around -x -d 'The time of a slice'
+complete -c desktrace -n '__desktrace_in export report top why' -l margin -x -d 'Widen the interval by TIME on both sides'
+complete -c desktrace -n '__desktrace_in diff export query top why' -l memory -x -d 'Take at most this much memory for the trace'
+complete -c desktrace -n '__desktrace_in top why' -l by -xa 'program unit thread' -d 'For each of these'
+complete -c desktrace -n '__desktrace_in diff top why' -l top -x -d 'Rows to show'
 complete -c desktrace -n '__desktrace_in record list' -l standalone -d 'Run a private service'
 
 complete -c desktrace -n '__desktrace_in record' -s c -l config -rF -d 'Use the config in this file'
@@ -97,25 +104,15 @@ complete -c desktrace -n '__desktrace_in query' -F
 complete -c desktrace -n '__desktrace_in query' -l file -rF -d 'Read the SQL from a file'
 complete -c desktrace -n '__desktrace_in query' -l csv -d 'Print comma-separated values'
 complete -c desktrace -n '__desktrace_in query' -l timeout -x -d 'Stop a statement that takes longer'
-complete -c desktrace -n '__desktrace_in query' -l memory -x -d 'Take at most this much memory for the trace'
 
 complete -c desktrace -n '__desktrace_in top' -F
 complete -c desktrace -n '__desktrace_in top' -s i -l interval -x -d 'One screen for each of these'
 complete -c desktrace -n '__desktrace_in top' -s n -l count -x -d 'End after this number of screens'
-complete -c desktrace -n '__desktrace_in top' -l by -xa 'program unit thread' -d 'For each of these'
-complete -c desktrace -n '__desktrace_in top' -l top -x -d 'Rows to show'
-complete -c desktrace -n '__desktrace_in top' -l from -x -d 'Begin at this time'
-complete -c desktrace -n '__desktrace_in top' -l to -x -d 'End at this time'
-complete -c desktrace -n '__desktrace_in top' -l around -x -d 'The time of a slice'
-complete -c desktrace -n '__desktrace_in top' -l margin -x -d 'Go that much further on both sides'
-complete -c desktrace -n '__desktrace_in top' -l memory -x -d 'Take at most this much memory for the trace'
 
 complete -c desktrace -n '__desktrace_in diff' -F
 complete -c desktrace -n '__desktrace_in diff' -l metric -xa 'p50 p99 total cpu' -d 'What is compared'
 complete -c desktrace -n '__desktrace_in diff' -l slice -x -d 'Only this name'
 complete -c desktrace -n '__desktrace_in diff' -l fail-if -x -d 'Fail if it changed by more'
-complete -c desktrace -n '__desktrace_in diff' -l top -x -d 'Rows to show'
-complete -c desktrace -n '__desktrace_in diff' -l memory -x -d 'Take at most this much memory for the trace'
 
 set -l formats sqlite csv jsonl parquet chrome folded off-cpu speedscope firefox fleet otlp
 complete -c desktrace -n "__desktrace_in export; and not __fish_seen_subcommand_from $formats" -a "$formats"
@@ -123,23 +120,11 @@ complete -c desktrace -n '__desktrace_in export' -F
 complete -c desktrace -n '__desktrace_in export' -l table -x -d 'This table'
 complete -c desktrace -n '__desktrace_in export' -l machine -x -d 'The name of the machine'
 complete -c desktrace -n '__desktrace_in export' -l sql -x -d 'What this statement answers'
-complete -c desktrace -n '__desktrace_in export' -l from -x -d 'Begin at this time'
-complete -c desktrace -n '__desktrace_in export' -l to -x -d 'End at this time'
-complete -c desktrace -n '__desktrace_in export' -l around -x -d 'The time of a slice'
-complete -c desktrace -n '__desktrace_in export' -l margin -x -d 'Go that much further on both sides'
-complete -c desktrace -n '__desktrace_in export' -l memory -x -d 'Take at most this much memory for the trace'
 
 set -l questions cpu functions sleeps slice wakers slowest times repeats waits wakeups disk interrupts memory journal losses
 complete -c desktrace -n "__desktrace_in why; and not __fish_seen_subcommand_from $questions" -a "$questions"
 complete -c desktrace -n '__desktrace_in why' -F
-complete -c desktrace -n '__desktrace_in why report' -l from -x -d 'Begin at this time'
-complete -c desktrace -n '__desktrace_in why report' -l to -x -d 'End at this time'
-complete -c desktrace -n '__desktrace_in why report' -l around -x -d 'The time of a slice'
-complete -c desktrace -n '__desktrace_in why report' -l margin -x -d 'Go that much further on both sides'
 complete -c desktrace -n '__desktrace_in why' -l slice -x -d 'Which slice, by name or id'
-complete -c desktrace -n '__desktrace_in why' -l by -xa 'program unit thread' -d 'For each of these'
-complete -c desktrace -n '__desktrace_in why' -l top -x -d 'Rows to show'
-complete -c desktrace -n '__desktrace_in why' -l memory -x -d 'Take at most this much memory for the trace'
 
 complete -c desktrace -n '__desktrace_in list' -a 'sources events categories producers sessions presets probes'
 complete -c desktrace -n '__desktrace_in list' -l sources -d "The same as the argument 'sources'"

@@ -21,7 +21,7 @@ const char answer_range_help_from[] =
 const char answer_range_help_to[] = N_("end at this time");
 const char answer_range_help_around[] =
         N_("the time of a slice: its id, or its name for the longest one");
-const char answer_range_help_margin[] = N_("go that much further on both sides");
+const char answer_range_help_margin[] = N_("widen the interval by TIME on both sides");
 
 /* How far the wall clock is ahead of the trace's. */
 static bool realtime_ahead(const TraceStore *store, int64_t *ret) {
