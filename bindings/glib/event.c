@@ -32,7 +32,7 @@ G_DEFINE_BOXED_TYPE(DtGlibSlice, dt_glib_slice, dt_glib_slice_ref, dt_glib_slice
  *
  * Lets sessions record this program from now on; calling it again is harmless. See dt_init(3).
  *
- * Returns: whether it can be recorded; if not, everything works all the same and does nothing
+ * Returns: whether it can be recorded; if not, all functions still work and do nothing
  */
 gboolean dt_glib_init(void) {
         return dt_init(NULL) == 0;

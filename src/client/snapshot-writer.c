@@ -43,7 +43,7 @@ static uint64_t boot_clock_ns(void) {
         return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Makes the first one, and takes it away again. */
+/* Creates the first file and removes it again, to find out early whether that is possible. */
 ExitStatus snapshot_check_output(const char *output) {
         _cleanup_(output_file_deinit) OutputFile file = OUTPUT_FILE_INIT;
         g_autofree char *path = output_file_numbered_path(output, 1);

@@ -302,7 +302,7 @@ void top_view_print(const TopView *view, size_t n_rows_max, bool has_legend) {
         putchar('\n');
 }
 
-/* The slices have a third of the rows, and what the others leave. */
+/* Slices get a third of the rows, and whatever the other table does not need. */
 static void share_rows(const TopView *view, size_t n, size_t *ret_load, size_t *ret_ended) {
         size_t n_load = view->load->n_rows, n_ended = view->ended ? view->ended->n_rows : 0;
 

@@ -218,7 +218,7 @@ static void losses_of_service(TraceSummary *summary) {
         const TraceServiceStats *stats = &summary->stats;
         TraceBufferLosses sum = buffers_sum(stats);
 
-        /* A ring forgets its oldest data; when it is read out all the while, that is a loss. */
+        /* A ring forgets its oldest data; when it is read out continuously, that is a loss. */
         if (summary->streams_to_file)
                 add_loss(summary,
                          "chunks_overwritten",

@@ -165,7 +165,7 @@ void packet_track_descriptor(Packet *packet, const WireField *payload);
 void packet_service_event(Packet *packet, const WireField *payload);
 void packet_trace_uuid(Packet *packet, const WireField *payload);
 
-/* Whether the trace time of *ns, which is a time of another clock, is known; then it is in *ns. */
+/* Converts *ns from the clock of that id to trace time; false if the trace does not say how. */
 bool trace_state_time(Packet *packet, uint64_t *ns, uint32_t clock_id);
 
 /* Tables of tracks, which they own. */

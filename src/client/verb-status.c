@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Status: whether the service is there, and for each data source whether it records and why not
+ * Status: whether the service is running, and for each data source whether it records and why not
  *
  * Looking must not start the service, so the bus is asked before the service is.
  */

@@ -73,7 +73,7 @@ void connection_source_removed(Connection *connection, const char *name);
 /* Whether the bus's descriptor is still ours. */
 bool connection_has_its_bus(const Connection *connection);
 
-/* Whether the service is there and has been told all about us, so that a call would reach it now. With the lock
+/* Whether the service is running and knows all about us, so that a call would reach it now. With the lock
  * held. */
 bool connection_is_usable(const Connection *connection);
 

@@ -106,7 +106,7 @@ static void copy_text(char *ret, size_t n_ret, const uint8_t *data, size_t n) {
         utf8_clean(ret);
 }
 
-/* What of a host was asked for is nobody's business. */
+/* Keeps only the host of a URL: paths and queries may hold secrets. */
 static void cut_addresses(char *text) {
         char *host = strstr(text, "://");
 

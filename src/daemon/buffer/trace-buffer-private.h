@@ -83,7 +83,7 @@ static inline bool trace_buffer_cursor_next_slot(TraceBuffer *buffer) {
         return true;
 }
 
-/* The slot has been cleared, or the segment has a copy of all that was in the other one. */
+/* The slot must be empty, or the new segment hold a copy of everything that was in the old one. */
 static inline void slot_set_segment(Slot *slot, Segment *segment) {
         slot->segment = segment;
         __atomic_store_n(&slot->place, segment->place, __ATOMIC_RELEASE);

@@ -20,8 +20,8 @@
 
 #define OUTPUT_BATCH_BYTES (256u << 10) /* moved from a session to its output in one step */
 
-/* An output that is all that a stopped session, or a read into it, waits for has failed when it takes nothing for so
- * long. */
+/* If a stopped session, or a ReadInto(), waits only for its output, the output fails after this time without
+ * progress. */
 #define OUTPUT_STALL_NS (UINT64_C(60) * 1000000000)
 
 #define OUTPUT_ERROR_MAX 128

@@ -148,7 +148,7 @@ static WireWriter *begin(PerfWriter *writer, uint64_t time_ns) {
         return wire;
 }
 
-/* What is not written has told the trace nothing. */
+/* If the packet was not written, the stacks that it described are unknown to the trace: describe them again. */
 static void end(PerfWriter *writer, WireWriter *wire, size_t message) {
         wire_end(wire, message);
         if (packet_end(&writer->packets) < 0)

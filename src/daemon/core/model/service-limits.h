@@ -76,7 +76,7 @@
 #define SESSION_SEQUENCES_MAX        (1u << 18)
 #define SESSION_TRIGGERS_MAX         64
 #define TRIGGER_NAME_MAX             128
-#define SESSION_TRIGGERED_CLONES_MAX 4 /* being made, and made and not read yet: the oldest goes */
+#define SESSION_TRIGGERED_CLONES_MAX 4 /* being made, or made and not yet read: the oldest goes */
 #define SESSION_SEMAPHORES_MAX       16
 #define SESSION_DURATION_MAX_MS      (UINT64_C(7) * 24 * 3600 * 1000)
 #define SESSION_TIMEOUT_MAX_MS       (UINT64_C(10) * 60 * 1000) /* that a config may ask to wait */

@@ -9,8 +9,7 @@
 
 typedef struct SessionBuffer SessionBuffer;
 
-bool session_streams(
-        const Session *session); /* what is recorded goes to the output all the while */
+bool session_streams(const Session *session); /* it streams to its output while it records */
 uint64_t session_write_period_ns(const Session *session);
 uint64_t session_flush_period_ns(const Session *session); /* UINT64_MAX: none */
 bool session_flushes_before_output(const Session *session);
