@@ -3,8 +3,9 @@
 #
 # desktrace diff: recordings of an example, and recordings that are written here, whose difference is known.
 
+here=$(realpath "$(dirname "$0")")
 # shellcheck source=tests/integration/cli-lib.sh
-. "$(dirname "$0")/cli-lib.sh"
+. "$here/cli-lib.sh"
 
 records() {
         timeout 60 "$DESKTRACE" record --standalone -p apps -f -o "$1" -- \
@@ -21,32 +22,19 @@ differs() {
 cat >write.py <<'END'
 import sys
 
-def varint(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-def event(at, kind, name=b""):
-    track_event = field(9, kind) + field(11, 5) + (field(23, name) if name else b"")
-    return field(1, field(8, at) + field(10, 1) + field(11, track_event))
+from wire import field, packet, track_event as event
 
 name, us = sys.argv[1], int(sys.argv[2])
 with open(name, "wb") as file:
-    file.write(field(1, field(10, 1) + field(60, field(1, 5) + field(2, b"\033[31mtrack"))))
+    file.write(packet(field(60, field(1, 5) + field(2, b"\033[31mtrack"))))
     for i in range(100):
         at = 1000000 + i * 16000000
         file.write(event(at, 1, b"frame") + event(at + us * 1000 + i, 2))
         file.write(event(at + 12000000, 1, b"\033]0;other\007") + event(at + 13000000, 2))
 END
 for i in 1 2 3 4 5 6; do
-        python3 write.py "a$i" $((2000 + i * 10))
-        python3 write.py "b$i" $((3000 + i * 10))
+        PYTHONPATH=$here python3 -B write.py "a$i" $((2000 + i * 10))
+        PYTHONPATH=$here python3 -B write.py "b$i" $((3000 + i * 10))
 done
 
 ok 'an example is recorded' records one.pftrace

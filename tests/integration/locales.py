@@ -16,26 +16,13 @@ import tempfile
 import termios
 import unicodedata
 
+from wire import field
+
 DESKTRACE, LOCALES = sys.argv[1:3]
 LATIN = "de_DE.ISO-8859-1"
 NAMES = ["plain", "Größe", "描画フレーム", "e\u0301tat…"]
 LONG_NAMES = ["フレームを描画しています、" * 5, "a_function_with_a_name_that_is_longer_than_any_terminal_is_wide" * 2]
 REVERSED = "a\u202eb"  # the rest of the line would be drawn from right to left
-
-
-def varint(value):
-    out = b""
-    while value > 127:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    data = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def packet(at, event):

@@ -12,31 +12,10 @@ import socket
 import struct
 import sys
 
+from wire import field, message
+
 FRAME_MAX = 128 * 1024
 REQUEST_ID, BIND, BIND_REPLY, INVOKE, INVOKE_REPLY, REQUEST_ERROR = range(2, 8)
-
-
-def varint(value):
-    out = bytearray()
-    value &= (1 << 64) - 1
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def field(number, value):
-    """A varint of a number, a length-delimited field of anything else."""
-    if isinstance(value, (int, bool)):
-        return varint(number << 3) + varint(int(value))
-    data = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def message(*fields):
-    """Of pairs of a field's number and its value."""
-    return b"".join(field(number, value) for number, value in fields)
 
 
 def read_varint(data, at):

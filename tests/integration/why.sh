@@ -49,28 +49,15 @@ END
 chmod +x burner ticker load
 
 # Recordings that no machine has made
-python3 - hostile.pftrace ticks.pftrace <<'END'
+PYTHONPATH=$here python3 -B - hostile.pftrace ticks.pftrace <<'END'
 import sys
 
-def varint(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value & (1 << 64) - 1)
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-def event(at, kind, name=b""):
-    track_event = field(9, kind) + field(11, 5) + (field(23, name) if name else b"")
-    return field(1, field(8, at) + field(10, 1) + field(11, track_event))
+from wire import field, packet, track_event as event
 
 descriptor = field(1, 5) + field(4, field(1, 7) + field(2, 7) + field(5, b"\033[31mred\033]0;title\007\n"))
 name = b"\033[2J\xff\xfe\r\nname"
 with open(sys.argv[1], "wb") as file:
-    file.write(field(1, field(10, 1) + field(60, descriptor)))
+    file.write(packet(field(60, descriptor)))
     for at in (1, 1000, (1 << 63) - 2):
         file.write(event(at, 1, name) + event(at + 1, 2))
     file.write(event((1 << 64) - 1, 1, b"late"))
@@ -78,7 +65,7 @@ with open(sys.argv[1], "wb") as file:
 # Every 250 ms a tick of 3 ms, and in between what has no rhythm.
 descriptor = field(1, 5) + field(4, field(1, 7) + field(2, 7) + field(5, b"ticker"))
 with open(sys.argv[2], "wb") as file:
-    file.write(field(1, field(10, 1) + field(60, descriptor)))
+    file.write(packet(field(60, descriptor)))
     for i in range(9):
         at = 1_000_000_000 + i * 250_000_000
         file.write(event(at, 1, b"tick") + event(at + 3_000_000, 2))
