@@ -94,6 +94,23 @@ ExitStatus trace_files_report(const TraceFiles *files, const Query *query, int r
         }
 }
 
+ExitStatus trace_files_load(TraceFiles *files,
+                            Query **ret,
+                            char *const *paths,
+                            size_t n_paths,
+                            unsigned parts,
+                            const QueryOptions *options) {
+        ExitStatus status = trace_files_open(files, paths, n_paths);
+        int r;
+
+        if (status)
+                return status;
+        r = query_new(ret, files->fds, files->n, options);
+        if (r == 0)
+                r = query_load(*ret, parts);
+        return r ? trace_files_report(files, *ret, r) : STATUS_OK;
+}
+
 static bool stat_is_loss(const TraceStore *store, uint32_t row) {
         const TraceTable *table = &store->tables[TRACE_TABLE_STAT];
         const char *name = trace_pool_text(&store->pool, trace_table_get(table, STAT_NAME, row));

@@ -20,6 +20,14 @@ typedef struct TraceFiles {
 ExitStatus trace_files_open(TraceFiles *files, char *const *paths, size_t n_paths);
 void trace_files_close(TraceFiles *files);
 
+/* Opens the files and reads these parts of them. Reports errors; the query and the files are the caller's then, too. */
+ExitStatus trace_files_load(TraceFiles *files,
+                            Query **ret,
+                            char *const *paths,
+                            size_t n_paths,
+                            unsigned parts,
+                            const QueryOptions *options);
+
 /* What the outcome of a query means, reported. */
 ExitStatus trace_files_report(const TraceFiles *files, const Query *query, int r);
 

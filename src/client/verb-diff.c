@@ -84,16 +84,11 @@ static ExitStatus
 add_file(Comparison *comparison, unsigned side, char *const *path, const QueryOptions *options) {
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
         _cleanup_(query_freep) Query *query = NULL;
-        ExitStatus status = trace_files_open(&files, path, 1);
+        ExitStatus status = trace_files_load(&files, &query, path, 1, answer_diff.parts, options);
         int r;
 
         if (status)
                 return status;
-        r = query_new(&query, files.fds, files.n, options);
-        if (r == 0)
-                r = query_load(query, answer_diff.parts);
-        if (r)
-                return trace_files_report(&files, query, r);
         r = comparison_add(comparison, side, query_store(query));
         if (r == 0)
                 return STATUS_OK;

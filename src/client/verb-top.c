@@ -354,16 +354,11 @@ static ExitStatus run_files(Top *top, const QueryOptions *options) {
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
         _cleanup_(query_freep) Query *query = NULL;
         char **paths = top->invocation->arguments;
-        ExitStatus status = trace_files_open(&files, paths, g_strv_length(paths));
-        int r;
+        ExitStatus status = trace_files_load(
+                &files, &query, paths, g_strv_length(paths), ANSWER_LOAD_PARTS, options);
 
         if (status)
                 return status;
-        r = query_new(&query, files.fds, files.n, options);
-        if (r == 0)
-                r = query_load(query, ANSWER_LOAD_PARTS);
-        if (r)
-                return trace_files_report(&files, query, r);
         status = run_over_range(top, query);
         fflush(stdout);
         return status ? status : trace_files_check(&files, query);

@@ -107,16 +107,11 @@ static ExitStatus ask_files(const Invocation *invocation,
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
         _cleanup_(query_freep) Query *query = NULL;
         char **paths = invocation->arguments + 1;
-        ExitStatus status = trace_files_open(&files, paths, g_strv_length(paths));
-        int r;
+        ExitStatus status = trace_files_load(
+                &files, &query, paths, g_strv_length(paths), def->parts | PARTS_OF_TIME, options);
 
         if (status)
                 return status;
-        r = query_new(&query, files.fds, files.n, options);
-        if (r == 0)
-                r = query_load(query, def->parts | PARTS_OF_TIME);
-        if (r)
-                return trace_files_report(&files, query, r);
         question->store = query_store(query);
         status = answer_question(invocation, def, question);
         fflush(stdout);
