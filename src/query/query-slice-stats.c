@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "query/query-private.h"
+#include "query/query-vtab-base.h"
 #include "shared/quantile.h"
 
 typedef struct SliceStat {
@@ -175,25 +176,13 @@ static int stats_connect(sqlite3 *db,
                          const char *const *argv,
                          sqlite3_vtab **ret,
                          char **ret_error) {
-        Vtab *vtab;
-        int r;
+        int r = sqlite3_declare_vtab(db, declaration);
 
-        r = sqlite3_declare_vtab(db, declaration);
         if (r == SQLITE_OK)
-                r = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-        if (r != SQLITE_OK)
-                return r;
-        vtab = sqlite3_malloc64(sizeof(*vtab));
-        if (!vtab)
-                return SQLITE_NOMEM;
-        *vtab = (Vtab){ .query = aux };
-        *ret = &vtab->base;
-        return SQLITE_OK;
-}
-
-static int stats_disconnect(sqlite3_vtab *base) {
-        sqlite3_free(base);
-        return SQLITE_OK;
+                r = query_vtab_new(ret, db, sizeof(Vtab));
+        if (r == SQLITE_OK)
+                ((Vtab *)*ret)->query = aux;
+        return r;
 }
 
 #define NAMES_USUAL 100
@@ -206,18 +195,7 @@ static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
 }
 
 static int stats_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret) {
-        Cursor *cursor = sqlite3_malloc64(sizeof(*cursor));
-
-        if (!cursor)
-                return SQLITE_NOMEM;
-        *cursor = (Cursor){ 0 };
-        *ret = &cursor->base;
-        return SQLITE_OK;
-}
-
-static int stats_close(sqlite3_vtab_cursor *base) {
-        sqlite3_free(base);
-        return SQLITE_OK;
+        return query_cursor_new(ret, sizeof(Cursor));
 }
 
 static Query *cursor_query(const sqlite3_vtab_cursor *base) {
@@ -296,9 +274,9 @@ static const sqlite3_module module = {
         .iVersion = 1,
         .xConnect = stats_connect,
         .xBestIndex = stats_best_index,
-        .xDisconnect = stats_disconnect,
+        .xDisconnect = query_vtab_disconnect,
         .xOpen = stats_open,
-        .xClose = stats_close,
+        .xClose = query_cursor_close,
         .xFilter = stats_filter,
         .xNext = stats_next,
         .xEof = stats_eof,

@@ -14,6 +14,7 @@
 
 #include "query/query-private.h"
 #include "query/query-tables.h"
+#include "query/query-vtab-base.h"
 
 typedef struct Vtab {
         sqlite3_vtab base;
@@ -101,26 +102,17 @@ static int vtab_connect(sqlite3 *db,
                         sqlite3_vtab **ret,
                         char **ret_error) {
         const QueryTable *def = find_table(argv[0]);
-        Vtab *vtab;
         int r;
 
         if (!def)
                 return SQLITE_ERROR;
         r = vtab_declare(db, def);
         if (r == SQLITE_OK)
-                r = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+                r = query_vtab_new(ret, db, sizeof(Vtab));
         if (r != SQLITE_OK)
                 return r;
-        vtab = sqlite3_malloc64(sizeof(*vtab));
-        if (!vtab)
-                return SQLITE_NOMEM;
-        *vtab = (Vtab){ .query = aux, .def = def };
-        *ret = &vtab->base;
-        return SQLITE_OK;
-}
-
-static int vtab_disconnect(sqlite3_vtab *base) {
-        sqlite3_free(base);
+        ((Vtab *)*ret)->query = aux;
+        ((Vtab *)*ret)->def = def;
         return SQLITE_OK;
 }
 
@@ -270,18 +262,7 @@ static int vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
  */
 
 static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret) {
-        Cursor *cursor = sqlite3_malloc64(sizeof(*cursor));
-
-        if (!cursor)
-                return SQLITE_NOMEM;
-        *cursor = (Cursor){ 0 };
-        *ret = &cursor->base;
-        return SQLITE_OK;
-}
-
-static int cursor_close(sqlite3_vtab_cursor *base) {
-        sqlite3_free(base);
-        return SQLITE_OK;
+        return query_cursor_new(ret, sizeof(Cursor));
 }
 
 /* The first row whose time is not before this. */
@@ -550,9 +531,9 @@ static const sqlite3_module module = {
         .iVersion = 1,
         .xConnect = vtab_connect,
         .xBestIndex = vtab_best_index,
-        .xDisconnect = vtab_disconnect,
+        .xDisconnect = query_vtab_disconnect,
         .xOpen = cursor_open,
-        .xClose = cursor_close,
+        .xClose = query_cursor_close,
         .xFilter = cursor_filter,
         .xNext = cursor_next,
         .xEof = cursor_eof,

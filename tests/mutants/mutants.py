@@ -55,7 +55,7 @@ AREAS = {
 # busy machine kills no mutant; a test that only waits is given up on after WAIT_TIMES as long.
 TEST_SECONDS_MIN = 20
 WAIT_TIMES = 6
-BUILD_SECONDS = 600
+BUILD_SECONDS = 3600  # all tests, on a busy machine
 N_SINGLE = 4  # tests that are built one by one, as the first often decides; the others are built together
 
 
@@ -290,7 +290,7 @@ def what_failed(path):
 class World:
     """A copy of the sources, and a build of it."""
 
-    def __init__(self, work, sanitize, folders, paths):
+    def __init__(self, work, sanitize, folders, paths, nice=10):
         self.top = os.path.join(work, "source")
         self.build = os.path.join(work, "build-sanitize" if sanitize else "build")
         # Mutants count nothing: there is no such folder to write to.
@@ -298,7 +298,7 @@ class World:
         self.environment = {**os.environ, **none, "UBSAN_OPTIONS": "halt_on_error=1", "LC_ALL": "C.UTF-8"}
         self.copy()
         self.set_up(sanitize)
-        self.paths = paths
+        self.paths, self.nice = paths, str(nice)
         self.output = os.path.join(work, "output")
         self.reach = reach.Reach(self.top, self.build, os.path.join(work, "reach"))
         self.tests = self.find_tests(folders)
@@ -356,7 +356,7 @@ class World:
 
     def ninja(self, names):
         targets = sorted({target for name in names for target in self.tests[name][0]})
-        command = ["nice", "ninja", "-C", self.build, "-j1", *targets]
+        command = ["nice", "-n", self.nice, "ninja", "-C", self.build, "-j1", *targets]
         try:
             return subprocess.run(command, capture_output=True, timeout=BUILD_SECONDS, text=True)
         except subprocess.TimeoutExpired as error:
@@ -368,7 +368,7 @@ class World:
         # A session of its own: what the test has started ends with it.
         output = open(self.output, "wb")
         process = subprocess.Popen(
-            ["nice", *command],
+            ["nice", "-n", self.nice, *command],
             env={**self.environment, **environment, "CK_FORK": "no", **(more or {})},
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -453,7 +453,7 @@ def run(arguments):
     sources = read_sources(arguments.areas)
     folders = [folder for area in arguments.areas for folder in AREAS[area][1]]
     equivalent = read_equivalent(read(EQUIVALENT))
-    world = World(arguments.work, arguments.sanitize, folders, sources)
+    world = World(arguments.work, arguments.sanitize, folders, sources, arguments.nice)
     begin = time.monotonic()
     world.measure()
     print(f"{len(world.tests)} tests pass on the unchanged sources ({time.monotonic() - begin:.0f} s)", flush=True)
@@ -579,6 +579,7 @@ def main():
     parser.add_argument("--sanitize", action="store_true", help="with the address and undefined behaviour sanitizers")
     parser.add_argument("--only", type=lambda text: {int(n) for n in text.split(",")}, help="numbers of the draw")
     parser.add_argument("--minutes", type=float, default=600, help="start no further mutant after this time")
+    parser.add_argument("--nice", type=int, default=10, help="how nice builds and tests are to others (default: 10)")
     parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), f"desktrace-mutants-{os.getuid()}"))
     parser.add_argument("--list", action="store_true", help="print the draw, run nothing")
     arguments = parser.parse_args()

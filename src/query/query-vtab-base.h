@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What all virtual tables have in common: their objects, and those of their cursors, which SQLite's own lie at the
+ * beginning of
+ */
+
+#include <sqlite3.h>
+#include <stddef.h>
+
+/* Of n_bytes, zeroed, for a table that was declared; views and triggers of others may use it. An SQLITE_ outcome. */
+int query_vtab_new(sqlite3_vtab **ret, sqlite3 *db, size_t n_bytes);
+int query_vtab_disconnect(sqlite3_vtab *base);
+
+/* Likewise. */
+int query_cursor_new(sqlite3_vtab_cursor **ret, size_t n_bytes);
+int query_cursor_close(sqlite3_vtab_cursor *base);
