@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/bisect.h"
 #include "shared/macro.h"
 
 /* Functions may lie inside of others, if rarely; this is how many before an address are looked at. */
@@ -58,28 +59,13 @@ static int compare(const void *left, const void *right) {
         return r ? r : strcmp(y->name, x->name);
 }
 
-/* How many begin at the address or before it. */
-static size_t n_before(const FunctionTable *table, uint64_t address) {
-        size_t low = 0, high = table->n;
-
-        while (low < high) {
-                const size_t middle = low + (high - low) / 2;
-
-                if (table->functions[middle].start <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
-}
-
 const Function *function_table_find(FunctionTable *table, uint64_t address) {
         size_t n;
 
         if (!table->is_sorted && table->n > 0)
                 qsort(table->functions, table->n, sizeof(*table->functions), compare);
         table->is_sorted = true;
-        n = n_before(table, address);
+        n = bisect(table->functions, table->n, start, address);
         for (size_t i = n; i > 0 && n - i < STEPS_MAX; i--) {
                 const Function *function = &table->functions[i - 1];
                 bool is_nearest = function->start == table->functions[n - 1].start;

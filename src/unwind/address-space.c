@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/bisect.h"
 #include "shared/macro.h"
 #include "unwind/address-space.h"
 
@@ -42,17 +43,7 @@ static int reserve(AddressSpace *space, size_t n) {
 
 /* The first mapping that ends behind an address. */
 static size_t index_of(const AddressSpace *space, uint64_t address) {
-        size_t first = 0, end = space->n_mappings;
-
-        while (first < end) {
-                const size_t middle = first + (end - first) / 2;
-
-                if (space->mappings[middle].end <= address)
-                        first = middle + 1;
-                else
-                        end = middle;
-        }
-        return first;
+        return bisect(space->mappings, space->n_mappings, end, address);
 }
 
 static void move(AddressSpace *space, size_t to, size_t from) {

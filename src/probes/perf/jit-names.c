@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "probes/perf/jit-names.h"
+#include "shared/bisect.h"
 #include "shared/macro.h"
 #include "shared/siphash.h"
 #include "shared/utf8.h"
@@ -109,15 +110,7 @@ JitNames *jit_names_free(JitNames *names) {
 }
 
 const JitName *jit_names_find(const JitNames *names, uint64_t address) {
-        size_t low = 0, high = names->n;
+        const size_t n = bisect(names->names, names->n, start, address);
 
-        while (low < high) {
-                const size_t middle = low + (high - low) / 2;
-
-                if (names->names[middle].start <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low > 0 && address < names->names[low - 1].end ? &names->names[low - 1] : NULL;
+        return n > 0 && address < names->names[n - 1].end ? &names->names[n - 1] : NULL;
 }
