@@ -13,7 +13,7 @@ const AnswerDef *answer_def_find(const char *name);
 
 extern const AnswerDef answer_cpu, answer_slice, answer_wakers, answer_slowest, answer_times,
         answer_repeats, answer_waits, answer_wakeups, answer_disk, answer_interrupts, answer_memory,
-        answer_journal, answer_losses, answer_functions, answer_sleeps;
+        answer_journal, answer_bus, answer_losses, answer_functions, answer_sleeps;
 
 /* Facts, by question. What a sentence names is in the first row besides. */
 enum { CPU_FACT_BUSY, CPU_FACT_ALL, CPU_FACT_SHARE, CPU_FACT_CPUS, CPU_FACT_OPEN };
@@ -48,12 +48,14 @@ enum { DISK_FACT_TOTAL, DISK_FACT_N, DISK_FACT_MAX };
 enum { INTERRUPTS_FACT_TOTAL, INTERRUPTS_FACT_N, INTERRUPTS_FACT_MAX };
 enum { MEMORY_FACT_PROCESSES };
 enum { JOURNAL_FACT_N, JOURNAL_FACT_BAD };
+enum { BUS_FACT_CALLS, BUS_FACT_WAITED, BUS_FACT_MAX, BUS_FACT_OPEN, BUS_FACT_SENT };
 enum { FUNCTIONS_FACT_N, FUNCTIONS_FACT_NO_STACK, FUNCTIONS_FACT_NO_NAME };
 enum { LOSSES_FACT_KINDS, LOSSES_FACT_GAPS, LOSSES_FACT_HERE };
 
 /* Columns that sentences look at. */
 enum { CPU_COLUMN_WHO, CPU_COLUMN_NS, CPU_COLUMN_SHARE };
 enum { FUNCTIONS_COLUMN_NAME, FUNCTIONS_COLUMN_SHARE };
+enum { BUS_COLUMN_WHO, BUS_COLUMN_NAME };
 enum { REPEATS_COLUMN_WHAT, REPEATS_COLUMN_NAME, REPEATS_COLUMN_PERIOD };
 enum { WAITS_COLUMN_WHO, WAITS_COLUMN_NS };
 enum { WAKEUPS_COLUMN_WHO, WAKEUPS_COLUMN_N };

@@ -299,6 +299,32 @@ static void say_journal(GString *out, const Answer *answer) {
                 out, _("Entries of the journal: %s, of them warnings or worse: %s.\n"), n, bad);
 }
 
+static void say_bus(GString *out, const Answer *answer) {
+        FACT(calls, BUS_FACT_CALLS);
+        FACT(waited, BUS_FACT_WAITED);
+        FACT(max, BUS_FACT_MAX);
+        FACT(n_open, BUS_FACT_OPEN);
+        FACT(sent, BUS_FACT_SENT);
+
+        g_string_append_printf(
+                out,
+                _("Calls over a message bus: %s, which waited for their answers for %s, the "
+                  "longest for %s. Signals, and calls that want no answer: %s.\n"),
+                calls,
+                waited,
+                max,
+                sent);
+        if (number(answer, BUS_FACT_CALLS) && answer->n_rows) {
+                FIRST(who, BUS_COLUMN_WHO);
+                FIRST(name, BUS_COLUMN_NAME);
+
+                g_string_append_printf(out, _("%s waited the most, for %s.\n"), who, name);
+        }
+        if (number(answer, BUS_FACT_OPEN))
+                g_string_append_printf(
+                        out, _("Calls that were not answered in the recording: %s.\n"), n_open);
+}
+
 static void say_losses(GString *out, const Answer *answer) {
         FACT(gaps, LOSSES_FACT_GAPS);
 
@@ -382,21 +408,14 @@ static const struct {
         const AnswerDef *def;
         void (*say)(GString *out, const Answer *answer);
 } rows[] = {
-        { &answer_cpu, say_cpu },
-        { &answer_slice, say_slice },
-        { &answer_wakers, say_wakers },
-        { &answer_slowest, say_slowest },
-        { &answer_times, say_times },
-        { &answer_repeats, say_repeats },
-        { &answer_waits, say_waits },
-        { &answer_wakeups, say_wakeups },
-        { &answer_disk, say_disk },
-        { &answer_interrupts, say_interrupts },
-        { &answer_memory, say_memory },
-        { &answer_journal, say_journal },
-        { &answer_functions, say_functions },
-        { &answer_sleeps, say_sleeps },
-        { &answer_losses, say_losses },
+        { &answer_cpu, say_cpu },       { &answer_slice, say_slice },
+        { &answer_wakers, say_wakers }, { &answer_slowest, say_slowest },
+        { &answer_times, say_times },   { &answer_repeats, say_repeats },
+        { &answer_waits, say_waits },   { &answer_wakeups, say_wakeups },
+        { &answer_disk, say_disk },     { &answer_interrupts, say_interrupts },
+        { &answer_memory, say_memory }, { &answer_journal, say_journal },
+        { &answer_bus, say_bus },       { &answer_functions, say_functions },
+        { &answer_sleeps, say_sleeps }, { &answer_losses, say_losses },
         { &answer_diff, say_diff },
 };
 

@@ -55,6 +55,11 @@ gives 'a call that fails has ended' '^[1-9]' \
         asked "$trace" "$calls 'org.freedesktop.DBus.Peer.Nonsense' and s.dur > 0"
 gives 'a signal is an instant' '^1$' \
         asked "$trace" "$calls 'org.example.Test.Sang' and t.name = 'signals' and s.dur = 0"
+n_calls=$(asked "$trace" "select count(*) from slice s join track t on s.track_id = t.id
+        where s.category = 'dbus' and (t.name = 'calls' or t.name glob 'calls [0-9]*')")
+gives 'a question about the bus is answered with all calls' "\"calls\":$n_calls," \
+        "$DESKTRACE" why bus --json=short "$trace"
+gives 'and in a sentence' "^Calls over a message bus: $n_calls," "$DESKTRACE" why bus "$trace"
 gives 'who was called is below its process' 'desktraced' "$DESKTRACE" inspect "$trace"
 gives 'nothing was lost' 'No losses' "$DESKTRACE" inspect "$trace"
 fails 'nothing of what is in messages is in the trace' '^$' grep -a 'secret melody' "$trace"

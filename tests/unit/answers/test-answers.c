@@ -347,6 +347,56 @@ START_TEST(test_interrupts_are_slices_of_their_category) {
 }
 END_TEST
 
+static uint32_t bus_track(const char *name, uint32_t parent) {
+        TraceTable *table = trace_store_table(world.store, TRACE_TABLE_TRACK);
+        uint32_t track = world_track(&world, TRACE_NONE);
+
+        trace_table_set(table, TRACK_NAME, track, trace_pool_add_text(&world.store->pool, name));
+        trace_table_set(table, TRACK_PARENT, track, parent);
+        return track;
+}
+
+static void bus_slice(uint32_t track, const char *name, int64_t ts, int64_t dur) {
+        uint32_t row = world_slice(&world, track, name, ts, dur);
+
+        trace_table_set(trace_store_table(world.store, TRACE_TABLE_SLICE),
+                        SLICE_CATEGORY,
+                        row,
+                        trace_pool_add_text(&world.store->pool, "dbus"));
+}
+
+START_TEST(test_calls_over_a_bus_are_those_of_their_callers) {
+        world_init(&world);
+        uint32_t peer = bus_track("D-Bus :1.7", TRACE_NONE), calls = bus_track("calls", peer),
+                 second = bus_track("calls 2", peer), served = bus_track("served", peer);
+
+        bus_slice(calls, "a.B.Get", 0, 5 * MS);
+        bus_slice(second, "a.B.Get", 1 * MS, 2 * MS);
+        bus_slice(served, "a.B.Get", 1 * MS, 4 * MS);
+        bus_slice(calls, "a.B.Never", 20 * MS, -1);
+        bus_slice(bus_track("signals", peer), "a.B.Sang", 30 * MS, 0);
+        bus_slice(bus_track("calls without answers", peer), "a.B.Tell", 40 * MS, 0);
+        world_slice(&world, calls, "of a program", 50 * MS, 9 * MS);
+
+        ck_assert_int_eq(world_ask(&world, "bus", NULL), 0);
+        ck_assert_int_eq(world_fact(&world, "calls"), 3);
+        ck_assert_int_eq(world_fact(&world, "waited_ns"), 7 * MS);
+        ck_assert_int_eq(world_fact(&world, "max_ns"), 5 * MS);
+        ck_assert_int_eq(world_fact(&world, "not_answered"), 1);
+        ck_assert_int_eq(world_fact(&world, "sent"), 2);
+        ck_assert_uint_eq(world.answer->n_rows, 4);
+        ck_assert_str_eq(world_text(&world, 0, "who"), "D-Bus :1.7");
+        ck_assert_str_eq(world_text(&world, 0, "name"), "a.B.Get");
+        ck_assert_int_eq(world_number(&world, 0, "n"), 2);
+
+        ck_assert_int_eq(world_ask_between(&world, "bus", NULL, 4 * MS, 25 * MS), 0);
+        ck_assert_int_eq(world_fact(&world, "waited_ns"), 1 * MS);
+        ck_assert_int_eq(world_fact(&world, "calls"), 2);
+        ck_assert_int_eq(world_fact(&world, "sent"), 0);
+        world_deinit(&world);
+}
+END_TEST
+
 /* An outcome, never a figure that is made of nothing. */
 START_TEST(test_an_empty_trace_answers_nothing) {
         world_init(&world);
@@ -428,6 +478,7 @@ TEST_MAIN("answers",
           test_waits_for_the_disk_are_told_by_kind,
           test_memory_grows_between_the_first_and_the_last_value,
           test_the_journal_is_told_in_the_order_of_time,
+          test_calls_over_a_bus_are_those_of_their_callers,
           test_a_gap_matters_where_it_is_when_something_was_lost,
           test_interrupts_are_slices_of_their_category,
           test_an_empty_trace_answers_nothing,
