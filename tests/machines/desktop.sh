@@ -38,4 +38,6 @@ run_test PipeWire bridges-pipewire-session
 has 'a program that plays waits and is busy below its own process' 'a player that is stopped is not in time'
 run_test X11 bridges-x-session
 has 'at the times that the server has told the program'
+run_test GStreamer gstreamer
+has 'an arrow leads there with each buffer' 'buffers that were late are instants'
 finish
