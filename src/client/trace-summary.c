@@ -10,6 +10,7 @@
 #include "client/keyed-hash.h"
 #include "client/trace-state.h"
 #include "client/trace-summary.h"
+#include "shared/names.h"
 #include "trace/trace-reader.h"
 
 #define SERVICE_SEQUENCE_ID 1
@@ -20,6 +21,7 @@ typedef struct PacketKind {
         const char *data_source;
         void (*read)(Packet *packet, const WireField *payload); /* or NULL: only counted */
         bool has_events;                                        /* read() counts what is in it */
+        bool may_be_own;                                        /* cpu.stacks writes it, too */
 } PacketKind;
 
 enum { PACKET_PROFILE = 37, PACKET_PERF_SAMPLE = 66, PACKET_STACK_SAMPLE = 135 };
@@ -27,7 +29,7 @@ enum { PACKET_PROFILE = 37, PACKET_PERF_SAMPLE = 66, PACKET_STACK_SAMPLE = 135 }
 static const PacketKind packet_kinds[] = {
         { 1, "ftrace_events", "linux.ftrace", packet_ftrace, true },
         { 34, "ftrace_stats", "linux.ftrace", packet_ftrace_stats },
-        { 2, "process_tree", "linux.process_stats", packet_process_tree },
+        { 2, "process_tree", "linux.process_stats", packet_process_tree, .may_be_own = true },
         { 9, "process_stats", "linux.process_stats", NULL },
         { 43, "process_descriptor", "linux.process_stats", NULL },
         { 7, "sys_stats", "linux.sys_stats", packet_sys_stats },
@@ -42,8 +44,8 @@ static const PacketKind packet_kinds[] = {
         { 11, "track_event", "track_event", packet_track_event },
         { 60, "track_descriptor", "track_event", packet_track_descriptor },
         { PACKET_PROFILE, "profile_packet", "heap.malloc", NULL },
-        { PACKET_PERF_SAMPLE, "perf_sample", "linux.perf", packet_perf_sample },
-        { PACKET_STACK_SAMPLE, "stack_sample", "linux.perf", packet_stack_sample },
+        { PACKET_PERF_SAMPLE, "perf_sample", "linux.perf", packet_perf_sample, .may_be_own = true },
+        { PACKET_STACK_SAMPLE, "stack_sample", "linux.perf", packet_stack_sample, .may_be_own = true },
         { 61, "module_symbols", "", NULL },
         { 6, "clock_snapshot", "", packet_clock_snapshot },
         { 33, "trace_config", "", packet_trace_config },
@@ -374,6 +376,38 @@ static void summary_sum_processes(TraceSummary *summary) {
         }
 }
 
+/* Whether a text is somewhere at the end of a path of fields, which 0 ends. */
+static bool
+message_has(const void *data, size_t n_bytes, const uint32_t *path, const char *wanted) {
+        WireReader reader;
+        WireField field;
+
+        if (*path == 0)
+                return n_bytes == strlen(wanted) && memcmp(data, wanted, n_bytes) == 0;
+        wire_reader_init(&reader, data, n_bytes);
+        while (wire_read(&reader, &field) > 0)
+                if (field.number == *path && field.type == WIRE_BYTES &&
+                    message_has(field.data, field.n_bytes, path + 1, wanted))
+                        return true;
+        return false;
+}
+
+static bool config_names(const TraceSummary *summary, const char *source) {
+        static const uint32_t path[] = { 2, 1, 1, 0 }; /* data_sources, config, name */
+
+        return message_has(summary->config->data, summary->config->len, path, source);
+}
+
+/* Where users record their own programs, the same packets come from another data source. */
+static void summary_name_sources(TraceSummary *summary) {
+        if (!summary->config || !config_names(summary, TRACING_OWN_STACKS_SOURCE))
+                return;
+        for (size_t i = 0; i < ARRAY_SIZE(packet_kinds); i++)
+                if (packet_kinds[i].may_be_own &&
+                    !config_names(summary, packet_kinds[i].data_source))
+                        summary->sources[i].data_source = TRACING_OWN_STACKS_SOURCE;
+}
+
 void trace_summary_finish(TraceSummary *summary, TraceEnd end, uint64_t end_offset) {
         summary->end = end;
         summary->end_offset = end_offset;
@@ -381,6 +415,7 @@ void trace_summary_finish(TraceSummary *summary, TraceEnd end, uint64_t end_offs
         trace_slices_finish(summary);
         summary_sum_processes(summary);
         trace_losses_finish(summary);
+        summary_name_sources(summary);
 }
 
 int trace_summary_read(TraceSummary **ret, int fd) {

@@ -63,6 +63,12 @@ ok 'an ordinary user samples a program' record_as "$alice" own.pftrace --stacks 
 ok 'its functions have their shares' stacks own.pftrace alices-tree shares
 ok 'and 99 of 100 of its stacks are exact' stacks own.pftrace alices-tree exact
 ok 'there are no frames of the kernel' stacks own.pftrace alices-tree no_kernel
+sources() {
+        "$DESKTRACE" inspect --json=short "$1" | python3 -c 'import json, sys
+print(sorted({s["data_source"] for s in json.load(sys.stdin)["sources"]
+              if s["kind"] in ("perf_sample", "process_tree") and s["packets"]}))'
+}
+gives 'its packets are of its data source' "^\\['cpu.stacks'\\]$" sources own.pftrace
 gives 'functions have names at the end' 'leaf_70' sql own.pftrace \
         "SELECT DISTINCT s.name FROM stack_profile_frame f JOIN stack_profile_symbol s ON s.id = f.symbol_set_id"
 
