@@ -148,6 +148,9 @@ static void load_process(Load *load) {
         snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)load->pid);
         if (fd_read_file(&load->command, NULL, AT_FDCWD, path, PERF_COMMAND_BYTES_MAX) < 0)
                 load->command = NULL;
+        snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)load->pid);
+        if (fd_read_file(&load->cgroup, NULL, AT_FDCWD, path, PERF_CGROUP_BYTES_MAX) < 0)
+                load->cgroup = NULL;
 }
 
 /*

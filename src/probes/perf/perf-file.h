@@ -11,6 +11,7 @@
 #include "probes/perf/perf-loader.h"
 
 #define PERF_COMMAND_BYTES_MAX 4096u
+#define PERF_CGROUP_BYTES_MAX  4096u
 
 /* On the loader's thread: fills in what the load is for. */
 void perf_file_carry_out(Load *load);

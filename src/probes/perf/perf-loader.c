@@ -55,6 +55,7 @@ Load *load_free(Load *load) {
         free(load->path);
         free(load->maps);
         free(load->command);
+        free(load->cgroup);
         free(load);
         return NULL;
 }

@@ -50,6 +50,7 @@ typedef struct Load {
         /* LOAD_PROCESS */
         char *maps;    /* the text of /proc/PID/maps; NULL: it could not be read */
         char *command; /* its first argument; NULL: none */
+        char *cgroup;  /* the text of /proc/PID/cgroup; NULL: it could not be read */
         /* LOAD_JIT */
         uint32_t program; /* of the process, which may have become another one since */
         JitNames *jit;    /* NULL: it has none, or they are not its own */

@@ -140,7 +140,8 @@ static bool is_candidate(int proc, const char *name) {
 
 /* Others come into being from these, and would be missing if only those that are wanted had events. */
 static bool is_wanted(const PerfScope *scope, pid_t pid) {
-        return perf_scope_needs_command(scope) || perf_scope_has(scope, pid, "");
+        return perf_scope_needs_command(scope) || perf_scope_needs_unit(scope) ||
+               perf_scope_has(scope, pid, "", "");
 }
 
 static int

@@ -24,6 +24,7 @@ static PerfProcess *process_free(PerfProcesses *processes, PerfProcess *process)
         forget_jit(processes, process);
         address_space_deinit(&process->space);
         free(process->command);
+        free(process->cgroup);
         free(process);
         return NULL;
 }
@@ -112,7 +113,8 @@ static void process_ask(PerfProcesses *processes, PerfProcess *process) {
 PerfProcess *perf_processes_get(PerfProcesses *processes, pid_t pid) {
         PerfProcess *process = process_get(processes, pid);
 
-        if (process && (!process->is_known || perf_scope_needs_command(processes->scope)))
+        if (process && (!process->is_known || perf_scope_needs_command(processes->scope) ||
+                        perf_scope_needs_unit(processes->scope)))
                 process_ask(processes, process);
         return process;
 }
@@ -212,6 +214,11 @@ void perf_processes_take(PerfProcesses *processes, Load *load) {
                 process_map_all(processes, process, load->maps);
                 process->is_known = true;
         }
+        if (load->cgroup && perf_scope_needs_unit(processes->scope)) {
+                free(process->cgroup);
+                process->cgroup = TAKE(load->cgroup);
+                process->is_judged = false;
+        }
         if (load->command) {
                 free(process->command);
                 process->command = TAKE(load->command);
@@ -256,6 +263,7 @@ static void follow_fork(PerfProcesses *processes, const void *record, size_t n_b
                 return;
         child->is_known = true;
         child->command = parent->command ? strdup(parent->command) : NULL;
+        child->cgroup = parent->cgroup ? strdup(parent->cgroup) : NULL;
 }
 
 /* With the exec the mappings are gone; those of the new program come after this. Its name is what is known of its
@@ -313,11 +321,14 @@ void perf_processes_follow(PerfProcesses *processes, const void *record, size_t 
 
 bool perf_process_is_in_scope(PerfProcesses *processes, PerfProcess *process) {
         if (!process->is_judged) {
-                process->is_in_scope =
-                        perf_scope_has(processes->scope, process->pid, process->command ?: "");
-                /* One whose command line is still to come is judged again. */
+                process->is_in_scope = perf_scope_has(processes->scope,
+                                                      process->pid,
+                                                      process->command ?: "",
+                                                      process->cgroup ?: "");
+                /* One whose command line or unit is still to come is judged again. */
                 process->is_judged =
-                        process->command || !perf_scope_needs_command(processes->scope);
+                        (process->command || !perf_scope_needs_command(processes->scope)) &&
+                        (process->cgroup || !perf_scope_needs_unit(processes->scope));
         }
         return process->is_in_scope;
 }

@@ -24,6 +24,7 @@ typedef struct PerfProcess {
         bool is_judged; /* whether it is in scope */
         bool is_in_scope;
         char *command;    /* NULL: not known */
+        char *cgroup;     /* likewise; only where units are asked for */
         uint32_t program; /* how many it has been */
         JitNames *jit;    /* NULL: it has told none */
         uint64_t jit_asked_ns;

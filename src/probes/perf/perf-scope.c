@@ -6,6 +6,7 @@
 
 #include "host/probe.h"
 #include "probes/perf/perf-scope.h"
+#include "shared/process-unit.h"
 
 static bool pattern_has(const char *pattern, const char *command) {
         const char *star = strchr(pattern, '*');
@@ -67,7 +68,8 @@ static int check_pattern(const char *pattern, char **ret_error) {
                                     pattern);
         if (pattern[0] == '\0' || strlen(pattern) >= PERF_SCOPE_TEXT_BYTES)
                 return probe_refuse(ret_error,
-                                    "a pattern for command lines is empty or longer than %u bytes",
+                                    "a pattern for command lines or units is empty or longer than "
+                                    "%u bytes",
                                     PERF_SCOPE_TEXT_BYTES - 1);
         return 0;
 }
@@ -76,7 +78,8 @@ static int check_scope(const Perfetto__Protos__PerfEventConfig__Scope *config, c
         int r = 0;
 
         if (MAX(config->n_target_pid, config->n_exclude_pid) > PERF_SCOPE_ENTRIES_MAX ||
-            MAX(config->n_target_cmdline, config->n_exclude_cmdline) > PERF_SCOPE_ENTRIES_MAX)
+            MAX(config->n_target_cmdline, config->n_exclude_cmdline) > PERF_SCOPE_ENTRIES_MAX ||
+            config->n_target_unit > PERF_SCOPE_ENTRIES_MAX)
                 return probe_refuse(ret_error,
                                     "a list of the scope has more than %u entries",
                                     PERF_SCOPE_ENTRIES_MAX);
@@ -84,6 +87,8 @@ static int check_scope(const Perfetto__Protos__PerfEventConfig__Scope *config, c
                 r = check_pattern(config->target_cmdline[i], ret_error);
         for (size_t i = 0; i < config->n_exclude_cmdline && r == 0; i++)
                 r = check_pattern(config->exclude_cmdline[i], ret_error);
+        for (size_t i = 0; i < config->n_target_unit && r == 0; i++)
+                r = check_pattern(config->target_unit[i], ret_error);
         return r;
 }
 
@@ -113,6 +118,9 @@ int perf_scope_init(PerfScope *ret,
                                   &ret->n_excluded_patterns,
                                   config->exclude_cmdline,
                                   config->n_exclude_cmdline);
+        if (r == 0)
+                r = copy_patterns(
+                        &ret->units, &ret->n_units, config->target_unit, config->n_target_unit);
         if (r != 0)
                 perf_scope_deinit(ret);
         return r;
@@ -129,24 +137,49 @@ void perf_scope_deinit(PerfScope *scope) {
         free(scope->excluded_pids);
         free_texts(scope->patterns, scope->n_patterns);
         free_texts(scope->excluded_patterns, scope->n_excluded_patterns);
+        free_texts(scope->units, scope->n_units);
         *scope = (PerfScope){};
 }
 
 bool perf_scope_is_all(const PerfScope *scope) {
         return scope->n_pids == 0 && scope->n_excluded_pids == 0 && scope->n_patterns == 0 &&
-               scope->n_excluded_patterns == 0;
+               scope->n_excluded_patterns == 0 && scope->n_units == 0;
 }
 
 bool perf_scope_needs_command(const PerfScope *scope) {
         return scope->n_patterns > 0 || scope->n_excluded_patterns > 0;
 }
 
-bool perf_scope_has(const PerfScope *scope, pid_t pid, const char *command) {
+bool perf_scope_needs_unit(const PerfScope *scope) {
+        return scope->n_units > 0;
+}
+
+/* A name that is too long for a unit is of none. */
+static bool any_unit_has(const PerfScope *scope, const char *text, size_t n) {
+        char name[PROCESS_UNIT_NAME_BYTES];
+
+        if (n == 0 || n >= sizeof(name))
+                return false;
+        memcpy(name, text, n);
+        name[n] = '\0';
+        return any_pattern_has(scope->units, scope->n_units, name);
+}
+
+static bool unit_has(const PerfScope *scope, const char *cgroup) {
+        ProcessUnit unit;
+
+        return scope->n_units > 0 && process_unit_parse(&unit, cgroup) &&
+               (any_unit_has(scope, unit.unit.text, unit.unit.n) ||
+                any_unit_has(scope, unit.user_unit.text, unit.user_unit.n) ||
+                any_unit_has(scope, unit.app_id, strlen(unit.app_id)));
+}
+
+bool perf_scope_has(const PerfScope *scope, pid_t pid, const char *command, const char *cgroup) {
         if (has_pid(scope->excluded_pids, scope->n_excluded_pids, pid) ||
             any_pattern_has(scope->excluded_patterns, scope->n_excluded_patterns, command))
                 return false;
-        if (scope->n_patterns == 0 && scope->n_pids == 0)
+        if (scope->n_patterns == 0 && scope->n_pids == 0 && scope->n_units == 0)
                 return true;
         return any_pattern_has(scope->patterns, scope->n_patterns, command) ||
-               has_pid(scope->pids, scope->n_pids, pid);
+               has_pid(scope->pids, scope->n_pids, pid) || unit_has(scope, cgroup);
 }

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Perf scope: which processes are sampled, by pid or by how they were called
+ * Perf scope: which processes are sampled, by pid, by how they were called or by their unit
  *
  * As Perfetto has it: what is excluded first, then patterns, then pids; nothing given means all. A pattern has one `*`
  * at most. One that begins with `/` is held against the whole first argument, any other against what follows its last
- * slash.
+ * slash. Units are held against the names of a process's unit, of its unit in the user's manager, and of its app.
  */
 
 #include <stdbool.h>
@@ -27,6 +27,8 @@ typedef struct PerfScope {
         size_t n_patterns;
         char **excluded_patterns;
         size_t n_excluded_patterns;
+        char **units;
+        size_t n_units;
 } PerfScope;
 
 /* 0, PROBE_E_REFUSED with *ret_error, or -ENOMEM. `config` may be NULL. */
@@ -36,7 +38,8 @@ int perf_scope_init(PerfScope *ret,
 void perf_scope_deinit(PerfScope *scope);
 
 bool perf_scope_is_all(const PerfScope *scope);
-/* Whether it must be known how processes were called. */
+/* Whether it must be known how processes were called, or what units they are of. */
 bool perf_scope_needs_command(const PerfScope *scope);
-/* `command` is the first argument; "" if it is not known. */
-bool perf_scope_has(const PerfScope *scope, pid_t pid, const char *command);
+bool perf_scope_needs_unit(const PerfScope *scope);
+/* `command` is the first argument, `cgroup` the text of /proc/PID/cgroup; each "" if it is not known. */
+bool perf_scope_has(const PerfScope *scope, pid_t pid, const char *command, const char *cgroup);

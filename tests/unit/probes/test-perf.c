@@ -153,7 +153,7 @@ static bool scope_has(const Scope *config, pid_t pid, const char *command) {
         bool has;
 
         ck_assert_msg(perf_scope_init(&scope, config, &error) == 0, "%s", error);
-        has = perf_scope_has(&scope, pid, command);
+        has = perf_scope_has(&scope, pid, command, "0::/system.slice/cron.service\n");
         perf_scope_deinit(&scope);
         return has;
 }
@@ -172,6 +172,23 @@ START_TEST(test_a_pattern_is_held_against_the_name_or_the_path) {
         ck_assert(scope_has(&config, 1, "/bin/sh"));
         ck_assert(!scope_has(&config, 1, "/bin/shh"));
         ck_assert(!scope_has(&config, 1, ""));
+}
+END_TEST
+
+START_TEST(test_a_unit_is_chosen_by_its_name) {
+        Scope config = PERFETTO__PROTOS__PERF_EVENT_CONFIG__SCOPE__INIT;
+        char *units[] = { (char *)"ssh.service", (char *)"cron.*" }, *other[] = { (char *)"cron" };
+        int32_t excluded[] = { 6 };
+
+        config.target_unit = units;
+        config.n_target_unit = ARRAY_SIZE(units);
+        config.exclude_pid = excluded;
+        config.n_exclude_pid = 1;
+        ck_assert(scope_has(&config, 4, ""));
+        ck_assert(!scope_has(&config, 6, ""));
+        config.target_unit = other;
+        config.n_target_unit = 1;
+        ck_assert(!scope_has(&config, 4, "cron"));
 }
 END_TEST
 
@@ -632,6 +649,7 @@ TEST_MAIN("perf",
           test_lengths_that_lie_are_refused,
           test_a_mapping_has_a_name_that_ends,
           test_a_pattern_is_held_against_the_name_or_the_path,
+          test_a_unit_is_chosen_by_its_name,
           test_what_is_excluded_is_out_whatever_else_is_said,
           test_without_a_config_time_is_sampled_as_perfetto_does,
           test_a_counter_of_the_processor_has_a_clock_that_it_can_read,
