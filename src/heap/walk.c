@@ -7,7 +7,6 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "heap/memory.h"
 #include "heap/stack-bounds.h"
 #include "heap/walk.h"
 #include "shared/macro.h"
@@ -203,14 +202,16 @@ static const Mapping *find_mapping(const AddressSpace *space, uint64_t address) 
  */
 
 int walker_init(Walker *walker) {
+        static WalkModule
+                modules[SITE_MODULES_MAX]; /* where a sanitizer that looks for leaks looks, too */
         const ssize_t n = readlink("/proc/self/exe", walker->buffer, sizeof(walker->buffer) - 1);
         int r;
 
         walker->buffer[MAX(n, 0)] = 0;
         (void)walker_has_stacks();
         walker->program = strdup(n > 0 ? walker->buffer : program_invocation_name);
-        walker->modules = heap_memory_map(SITE_MODULES_MAX * sizeof(*walker->modules));
-        if (!walker->program || !walker->modules)
+        walker->modules = modules;
+        if (!walker->program)
                 return -ENOMEM;
         address_space_init(&walker->space);
         walker->space.find = find_mapping;
