@@ -3,6 +3,7 @@
 /* For builds without libpipewire. */
 
 #include <errno.h>
+#include <stddef.h>
 
 #include "bridges/pipewire/pipewire-link.h"
 

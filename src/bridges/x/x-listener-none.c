@@ -3,6 +3,7 @@
 /* For builds without libxcb. */
 
 #include <errno.h>
+#include <stddef.h>
 
 #include "bridges/x/x-listener.h"
 
