@@ -6,6 +6,7 @@
 const FLAME_HEIGHT = 20;
 const FLAME_LEVELS = 80;
 const FLAME_NARROWEST = 0.002;
+const FLAME_SMALLEST = 1e-4; // of the time that is shown: what of a lane's slices is less, is not told apart
 const FLAME_WAIT = 300; // milliseconds without a movement until it is made again
 
 class Flame {
@@ -28,6 +29,7 @@ class FlameSource {
   constructor(lanes, words) {
     this.lanes = lanes;
     this.words = words;
+    this.sums = new FlameSums();
   }
 
   kinds() {
@@ -50,18 +52,21 @@ class FlameSource {
     else this.addRows(root, lane, from, to, wanted);
   }
 
+  // Rows are added up by what they are, and only what there is has a path: a page may have a million rows.
   addRows(root, lane, from, to, wanted) {
     const line = lane.lines[0];
+    const isCounted = lane.kind === "samples";
     for (let row = firstAfter(line, from); row < line.n && line.start[row] <= to; row++) {
-      const path = this.pathOf(lane, line.what[row], wanted);
-      const weight = lane.kind === "samples" ? line.more[row] + 1 : Math.min(line.end[row], to) - Math.max(line.start[row], from);
-      if (!path || weight <= 0) continue;
-      let node = root;
-      for (const name of path) {
-        node = node.child(name);
-        node.total += weight;
-      }
+      const weight = isCounted ? line.more[row] + 1 : Math.min(line.end[row], to) - Math.max(line.start[row], from);
+      if (weight > 0) this.sums.add(line.what[row], weight);
     }
+    this.sums.take((what, sum) => {
+      let node = root;
+      for (const name of this.pathOf(lane, what, wanted) ?? []) {
+        node = node.child(name);
+        node.total += sum;
+      }
+    });
   }
 
   // Null: it does not count.
@@ -82,25 +87,82 @@ class FlameSource {
   addSlices(root, lane, from, to) {
     const program = root.child(this.lanes.nameOfGroup(lane.group));
     const owner = program.child(this.lanes.nameOfLane(lane));
-    let above = null;
-    for (const line of lane.lines) {
-      const here = { first: firstAfter(line, from), nodes: [], line };
-      let up = above?.first ?? 0;
-      for (let row = here.first; row < line.n && line.start[row] <= to; row++) {
-        while (above && up + 1 < above.first + above.nodes.length && above.line.start[up + 1] <= line.start[row]) up++;
-        const parent = above ? above.nodes[up - above.first] ?? owner : owner;
-        const node = parent.child(this.lanes.nameOf(lane, line.what[row]));
-        const took = Math.max(Math.min(line.end[row], to) - Math.max(line.start[row], from), 0);
-        node.total += took;
-        here.nodes.push(node);
-        if (!above) {
-          owner.total += took;
-          program.total += took;
-        }
+    const paths = pathsOf(lane, this.lanes.data.names.length);
+    const nodes = new Map([[0, owner]]);
+    const least = (to - from) * FLAME_SMALLEST;
+    const nodeOf = (path) => {
+      let node = nodes.get(path);
+      if (!node) nodes.set(path, (node = nodeOf(paths.parents[path]).child(this.lanes.nameOf(lane, paths.names[path]))));
+      return node;
+    };
+    lane.lines.forEach((line, depth) => {
+      const numbers = paths.numbers[depth];
+      for (let row = firstAfter(line, from); row < line.n && line.start[row] <= to; row++) {
+        const took = Math.min(line.end[row], to) - Math.max(line.start[row], from);
+        if (took > 0) this.sums.add(numbers[row], took);
       }
-      above = here;
-    }
+      this.sums.take((path, sum) => {
+        if (sum >= least) nodeOf(path).total += sum;
+        if (depth > 0) return;
+        owner.total += sum;
+        program.total += sum;
+      });
+    });
   }
+}
+
+// Sums by small numbers, again and again without garbage.
+class FlameSums {
+  constructor() {
+    this.sums = new Float64Array(1024);
+    this.used = [];
+  }
+
+  add(number, weight) {
+    if (number >= this.sums.length) {
+      const more = new Float64Array(2 * number);
+      more.set(this.sums);
+      this.sums = more;
+    }
+    if (this.sums[number] === 0) this.used.push(number);
+    this.sums[number] += weight;
+  }
+
+  take(action) {
+    for (const number of this.used) {
+      action(number, this.sums[number]);
+      this.sums[number] = 0;
+    }
+    this.used.length = 0;
+  }
+}
+
+// The ways from the outermost slice of a lane inwards, each once, and for each row which one it is on. They are the same
+// whatever the picture shows, so they are made once; 0 is the lane itself.
+function pathsOf(lane, nNames) {
+  if (lane.paths) return lane.paths;
+  const paths = { parents: [0], names: [0], numbers: [] };
+  const known = new Map();
+  lane.lines.forEach((line, depth) => {
+    const above = depth > 0 ? lane.lines[depth - 1] : null;
+    const numbers = new Uint32Array(line.n);
+    let up = 0;
+    for (let row = 0; row < line.n; row++) {
+      while (above && up + 1 < above.n && above.start[up + 1] <= line.start[row]) up++;
+      const parent = above?.n ? paths.numbers[depth - 1][up] : 0;
+      const key = parent * nNames + line.what[row];
+      let number = known.get(key);
+      if (number === undefined) {
+        known.set(key, (number = paths.parents.length));
+        paths.parents.push(parent);
+        paths.names.push(line.what[row]);
+      }
+      numbers[row] = number;
+    }
+    paths.numbers.push(numbers);
+  });
+  lane.paths = paths;
+  return paths;
 }
 
 class Flames {
