@@ -33,7 +33,7 @@ export_all() {
                 done
                 build/src/client/desktrace export firefox 1.pftrace -f -o profile.json
                 build/src/client/desktrace query --csv --no-legend 1.pftrace >requests \
-                        "SELECT count(*) FROM slice WHERE name GLOB \"request\" AND dur >= 0"'
+                        "SELECT count(*) FROM slice WHERE name = '"'"'request'"'"' AND dur >= 0"'
 }
 ok 'two recordings are exported' export_all
 
