@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Point 11: one user connects as fast as several processes can. Others still get their connections and answers,
-# also those that do not wait for a connection (GDBus, sd-bus). How long that took at worst is printed.
+# also those that do not wait for a connection (GDBus, sd-bus): these may find the queue full once in a while, when other
+# programs keep the thread that accepts from running. How long it took at worst, and how often that was, is printed.
 # The checks call functions by name.
 # shellcheck disable=SC2317
 # shellcheck source=tests/hostile/hostile-lib.sh
@@ -28,22 +29,28 @@ by_perfetto() { # SOCKET SERVICE
         as "$bystander" timeout 25 /usr/bin/python3 -B "$tmp/perfetto_ipc.py" bind "$1" "$2"
 }
 
-# all_answered COMMAND...: each of some calls; the time of the one that took longest is in $worst_ms
+# all_answered COMMAND...: each of some calls; the time of the one that took longest is in $worst_ms, and $n_full says
+# for how many the queue was full. More than half of them is no service.
 all_answered() {
         local i begin took_ms
-        worst_ms=0
+        worst_ms=0 n_full=0
         for ((i = 1; i <= n_calls; i++)); do
                 begin=$(date +%s%N)
-                "$@" >"$tmp/answer" 2>&1 || { echo "call $i: $(cat "$tmp/answer")"; return 1; }
+                until "$@" >"$tmp/answer" 2>&1; do
+                        if ! grep -q 'Resource temporarily unavailable' "$tmp/answer" || ((++n_full > n_calls / 2)); then
+                                echo "call $i: $(cat "$tmp/answer")"
+                                return 1
+                        fi
+                done
                 took_ms=$((($(date +%s%N) - begin) / 1000000))
                 [ $took_ms -le $worst_ms ] || worst_ms=$took_ms
         done
-        echo "$worst_ms" >"$tmp/worst"
+        echo "$worst_ms ms at worst, and the queue was full $n_full times" >"$tmp/worst"
 }
 answered() { # USER COMMAND...
         rm -f "$tmp/worst"
         ok "$attack: all calls $1 are answered" all_answered "${@:2}"
-        [ ! -e "$tmp/worst" ] || echo "# $attack: $1, with the time to start a program, $(cat "$tmp/worst") ms at worst"
+        [ ! -e "$tmp/worst" ] || echo "# $attack: $1, with the time to start a program, $(cat "$tmp/worst")"
 }
 # Of the socket; others have queues of their own.
 innocents_are_answered() {
