@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Point 11: one user connects as fast as several processes can. Others still get their connections and answers,
-# also those that do not wait for a connection (GDBus, sd-bus): these may find the queue full once in a while, when other
+# also those that do not wait for a connection (GDBus, sd-bus): these may find the queue full now and then, when other
 # programs keep the thread that accepts from running. How long it took at worst, and how often that was, is printed.
 # The checks call functions by name.
 # shellcheck disable=SC2317
@@ -37,7 +37,8 @@ all_answered() {
         for ((i = 1; i <= n_calls; i++)); do
                 begin=$(date +%s%N)
                 until "$@" >"$tmp/answer" 2>&1; do
-                        if ! grep -q 'Resource temporarily unavailable' "$tmp/answer" || ((++n_full > n_calls / 2)); then
+                        if ! grep -q 'Resource temporarily unavailable' "$tmp/answer" ||
+                                ((++n_full > n_calls / 2)); then
                                 echo "call $i: $(cat "$tmp/answer")"
                                 return 1
                         fi

@@ -33,7 +33,7 @@ is_attacked() {
 # Where an attacker may read it.
 mkdir -p "$tmp/attack/hostile" "$tmp/attack/integration"
 cp "$(dirname "$0")"/{lingering,raw_bus}.py "$tmp/attack/hostile"
-cp "$(dirname "$0")/../integration/perfetto_ipc.py" "$tmp/attack/integration"
+cp "$(dirname "$0")"/../integration/perfetto_{ipc,wire}.py "$tmp/attack/integration"
 
 PERFETTO_PRODUCER_SOCK_NAME=$tmp/sockets/perfetto.sock attacked_service
 innocent_records

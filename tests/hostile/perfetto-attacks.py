@@ -20,6 +20,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
 import perfetto_ipc as ipc  # noqa: E402
 from perfetto_ipc import get, message  # noqa: E402
+from perfetto_wire import varint  # noqa: E402
 
 SETUP_SOURCE, CONFIG, TARGET_BUFFER = 6, 2, 2
 CHUNKS, CHUNK_BUFFER, CHUNK_DATA = 1, 3, 4
@@ -76,7 +77,7 @@ def deaf_consumer(address):
 def chunk(chunk_id, *packets):
     """One that comes in a message rather than in memory."""
     data = struct.pack("<IHH", chunk_id, WRITER, len(packets))
-    return data + b"".join(ipc.varint(len(packet)) + packet for packet in packets)
+    return data + b"".join(varint(len(packet)) + packet for packet in packets)
 
 
 def forged():

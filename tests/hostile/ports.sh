@@ -31,7 +31,7 @@ has_written() { [ "$(property "$path" BytesWritten | cut -d' ' -f2)" -gt 0 ]; }
 # Where an attacker may read it.
 mkdir -p "$tmp/attack/hostile" "$tmp/attack/integration"
 cp "$(dirname "$0")/perfetto-attacks.py" "$tmp/attack/hostile"
-cp "$(dirname "$0")/../integration/perfetto_ipc.py" "$tmp/attack/integration"
+cp "$(dirname "$0")"/../integration/perfetto_{ipc,wire}.py "$tmp/attack/integration"
 mkdir -p "$tmp/sockets"
 producer_socket=$tmp/sockets/producer.sock consumer_socket=$tmp/sockets/consumer.sock
 PERFETTO_PRODUCER_SOCK_NAME=$producer_socket PERFETTO_CONSUMER_SOCK_NAME=$consumer_socket attacked_service

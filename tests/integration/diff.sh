@@ -22,7 +22,7 @@ differs() {
 cat >write.py <<'END'
 import sys
 
-from wire import field, packet, track_event as event
+from perfetto_wire import field, packet, track_event as event
 
 name, us = sys.argv[1], int(sys.argv[2])
 with open(name, "wb") as file:

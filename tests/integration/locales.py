@@ -16,7 +16,7 @@ import tempfile
 import termios
 import unicodedata
 
-from wire import field
+from perfetto_wire import field
 
 DESKTRACE, LOCALES = sys.argv[1:3]
 LATIN = "de_DE.ISO-8859-1"

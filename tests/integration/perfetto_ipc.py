@@ -12,7 +12,7 @@ import socket
 import struct
 import sys
 
-from wire import field, message
+from perfetto_wire import field, message
 
 FRAME_MAX = 128 * 1024
 REQUEST_ID, BIND, BIND_REPLY, INVOKE, INVOKE_REPLY, REQUEST_ERROR = range(2, 8)

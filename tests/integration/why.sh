@@ -52,7 +52,7 @@ chmod +x burner ticker load
 PYTHONPATH=$here python3 -B - hostile.pftrace ticks.pftrace <<'END'
 import sys
 
-from wire import field, packet, track_event as event
+from perfetto_wire import field, packet, track_event as event
 
 descriptor = field(1, 5) + field(4, field(1, 7) + field(2, 7) + field(5, b"\033[31mred\033]0;title\007\n"))
 name = b"\033[2J\xff\xfe\r\nname"
