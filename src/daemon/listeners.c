@@ -9,6 +9,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "keeper.h"
 #include "listen-address.h"
 #include "listeners.h"
 #include "shared/fd.h"
@@ -79,6 +80,8 @@ static int listeners_add(Listeners *listeners, ListenerKind kind, int fd, bool i
         Listener *listener = &listeners->all[listeners->n];
         int r;
 
+        if (listeners->n >= LISTENERS_MAX)
+                return -E2BIG;
         if (sd_is_socket(fd, AF_UNIX, SOCK_STREAM, true) <= 0) {
                 log_error("descriptor %d is no listening AF_UNIX stream socket", fd);
                 return -EINVAL;
@@ -100,6 +103,11 @@ static void names_free(char **names) {
 }
 DEFINE_CLEANUP(char **, names_free)
 
+/* The keeper's: it has taken them. */
+static bool is_kept(const char *name) {
+        return name && strncmp(name, KEEPER_NAME_PREFIX, strlen(KEEPER_NAME_PREFIX)) == 0;
+}
+
 int listeners_init(Listeners *listeners, const ListenersOptions *options) {
         _cleanup_(names_freep) char **names = NULL;
         int n, r;
@@ -111,11 +119,10 @@ int listeners_init(Listeners *listeners, const ListenersOptions *options) {
         n = sd_listen_fds_with_names(1, &names);
         if (n < 0)
                 return n;
-        if (n > LISTENERS_MAX)
-                return -E2BIG;
         for (int i = 0; r >= 0 && i < n; i++)
-                r = listeners_add(
-                        listeners, listener_kind(names[i]), SD_LISTEN_FDS_START + i, false);
+                if (!is_kept(names[i]))
+                        r = listeners_add(
+                                listeners, listener_kind(names[i]), SD_LISTEN_FDS_START + i, false);
         return r;
 }
 

@@ -234,6 +234,7 @@ static void loop_settle(Loop *loop) {
         activator_settle(&loop->activator, now);
         loop_settle_transports(loop);
         kept_events_save(&loop->bus->events);
+        keeper_settle(&loop->keeper, now);
         if (loop->stop_deadline == UINT64_MAX)
                 loop_tell_status(loop);
         loop_look_whether_idle(loop, now);
@@ -522,6 +523,8 @@ int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config) {
                 r = loop_add_bus(loop);
         if (r >= 0)
                 r = loop_add_ports(loop);
+        if (r >= 0 && loop->mode != LOOP_STANDALONE)
+                keeper_init(&loop->keeper, loop->bus);
         if (r >= 0)
                 r = loop_add_timer(loop);
         if (r >= 0)
@@ -532,6 +535,7 @@ int loop_init(Loop *loop, LoopMode mode, const DaemonConfig *config) {
 }
 
 void loop_deinit(Loop *loop) {
+        keeper_deinit(&loop->keeper);
         activator_deinit(&loop->activator);
         listeners_deinit(&loop->listeners);
         sd_event_source_disable_unref(loop->timer);

@@ -15,6 +15,7 @@
 #include "bus/link/bus.h"
 #include "config.h"
 #include "core/service.h"
+#include "keeper.h"
 #include "listeners.h"
 #include "login-users.h"
 #include "socket/ports.h"
@@ -44,6 +45,7 @@ typedef struct Loop {
         sd_event_source *timer;
         LoginUsers users;
         Listeners listeners;
+        Keeper keeper;
         Service *service;
         BusLine *line; /* NULL in a standalone instance */
         Bus *bus;

@@ -90,6 +90,10 @@ ALLOWED = {
     "gate/gate.c": {"ioctl": KERNEL, "fd_close": OWN, "fd_closep": OWN},
     "gate/gate-write.c": {"sendmsg": DONTWAIT, "fd_close": "stand-ins, and what the service sends"},
     "gate/stand-in.c": {"fstat": "a pipe of the gate's, in place of what was passed", "fd_close": OWN},
+    "keep/kept-state.c": {
+        call: "a memfd of the service's own" for call in ("fd_close", "fd_closep", "fd_check_sealed_memfd")
+    },
+    "keeper.c": {"fd_close": "what systemd kept for the service, and that is memfds"},
     "kept-events.c": {"fd_closep": FILE, "fd_write_all": FILE},
     "listen-address.c": {"fd_closep": "sockets of its own: one to listen on, one to see whether somebody does"},
     "listeners.c": {"fcntl": LISTENED, "fd_close": LISTENED, "fd_closep": LISTENED},

@@ -46,6 +46,7 @@ LAYERS = {
     "src/daemon/accept": {"shared", "closer", "io"},
     "src/daemon/gate": {"shared", "closer", "io"},
     "src/daemon/buffer": {"shared", "wire", "smb"},
+    "src/daemon/keep": {"shared", "config", "buffer", "protobuf-c"},
     "src/daemon/packet": {"shared", "wire", "pcre2"},
     "src/daemon/core/model": CORE,
     "src/daemon/core/events": CORE | {"core-model"},
@@ -71,7 +72,7 @@ LAYERS = {
     "src/daemon/socket/consumer": SOCKET | {"socket-link"},
     "src/daemon/socket": SOCKET | {"socket-link", "socket-producer", "socket-consumer"},
     "src/daemon": {
-        "shared", "wire", "config", "smb", "closer", "accept", "core", "core-model", "output", "owner", "bus",
+        "shared", "wire", "config", "smb", "closer", "accept", "core", "core-model", "output", "owner", "keep", "bus",
         "bus-link", "bus-permission", "bus-object", "bus-producer", "bus-session", "socket", "socket-link",
         "protobuf-c", "systemd", "compression", "io",
     },

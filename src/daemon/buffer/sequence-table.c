@@ -261,3 +261,20 @@ void sequence_table_forgive(SequenceTable *table) {
                 if (table->sequences[i])
                         table->sequences[i]->loss = 0;
 }
+
+/* Above all numbers of producers; each time it happens to a buffer, those of the last time stay apart. */
+#define GENERATION (UINT64_C(1) << 40)
+
+int sequence_table_retire(SequenceTable *table) {
+        uint64_t generation = 0;
+
+        for (size_t i = 0; i < table->n_allocated; i++)
+                if (table->sequences[i])
+                        generation = MAX(generation,
+                                         table->sequences[i]->origin.producer_id / GENERATION);
+        for (size_t i = 0; i < table->n_allocated; i++)
+                if (table->sequences[i] && table->sequences[i]->origin.producer_id < GENERATION)
+                        table->sequences[i]->origin.producer_id += (generation + 1) * GENERATION;
+        sequence_table_all_gone(table);
+        return table->n_allocated == 0 ? 0 : sequence_table_resize(table, table->n_allocated);
+}

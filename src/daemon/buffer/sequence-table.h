@@ -57,6 +57,9 @@ void sequence_table_collect(SequenceTable *table);
 /* Marks all as gone; nothing is forgotten. */
 void sequence_table_all_gone(SequenceTable *table);
 
+/* Marks all as gone, and gives their producers numbers that no producer has. */
+int sequence_table_retire(SequenceTable *table);
+
 /* Forgets what the next packets would have said was lost. */
 void sequence_table_forgive(SequenceTable *table);
 

@@ -534,6 +534,10 @@ void trace_buffer_producer_gone(TraceBuffer *buffer, uint64_t producer_id) {
         sequence_table_producer_gone(&buffer->sequences, producer_id);
 }
 
+int trace_buffer_retire_producers(TraceBuffer *buffer) {
+        return sequence_table_retire(&buffer->sequences);
+}
+
 uint64_t trace_buffer_unread_bytes(const TraceBuffer *buffer) {
         return buffer->n_unread;
 }

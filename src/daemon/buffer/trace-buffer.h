@@ -217,6 +217,10 @@ int trace_buffer_patch(TraceBuffer *buffer,
 /* Nothing more will come from this producer: its sequences no longer wait for what is missing. */
 void trace_buffer_producer_gone(TraceBuffer *buffer, uint64_t producer_id);
 
+/* Of an adopted buffer: all who wrote to it are gone, and their numbers may be those of others from now on. 0 or
+ * -ENOMEM. */
+int trace_buffer_retire_producers(TraceBuffer *buffer);
+
 /* A pass begins at the oldest chunk; paused sequences are tried again. Chunks may be put in during
  * a pass. */
 void trace_buffer_begin_read(TraceBuffer *buffer);

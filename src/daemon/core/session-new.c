@@ -87,7 +87,7 @@ int session_new(Session **ret,
         r = session_charge(session, error);
         if (r)
                 return r;
-        r = session_add_buffers(session, config->pb, error);
+        r = session_add_buffers(session, config->pb, NULL, error);
         if (r)
                 return r;
         r = session_add_sources(session, config->pb);

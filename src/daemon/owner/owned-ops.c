@@ -139,3 +139,20 @@ int owned_session_new(OwnedSession *session,
                            error,
                            owned_sessions_now(session->sessions));
 }
+
+int owned_session_restore(OwnedSession *session,
+                          Service *service,
+                          Config *config,
+                          const SessionOptions *options,
+                          SessionFormer *former,
+                          SessionError *error) {
+        return session_restore(&session->session,
+                               service,
+                               config,
+                               options,
+                               &owned_session_ops,
+                               session,
+                               former,
+                               error,
+                               owned_sessions_now(session->sessions));
+}

@@ -37,6 +37,8 @@ void owned_session_init(OwnedSession *session, OwnedSessions *sessions) {
 }
 
 void owned_session_deinit(OwnedSession *session) {
+        if (session->is_leaving)
+                session_leave(session->session);
         if (!session->foreign)
                 session->session = session_free(session->session);
         session_stream_deinit(&session->stream);
@@ -164,10 +166,34 @@ void owned_sessions_tick(OwnedSessions *sessions, uint64_t now) {
         }
 }
 
+static void on_flushed_to_leave(void *userdata, int outcome) {
+        OwnedSession *session = userdata;
+
+        session->is_ready_to_leave = true;
+}
+
+static void owned_session_flush_to_leave(OwnedSession *session) {
+        int r;
+
+        session->is_leaving = true;
+        r = session_flush(session->session,
+                          0,
+                          0,
+                          on_flushed_to_leave,
+                          session,
+                          owned_sessions_now(session->sessions));
+        if (r != 0)
+                session->is_ready_to_leave = true;
+}
+
 void owned_sessions_stop(OwnedSessions *sessions, const char *reason) {
         OwnedSession *session;
 
         list_for_each (session, &sessions->all, link) {
+                if (session_can_be_left(session->session)) {
+                        owned_session_flush_to_leave(session);
+                        continue;
+                }
                 session_stop(session->session, reason, owned_sessions_now(sessions));
                 owned_session_mark(session);
         }
@@ -177,7 +203,8 @@ bool owned_sessions_are_stopped(const OwnedSessions *sessions) {
         const OwnedSession *session;
 
         list_for_each (session, &sessions->all, link)
-                if (!owned_session_is_finished(session))
+                if (session->is_leaving ? !session->is_ready_to_leave
+                                        : !owned_session_is_finished(session))
                         return false;
         return true;
 }

@@ -11,7 +11,7 @@
  */
 
 #include "core/service.h"
-#include "core/session.h"
+#include "core/session-restore.h"
 #include "output/session-stream.h"
 #include "shared/list.h"
 
@@ -59,8 +59,10 @@ struct OwnedSession {
         bool is_snapshot; /* a trigger asked for it, and nobody has fetched it yet */
         bool is_finished; /* owned_session_is_finished(), as of the last look at the output's error */
         bool free_when_finished;
-        List link;       /* sessions->all */
-        List dirty_link; /* sessions->dirty */
+        bool is_leaving;        /* this process ends, and another goes on with it: */
+        bool is_ready_to_leave; /* all that was recorded is in its buffers */
+        List link;              /* sessions->all */
+        List dirty_link;        /* sessions->dirty */
 };
 
 int owned_sessions_init(OwnedSessions *sessions,
@@ -105,6 +107,13 @@ int owned_session_new(OwnedSession *session,
                       Config *config,
                       const SessionOptions *options,
                       SessionError *error);
+/* One that another process has left. As session_restore(). */
+int owned_session_restore(OwnedSession *session,
+                          Service *service,
+                          Config *config,
+                          const SessionOptions *options,
+                          SessionFormer *former,
+                          SessionError *error);
 /* A clone has become the session of this one. */
 void owned_session_adopt(OwnedSession *session, Session *clone);
 /* From now on it is one of them all. */

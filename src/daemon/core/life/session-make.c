@@ -33,9 +33,22 @@ int session_charge(Session *session, SessionError *error) {
 }
 
 static int session_buffer_make(TraceBuffer **ret,
+                               const Session *session,
                                const Perfetto__Protos__TraceConfig__BufferConfig *config) {
-        return error_fold(
-                trace_buffer_new(ret, session_buffer_bytes(config), 0, buffer_policy(config)));
+        return error_fold((session->options.is_kept ? trace_buffer_new_kept : trace_buffer_new)(
+                ret, session_buffer_bytes(config), 0, buffer_policy(config)));
+}
+
+static int session_buffer_adopt(TraceBuffer **ret, FormerBuffer *former) {
+        TraceBufferFound found;
+        int r;
+
+        r = trace_buffer_adopt(ret, former->index_fd, former->segments_fd, &found);
+        if (r != 0)
+                return r < 0 ? r : -EBADMSG;
+        former->index_fd = former->segments_fd = -1;
+        former->n_broken = found.n_slots_broken + found.n_records_broken;
+        return 0;
 }
 
 /* What is kept of writers is charged to the user who records them. */
@@ -47,6 +60,7 @@ static bool session_buffer_may_grow(void *userdata, size_t n_bytes) {
 
 static int session_add_buffer(Session *session,
                               const Perfetto__Protos__TraceConfig__BufferConfig *config,
+                              FormerBuffer *former,
                               SessionError *error) {
         SessionBuffer *buffer = &session->buffers[session->n_buffers];
         uint64_t n_bytes = session_buffer_bytes(config);
@@ -63,7 +77,8 @@ static int session_add_buffer(Session *session,
                 return session_error_quota(session, error, QUOTA_BUFFER_BYTES, n_bytes);
         if (r < 0)
                 return r;
-        r = session_buffer_make(&buffer->buffer, config);
+        r = former ? session_buffer_adopt(&buffer->buffer, former)
+                   : session_buffer_make(&buffer->buffer, session, config);
         if (r) {
                 charge_deinit(&buffer->charge);
                 return r;
@@ -85,12 +100,14 @@ int session_add_filter(Session *session, const Perfetto__Protos__TraceConfig *co
 
 int session_add_buffers(Session *session,
                         const Perfetto__Protos__TraceConfig *config,
+                        FormerBuffer *former,
                         SessionError *error) {
         session->buffers = calloc(config->n_buffers + 1, sizeof(*session->buffers));
         if (!session->buffers)
                 return -ENOMEM;
         for (size_t i = 0; i < config->n_buffers; i++) {
-                int r = session_add_buffer(session, config->buffers[i], error);
+                int r = session_add_buffer(
+                        session, config->buffers[i], former ? &former[i] : NULL, error);
 
                 if (r)
                         return r;
@@ -127,9 +144,14 @@ int session_add_sources(Session *session, const Perfetto__Protos__TraceConfig *c
 }
 
 void session_register(Session *session) {
+        session_register_as(session,
+                            service_new_session_id(session->service, session->options.owner.uid));
+}
+
+void session_register_as(Session *session, uint64_t id) {
         Service *service = session->service;
 
-        session->id = service_new_session_id(service, session->options.owner.uid);
+        session->id = id;
         session->order = ++service->n_sessions_ever;
         list_append(&service->sessions, &session->link);
         service->n_sessions++;
@@ -168,7 +190,10 @@ int session_allocate(Session **ret, Service *service, const SessionOptions *opti
 static void session_free_buffers(Session *session) {
         for (size_t i = 0; i < session->n_buffers; i++) {
                 service_release_buffer_id(session->service, session->buffers[i].id);
-                trace_buffer_free(session->buffers[i].buffer);
+                if (session->is_left)
+                        trace_buffer_leave(session->buffers[i].buffer);
+                else
+                        trace_buffer_free(session->buffers[i].buffer);
                 charge_deinit(&session->buffers[i].charge);
         }
         free(session->buffers);

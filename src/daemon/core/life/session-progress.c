@@ -85,6 +85,31 @@ void session_record(Session *session, uint64_t now) {
         session_enter(session, SESSION_STARTED);
 }
 
+/* What is over in the meantime is over at once. */
+static void session_go_on_with_duration(Session *session, uint64_t now) {
+        const uint64_t duration_ns = config_ns(session->config->pb->duration_ms, UINT64_MAX);
+        const uint64_t ends_at = add_saturated(session->started_at, duration_ns);
+
+        const uint64_t left_ns = ends_at - MIN(ends_at, now);
+
+        if (ends_at == UINT64_MAX)
+                return;
+        session_arm(session, SESSION_TIMER_DURATION, now, left_ns);
+        /* What was slept through before is not known any longer. */
+        if (session->ends_at_monotonic > 0)
+                session->ends_at_monotonic = session_read_monotonic(session) + left_ns;
+}
+
+void session_go_on(Session *session, uint64_t started_at, uint64_t now) {
+        session_snapshot_clocks(session);
+        session_enter(session, SESSION_STARTING);
+        session_arm(session, SESSION_TIMER_SNAPSHOT, now, session_snapshot_period_ns(session));
+        session_record(session, now);
+        session->started_at = started_at;
+        session_go_on_with_duration(session, now);
+        session_activate_missing(session);
+}
+
 void session_tell_slow_starters(Session *session, uint64_t now) {
         Bytes sources = {};
         const SourceInstance *instance;

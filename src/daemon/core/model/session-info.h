@@ -42,6 +42,7 @@ typedef struct SessionOptions {
         SessionScope scope;
         bool has_output; /* streams to a descriptor: output_due() is called, session_read() is for it alone */
         bool detached;
+        bool is_kept;        /* its buffers lie in files, which another process can go on with */
         bool allows_missing; /* sources that nobody offers are no mistake, and no source at all */
         uint64_t
                 snapshot_before_ns; /* of the clones that triggers make, see CloneOptions; 0: keep all */
@@ -136,5 +137,10 @@ bool session_take_changed_instance(Session *session, InstanceInfo *ret);
 /* Every source that takes part has started, or has been given up; never false again. */
 bool session_all_started(const Session *session);
 size_t session_n_buffers(const Session *session);
+/* Where it lies; false: in memory of this process. The descriptors stay the session's. */
+bool session_buffer_files(const Session *session,
+                          size_t i,
+                          int *ret_index_fd,
+                          int *ret_segments_fd);
 const char *session_buffer_name(const Session *session, size_t i);
 const TraceBufferStats *session_buffer_stats(const Session *session, size_t i);

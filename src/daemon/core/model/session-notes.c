@@ -54,6 +54,25 @@ static void session_take_note(Session *session, uint64_t ns, uid_t user, const N
         TAKE(note);
 }
 
+void session_note_away(Session *session, uint64_t from, uint64_t until) {
+        const ServiceInfo *service = &session->service->info;
+        char text[160];
+        const NoteInfo info = {
+                .source = "desktraced",
+                .producer = "desktraced",
+                .text = text,
+                .identity = { .uid = service->uid, .pid = service->pid },
+        };
+
+        snprintf(text,
+                 sizeof(text),
+                 N_("the service was away from %.3f s to %.3f s after boot: what happened in "
+                    "between is not recorded"),
+                 (double)from / 1e9,
+                 (double)until / 1e9);
+        session_take_note(session, until, service->uid, &info);
+}
+
 void session_add_note(SourceInstance *instance, const char *text, uint64_t now) {
         const NoteInfo info = {
                 .source = instance->source->pb->config->name,

@@ -24,5 +24,7 @@ typedef struct SourceNote {
 void session_add_note(SourceInstance *instance, const char *text, uint64_t now);
 /* Of each period in the config that is not as short as it says. */
 void session_note_periods(Session *session, uint64_t now);
+/* The service was not there in between. */
+void session_note_away(Session *session, uint64_t from, uint64_t until);
 void session_copy_notes(Session *session, const Session *source);
 void session_free_notes(Session *session);

@@ -139,3 +139,10 @@ const char *session_buffer_name(const Session *session, size_t i) {
 const TraceBufferStats *session_buffer_stats(const Session *session, size_t i) {
         return trace_buffer_stats(session->buffers[i].buffer);
 }
+
+bool session_buffer_files(const Session *session,
+                          size_t i,
+                          int *ret_index_fd,
+                          int *ret_segments_fd) {
+        return trace_buffer_files(session->buffers[i].buffer, ret_index_fd, ret_segments_fd);
+}

@@ -100,6 +100,7 @@ struct Session {
         Config *change; /* and what he sent later, if he did; filters count as it says */
         Charge charge;
         CensusRow *census;
+        bool is_left;     /* for another process: its buffers' files stay as they are */
         bool is_quiet;    /* within session_new() or session_free(): no SessionOps */
         List marked_link; /* service->marked: something happened that it may have waited for */
         char stop_reason[128];

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Kept state: what a session is besides its buffers, in a memfd for the process that comes after this one
+ *
+ * The file has two halves; a record is written whole into the one that does not count, with its length and a checksum,
+ * and then made the one that counts by one store. So there is always one whole record, and the file never grows. Beside
+ * them is the time until which the service was there.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct KeptSession {
+        uint64_t id;
+        uint64_t uuid[2];
+        uint64_t started_at;
+        uint64_t snapshot_before_ns;
+        uint32_t uid, pid; /* of the owner */
+        uint32_t scope;
+        uint32_t is_public, is_partial, allows_missing;
+        uint32_t n_buffers;
+        uint32_t n_config; /* bytes */
+} KeptSession;
+
+typedef struct KeptStateHead KeptStateHead;
+
+typedef struct KeptState {
+        int fd;
+        KeptStateHead *head; /* NULL: none */
+} KeptState;
+
+enum {
+        _KEPT_STATE_E_SUCCESS,
+        KEPT_STATE_E_LAYOUT, /* another build has written it */
+        KEPT_STATE_E_BROKEN, /* no state, or a torn one */
+};
+
+/* Without a record. 0 or a negative errno. */
+int kept_state_new(KeptState *state);
+/* One that another process has made; takes the descriptor over on success only. 0, KEPT_STATE_E_… or -ENOMEM. */
+int kept_state_find(KeptState *state, int fd);
+void kept_state_deinit(KeptState *state);
+
+/* 0 or -E2BIG. */
+int kept_state_write(KeptState *state, const KeptSession *session, const void *config);
+/* The record and a copy of its config, which the caller frees. 0, KEPT_STATE_E_BROKEN or -ENOMEM. */
+int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_config);
+
+/* One more process tries to go on with it; which one that is since the last success. */
+uint32_t kept_state_try(KeptState *state);
+void kept_state_succeed(KeptState *state);
+
+void kept_state_set_alive(KeptState *state, uint64_t now);
+uint64_t kept_state_alive(const KeptState *state);

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Sessions in systemd's store of descriptors: put in, taken out, and found there. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "bus/session/bus-session.h"
+#include "core/session-restore.h"
+#include "keep/kept-state.h"
+#include "keeper.h"
+#include "shared/fd.h"
+#include "shared/log.h"
+
+#define KEEPER_NAME_BYTES 64
+#define KEEPER_TRIES_MAX  3                           /* of processes that have ended soon */
+#define KEEPER_SOUND_NS   (UINT64_C(10) * 1000000000) /* after this, one has not ended soon */
+
+typedef struct Kept {
+        List link;
+        uint64_t id;
+        size_t n_buffers;
+        KeptState state;
+        bool is_seen;
+} Kept;
+
+/* What was found of a session. */
+typedef struct Found {
+        List link;
+        uint64_t id;
+        int state_fd;
+        FormerBuffer buffers[SESSION_BUFFERS_MAX];
+} Found;
+
+static void name_of(char ret[static KEEPER_NAME_BYTES], uint64_t id, char what, size_t i) {
+        snprintf(ret, KEEPER_NAME_BYTES, KEEPER_NAME_PREFIX "%" PRIu64 "-%c%zu", id, what, i);
+}
+
+static int store(int fd, uint64_t id, char what, size_t i) {
+        char name[KEEPER_NAME_BYTES], text[KEEPER_NAME_BYTES + 32];
+        const int fds[] = { fd };
+
+        name_of(name, id, what, i);
+        snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", name);
+        return sd_pid_notify_with_fds(0, false, text, fds, 1);
+}
+
+static void forget(uint64_t id, char what, size_t i) {
+        char name[KEEPER_NAME_BYTES];
+
+        name_of(name, id, what, i);
+        sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name);
+}
+
+static void forget_all(uint64_t id, size_t n_buffers) {
+        forget(id, 'c', 0);
+        for (size_t i = 0; i < n_buffers; i++) {
+                forget(id, 'i', i);
+                forget(id, 's', i);
+        }
+}
+
+/*
+ * Keeping
+ */
+
+static Kept *kept_free(Kept *kept) {
+        if (!kept)
+                return NULL;
+        list_unlink(&kept->link);
+        kept_state_deinit(&kept->state);
+        free(kept);
+        return NULL;
+}
+DEFINE_CLEANUP(Kept *, kept_free)
+
+static int kept_write(Kept *kept, const BusSession *object) {
+        const Session *session = object->owned.session;
+        const SessionOptions *options = session_options(session);
+        const Config *config = session_config(session);
+        KeptSession state = {
+                .id = kept->id,
+                .uuid = { session_uuid(session)[0], session_uuid(session)[1] },
+                .started_at = session_started_at(session),
+                .snapshot_before_ns = options->snapshot_before_ns,
+                .uid = options->owner.uid,
+                .pid = (uint32_t)options->owner.pid,
+                .scope = options->scope,
+                .is_public = object->is_public,
+                .is_partial = object->is_partial,
+                .allows_missing = options->allows_missing,
+                .n_buffers = (uint32_t)session_n_buffers(session),
+                .n_config = (uint32_t)config->n_bytes,
+        };
+
+        return kept_state_write(&kept->state, &state, config->bytes);
+}
+
+static int kept_store(const Kept *kept, const Session *session) {
+        int r = 1;
+
+        for (size_t i = 0; r > 0 && i < kept->n_buffers; i++) {
+                int index_fd, segments_fd;
+
+                if (!session_buffer_files(session, i, &index_fd, &segments_fd))
+                        return -EINVAL;
+                r = store(index_fd, kept->id, 'i', i);
+                if (r > 0)
+                        r = store(segments_fd, kept->id, 's', i);
+        }
+        /* Last: what has a state is whole. */
+        return r > 0 ? store(kept->state.fd, kept->id, 'c', 0) : r;
+}
+
+static int keeper_add(Keeper *keeper, const BusSession *object, Kept **ret) {
+        _cleanup_(kept_freep) Kept *kept = NULL;
+        int r;
+
+        kept = calloc(1, sizeof(*kept));
+        if (!kept)
+                return -ENOMEM;
+        list_init(&kept->link);
+        kept->state.fd = -1;
+        kept->id = session_id(object->owned.session);
+        kept->n_buffers = session_n_buffers(object->owned.session);
+        r = kept_state_new(&kept->state);
+        if (r == 0)
+                r = kept_write(kept, object);
+        if (r < 0)
+                return r;
+        list_append(&keeper->kept, &kept->link);
+        r = kept_store(kept, object->owned.session);
+        if (r < 0)
+                log_warning("session %" PRIu64 " would not survive the service: %s",
+                            kept->id,
+                            strerror(-r));
+        *ret = TAKE(kept);
+        return 0;
+}
+
+static Kept *keeper_find(const Keeper *keeper, uint64_t id) {
+        Kept *kept;
+
+        list_for_each (kept, &keeper->kept, link)
+                if (kept->id == id)
+                        return kept;
+        return NULL;
+}
+
+static void keeper_see(Keeper *keeper, const BusSession *object, uint64_t now) {
+        Kept *kept = keeper_find(keeper, session_id(object->owned.session));
+
+        if (!kept && keeper_add(keeper, object, &kept) < 0)
+                return;
+        kept->is_seen = true;
+        kept_state_set_alive(&kept->state, now);
+        if (now - keeper->began_at > KEEPER_SOUND_NS)
+                kept_state_succeed(&kept->state);
+}
+
+void keeper_settle(Keeper *keeper, uint64_t now) {
+        const BusSession *object;
+        Kept *kept;
+
+        if (!keeper->bus)
+                return;
+        list_for_each (object, &keeper->bus->sessions.all, owned.link)
+                if (object->owned.session && session_can_be_left(object->owned.session))
+                        keeper_see(keeper, object, now);
+        list_for_each (kept, &keeper->kept, link) {
+                if (!kept->is_seen) {
+                        forget_all(kept->id, kept->n_buffers);
+                        kept_free(kept);
+                        continue;
+                }
+                kept->is_seen = false;
+        }
+}
+
+/*
+ * Finding
+ */
+
+static Found *found_get(List *all, uint64_t id) {
+        Found *found;
+
+        list_for_each (found, all, link)
+                if (found->id == id)
+                        return found;
+        found = calloc(1, sizeof(*found));
+        if (!found)
+                return NULL;
+        found->id = id;
+        found->state_fd = -1;
+        for (size_t i = 0; i < SESSION_BUFFERS_MAX; i++)
+                found->buffers[i] = (FormerBuffer){ .index_fd = -1, .segments_fd = -1 };
+        list_init(&found->link);
+        list_append(all, &found->link);
+        return found;
+}
+
+static Found *found_free(Found *found) {
+        fd_close(found->state_fd);
+        for (size_t i = 0; i < SESSION_BUFFERS_MAX; i++) {
+                fd_close(found->buffers[i].index_fd);
+                fd_close(found->buffers[i].segments_fd);
+        }
+        list_unlink(&found->link);
+        free(found);
+        return NULL;
+}
+
+static void found_add(List *all, const char *name, int fd) {
+        uint64_t id;
+        unsigned i;
+        char what;
+        Found *found;
+        int *place = NULL;
+
+        if (sscanf(name, KEEPER_NAME_PREFIX "%" SCNu64 "-%c%u", &id, &what, &i) == 3 &&
+            i < SESSION_BUFFERS_MAX && (found = found_get(all, id)))
+                place = what == 'c'   ? &found->state_fd
+                        : what == 'i' ? &found->buffers[i].index_fd
+                        : what == 's' ? &found->buffers[i].segments_fd
+                                      : NULL;
+        if (place && *place < 0)
+                *place = fd;
+        else
+                fd_close(fd);
+}
+
+static int
+keeper_publish(Keeper *keeper, const KeptSession *state, Config **config, SessionFormer *former) {
+        _cleanup_(bus_session_freep) BusSession *object = NULL;
+        const SessionOptions options = {
+                .owner = { .uid = state->uid, .pid = (pid_t)state->pid },
+                .scope = state->scope == SESSION_SCOPE_SYSTEM ? SESSION_SCOPE_SYSTEM
+                                                              : SESSION_SCOPE_OWN,
+                .detached = true,
+                .is_kept = true,
+                .allows_missing = state->allows_missing,
+                .snapshot_before_ns = state->snapshot_before_ns,
+        };
+        SessionError error = {};
+        int r;
+
+        r = bus_session_allocate(&object, keeper->bus);
+        if (r < 0)
+                return r;
+        r = owned_session_restore(
+                &object->owned, keeper->bus->service, *config, &options, former, &error);
+        if (r != 0)
+                return r;
+        *config = NULL;
+        object->is_public = state->is_public;
+        object->is_partial = state->is_partial;
+        r = bus_session_publish(object, NULL);
+        if (r == 0)
+                TAKE(object);
+        return r;
+}
+
+static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
+        _cleanup_(config_freep) Config *config = NULL;
+        _cleanup_(freep) uint8_t *bytes = NULL;
+        ConfigError error;
+        KeptSession state;
+        SessionFormer former;
+        int r;
+
+        r = kept_state_read(&kept->state, &state, &bytes);
+        if (r != 0)
+                return r;
+        if (state.id != found->id || state.n_buffers > SESSION_BUFFERS_MAX)
+                return KEPT_STATE_E_BROKEN;
+        r = config_new_from_bytes(&config, bytes, state.n_config, &error);
+        if (r != 0)
+                return r < 0 ? r : KEPT_STATE_E_BROKEN;
+        former = (SessionFormer){
+                .id = state.id,
+                .uuid = { state.uuid[0], state.uuid[1] },
+                .started_at = state.started_at,
+                .left_at = kept_state_alive(&kept->state),
+                .buffers = found->buffers,
+                .n_buffers = state.n_buffers,
+        };
+        kept->n_buffers = state.n_buffers;
+        return keeper_publish(keeper, &state, &config, &former);
+}
+
+/* What is in the store stays there, under the same names. */
+static int keeper_go_on(Keeper *keeper, Found *found) {
+        _cleanup_(kept_freep) Kept *kept = NULL;
+        int r;
+
+        kept = calloc(1, sizeof(*kept));
+        if (!kept)
+                return -ENOMEM;
+        list_init(&kept->link);
+        kept->id = found->id;
+        r = kept_state_find(&kept->state, found->state_fd);
+        if (r != 0)
+                return r;
+        found->state_fd = -1;
+        /* Whatever it is that kills this process, it must not do so for ever. */
+        if (kept_state_try(&kept->state) > KEEPER_TRIES_MAX)
+                return -ELOOP;
+        r = keeper_restore(keeper, found, kept);
+        if (r == 0)
+                list_append(&keeper->kept, &TAKE(kept)->link);
+        return r;
+}
+
+static void found_tell(const Found *found) {
+        log_notice("session %" PRIu64 " of the process before goes on", found->id);
+        for (size_t i = 0; i < SESSION_BUFFERS_MAX; i++)
+                if (found->buffers[i].n_broken > 0)
+                        log_warning("session %" PRIu64 ": %u pieces of buffer %zu are lost",
+                                    found->id,
+                                    found->buffers[i].n_broken,
+                                    i);
+}
+
+/* What cannot be gone on with would be found again and again. */
+static void keeper_take(Keeper *keeper, Found *found) {
+        int r = keeper_go_on(keeper, found);
+
+        if (r == 0) {
+                found_tell(found);
+                return;
+        }
+        forget_all(found->id, SESSION_BUFFERS_MAX);
+        log_error("session %" PRIu64 " of the process before is lost: %s",
+                  found->id,
+                  r < 0 ? strerror(-r)
+                        : "another version has written it, or not all of it is there");
+}
+
+static void keeper_find_all(List *all) {
+        char **names = NULL;
+        int n = sd_listen_fds_with_names(0, &names);
+
+        for (int i = 0; i < n; i++) {
+                if (strncmp(names[i], KEEPER_NAME_PREFIX, strlen(KEEPER_NAME_PREFIX)) == 0)
+                        found_add(all, names[i], SD_LISTEN_FDS_START + i);
+                free(names[i]);
+        }
+        free(names);
+}
+
+void keeper_init(Keeper *keeper, Bus *bus) {
+        List all;
+        Found *found;
+
+        list_init(&keeper->kept);
+        if (!getenv("NOTIFY_SOCKET"))
+                return;
+        keeper->bus = bus;
+        keeper->began_at = bus_now(bus);
+        bus->keeps = true;
+        list_init(&all);
+        keeper_find_all(&all);
+        while ((found = list_first(&all, Found, link))) {
+                keeper_take(keeper, found);
+                found_free(found);
+        }
+}
+
+void keeper_deinit(Keeper *keeper) {
+        Kept *kept;
+
+        if (!keeper->bus)
+                return;
+        while ((kept = list_first(&keeper->kept, Kept, link)))
+                kept_free(kept);
+        keeper->bus = NULL;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Keeper: leaves sessions to the process that comes after this one, and takes them from the one before
+ *
+ * systemd keeps descriptors for a service that is gone (FileDescriptorStoreMax=). What is in there of a session are the
+ * files of its buffers and its state, from when it records until it stops. They are named keep-ID-WHAT.
+ */
+
+#include "bus/link/bus.h"
+#include "shared/list.h"
+
+#define KEEPER_NAME_PREFIX "keep-"
+
+typedef struct Keeper {
+        Bus *bus; /* NULL: nobody keeps anything for this process */
+        List kept;
+        uint64_t began_at;
+} Keeper;
+
+/* Takes what the process before has left, before anybody is answered. */
+void keeper_init(Keeper *keeper, Bus *bus);
+/* What is kept stays. Zeros are allowed. */
+void keeper_deinit(Keeper *keeper);
+
+/* After each turn of the loop. */
+void keeper_settle(Keeper *keeper, uint64_t now);
