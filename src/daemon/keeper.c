@@ -12,6 +12,7 @@
 #include "core/session-restore.h"
 #include "keep/kept-state.h"
 #include "keeper.h"
+#include "listeners.h"
 #include "shared/fd.h"
 #include "shared/log.h"
 
@@ -356,7 +357,7 @@ void keeper_init(Keeper *keeper, Bus *bus) {
         Found *found;
 
         list_init(&keeper->kept);
-        if (!getenv("NOTIFY_SOCKET"))
+        if (!getenv("NOTIFY_SOCKET") || !listeners_in_unit())
                 return;
         keeper->bus = bus;
         keeper->began_at = bus_now(bus);

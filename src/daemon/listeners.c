@@ -186,9 +186,7 @@ listeners_open_list(Listeners *listeners, ListenerKind kind, const char *list, m
         return r;
 }
 
-/* LISTEN_PID, for which sd-daemon has no function: systemd names the process it has started, whose children inherit
- * the variable with that other process's number. */
-static bool is_unit(void) {
+bool listeners_in_unit(void) {
         const char *pid = getenv("SYSTEMD_EXEC_PID");
 
         return pid && strtol(pid, NULL, 10) == (long)getpid();
@@ -198,7 +196,7 @@ int listeners_open_environment(Listeners *listeners, bool is_shared) {
         const mode_t mode = is_shared ? 0666 : 0600;
         int r;
 
-        if (is_unit())
+        if (listeners_in_unit())
                 return 0;
         r = listeners_open_list(
                 listeners, LISTENER_PRODUCER, getenv("PERFETTO_PRODUCER_SOCK_NAME"), mode);

@@ -55,6 +55,10 @@ typedef struct Listeners {
 int listeners_init(Listeners *listeners, const ListenersOptions *options);
 void listeners_deinit(Listeners *listeners); /* zeros are allowed */
 
+/* Whether systemd has started this process as a unit's. It names the process, as sd-daemon's LISTEN_PID does; children
+ * inherit the variable with that other process's number. */
+bool listeners_in_unit(void);
+
 /* Opens Perfetto's sockets at PERFETTO_PRODUCER_SOCK_NAME (a list with commas) and PERFETTO_CONSUMER_SOCK_NAME,
  * unless they were passed. Not in a unit of systemd: there, socket units name the addresses, and the variables in a
  * user's environment are for clients. `is_shared`: all users may connect. A negative errno has been logged. */
