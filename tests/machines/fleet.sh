@@ -60,7 +60,8 @@ said 'with the threads of the program' 'event loop +daemon example'
 
 # An old one, which runs as a server only. It ends with the check.
 cat >"$root$PROJECT/clickhouse.xml" <<'XML'
-<yandex><listen_host>127.0.0.1</listen_host><http_port>18123</http_port><tcp_port>19000</tcp_port>
+<yandex><logger><level>warning</level><console>1</console></logger>
+<listen_host>127.0.0.1</listen_host><http_port>18123</http_port><tcp_port>19000</tcp_port>
 <path>/srv/clickhouse/</path><tmp_path>/srv/clickhouse/tmp/</tmp_path><mark_cache_size>1000000</mark_cache_size>
 <users_config>/etc/clickhouse-server/users.xml</users_config><default_profile>default</default_profile>
 <default_database>default</default_database></yandex>
@@ -68,7 +69,7 @@ XML
 cat >"$root$PROJECT/old-clickhouse.sh" <<'SH'
 set -e
 ask() {
-        clickhouse-client --port 19000 --query "$1"
+        clickhouse-client --host 127.0.0.1 --port 19000 --query "$1"
 }
 clickhouse-server --config-file="$PWD/clickhouse.xml" >clickhouse.log 2>&1 &
 tries=0
