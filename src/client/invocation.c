@@ -84,7 +84,7 @@ usage_unknown(const char *format, const char *name, const char *const known[], s
         g_autoptr(GString) names = g_string_new(NULL);
         g_autofree char *hint = NULL;
 
-        if (nearest)
+        if (nearest || n_known == 0)
                 return status;
         for (size_t i = 0; i < n_known; i++)
                 g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", known[i]);

@@ -106,6 +106,14 @@ static ExitStatus add_config(RecordRequest *request, Config *config) {
         return r < 0 ? bus_client_say_errno(r) : STATUS_OK;
 }
 
+/* An installation that is broken, or a program that was built and not installed. */
+static void say_no_presets(void) {
+        g_autofree char *hint = g_strdup_printf(
+                _("There are no presets in %s (DESKTRACE_PRESET_PATH)."), presets_path());
+
+        say_hint(hint);
+}
+
 static ExitStatus say_unknown_preset(const char *name) {
         g_autoptr(GPtrArray) names = g_ptr_array_new();
         ExitStatus status;
@@ -118,6 +126,8 @@ static ExitStatus say_unknown_preset(const char *name) {
                 g_ptr_array_add(names, presets[i].name);
         status = usage_unknown(
                 _("unknown preset '%s'"), name, (const char *const *)names->pdata, names->len);
+        if (n == 0)
+                say_no_presets();
         presets_free(presets, n);
         return status;
 }

@@ -60,6 +60,17 @@ static ExitStatus make_page(Bytes *ret,
         return say_no_memory(report_page_make(ret, store, &options));
 }
 
+/* A time that somebody has asked for, of which there is nothing, is a mistake and no picture. */
+static ExitStatus apply_range(const AnswerRange *range, AnswerQuestion *question) {
+        ExitStatus status = answer_range_apply(range, question);
+
+        if (status || !(range->from || range->to) || question->start < question->end ||
+            question->zero == question->last)
+                return status;
+        say_error(_("the recording has nothing in this time"));
+        return STATUS_NOT_FOUND;
+}
+
 ExitStatus
 trace_page_make(Bytes *ret, Query **ret_query, const TraceFiles *files, const AnswerRange *range) {
         AnswerQuestion question = { 0 };
@@ -69,7 +80,7 @@ trace_page_make(Bytes *ret, Query **ret_query, const TraceFiles *files, const An
                 return status;
         question.store = query_store(*ret_query);
         if (range && answer_range_is_given(range))
-                status = answer_range_apply(range, &question);
+                status = apply_range(range, &question);
         return status ? status
                       : make_page(ret, files, question.store, question.start, question.end);
 }
@@ -105,7 +116,7 @@ ExitStatus trace_picture_make(Bytes *ret,
         if (status)
                 return status;
         question.store = query_store(*ret_query);
-        status = answer_range_apply(range, &question);
+        status = apply_range(range, &question);
         options.from_ns = question.start;
         options.to_ns = question.end;
         return status ? status : say_no_memory(report_svg_make(ret, question.store, &options));

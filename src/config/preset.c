@@ -44,7 +44,7 @@ static bool name_is_valid(const char *name, size_t n) {
         return true;
 }
 
-static const char *search_path(void) {
+const char *presets_path(void) {
         const char *path = secure_getenv(PRESET_PATH_ENV);
 
         return path && *path ? path : PRESET_PATH;
@@ -139,7 +139,7 @@ static int preset_compare(const void *a, const void *b) {
 
 int presets_list(Preset **ret, size_t *ret_n) {
         _cleanup_(preset_table_deinit) PresetTable table = {};
-        const char *path = search_path();
+        const char *path = presets_path();
         int fd;
 
         while ((fd = next_directory(&path)) >= 0) {
@@ -181,7 +181,7 @@ static int refuse_unknown(const char *name, ConfigError *error) {
 /* The text of the first file of that name; -ENOENT when no directory has one. */
 static int read_preset(char **ret, const char *name) {
         char file[PRESET_NAME_MAX + sizeof(PRESET_SUFFIX)];
-        const char *path = search_path();
+        const char *path = presets_path();
         int fd, r = -ENOENT;
 
         snprintf(file, sizeof(file), "%s%s", name, PRESET_SUFFIX);

@@ -30,4 +30,7 @@ enum {
 int presets_list(Preset **ret, size_t *ret_n);
 void presets_free(Preset *presets, size_t n);
 
+/* Where they are looked for. */
+const char *presets_path(void);
+
 int preset_load(Config **ret, const char *name, ConfigError *error);

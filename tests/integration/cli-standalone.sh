@@ -22,6 +22,8 @@ exits 2 "a misspelt verb is named with the nearest one" "unknown verb 'recordd'.
 exits 2 "so is an option" "unknown option '--outptu'.*'--output'" "$DESKTRACE" record --outptu=x
 exits 2 "so is a preset" "unknown preset 'schedulng'. Did you mean 'scheduling'" record -p schedulng
 exits 2 "a name that is not near to any is told with those that there are" '^Choose one of: .*scheduling' record -p nope
+exits 2 "where no preset is installed, it is told where they would be" '^There are no presets in /nowhere ' \
+        env DESKTRACE_PRESET_PATH=/nowhere "$DESKTRACE" record -p scheduling
 exits 2 "so is a list" "unknown list 'surces'.*'sources'" "$DESKTRACE" list surces
 exits 2 "so is a JSON mode" "'prety'.*'pretty'" "$DESKTRACE" list presets --json=prety
 exits 2 "so is a verb to help with" "unknown verb 'recordd'" "$DESKTRACE" help recordd
