@@ -146,11 +146,19 @@ static void note_slips(const NameCheck *check, const GPtrArray *events) {
  * All of them
  */
 
-static ExitStatus check_all(const NameCheck *check, const RecordRequest *request) {
+static ExitStatus check_events(const NameCheck *check, const GPtrArray *events) {
         ExitStatus status = STATUS_OK;
 
-        for (guint i = 0; !status && i < request->events->len; i++)
-                status = kernel_events_check(&check->events, g_ptr_array_index(request->events, i));
+        for (guint i = 0; !status && i < events->len; i++)
+                status = kernel_events_check(&check->events, g_ptr_array_index(events, i));
+        return status;
+}
+
+static ExitStatus check_all(const NameCheck *check, const RecordRequest *request) {
+        ExitStatus status = check_events(check, request->events);
+
+        if (!status)
+                status = check_events(check, request->stack_events);
         for (guint i = 0; !status && i < request->sources->len; i++)
                 status = check_source(check, g_ptr_array_index(request->sources, i));
         for (guint i = 0; !status && i < request->categories->len; i++)
@@ -164,14 +172,15 @@ ExitStatus name_check(const BusClient *client,
                       bool is_quiet) {
         _cleanup_(name_check_deinit) NameCheck check = { .wait = wait, .is_quiet = is_quiet };
         g_autoptr(GPtrArray) of_config = record_request_config_events(request);
-        bool needs_events = request->events->len || (of_config->len && !is_quiet && geteuid());
+        const bool names_events = request->events->len || request->stack_events->len;
+        bool needs_events = names_events || (of_config->len && !is_quiet && geteuid());
         ExitStatus status;
 
         if (needs_events || request->sources->len)
                 kernel_events_read(&check.events, client, needs_events);
         if (needs_events)
                 note_slips(&check, of_config);
-        if (!request->events->len && !request->sources->len && !request->categories->len)
+        if (!names_events && !request->sources->len && !request->categories->len)
                 return STATUS_OK;
         view_await_producers(client);
         status = view_list_sources(&check.sources, client);

@@ -28,6 +28,7 @@
 void record_request_init(RecordRequest *request) {
         *request = (RecordRequest){
                 .events = g_ptr_array_new_with_free_func(g_free),
+                .stack_events = g_ptr_array_new_with_free_func(g_free),
                 .sources = g_ptr_array_new_with_free_func(g_free),
                 .categories = g_ptr_array_new_with_free_func(g_free),
                 .presets = g_ptr_array_new_with_free_func(g_free),
@@ -38,6 +39,7 @@ void record_request_init(RecordRequest *request) {
 void record_request_deinit(RecordRequest *request) {
         request->config = config_free(request->config);
         g_clear_pointer(&request->events, g_ptr_array_unref);
+        g_clear_pointer(&request->stack_events, g_ptr_array_unref);
         g_clear_pointer(&request->sources, g_ptr_array_unref);
         g_clear_pointer(&request->categories, g_ptr_array_unref);
         g_clear_pointer(&request->presets, g_ptr_array_unref);
@@ -164,7 +166,8 @@ ExitStatus record_request_load_preset(RecordRequest *request, const char *names)
  * Events
  */
 
-static ExitStatus add_kernel_event(RecordRequest *request, const char *event) {
+/* To `events`, unless this machine is known not to have it. */
+static ExitStatus add_kernel_event(GPtrArray *events, const char *event) {
         _cleanup_(kernel_events_deinit) KernelEvents known = { 0 };
         const char *slash = strchr(event, '/');
         ExitStatus status;
@@ -176,7 +179,7 @@ static ExitStatus add_kernel_event(RecordRequest *request, const char *event) {
         kernel_events_read_local(&known);
         status = kernel_events_check(&known, event);
         if (!status)
-                g_ptr_array_add(request->events, g_strdup(event));
+                g_ptr_array_add(events, g_strdup(event));
         return status;
 }
 
@@ -281,7 +284,7 @@ ExitStatus record_request_add_event(RecordRequest *request, const char *event) {
         if (g_str_has_prefix(event, CATEGORY_PREFIX))
                 return add_category(request, event + strlen(CATEGORY_PREFIX));
         if (strchr(event, '/'))
-                return add_kernel_event(request, event);
+                return add_kernel_event(request->events, event);
         if (strchr(event, ':')) { /* as perf and tracefs write kernel events */
                 g_autofree char *slashed = g_strdelimit(g_strdup(event), ":", '/');
 
@@ -546,12 +549,16 @@ ExitStatus record_request_add_stacks_at(RecordRequest *request, const char *even
         g_autofree char *name = colon ? g_strndup(event, (gsize)(colon - event)) : g_strdup(event);
         g_autofree char *fields = NULL, *text = NULL;
         guint64 number = 0;
-        ExitStatus status;
+        ExitStatus status = STATUS_OK;
 
         if (!colon || g_ascii_string_to_unsigned(colon + 1, 10, 1, UINT32_MAX, &number, NULL))
                 fields = event_fields(name, number);
         if (!fields)
                 return say_no_event(event);
+        if (strchr(name, '/'))
+                status = add_kernel_event(request->stack_events, name);
+        if (status)
+                return status;
         text = g_strdup_printf(
                 stacks_at_config, is_own ? TRACING_OWN_STACKS_SOURCE : PERF_SOURCE, fields);
         status = add_config_text(request, "--stacks-at", text);

@@ -33,6 +33,7 @@ typedef enum RecordTriggers {
 typedef struct RecordRequest {
         Config *config;                           /* of a file or a preset; NULL: only events */
         GPtrArray *events, *sources, *categories; /* of char *, owned */
+        GPtrArray *stack_events;                  /* likewise, at which call stacks are recorded */
         GPtrArray *presets;                       /* in the config; NULL-terminated, owned */
         uint64_t duration_ms;                     /* 0: as the config says */
         uint32_t buffer_kb;                       /* likewise */

@@ -150,6 +150,9 @@ exits 2 'what does not happen is refused' 'sleep.*page-fault' \
         "$DESKTRACE" record --standalone --stacks-at=nonsense -t 1s
 exits 2 'so is a number that is none' 'sleep.*page-fault' \
         "$DESKTRACE" record --standalone --stacks-at=sleep:x -t 1s
-gives 'an event that there is not is named' 'no tracepoint no/such' \
+exits 2 'an event that there is not is named' "unknown kernel event 'no/such'" \
         "$DESKTRACE" record --standalone -f -o refused.pftrace --stacks-at=no/such -t 100ms
+exits 2 'and what was meant' "unknown kernel event 'sched/sched_swich'.*'sched/sched_switch'" \
+        "$DESKTRACE" record --standalone -f -o refused.pftrace --stacks-at=sched/sched_swich:5 -t 100ms
+ok 'nothing is written then' test ! -e refused.pftrace
 finish
