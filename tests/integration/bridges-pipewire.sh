@@ -129,7 +129,7 @@ is_client() { pw-cli ls Client | grep -q 'desktrace-bridges'; }
 is_no_client() { ! is_client; }
 ok 'and has no client of ours' eventually is_no_client
 
-# PipeWire itself may end, and come again. Nothing tells when the next one has first spoken, which it does once a second.
+# PipeWire itself may end, and come again. Nothing tells when the next one has first spoken, as it does once a second.
 next_cycles() { asked "$trace" "select count(*) from slice where name = 'cycle'
         and ts > (select ts from slice where name = 'PipeWire has ended')"; }
 for seconds in 2 5 20; do

@@ -106,7 +106,8 @@ ok 'a picture is made of a slice and what is around it' around
 exits 5 'there must be such a slice' "no slice 'nothing'" \
         "$DESKTRACE" report --svg --around nothing -o no.svg app.pftrace
 exits 2 'a time must be one' 'is no time' "$DESKTRACE" report --svg --from soon -o no.svg app.pftrace
-exits 5 'there must be something in it' 'nothing in this time' "$DESKTRACE" report --svg --from 1000 -o no.svg app.pftrace
+exits 5 'there must be something in it' 'nothing in this time' \
+        "$DESKTRACE" report --svg --from 1000 -o no.svg app.pftrace
 exits 5 'for a page, too' 'nothing in this time' "$DESKTRACE" report --from 1000 --to 1001 -o no.svg app.pftrace
 ok 'nothing is written then' test ! -e no.svg
 view() {

@@ -110,8 +110,8 @@ gives 'no frame of the scheduler is in the way' '^0$' sql sleep.pftrace \
         JOIN stack_profile_frame f ON f.id = c.frame_id
         WHERE s.source = 'linux.offcpu' AND substr(f.name, 1, 10) = '__schedule'"
 
-# 2,048 pages, of whose faults each 64th is a sample that weighs as much, unless it was lost. AddressSanitizer touches an
-# eighth of that for itself.
+# 2,048 pages, of whose faults each 64th is a sample that weighs as much, unless it was lost. AddressSanitizer touches
+# an eighth of that for itself.
 faults_are_touch() {
         local lost
         lost=$(n_lost sleep.pftrace) || return
