@@ -16,6 +16,7 @@
 #include "answers/answer-slices.h"
 #include "answers/answer-tally.h"
 #include "answers/answer-time.h"
+#include "trace/trace-stack-text.h"
 #include "trace/trace-stacks.h"
 
 static const AnswerColumn facts[] = {
@@ -75,22 +76,12 @@ static const TraceTable *table_of(const Functions *functions, TraceTableId id) {
         return &functions->question->store->tables[id];
 }
 
-/* A set of symbols is called after its first row: the innermost function of those that were inlined there. */
-static uint32_t frame_name(const Functions *functions, uint32_t frame) {
-        const TraceTable *frames = table_of(functions, TRACE_TABLE_FRAME),
-                         *symbols = table_of(functions, TRACE_TABLE_SYMBOL);
-        uint32_t row = trace_table_get(frames, FRAME_SYMBOL_SET, frame),
-                 name = row < symbols->n ? trace_table_get(symbols, SYMBOL_NAME, row) : 0;
-
-        return name ? name : trace_table_get(frames, FRAME_NAME, frame);
-}
-
 /* Its file above, its name below. */
 static uint64_t frame_key(const Functions *functions, uint32_t frame) {
         uint32_t mapping =
                 trace_table_get(table_of(functions, TRACE_TABLE_FRAME), FRAME_MAPPING_ID, frame);
 
-        return (uint64_t)mapping << 32 | frame_name(functions, frame);
+        return (uint64_t)mapping << 32 | trace_frame_name(functions->question->store, frame);
 }
 
 static void count(Functions *functions, uint32_t utid, uint32_t callsite, uint64_t n) {

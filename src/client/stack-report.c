@@ -3,12 +3,12 @@
 #include "client/stack-report.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "shared/macro.h"
 #include "trace/trace-import.h"
+#include "trace/trace-stack-text.h"
 
 /* How the probes end a stack that goes on where they could not follow. */
 #define CUT_MODULE "[truncated]"
@@ -57,24 +57,12 @@ static size_t count(const StackReport *report, TraceTableId id) {
  */
 
 static const char *frame_module(const StackReport *report, uint32_t frame) {
-        const uint32_t mapping = get(report, TRACE_TABLE_FRAME, FRAME_MAPPING_ID, frame);
-
-        return mapping == TRACE_NONE ? NULL
-                                     : text_of(report, TRACE_TABLE_MAPPING, MAPPED_NAME, mapping);
+        return trace_pool_text(&report->store->pool, trace_frame_file(report->store, frame));
 }
 
-/* The name of the innermost function, where others are inlined into one; or NULL. */
+/* Or NULL. */
 static const char *frame_name(const StackReport *report, uint32_t frame) {
-        const uint32_t set = get(report, TRACE_TABLE_FRAME, FRAME_SYMBOL_SET, frame);
-
-        return set == TRACE_NONE ? text_of(report, TRACE_TABLE_FRAME, FRAME_NAME, frame)
-                                 : text_of(report, TRACE_TABLE_SYMBOL, SYMBOL_NAME, set);
-}
-
-static const char *base_name(const char *path) {
-        const char *slash = path ? strrchr(path, '/') : NULL;
-
-        return slash && slash[1] ? slash + 1 : path;
+        return trace_pool_text(&report->store->pool, trace_frame_name(report->store, frame));
 }
 
 static void function_free(void *data) {
@@ -86,7 +74,7 @@ static void function_free(void *data) {
 }
 
 static StackFunction *function_of(const Counting *counting, uint32_t frame) {
-        const char *module = base_name(frame_module(counting->report, frame));
+        const char *module = trace_file_base_name(frame_module(counting->report, frame));
         const char *name = frame_name(counting->report, frame);
         g_autofree char *key = g_strdup_printf("%s\n%s", module ?: "", name ?: "");
         StackFunction *function = g_hash_table_lookup(counting->functions, key);
@@ -173,8 +161,9 @@ static void count_gap(const Counting *counting, uint32_t callsite, const char *w
 }
 
 static bool is_of_recording(const StackOwner *process) {
-        return process->name && (g_str_has_prefix(base_name(process->name), "desktrace-probe") ||
-                                 streq(base_name(process->name), "desktraced"));
+        return process->name &&
+               (g_str_has_prefix(trace_file_base_name(process->name), "desktrace-probe") ||
+                streq(trace_file_base_name(process->name), "desktraced"));
 }
 
 static guint own_hash(gconstpointer item) {
@@ -469,48 +458,6 @@ StackReport *stack_report_free(StackReport *report) {
         return NULL;
 }
 
-static void append_frame(GString *text, const StackReport *report, uint32_t frame) {
-        const char *name = frame_name(report, frame);
-        const char *module = base_name(frame_module(report, frame));
-        const int64_t address =
-                trace_table_i64(&report->store->tables[TRACE_TABLE_FRAME], FRAME_REL_PC, frame);
-
-        if (text->len > 0)
-                g_string_append(text, " < ");
-        if (name)
-                g_string_append(text, name);
-        else
-                g_string_append_printf(text, "%s+0x%" PRIx64, module ?: "", (uint64_t)address);
-}
-
-static bool is_kernel(const StackReport *report, uint32_t callsite) {
-        const char *module =
-                frame_module(report, get(report, TRACE_TABLE_CALLSITE, CALLSITE_FRAME, callsite));
-
-        return module && streq(base_name(module), "kernel");
-}
-
-/* The next frame out that is shown; TRACE_NONE: none. */
-static uint32_t next_shown(const StackReport *report, uint32_t callsite) {
-        const bool was_kernel = is_kernel(report, callsite);
-
-        do
-                callsite = get(report, TRACE_TABLE_CALLSITE, CALLSITE_PARENT, callsite);
-        while (report->source && was_kernel && callsite != TRACE_NONE &&
-               is_kernel(report, callsite));
-        return callsite;
-}
-
 char *stack_report_path(const StackReport *report, uint32_t callsite, size_t n_frames_max) {
-        GString *text = g_string_new(NULL);
-        size_t n = 0;
-
-        for (; callsite != TRACE_NONE && n < n_frames_max; n++) {
-                append_frame(
-                        text, report, get(report, TRACE_TABLE_CALLSITE, CALLSITE_FRAME, callsite));
-                callsite = next_shown(report, callsite);
-        }
-        if (callsite != TRACE_NONE)
-                g_string_append(text, " < …");
-        return g_string_free(text, FALSE);
+        return trace_stack_text(report->store, callsite, n_frames_max, report->source != NULL);
 }
