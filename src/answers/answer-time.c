@@ -34,6 +34,7 @@ bool answer_time_bounds(const TraceStore *store, int64_t *ret_start, int64_t *re
         table_bounds(&store->tables[TRACE_TABLE_SCHED], true, &start, &end);
         table_bounds(&store->tables[TRACE_TABLE_COUNTER], false, &start, &end);
         table_bounds(&store->tables[TRACE_TABLE_SAMPLE], false, &start, &end);
+        table_bounds(&store->tables[TRACE_TABLE_HEAP], false, &start, &end);
         sample_bounds(store, &start, &end);
         if (start > end)
                 table_bounds(&store->tables[TRACE_TABLE_LOG], false, &start, &end);

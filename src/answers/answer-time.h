@@ -35,8 +35,8 @@ static inline int64_t time_of_real(double ns) {
         return ns >= 9.2e18 ? INT64_MAX : ns <= -9.2e18 ? INT64_MIN : (int64_t)ns;
 }
 
-/* From the first event to the end of the last: of slices, counters, switches and samples, and of the journal alone if
- * there are none of these. False: there is nothing. */
+/* From the first event to the end of the last: of slices, counters, switches, samples and heaps, and of the journal
+ * alone if there are none of these. False: there is nothing. */
 bool answer_time_bounds(const TraceStore *store, int64_t *ret_start, int64_t *ret_end);
 
 /* The first row of a sorted table at or behind a time. */

@@ -48,6 +48,7 @@ enum {
         HEAP_INTERVAL = 12,
         HEAP_ORIGINAL_INTERVAL = 13,
         HEAP_START = 15,
+        HEAP_AT_EXIT = 1900,
 };
 enum {
         SAMPLE_STACK = 1,
@@ -237,6 +238,8 @@ static void put_heap(WireWriter *wire,
         wire_put_uint(wire, HEAP_INTERVAL, settings->interval);
         wire_put_uint(wire, HEAP_ORIGINAL_INTERVAL, settings->interval);
         wire_put_uint(wire, HEAP_START, times->start_monotonic_ns);
+        if (dump->at_exit)
+                wire_put_bool(wire, HEAP_AT_EXIT, true);
         wire_end(wire, begin);
 }
 

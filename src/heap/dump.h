@@ -7,7 +7,7 @@
  * Each dump is one or more perfetto.protos.ProfilePacket, with numbers that count up from the start; values are
  * sums since the start, of the sites that have changed since the dump before. Stacks, frames and files are told
  * once, until the sequence starts over. Our own fields, from 1900 on, are what Perfetto's has none for: what each
- * site had at the peak and what lived only shortly.
+ * site had at the peak, what lived only shortly, and that a dump was made when the program ended.
  */
 
 #include "heap/profile.h"
@@ -33,6 +33,7 @@ typedef struct Dump {
         const HeapProcess *process; /* of the owner */
         uint64_t process_track;
         bool from_startup;
+        bool at_exit;   /* the program ends, so there is none behind it */
         bool tells_all; /* next time, also what has not changed */
 } Dump;
 

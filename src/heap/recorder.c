@@ -361,6 +361,7 @@ static void finish_one(Recording *recording) {
                 pthread_cond_wait(&changed, &lock);
         if (recording->is_doomed)
                 return;
+        recording->dump.at_exit = true;
         write_dump(recording);
         answer(recording, recording->n_flushes, recording->stop);
 }

@@ -116,6 +116,7 @@ static const QueryColumn heap_allocation[] = {
 static const QueryColumn heap_site[] = {
         ID("id"), STORED("upid", HEAP_SITE_UPID), STORED("heap_name", HEAP_SITE_HEAP),
         STORED("callsite_id", HEAP_SITE_CALLSITE), STORED("sampling_interval_bytes", HEAP_SITE_INTERVAL),
+        STORED("at_exit", HEAP_SITE_AT_EXIT),
         STORED("allocated", HEAP_SITE_SUMS), STORED("n_allocated", HEAP_SITE_SUMS + 1),
         STORED("freed", HEAP_SITE_SUMS + 2), STORED("n_freed", HEAP_SITE_SUMS + 3),
         STORED("at_peak", HEAP_SITE_SUMS + 4), STORED("n_at_peak", HEAP_SITE_SUMS + 5),

@@ -15,6 +15,7 @@ enum {
         HEAP_SAMPLES = 2,
         HEAP_NAME = 11,
         HEAP_INTERVAL = 12,
+        HEAP_AT_EXIT = 1900, /* ours */
 };
 enum {
         SAMPLE_STACK = 1,
@@ -142,6 +143,7 @@ static void take_sample(TraceImport *import, const HeapDump *dump, const WireFie
 
 static void take_dump(TraceImport *import, const ImportPacket *packet, const WireField *message) {
         HeapDump dump = { .packet = packet };
+        bool at_exit = false;
         WireField name = { .data = (const uint8_t *)HEAP_NAME_DEFAULT,
                            .n_bytes = strlen(HEAP_NAME_DEFAULT) };
         WireReader reader;
@@ -156,12 +158,16 @@ static void take_dump(TraceImport *import, const ImportPacket *packet, const Wir
                         name = field;
                 else if (field.number == HEAP_INTERVAL)
                         dump.interval = bounded(field.value);
+                else if (field.number == HEAP_AT_EXIT)
+                        at_exit = field.value != 0;
         }
         dump.heap = import_text(import, &name);
         wire_reader_init_field(&reader, message);
         while (wire_read(&reader, &field) > 0)
                 if (field.number == HEAP_SAMPLES && field.type == WIRE_BYTES)
                         take_sample(import, &dump, &field);
+        if (at_exit && trace_heap_end(&import->heap, packet->sequence->id, dump.pid, dump.heap))
+                import->ran_out = true;
 }
 
 void import_profile(TraceImport *import, const ImportPacket *packet, const WireField *profile) {
@@ -208,6 +214,8 @@ void import_finish_heap(TraceImport *import) {
                 trace_table_set(table, HEAP_SITE_HEAP, row, site->heap);
                 trace_table_set(table, HEAP_SITE_CALLSITE, row, site->callsite);
                 trace_table_set_i64(table, HEAP_SITE_INTERVAL, row, (int64_t)site->interval);
+                trace_table_set_i64(
+                        table, HEAP_SITE_AT_EXIT, row, trace_heap_has_ended(&import->heap, site));
                 for (unsigned sum = 0; sum < _TRACE_HEAP_SUMS_N; sum++)
                         trace_table_set_i64(
                                 table, HEAP_SITE_SUMS + sum, row, (int64_t)site->sums[sum]);

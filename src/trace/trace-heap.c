@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "trace/trace-heap.h"
@@ -8,6 +9,7 @@ void trace_heap_deinit(TraceHeap *heap) {
         trace_map_deinit(&heap->writers);
         trace_map_deinit(&heap->heaps);
         trace_map_deinit(&heap->by_key);
+        trace_map_deinit(&heap->ended);
         free(heap->sites);
 }
 
@@ -33,24 +35,43 @@ static TraceHeapSite *add_site(TraceHeap *heap, uint64_t key) {
         return &heap->sites[heap->n_sites++];
 }
 
-TraceHeapSite *
-trace_heap_site(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t name, uint32_t callsite) {
+/* The number of a writer's heap. TRACE_MAP_NONE: no memory. */
+static uint64_t heap_number(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t name) {
         const uint64_t writer =
                 number_of(&heap->writers, &heap->n_writers, sequence, (uint32_t)pid);
-        const uint64_t number = number_of(&heap->heaps, &heap->n_heaps, (uint32_t)writer, name);
+
+        return writer == TRACE_MAP_NONE
+                       ? TRACE_MAP_NONE
+                       : number_of(&heap->heaps, &heap->n_heaps, (uint32_t)writer, name);
+}
+
+TraceHeapSite *
+trace_heap_site(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t name, uint32_t callsite) {
+        const uint64_t number = heap_number(heap, sequence, pid, name);
         const uint64_t key = number << 32 | callsite;
         const uint64_t place = trace_map_find(&heap->by_key, key);
         TraceHeapSite *site;
 
-        if (writer == TRACE_MAP_NONE || number == TRACE_MAP_NONE)
+        if (number == TRACE_MAP_NONE)
                 return NULL;
         if (place != TRACE_MAP_NONE)
                 return &heap->sites[place];
         site = add_site(heap, key);
         if (site) {
                 site->pid = pid;
+                site->number = (uint32_t)number;
                 site->heap = name;
                 site->callsite = callsite;
         }
         return site;
+}
+
+int trace_heap_end(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t name) {
+        const uint64_t number = heap_number(heap, sequence, pid, name);
+
+        return number == TRACE_MAP_NONE ? -ENOMEM : trace_map_set(&heap->ended, number, 1);
+}
+
+bool trace_heap_has_ended(const TraceHeap *heap, const TraceHeapSite *site) {
+        return trace_map_find(&heap->ended, site->number) != TRACE_MAP_NONE;
 }

@@ -27,7 +27,8 @@ enum {
 
 typedef struct TraceHeapSite {
         int32_t pid;
-        uint32_t heap; /* a name */
+        uint32_t number; /* of the writer's heap */
+        uint32_t heap;   /* a name */
         uint32_t callsite;
         uint64_t interval;
         uint64_t sums[_TRACE_HEAP_SUMS_N];
@@ -37,6 +38,7 @@ typedef struct TraceHeap {
         TraceMap writers; /* a sequence and a pid → a number that stands for them */
         TraceMap heaps;   /* that, and a heap's name → likewise */
         TraceMap by_key;  /* that, and a stack → place in `sites` */
+        TraceMap ended;   /* by heap: it was told of when its program ended */
         uint32_t n_writers, n_heaps;
         TraceHeapSite *sites;
         size_t n_sites, n_allocated;
@@ -48,3 +50,7 @@ void trace_heap_deinit(TraceHeap *heap);
 /* The site of a stack, which is new if it has not been told of. NULL: no memory. */
 TraceHeapSite *
 trace_heap_site(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t name, uint32_t callsite);
+
+/* A heap is told of for the last time, as its program ends. 0, or -ENOMEM. */
+int trace_heap_end(TraceHeap *heap, uint32_t sequence, int32_t pid, uint32_t name);
+bool trace_heap_has_ended(const TraceHeap *heap, const TraceHeapSite *site);

@@ -154,7 +154,8 @@ enum {
         HEAP_SITE_HEAP,
         HEAP_SITE_CALLSITE,
         HEAP_SITE_INTERVAL,
-        HEAP_SITE_SUMS, /* as many as trace-heap.h has */
+        HEAP_SITE_AT_EXIT, /* 1: the sums are of when the program ended */
+        HEAP_SITE_SUMS,    /* as many as trace-heap.h has */
 };
 enum { CALLSITE_DEPTH, CALLSITE_PARENT, CALLSITE_FRAME };
 enum { FRAME_NAME, FRAME_MAPPING_ID, FRAME_REL_PC, FRAME_SYMBOL_SET };

@@ -72,6 +72,7 @@ gives 'and 99 of 100 bytes have complete ones' '^1$' sql sites.pftrace \
         SELECT sum(CASE WHEN id IN (SELECT up.site FROM up JOIN stack_profile_callsite c ON c.id = up.callsite
         JOIN stack_profile_frame f ON f.id = c.frame_id WHERE f.name = '[truncated]') THEN allocated ELSE 0 END) * 100
         < sum(allocated) FROM heap_site"
+gives 'the sums are of when the program ended' '^1$' sql sites.pftrace "SELECT DISTINCT at_exit FROM heap_site"
 gives 'the program has its name' 'heap-sites' sql sites.pftrace \
         "SELECT DISTINCT p.name FROM heap_site JOIN process p USING (upid)"
 
