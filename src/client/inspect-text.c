@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/heap-print.h"
 #include "client/inspect.h"
 #include "client/reason.h"
 #include "client/say.h"
@@ -386,6 +387,8 @@ void inspect_print(const TraceSummary *summary, const char *name, const InspectO
                 print_table(summary, &tables[i], options);
         if (options->stacks)
                 stack_report_print(options->stacks, options->n_rows_max, options->has_legend);
+        if (options->heaps)
+                heap_report_print(options->heaps, options->n_rows_max, options->has_legend);
         print_clocks(summary);
         fputc('\n', stdout);
         print_notes(summary);

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "client/heap-report.h"
 #include "client/json-writer.h"
 #include "client/stack-report.h"
 #include "client/trace-summary.h"
@@ -17,6 +18,7 @@ typedef struct InspectOptions {
         size_t n_rows_max; /* of each table; 0: all */
         bool has_legend;
         const StackReport *stacks; /* or NULL */
+        const HeapReport *heaps;   /* or NULL */
 } InspectOptions;
 
 /* Everything, in tables, on stdout. */

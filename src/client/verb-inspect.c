@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/heap-print.h"
 #include "client/inspect.h"
 #include "client/say.h"
 #include "client/stack-print.h"
@@ -59,13 +60,27 @@ static StackReport *read_stacks(const TraceSummary *summary, int fd, const char 
         return report;
 }
 
+/* Likewise. */
+static HeapReport *read_heaps(const TraceSummary *summary, int fd, const char *name) {
+        HeapReport *report = NULL;
+        int r = 0;
+
+        if (trace_summary_has_heaps(summary))
+                r = heap_report_read(&report, fd);
+        if (r < 0)
+                say_error(_("cannot read the heaps of %s: %s"), name, g_strerror(-r));
+        return report;
+}
+
 static void print_summary(const TraceSummary *summary,
                           const StackReport *stacks,
+                          const HeapReport *heaps,
                           const char *name,
                           const Invocation *invocation) {
         InspectOptions options = { .n_rows_max = (size_t)MAX(arg_top, 0),
                                    .has_legend = invocation->has_legend,
-                                   .stacks = stacks };
+                                   .stacks = stacks,
+                                   .heaps = heaps };
         _cleanup_(json_writer_deinit) JsonWriter writer = { 0 };
 
         if (invocation->json == JSON_OFF) {
@@ -76,6 +91,7 @@ static void print_summary(const TraceSummary *summary,
         json_begin_object(&writer, NULL);
         inspect_write_json(&writer, summary, name);
         stack_report_write_json(stacks, &writer);
+        heap_report_write_json(heaps, &writer);
         json_end_object(&writer);
         json_writer_print(&writer);
 }
@@ -83,6 +99,7 @@ static void print_summary(const TraceSummary *summary,
 static ExitStatus inspect_file(const Invocation *invocation, const char *path) {
         _cleanup_(trace_summary_freep) TraceSummary *summary = NULL;
         _cleanup_(stack_report_freep) StackReport *stacks = NULL;
+        _cleanup_(heap_report_freep) HeapReport *heaps = NULL;
         _cleanup_(fd_closep) int fd = -1;
         g_autofree char *name =
                 streq(path, "-") ? g_strdup("stdin") : say_clean(path, strlen(path));
@@ -106,7 +123,8 @@ static ExitStatus inspect_file(const Invocation *invocation, const char *path) {
         if (arg_config)
                 return print_config(summary, name);
         stacks = read_stacks(summary, fd, name);
-        print_summary(summary, stacks, name, invocation);
+        heaps = read_heaps(summary, fd, name);
+        print_summary(summary, stacks, heaps, name, invocation);
         return summary->verdict == TRACE_VERDICT_LOST ? STATUS_DATA_LOST : STATUS_OK;
 }
 

@@ -76,6 +76,25 @@ gives 'the sums are of when the program ended' '^1$' sql sites.pftrace "SELECT D
 gives 'the program has its name' 'heap-sites' sql sites.pftrace \
         "SELECT DISTINCT p.name FROM heap_site JOIN process p USING (upid)"
 
+# What inspect shows is what the tables have.
+in_use=$(sql sites.pftrace 'SELECT sum(allocated - freed) FROM heap_site')
+peak=$(sql sites.pftrace 'SELECT sum(at_peak) FROM heap_site')
+soon=$(sql sites.pftrace 'SELECT sum(freed_soon) FROM heap_site')
+n_sites=$(sql sites.pftrace 'SELECT count(*) FROM heap_site')
+ok 'inspect has the sums' holds sites.pftrace "[(h['in_use'], h['at_peak'], h['freed_soon'], h['stacks'], h['at_exit'])
+        for h in t['heaps']] == [($in_use, $peak, $soon, $n_sites, True)]"
+ok 'what is in use' holds sites.pftrace "'leak_site < ' in t['heaps'][0]['most_in_use'][0]['stack']"
+ok 'what was in use at the peak' holds sites.pftrace "'peak_site < ' in t['heaps'][0]['most_at_peak'][0]['stack']"
+ok 'what was freed at once' holds sites.pftrace "'churn_site < ' in t['heaps'][0]['most_freed_soon'][0]['stack']"
+ok 'and how many stacks are complete' holds sites.pftrace "(0 < t['heaps'][0]['complete_stacks'] <= $n_sites and
+        t['heaps'][0]['complete_allocated'] * 100 >= t['heaps'][0]['allocated'] * 99 and
+        t['heaps'][0]['others_allocated'] == 0 == t['invalid_heap_sums'])"
+shows() {
+        "$DESKTRACE" inspect --top=1 "$1" || [ $? = 6 ]
+}
+gives 'so it does in words' 'When it ended, .* at the peak .* was in use' shows sites.pftrace
+gives 'with a table of each' '^ *[0-9.]+ MiB +[0-9]+ +[0-9.]+ % +.*churn_site < ' shows sites.pftrace
+
 # A program that ends without its destructors is written as well.
 ends_early() {
         local status=0

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Heap report: what programs have allocated, at the end of a trace
+ *
+ * By program, the one with the most in use first, and in each by call stack. And what is not to be believed: stacks
+ * that are not complete, and what was counted without a stack.
+ */
+
+#include <glib.h>
+#include <stdint.h>
+
+#include "trace/trace-heap.h"
+#include "trace/trace-store.h"
+
+#define HEAP_REPORT_MEMORY (UINT64_C(2) << 30)
+
+typedef struct HeapSite {
+        uint32_t callsite;
+        bool is_complete;
+        uint64_t sums[_TRACE_HEAP_SUMS_N];
+} HeapSite;
+
+/* A heap of a program; each recording of it with an interval of its own is one. */
+typedef struct HeapProgram {
+        int32_t pid;
+        const char *name; /* or NULL */
+        const char *heap;
+        uint64_t interval;
+        bool has_ended; /* the program, and this is what it left */
+        uint64_t sums[_TRACE_HEAP_SUMS_N];
+        size_t n_complete;
+        uint64_t complete; /* bytes that complete stacks allocated */
+        uint64_t others;   /* bytes of stacks that there was no room for */
+        GArray *sites;     /* of HeapSite */
+} HeapProgram;
+
+typedef struct HeapReport {
+        TraceStore *store;
+        GPtrArray *programs; /* of HeapProgram */
+        uint64_t
+                n_invalid; /* sums that contradict each other, or have a stack that was never told */
+} HeapReport;
+
+/* *ret is NULL when there are none. 0 or an errno. */
+int heap_report_read(HeapReport **ret, int fd);
+HeapReport *heap_report_free(HeapReport *report);
+DEFINE_CLEANUP(HeapReport *, heap_report_free)
+
+/* Bytes and allocations that are not freed. */
+uint64_t heap_in_use(const uint64_t *sums);
+uint64_t heap_n_in_use(const uint64_t *sums);
+
+typedef enum HeapOrder { HEAP_BY_IN_USE, HEAP_BY_PEAK, HEAP_BY_CHURN } HeapOrder;
+
+/* What a site has in an order, and the sites that have anything, the largest first: of HeapSite, borrowed. */
+uint64_t heap_order_value(HeapOrder order, const HeapSite *site);
+GPtrArray *heap_report_sorted(const HeapProgram *program, HeapOrder order);
