@@ -83,7 +83,7 @@ _desktrace_arguments() {
                 ;;
         why)
                 if [[ ${COMP_WORDS[COMP_CWORD - 1]} == why ]]; then
-                        _desktrace_reply 'cpu functions sleeps slice wakers slowest times repeats waits wakeups disk interrupts memory journal bus losses' "$current"
+                        _desktrace_reply 'cpu functions sleeps slice wakers slowest times repeats waits wakeups disk interrupts memory grows journal bus losses' "$current"
                 else
                         mapfile -t COMPREPLY < <(compgen -f -- "$current")
                 fi

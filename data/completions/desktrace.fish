@@ -121,7 +121,7 @@ complete -c desktrace -n '__desktrace_in export' -l table -x -d 'This table'
 complete -c desktrace -n '__desktrace_in export' -l machine -x -d 'The name of the machine'
 complete -c desktrace -n '__desktrace_in export' -l sql -x -d 'What this statement answers'
 
-set -l questions cpu functions sleeps slice wakers slowest times repeats waits wakeups disk interrupts memory journal bus losses
+set -l questions cpu functions sleeps slice wakers slowest times repeats waits wakeups disk interrupts memory grows journal bus losses
 complete -c desktrace -n "__desktrace_in why; and not __fish_seen_subcommand_from $questions" -a "$questions"
 complete -c desktrace -n '__desktrace_in why' -F
 complete -c desktrace -n '__desktrace_in why' -l slice -x -d 'Which slice, by name or id'

@@ -3,10 +3,10 @@
 #include "answers/answer-questions.h"
 
 static const AnswerDef *const defs[] = {
-        &answer_cpu,    &answer_functions, &answer_sleeps, &answer_slice,
-        &answer_wakers, &answer_slowest,   &answer_times,  &answer_repeats,
-        &answer_waits,  &answer_wakeups,   &answer_disk,   &answer_interrupts,
-        &answer_memory, &answer_journal,   &answer_bus,    &answer_losses,
+        &answer_cpu,     &answer_functions,  &answer_sleeps,  &answer_slice, &answer_wakers,
+        &answer_slowest, &answer_times,      &answer_repeats, &answer_waits, &answer_wakeups,
+        &answer_disk,    &answer_interrupts, &answer_memory,  &answer_grows, &answer_journal,
+        &answer_bus,     &answer_losses,
 };
 
 const AnswerDef *const *answer_defs(size_t *ret_n) {

@@ -13,7 +13,7 @@ const AnswerDef *answer_def_find(const char *name);
 
 extern const AnswerDef answer_cpu, answer_slice, answer_wakers, answer_slowest, answer_times,
         answer_repeats, answer_waits, answer_wakeups, answer_disk, answer_interrupts, answer_memory,
-        answer_journal, answer_bus, answer_losses, answer_functions, answer_sleeps;
+        answer_journal, answer_bus, answer_losses, answer_functions, answer_sleeps, answer_grows;
 
 /* Facts, by question. What a sentence names is in the first row besides. */
 enum { CPU_FACT_BUSY, CPU_FACT_ALL, CPU_FACT_SHARE, CPU_FACT_CPUS, CPU_FACT_OPEN };
@@ -47,6 +47,18 @@ enum { WAKEUPS_FACT_N, WAKEUPS_FACT_RATE, WAKEUPS_FACT_IDLE };
 enum { DISK_FACT_TOTAL, DISK_FACT_N, DISK_FACT_MAX };
 enum { INTERRUPTS_FACT_TOTAL, INTERRUPTS_FACT_N, INTERRUPTS_FACT_MAX };
 enum { MEMORY_FACT_PROCESSES };
+enum {
+        GROWS_FACT_SEVERAL,
+        GROWS_FACT_ONCE,
+        GROWS_FACT_ENDED,
+        GROWS_FACT_FIRST,
+        GROWS_FACT_LAST,
+        GROWS_FACT_GROWTH,
+        GROWS_FACT_LEFT,
+        GROWS_FACT_MOST_LEFT,
+        GROWS_FACT_MOST_LEFT_WHO,
+        GROWS_FACT_MOST_LEFT_AT,
+};
 enum { JOURNAL_FACT_N, JOURNAL_FACT_BAD };
 enum { BUS_FACT_CALLS, BUS_FACT_WAITED, BUS_FACT_MAX, BUS_FACT_OPEN, BUS_FACT_SENT };
 enum { FUNCTIONS_FACT_N, FUNCTIONS_FACT_NO_STACK, FUNCTIONS_FACT_NO_NAME };
@@ -62,4 +74,12 @@ enum { WAKEUPS_COLUMN_WHO, WAKEUPS_COLUMN_N };
 enum { DISK_COLUMN_WHO, DISK_COLUMN_NS };
 enum { INTERRUPTS_COLUMN_NAME, INTERRUPTS_COLUMN_NS };
 enum { MEMORY_COLUMN_WHO, MEMORY_COLUMN_GROWTH };
+enum {
+        GROWS_COLUMN_WHO,
+        GROWS_COLUMN_GROWTH,
+        GROWS_COLUMN_FIRST,
+        GROWS_COLUMN_LAST,
+        GROWS_COLUMN_LEFT,
+        GROWS_COLUMN_STACK,
+};
 enum { TIMES_COLUMN_NAME, TIMES_COLUMN_N, TIMES_COLUMN_NS };

@@ -291,6 +291,67 @@ static void say_memory(GString *out, const Answer *answer) {
                 say_line(out, _("No program's memory grew."));
 }
 
+static void say_growth(GString *out, const Answer *answer) {
+        FACT(growth, GROWS_FACT_GROWTH);
+        FACT(from, GROWS_FACT_FIRST);
+        FACT(to, GROWS_FACT_LAST);
+
+        if (number(answer, GROWS_FACT_GROWTH) <= 0) {
+                g_string_append_printf(out,
+                                       _("Between their first and their last dump heaps did not "
+                                         "grow: from %s to %s in use.\n"),
+                                       from,
+                                       to);
+                return;
+        }
+        g_string_append_printf(
+                out,
+                _("Between their first and their last dump heaps grew by %s, from %s to %s.\n"),
+                growth,
+                from,
+                to);
+        if (answer->n_rows) {
+                FIRST(who, GROWS_COLUMN_WHO);
+                FIRST(most, GROWS_COLUMN_GROWTH);
+                FIRST(stack, GROWS_COLUMN_STACK);
+
+                g_string_append_printf(out,
+                                       _("The largest growth, %s, is what %s allocated in: %s\n"),
+                                       most,
+                                       who,
+                                       stack);
+        }
+}
+
+static void say_left(GString *out, const Answer *answer) {
+        FACT(left, GROWS_FACT_LEFT);
+        FACT(most, GROWS_FACT_MOST_LEFT);
+        FACT(who, GROWS_FACT_MOST_LEFT_WHO);
+        FACT(stack, GROWS_FACT_MOST_LEFT_AT);
+
+        g_string_append_printf(out, _("When they ended, programs had not freed %s.\n"), left);
+        if (answer->facts[GROWS_FACT_MOST_LEFT].is_there)
+                g_string_append_printf(out,
+                                       _("Most of that, %s, is what %s allocated in: %s\n"),
+                                       most,
+                                       who,
+                                       stack);
+}
+
+static void say_grows(GString *out, const Answer *answer) {
+        FACT(once, GROWS_FACT_ONCE);
+
+        if (number(answer, GROWS_FACT_SEVERAL))
+                say_growth(out, answer);
+        if (number(answer, GROWS_FACT_ONCE))
+                g_string_append_printf(out,
+                                       _("Heaps with one dump in this time, of which growth is not "
+                                         "known: %s. A longer recording has more.\n"),
+                                       once);
+        if (number(answer, GROWS_FACT_ENDED))
+                say_left(out, answer);
+}
+
 static void say_journal(GString *out, const Answer *answer) {
         FACT(n, JOURNAL_FACT_N);
         FACT(bad, JOURNAL_FACT_BAD);
@@ -416,7 +477,7 @@ static const struct {
         { &answer_memory, say_memory }, { &answer_journal, say_journal },
         { &answer_bus, say_bus },       { &answer_functions, say_functions },
         { &answer_sleeps, say_sleeps }, { &answer_losses, say_losses },
-        { &answer_diff, say_diff },
+        { &answer_grows, say_grows },   { &answer_diff, say_diff },
 };
 
 char *answer_sentences(const Answer *answer) {

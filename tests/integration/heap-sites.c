@@ -3,7 +3,7 @@
 /*
  * A program whose allocations are known, and one that does what makes it hard to watch them
  *
- * Usage: heap-sites sites | traps | quick
+ * Usage: heap-sites sites | grows | traps | quick
  */
 
 #include <errno.h>
@@ -27,9 +27,13 @@
 #define BYTES      3000  /* churn: 60 MB */
 #define PEAK_BYTES 16000 /* 16 MB */
 #define N_THREADS  200
+#define GROW_N     60
+#define GROW_BYTES 50000
+#define GROW_US    25000
 
 static void *volatile kept[LEAK_N];
 static void *volatile peak[PEAK_N];
+static void *volatile grown[GROW_N];
 
 #define CHECK(what)                                               \
         do {                                                      \
@@ -63,6 +67,20 @@ static int run_sites(void) {
         leak_site();
         peak_site();
         churn_site();
+        return 0;
+}
+
+SITE static void grow_site(int i) {
+        grown[i] = malloc(GROW_BYTES);
+}
+
+/* For a second and a half. */
+static int run_grows(void) {
+        leak_site();
+        for (int i = 0; i < GROW_N; i++) {
+                grow_site(i);
+                usleep(GROW_US);
+        }
         return 0;
 }
 
@@ -231,6 +249,8 @@ int main(int argc, char **argv) {
 
         if (strcmp(what, "sites") == 0)
                 return run_sites();
+        if (strcmp(what, "grows") == 0)
+                return run_grows();
         if (strcmp(what, "traps") == 0)
                 return run_traps();
         if (strcmp(what, "quick") == 0) {

@@ -95,6 +95,50 @@ shows() {
 gives 'so it does in words' 'When it ended, .* at the peak .* was in use' shows sites.pftrace
 gives 'with a table of each' '^ *[0-9.]+ MiB +[0-9]+ +[0-9.]+ % +.*churn_site < ' shows sites.pftrace
 
+# What grows is what the tables say that it does. Of three dumps, one is made while the program grows.
+cat >grows.pbtxt <<'END'
+buffers { size_kb: 16384 }
+data_sources { config { name: "heap.malloc" heapprofd_config { sampling_interval_bytes: 2048
+        continuous_dump_config { dump_interval_ms: 100 } } } }
+END
+n_dumps() {
+        sql "$1" 'SELECT count(DISTINCT ts) FROM heap_profile_allocation'
+}
+grows() {
+        local try
+        for try in 1 2 3; do
+                record_config grows.pftrace grows.pbtxt -- env LD_PRELOAD="$HEAP_LIBRARY" DESKTRACE_HEAP=2048 \
+                        DESKTRACE_WAIT=5000 "$HEAP_SITES" grows || return
+                [ "$(n_dumps grows.pftrace)" -lt 3 ] || return 0
+        done
+        echo "no dumps while it grows in any of $try recordings"
+        return 1
+}
+ok 'a program that grows' grows
+why() {
+        "$DESKTRACE" why grows "$@" >answer || [ $? = 6 ]
+}
+ok 'is asked about' why --json=short --top=0 grows.pftrace
+behind='ts > (SELECT min(ts) FROM heap_profile_allocation)'
+growth=$(sql grows.pftrace "SELECT sum(size) FROM heap_profile_allocation WHERE $behind")
+left=$(sql grows.pftrace 'SELECT sum(allocated - freed) FROM heap_site WHERE at_exit')
+ok 'it grew by what came after the first dump' json_holds answer "0 < t['growth_bytes'] == $growth"
+ok 'and left what it had not freed' json_holds answer "(t['not_freed_bytes'], t['heaps_at_exit']) == ($left, 1)"
+ok 'each call stack by its own' json_holds answer "sum(r['growth_bytes'] for r in t['rows']) == $growth and any(
+        'grow_site < ' in r['stack'] and r['growth_bytes'] > 0 for r in t['rows'])"
+ok 'most is of where most was allocated' json_holds answer "'leak_site < ' in t['most_not_freed_stack']"
+said() {
+        why "$@" && cat answer
+}
+gives 'people read it in sentences' '^Between their first and their last dump heaps grew by ' said grows.pftrace
+gives 'with a table' ' grow_site < ' said --no-legend grows.pftrace
+if [ "$(n_dumps sites.pftrace)" = 1 ]; then
+        gives 'one dump tells of no growth' '^Heaps with one dump .* is not known: 1\.' said sites.pftrace
+else
+        skip_check 'one dump tells of no growth' 'it took so long that there are more'
+fi
+gives 'any tells of what was never freed' '^Most of that, .* leak_site < ' said sites.pftrace
+
 # A program that ends without its destructors is written as well.
 ends_early() {
         local status=0

@@ -397,6 +397,88 @@ START_TEST(test_calls_over_a_bus_are_those_of_their_callers) {
 }
 END_TEST
 
+static uint32_t heap_stack(const char *function) {
+        TraceTable *frames = trace_store_table(world.store, TRACE_TABLE_FRAME),
+                   *callsites = trace_store_table(world.store, TRACE_TABLE_CALLSITE);
+        uint32_t frame = trace_table_add(frames), callsite = trace_table_add(callsites);
+
+        trace_table_set(
+                frames, FRAME_NAME, frame, trace_pool_add_text(&world.store->pool, function));
+        trace_table_set(callsites, CALLSITE_PARENT, callsite, TRACE_NONE);
+        trace_table_set(callsites, CALLSITE_FRAME, callsite, frame);
+        return callsite;
+}
+
+static void heap_change(int64_t ts, uint32_t upid, uint32_t callsite, int64_t size) {
+        TraceTable *table = trace_store_table(world.store, TRACE_TABLE_HEAP);
+        uint32_t row = trace_table_add(table);
+
+        trace_table_set_i64(table, HEAP_TS, row, ts);
+        trace_table_set(table, HEAP_UPID, row, upid);
+        trace_table_set(table, HEAP_CALLSITE, row, callsite);
+        trace_table_set_i64(table, HEAP_SIZE, row, size);
+}
+
+static void
+heap_sums(uint32_t upid, uint32_t callsite, int64_t allocated, int64_t freed, bool at_exit) {
+        TraceTable *table = trace_store_table(world.store, TRACE_TABLE_HEAP_SITE);
+        uint32_t row = trace_table_add(table);
+
+        trace_table_set(table, HEAP_SITE_UPID, row, upid);
+        trace_table_set(table, HEAP_SITE_CALLSITE, row, callsite);
+        trace_table_set_i64(table, HEAP_SITE_AT_EXIT, row, at_exit);
+        trace_table_set_i64(table, HEAP_SITE_SUMS, row, allocated);
+        trace_table_set_i64(table, HEAP_SITE_SUMS + 2, row, freed);
+}
+
+START_TEST(test_heaps_grow_between_the_first_and_the_last_dump) {
+        world_init(&world);
+        uint32_t app = world_process(&world, 5, "app"), other = world_process(&world, 6, "other"),
+                 start = heap_stack("start"), leak = heap_stack("leak"), list = heap_stack("list");
+
+        heap_change(10, app, start, 5000);
+        heap_change(10, app, list, 100);
+        heap_change(20, app, leak, 300);
+        heap_change(20, other, leak, 70);
+        heap_change(30, app, leak, 400);
+        heap_change(30, app, list, 250);
+        heap_change(30, app, list, -150);
+        heap_sums(app, start, 9000, 4000, true);
+        heap_sums(app, leak, 700, 0, true);
+        heap_sums(app, list, 350, 350, true);
+        heap_sums(other, leak, 70, 0, false);
+
+        ck_assert_int_eq(world_ask(&world, "grows", NULL), 0);
+        ck_assert_int_eq(world_fact(&world, "heaps_with_several_dumps"), 1);
+        ck_assert_int_eq(world_fact(&world, "heaps_with_one_dump"), 1);
+        ck_assert_int_eq(world_fact(&world, "heaps_at_exit"), 1);
+        ck_assert_int_eq(world_fact(&world, "first_bytes"), 5100);
+        ck_assert_int_eq(world_fact(&world, "last_bytes"), 5900);
+        ck_assert_int_eq(world_fact(&world, "growth_bytes"), 800);
+        ck_assert_int_eq(world_fact(&world, "not_freed_bytes"), 5700);
+        ck_assert_int_eq(world_fact(&world, "most_not_freed_bytes"), 5000);
+        ck_assert_str_eq(world_fact_text(&world, "most_not_freed_stack"), "start");
+        ck_assert_uint_eq(world.answer->n_rows, 3);
+        ck_assert_str_eq(world_text(&world, 0, "stack"), "leak");
+        ck_assert_str_eq(world_text(&world, 0, "program"), "app");
+        ck_assert_int_eq(world_number(&world, 0, "growth_bytes"), 700);
+        ck_assert_int_eq(world_number(&world, 0, "not_freed_bytes"), 700);
+        ck_assert_int_eq(world_number(&world, 1, "growth_bytes"), 100);
+        ck_assert_str_eq(world_text(&world, 2, "stack"), "start");
+
+        /* What was there before the range did not grow in it, and what is behind it is not known. */
+        ck_assert_int_eq(world_ask_between(&world, "grows", NULL, 11, 29), 0);
+        ck_assert_int_eq(world_fact(&world, "heaps_with_several_dumps"), 0);
+        ck_assert_int_eq(world_fact(&world, "heaps_with_one_dump"), 2);
+        ck_assert_int_eq(world_fact(&world, "heaps_at_exit"), 0);
+        ck_assert_uint_eq(world.answer->n_rows, 0);
+        ck_assert_int_eq(world_ask_between(&world, "grows", NULL, 11, 30), 0);
+        ck_assert_int_eq(world_fact(&world, "first_bytes"), 5400);
+        ck_assert_int_eq(world_fact(&world, "growth_bytes"), 500);
+        world_deinit(&world);
+}
+END_TEST
+
 /* An outcome, never a figure that is made of nothing. */
 START_TEST(test_an_empty_trace_answers_nothing) {
         world_init(&world);
@@ -438,6 +520,8 @@ START_TEST(test_times_that_are_too_large_end_at_the_largest) {
                         world_state(&world, app, states[k], extremes[i], extremes[k], app);
                         world_log(&world, extremes[i], 3, NULL);
                         world_counter(&world, 0, "mem.rss", extremes[i], k ? 1e308 : -1e308);
+                        heap_change(extremes[i], k ? 4000000000 : 0, 4000000000, extremes[k]);
+                        heap_sums(0, 4000000000, extremes[i], extremes[k], true);
                 }
         for (size_t i = 0; i < n; i++)
                 ck_assert_int_ge(world_ask(&world, defs[i]->name, "frame"), 0);
@@ -477,6 +561,7 @@ TEST_MAIN("answers",
           test_a_wakeup_ends_the_idle_time_of_a_cpu,
           test_waits_for_the_disk_are_told_by_kind,
           test_memory_grows_between_the_first_and_the_last_value,
+          test_heaps_grow_between_the_first_and_the_last_dump,
           test_the_journal_is_told_in_the_order_of_time,
           test_calls_over_a_bus_are_those_of_their_callers,
           test_a_gap_matters_where_it_is_when_something_was_lost,
