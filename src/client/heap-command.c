@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "client/heap-command.h"
+#include "client/heap-program.h"
 #include "client/say.h"
 #include "client/standalone.h"
 #include "shared/text.h"
@@ -25,9 +26,10 @@ ExitStatus heap_command_parse(uint64_t *ret_interval, const char *text) {
 }
 
 /* What is loaded by name and by us may come from anywhere, so that stays in front. */
-ExitStatus heap_command_prepare(HeapCommand *ret, uint64_t interval) {
+ExitStatus heap_command_prepare(HeapCommand *ret, uint64_t interval, const char *program) {
         const char *others = g_getenv("LD_PRELOAD");
         g_autofree char *library = standalone_heap_library();
+        ExitStatus status;
 
         if (!g_file_test(library, G_FILE_TEST_EXISTS)) {
                 say_error(_("%s is not installed, so allocations cannot be recorded"), library);
@@ -38,6 +40,9 @@ ExitStatus heap_command_prepare(HeapCommand *ret, uint64_t interval) {
                           library);
                 return STATUS_FAILED;
         }
+        status = heap_program_check(program, library);
+        if (status)
+                return status;
         ret->preload =
                 others && *others ? g_strdup_printf("%s:%s", library, others) : g_strdup(library);
         ret->interval = g_strdup_printf("%" PRIu64, interval);

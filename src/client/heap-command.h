@@ -25,5 +25,5 @@ void heap_command_deinit(HeapCommand *command);
 /* "", or a size such as "32K": bytes for each sample. Reports errors. */
 ExitStatus heap_command_parse(uint64_t *ret_interval, const char *text);
 
-/* Reports errors. */
-ExitStatus heap_command_prepare(HeapCommand *ret, uint64_t interval);
+/* For a program, argv[0] of a command. Reports errors, one of which is that it cannot be loaded into that. */
+ExitStatus heap_command_prepare(HeapCommand *ret, uint64_t interval, const char *program);

@@ -235,7 +235,7 @@ static ExitStatus build_heap(Run *run) {
         }
         status = heap_command_parse(&interval, arg_heap);
         if (!status)
-                status = heap_command_prepare(&run->heap, interval);
+                status = heap_command_prepare(&run->heap, interval, run->invocation->command[0]);
         return status ? status : record_request_add_heap(&run->request, interval);
 }
 

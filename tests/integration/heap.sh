@@ -180,4 +180,78 @@ exits 2 'what is no size is refused' 'try --heap=32K' \
 exits 1 'where the library is not installed it is said' 'is not installed' \
         env DESKTRACE_HEAP_LIBRARY=/nowhere "$DESKTRACE" record --standalone --heap -f -o refused.pftrace -- true
 
+# What the library cannot be loaded into is refused before it runs: made of a program that it can be loaded into.
+change() {
+        python3 - "$@" <<'END'
+import struct, sys
+
+what, source, target = sys.argv[1:]
+file = bytearray(open(source, "rb").read())
+if what == "static":
+    offset, = struct.unpack_from("=Q", file, 32)
+    size, n = struct.unpack_from("=HH", file, 54)
+    for at in range(offset, offset + n * size, size):
+        if struct.unpack_from("=I", file, at) == (3,):
+            struct.pack_into("=I", file, at, 0)
+elif what == "class":
+    file[4] = 3 - file[4]
+elif what == "processor":
+    struct.pack_into("=H", file, 18, 0xbeef)
+open(target, "wb").write(file)
+END
+        chmod +x "$3"
+}
+for what in static class processor; do
+        ok "a program is changed: $what" change "$what" "$HEAP_SITES" "./of-$what"
+done
+printf '#!%s/of-static -x\necho ran\n' "$PWD" >script
+cp "$HEAP_SITES" plain
+printf '#!%s/plain\n' "$PWD" >plain-script
+chmod +x script plain-script
+refused() {
+        "$DESKTRACE" record --standalone -p apps -f -o refused.pftrace --heap -- "$@"
+}
+exits 1 'one that is linked statically is refused' 'of-static is linked statically' refused ./of-static
+exits 1 'and is looked for where commands are' 'of-static is linked statically' env PATH="$PWD:$PATH" \
+        "$DESKTRACE" record --standalone -p apps -f -o refused.pftrace --heap -- of-static
+exits 1 'so is a script of such a program' 'of-static is linked statically' refused ./script
+exits 1 'one of another class of ELF' 'of-class is for another kind of processor, or of another ELF class' \
+        refused ./of-class
+exits 1 'one for another processor' 'of-processor is for another kind of processor' refused ./of-processor
+ok 'nothing is written then' nothing_is_there 'refused.pftrace*'
+exits 2 'a script of one that can be seen runs' 'Recorded' refused ./plain-script
+
+# Privileges: the kernel must give them, and not to root, who has them.
+alice=$(id -u games)
+if [ "$(id -u)" != 0 ] || grep -q 'NoNewPrivs:[[:space:]]*1' /proc/self/status ||
+        findmnt -nT . -o OPTIONS | grep -qw nosuid || ! as "$alice" "$DESKTRACE" --version >/dev/null; then
+        skip_check 'one with privileges of its own is refused' 'needs root, and a file system with setuid'
+else
+        for what in setuid setgid capable setuid-of-hers; do
+                cp "$HEAP_SITES" "./$what"
+                chmod 755 "./$what"
+        done
+        chmod u+s setuid
+        chgrp games setgid
+        chmod g+s setgid
+        chown "$alice" setuid-of-hers
+        chmod u+s setuid-of-hers
+        python3 -c 'import os, struct
+os.setxattr("capable", "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))' || rm capable
+        privileged() {
+                as "$alice" "$DESKTRACE" record --standalone -p apps -f -o "$TMPDIR/privileged.pftrace" --heap -- "$@"
+        }
+        exits 1 'one that runs as another user is refused' 'privileges than yours \(setuid\)' privileged ./setuid quick
+        exits 1 'one of another group' 'privileges than yours \(setgid\)' privileged ./setgid quick
+        chmod u-r,g-r,o-r setuid
+        exits 1 'also if it cannot be read' 'privileges than yours \(setuid\)' privileged ./setuid quick
+        if [ -e capable ]; then
+                exits 1 'one with capabilities' 'privileges than yours \(file capabilities\)' privileged ./capable quick
+                exits 3 'which is nothing to root' 'Recorded' refused ./capable quick
+        else
+                skip_check 'one with capabilities' 'this file system has none'
+        fi
+        exits 3 'one that is setuid to its own user runs' 'Recorded' privileged ./setuid-of-hers quick
+fi
+
 finish
