@@ -3,7 +3,7 @@
 /*
  * A program whose allocations are known, and one that does what makes it hard to watch them
  *
- * Usage: heap-sites sites | grows | traps | quick
+ * Usage: heap-sites sites | grows | stays | traps | quick
  */
 
 #include <errno.h>
@@ -82,6 +82,14 @@ static int run_grows(void) {
                 usleep(GROW_US);
         }
         return 0;
+}
+
+/* Until it is killed. */
+static _Noreturn void run_stays(void) {
+        for (;;) {
+                churn_site();
+                usleep(GROW_US);
+        }
 }
 
 /*
@@ -251,6 +259,8 @@ int main(int argc, char **argv) {
                 return run_sites();
         if (strcmp(what, "grows") == 0)
                 return run_grows();
+        if (strcmp(what, "stays") == 0)
+                run_stays();
         if (strcmp(what, "traps") == 0)
                 return run_traps();
         if (strcmp(what, "quick") == 0) {
