@@ -6,20 +6,11 @@
  */
 
 #include "bridges/pipewire/cycle-recorder.h"
+#include "fuzz-slices.h"
 #include "fuzz.h"
 #include "wire/wire-reader.h"
 
 static int64_t n_open, now_ns;
-
-static void check_event(WireReader event) {
-        WireField field;
-
-        while (wire_read(&event, &field) > 0)
-                if (field.number == 9)
-                        n_open += field.value == TRACK_EVENT_BEGIN
-                                          ? 1
-                                          : -(field.value == TRACK_EVENT_END);
-}
 
 static int check_packet(PacketSink *sink, const void *packet, size_t n_bytes) {
         WireReader reader, event;
@@ -30,7 +21,7 @@ static int check_packet(PacketSink *sink, const void *packet, size_t n_bytes) {
         while ((r = wire_read(&reader, &field)) > 0)
                 if (field.number == PACKET_TRACK_EVENT) {
                         wire_reader_init_field(&event, &field);
-                        check_event(event);
+                        n_open += fuzz_opened_slices(event);
                 } else if (field.number == PACKET_TIMESTAMP) {
                         FUZZ_CHECK(field.value <= (uint64_t)now_ns + 1000000000);
                         FUZZ_CHECK(field.value >= (uint64_t)now_ns - 10000000000);

@@ -6,22 +6,13 @@
  */
 
 #include "bridges/sysprof/capture-recorder.h"
+#include "fuzz-slices.h"
 #include "fuzz.h"
 #include "wire/wire-reader.h"
 
 #define NOW_NS INT64_C(100000000000)
 
 static int64_t n_open;
-
-static void check_event(WireReader event) {
-        WireField field;
-
-        while (wire_read(&event, &field) > 0)
-                if (field.number == 9)
-                        n_open += field.value == TRACK_EVENT_BEGIN
-                                          ? 1
-                                          : -(field.value == TRACK_EVENT_END);
-}
 
 static int check_packet(PacketSink *sink, const void *packet, size_t n_bytes) {
         WireReader reader, event;
@@ -32,7 +23,7 @@ static int check_packet(PacketSink *sink, const void *packet, size_t n_bytes) {
         while ((r = wire_read(&reader, &field)) > 0)
                 if (field.number == PACKET_TRACK_EVENT) {
                         wire_reader_init_field(&event, &field);
-                        check_event(event);
+                        n_open += fuzz_opened_slices(event);
                 }
         FUZZ_CHECK(r == 0);
         FUZZ_CHECK(n_bytes < 4096);
