@@ -175,7 +175,7 @@ static bool is_kernel(const Functions *functions, uint32_t callsite) {
         return name && streq(name[0] == '/' ? name + 1 : name, KERNEL_MODULE);
 }
 
-/* The innermost call site that counts: of a sleep that of the program, unless there is none. */
+/* The innermost call site that counts: of a sleep the program's, or the kernel's if no other is in the stack. */
 static uint32_t find_inner(const Functions *functions, uint32_t callsite) {
         const TraceTable *callsites = table_of(functions, TRACE_TABLE_CALLSITE);
         uint32_t at = callsite;

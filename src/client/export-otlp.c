@@ -110,7 +110,7 @@ static void put_ns(Otlp *otlp, const char *key, int64_t ts) {
 static void put_span_id(Otlp *otlp, const char *key, uint32_t row) {
         char text[20];
 
-        snprintf(text, sizeof(text), "%016" PRIx64, (uint64_t)row + 1); /* 0 is none */
+        snprintf(text, sizeof(text), "%016" PRIx64, (uint64_t)row + 1); /* no span is 0 */
         json_string(&otlp->writer, key, text);
 }
 

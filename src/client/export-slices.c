@@ -121,7 +121,7 @@ char *export_basename(const char *name) {
         return name[0] == '/' ? g_path_get_basename(name) : g_strdup(name);
 }
 
-/* TRACE_NONE: there is none. */
+/* TRACE_NONE: the trace has no such entry. */
 static uint32_t metadata_row(const TraceStore *store, const char *name) {
         const TraceTable *table = &store->tables[TRACE_TABLE_METADATA];
         uint32_t number = trace_pool_find(&store->pool, name, strlen(name));

@@ -43,12 +43,12 @@ static inline void pod_reader_init(PodReader *reader, const void *data, size_t n
         *reader = (PodReader){ data, n };
 }
 
-/* False: there is none, or what is there is no pod; then nothing comes behind it. */
+/* False: the end, or bytes that are not a pod; what follows them cannot be read. */
 bool pod_next(PodReader *reader, Pod *ret);
 /* Likewise, within an object. */
 bool pod_next_property(PodReader *reader, uint32_t *ret_key, Pod *ret);
 
-/* What is in a struct. False: it is none. */
+/* What is in a struct. False: the pod is not a struct. */
 bool pod_struct(const Pod *pod, PodReader *ret);
 /* Likewise of an object of that type. */
 bool pod_object(const Pod *pod, uint32_t type, PodReader *ret);

@@ -46,7 +46,7 @@ typedef struct ProfileCycle {
         size_t n_followers, n_left_out;
 } ProfileCycle;
 
-/* What one event of the profiler brings, in one piece. False: it is none. */
+/* What one event of the profiler brings, in one piece. False: the pod is not such an event. */
 bool profile_begin(PodReader *ret, const void *data, size_t n);
 /* The next cycle of it. *ret_is_known is false if it is not one that can be read. False: there are no more. */
 bool profile_next(PodReader *reader, ProfileCycle *ret, bool *ret_is_known);

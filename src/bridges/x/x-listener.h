@@ -51,7 +51,7 @@ int x_listener_start(XListener **ret);
 XListener *x_listener_stop(XListener *listener);
 
 XState x_listener_state(XListener *listener);
-/* The next frame. False: there is none. */
+/* The next frame. False: no frame waits. */
 bool x_listener_take(XListener *listener, XFrame *ret);
 /* Frames for which there was no room until now, and windows that are not listened to. */
 void x_listener_count(XListener *listener, uint64_t *ret_n_lost, uint64_t *ret_n_left_out);
