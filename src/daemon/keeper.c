@@ -2,6 +2,7 @@
 
 /* Sessions in systemd's store of descriptors: put in, taken out, and found there. */
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 #include "shared/fd.h"
 #include "shared/log.h"
 
+static_assert(SESSION_PAST_BYTES_MAX <= KEPT_STATE_PAST_BYTES_MAX, "all of it is kept");
+
 #define KEEPER_NAME_BYTES 64
 #define KEEPER_TRIES_MAX  3                           /* of processes that have ended soon */
 #define KEEPER_SOUND_NS   (UINT64_C(10) * 1000000000) /* after this, one has not ended soon */
@@ -25,6 +28,7 @@ typedef struct Kept {
         uint64_t id;
         size_t n_buffers;
         KeptState state;
+        uint64_t revision; /* of what is in there */
         bool is_seen;
 } Kept;
 
@@ -82,6 +86,7 @@ static int kept_write(Kept *kept, const BusSession *object) {
         const Session *session = object->owned.session;
         const SessionOptions *options = session_options(session);
         const Config *config = session_config(session);
+        _cleanup_(bytes_deinit) Bytes past = {};
         KeptSession state = {
                 .id = kept->id,
                 .uuid = { session_uuid(session)[0], session_uuid(session)[1] },
@@ -96,8 +101,23 @@ static int kept_write(Kept *kept, const BusSession *object) {
                 .n_buffers = (uint32_t)session_n_buffers(session),
                 .n_config = (uint32_t)config->n_bytes,
         };
+        int r;
 
-        return kept_state_write(&kept->state, &state, config->bytes);
+        r = session_put_past(session, &past);
+        if (r < 0)
+                return r;
+        state.n_past = (uint32_t)past.n;
+        return kept_state_write(&kept->state, &state, config->bytes, past.data);
+}
+
+/* Without room for it the one before stays. */
+static int kept_update(Kept *kept, const BusSession *object) {
+        const uint64_t revision = session_past_revision(object->owned.session);
+
+        if (revision == kept->revision)
+                return 0;
+        kept->revision = revision;
+        return kept_write(kept, object);
 }
 
 static int kept_store(const Kept *kept, const Session *session) {
@@ -129,7 +149,7 @@ static int keeper_add(Keeper *keeper, const BusSession *object, Kept **ret) {
         kept->n_buffers = session_n_buffers(object->owned.session);
         r = kept_state_new(&kept->state);
         if (r == 0)
-                r = kept_write(kept, object);
+                r = kept_update(kept, object);
         if (r < 0)
                 return r;
         list_append(&keeper->kept, &kept->link);
@@ -157,6 +177,7 @@ static void keeper_see(Keeper *keeper, const BusSession *object, uint64_t now) {
         if (!kept && keeper_add(keeper, object, &kept) < 0)
                 return;
         kept->is_seen = true;
+        kept_update(kept, object);
         kept_state_set_alive(&kept->state, now);
         if (now - keeper->began_at > KEEPER_SOUND_NS)
                 kept_state_succeed(&kept->state);
@@ -287,6 +308,8 @@ static int keeper_restore(Keeper *keeper, Found *found, Kept *kept) {
                 .left_at = kept_state_alive(&kept->state),
                 .buffers = found->buffers,
                 .n_buffers = state.n_buffers,
+                .past = bytes + state.n_config,
+                .n_past = state.n_past,
         };
         kept->n_buffers = state.n_buffers;
         return keeper_publish(keeper, &state, &config, &former);

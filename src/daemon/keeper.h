@@ -5,7 +5,7 @@
  * Keeper: leaves sessions to the process that comes after this one, and takes them from the one before
  *
  * systemd keeps descriptors for a service that is gone (FileDescriptorStoreMax=). What is in there of a session are the
- * files of its buffers and its state, from when it records until it stops. They are named keep-ID-WHAT.
+ * files of its buffers and its state, from its beginning until it is freed. They are named keep-ID-WHAT.
  */
 
 #include "bus/link/bus.h"

@@ -6,18 +6,32 @@
 shorten_idle_times
 
 snapshot=/home/alice/snapshot.pftrace
+stopped=/home/alice/stopped.pftrace
+triggered=/home/alice/triggered.pftrace
+cat >/home/alice/triggered.pbtxt <<'END'
+buffers { size_kb: 1024 }
+data_sources { config { name: "track_event" } }
+unique_session_name: "triggered"
+trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 600000 triggers { name: "seen" stop_delay_ms: 2000 } }
+END
 
 list_sessions() { as alice desktrace list sessions --json=short; }
-session() { list_sessions | json "[(s['id'], s['name'], s['state'], s['start_ns']) for s in d]"; }
+state_of() { list_sessions | json "[s['state'] for s in d if s['name'] == '$1']"; }
+is_stopped() { [ "$(state_of "$1")" = "['stopped']" ]; }
+# Of the flight recorder.
+session() {
+        list_sessions |
+                json "[(s['id'], s['name'], s['state'], s['start_ns']) for s in d if s['name'] == 'flight-recorder']"
+}
 is_same_session() { [ -n "$1" ] && [ "$(session)" = "$1" ]; }
 has_no_session() { list_sessions | json 'd and sys.exit(1)'; }
 boottime() { python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_BOOTTIME))'; }
 # The half of a snapshot's uuid that is its session's.
 uuid() { trace $snapshot 'd["uuid"][16:]'; }
 
-# has_slices WHEN: how many slices the snapshot has WHEN, as SQL says it
+# has_slices WHEN [FILE]: whether the snapshot, or the file, has slices WHEN, as SQL says it
 has_slices() {
-        as alice desktrace query --json=short $snapshot "SELECT count(*) AS n FROM slice WHERE ts $1" |
+        as alice desktrace query --json=short "${2:-$snapshot}" "SELECT count(*) AS n FROM slice WHERE ts $1" |
                 grep -vqE '"n":0\b'
 }
 
@@ -32,6 +46,10 @@ ok 'a user leaves a flight recorder running' as alice desktrace record --flight-
 ok 'it records' within 20 records '> 0'
 recorder=$(session)
 first_uuid=$(uuid)
+ok 'another recording has ended' as alice desktrace record --detach -t 1 -p apps -n ended
+ok 'and waits to be read' within 30 is_stopped ended
+ok 'a third one waits for a trigger' as alice desktrace record --detach -c /home/alice/triggered.pbtxt
+ok 'which is sent' within 10 as alice desktrace trigger seen
 killed=$(main_pid desktraced.service)
 before=$(boottime)
 ok 'the service is restarted' systemctl restart desktraced.service
@@ -43,6 +61,12 @@ ok 'what was recorded before is there' has_slices "< $before"
 ok 'the snapshot says that the service was away' grep -aq 'the service was away from' $snapshot
 ok 'it has the same uuid' test "$(uuid)" = "$first_uuid"
 ok 'nothing is wrong with it' is_true $snapshot 'd["end"] == "complete" and d["undecodable_events"] == 0'
+
+ok 'the recording that had ended can be read' as alice desktrace stop ended -o $stopped
+ok 'it has what was recorded' has_slices "< $before" $stopped
+ok 'the trigger of before ends the third one' within 30 is_stopped triggered
+ok 'which can be read' as alice desktrace stop triggered -o $triggered
+ok 'it has what was before and after the trigger' has_slices "< $before" $triggered
 
 kill -KILL "$(main_pid desktraced.service)"
 ok 'a killed service is started again' within 20 is_same_session "$recorder"

@@ -3,11 +3,13 @@
 /* A session begins again with what another process has left of it. */
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "core/events/concurrent.h"
 #include "core/events/self-trace.h"
 #include "core/life/self-producer.h"
 #include "core/life/session-make.h"
+#include "core/life/session-past.h"
 #include "core/life/session-progress.h"
 #include "core/life/settle.h"
 #include "core/model/session-notes.h"
@@ -39,6 +41,75 @@ static void session_retire_producers(Session *session) {
                 trace_buffer_retire_producers(session->buffers[i].buffer);
 }
 
+/* Deadlines that a trigger has set are where they were. */
+static void session_keep_deadlines(Session *session, const SessionPast *past) {
+        session->timers[SESSION_TIMER_TRIGGER_TIMEOUT] = past->trigger_timeout_at;
+        session->timers[SESSION_TIMER_TRIGGER_STOP] = past->trigger_stop_at;
+        session_arm_snapshots(session);
+}
+
+static void session_wait_again(Session *session, const SessionPast *past, uint64_t now) {
+        session_match_all(session);
+        self_trace_offer(session);
+        session_triggers_set_up(session, now);
+        session_keep_deadlines(session, past);
+        if (past->state == SESSION_STARTING || !session_is_deferred(session))
+                session_begin(session, now);
+}
+
+/* One that was about to end does so: nobody has more for it than what it has. */
+static void session_record_again(Session *session,
+                                 const SessionPast *past,
+                                 const SessionFormer *former,
+                                 uint64_t now) {
+        session->final_flush = FINAL_FLUSH_NONE;
+        session_match_all(session);
+        self_trace_offer(session);
+        session_go_on(session, former->started_at, now);
+        session_keep_deadlines(session, past);
+        session_note_away(session, former->left_at, now);
+        if (past->state > SESSION_STARTED)
+                session_end(session, past->stop_reason);
+}
+
+static void
+session_stand_again(Session *session, const SessionPast *past, const SessionFormer *former) {
+        snprintf(session->stop_reason, sizeof(session->stop_reason), "%s", past->stop_reason);
+        session_stay_stopped(session, former->started_at, past->stopped_at);
+        session_arm_snapshots(session);
+}
+
+static void session_live_again(Session *session,
+                               const SessionPast *past,
+                               const SessionFormer *former,
+                               uint64_t now) {
+        if (past->state == SESSION_STOPPED)
+                session_stand_again(session, past, former);
+        concurrent_added(session);
+        self_session_added(session);
+        if (past->state < SESSION_STARTED)
+                session_wait_again(session, past, now);
+        else if (past->state < SESSION_STOPPED)
+                session_record_again(session, past, former, now);
+}
+
+/* What it was changed to counts for those who come. */
+static int session_change_again(Session *session, const SessionPast *past, uint64_t now) {
+        _cleanup_(config_freep) Config *change = NULL;
+        SessionError error;
+        ConfigError why;
+        int r;
+
+        if (!past->change || past->state >= SESSION_FLUSHING)
+                return 0;
+        r = config_new_from_bytes(&change, past->change, past->n_change, &why);
+        if (r == 0)
+                r = session_change_config(session, change, &error, now);
+        if (r == 0)
+                TAKE(change);
+        return r > 0 ? -EBADMSG : r;
+}
+
 int session_restore(Session **ret,
                     Service *service,
                     Config *config,
@@ -49,6 +120,7 @@ int session_restore(Session **ret,
                     SessionError *error,
                     uint64_t now) {
         _cleanup_(session_discardp) Session *session = NULL;
+        SessionPast past;
         int r;
 
         now = service_note_now(service, now);
@@ -60,6 +132,8 @@ int session_restore(Session **ret,
         session->ops = ops;
         session->peer = peer;
         r = session_make_again(session, config, former, error);
+        if (r == 0)
+                r = session_take_past(session, &past, former->past, former->n_past);
         if (r) {
                 session_leave(session);
                 return r;
@@ -69,15 +143,16 @@ int session_restore(Session **ret,
         session_register_as(session, former->id);
         session->config = config;
         session_retire_producers(session);
-        concurrent_added(session);
-        self_session_added(session);
-        session_match_all(session);
-        self_trace_offer(session);
-        session_triggers_set_up(session, now);
-        session_go_on(session, former->started_at, now);
-        session_note_away(session, former->left_at, now);
+        r = session_change_again(session, &past, now);
+        if (r < 0) {
+                session->config = NULL; /* the caller's */
+                session_leave(session);
+                return r;
+        }
+        session_live_again(session, &past, former, now);
         session->is_quiet = false;
-        service_settle(service);
+        /* What follows is for a tick, as snapshots may be due, for which the peer is not ready. */
+        session_mark(session);
         *ret = TAKE(session);
         return 0;
 }
@@ -87,6 +162,5 @@ void session_leave(Session *session) {
 }
 
 bool session_can_be_left(const Session *session) {
-        return session->options.is_kept && session->state == SESSION_STARTED &&
-               session->cloned_from == 0;
+        return session->options.is_kept && session->cloned_from == 0;
 }

@@ -4,11 +4,13 @@
 /*
  * A session of a service that is gone, in the one that came after it
  *
- * It goes on recording where it was, under its number and its uuid. Producers come back by registering, as they do to
- * any service that has started.
+ * It goes on in the state that it was in, under its number and its uuid: it waits for its start, records, or can be
+ * read. What was due meanwhile is due at once. Producers come back by registering, as they do to any service that has
+ * started.
  */
 
 #include "core/life/session-make.h"
+#include "core/life/session-past.h"
 #include "core/session.h"
 
 typedef struct SessionFormer {
@@ -18,6 +20,8 @@ typedef struct SessionFormer {
         uint64_t left_at;    /* the last that is known of the service that is gone */
         FormerBuffer *buffers;
         size_t n_buffers; /* as many as the config has */
+        const void *past; /* as session_put_past() has written it; empty: it was recording */
+        size_t n_past;
 } SessionFormer;
 
 /* Nobody has registered yet, and no other session has the number. Takes the config over on success only. As
@@ -36,5 +40,5 @@ int session_restore(Session **ret,
 /* Leaves the session to the next service: what is in its buffers stays in their files when it is freed. */
 void session_leave(Session *session);
 
-/* Whether its buffers lie in files, and it records. */
+/* Whether its buffers lie in files, and it is nobody's connection's. */
 bool session_can_be_left(const Session *session);

@@ -10,10 +10,9 @@
 #include "shared/fd.h"
 
 #define KEPT_STATE_MAGIC  UINT64_C(0x6574617473205444) /* "DT state" */
-#define KEPT_STATE_LAYOUT 1
-#define HALF_BYTES                                                            \
-        ALIGN_UP(sizeof(RecordHead) + sizeof(KeptSession) + CONFIG_BYTES_MAX, \
-                 (size_t)MAPPING_ALIGNMENT)
+#define KEPT_STATE_LAYOUT 2
+#define RECORD_BYTES_MAX  (sizeof(KeptSession) + CONFIG_BYTES_MAX + KEPT_STATE_PAST_BYTES_MAX)
+#define HALF_BYTES        ALIGN_UP(sizeof(RecordHead) + RECORD_BYTES_MAX, (size_t)MAPPING_ALIGNMENT)
 
 typedef struct RecordHead {
         uint64_t check; /* of what is behind it */
@@ -104,23 +103,33 @@ void kept_state_deinit(KeptState *state) {
         *state = (KeptState){ .fd = -1 };
 }
 
-int kept_state_write(KeptState *state, const KeptSession *session, const void *config) {
+static uint8_t *put_piece(uint8_t *at, const void *data, size_t n_bytes) {
+        if (n_bytes > 0)
+                memcpy(at, data, n_bytes);
+        return at + n_bytes;
+}
+
+int kept_state_write(KeptState *state,
+                     const KeptSession *session,
+                     const void *config,
+                     const void *past) {
         const uint32_t half = state->head->half == 1 ? 2 : 1;
         RecordHead *record = kept_state_half(state, half);
-        uint8_t *at = (uint8_t *)(record + 1);
+        uint8_t *start = (uint8_t *)(record + 1), *at;
 
-        if (session->n_config > CONFIG_BYTES_MAX)
+        if (session->n_config > CONFIG_BYTES_MAX || session->n_past > KEPT_STATE_PAST_BYTES_MAX)
                 return -E2BIG;
-        memcpy(at, session, sizeof(*session));
-        if (session->n_config > 0)
-                memcpy(at + sizeof(*session), config, session->n_config);
-        record->n_bytes = sizeof(*session) + session->n_config;
-        record->check = check_of(at, (size_t)record->n_bytes);
+        at = put_piece(start, session, sizeof(*session));
+        at = put_piece(at, config, session->n_config);
+        at = put_piece(at, past, session->n_past);
+        record->n_bytes = (uint64_t)(at - start);
+        record->check = check_of(start, (size_t)record->n_bytes);
         __atomic_store_n(&state->head->half, half, __ATOMIC_RELEASE);
         return 0;
 }
 
-int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_config) {
+/* The checksum is for torn records; that its lengths fit is checked, too. */
+int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_bytes) {
         const uint32_t half = state->head->half;
         const RecordHead *record;
         const uint8_t *at;
@@ -131,16 +140,17 @@ int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_conf
         record = kept_state_half(state, half);
         n_bytes = record->n_bytes;
         at = (const uint8_t *)(record + 1);
-        if (n_bytes < sizeof(*ret) || n_bytes > sizeof(*ret) + CONFIG_BYTES_MAX ||
+        if (n_bytes < sizeof(*ret) || n_bytes > RECORD_BYTES_MAX ||
             check_of(at, (size_t)n_bytes) != record->check)
                 return KEPT_STATE_E_BROKEN;
         memcpy(ret, at, sizeof(*ret));
-        if (ret->n_config != n_bytes - sizeof(*ret))
+        n_bytes -= sizeof(*ret);
+        if (ret->n_config > CONFIG_BYTES_MAX || (uint64_t)ret->n_config + ret->n_past != n_bytes)
                 return KEPT_STATE_E_BROKEN;
-        *ret_config = malloc(ret->n_config + 1);
-        if (!*ret_config)
+        *ret_bytes = malloc((size_t)n_bytes + 1);
+        if (!*ret_bytes)
                 return -ENOMEM;
-        memcpy(*ret_config, at + sizeof(*ret), ret->n_config);
+        memcpy(*ret_bytes, at + sizeof(*ret), (size_t)n_bytes);
         return 0;
 }
 

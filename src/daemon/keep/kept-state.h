@@ -23,7 +23,10 @@ typedef struct KeptSession {
         uint32_t is_public, is_partial, allows_missing;
         uint32_t n_buffers;
         uint32_t n_config; /* bytes */
+        uint32_t n_past;   /* bytes behind these: what the core says of it */
 } KeptSession;
+
+#define KEPT_STATE_PAST_BYTES_MAX (4u << 20)
 
 typedef struct KeptStateHead KeptStateHead;
 
@@ -45,9 +48,13 @@ int kept_state_find(KeptState *state, int fd);
 void kept_state_deinit(KeptState *state);
 
 /* 0 or -E2BIG. */
-int kept_state_write(KeptState *state, const KeptSession *session, const void *config);
-/* The record and a copy of its config, which the caller frees. 0, KEPT_STATE_E_BROKEN or -ENOMEM. */
-int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_config);
+int kept_state_write(KeptState *state,
+                     const KeptSession *session,
+                     const void *config,
+                     const void *past);
+/* The record and a copy of its config with its past behind that, which the caller frees. 0, KEPT_STATE_E_BROKEN or
+ * -ENOMEM. */
+int kept_state_read(const KeptState *state, KeptSession *ret, uint8_t **ret_bytes);
 
 /* One more process tries to go on with it; which one that is since the last success. */
 uint32_t kept_state_try(KeptState *state);

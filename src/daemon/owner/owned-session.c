@@ -199,12 +199,20 @@ void owned_sessions_stop(OwnedSessions *sessions, const char *reason) {
         }
 }
 
+/* One that is on its way to its end is left when it is there. */
+static bool owned_session_is_ready(const OwnedSession *session) {
+        const SessionState state = session_state(session->session);
+
+        if (!session->is_leaving)
+                return owned_session_is_finished(session);
+        return session->is_ready_to_leave && state != SESSION_FLUSHING && state != SESSION_STOPPING;
+}
+
 bool owned_sessions_are_stopped(const OwnedSessions *sessions) {
         const OwnedSession *session;
 
         list_for_each (session, &sessions->all, link)
-                if (session->is_leaving ? !session->is_ready_to_leave
-                                        : !owned_session_is_finished(session))
+                if (!owned_session_is_ready(session))
                         return false;
         return true;
 }

@@ -5,12 +5,27 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "core/events/service-packets.h"
 #include "core/session-restore.h"
 #include "fixture.h"
 
 static Fixture f;
 
 #define RECORDER CONFIG_ONE("track_event") "duration_ms: 10000 "
+
+#define DEFERRED CONFIG_ONE("track_event") "deferred_start: true "
+#define START_BY_TRIGGER                                                                     \
+        CONFIG_ONE("track_event")                                                            \
+        "trigger_config { trigger_mode: START_TRACING trigger_timeout_ms: 10000 triggers { " \
+        "name: \"go\" stop_delay_ms: 5000 } } "
+#define STOP_BY_TRIGGER                                                                     \
+        CONFIG_ONE("track_event")                                                           \
+        "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 60000 triggers { " \
+        "name: \"go\" stop_delay_ms: 5000 } } "
+#define CLONE_BY_TRIGGER                                                                      \
+        CONFIG_ONE("track_event")                                                             \
+        "trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 triggers { " \
+        "name: \"go\" stop_delay_ms: 5000 } } "
 
 static const SessionOptions kept = {
         .owner = { .uid = 1000 },
@@ -20,6 +35,8 @@ static const SessionOptions kept = {
 
 /* What the next service finds of it. */
 static SessionFormer leave(FakeConsumer *consumer, FormerBuffer *ret_buffer) {
+        static Bytes past; /* of one session at a time */
+
         const Session *session = consumer->session;
         SessionFormer former = {
                 .id = session_id(session),
@@ -37,25 +54,47 @@ static SessionFormer leave(FakeConsumer *consumer, FormerBuffer *ret_buffer) {
                 .index_fd = fcntl(index_fd, F_DUPFD_CLOEXEC, 3),
                 .segments_fd = fcntl(segments_fd, F_DUPFD_CLOEXEC, 3),
         };
+        bytes_clear(&past);
+        ck_assert_int_eq(session_put_past(session, &past), 0);
+        former.past = past.data;
+        former.n_past = past.n;
         session_leave(consumer->session);
         return former;
 }
 
+static Session *snapshot_taken;
+
 static void on_changed(void *peer) {
 }
 
-static int restore(Session **ret, SessionFormer *former) {
+static void on_triggered(void *peer, const char *trigger, const char *producer, uid_t uid) {
+}
+
+static void on_snapshot_taken(void *peer, Session *clone, const char *trigger) {
         static const SessionOps ops = { .changed = on_changed };
+
+        session_adopt(clone, &ops, NULL);
+        snapshot_taken = clone;
+}
+
+static int restore_as(Session **ret, SessionFormer *former, const char *text) {
+        static const SessionOps ops = { .changed = on_changed,
+                                        .triggered = on_triggered,
+                                        .snapshot_taken = on_snapshot_taken };
         SessionError error = {};
         ConfigError why;
         Config *config;
         int r;
 
-        ck_assert_int_eq(config_new_from_text(&config, RECORDER, &why), 0);
+        ck_assert_int_eq(config_new_from_text(&config, text, &why), 0);
         r = session_restore(ret, f.service, config, &kept, &ops, NULL, former, &error, f.now);
         if (r != 0)
                 config_free(config);
         return r;
+}
+
+static int restore(Session **ret, SessionFormer *former) {
+        return restore_as(ret, former, RECORDER);
 }
 
 /* The service goes with all that it has, and after a while another one comes. */
@@ -74,24 +113,29 @@ static Bytes read_session(Session *session) {
         return fixture_read(&f, &consumer);
 }
 
-/* A recorder with a packet, whose service is gone; and what the next one finds. */
-static SessionFormer record_and_leave(FormerBuffer *ret_buffer) {
+/* A session of this config with a packet, a second old. */
+static FakeConsumer *record(const char *config) {
         FakeProducer *producer;
         FakeConsumer *consumer;
-        SessionFormer former;
         SmbWriter *writer;
 
         fixture_init(&f);
         producer = fixture_connect_producer(&f, 1000, "app", "track_event");
-        consumer = fixture_start_session_with(&f, &kept, RECORDER);
+        consumer = fixture_start_session_with(&f, &kept, config);
         fixture_settle(&f);
         writer = fake_writer_new(producer, fake_instance(producer, "track_event"));
         fake_write(writer, "before");
         fake_ring(producer);
         fixture_advance(&f, 1 * S);
-        former = leave(consumer, ret_buffer);
         free(writer);
-        return former;
+        return consumer;
+}
+
+/* A recorder with a packet, whose service is gone; and what the next one finds. */
+static SessionFormer record_and_leave(FormerBuffer *ret_buffer) {
+        FakeConsumer *consumer = record(RECORDER);
+
+        return leave(consumer, ret_buffer);
 }
 
 START_TEST(test_session_goes_on_with_what_it_has_recorded) {
@@ -188,6 +232,249 @@ START_TEST(test_session_can_go_on_twice) {
 }
 END_TEST
 
+static size_t count_text(Session *session, const char *text) {
+        Bytes trace = read_session(session);
+        const size_t n = trace_count_text(&trace, text);
+
+        bytes_deinit(&trace);
+        return n;
+}
+
+START_TEST(test_session_that_has_stopped_can_be_read) {
+        FakeConsumer *consumer = record(RECORDER);
+        FormerBuffer buffer;
+        SessionFormer former;
+        Session *session;
+        uint64_t stopped_at;
+
+        fixture_stop_session(&f, consumer);
+        stopped_at = session_stopped_at(consumer->session);
+        former = leave(consumer, &buffer);
+        replace_service(2 * S);
+        ck_assert_int_eq(restore(&session, &former), 0);
+        fixture_connect_producer(&f, 1000, "app", "track_event");
+        fixture_advance(&f, 60 * S);
+        ck_assert_int_eq(session_state(session), SESSION_STOPPED);
+        ck_assert_uint_eq(session_stopped_at(session), stopped_at);
+        ck_assert_str_eq(session_stop_reason(session), "requested");
+        ck_assert_uint_eq(session_n_instances(session), 1); /* missing */
+        ck_assert_uint_eq(count_text(session, "before"), 1);
+        ck_assert_uint_eq(count_text(session, "before"), 0);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_session_that_was_about_to_stop_has_stopped) {
+        FakeConsumer *consumer = record(RECORDER);
+        FormerBuffer buffer;
+        SessionFormer former;
+        Session *session;
+
+        session_stop(consumer->session, "requested", f.now); /* nobody answers */
+        ck_assert_int_eq(session_state(consumer->session), SESSION_FLUSHING);
+        former = leave(consumer, &buffer);
+        replace_service(1 * S);
+        ck_assert_int_eq(restore(&session, &former), 0);
+        fixture_advance(&f, 1);
+        ck_assert_int_eq(session_state(session), SESSION_STOPPED);
+        ck_assert_str_eq(session_stop_reason(session), "requested");
+        ck_assert_uint_eq(count_text(session, "before"), 1);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_session_that_waits_for_its_start_goes_on_waiting) {
+        FakeProducer *producer;
+        FakeConsumer *consumer;
+        FormerBuffer buffer;
+        SessionFormer former;
+        Session *session;
+
+        fixture_init(&f);
+        consumer = fixture_start_session_with(&f, &kept, DEFERRED);
+        former = leave(consumer, &buffer);
+        replace_service(1 * S);
+        ck_assert_int_eq(restore_as(&session, &former, DEFERRED), 0);
+        producer = fixture_connect_producer(&f, 1000, "app", "track_event");
+        fixture_advance(&f, 60 * S);
+        ck_assert_int_eq(session_state(session), SESSION_CONFIGURED);
+        ck_assert(!fake_instance(producer, "track_event")->start_asked);
+        ck_assert_int_eq(session_start(session, f.now), 0);
+        fixture_settle(&f);
+        ck_assert_int_eq(session_state(session), SESSION_STARTED);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_time_for_a_trigger_counts_while_there_is_no_service) {
+        FakeConsumer *consumer;
+        FormerBuffer buffer;
+        SessionFormer former;
+        Session *session;
+
+        fixture_init(&f);
+        consumer = fixture_start_session_with(&f, &kept, START_BY_TRIGGER);
+        fixture_advance(&f, 4 * S);
+        former = leave(consumer, &buffer);
+        replace_service(3 * S);
+        ck_assert_int_eq(restore_as(&session, &former, START_BY_TRIGGER), 0);
+        fixture_advance(&f, 3 * S - 1);
+        ck_assert_int_eq(session_state(session), SESSION_CONFIGURED);
+        fixture_advance(&f, 1);
+        ck_assert_int_eq(session_state(session), SESSION_STOPPED);
+        ck_assert_str_eq(session_stop_reason(session), "trigger-timeout");
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+/* The trigger that was seen before counts: it says when the session ends, and that there is something to read. */
+START_TEST(test_trigger_that_was_hit_before_ends_the_session) {
+        FakeConsumer *consumer = record(STOP_BY_TRIGGER);
+        FormerBuffer buffer;
+        SessionFormer former;
+        Session *session;
+        Bytes trace;
+
+        ck_assert_uint_eq(fake_trigger(f.producers[0], "go"), 1);
+        former = leave(consumer, &buffer);
+        replace_service(4 * S);
+        ck_assert_int_eq(restore_as(&session, &former, STOP_BY_TRIGGER), 0);
+        fixture_advance(&f, 1 * S - 1);
+        ck_assert_int_eq(session_state(session), SESSION_STARTED);
+        fixture_advance(&f, 1);
+        ck_assert_int_eq(session_state(session), SESSION_STOPPED);
+        ck_assert_str_eq(session_stop_reason(session), "trigger");
+        trace = read_session(session);
+        ck_assert_uint_eq(trace_count_text(&trace, "before"), 1);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_TRIGGER), 1);
+        bytes_deinit(&trace);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_snapshot_that_was_asked_for_before_is_taken_when_it_is_due) {
+        FakeConsumer *consumer = record(CLONE_BY_TRIGGER);
+        FormerBuffer buffer;
+        SessionFormer former;
+        Session *session;
+        Bytes trace;
+
+        ck_assert_uint_eq(fake_trigger(f.producers[0], "go"), 1);
+        former = leave(consumer, &buffer);
+        replace_service(4 * S);
+        ck_assert_int_eq(restore_as(&session, &former, CLONE_BY_TRIGGER), 0);
+        fixture_advance(&f, 1 * S - 1);
+        ck_assert_ptr_null(snapshot_taken);
+        fixture_advance(&f, 1);
+        ck_assert_ptr_nonnull(snapshot_taken);
+        ck_assert_int_eq(session_state(session), SESSION_STARTED);
+        trace = read_session(snapshot_taken);
+        ck_assert_uint_eq(trace_count_text(&trace, "before"), 1);
+        ck_assert_uint_eq(trace_count(&trace, PACKET_CLONE_SNAPSHOT_TRIGGER), 1);
+        bytes_deinit(&trace);
+        session_free(snapshot_taken);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+/* A reader who has had a part of it must be able to tell the sequences of both parts from each other. */
+START_TEST(test_sequences_of_those_who_come_back_have_other_numbers) {
+        FakeConsumer *consumer = record(RECORDER);
+        FakeProducer *producer;
+        FormerBuffer buffer;
+        SessionFormer former;
+        SmbWriter *writer;
+        Session *session;
+        TestPacket before, after;
+        Bytes first, second;
+
+        first = fixture_read(&f, consumer);
+        former = leave(consumer, &buffer);
+        replace_service(1 * S);
+        ck_assert_int_eq(restore(&session, &former), 0);
+        producer = fixture_connect_producer(&f, 1000, "app", "track_event");
+        fixture_settle(&f);
+        writer = fake_writer_new(producer, fake_instance(producer, "track_event"));
+        fake_write(writer, "after");
+        fake_ring(producer);
+        fixture_advance(&f, 1 * S);
+        second = read_session(session);
+        ck_assert_uint_eq(trace_count_text(&second, "before"), 0);
+        before = trace_text(&first, "before");
+        after = trace_text(&second, "after");
+        ck_assert_uint_ne(packet_uint(&before, PACKET_SEQUENCE_ID),
+                          packet_uint(&after, PACKET_SEQUENCE_ID));
+        bytes_deinit(&first);
+        bytes_deinit(&second);
+        free(writer);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_what_was_noted_before_is_noted_still) {
+        FormerBuffer buffer;
+        SessionFormer former = record_and_leave(&buffer);
+        Session *session;
+
+        for (unsigned i = 0; i < 2; i++) {
+                FakeConsumer consumer = {};
+
+                replace_service(1 * S);
+                ck_assert_int_eq(restore(&session, &former), 0);
+                ck_assert_uint_eq(session_n_notes(session), i + 1);
+                consumer.session = session;
+                if (i == 0) {
+                        former = leave(&consumer, &buffer);
+                        session_free(session);
+                }
+        }
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_past_that_is_none_is_refused_and_the_files_stay) {
+        static const uint8_t no_state[] = { 1 << 3, 77 }, no_hit[] = { 8 << 3, 1 },
+                             cut[] = { 10 << 3 | 2, 9, 1 };
+        static const struct {
+                const uint8_t *data;
+                size_t n;
+        } pasts[] = {
+                { no_state, sizeof(no_state) },
+                { no_hit, sizeof(no_hit) },
+                { cut, sizeof(cut) },
+        };
+        FormerBuffer buffer;
+        SessionFormer former = record_and_leave(&buffer);
+        Session *session;
+
+        replace_service(1 * S);
+        for (size_t i = 0; i < ARRAY_SIZE(pasts); i++) {
+                FormerBuffer copy = {
+                        .index_fd = fcntl(buffer.index_fd, F_DUPFD_CLOEXEC, 3),
+                        .segments_fd = fcntl(buffer.segments_fd, F_DUPFD_CLOEXEC, 3),
+                };
+                SessionFormer other = former;
+
+                other.buffers = &copy;
+                other.past = pasts[i].data;
+                other.n_past = pasts[i].n;
+                ck_assert_int_eq(restore(&session, &other), -EBADMSG);
+        }
+        ck_assert_int_eq(restore(&session, &former), 0);
+        ck_assert_uint_eq(count_text(session, "before"), 1);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_files_that_are_no_buffer_are_refused_and_stay) {
         FormerBuffer buffer;
         SessionFormer former = record_and_leave(&buffer);
@@ -224,5 +511,14 @@ TEST_MAIN("session-restore",
           test_duration_counts_while_there_is_no_service,
           test_session_that_should_have_ended_ends_at_once,
           test_session_can_go_on_twice,
+          test_session_that_has_stopped_can_be_read,
+          test_session_that_was_about_to_stop_has_stopped,
+          test_session_that_waits_for_its_start_goes_on_waiting,
+          test_time_for_a_trigger_counts_while_there_is_no_service,
+          test_trigger_that_was_hit_before_ends_the_session,
+          test_snapshot_that_was_asked_for_before_is_taken_when_it_is_due,
+          test_sequences_of_those_who_come_back_have_other_numbers,
+          test_what_was_noted_before_is_noted_still,
+          test_past_that_is_none_is_refused_and_the_files_stay,
           test_files_that_are_no_buffer_are_refused_and_stay,
           test_number_that_is_taken_is_refused)

@@ -20,7 +20,7 @@ static KeptSession a_session(uint64_t id, const char *config) {
 static void write_session(KeptState *state, uint64_t id, const char *config) {
         KeptSession session = a_session(id, config);
 
-        ck_assert_int_eq(kept_state_write(state, &session, config), 0);
+        ck_assert_int_eq(kept_state_write(state, &session, config, NULL), 0);
 }
 
 /* As the next process has it. */
@@ -143,7 +143,7 @@ START_TEST(test_config_that_is_too_large_is_refused) {
         KeptState state;
 
         ck_assert_int_eq(kept_state_new(&state), 0);
-        ck_assert_int_lt(kept_state_write(&state, &session, NULL), 0);
+        ck_assert_int_lt(kept_state_write(&state, &session, NULL, NULL), 0);
         kept_state_deinit(&state);
 }
 END_TEST

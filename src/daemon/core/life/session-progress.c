@@ -110,6 +110,17 @@ void session_go_on(Session *session, uint64_t started_at, uint64_t now) {
         session_activate_missing(session);
 }
 
+/* Its states are behind it, and nobody is told of them again. */
+void session_stay_stopped(Session *session, uint64_t started_at, uint64_t stopped_at) {
+        session_snapshot_clocks(session);
+        event_list_add(&session->events, EVENT_TRACING_DISABLED, stopped_at, NULL);
+        for (size_t i = 0; i < session->n_buffers; i++)
+                trace_buffer_freeze(session->buffers[i].buffer);
+        session->started_at = started_at;
+        session->stopped_at = stopped_at;
+        session->state = SESSION_STOPPED;
+}
+
 void session_tell_slow_starters(Session *session, uint64_t now) {
         Bytes sources = {};
         const SourceInstance *instance;

@@ -16,6 +16,8 @@ uint64_t session_read_monotonic(const Session *session);
 void session_record(Session *session, uint64_t now);
 /* A session of another process records on; it began then. */
 void session_go_on(Session *session, uint64_t started_at, uint64_t now);
+/* One that has stopped in another process: it is there to be read. */
+void session_stay_stopped(Session *session, uint64_t started_at, uint64_t stopped_at);
 void session_tell_slow_starters(Session *session, uint64_t now);
 /* What session_start(), session_flush(), session_stop() do, but for the settling: they mark. */
 int session_begin(Session *session, uint64_t now);

@@ -60,7 +60,8 @@ int sequence_ids_get(SequenceIds *ids, uint64_t producer_id, uint16_t writer_id,
                         return r;
                 slot = slots_find(ids->slots, ids->n_slots, key);
                 *slot = (SequenceIdsSlot){ .key = key,
-                                           .sequence = SEQUENCE_SERVICE + (uint32_t)++ids->n };
+                                           .sequence = SEQUENCE_SERVICE + ids->n_before +
+                                                       (uint32_t)++ids->n };
         }
         *ret = slot->sequence;
         return 0;
@@ -82,6 +83,7 @@ int sequence_ids_copy(SequenceIds *ids, const SequenceIds *from) {
         ids->slots = slots;
         ids->n_slots = from->n_slots;
         ids->n = from->n;
+        ids->n_before = from->n_before;
         return 0;
 }
 

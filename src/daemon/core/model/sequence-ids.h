@@ -22,7 +22,8 @@ typedef struct SequenceIds {
         SequenceIdsSlot *slots;
         size_t n_slots; /* power of two, or 0 */
         size_t n;
-        Charge charge; /* of its memory; empty: nobody is charged */
+        uint32_t n_before; /* given by the process before: these are others' */
+        Charge charge;     /* of its memory; empty: nobody is charged */
 } SequenceIds;
 
 #define SEQUENCE_SERVICE 1 /* of the service's own packets */

@@ -48,6 +48,8 @@ typedef struct SessionOptions {
                 snapshot_before_ns; /* of the clones that triggers make, see CloneOptions; 0: keep all */
 } SessionOptions;
 
+#define SESSION_STOP_REASON_BYTES 128
+
 enum {
         _SESSION_E_SUCCESS,
         SESSION_E_CONFIG, /* *error has the reason */

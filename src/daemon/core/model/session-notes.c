@@ -149,6 +149,10 @@ size_t session_n_notes(const Session *session) {
         return session->n_notes;
 }
 
+void session_restore_note(Session *session, uint64_t ns, uid_t user, const NoteInfo *info) {
+        session_take_note(session, ns, user, info);
+}
+
 void session_copy_notes(Session *session, const Session *source) {
         const SourceNote *note;
 

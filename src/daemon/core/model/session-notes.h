@@ -7,8 +7,7 @@
  * Without memory, beyond a limit or its user's quota a note is left out.
  */
 
-#include "core/model/peer.h"
-#include "core/model/quota.h"
+#include "core/model/session-info.h"
 
 typedef struct SourceInstance SourceInstance;
 
@@ -26,5 +25,7 @@ void session_add_note(SourceInstance *instance, const char *text, uint64_t now);
 void session_note_periods(Session *session, uint64_t now);
 /* The service was not there in between. */
 void session_note_away(Session *session, uint64_t from, uint64_t until);
+/* One that was made already, of the process before. */
+void session_restore_note(Session *session, uint64_t ns, uid_t user, const NoteInfo *info);
 void session_copy_notes(Session *session, const Session *source);
 void session_free_notes(Session *session);

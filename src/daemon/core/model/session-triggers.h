@@ -71,6 +71,7 @@ DEFINE_CLEANUP(TriggerHit *, trigger_hit_free)
 
 /* The session's clone is due `delay_ms` from now. Takes the hit over. */
 void session_plan_snapshot(Session *session, TriggerHit *hit, uint64_t now);
+void session_plan_snapshot_at(Session *session, TriggerHit *hit, uint64_t due_at);
 void session_drop_snapshots(Session *session);
 
 /* The first that is due by then and not yet being taken; NULL: none. */

@@ -103,7 +103,7 @@ struct Session {
         bool is_left;     /* for another process: its buffers' files stay as they are */
         bool is_quiet;    /* within session_new() or session_free(): no SessionOps */
         List marked_link; /* service->marked: something happened that it may have waited for */
-        char stop_reason[128];
+        char stop_reason[SESSION_STOP_REASON_BYTES];
         uint64_t started_at, stopped_at;
         uint64_t turned_at; /* when incremental state was cleared for a ring; or recording began */
         uint64_t timers[_SESSION_TIMER_N]; /* UINT64_MAX: off */

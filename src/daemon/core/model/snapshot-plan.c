@@ -30,11 +30,9 @@ void session_arm_snapshots(Session *session) {
 }
 
 /* Hits beyond the limit are still in the trace, and in the snapshots that are about to be taken. */
-void session_plan_snapshot(Session *session, TriggerHit *hit, uint64_t now) {
+void session_plan_snapshot_at(Session *session, TriggerHit *hit, uint64_t due_at) {
         TriggerSnapshot *snapshot;
 
-        if (!hit)
-                return;
         snapshot = session->triggers.n_snapshots < SESSION_TRIGGERED_CLONES_MAX
                            ? calloc(1, sizeof(*snapshot))
                            : NULL;
@@ -45,11 +43,16 @@ void session_plan_snapshot(Session *session, TriggerHit *hit, uint64_t now) {
         *snapshot = (TriggerSnapshot){
                 .session = session,
                 .hit = hit,
-                .due_at = now + hit->delay_ms * NS_PER_MS,
+                .due_at = due_at,
         };
         list_append(&session->triggers.snapshots, &snapshot->link);
         session->triggers.n_snapshots++;
         session_arm_snapshots(session);
+}
+
+void session_plan_snapshot(Session *session, TriggerHit *hit, uint64_t now) {
+        if (hit)
+                session_plan_snapshot_at(session, hit, now + hit->delay_ms * NS_PER_MS);
 }
 
 TriggerSnapshot *session_due_snapshot(const Session *session, uint64_t due_by) {
