@@ -15,6 +15,9 @@ import tempfile
 import threading
 
 SCHEDULING = [
+    ["query", "SELECT count(*) FROM sched"],
+    ["query", "SELECT count(*) FROM thread_state"],
+    ["query", "SELECT (SELECT count(*) FROM sched), (SELECT count(*) FROM thread_state)"],
     ["why", "cpu"],
     ["why", "cpu", "--by", "thread"],
     ["why", "waits"],
@@ -23,11 +26,17 @@ SCHEDULING = [
     ["export", "csv", "--table", "sched"],
 ]
 SLICES = [
+    ["query", "SELECT count(*) FROM slice"],
+    ["query", "SELECT count(arg_set_id) FROM slice"],
+    ["query", "SELECT * FROM slice_stats"],
+    ["query", "SELECT name, percentile(dur, 99) FROM slice GROUP BY name"],
+    ["query", "SELECT sum(self_dur) FROM slice_self_dur"],
     ["why", "times"],
     ["why", "repeats"],
     ["top", "--json=short", "--interval", "1s"],
     ["export", "csv", "--table", "slice"],
     ["export", "jsonl", "--table", "slice"],
+    ["export", "parquet", "--table", "slice"],
     ["export", "chrome"],
     ["export", "sqlite", "--table", "slice"],
 ]
@@ -59,6 +68,8 @@ def measure(name, command, runs, per=1):
 
 
 def words(desktrace, arguments, path, folder):
+    if arguments[0] == "query":
+        return [desktrace, "query", path, arguments[1]]
     command = [desktrace, *arguments, path]
     if arguments[0] == "export":
         target = os.path.join(folder, "out") if "sqlite" in arguments else "-"

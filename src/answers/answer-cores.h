@@ -5,15 +5,14 @@
  * Answer cores: who ran on each CPU, one after the other
  */
 
+#include "answers/answer-groups.h"
 #include "answers/answer-tally.h"
 #include "trace/trace-store.h"
 
 typedef struct AnswerCores {
         const TraceTable *sched;
-        uint32_t *rows;   /* of sched, by CPU and time */
-        size_t *first;    /* by CPU: of its rows; one more at the end */
-        size_t n;         /* CPUs: one more than the largest number */
-        size_t n_present; /* that anything ran on */
+        AnswerGroups by_cpu; /* rows of sched, which are in the order of time */
+        size_t n_present;    /* CPUs that anything ran on */
 } AnswerCores;
 
 /* 0, or -ENOMEM. */

@@ -11,6 +11,7 @@
 
 #include "answers/answer-cores.h"
 #include "answers/answer-questions.h"
+#include "answers/answer-runs.h"
 #include "answers/answer-states.h"
 #include "answers/answer-time.h"
 #include "answers/answer-who.h"
@@ -36,11 +37,19 @@ static const AnswerColumn columns[] = {
         [COLUMN_BEHIND_NS] = { "behind_ns", N_("FOR"), ANSWER_NS },
 };
 
+/* What a thread waited behind. */
+typedef struct Behind {
+        uint32_t utid; /* TRACE_NONE: nobody */
+        int64_t ns;
+} Behind;
+
 typedef struct Waits {
         const AnswerQuestion *question;
         AnswerCores cores;
-        AnswerTally waiting; /* by thread */
-        AnswerTally behind;  /* by both */
+        AnswerRuns runs;
+        AnswerGroups by_thread; /* rows of states */
+        AnswerTally waiting;    /* by thread */
+        Behind *behind;         /* likewise: the most */
         double *values;
         size_t n, n_allocated;
         int64_t total;
@@ -48,15 +57,16 @@ typedef struct Waits {
 
 static void waits_deinit(Waits *waits) {
         answer_cores_deinit(&waits->cores);
+        answer_runs_deinit(&waits->runs);
+        answer_groups_deinit(&waits->by_thread);
         answer_tally_deinit(&waits->waiting);
-        answer_tally_deinit(&waits->behind);
+        free(waits->behind);
         free(waits->values);
 }
 
 static int take_wait(Waits *waits, uint32_t utid, int64_t ts, int64_t end, uint32_t cpu) {
         int64_t from = MAX(ts, waits->question->start),
                 ns = time_overlap(ts, end, waits->question->start, waits->question->end);
-        int r;
 
         if (ns == 0)
                 return 0;
@@ -67,46 +77,55 @@ static int take_wait(Waits *waits, uint32_t utid, int64_t ts, int64_t end, uint3
                 return -ENOMEM;
         waits->values[waits->n++] = (double)ns;
         waits->total = time_add(waits->total, ns);
-        r = answer_tally_add(&waits->waiting, utid, from, ns);
-        if (r)
-                return r;
-        return answer_cores_tally(
-                &waits->cores, cpu, from, time_add(from, ns), utid, &waits->behind);
+        answer_runs_add(&waits->runs, cpu, from, time_add(from, ns));
+        return answer_tally_add(&waits->waiting, utid, from, ns);
 }
 
-/* Backwards, so that each state finds the next one of its thread. */
-static int take_waits(Waits *waits) {
+/* Where a thread ran behind a wait is what its next state says. */
+static int take_thread(Waits *waits, uint32_t utid) {
         const TraceStore *store = waits->question->store;
         const TraceTable *table = &store->tables[TRACE_TABLE_STATE];
-        _cleanup_(trace_map_deinit) TraceMap next = { 0 };
+        const AnswerGroups *groups = &waits->by_thread;
+        size_t end = groups->first[utid + 1];
         int r = 0;
 
-        for (uint32_t row = (uint32_t)table->n; r == 0 && row-- > 0;) {
-                uint32_t utid = trace_table_get(table, STATE_UTID, row);
+        for (size_t i = groups->first[utid]; r == 0 && i < end; i++) {
+                uint32_t row = groups->rows[i];
                 int64_t ts = trace_table_i64(table, STATE_TS, row),
                         dur = trace_table_i64(table, STATE_DUR, row);
-                uint64_t after = trace_map_find(&next, utid);
 
                 if (dur > 0 && answer_state_of(store, row) == ANSWER_STATE_RUNNABLE)
-                        r = take_wait(waits,
-                                      utid,
-                                      ts,
-                                      time_add(ts, dur),
-                                      after == TRACE_MAP_NONE
-                                              ? TRACE_NONE
-                                              : trace_table_get(table, STATE_CPU, (uint32_t)after));
-                if (r == 0)
-                        r = trace_map_set(&next, utid, row);
+                        r = take_wait(
+                                waits,
+                                utid,
+                                ts,
+                                time_add(ts, dur),
+                                i + 1 < end ? trace_table_get(table, STATE_CPU, groups->rows[i + 1])
+                                            : TRACE_NONE);
         }
+        waits->behind[utid].utid = answer_runs_take_most(&waits->runs, &waits->behind[utid].ns);
         return r;
 }
 
-static void
-put_thread(Answer *answer, const Waits *waits, const AnswerTallyItem *item, const TraceMap *most) {
+/* Of the idle threads nothing is told, and what is of no thread is with them. */
+static int take_waits(Waits *waits) {
         const TraceStore *store = waits->question->store;
+        size_t n_threads = store->tables[TRACE_TABLE_THREAD].n;
+        int r = answer_groups_init(
+                &waits->by_thread, &store->tables[TRACE_TABLE_STATE], STATE_UTID, n_threads);
+
+        waits->behind = calloc(n_threads + 1, sizeof(*waits->behind));
+        if (!waits->behind)
+                r = -ENOMEM;
+        for (uint32_t utid = 1; r == 0 && utid < waits->by_thread.n; utid++)
+                r = take_thread(waits, utid);
+        return r;
+}
+
+static void put_thread(Answer *answer, const Waits *waits, const AnswerTallyItem *item) {
+        const TraceStore *store = waits->question->store;
+        const Behind *behind = &waits->behind[item->key];
         AnswerValue *cells = answer_add_row(answer);
-        uint64_t place = trace_map_find(most, item->key);
-        const AnswerTallyItem *behind;
 
         if (!cells)
                 return;
@@ -115,34 +134,26 @@ put_thread(Answer *answer, const Waits *waits, const AnswerTallyItem *item, cons
         answer_set(&cells[COLUMN_N], (int64_t)item->n);
         answer_set(&cells[COLUMN_MAX], item->max_ns);
         answer_set(&cells[COLUMN_AT], time_since(item->max_at, waits->question->zero));
-        if (place == TRACE_MAP_NONE)
+        if (behind->utid == TRACE_NONE)
                 return;
-        behind = &waits->behind.items[place];
-        answer_set_thread(answer, &cells[COLUMN_BEHIND], store, (uint32_t)behind->key);
-        answer_set(&cells[COLUMN_BEHIND_NS], behind->total_ns);
+        answer_set_thread(answer, &cells[COLUMN_BEHIND], store, behind->utid);
+        answer_set(&cells[COLUMN_BEHIND_NS], behind->ns);
 }
 
-static int waits_put(Answer *answer, Waits *waits) {
-        _cleanup_(trace_map_deinit) TraceMap most = { 0 };
-
+static void waits_put(Answer *answer, Waits *waits) {
         answer_tally_sort(&waits->waiting);
-        answer_tally_sort(&waits->behind);
-        for (size_t i = waits->behind.n; i-- > 0;) /* the longest is set last, and stays */
-                if (trace_map_set(&most, waits->behind.items[i].key >> 32, i))
-                        return -ENOMEM;
         for (size_t i = 0; i < waits->waiting.n; i++)
-                put_thread(answer, waits, &waits->waiting.items[i], &most);
+                put_thread(answer, waits, &waits->waiting.items[i]);
         answer_set(&answer->facts[WAITS_FACT_TOTAL], waits->total);
         answer_set(&answer->facts[WAITS_FACT_N], (int64_t)waits->n);
         if (!waits->n)
-                return 0;
+                return;
         answer_set(&answer->facts[WAITS_FACT_P50],
                    time_of_real(quantile(waits->values, waits->n, 0.5)));
         answer_set(&answer->facts[WAITS_FACT_P99],
                    time_of_real(quantile(waits->values, waits->n, 0.99)));
         answer_set(&answer->facts[WAITS_FACT_MAX],
                    time_of_real(quantile(waits->values, waits->n, 1)));
-        return 0;
 }
 
 static int waits_find(Answer *answer, const AnswerQuestion *question) {
@@ -153,8 +164,12 @@ static int waits_find(Answer *answer, const AnswerQuestion *question) {
                 return ANSWER_E_NOTHING;
         r = answer_cores_init(&waits.cores, question->store);
         if (r == 0)
+                r = answer_runs_init(&waits.runs, &waits.cores, question->store);
+        if (r == 0)
                 r = take_waits(&waits);
-        return r ? r : waits_put(answer, &waits);
+        if (r == 0)
+                waits_put(answer, &waits);
+        return r;
 }
 
 const AnswerDef answer_waits = {

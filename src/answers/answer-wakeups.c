@@ -65,8 +65,8 @@ static int take_cpu(Wakeups *wakeups, size_t cpu) {
         bool was_idle = false;
         int r = 0;
 
-        for (size_t i = cores->first[cpu]; r == 0 && i < cores->first[cpu + 1]; i++) {
-                uint32_t row = cores->rows[i];
+        for (size_t i = cores->by_cpu.first[cpu]; r == 0 && i < cores->by_cpu.first[cpu + 1]; i++) {
+                uint32_t row = cores->by_cpu.rows[i];
                 int64_t ts = trace_table_i64(cores->sched, SCHED_TS, row),
                         dur = trace_table_i64(cores->sched, SCHED_DUR, row);
                 bool is_idle = trace_table_get(cores->sched, SCHED_UTID, row) == 0;
@@ -191,7 +191,7 @@ static int wakeups_find(Answer *answer, const AnswerQuestion *question) {
         if (question->store->tables[TRACE_TABLE_SCHED].n == 0)
                 return ANSWER_E_NOTHING;
         r = answer_cores_init(&wakeups.cores, question->store);
-        for (size_t cpu = 0; r == 0 && cpu < wakeups.cores.n; cpu++)
+        for (size_t cpu = 0; r == 0 && cpu < wakeups.cores.by_cpu.n; cpu++)
                 r = take_cpu(&wakeups, cpu);
         if (r == 0)
                 r = take_wakers(&wakeups);

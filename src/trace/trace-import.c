@@ -276,15 +276,14 @@ static uint32_t *lanes_cpus(const TraceImport *import) {
 
 static int import_apply(TraceImport *import) {
         _cleanup_(freep) uint32_t *cpus = lanes_cpus(import);
-        const TraceEntry *entries;
-        size_t lane, n;
+        const TraceEntry *entry;
+        size_t lane;
 
         if (!cpus || trace_queue_sort(&import->queue))
                 return -ENOMEM;
-        while (trace_queue_next(&import->queue, &lane, &entries, &n)) {
-                for (size_t i = 0; i < n; i++)
-                        apply_entry(import, cpus[lane], &entries[i]);
-                if (import_stops(import, n))
+        while ((entry = trace_queue_next(&import->queue, &lane))) {
+                apply_entry(import, cpus[lane], entry);
+                if (import_stops(import, 1))
                         return -ECANCELED;
         }
         return 0;

@@ -18,30 +18,46 @@ typedef struct Block {
 
 typedef struct TraceLane {
         Block *first, *last;
-        size_t at; /* next one to take, in the first block */
-        size_t n;
+        size_t n, number;
         uint64_t rank;
         uint64_t last_ns;
         bool is_out_of_order;
-        Block *taken; /* whose entries the caller still looks at */
 } TraceLane;
 
-static void lane_free(TraceLane *lane) {
-        while (lane->first) {
-                Block *block = lane->first;
+#define NO_HEAD UINT32_MAX
 
-                lane->first = block->next;
+typedef struct TraceHead {
+        uint64_t at_ns; /* of the next event */
+        const TraceEntry *next, *end;
+        Block *block; /* theirs; NULL: none is left */
+        size_t lane;
+} TraceHead;
+
+static void blocks_free(Block *block) {
+        while (block) {
+                Block *next = block->next;
+
                 free(block);
+                block = next;
         }
-        free(lane->taken);
-        free(lane);
+}
+
+static void queue_free_heads(TraceQueue *queue) {
+        for (size_t i = 0; queue->heads && i < queue->n_heads; i++)
+                blocks_free(queue->heads[i].block);
+        free(queue->heads);
+        free(queue->winners);
+        queue->heads = NULL;
+        queue->winners = NULL;
 }
 
 void trace_queue_deinit(TraceQueue *queue) {
-        for (size_t i = 0; i < queue->n_lanes; i++)
-                lane_free(queue->lanes[i]);
+        for (size_t i = 0; i < queue->n_lanes; i++) {
+                blocks_free(queue->lanes[i]->first);
+                free(queue->lanes[i]);
+        }
         free(queue->lanes);
-        free(queue->heap);
+        queue_free_heads(queue);
         *queue = (TraceQueue){ 0 };
 }
 
@@ -205,104 +221,130 @@ static int lane_sort(TraceLane *lane) {
 }
 
 /*
- * Taking: a heap of lanes by the time of their next event, which is copied there, since it is looked at often
+ * Taking: a tournament of the lanes by the time of their next event. Which one wins cannot be foretold, so no branch of
+ * the program depends on it.
  */
 
-typedef struct TraceHead {
-        uint64_t at_ns, rank;
-        size_t lane;
-} TraceHead;
-
-static inline bool head_before(const TraceHead *x, const TraceHead *y) {
-        return x->at_ns < y->at_ns || (x->at_ns == y->at_ns && x->rank < y->rank);
+static void head_take_block(TraceHead *head, Block *block) {
+        head->block = block;
+        head->next = block ? block->entries : NULL;
+        head->end = block ? block->entries + block->n : NULL;
+        head->at_ns = block ? head->next->at_ns : UINT64_MAX;
 }
 
-static void heap_sink(TraceQueue *queue, size_t i) {
-        TraceHead *heap = queue->heap, moved = heap[i];
+/* From a head to the root. The rank decides between those with the same time: heads are in its order, so of two
+ * neighbours the left one wins. */
+static inline void replay(TraceQueue *queue, uint32_t head) {
+        const TraceHead *heads = queue->heads;
+        uint32_t *winners = queue->winners, winner = head;
+        uint64_t at_ns = heads[head].at_ns;
 
-        for (;;) {
-                size_t child = 2 * i + 1;
+        for (size_t i = queue->n_heads + head; i > 1; i /= 2) {
+                uint32_t other = winners[i ^ 1];
+                uint64_t other_ns = heads[other].at_ns;
+                uint64_t mask = -(uint64_t)((other_ns < at_ns) | ((other_ns == at_ns) & (i & 1)));
 
-                if (child >= queue->n_heap)
-                        break;
-                if (child + 1 < queue->n_heap && head_before(&heap[child + 1], &heap[child]))
-                        child++;
-                if (!head_before(&heap[child], &moved))
-                        break;
-                heap[i] = heap[child];
-                i = child;
+                winner ^= (winner ^ other) & (uint32_t)mask;
+                at_ns ^= (at_ns ^ other_ns) & mask;
+                winners[i / 2] = winner;
         }
-        heap[i] = moved;
 }
 
-static TraceHead lane_head(const TraceQueue *queue, size_t number) {
-        const TraceLane *lane = queue->lanes[number];
+static int compare_ranks(const void *x, const void *y) {
+        const TraceLane *const *a = x, *const *b = y;
 
-        return (TraceHead){ lane->first->entries[lane->at].at_ns, lane->rank, number };
+        return (*a)->rank < (*b)->rank ? -1 : (*a)->rank > (*b)->rank;
+}
+
+/* Numbers of the lanes that have an event, by rank. */
+static size_t lanes_by_rank(TraceQueue *queue, TraceLane **lanes) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < queue->n_lanes; i++) {
+                queue->lanes[i]->number = i;
+                if (queue->lanes[i]->first)
+                        lanes[n++] = queue->lanes[i];
+        }
+        if (n)
+                qsort(lanes, n, sizeof(TraceLane *), compare_ranks);
+        return n;
+}
+
+static int heads_make(TraceQueue *queue, size_t n) {
+        queue_free_heads(queue);
+        queue->n_heads = 1;
+        while (queue->n_heads < n)
+                queue->n_heads *= 2;
+        queue->heads = calloc(queue->n_heads, sizeof(*queue->heads));
+        queue->winners = calloc(2 * queue->n_heads, sizeof(*queue->winners));
+        return queue->heads && queue->winners ? 0 : -ENOMEM;
+}
+
+static int heads_fill(TraceQueue *queue, TraceLane **lanes) {
+        size_t n = lanes_by_rank(queue, lanes);
+
+        if (heads_make(queue, n))
+                return -ENOMEM;
+        for (size_t i = 0; i < queue->n_heads; i++) {
+                head_take_block(&queue->heads[i], i < n ? TAKE(lanes[i]->first) : NULL);
+                queue->heads[i].lane = i < n ? lanes[i]->number : 0;
+                queue->winners[queue->n_heads + i] = (uint32_t)i;
+        }
+        for (uint32_t i = 0; i < queue->n_heads; i++)
+                replay(queue, i);
+        queue->last = NO_HEAD;
+        return 0;
 }
 
 int trace_queue_sort(TraceQueue *queue) {
-        free(queue->heap);
-        queue->n_heap = 0;
-        queue->heap = reallocarray(NULL, queue->n_lanes + 1, sizeof(*queue->heap));
-        if (!queue->heap)
-                return -ENOMEM;
+        _cleanup_(freep) TraceLane **lanes = NULL;
+
         for (size_t i = 0; i < queue->n_lanes; i++) {
                 int r = lane_sort(queue->lanes[i]);
 
                 if (r)
                         return r;
-                if (queue->lanes[i]->n)
-                        queue->heap[queue->n_heap++] = lane_head(queue, i);
         }
-        for (size_t i = queue->n_heap / 2; i > 0; i--)
-                heap_sink(queue, i - 1);
-        return 0;
+        lanes = reallocarray(NULL, queue->n_lanes + 1, sizeof(TraceLane *));
+        return lanes ? heads_fill(queue, lanes) : -ENOMEM;
 }
 
-/* Up to which time the first lane may be read: the earliest time of the others. */
-static uint64_t heap_second(const TraceQueue *queue) {
-        if (queue->n_heap > 2)
-                return MIN(queue->heap[1].at_ns, queue->heap[2].at_ns);
-        return queue->n_heap > 1 ? queue->heap[1].at_ns : UINT64_MAX;
-}
+/* What is behind the event that was given; its block goes with the last one in it. */
+static inline void head_advance(TraceHead *head) {
+        Block *block = head->block;
 
-/* Goes to the next block; what was in this one is kept until the next call. */
-static void lane_advance(TraceLane *lane) {
-        if (LIKELY(lane->at < lane->first->n))
+        if (LIKELY(++head->next < head->end)) {
+                head->at_ns = head->next->at_ns;
                 return;
-        lane->taken = lane->first;
-        lane->first = lane->first->next;
-        lane->at = 0;
-        if (!lane->first)
-                lane->last = NULL;
+        }
+        head_take_block(head, block->next);
+        free(block);
 }
 
-bool trace_queue_next(TraceQueue *queue, size_t *ret_lane, const TraceEntry **ret, size_t *ret_n) {
-        const TraceEntry *entries;
-        uint64_t until;
-        TraceLane *lane;
-        size_t n = 1, n_left;
+/* The end of time is a time, too. */
+static uint32_t find_latest(const TraceQueue *queue) {
+        for (size_t i = 0; i < queue->n_heads; i++)
+                if (queue->heads[i].block)
+                        return (uint32_t)i;
+        return NO_HEAD;
+}
 
-        if (queue->n_heap == 0)
-                return false;
-        lane = queue->lanes[queue->heap[0].lane];
-        until = heap_second(queue);
-        if (UNLIKELY(lane->taken))
-                free(TAKE(lane->taken));
-        entries = &lane->first->entries[lane->at];
-        n_left = lane->first->n - lane->at;
-        while (n < n_left && entries[n].at_ns <= until)
-                n++;
-        *ret_lane = queue->heap[0].lane;
-        *ret = entries;
-        *ret_n = n;
-        lane->at += n;
-        lane_advance(lane);
-        if (lane->first)
-                queue->heap[0].at_ns = lane->first->entries[lane->at].at_ns;
-        else
-                queue->heap[0] = queue->heap[--queue->n_heap];
-        heap_sink(queue, 0);
-        return true;
+const TraceEntry *trace_queue_next(TraceQueue *queue, size_t *ret_lane) {
+        TraceHead *heads = queue->heads;
+        uint32_t last = queue->last, winner;
+
+        if (LIKELY(last != NO_HEAD)) {
+                head_advance(&heads[last]);
+                replay(queue, last);
+        }
+        winner = queue->winners[1];
+        if (last != NO_HEAD && heads[last].block && heads[last].at_ns == heads[winner].at_ns)
+                winner = last;
+        else if (UNLIKELY(!heads[winner].block))
+                winner = find_latest(queue);
+        queue->last = winner;
+        if (winner == NO_HEAD)
+                return NULL;
+        *ret_lane = heads[winner].lane;
+        return heads[winner].next;
 }

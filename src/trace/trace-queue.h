@@ -27,8 +27,10 @@ typedef struct TraceEntry {
 typedef struct TraceQueue {
         struct TraceLane **lanes; /* by number */
         size_t n_lanes, n_allocated;
-        struct TraceHead *heap; /* of lanes with events left */
-        size_t n_heap;
+        struct TraceHead *heads; /* of lanes with events, by rank: the next event of each */
+        uint32_t *winners;       /* a tree over them: which of each two has the earlier one */
+        size_t n_heads;          /* a power of two */
+        uint32_t last;           /* head that gave the last event */
         uint64_t n_bytes;
 } TraceQueue;
 
@@ -44,5 +46,5 @@ int trace_queue_add(TraceQueue *queue, size_t lane, const TraceEntry *entry);
 /* All have been added: 0, or -ENOMEM. */
 int trace_queue_sort(TraceQueue *queue);
 
-/* A run of events of one lane that come next, valid until the next call; false at the end. */
-bool trace_queue_next(TraceQueue *queue, size_t *ret_lane, const TraceEntry **ret, size_t *ret_n);
+/* The next event, valid until the next call; NULL: that was the last one. */
+const TraceEntry *trace_queue_next(TraceQueue *queue, size_t *ret_lane);

@@ -41,11 +41,14 @@ void trace_sequences_deinit(TraceSequences *sequences) {
 }
 
 TraceSequence *trace_sequences_get(TraceSequences *sequences, uint32_t id) {
-        uint64_t number = trace_map_find(&sequences->by_id, id);
         TraceSequence *sequence;
+        uint64_t number;
 
+        if (sequences->recent && sequences->recent->id == id)
+                return sequences->recent;
+        number = trace_map_find(&sequences->by_id, id);
         if (LIKELY(number != TRACE_MAP_NONE))
-                return sequences->all[number];
+                return sequences->recent = sequences->all[number];
         if (sequences->n == TRACE_SEQUENCES_MAX || trace_reserve((void **)&sequences->all,
                                                                  &sequences->n_allocated,
                                                                  sequences->n + 1,

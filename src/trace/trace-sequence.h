@@ -49,6 +49,7 @@ typedef struct TraceSequence {
 
 typedef struct TraceSequences {
         TraceMap by_id; /* → number */
+        TraceSequence *recent;
         TraceSequence **all;
         size_t n, n_allocated;
         size_t n_interned;

@@ -91,6 +91,11 @@ int trace_unpack(Bytes *out, const uint8_t *packet, size_t n) {
         WireReader reader;
         WireField field;
 
+        /* Most packets are plain, which the lowest bits of the number's first byte say already. */
+        if (n == 0 ||
+            (packet[0] != (uint8_t)(FIELD_COMPRESSED_PACKETS << 3 | WIRE_BYTES | 0x80) &&
+             packet[0] != (uint8_t)(FIELD_ZSTD_COMPRESSED_PACKETS << 3 | WIRE_BYTES | 0x80)))
+                return TRACE_UNPACK_E_PLAIN;
         wire_reader_init(&reader, packet, n);
         if (wire_read(&reader, &field) <= 0 || field.type != WIRE_BYTES ||
             (field.number != FIELD_COMPRESSED_PACKETS &&

@@ -14,17 +14,16 @@ static void put(TraceQueue *queue, size_t lane, uint64_t at_ns, uint32_t a) {
 
 /* All that is left, as numbers; at most n. */
 static size_t take_all(TraceQueue *queue, uint32_t *ret, uint64_t *ret_times, size_t n) {
-        const TraceEntry *entries;
-        size_t lane, n_entries, n_taken = 0;
+        const TraceEntry *entry;
+        size_t lane, n_taken = 0;
 
         ck_assert_int_eq(trace_queue_sort(queue), 0);
-        while (trace_queue_next(queue, &lane, &entries, &n_entries))
-                for (size_t i = 0; i < n_entries; i++) {
-                        if (n_taken == n)
-                                ck_abort_msg("too many");
-                        ret[n_taken] = entries[i].a;
-                        ret_times[n_taken++] = entries[i].at_ns;
-                }
+        while ((entry = trace_queue_next(queue, &lane))) {
+                if (n_taken == n)
+                        ck_abort_msg("too many");
+                ret[n_taken] = entry->a;
+                ret_times[n_taken++] = entry->at_ns;
+        }
         return n_taken;
 }
 
@@ -109,16 +108,57 @@ START_TEST(test_any_order_is_put_right_and_nothing_is_lost) {
 }
 END_TEST
 
+/* No event is later, and lanes that are at their end are not taken for it. */
+START_TEST(test_the_end_of_time_is_a_time) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { 0 };
+        uint32_t numbers[8];
+        uint64_t times[8];
+        size_t x = trace_queue_add_lane(&queue, 1), y = trace_queue_add_lane(&queue, 2),
+               z = trace_queue_add_lane(&queue, 3);
+
+        put(&queue, x, 5, 0);
+        put(&queue, y, UINT64_MAX, 2);
+        put(&queue, y, UINT64_MAX, 3);
+        put(&queue, z, 7, 1);
+        put(&queue, z, UINT64_MAX, 4);
+        ck_assert_uint_eq(take_all(&queue, numbers, times, 8), 5);
+        ck_assert_uint_eq(numbers[0], 0);
+        ck_assert_uint_eq(numbers[1], 1);
+        for (uint32_t i = 2; i < 5; i++)
+                ck_assert_uint_eq(times[i], UINT64_MAX);
+}
+END_TEST
+
+/* Between lanes, as between the neighbours in a tree: which gave the last event, then the rank. */
+START_TEST(test_ties_between_many_lanes_are_decided_by_rank) {
+        _cleanup_(trace_queue_deinit) TraceQueue queue = { 0 };
+        uint32_t numbers[64];
+        uint64_t times[64];
+
+        for (uint32_t i = 0; i < 11; i++) {
+                size_t lane = trace_queue_add_lane(&queue, 20 - i);
+
+                put(&queue, lane, 1, 10 - i);
+                put(&queue, lane, 2, 11 + i);
+        }
+        ck_assert_uint_eq(take_all(&queue, numbers, times, 64), 22);
+        for (uint32_t i = 0; i < 11; i++)
+                ck_assert_uint_eq(numbers[i], i);
+        ck_assert_uint_eq(numbers[11], 11); /* of the lane that gave the last one at 1 */
+        for (uint32_t i = 12; i < 22; i++)
+                ck_assert_uint_eq(numbers[i], 33 - i);
+}
+END_TEST
+
 START_TEST(test_an_empty_queue_ends_at_once) {
         _cleanup_(trace_queue_deinit) TraceQueue queue = { 0 };
-        const TraceEntry *entries;
-        size_t lane, n;
+        size_t lane;
 
         ck_assert_int_eq(trace_queue_sort(&queue), 0);
-        ck_assert(!trace_queue_next(&queue, &lane, &entries, &n));
+        ck_assert(!trace_queue_next(&queue, &lane));
         trace_queue_add_lane(&queue, 0);
         ck_assert_int_eq(trace_queue_sort(&queue), 0);
-        ck_assert(!trace_queue_next(&queue, &lane, &entries, &n));
+        ck_assert(!trace_queue_next(&queue, &lane));
 }
 END_TEST
 
@@ -127,4 +167,6 @@ TEST_MAIN("trace-queue",
           test_a_lane_goes_on_where_times_are_equal,
           test_what_came_first_is_first_of_equals,
           test_any_order_is_put_right_and_nothing_is_lost,
+          test_the_end_of_time_is_a_time,
+          test_ties_between_many_lanes_are_decided_by_rank,
           test_an_empty_queue_ends_at_once)
