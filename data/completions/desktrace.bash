@@ -34,7 +34,7 @@ _desktrace_options() {
         why) echo "$both $data --from= --to= --around= --margin= --slice= --by= --top= --memory=" ;;
         top) echo "$both $bus $data --interval= --count= --by= --top= --from= --to= --around= --margin= --memory=" ;;
         report) echo "$both --output= --force --svg --from= --to= --around= --margin=" ;;
-        diff) echo "$both $data --metric= --slice= --fail-if= --top= --memory=" ;;
+        diff) echo "$both $data --from= --to= --around= --margin= --metric= --slice= --fail-if= --top= --memory=" ;;
         export) echo "$both --output= --force --machine= --table= --sql= --from= --to= --around= --margin= --memory=" ;;
         view) echo "$both --perfetto --print --timeout=" ;;
         query) echo "$both $data --file= --csv --timeout= --memory=" ;;

@@ -27,6 +27,6 @@ void answer_runs_deinit(AnswerRuns *runs);
 
 /* Adds up how long each thread but the idle ones ran there. */
 void answer_runs_add(AnswerRuns *runs, uint32_t cpu, int64_t from, int64_t to);
-/* Who ran for the longest, of equals the one with the lower number, and how long; TRACE_NONE: nobody did. Begins
+/* The thread with the most time (of equals, the lower number), and that time; TRACE_NONE: there is none. Begins
  * from nothing again. */
 uint32_t answer_runs_take_most(AnswerRuns *runs, int64_t *ret_ns);

@@ -21,6 +21,11 @@ typedef struct ComparisonItem {
         bool is_tested, has_interval;
 } ComparisonItem;
 
+typedef struct ComparisonTime {
+        uint32_t recording; /* in names */
+        int64_t start, end;
+} ComparisonTime;
+
 int comparison_init(Comparison *comparison, ComparisonMetric metric, const char *only) {
         *comparison = (Comparison){ .metric = metric, .only = only };
         return trace_pool_init(&comparison->names);
@@ -33,6 +38,7 @@ void comparison_deinit(Comparison *comparison) {
         for (size_t side = 0; side < 2; side++) {
                 free(comparison->seconds[side]);
                 free(comparison->busy[side]);
+                free(comparison->times[side]);
         }
         free(comparison->items);
         trace_map_deinit(&comparison->places);
@@ -124,27 +130,34 @@ static int add_named(Comparison *comparison,
         return r;
 }
 
-static size_t name_slices(const TraceStore *store, Named *ret) {
+static size_t name_slices(const TraceStore *store, const ComparisonPart *part, Named *ret) {
         const TraceTable *table = &store->tables[TRACE_TABLE_SLICE];
         size_t n = 0;
 
-        for (uint32_t row = 0; row < table->n; row++)
+        for (uint32_t row = answer_time_find(table, part->start);
+             row < table->n && answer_slice_ts(store, row) <= part->end;
+             row++)
                 if (answer_slice_dur(store, row) > 0)
                         ret[n++] = (Named){ .name = trace_table_get(table, SLICE_NAME, row),
                                             .value = (double)answer_slice_dur(store, row) };
         return n;
 }
 
-static size_t name_runs(const TraceStore *store, Named *ret, double *ret_busy) {
+static size_t
+name_runs(const TraceStore *store, const ComparisonPart *part, Named *ret, double *ret_busy) {
         const TraceTable *table = &store->tables[TRACE_TABLE_SCHED];
         size_t n = 0;
 
         *ret_busy = 0;
         for (uint32_t row = 0; row < table->n; row++) {
                 uint32_t utid = trace_table_get(table, SCHED_UTID, row);
-                int64_t dur = trace_table_i64(table, SCHED_DUR, row);
+                int64_t ts = trace_table_i64(table, SCHED_TS, row),
+                        dur = trace_table_i64(table, SCHED_DUR, row);
 
                 if (utid == 0 || dur <= 0)
+                        continue;
+                dur = time_overlap(ts, time_add(ts, dur), part->start, part->end);
+                if (dur == 0)
                         continue;
                 *ret_busy += (double)dur;
                 ret[n++] = (Named){ .name = answer_who_program(store, utid), .value = (double)dur };
@@ -215,22 +228,44 @@ static int add_conditions(Comparison *comparison,
         return r;
 }
 
-int comparison_add(Comparison *comparison, unsigned side, const TraceStore *store) {
+static int add_time(Comparison *comparison, unsigned side, const ComparisonPart *part) {
+        ComparisonTime time = { .start = part->start, .end = part->end };
+
+        if (!part->recording)
+                return 0;
+        time.recording = trace_pool_add_text(&comparison->names, part->recording);
+        if (trace_reserve((void **)&comparison->times[side],
+                          &comparison->n_allocated_times[side],
+                          comparison->n_times[side] + 1,
+                          sizeof(time)))
+                return -ENOMEM;
+        comparison->times[side][comparison->n_times[side]++] = time;
+        return 0;
+}
+
+int comparison_add(Comparison *comparison,
+                   unsigned side,
+                   const TraceStore *store,
+                   const ComparisonPart *part) {
         size_t n_max = MAX(store->tables[TRACE_TABLE_SLICE].n, store->tables[TRACE_TABLE_SCHED].n);
         _cleanup_(freep) Named *named = reallocarray(NULL, n_max + 1, sizeof(*named));
-        int64_t start = 0, end = 0;
+        ComparisonPart whole = { 0 };
         double seconds, busy;
         size_t n;
         int r;
 
         if (!named)
                 return -ENOMEM;
-        answer_time_bounds(store, &start, &end);
-        seconds = end > start ? (double)time_since(end, start) / 1e9 : 1e-9;
-        n = name_runs(store, named, &busy);
+        answer_time_bounds(store, &whole.start, &whole.end);
+        if (!part)
+                part = &whole;
+        seconds = part->end > part->start ? (double)time_since(part->end, part->start) / 1e9 : 1e-9;
+        n = name_runs(store, part, named, &busy);
         if (comparison->metric != COMPARISON_CPU)
-                n = name_slices(store, named);
+                n = name_slices(store, part, named);
         r = add_named(comparison, side, store, named, n, seconds);
+        if (r == 0)
+                r = add_time(comparison, side, part);
         return r ? r : add_conditions(comparison, side, store, seconds, busy);
 }
 
@@ -249,6 +284,8 @@ static const AnswerColumn facts[] = {
         [DIFF_FACT_BUSY_A] = { "busy_a", NULL, ANSWER_SHARE },
         [DIFF_FACT_BUSY_B] = { "busy_b", NULL, ANSWER_SHARE },
         [DIFF_FACT_LOSSY] = { "with_losses", NULL, ANSWER_COUNT },
+        [DIFF_FACT_SHARED] = { "on_both_sides", NULL, ANSWER_COUNT },
+        [DIFF_FACT_OVERLAPPING] = { "overlapping", NULL, ANSWER_COUNT },
         [DIFF_FACT_TESTED] = { "names_tested", NULL, ANSWER_COUNT },
         [DIFF_FACT_CHANGED] = { "changed", NULL, ANSWER_COUNT },
         [DIFF_FACT_TOO_FEW] = { "too_few", NULL, ANSWER_COUNT },
@@ -370,6 +407,26 @@ static void put_item(Answer *answer, const Comparison *comparison, const Compari
         answer_set(&cells[DIFF_COLUMN_N_B], (int64_t)item->n[1]);
 }
 
+/* A recording of one side that is on the other one, too; with `overlaps` only if a time of it is on both. */
+static bool is_on_both(const Comparison *comparison, const ComparisonTime *a, bool overlaps) {
+        for (size_t i = 0; i < comparison->n_times[1]; i++) {
+                const ComparisonTime *b = &comparison->times[1][i];
+
+                if (a->recording == b->recording &&
+                    (!overlaps || time_overlap(a->start, a->end, b->start, b->end) > 0))
+                        return true;
+        }
+        return false;
+}
+
+static size_t count_on_both(const Comparison *comparison, bool overlaps) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < comparison->n_times[0]; i++)
+                n += is_on_both(comparison, &comparison->times[0][i], overlaps);
+        return n;
+}
+
 static void put_conditions(Answer *answer, const Comparison *comparison) {
         AnswerValue *values = answer->facts;
 
@@ -391,6 +448,8 @@ static void put_conditions(Answer *answer, const Comparison *comparison) {
                    comparison->system[0] == comparison->system[1] &&
                            comparison->n_cpus[0] == comparison->n_cpus[1] &&
                            !comparison->has_mixed[0] && !comparison->has_mixed[1]);
+        answer_set(&values[DIFF_FACT_SHARED], (int64_t)count_on_both(comparison, false));
+        answer_set(&values[DIFF_FACT_OVERLAPPING], (int64_t)count_on_both(comparison, true));
         answer_set(&values[DIFF_FACT_LOSSY],
                    (int64_t)(comparison->n_lossy[0] + comparison->n_lossy[1]));
 }

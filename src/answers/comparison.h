@@ -23,6 +23,12 @@ typedef enum ComparisonMetric {
         COMPARISON_CPU,   /* ns of CPU time for each second, by program */
 } ComparisonMetric;
 
+/* What of a recording is compared. */
+typedef struct ComparisonPart {
+        const char *recording; /* by which it is known again on the other side */
+        int64_t start, end;
+} ComparisonPart;
+
 typedef struct Comparison {
         ComparisonMetric metric;
         const char *only; /* a name, or NULL: all */
@@ -37,6 +43,8 @@ typedef struct Comparison {
         bool has_mixed[2];            /* recordings of one side were made on different systems */
         double *seconds[2], *busy[2]; /* how long each is, and which share of CPUs was used */
         size_t n_allocated_seconds[2], n_allocated_busy[2];
+        struct ComparisonTime *times[2]; /* of recordings that are known by a name */
+        size_t n_times[2], n_allocated_times[2];
         size_t n_tested;
 } Comparison;
 
@@ -44,8 +52,12 @@ typedef struct Comparison {
 int comparison_init(Comparison *comparison, ComparisonMetric metric, const char *only);
 void comparison_deinit(Comparison *comparison);
 
-/* Adds a recording to a side (0, 1). 0, or -ENOMEM. */
-int comparison_add(Comparison *comparison, unsigned side, const TraceStore *store);
+/* Adds a recording to a side (0, 1), or a part of it if `part` is not NULL: slices that begin in it, and CPU time that
+ * was used in it. 0, or -ENOMEM. */
+int comparison_add(Comparison *comparison,
+                   unsigned side,
+                   const TraceStore *store,
+                   const ComparisonPart *part);
 
 extern const AnswerDef answer_diff;
 
@@ -60,6 +72,8 @@ enum {
         DIFF_FACT_BUSY_A,
         DIFF_FACT_BUSY_B,
         DIFF_FACT_LOSSY,
+        DIFF_FACT_SHARED,      /* recordings that are on both sides */
+        DIFF_FACT_OVERLAPPING, /* of these: at times that overlap */
         DIFF_FACT_TESTED,
         DIFF_FACT_CHANGED,
         DIFF_FACT_TOO_FEW,

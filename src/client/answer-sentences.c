@@ -429,6 +429,7 @@ static void say_conditions(GString *out, const Answer *answer) {
         FACT(system_a, DIFF_FACT_SYSTEM_A);
         FACT(system_b, DIFF_FACT_SYSTEM_B);
         FACT(lossy, DIFF_FACT_LOSSY);
+        FACT(shared, DIFF_FACT_SHARED);
 
         g_string_append_printf(out,
                                _("Recordings: %s (A) and %s (B), of %s s and %s s; CPUs were used "
@@ -447,6 +448,16 @@ static void say_conditions(GString *out, const Answer *answer) {
                                          "of CPUs. What differs may be due to that.\n"),
                                        system_a,
                                        system_b);
+        if (number(answer, DIFF_FACT_OVERLAPPING))
+                g_string_append_printf(out,
+                                       _("Recordings that are on both sides: %s, at times that "
+                                         "overlap.\n"),
+                                       shared);
+        else if (number(answer, DIFF_FACT_SHARED))
+                g_string_append_printf(out,
+                                       _("Recordings that are on both sides: %s, at different "
+                                         "times. What differs may be due to what came before.\n"),
+                                       shared);
         if (number(answer, DIFF_FACT_LOSSY))
                 g_string_append_printf(out, _("Recordings that are not whole: %s.\n"), lossy);
 }

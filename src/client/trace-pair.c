@@ -34,7 +34,7 @@ static ExitStatus compare(Pair *pair, unsigned side, const TraceStore *store) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < ARRAY_SIZE(metrics); i++)
-                r = comparison_add(&pair->comparisons[i], side, store);
+                r = comparison_add(&pair->comparisons[i], side, store, NULL);
         return say_error_number(r);
 }
 

@@ -8,6 +8,7 @@
 #include "answers/comparison.h"
 #include "answers/statistics.h"
 #include "client/answer-output.h"
+#include "client/answer-range.h"
 #include "client/say.h"
 #include "client/trace-files.h"
 #include "client/verbs.h"
@@ -15,12 +16,14 @@
 
 #define TOP_DEFAULT 20
 
+static AnswerRange arg_ranges[2]; /* by side */
 static char *arg_metric, *arg_slice, *arg_memory;
 static char **arg_fail_if;
 static int arg_top = TOP_DEFAULT;
 
 /* clang-format off */
 static const GOptionEntry entries[] = {
+        ANSWER_RANGE_OPTIONS(arg_ranges[0]),
         { "metric", 0, 0, G_OPTION_ARG_STRING, &arg_metric,
           N_("compare p50 (default), p99 or total of slices, or cpu of programs"), N_("WHAT") },
         { "slice", 0, 0, G_OPTION_ARG_STRING, &arg_slice, N_("only this name"), N_("NAME") },
@@ -29,6 +32,12 @@ static const GOptionEntry entries[] = {
         { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 20)"), N_("N") },
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
           N_("take at most SIZE for the trace"), N_("SIZE") },
+        { 0 },
+};
+
+/* Behind "--". */
+static const GOptionEntry entries_b[] = {
+        ANSWER_RANGE_OPTIONS(arg_ranges[1]),
         { 0 },
 };
 
@@ -79,17 +88,33 @@ static ExitStatus check_changes(void) {
         return STATUS_OK;
 }
 
+static ExitStatus find_part(ComparisonPart *ret, unsigned side, const TraceStore *store) {
+        AnswerQuestion question = { .store = store };
+        ExitStatus status = answer_range_apply(&arg_ranges[side], &question);
+
+        ret->start = question.start;
+        ret->end = question.end;
+        if (status || question.end > question.start || !answer_range_is_given(&arg_ranges[side]))
+                return status;
+        say_error(_("the recording has nothing in this time"));
+        return STATUS_NOT_FOUND;
+}
+
 /* One file at a time, so that memory is for one. */
 static ExitStatus
 add_file(Comparison *comparison, unsigned side, char *const *path, const QueryOptions *options) {
         _cleanup_(trace_files_close) TraceFiles files = { 0 };
         _cleanup_(query_freep) Query *query = NULL;
+        g_autofree char *recording = g_canonicalize_filename(*path, NULL);
+        ComparisonPart part = { .recording = recording };
         ExitStatus status = trace_files_load(&files, &query, path, 1, answer_diff.parts, options);
         int r;
 
+        if (!status)
+                status = find_part(&part, side, query_store(query));
         if (status)
                 return status;
-        r = comparison_add(comparison, side, query_store(query));
+        r = comparison_add(comparison, side, query_store(query), &part);
         if (r == 0)
                 return STATUS_OK;
         say_error("%s", g_strerror(-r));
@@ -97,11 +122,10 @@ add_file(Comparison *comparison, unsigned side, char *const *path, const QueryOp
 }
 
 static ExitStatus
-add_files(Comparison *comparison, const Invocation *invocation, const QueryOptions *options) {
-        char *const *const sides[] = { invocation->arguments, invocation->command };
+add_files(Comparison *comparison, char *const *const sides[2], const QueryOptions *options) {
         ExitStatus status = STATUS_OK;
 
-        for (unsigned side = 0; side < ARRAY_SIZE(sides); side++)
+        for (unsigned side = 0; side < 2; side++)
                 for (size_t i = 0; !status && sides[side][i]; i++)
                         status = add_file(comparison, side, &sides[side][i], options);
         return status;
@@ -150,16 +174,17 @@ static ExitStatus print_answer(const Invocation *invocation, Comparison *compari
         return status;
 }
 
-static ExitStatus check_sides(const Invocation *invocation) {
-        if (!invocation->arguments[0] || !invocation->command || !invocation->command[0]) {
-                say_error(_("'diff' compares two sides: desktrace diff A… -- B…"));
-                return STATUS_USAGE;
-        }
-        if (MAX(g_strv_length(invocation->arguments), g_strv_length(invocation->command)) >
-            STATISTICS_SAMPLES_MAX) {
-                say_error(_("a side has at most %d recordings"), STATISTICS_SAMPLES_MAX);
-                return STATUS_LIMIT;
-        }
+static ExitStatus refuse_sides(void) {
+        say_error(_("'diff' compares two sides: desktrace diff A… -- B…"));
+        return STATUS_USAGE;
+}
+
+static ExitStatus check_sides(char *const *const sides[2]) {
+        for (unsigned side = 0; side < 2; side++)
+                if (g_strv_length((char **)sides[side]) > STATISTICS_SAMPLES_MAX) {
+                        say_error(_("a side has at most %d recordings"), STATISTICS_SAMPLES_MAX);
+                        return STATUS_LIMIT;
+                }
         if (arg_top < 0) {
                 say_error(_("--top must not be negative"));
                 return STATUS_USAGE;
@@ -167,14 +192,47 @@ static ExitStatus check_sides(const Invocation *invocation) {
         return STATUS_OK;
 }
 
+/* Files behind "--", and the time of them that is meant. Without files it is another time of the same ones, and without
+ * a time the same as of the others. */
+static ExitStatus parse_side_b(const Invocation *invocation, char ***ret) {
+        g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+        g_autoptr(GStrvBuilder) words = g_strv_builder_new();
+        g_autoptr(GError) error = NULL;
+        g_auto(GStrv) left = NULL;
+
+        if (!invocation->arguments[0] || !invocation->command)
+                return refuse_sides();
+        g_strv_builder_add(words, invocation->verb->name);
+        g_strv_builder_addv(words, (const char **)invocation->command);
+        left = g_strv_builder_end(words);
+        g_option_context_set_help_enabled(context, FALSE);
+        g_option_context_add_main_entries(context, entries_b, NULL);
+        if (!g_option_context_parse_strv(context, &left, &error)) {
+                say_error(_("behind '--' are files and a time of them: %s"), error->message);
+                return STATUS_USAGE;
+        }
+        if (!left[1] && !answer_range_is_given(&arg_ranges[1]))
+                return refuse_sides();
+        *ret = g_strdupv(left[1] ? left + 1 : invocation->arguments);
+        if (!answer_range_is_given(&arg_ranges[1]))
+                arg_ranges[1] = arg_ranges[0];
+        return STATUS_OK;
+}
+
 static ExitStatus
 compare(const Invocation *invocation, ComparisonMetric metric, const QueryOptions *options) {
+        g_auto(GStrv) files_b = NULL;
         Comparison comparison;
-        ExitStatus status;
+        ExitStatus status = parse_side_b(invocation, &files_b);
+        char *const *const sides[] = { invocation->arguments, files_b };
 
+        if (!status)
+                status = check_sides(sides);
+        if (status)
+                return status;
         if (comparison_init(&comparison, metric, arg_slice))
                 return STATUS_FAILED;
-        status = add_files(&comparison, invocation, options);
+        status = add_files(&comparison, sides, options);
         if (!status)
                 status = print_answer(invocation, &comparison);
         comparison_deinit(&comparison);
@@ -186,8 +244,6 @@ ExitStatus verb_diff(Invocation *invocation) {
         ComparisonMetric metric = COMPARISON_P50;
         ExitStatus status = invocation_parse(invocation, entries);
 
-        if (!status)
-                status = check_sides(invocation);
         if (!status)
                 status = find_metric(&metric);
         if (!status)

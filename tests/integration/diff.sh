@@ -66,6 +66,46 @@ is_clean() {
 }
 ok 'names are printed without what drives a terminal' is_clean
 
+# One file in which a frame takes 2 ms up to second 5, and 3 ms from then on, and the other slice as long as ever.
+cat >phases.py <<'END'
+import sys
+
+from perfetto_wire import field, packet, track_event as event
+
+with open(sys.argv[1], "wb") as file:
+    file.write(packet(field(60, field(1, 5) + field(2, b"track"))))
+    for i in range(100):
+        at = 1000000000 + i * 100000000
+        file.write(event(at, 1, b"frame") + event(at + (2000000 if i < 50 else 3000000) + int(sys.argv[2]) + i, 2))
+        file.write(event(at + 12000000, 1, b"other") + event(at + 13000000, 2))
+END
+for i in 1 2 3 4; do
+        PYTHONPATH=$here python3 -B phases.py "phases$i" "$i"
+done
+ok 'two times of one recording are compared: the frames that begin in them' \
+        differs "t['rows'][0]['a_ns'] == 2000026 and t['rows'][0]['b_ns'] == 3000075" \
+        --slice frame --to 5 phases1 -- --from 5
+ok 'as too few, with the recording on both sides' \
+        differs "t['on_both_sides'] == 1 and t['overlapping'] == 0 and t['rows'][0]['verdict'] == 'too few'" \
+        --to 5 phases1 -- --from 5.05
+ok 'with how long each is' differs "abs(t['seconds_a'] - 2) < 0.01 and abs(t['seconds_b'] - 3) < 0.01" \
+        --from 1 --to 3 phases1 -- --from 4 --to 7
+exits 0 'which is said' 'on both sides: 1, at different times' "$DESKTRACE" diff --to 4 phases1 -- --from 5
+exits 0 'times that overlap are, too' 'on both sides: 1, at times that overlap' \
+        "$DESKTRACE" diff --to 6 phases1 -- --from 5
+ok 'four recordings at two times are enough for one name' \
+        differs "t['rows'][0]['verdict'] == 'more' and t['changed'] == 1 and t['on_both_sides'] == 4" \
+        --slice frame --to 4.5 phases? -- --from 5
+ok 'what did not change at the other time is the same' \
+        differs "t['rows'][0]['change'] == 0" --slice other --to 4.5 phases? -- --from 5
+ok 'one time is for both sides' differs "(abs(t['seconds_a'] - 2) < 0.01 and abs(t['seconds_b'] - 2) < 0.01 and
+        t['on_both_sides'] == 0 and t['rows'][0]['change'] > 0)" --slice frame --from 1 --to 3 phases1 -- phases2
+ok 'or each has its own, with files of its own' differs "0.4 < t['rows'][0]['change'] < 0.6" \
+        --slice frame --to 3 phases1 -- --from 6 phases2
+exits 5 'a time of which there is nothing' 'nothing in this time' "$DESKTRACE" diff --to 3 phases1 -- --from 1000
+exits 2 'what is no time' 'is no time' "$DESKTRACE" diff --to 3 phases1 -- --from soon
+exits 2 'another option behind --' 'files and a time of them' "$DESKTRACE" diff phases1 -- --metric p99 phases2
+
 exits 2 'one side is none' 'two sides' "$DESKTRACE" diff a1 a2
 exits 2 'an empty side is none' 'two sides' "$DESKTRACE" diff a1 --
 exits 2 'an unknown metric' 'p50, p99, total, cpu' "$DESKTRACE" diff --metric colour a1 -- b1

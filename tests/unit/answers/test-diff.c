@@ -73,7 +73,7 @@ static void record(Comparison *comparison, unsigned side, int64_t frame, const c
                 world_slice(&world, 0, "frame", i * 100 * MS, frame + i * MS / 10);
                 world_slice(&world, 0, other, i * 100 * MS, 7 * MS);
         }
-        ck_assert_int_eq(comparison_add(comparison, side, world.store), 0);
+        ck_assert_int_eq(comparison_add(comparison, side, world.store, NULL), 0);
         world_deinit(&world);
 }
 
@@ -133,7 +133,7 @@ START_TEST(test_nothing_compares_with_nothing) {
 
         world_init(&world);
         ck_assert_int_eq(comparison_init(&comparison, COMPARISON_CPU, NULL), 0);
-        ck_assert_int_eq(comparison_add(&comparison, 0, world.store), 0);
+        ck_assert_int_eq(comparison_add(&comparison, 0, world.store, NULL), 0);
         ck_assert_int_eq(comparison_answer(&comparison, 0, &world.answer), 0);
         ck_assert_uint_eq(world.answer->n_rows, 0);
         comparison_deinit(&comparison);

@@ -94,7 +94,7 @@ START_TEST(test_two_recordings_are_in_one_page) {
         add_slice(store, track, 0, 100, 1000000, MARKUP);
         ck_assert_int_eq(comparison_init(&comparison, COMPARISON_P50, NULL), 0);
         for (unsigned side = 0; side < REPORT_SIDES; side++)
-                ck_assert_int_eq(comparison_add(&comparison, side, store), 0);
+                ck_assert_int_eq(comparison_add(&comparison, side, store, NULL), 0);
         ck_assert_int_eq(comparison_answer(&comparison, 0, &answer), 0);
         page = make_pair_page(store, answer, 0);
         ck_assert_uint_eq(count(&page, "<script type=\"text/plain\""), 2);
