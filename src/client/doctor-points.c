@@ -6,11 +6,15 @@
 #include <fnmatch.h>
 #include <glib/gi18n.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "build-config.h"
+#include "client/doctor-bus-programs.h"
 #include "client/doctor-points.h"
 #include "client/say.h"
 #include "shared/fd.h"
+#include "shared/names.h"
 #include "shared/process-maps.h"
 
 #define FILE_SUFFIX    ".conf"
@@ -22,21 +26,105 @@
 #define ELLIPSIS       ", …"
 
 typedef struct Library {
-        char *group;
+        Showing *showing;
         char *pattern; /* of names of its file: "libgtk-4.so.1*", as files are often called by longer versions */
 } Library;
 
+/* What programs of bridges have mapped; whom the bus knows is asked there. */
+static const struct {
+        const char *source, *pattern;
+} bridge_libraries[] = {
+        { "org.pipewire.profiler", "libpipewire-0.3.so.0*" },
+        { "org.x.present", "libxcb-present.so.0*" },
+};
+
+/* Programs that show more of themselves if they are started with a variable. */
+static const struct {
+        const char *pattern, *variable;
+} start_libraries[] = {
+        { "libgstreamer-1.0.so.0*", "GST_TRACERS=desktrace" },
+};
+
+static void showing_free(gpointer item) {
+        Showing *showing = item;
+
+        g_free(showing->by);
+        g_ptr_array_unref(showing->programs);
+        g_free(showing);
+}
+
+static Showing *get_showing(PointFacts *facts, const char *source, const char *by) {
+        Showing *showing;
+
+        for (guint i = 0; i < facts->showings->len; i++) {
+                showing = facts->showings->pdata[i];
+                if (streq(showing->source, source) && g_strcmp0(showing->by, by) == 0)
+                        return showing;
+        }
+        showing = g_new0(Showing, 1);
+        showing->source = source;
+        showing->by = g_strdup(by);
+        showing->programs = g_ptr_array_new_with_free_func(g_free);
+        g_ptr_array_add(facts->showings, showing);
+        return showing;
+}
+
+static void add_program(Showing *showing, const char *program) {
+        if (showing->programs->len < POINT_PROGRAMS_MAX &&
+            !g_ptr_array_find_with_equal_func(showing->programs, program, g_str_equal, NULL))
+                g_ptr_array_add(showing->programs, g_strdup(program));
+}
+
+void point_facts_add(PointFacts *facts, const char *source, const char *program) {
+        add_program(get_showing(facts, source, NULL), program);
+}
+
 /*
- * Files of points
+ * Libraries
  */
 
 static void library_free(gpointer item) {
         Library *library = item;
 
-        g_free(library->group);
         g_free(library->pattern);
         g_free(library);
 }
+
+static bool has_library(const PointFacts *facts, const Showing *showing, const char *pattern) {
+        for (guint i = 0; i < facts->libraries->len; i++) {
+                const Library *library = facts->libraries->pdata[i];
+
+                if (library->showing == showing && streq(library->pattern, pattern))
+                        return true;
+        }
+        return false;
+}
+
+static void add_library(PointFacts *facts, Showing *showing, const char *pattern) {
+        Library *library;
+
+        if (facts->libraries->len == POINT_LIBRARIES_MAX || has_library(facts, showing, pattern))
+                return;
+        library = g_new0(Library, 1);
+        library->showing = showing;
+        library->pattern = g_strdup(pattern);
+        g_ptr_array_add(facts->libraries, library);
+}
+
+static void add_known_libraries(PointFacts *facts) {
+        for (size_t i = 0; i < ARRAY_SIZE(bridge_libraries); i++)
+                add_library(facts,
+                            get_showing(facts, bridge_libraries[i].source, NULL),
+                            bridge_libraries[i].pattern);
+        for (size_t i = 0; i < ARRAY_SIZE(start_libraries); i++)
+                add_library(facts,
+                            get_showing(facts, POINT_AT_START, start_libraries[i].variable),
+                            start_libraries[i].pattern);
+}
+
+/*
+ * Files of points
+ */
 
 static char *get_key(GKeyFile *file, const char *section, const char *key) {
         char *value = g_key_file_get_string(file, section, key, NULL);
@@ -44,31 +132,18 @@ static char *get_key(GKeyFile *file, const char *section, const char *key) {
         return value ?: g_key_file_get_string(file, COMMON_SECTION, key, NULL);
 }
 
-static bool has_library(const PointFacts *facts, const char *group, const char *pattern) {
-        for (guint i = 0; i < facts->libraries->len; i++) {
-                const Library *library = facts->libraries->pdata[i];
-
-                if (streq(library->group, group) && streq(library->pattern, pattern))
-                        return true;
-        }
-        return false;
-}
-
 /* Of points that are recorded unless others are asked for. */
-static void add_point(PointFacts *facts, GKeyFile *file, const char *section) {
+static void
+add_point(PointFacts *facts, const char *file_name, GKeyFile *file, const char *section) {
         g_autofree char *group = get_key(file, section, "Group");
         g_autofree char *soname = get_key(file, section, "Library");
         g_autofree char *is_default = get_key(file, section, "Default");
         g_autofree char *pattern = soname ? g_strconcat(soname, "*", NULL) : NULL;
-        Library *library;
 
-        if (!group || !pattern || (is_default && streq(is_default, "no")) ||
-            facts->libraries->len == POINT_LIBRARIES_MAX || has_library(facts, group, pattern))
-                return;
-        library = g_new0(Library, 1);
-        library->group = g_steal_pointer(&group);
-        library->pattern = g_steal_pointer(&pattern);
-        g_ptr_array_add(facts->libraries, library);
+        if (group && pattern && (!is_default || !streq(is_default, "no"))) {
+                add_library(facts, get_showing(facts, TRACING_POINTS_SOURCE, file_name), pattern);
+                facts->has_points = true;
+        }
 }
 
 static void read_points(PointFacts *facts, int folder, const char *name) {
@@ -83,7 +158,7 @@ static void read_points(PointFacts *facts, int folder, const char *name) {
         sections = g_key_file_get_groups(file, NULL);
         for (char **section = sections; *section; section++)
                 if (!streq(*section, COMMON_SECTION))
-                        add_point(facts, file, *section);
+                        add_point(facts, name, file, *section);
 }
 
 /* A file of an earlier folder replaces one of its name in a later one. */
@@ -105,25 +180,41 @@ static void read_folder(PointFacts *facts, GHashTable *seen, int root, const cha
  * Programs
  */
 
-static void program_clear(gpointer item) {
-        PointProgram *program = item;
+typedef struct Process {
+        const char *name;
+        bool is_own; /* bridges record one's own only */
+} Process;
 
-        g_free(program->name);
-        g_ptr_array_unref(program->groups);
+static void engine_clear(gpointer item) {
+        PointEngine *engine = item;
+
+        g_free(engine->program);
+        g_free(engine->path);
 }
 
-static void add_groups(const PointFacts *facts, PointProgram *program, const char *file) {
+static void add_engine(PointFacts *facts, const char *program, const char *path) {
+        PointEngine engine;
+
+        for (guint i = 0; i < facts->engines->len; i++)
+                if (streq(g_array_index(facts->engines, PointEngine, i).program, program))
+                        return;
+        if (facts->engines->len == POINT_PROGRAMS_MAX)
+                return;
+        engine = (PointEngine){ g_strdup(program), g_strdup(path) };
+        g_array_append_val(facts->engines, engine);
+}
+
+static void add_process(const PointFacts *facts, const Process *process, const char *file) {
         for (guint i = 0; i < facts->libraries->len; i++) {
                 const Library *library = facts->libraries->pdata[i];
 
-                if (fnmatch(library->pattern, file, 0) == 0 &&
-                    !g_ptr_array_find_with_equal_func(
-                            program->groups, library->group, g_str_equal, NULL))
-                        g_ptr_array_add(program->groups, library->group);
+                if ((process->is_own || streq(library->showing->source, TRACING_POINTS_SOURCE)) &&
+                    fnmatch(library->pattern, file, 0) == 0)
+                        add_program(library->showing, process->name);
         }
 }
 
-static void read_mappings(const PointFacts *facts, PointProgram *program, char *maps) {
+static void read_mappings(PointFacts *facts, const Process *process, char *maps) {
         char *state = NULL;
 
         for (char *line = strtok_r(maps, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
@@ -134,32 +225,9 @@ static void read_mappings(const PointFacts *facts, PointProgram *program, char *
                         continue;
                 name = strrchr(mapping.path, '/') + 1;
                 if (mapping.is_executable)
-                        add_groups(facts, program, name);
-                program->has_own_engine |= streq(name, ENGINE_FILE);
-        }
-}
-
-static PointProgram *find_program(const PointFacts *facts, const char *name) {
-        for (guint i = 0; i < facts->programs->len; i++) {
-                PointProgram *program = &g_array_index(facts->programs, PointProgram, i);
-
-                if (streq(program->name, name))
-                        return program;
-        }
-        return NULL;
-}
-
-static void keep(PointFacts *facts, PointProgram *program) {
-        PointProgram *known = find_program(facts, program->name);
-
-        if (program->groups->len == 0 && !program->has_own_engine) {
-                program_clear(program);
-        } else if (!known && facts->programs->len < POINT_PROGRAMS_MAX) {
-                g_array_append_val(facts->programs, *program);
-        } else {
-                if (known)
-                        known->has_own_engine |= program->has_own_engine;
-                program_clear(program);
+                        add_process(facts, process, name);
+                if (streq(name, ENGINE_FILE))
+                        add_engine(facts, process->name, mapping.path);
         }
 }
 
@@ -167,17 +235,14 @@ static void read_process(PointFacts *facts, int proc, const char *pid) {
         g_autofree char *maps_path = g_strconcat(pid, "/maps", NULL);
         g_autofree char *name_path = g_strconcat(pid, "/comm", NULL);
         _cleanup_(freep) char *maps = NULL, *name = NULL;
-        PointProgram program;
+        struct stat info;
 
-        if (fd_read_file(&maps, NULL, proc, maps_path, PROCESS_MAPS_BYTES_MAX) < 0 ||
+        if (fstatat(proc, pid, &info, 0) < 0 ||
+            fd_read_file(&maps, NULL, proc, maps_path, PROCESS_MAPS_BYTES_MAX) < 0 ||
             fd_read_file(&name, NULL, proc, name_path, NAME_BYTES_MAX) < 0)
                 return;
-        program = (PointProgram){
-                .name = g_strndup(name, strcspn(name, "\n")),
-                .groups = g_ptr_array_new(),
-        };
-        read_mappings(facts, &program, maps);
-        keep(facts, &program);
+        name[strcspn(name, "\n")] = '\0';
+        read_mappings(facts, &(Process){ name, info.st_uid == geteuid() }, maps);
 }
 
 static void read_processes(PointFacts *facts, int root) {
@@ -200,10 +265,13 @@ PointFacts *point_facts_new(int root) {
         PointFacts *facts = g_new0(PointFacts, 1);
 
         facts->libraries = g_ptr_array_new_with_free_func(library_free);
-        facts->programs = g_array_new(FALSE, FALSE, sizeof(PointProgram));
-        g_array_set_clear_func(facts->programs, program_clear);
+        facts->showings = g_ptr_array_new_with_free_func(showing_free);
+        facts->engines = g_array_new(FALSE, FALSE, sizeof(PointEngine));
+        g_array_set_clear_func(facts->engines, engine_clear);
+        facts->has_chromium_folder = faccessat(root, "etc/chromium.d", F_OK, 0) == 0;
         read_folder(facts, seen, root, CONFIG_DIR "/points.d");
         read_folder(facts, seen, root, POINTS_DIR);
+        add_known_libraries(facts);
         read_processes(facts, root);
         return facts;
 }
@@ -211,8 +279,9 @@ PointFacts *point_facts_new(int root) {
 PointFacts *point_facts_free(PointFacts *facts) {
         if (!facts)
                 return NULL;
-        g_array_unref(facts->programs);
+        g_array_unref(facts->engines);
         g_ptr_array_unref(facts->libraries);
+        g_ptr_array_unref(facts->showings);
         g_free(facts);
         return NULL;
 }
@@ -224,73 +293,122 @@ static void *gather(void *argument) {
 }
 
 PointFacts *point_facts_within_time(void) {
-        return doctor_within(DOCTOR_DEADLINE_S, gather, NULL);
+        PointFacts *facts = doctor_within(DOCTOR_DEADLINE_S, gather, NULL);
+        g_autoptr(GArray) programs = bus_programs_within_time();
+
+        for (guint i = 0; facts && i < programs->len; i++) {
+                const BusProgram *program = &g_array_index(programs, BusProgram, i);
+
+                point_facts_add(facts, program->source, program->name);
+        }
+        return facts;
 }
 
 /*
  * Checks
  */
 
-static void list_program(GString *list, const PointProgram *program) {
-        g_string_append_printf(list, "%s%s (", list->len > 0 ? ", " : "", program->name);
-        for (guint i = 0; i < program->groups->len; i++)
-                g_string_append_printf(
-                        list, "%s%s", i > 0 ? ", " : "", (const char *)program->groups->pdata[i]);
-        g_string_append_c(list, ')');
-}
-
-char *point_facts_list(const PointFacts *facts) {
+static char *list_programs(const Showing *showing) {
         g_autoptr(GString) list = g_string_new(NULL);
-        guint n = 0;
 
-        for (guint i = 0; i < facts->programs->len && n <= PROGRAMS_SHOWN; i++) {
-                const PointProgram *program = &g_array_index(facts->programs, PointProgram, i);
-
-                if (program->groups->len == 0)
-                        continue;
-                if (n++ < PROGRAMS_SHOWN)
-                        list_program(list, program);
-                else
-                        g_string_append(list, ELLIPSIS);
-        }
+        for (guint i = 0; i < showing->programs->len && i <= PROGRAMS_SHOWN; i++)
+                g_string_append_printf(list,
+                                       "%s%s",
+                                       i > 0 ? ", " : "",
+                                       i < PROGRAMS_SHOWN ? (char *)showing->programs->pdata[i]
+                                                          : "…");
         return say_clean(list->str, list->len);
 }
 
-static void check_engines(DoctorReport *report, const PointFacts *facts) {
-        for (guint i = 0; i < facts->programs->len; i++) {
-                const PointProgram *program = &g_array_index(facts->programs, PointProgram, i);
+static bool is_to_be_said(const Showing *showing) {
+        return showing->programs->len > 0 && !streq(showing->source, POINT_AT_START);
+}
 
-                if (program->has_own_engine)
-                        doctor_add(
-                                report,
-                                DOCTOR_NOTE,
-                                "programs",
-                                _("see \"To see more\" in docs/DESKTOP.md: a switch at its start "
-                                  "shows what it does"),
-                                _("%s is made of Chromium and has libraries of its own: only "
-                                  "what a Wayland compositor says of it is shown"),
-                                program->name);
+char *showing_sentence(const Showing *showing) {
+        g_autofree char *programs = NULL, *by = NULL;
+
+        if (!is_to_be_said(showing))
+                return NULL;
+        programs = list_programs(showing);
+        if (!showing->by)
+                return g_strdup_printf(_("%s would show %s"), showing->source, programs);
+        by = say_clean(showing->by, strlen(showing->by));
+        return g_strdup_printf(_("%s would show by %s: %s"), showing->source, by, programs);
+}
+
+static void check_showing(DoctorReport *report, const Showing *showing) {
+        g_autofree char *sentence = showing_sentence(showing);
+        g_autofree char *programs = NULL;
+
+        if (sentence) {
+                doctor_add(report, DOCTOR_OK, "programs", NULL, "%s", sentence);
+        } else if (showing->programs->len > 0) {
+                programs = list_programs(showing);
+                doctor_add(report,
+                           DOCTOR_NOTE,
+                           "programs",
+                           showing->by,
+                           _("%s would show more of themselves if they were started with a "
+                             "variable"),
+                           programs);
+        }
+}
+
+#define CHROMIUM_SWITCH "--enable-features=EnablePerfettoSystemTracing"
+
+/* Where the switch stays, by where the engine is. */
+static const char *engine_remedy(const PointFacts *facts, const char *path) {
+        static const struct {
+                const char *prefix, *remedy;
+        } places[] = {
+                { "/usr/lib/chromium/",
+                  "echo " CHROMIUM_SWITCH " >>~/.config/chromium-flags.conf" },
+                { "/usr/lib64/chromium",
+                  "echo " CHROMIUM_SWITCH " >>~/.config/chromium-flags.conf" },
+                { "/usr/lib/electron", "echo " CHROMIUM_SWITCH " >>~/.config/electron-flags.conf" },
+                { "/app/chromium/",
+                  "echo " CHROMIUM_SWITCH
+                  " >>~/.var/app/org.chromium.Chromium/config/chromium-flags.conf" },
+        };
+
+        if (facts->has_chromium_folder && g_str_has_prefix(path, places[0].prefix))
+                return "echo 'CHROMIUM_FLAGS=\"$CHROMIUM_FLAGS " CHROMIUM_SWITCH
+                       "\"' | sudo tee /etc/chromium.d/desktrace";
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+                if (g_str_has_prefix(path, places[i].prefix))
+                        return places[i].remedy;
+        return _("start it with --enable-features=EnablePerfettoSystemTracing; docs/DESKTOP.md "
+                 "says where that can stay");
+}
+
+static void check_engines(DoctorReport *report, const PointFacts *facts) {
+        for (guint i = 0; i < facts->engines->len; i++) {
+                const PointEngine *engine = &g_array_index(facts->engines, PointEngine, i);
+
+                doctor_add(report,
+                           DOCTOR_NOTE,
+                           "programs",
+                           engine_remedy(facts, engine->path),
+                           _("%s is made of Chromium and has libraries of its own: only "
+                             "what a Wayland compositor says of it is shown"),
+                           engine->program);
         }
 }
 
 void point_check(DoctorReport *report, const PointFacts *facts) {
-        g_autofree char *shown = facts ? point_facts_list(facts) : NULL;
+        const guint n_before = report->findings->len;
 
-        if (!facts || facts->libraries->len == 0)
-                return; /* the probes are not installed: that is said elsewhere */
-        if (*shown)
-                doctor_add(report,
-                           DOCTOR_OK,
-                           "programs",
-                           NULL,
-                           _("linux.program_points would show %s"),
-                           shown);
-        else
+        if (!facts)
+                return;
+        for (guint i = 0; i < facts->showings->len; i++)
+                check_showing(report, facts->showings->pdata[i]);
+        /* Without points the probes are not installed: that is said elsewhere. */
+        if (facts->has_points && report->findings->len == n_before)
                 doctor_add(report,
                            DOCTOR_OK,
                            "programs",
                            NULL,
                            _("none of those that you may look at has a library that "
-                             "linux.program_points knows"));
+                             "a data source knows"));
         check_engines(report, facts);
 }

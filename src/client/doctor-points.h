@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Doctor, points: which programs that run linux.program_points would show
+ * Doctor, points: which programs that run would be shown without being changed, and by what
  *
- * By the libraries that they have mapped and those that the files in points.d name. Only processes whose mappings may
- * be read are looked at: one's own, or for root all.
+ * By the libraries that they have mapped and those that the files in points.d name, or that bridges are about; and by
+ * what the session bus says. Only processes whose mappings may be read are looked at: one's own, or for root all.
  */
 
 #include "client/doctor.h"
@@ -15,29 +15,41 @@
 #define POINT_LIBRARIES_MAX  512
 #define POINT_FILE_BYTES_MAX 65536
 
-/* All programs of one name. */
-typedef struct PointProgram {
-        char *name;
-        GPtrArray *
-                groups; /* of points by which it would be shown; of char *, belonging to the facts */
-        bool has_own_engine; /* Chromium's, which brings its libraries along */
-} PointProgram;
+#define POINT_AT_START \
+        "" /* in place of a source: the program's own events, if it is started with a variable */
+
+/* What one data source would show. */
+typedef struct Showing {
+        const char *source;
+        char *by;            /* which file in points.d, or which variable; or NULL */
+        GPtrArray *programs; /* names, of char * */
+} Showing;
+
+/* A program with Chromium's engine, which brings its libraries along. */
+typedef struct PointEngine {
+        char *program, *path;
+} PointEngine;
 
 typedef struct PointFacts {
-        GPtrArray *libraries; /* what the files in points.d name */
-        GArray *programs;     /* of PointProgram, each with something to say */
+        GPtrArray *libraries; /* that are looked for */
+        GPtrArray *showings;  /* of Showing * */
+        GArray *engines;      /* of PointEngine */
+        bool has_points, has_chromium_folder;
 } PointFacts;
 
-/* `root` is the machine's "/", or a tree of fixtures. */
+/* `root` is the machine's "/", or a tree of fixtures. The bus is not asked. */
 PointFacts *point_facts_new(int root);
 PointFacts *point_facts_free(PointFacts *facts);
 DEFINE_CLEANUP(PointFacts *, point_facts_free)
 
-/* The same from "/", on a thread, as some process may not answer. NULL: it took too long. */
+/* That `source`, a literal, would show a program. */
+void point_facts_add(PointFacts *facts, const char *source, const char *program);
+
+/* The same from "/" and the session bus, on a thread, as some process may not answer. NULL: it took too long. */
 PointFacts *point_facts_within_time(void);
 
-/* "name (group, group)", some of them, fit to be printed; "": none. Malloc'ed. */
-char *point_facts_list(const PointFacts *facts);
+/* "SOURCE would show NAMES", fit to be printed; NULL: none. Malloc'ed. */
+char *showing_sentence(const Showing *showing);
 
 /* Pure. NULL: it took too long. */
 void point_check(DoctorReport *report, const PointFacts *facts);

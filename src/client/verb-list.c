@@ -422,19 +422,26 @@ static void say_unknown_sources(const ListKind *kind, const GArray *list) {
 }
 
 /* For people, too: what a source could show now. */
-static void say_programs(const ListKind *kind, const GArray *list) {
-        for (guint i = 0; asks_producers(kind) && i < list->len; i++) {
-                const ViewSource *source = &g_array_index(list, ViewSource, i);
-                _cleanup_(point_facts_freep) PointFacts *facts = NULL;
-                g_autofree char *shown = NULL, *hint = NULL;
+static void say_shown(const PointFacts *facts, const ViewSource *source) {
+        for (guint i = 0; facts && !source->unavailable && i < facts->showings->len; i++) {
+                const Showing *showing = facts->showings->pdata[i];
+                g_autofree char *sentence = NULL;
 
-                if (!streq(source->name, TRACING_POINTS_SOURCE) || source->unavailable)
+                if (!streq(showing->source, source->name))
                         continue;
-                facts = point_facts_within_time();
-                shown = facts ? point_facts_list(facts) : g_strdup("");
-                hint = g_strdup_printf(_("linux.program_points would show %s"), shown);
-                say_hint(*shown ? hint : NULL);
+                sentence = showing_sentence(showing);
+                say_hint(sentence);
         }
+}
+
+static void say_programs(const ListKind *kind, const GArray *list) {
+        _cleanup_(point_facts_freep) PointFacts *facts = NULL;
+
+        if (!asks_producers(kind))
+                return;
+        facts = point_facts_within_time();
+        for (guint i = 0; i < list->len; i++)
+                say_shown(facts, &g_array_index(list, ViewSource, i));
 }
 
 static ExitStatus print_list(const ListKind *kind, const char *glob, const Invocation *invocation) {

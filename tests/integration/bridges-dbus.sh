@@ -38,6 +38,10 @@ fails 'an instance that is none is told of' 'Instance= must be user or system' \
 
 bridged_session
 gives 'the source is there before the bridges run' 'org\.freedesktop\.dbus' "$DESKTRACE" --user list sources
+gives 'with the programs that it would show' 'org\.freedesktop\.dbus would show ([^ ]+, )*desktraced' \
+        bash -c '"$0" --user list sources 2>&1' "$DESKTRACE"
+gives 'which doctor says, too' 'org\.freedesktop\.dbus would show ([^ ]+, )*desktraced' \
+        bash -c '"$0" --user doctor || [ $? = 10 ]' "$DESKTRACE"
 recording "$trace" 600 org.freedesktop.dbus
 ok 'the bridges were started' has_owner --user org.desktrace.Bridges1
 recorded_talk 1
