@@ -43,6 +43,7 @@ static const struct {
         const char *pattern, *variable;
 } start_libraries[] = {
         { "libgstreamer-1.0.so.0*", "GST_TRACERS=desktrace" },
+        { "libvulkan.so.1*", "DESKTRACE_VULKAN=1" },
 };
 
 static void showing_free(gpointer item) {

@@ -98,8 +98,11 @@ def check_actions(top):
 
 
 def environment(top):
-    """Every variable that the code looks at: a string in a getenv(), or with our prefix."""
+    """Every variable that the code looks at: a string in a getenv(), or with our prefix. The Vulkan loader has its
+    own in the manifest of a layer."""
     for path in tap.tree(top):
+        if path.startswith("bindings/") and path.endswith(".json.in"):
+            yield from re.findall(r'_environment": { "(\w+)"', tap.read(top, path))
         if path.startswith(("src/", "examples/")) and path.endswith((".c", ".h")):
             text = tap.read(top, path)
             yield from re.findall(r'getenv\("(\w+)"\)', text)

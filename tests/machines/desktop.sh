@@ -4,7 +4,7 @@
 # Programs of a stock desktop, as Debian has them, below a compositor without a display and below an X server, are
 # recorded by points in their libraries, and what they tell by the bridges. The tests are those of the integration
 # suite, which skip what is not installed.
-# Time limit: 15 min
+# Time limit: 25 min
 
 # shellcheck source=tests/machines/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +17,9 @@ has() {
         done
 }
 
-machine bookworm build test desktop +weston +mesa-utils
+machine bookworm build test desktop +weston +mesa-utils +mesa-vulkan-drivers +vulkan-tools +gtk-3-examples \
+        +gtk-4-examples +qmlscene +qml-module-qtquick2 +libsdl2-tests +firefox-esr +chromium
+echo '127.0.0.1 localhost' >"$root/etc/hosts" # what an installed system has, and browsers ask for
 project
 ok 'all of it is configured' as_root meson setup build -Dprefix=/usr
 ok 'the programs are built' as_root ninja -C build
@@ -40,4 +42,8 @@ run_test X11 bridges-x-session
 has 'at the times that the server has told the program'
 run_test GStreamer gstreamer
 has 'an arrow leads there with each buffer' 'buffers that were late are instants'
+run_test Vulkan vulkan-layer
+has 'from each to the next is a frame' 'all that it submits is worked on by the GPU'
+run_test 'eight kinds of programs' kernel-kinds
+has 'frames of eight kinds of programs are in one recording'
 finish

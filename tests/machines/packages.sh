@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 
 BUILD='+debhelper +dh-python +valac +gobject-introspection +libgirepository1.0-dev +libgstreamer1.0-dev
-        +libpipewire-0.3-dev +libxcb-present-dev +libxcb-res0-dev +lintian'
+        +libpipewire-0.3-dev +libvulkan-dev +libxcb-present-dev +libxcb-res0-dev +lintian'
 
 # The sources as somebody else has them; without a repository, as they are here.
 make_sources() {
