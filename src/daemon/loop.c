@@ -78,6 +78,13 @@ static bool loop_is_busy(const Loop *loop) {
         return bus_is_busy(loop->bus) || ports_is_busy(loop->ports) || loop->listeners.has_own;
 }
 
+/* The kernel keeps a process of which a thread hangs in a user's file system, and systemd starts no other one before it
+ * has tried to kill that for more than a minute. So a service that nobody else needs stays, too, and looks again after
+ * the same time. */
+static bool loop_can_end(const Loop *loop) {
+        return !loop_is_busy(loop) && !closer_has_pending() && !sinks_have_threads();
+}
+
 /* Any call counts as use, so that the service does not leave between two calls of a user who looks around. */
 static void loop_look_whether_idle(Loop *loop, uint64_t now) {
         const bool is_used = loop_n_calls(loop) != loop->n_calls_seen;
@@ -166,7 +173,7 @@ static void loop_leave(Loop *loop, uint64_t now) {
                 ;
         listeners_stop(&loop->listeners);
         loop_settle_transports(loop);
-        if (!loop_is_busy(loop)) {
+        if (loop_can_end(loop)) {
                 sd_event_exit(loop->event, 0);
                 return;
         }
@@ -177,6 +184,22 @@ static void loop_leave(Loop *loop, uint64_t now) {
         if (bus_request_name(loop->bus) < 0)
                 log_warning("a request came while leaving, and somebody else has the name by now");
         bus_line_attach(loop->line, loop->event);
+}
+
+/* systemd waits as well, if it has told the service to end. */
+static void loop_end(Loop *loop) {
+        closer_log_pending();
+        sd_event_exit(loop->event, 0);
+}
+
+static void loop_end_if_idle(Loop *loop, uint64_t now) {
+        if (loop_can_end(loop))
+                loop_leave(loop, now);
+        else
+                loop->idle_since = now + LOOP_HANG_NS;
+        if (!loop->hangs)
+                closer_log_pending();
+        loop->hangs = closer_has_pending();
 }
 
 static void loop_extend(Loop *loop, uint64_t now) {
@@ -240,9 +263,9 @@ static void loop_settle(Loop *loop) {
         loop_look_whether_idle(loop, now);
         if (loop->stop_deadline < UINT64_MAX) {
                 if (loop_is_stopped(loop) || now >= loop->stop_deadline)
-                        sd_event_exit(loop->event, 0);
+                        loop_end(loop);
         } else if (loop_idle_deadline(loop) <= now) {
-                loop_leave(loop, now);
+                loop_end_if_idle(loop, now);
         }
         if (loop->extend_deadline <= now)
                 loop_extend(loop, now);

@@ -27,6 +27,9 @@
 #define LOOP_STANDALONE_IDLE_NS  (UINT64_C(2) * 1000000000)
 #define LOOP_STANDALONE_FIRST_NS (UINT64_C(10) * 1000000000)
 
+/* How much longer it stays each time that it cannot end: see loop_can_end(). */
+#define LOOP_HANG_NS (UINT64_C(1) * 1000000000)
+
 /* The timeout that systemd is told when a request arrived just as the service was about to leave, so that the
  * service is not killed. */
 #define LOOP_EXTEND_NS (UINT64_C(10) * 1000000000)
@@ -56,6 +59,7 @@ typedef struct Loop {
         const char **guarded; /* info.guarded */
 
         uint64_t idle_since; /* UINT64_MAX: busy */
+        bool hangs;          /* as it was last told: it would have ended otherwise */
         uint64_t n_calls_seen;
         bool had_client;
         uint64_t stop_deadline;   /* UINT64_MAX: not stopping */

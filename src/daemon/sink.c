@@ -114,6 +114,15 @@ static void sink_worker_remove(SinkWorker *worker) {
         pthread_mutex_unlock(&sink_workers_lock);
 }
 
+bool sinks_have_threads(void) {
+        bool has_threads;
+
+        pthread_mutex_lock(&sink_workers_lock);
+        has_threads = !list_is_empty(&sink_workers);
+        pthread_mutex_unlock(&sink_workers_lock);
+        return has_threads;
+}
+
 static SinkWorker *sink_worker_free(SinkWorker *worker) {
         for (size_t i = 0; i < SINK_BATCHES_MAX; i++)
                 bytes_deinit(&worker->batches[i].bytes);

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Passes a descriptor whose file system never answers a close, nor a question about the file.
 
-stuck-file.py WHERE SOCKET N [PID]: mounts a file system of its own, and sends its one file N times to Perfetto's
-producer socket ("perfetto"), to the native one ("native") or over the message bus ("bus"), which has that pid: its
-own closes are answered, or it would hang itself. Says "attacked", and stays until it is killed; then the kernel
-answers for it. Needs /dev/fuse, and root to mount; what is passed is passed as $ATTACKER_UID, if that is set.
+stuck-file.py WHERE SOCKET N [PID [leave]]: mounts a file system of its own, and sends its one file N times to
+Perfetto's producer socket ("perfetto"), to the native one ("native") or over the message bus ("bus"), which has that
+pid: its own closes are answered, or it would hang itself. Says "attacked", and stays until it is killed; then the
+kernel answers for it. With "leave" its connections to a bus are closed once they are answered. Needs /dev/fuse, and
+root to mount; what is passed is passed as $ATTACKER_UID, if that is set.
 """
 
 import ctypes
@@ -87,7 +88,7 @@ def pass_file(transport, address, fd):
     return peer
 
 
-def attack(where, transport, address, n):
+def attack(where, transport, address, n, leaves):
     fd = os.open(os.path.join(where, "file"), os.O_RDWR)
     ctypes.CDLL(None).umount2(where.encode(), MNT_DETACH)  # open files stay
     os.rmdir(where)
@@ -99,22 +100,26 @@ def attack(where, transport, address, n):
             peers.append(pass_file(transport, address, fd))
         except ConnectionError:
             break  # enough hang that its user is refused
+    if leaves:
+        for peer in peers:
+            peer.socket.recv(4096)
+            peer.socket.close()
     print("attacked", flush=True)
     time.sleep(600)
     del peers
 
 
-def main(transport, address, n, spared_pid=0):
+def main(transport, address, n, spared_pid=0, *options):
     where = tempfile.mkdtemp()
-    file_system = FileSystem(where, spared_pid)
+    file_system = FileSystem(where, int(spared_pid))
     # Two processes: one that had the file open and served it, too, could not even be killed.
     if os.fork() == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         os.close(file_system.fd)
-        attack(where, transport, address, n)
+        attack(where, transport, address, int(n), "leave" in options)
     else:
         file_system.serve()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3], *map(int, sys.argv[3:]))
+    main(*sys.argv[1:])

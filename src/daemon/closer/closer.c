@@ -23,6 +23,7 @@
 #include "closer/unlinger.h"
 #include "shared/fd.h"
 #include "shared/list.h"
+#include "shared/log-user.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/thread.h"
@@ -215,6 +216,32 @@ bool closer_is_full(uid_t user) {
                             queue_count(&found->sockets) >= CLOSER_SOCKETS_PENDING_MAX);
         pthread_mutex_unlock(&lock);
         return is_full;
+}
+
+bool closer_has_pending(void) {
+        const CloserUser *user;
+        bool has_pending = false;
+
+        pthread_mutex_lock(&lock);
+        list_for_each (user, &users, link)
+                has_pending |= queue_count(&user->files) > 0 || queue_count(&user->sockets) > 0;
+        pthread_mutex_unlock(&lock);
+        return has_pending;
+}
+
+void closer_log_pending(void) {
+        const CloserUser *user;
+
+        pthread_mutex_lock(&lock);
+        list_for_each (user, &users, link)
+                if (queue_count(&user->files) > 0)
+                        log_user(user->user,
+                                 LOG_WARNING,
+                                 "the file system of a descriptor that user %u has passed does not "
+                                 "answer: until it "
+                                 "does, this process cannot end, and systemd waits for it",
+                                 (unsigned)user->user);
+        pthread_mutex_unlock(&lock);
 }
 
 void closer_replace(int (*replacement)(int fd)) {

@@ -43,5 +43,12 @@ void closer_close_socket(uid_t user, int fd);
  * nevertheless is broken, and a new connection is refused. */
 bool closer_is_full(uid_t user);
 
+/* Whether a descriptor of anybody's waits to be closed. A process in which a close hangs cannot end, not even by
+ * SIGKILL, until that file system answers. */
+bool closer_has_pending(void);
+
+/* Says in the log whose these are. */
+void closer_log_pending(void);
+
 /* For tests: the function that closes, NULL for close(2). Returns once all earlier threads have ended. */
 void closer_replace(int (*close_fd)(int fd));

@@ -207,10 +207,21 @@ START_TEST(test_sockets_are_closed_while_files_hang) {
 }
 END_TEST
 
+START_TEST(test_what_hangs_is_pending_until_it_is_closed) {
+        setup();
+        ck_assert(!closer_has_pending());
+        hang_for(MALLORY);
+        ck_assert(closer_has_pending());
+        let_go();
+        ck_assert(!closer_has_pending());
+}
+END_TEST
+
 TEST_MAIN("closer",
           test_descriptors_are_closed,
           test_one_that_hangs_holds_up_its_own_user_only,
           test_user_with_many_that_hang_is_full_until_they_are_closed,
           test_descriptors_that_nobody_has_read_are_closed_with_their_socket,
           test_sockets_do_not_linger,
-          test_sockets_are_closed_while_files_hang)
+          test_sockets_are_closed_while_files_hang,
+          test_what_hangs_is_pending_until_it_is_closed)
