@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "probes/perf/perf-writer.h"
+#include "wire/stack-sample.h"
 
 /* perfetto.protos.TracePacketDefaults, PerfSampleDefaults, PerfEvents.Timebase */
 enum {
@@ -16,30 +17,11 @@ enum {
         TRACEPOINT_FILTER = 2,
 };
 
-/* perfetto.protos.PerfSample */
-enum {
-        SAMPLE_CPU = 1,
-        SAMPLE_PID = 2,
-        SAMPLE_TID = 3,
-        SAMPLE_CALLSTACK = 4,
-        SAMPLE_CPU_MODE = 5,
-        SAMPLE_UNWIND_ERROR = 16,
-        SAMPLE_RECORDS_LOST = 17,
-        SAMPLE_SKIPPED_REASON = 18,
-        SKIPPED_ENQUEUE = 3,
-};
+/* perfetto.protos.PerfSample.SampleSkipReason */
+enum { SKIPPED_ENQUEUE = 3 };
 
-/* perfetto.protos.StackSample, StackSampleDefaults */
+/* perfetto.protos.StackSampleDefaults, and modes of StackSample */
 enum {
-        STACK_TASK = 1,
-        STACK_EXECUTION = 3,
-        STACK_CALLSTACK = 6,
-        STACK_UNWIND_ERROR = 7,
-        STACK_WEIGHT = 11,
-        TASK_PID = 2,
-        TASK_TID = 3,
-        EXECUTION_CPU = 2,
-        EXECUTION_MODE = 3,
         STACK_DEFAULTS_SOURCE = 1,
         STACK_DEFAULTS_DESCRIPTOR = 2,
         DESCRIPTOR_NAME = 2,

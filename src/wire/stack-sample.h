@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Numbers of the fields of samples, for those who write samples and those who read them
+ *
+ * They are Perfetto's. A number that only one side uses is here too, so that the message is seen whole.
+ */
+
+/* perfetto.protos.PerfSample */
+enum {
+        SAMPLE_CPU = 1,
+        SAMPLE_PID = 2,
+        SAMPLE_TID = 3,
+        SAMPLE_CALLSTACK = 4,
+        SAMPLE_CPU_MODE = 5,
+        SAMPLE_UNWIND_ERROR = 16,
+        SAMPLE_RECORDS_LOST = 17,
+        SAMPLE_SKIPPED_REASON = 18,
+        SAMPLE_PRODUCER_EVENT = 19,
+        SAMPLE_FIELDS,
+};
+
+/* perfetto.protos.StackSample, and what it says of the task and of where that ran */
+enum {
+        STACK_TASK = 1,
+        STACK_EXECUTION = 3,
+        STACK_CALLSTACK = 6,
+        STACK_UNWIND_ERROR = 7,
+        STACK_COUNTER = 9,
+        STACK_WEIGHT = 11,
+        TASK_PID = 2,
+        TASK_TID = 3,
+        TASK_FIELDS,
+        EXECUTION_CPU = 2,
+        EXECUTION_MODE = 3,
+        EXECUTION_FIELDS,
+};
