@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/elf-parts.h"
 #include "shared/fd.h"
 
 #define TABLES_MAX 4 /* of symbols in one file: there are two */
@@ -67,7 +68,7 @@ int symbol_file_open_fd(SymbolFile *ret, int fd, const BuildId *build_id) {
         SymbolFile file = { .fd = fd };
 
         elf_version(EV_CURRENT);
-        file.elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+        file.elf = fd < 0 || elf_has_many_parts(fd) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
         if (!file.elf || elf_kind(file.elf) != ELF_K_ELF) {
                 symbol_file_close(&file);
                 return SYMBOL_FILE_E_NONE;

@@ -11,6 +11,7 @@
 
 #include "host/probe.h"
 #include "probes/ftrace/elf-file.h"
+#include "shared/elf-parts.h"
 #include "shared/fd.h"
 
 /* Opening a device can have side effects, like starting a watchdog, and reading trace_pipe takes data away from
@@ -40,28 +41,12 @@ int elf_file_open_program(int *ret, const char *path, char **ret_error) {
         return r < 0 ? probe_refuse(ret_error, "cannot open %s: %s", path, strerror(-r)) : 0;
 }
 
-/* A file may say in its first section that it has four billion of them, and libelf believes it as far as the file is
- * long, which costs nothing: it may have holes. */
-static bool has_many_parts(int fd) {
-        union {
-                unsigned char ident[EI_NIDENT];
-                Elf64_Ehdr wide;
-                Elf32_Ehdr narrow;
-        } head = {};
-
-        if (pread(fd, &head, sizeof(head), 0) < (ssize_t)sizeof(head.narrow))
-                return false;
-        if (head.ident[EI_CLASS] == ELFCLASS64)
-                return head.wide.e_phnum == PN_XNUM || (!head.wide.e_shnum && head.wide.e_shoff);
-        return head.narrow.e_phnum == PN_XNUM || (!head.narrow.e_shnum && head.narrow.e_shoff);
-}
-
 int elf_file_open(Elf **ret, int fd, const char *path, char **ret_error) {
         Elf *elf;
 
         if (elf_version(EV_CURRENT) == EV_NONE)
                 return -EIO;
-        elf = has_many_parts(fd) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+        elf = elf_has_many_parts(fd) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
         if (!elf || elf_kind(elf) != ELF_K_ELF) {
                 elf_endp(&elf);
                 return probe_refuse(ret_error, "%s is no program or library", path);

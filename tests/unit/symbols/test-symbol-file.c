@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* This program is read, and copies of it that were made to harm who reads them. */
+
+#include "symbols/symbol-file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shared/fd.h"
+#include "test.h"
+
+#define FILE_BYTES_MAX (64u << 20)
+
+/* The descriptor is of a file that claims to go on for a terabyte, if it has holes. */
+static int open_copy(const char *bytes, size_t n, bool has_holes) {
+        int fd = memfd_create("copy", MFD_CLOEXEC);
+
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(fd_write_all(fd, bytes, n), 0);
+        if (has_holes && sizeof(off_t) == 8)
+                ck_assert_int_eq(ftruncate(fd, (off_t)(INT64_C(1) << 40)), 0);
+        return fd;
+}
+
+static size_t align(size_t n) {
+        return ALIGN_UP(n, (size_t)4);
+}
+
+/* Of the program that runs, as it lies in memory: the first object is the program. */
+static int find_build_id(struct dl_phdr_info *info, size_t n_info, void *userdata) {
+        BuildId *build_id = userdata;
+
+        for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+                const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+                const char *notes = (const char *)(info->dlpi_addr + segment->p_vaddr);
+
+                for (size_t at = 0; segment->p_type == PT_NOTE && at < segment->p_memsz;) {
+                        ElfW(Nhdr) note;
+
+                        memcpy(&note, notes + at, sizeof(note));
+                        at += sizeof(note);
+                        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
+                            !memcmp(notes + at, "GNU", sizeof("GNU"))) {
+                                ck_assert_uint_le(note.n_descsz, sizeof(build_id->bytes));
+                                build_id->n = note.n_descsz;
+                                memcpy(build_id->bytes,
+                                       notes + at + align(note.n_namesz),
+                                       build_id->n);
+                                return 1;
+                        }
+                        at += align(note.n_namesz) + align(note.n_descsz);
+                }
+        }
+        return 1;
+}
+
+typedef struct Program {
+        char *bytes;
+        size_t n;
+        BuildId build_id;
+} Program;
+
+static void program_deinit(Program *program) {
+        free(program->bytes);
+}
+
+/* False where programs are linked without a build id. */
+static bool program_init(Program *program) {
+        *program = (Program){};
+        dl_iterate_phdr(find_build_id, &program->build_id);
+        if (program->build_id.n == 0) {
+                test_skip("programs have no build id here");
+                return false;
+        }
+        ck_assert_int_eq(
+                fd_read_file(
+                        &program->bytes, &program->n, AT_FDCWD, "/proc/self/exe", FILE_BYTES_MAX),
+                0);
+        return true;
+}
+
+static int open_fd(const Program *program, int fd) {
+        SymbolFile file;
+        int r = symbol_file_open_fd(&file, fd, &program->build_id);
+
+        if (r == 0)
+                symbol_file_close(&file);
+        return r;
+}
+
+START_TEST(test_the_file_that_was_recorded_is_read) {
+        _cleanup_(program_deinit) Program program;
+        SymbolFile file;
+
+        if (!program_init(&program))
+                return;
+        ck_assert_int_eq(symbol_file_open(&file, "/proc/self/exe", &program.build_id), 0);
+        symbol_file_close(&file);
+        ck_assert_int_eq(symbol_file_open(&file, "/dev/null", &program.build_id),
+                         SYMBOL_FILE_E_NONE);
+        ck_assert_int_eq(symbol_file_open_fd(&file,
+                                             open_copy(program.bytes, program.n, false),
+                                             &program.build_id),
+                         0);
+        symbol_file_close(&file);
+        program.build_id.bytes[0] ^= 1;
+        ck_assert_int_eq(open_fd(&program, open_copy(program.bytes, program.n, false)),
+                         SYMBOL_FILE_E_OTHER);
+}
+END_TEST
+
+START_TEST(test_what_is_no_program_is_refused) {
+        _cleanup_(program_deinit) Program program;
+
+        if (!program_init(&program))
+                return;
+        ck_assert_int_eq(open_fd(&program, -1), SYMBOL_FILE_E_NONE);
+        ck_assert_int_eq(open_fd(&program, open_copy("", 0, false)), SYMBOL_FILE_E_NONE);
+        ck_assert_int_eq(open_fd(&program, open_copy("#!/bin/sh\n", 10, false)),
+                         SYMBOL_FILE_E_NONE);
+        ck_assert_int_eq(open_fd(&program, open_copy("", 0, true)), SYMBOL_FILE_E_NONE);
+}
+END_TEST
+
+/* What a header cannot count is in the first section, and libelf would make room for it. */
+START_TEST(test_more_parts_than_a_header_counts_are_refused) {
+        _cleanup_(program_deinit) Program program;
+        ElfW(Ehdr) * header, whole;
+        ElfW(Shdr) * section;
+
+        if (!program_init(&program))
+                return;
+        header = (ElfW(Ehdr) *)program.bytes;
+        whole = *header;
+        section = (ElfW(Shdr) *)(program.bytes + header->e_shoff);
+        section->sh_size = UINT32_MAX;
+        section->sh_info = UINT32_MAX;
+        header->e_shnum = 0;
+        ck_assert_int_eq(open_fd(&program, open_copy(program.bytes, program.n, true)),
+                         SYMBOL_FILE_E_NONE);
+        *header = whole;
+        header->e_phnum = PN_XNUM;
+        ck_assert_int_eq(open_fd(&program, open_copy(program.bytes, program.n, true)),
+                         SYMBOL_FILE_E_NONE);
+        *header = whole;
+        ck_assert_int_eq(open_fd(&program, open_copy(program.bytes, program.n, false)), 0);
+}
+END_TEST
+
+TEST_MAIN("symbols-symbol-file",
+          test_the_file_that_was_recorded_is_read,
+          test_what_is_no_program_is_refused,
+          test_more_parts_than_a_header_counts_are_refused)
