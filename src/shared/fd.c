@@ -67,7 +67,8 @@ int fd_check_growing_memfd(int fd, uint64_t *ret_n_bytes) {
         int seals;
 
         seals = fcntl(fd, F_GET_SEALS);
-        if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || st.st_size < 0)
+        if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != F_SEAL_SHRINK ||
+            fstat(fd, &st) < 0 || st.st_size < 0)
                 return -EINVAL;
         *ret_n_bytes = (uint64_t)st.st_size;
         return 0;
