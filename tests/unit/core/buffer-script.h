@@ -35,6 +35,7 @@ typedef enum StepKind {
         STEP_SOME,
         STEP_NEXT,
         STEP_GONE,
+        STEP_RETIRE,
         STEP_STAT,
         STEP_CLONE,
         STEP_HELD,
@@ -104,6 +105,8 @@ typedef struct Step {
         { STEP_CLEAR }
 #define FREEZE() \
         { STEP_FREEZE }
+#define RETIRE() \
+        { STEP_RETIRE }
 #define STAT(_name, _value) \
         { STEP_STAT, .text = #_name, .stat = offsetof(TraceBufferStats, _name), .value = (_value) }
 
@@ -225,7 +228,8 @@ static inline size_t script_print_packet(char *to, size_t n_to, const TracePacke
         if (packet->loss)
                 n += (size_t)snprintf(to + n, n_to - n, "/%u", packet->loss);
         ck_assert_uint_eq(n_bytes, packet->n_bytes);
-        ck_assert_uint_eq(packet->origin->producer_id, SCRIPT_PRODUCER);
+        /* In its lower half: the rest says in which generation it has retired. */
+        ck_assert_uint_eq((uint32_t)packet->origin->producer_id, SCRIPT_PRODUCER);
         ck_assert_uint_eq(packet->origin->identity.uid, 1000u + packet->origin->writer_id);
         return n;
 }
@@ -341,6 +345,9 @@ script_play_step(TraceBuffer *buffer, TraceBuffer **held, const Script *script, 
                 break;
         case STEP_GONE:
                 trace_buffer_producer_gone(buffer, SCRIPT_PRODUCER);
+                break;
+        case STEP_RETIRE:
+                ck_assert_int_eq(trace_buffer_retire_producers(buffer), 0);
                 break;
         case STEP_STAT:
                 memcpy(&value,

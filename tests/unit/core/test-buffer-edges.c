@@ -54,6 +54,33 @@ SCRIPT_CASE(test_pass_goes_on_in_a_segment_that_starts_again,
                        PUT(1, 2, 0, "c9"),
                        NEXT("1:c9") })
 
+/* The service has another process, to which the same numbers mean other writers. */
+SCRIPT_CASE(test_retired_writers_are_strangers_to_those_who_come_back,
+            .steps = { PUT(1, 0, 0, "a9"),
+                       PUT(2, 0, 0, "b9"),
+                       PUT(3, 0, 0, "c9"),
+                       PUT(4, 0, 0, "d9"),
+                       PUT(5, 0, 0, "e9"),
+                       RETIRE(),
+                       PUT(1, 0, 0, "f9"),
+                       PUT(2, 0, 0, "g9"),
+                       PUT(3, 0, 0, "h9"),
+                       PUT(4, 0, 0, "i9"),
+                       PUT(5, 0, 0, "j9"),
+                       RETIRE(),
+                       PUT(1, 0, 0, "k9"),
+                       PUT(5, 0, 0, "l9"),
+                       PASS("1:a9 2:b9 3:c9 4:d9 5:e9 1:f9 2:g9 3:h9 4:i9 5:j9 1:k9 5:l9") })
+
+SCRIPT_CASE(test_nobody_waits_for_what_retired_writers_owe,
+            .steps = { PUT(1, 0, 0, "a4"),
+                       PUT(1, 1, P, "b4"),
+                       PUT(1, 2, 0, "c4"),
+                       PASS("1:a4"),
+                       RETIRE(),
+                       PATCH_FAILS(1, 1, 1),
+                       PASS("1:c4/17") })
+
 START_TEST(test_frozen_buffer_gives_back_what_has_been_read) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
         const Step chunk = PUT(1, 0, 0, "a9");
@@ -109,6 +136,8 @@ START_TEST(test_chunk_that_is_half_the_ids_ahead_of_what_was_read_is_no_violatio
 END_TEST
 
 TEST_MAIN("buffer-edges",
+          test_retired_writers_are_strangers_to_those_who_come_back,
+          test_nobody_waits_for_what_retired_writers_owe,
           test_chunk_of_four_bytes_can_be_patched,
           test_size_may_take_more_bytes_than_it_needs,
           test_packet_waits_for_the_patch_of_a_piece_in_its_middle,

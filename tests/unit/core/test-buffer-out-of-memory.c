@@ -158,9 +158,43 @@ START_TEST(test_patch_that_finds_no_memory_for_a_copy_changes_nothing) {
 }
 END_TEST
 
+/* The files stay as they were, however often it is tried. */
+START_TEST(test_buffer_is_adopted_or_can_be_adopted_later) {
+        _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL;
+        unsigned n_failures = 0;
+        int index_fd, segments_fd;
+        TraceBufferFound found;
+        bool has_ended = false;
+
+        ck_assert_int_eq(trace_buffer_new_kept(&buffer, 32 * 4096, 4096, TRACE_BUFFER_RING), 0);
+        for (unsigned i = 0; i < N_PUTS; i++)
+                ck_assert_int_eq(put(buffer, i), 0);
+        ck_assert(trace_buffer_files(buffer, &index_fd, &segments_fd));
+        index_fd = fcntl(index_fd, F_DUPFD_CLOEXEC, 3);
+        segments_fd = fcntl(segments_fd, F_DUPFD_CLOEXEC, 3);
+        buffer = trace_buffer_leave(buffer);
+        for (unsigned n = 0; !has_ended; n++) {
+                int r;
+
+                arm(n);
+                r = trace_buffer_adopt(&buffer, index_fd, segments_fd, &found);
+                has_ended = !disarm();
+                ck_assert_int_eq(r, has_ended ? 0 : -ENOMEM);
+                ck_assert(has_ended == (buffer != NULL));
+                ck_assert_int_ge(fcntl(index_fd, F_GETFD), 0);
+                ck_assert_int_ge(fcntl(segments_fd, F_GETFD), 0);
+                n_failures += r < 0;
+        }
+        ck_assert_uint_gt(n_failures, 5);
+        ck_assert_uint_eq(found.n_records_broken + found.n_slots_broken, 0);
+        ck_assert_uint_eq(script_discard(buffer), N_PUTS);
+}
+END_TEST
+
 TEST_MAIN("buffer-out-of-memory",
           test_buffer_is_made_or_nothing_is,
           test_chunk_that_could_not_be_put_can_be_put_again,
           test_clone_is_made_or_the_original_stays_as_it_was,
           test_packet_that_could_not_be_read_can_be_read_again,
-          test_patch_that_finds_no_memory_for_a_copy_changes_nothing)
+          test_patch_that_finds_no_memory_for_a_copy_changes_nothing,
+          test_buffer_is_adopted_or_can_be_adopted_later)

@@ -120,9 +120,63 @@ START_TEST(test_whoever_looks_may_stop) {
 }
 END_TEST
 
+/* A category whose fields are there twice, empty first, or of another type. */
+START_TEST(test_fields_that_say_nothing_are_passed_over) {
+        size_t category;
+
+        begin();
+        wire_put_uint(&writer, 1, 7); /* no category */
+        category = wire_begin(&writer, 1);
+        wire_put_uint(&writer, 1, 7);
+        wire_put_string(&writer, 1, "name");
+        wire_put_string(&writer, 1, "another");
+        wire_put_uint(&writer, 2, 7);
+        wire_put_string(&writer, 2, "");
+        wire_put_string(&writer, 2, "text");
+        wire_put_string(&writer, 2, "another");
+        wire_put_uint(&writer, 3, 7);
+        wire_put_string(&writer, 3, "");
+        wire_put_string(&writer, 3, "tag");
+        wire_put_string(&writer, 4, "field of another number");
+        wire_end(&writer, category);
+        category = wire_begin(&writer, 2);
+        wire_put_string(&writer, 1, "no category");
+        wire_end(&writer, category);
+        ck_assert_str_eq(read_all(), "name: text #tag\n");
+}
+END_TEST
+
+static int refuse_tag(void *userdata, const char *tag) {
+        ++*(unsigned *)userdata;
+        return -ENOMEM;
+}
+
+static int look_at_tags(void *userdata, const Category *category) {
+        ck_assert_int_eq(category_tags(category, refuse_tag, userdata), -ENOMEM);
+        return 0;
+}
+
+START_TEST(test_whoever_looks_at_tags_may_stop) {
+        size_t category;
+        unsigned n = 0;
+
+        begin();
+        category = wire_begin(&writer, 1);
+        wire_put_string(&writer, 1, "a");
+        wire_put_string(&writer, 3, "one");
+        wire_put_string(&writer, 3, "two");
+        wire_end(&writer, category);
+        wire_end(&writer, track_event);
+        ck_assert_int_eq(categories_read(bytes, wire_writer_size(&writer), look_at_tags, &n), 0);
+        ck_assert_uint_eq(n, 1);
+}
+END_TEST
+
 TEST_MAIN("categories",
           test_descriptions_and_tags_are_read,
           test_what_no_string_of_the_bus_may_hold_is_left_out,
           test_what_is_long_is_cut_off,
           test_what_is_no_message_tells_nothing,
-          test_whoever_looks_may_stop)
+          test_whoever_looks_may_stop,
+          test_fields_that_say_nothing_are_passed_over,
+          test_whoever_looks_at_tags_may_stop)

@@ -630,7 +630,40 @@ START_TEST(test_clone_keeps_everything_where_no_restart_tells_what_is_needed) {
 }
 END_TEST
 
+/* Each number that the trace of the original would say has its place in that of the clone. */
+START_TEST(test_clone_takes_over_all_that_was_counted) {
+        FakeConsumer *consumer, *clone;
+        Session *session;
+
+        fixture_init(&f);
+        fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session(&f, 1000, CONFIG_ONE("track_event"));
+        session = consumer->session;
+        session->producers_dropped = 10;
+        session->reader.n_invalid = 20;
+        session->chunks_discarded = 30;
+        session->patches_discarded = 40;
+        session->flushes_requested = 50;
+        session->flushes_succeeded = 60;
+        session->flushes_failed = 70;
+        clone = fixture_clone(&f, consumer);
+        ck_assert_uint_eq(clone->session->producers_dropped, 10);
+        ck_assert_uint_eq(clone->session->reader.n_invalid, 20);
+        ck_assert_uint_eq(clone->session->chunks_discarded, 30);
+        ck_assert_uint_eq(clone->session->patches_discarded, 40);
+        ck_assert_uint_eq(clone->session->flushes_requested, session->flushes_requested);
+        ck_assert_uint_eq(clone->session->flushes_succeeded, session->flushes_succeeded);
+        ck_assert_uint_eq(clone->session->flushes_failed, 70);
+        ck_assert_uint_ge(clone->session->flushes_requested, 50);
+        ck_assert_uint_eq(session_stopped_at(clone->session), f.now);
+        ck_assert_uint_eq(clone->session->uuid[1], session->uuid[1]);
+        ck_assert_int_eq(clone->session->final_flush, FINAL_FLUSH_SUCCEEDED);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("session-clone",
+          test_clone_takes_over_all_that_was_counted,
           test_clone_has_the_data_and_the_original_keeps_it,
           test_both_have_the_service_packets_and_half_of_the_uuid_differs,
           test_clone_of_a_session_that_was_read_begins_like_any_trace,

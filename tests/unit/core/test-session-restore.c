@@ -506,6 +506,69 @@ START_TEST(test_number_that_is_taken_is_refused) {
 }
 END_TEST
 
+/* A filter of names, and a trigger: what is made of the config is there again. */
+START_TEST(test_session_listens_to_triggers_again) {
+        const TriggerSender sender = { .identity = { .uid = 1000 }, .producer = "bee" };
+        static const char *const names[] = { "end" };
+        FormerBuffer buffer;
+        SessionFormer former = record_and_leave(&buffer);
+        Session *session;
+        size_t n;
+
+        replace_service(1 * S);
+        ck_assert_int_eq(restore_as(&session,
+                                    &former,
+                                    RECORDER "trigger_config { trigger_mode: STOP_TRACING "
+                                             "trigger_timeout_ms: 60000 triggers { name: \"end\" "
+                                             "producer_name_regex: \"b.*\" stop_delay_ms: 100 } }"),
+                         0);
+        ck_assert_int_eq(service_activate_triggers(f.service, &sender, names, 1, &n, f.now), 0);
+        ck_assert_uint_eq(n, 1);
+        fixture_advance(&f, 1 * S);
+        ck_assert_int_eq(session_state(session), SESSION_STOPPED);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_sessions_are_in_the_order_in_which_they_came) {
+        FakeConsumer *one, *two;
+        FormerBuffer buffer;
+        SessionFormer former = record_and_leave(&buffer);
+        Session *session;
+
+        replace_service(1 * S);
+        ck_assert_int_eq(restore(&session, &former), 0);
+        service_tick(f.service, f.now);
+        one = fixture_start_session(&f, 1000, CONFIG_ONE("a"));
+        two = fixture_start_session(&f, 1000, CONFIG_ONE("a"));
+        ck_assert_uint_gt(session_order(session), 0);
+        ck_assert_uint_gt(session_order(one->session), session_order(session));
+        ck_assert_uint_gt(session_order(two->session), session_order(one->session));
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
+START_TEST(test_time_that_the_machine_sleeps_does_not_count_for_the_rest) {
+        FormerBuffer buffer;
+        SessionFormer former = record_and_leave(&buffer);
+        Session *session;
+
+        replace_service(2 * S);
+        ck_assert_int_eq(
+                restore_as(&session, &former, RECORDER "prefer_suspend_clock_for_duration: true"),
+                0);
+        f.suspended_ns += 5 * S;
+        fixture_advance(&f, 8 * S); /* of which it sleeps five; seven are left */
+        ck_assert_int_eq(session_state(session), SESSION_STARTED);
+        fixture_advance(&f, 5 * S);
+        ck_assert_int_eq(session_state(session), SESSION_STOPPED);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
 TEST_MAIN("session-restore",
           test_session_goes_on_with_what_it_has_recorded,
           test_duration_counts_while_there_is_no_service,
@@ -521,4 +584,7 @@ TEST_MAIN("session-restore",
           test_what_was_noted_before_is_noted_still,
           test_past_that_is_none_is_refused_and_the_files_stay,
           test_files_that_are_no_buffer_are_refused_and_stay,
-          test_number_that_is_taken_is_refused)
+          test_number_that_is_taken_is_refused,
+          test_session_listens_to_triggers_again,
+          test_time_that_the_machine_sleeps_does_not_count_for_the_rest,
+          test_sessions_are_in_the_order_in_which_they_came)
