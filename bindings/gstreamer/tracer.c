@@ -3,10 +3,11 @@
 /*
  * GStreamer tracer: what elements do, as slices of the threads that do it
  *
- * GStreamer loads it where GST_TRACERS names it, and calls its hooks whether anything is recorded or not: then each one
- * costs a load and a branch. A push into an element is a slice with the element's name. As elements push from within
- * their chain functions, slices are nested as the elements are. Queues end that: what comes out of one is pushed by
- * another thread, so an arrow leads there with the buffer. What a queue holds are counters, at most ten times a second.
+ * GStreamer loads it where GST_TRACERS names it, and calls its hooks whether anything is recorded or not: if nothing
+ * is, each call costs one load and one branch. A push into an element is a slice with the element's name. As elements
+ * push from within their chain functions, slices are nested as the elements are. Queues end that: what comes out of
+ * one is pushed by another thread, so an arrow leads there with the buffer. What a queue holds are counters, at most
+ * ten times a second.
  */
 
 #define GST_USE_UNSTABLE_API /* of tracers, by which GStreamer means that hooks may get more arguments */

@@ -76,7 +76,7 @@ complete -c desktrace -n '__desktrace_in record list' -l standalone -d 'Run a pr
 
 complete -c desktrace -n '__desktrace_in record' -s c -l config -rF -d 'Use the config in this file'
 complete -c desktrace -n '__desktrace_in record' -s p -l preset -xa '(__desktrace_list presets)' -d 'Use a predefined configuration'
-complete -c desktrace -n '__desktrace_in record' -l stacks -d 'Record call stacks, too'
+complete -c desktrace -n '__desktrace_in record' -l stacks -d 'Also record call stacks'
 complete -c desktrace -n '__desktrace_in record' -l stacks-at -x -a 'sleep page-fault' -d 'Record call stacks where this happens'
 complete -c desktrace -n '__desktrace_in record' -l heap -d 'Record allocations, too'
 complete -c desktrace -n '__desktrace_in record' -s t -l time -x -d 'Stop after this time, such as 5s'

@@ -3,8 +3,9 @@
 /*
  * Where heaps grow, and what programs leave when they end, by call stack
  *
- * Growth is what more is in use at the last dump in the range than at the first one in it, so what a program needs to
- * start is mostly not part of it. What was not freed is of programs that have ended, and of the end of the recording.
+ * A heap has grown by what is in use at its last dump in the range and was not at its first one. So memory that a
+ * program needs to start mostly does not count. What was never freed is what a program had in use when it, or the
+ * recording, ended.
  */
 
 #include <errno.h>

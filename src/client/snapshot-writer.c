@@ -176,7 +176,7 @@ static void snapshot_writer_next(SnapshotWriter *writer) {
                         break;
                 if (streq(snapshot->session_path, writer->session_path))
                         snapshot_writer_begin(writer, snapshot);
-                else /* of another session that we may see */
+                else /* a snapshot of another session that this user may see */
                         snapshot_free(snapshot);
         }
         if (!writer->current && writer->on_idle && writer->n_due == 0) {

@@ -25,10 +25,10 @@ typedef struct TraceReport {
         uint64_t before_ns;  /* how far back it was to reach; 0: not set */
 } TraceReport;
 
-/* A session that gave no byte, not even the service's own. Always STATUS_FAILED. */
+/* The session produced no data at all, not even packets of the service. Returns STATUS_FAILED. */
 ExitStatus trace_report_nothing(void);
 
-/* A session that could record nothing: reports why. Never STATUS_OK. */
+/* The session could not record anything: reports why. Never returns STATUS_OK. */
 ExitStatus trace_report_in_vain(const TraceReport *report);
 
 ExitStatus trace_report(const TraceReport *report);

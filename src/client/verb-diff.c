@@ -31,7 +31,7 @@ static const GOptionEntry entries[] = {
           N_("exit with status 10 if a name changed by more: 'frame +10%'"), N_("CHANGE") },
         { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 20)"), N_("N") },
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
-          N_("take at most SIZE for the trace"), N_("SIZE") },
+          N_("use at most SIZE of memory for the trace"), N_("SIZE") },
         { 0 },
 };
 

@@ -26,13 +26,13 @@ static const GOptionEntry entries[] = {
           N_("write to FILE, or '-' for stdout (default); fleet: below this directory"), N_("FILE") },
         { "force", 'f', 0, G_OPTION_ARG_NONE, &arg_force, N_("replace the file if it exists"), NULL },
         { "table", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg_tables,
-          N_("this table; sqlite and fleet take several (default: all; else slice)"), N_("NAME") },
+          N_("export this table; sqlite and fleet take several (default: all; else slice)"), N_("NAME") },
         { "machine", 0, 0, G_OPTION_ARG_STRING, &arg_machine,
           N_("fleet: name the machine so, instead of by a hash of its number"), N_("NAME") },
-        { "sql", 0, 0, G_OPTION_ARG_STRING, &arg_sql, N_("what this statement answers"), N_("SQL") },
+        { "sql", 0, 0, G_OPTION_ARG_STRING, &arg_sql, N_("export the rows of this SQL query"), N_("SQL") },
         ANSWER_RANGE_OPTIONS(arg_range),
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
-          N_("take at most SIZE for the trace"), N_("SIZE") },
+          N_("use at most SIZE of memory for the trace"), N_("SIZE") },
         { 0 },
 };
 /* clang-format on */

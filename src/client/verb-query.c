@@ -26,7 +26,7 @@ static const GOptionEntry entries[] = {
         { "timeout", 0, 0, G_OPTION_ARG_STRING, &arg_timeout,
           N_("stop a statement that takes longer than TIME"), N_("TIME") },
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
-          N_("take at most SIZE for the trace"), N_("SIZE") },
+          N_("use at most SIZE of memory for the trace"), N_("SIZE") },
         { 0 },
 };
 /* clang-format on */

@@ -39,12 +39,12 @@ static int arg_top = TOP_DEFAULT, arg_count;
 static const GOptionEntry entries[] = {
         { "interval", 'i', 0, G_OPTION_ARG_STRING, &arg_interval,
           N_("one screen for each TIME (default: 1s)"), N_("TIME") },
-        { "count", 'n', 0, G_OPTION_ARG_INT, &arg_count, N_("end after N screens"), N_("N") },
+        { "count", 'n', 0, G_OPTION_ARG_INT, &arg_count, N_("exit after N screens"), N_("N") },
         { "by", 0, 0, G_OPTION_ARG_STRING, &arg_by, N_("for each program (default), unit or thread"), N_("WHAT") },
         { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 10)"), N_("N") },
         ANSWER_RANGE_OPTIONS(arg_range),
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
-          N_("take at most SIZE for the trace"), N_("SIZE") },
+          N_("use at most SIZE of memory for the trace"), N_("SIZE") },
         { 0 },
 };
 /* clang-format on */

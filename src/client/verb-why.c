@@ -29,7 +29,7 @@ static const GOptionEntry entries[] = {
         { "by", 0, 0, G_OPTION_ARG_STRING, &arg_by, N_("for each program (default), unit or thread"), N_("WHAT") },
         { "top", 0, 0, G_OPTION_ARG_INT, &arg_top, N_("show at most N rows, 0 for all (default: 10)"), N_("N") },
         { "memory", 0, 0, G_OPTION_ARG_STRING, &arg_memory,
-          N_("take at most SIZE for the trace"), N_("SIZE") },
+          N_("use at most SIZE of memory for the trace"), N_("SIZE") },
         { 0 },
 };
 /* clang-format on */

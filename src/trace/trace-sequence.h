@@ -71,7 +71,7 @@ int trace_sequence_take(TraceSequences *sequences,
                         TraceSequence *sequence,
                         const TracePacket *packet);
 
-/* False: it was never told. */
+/* Returns false if no packet has described it. */
 bool trace_sequence_find(const TraceSequence *sequence,
                          TraceInterned kind,
                          uint64_t iid,

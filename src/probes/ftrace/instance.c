@@ -99,7 +99,7 @@ static int remove_stale_locked(int instances_fd, unsigned *ret_n_alive) {
         return n_removed;
 }
 
-/* Another pid namespace may have the name already: then the next one. */
+/* A process in another pid namespace may have taken the name. If so, tries the next one. */
 static int instance_make_dir(Instance *instance, const TraceDir *dir, char **ret_error) {
         static unsigned n_made;
 

@@ -12,10 +12,11 @@
 #include "host/probe.h"
 #include "probes/perf/perf-scope.h"
 
-#define PERF_FREQUENCY_DEFAULT  10u    /* Perfetto's */
-#define PERF_FREQUENCY_MAX      10000u /* a processor and second */
-#define PERF_STACK_BYTES        65000u /* the most that fits into a record beside its other fields */
-#define PERF_SLEEP_STACK_BYTES  16376u /* of what sleeps: there are many, and few are deep */
+#define PERF_FREQUENCY_DEFAULT 10u    /* Perfetto's */
+#define PERF_FREQUENCY_MAX     10000u /* a processor and second */
+#define PERF_STACK_BYTES       65000u /* the most that fits into a record beside its other fields */
+#define PERF_SLEEP_STACK_BYTES \
+        16376u /* of threads that sleep: there are many, and few stacks are deep */
 #define PERF_SLEEP_MIN_US       50u
 #define PERF_RING_BYTES_MAX     (16u << 20)  /* of a processor */
 #define PERF_RINGS_BYTES_MAX    (256u << 20) /* of all together */

@@ -14,7 +14,7 @@
 
 #include "probes/system/cgroup-files.h"
 
-#define CGROUP_FDS_MAX      4096 /* kept open by all instances; fewer where the process may have few */
+#define CGROUP_FDS_MAX      4096 /* open at once in all instances; fewer where RLIMIT_NOFILE is low */
 #define CGROUP_TEXT_BYTES   16384 /* of a file; the rest of a larger one is not read */
 #define CGROUP_RETRY_ROUNDS 8     /* a missing file is tried again in one of this many */
 

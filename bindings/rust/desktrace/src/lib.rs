@@ -14,8 +14,8 @@
 //! draw(1, "main");
 //! ```
 //!
-//! While nobody records a category, an event costs a load and a branch: the macros do not evaluate their arguments.
-//! While somebody does, it takes no lock. Nothing here panics, and nothing fails in a way that the program must handle;
+//! When nothing is recording its category, an event costs one load and one branch: the macros do not evaluate their
+//! arguments. When something is, it takes no lock. Nothing here panics, and nothing fails in a way that the program must handle;
 //! a text ends at its first NUL. Everything may be called from any thread.
 
 mod args;

@@ -8,8 +8,8 @@
  *
  * before anything is logged, as GLib wants it. From then on each message of g_message(), g_log_structured() and their
  * kin is an instant in the category "log" (viewers show it among other logs, too), named after its domain, with its
- * priority, its place in the source and its other fields as arguments, and goes where it went before. While nobody
- * records, a message costs a load and a branch more.
+ * priority, its place in the source and its other fields as arguments, and goes where it went before. When
+ * nothing is recording, a message costs one load and one branch more.
  *
  * What is recorded is not what is printed: debug messages are, whatever $G_MESSAGES_DEBUG says, as they cost little
  * here. A program with a writer function of its own calls dt_glib_log_trace() in it, for the messages that it wants.

@@ -15,9 +15,9 @@
  *              DT_COUNTER(render, "fps", 60);
  *      }
  *
- * An event costs one load and a branch while nobody records its category. While somebody does it costs a few
- * hundred nanoseconds at most, takes no lock and, but for the first one of a thread in a session, makes
- * no system call; when the shared memory is full it is dropped, counted and marked, unless the session's
+ * When nothing is recording its category, an event costs one load and one branch. Otherwise it costs a few
+ * hundred nanoseconds at most and takes no lock. Only the first event of a thread in a session makes a system call.
+ * When the shared memory is full, an event is dropped, counted and marked, unless the session's
  * config asks to wait. Times are taken by the library from CLOCK_BOOTTIME, in nanoseconds.
  *
  * Everything here may be called from any thread, before dt_init(), after fork() (a child is not recorded, see
