@@ -80,8 +80,8 @@ def good():
     }
 
 
-def broken(trace):
-    rules = Rules()
+def broken(trace, may_overrun=False):
+    rules = Rules(may_overrun)
     for packet in trace.values():
         rules.packet(encode(packet))
     rules.finish()
@@ -190,8 +190,20 @@ def fresh():
     return copy.deepcopy(good())
 
 
+def overrun_cases():
+    """Rule, or none, and a trace of a recording that said that the kernel overran its rings."""
+    trace = fresh()
+    yield "what the kernel overran is in the trace", trace
+    trace = copy.deepcopy(trace)
+    change(trace["bundle"], (1, 3), 1)
+    yield "what the kernel overran is in the trace", trace
+    trace = copy.deepcopy(trace)
+    change(trace["end"], (34, 2, 3), 5)
+    yield "none", trace
+
+
 def cases():
-    """Rule and trace."""
+    """Rule, or none, and trace."""
     yield "none", fresh()
     for rule, name, path, value in CASES:
         trace = fresh()
@@ -207,9 +219,10 @@ def cases():
 
 def main():
     failed = n = 0
-    for n, (rule, trace) in enumerate(cases(), 1):
-        found = dict(broken(trace).broken)
-        as_planted = rule in found if n > 1 else not found
+    all_cases = [(*case, False) for case in cases()] + [(*case, True) for case in overrun_cases()]
+    for n, (rule, trace, may_overrun) in enumerate(all_cases, 1):
+        found = dict(broken(trace, may_overrun).broken)
+        as_planted = not found if rule == "none" else rule in found
         print("ok" if as_planted else "not ok", f"{n} - what is found to be broken: {rule}")
         if not as_planted:
             print("#", found)
