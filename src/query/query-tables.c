@@ -38,6 +38,7 @@ static const QueryColumn thread[] = {
         ID("id"), ID("utid"), STORED("tid", THREAD_TID), STORED("name", THREAD_NAME), STORED("start_ts", THREAD_START),
         STORED("end_ts", THREAD_END), STORED("upid", THREAD_UPID), STORED("is_main_thread", THREAD_IS_MAIN),
         STORED("is_idle", THREAD_IS_IDLE), ZERO("machine_id"), NOTHING("arg_set_id"),
+        STORED("stable_id", THREAD_STABLE_ID),
 };
 static const QueryColumn process[] = {
         ID("id"), ID("upid"), STORED("pid", PROCESS_PID), STORED("name", PROCESS_NAME),
@@ -45,7 +46,7 @@ static const QueryColumn process[] = {
         STORED("uid", PROCESS_UID), NOTHING("android_appid"), NOTHING("android_user_id"),
         STORED("cmdline", PROCESS_CMDLINE), ARGS("arg_set_id", PROCESS_ARGS), ZERO("machine_id"),
         STORED("unit", PROCESS_UNIT), STORED("user_unit", PROCESS_USER_UNIT), STORED("app_id", PROCESS_APP),
-        STORED("container", PROCESS_CONTAINER),
+        STORED("container", PROCESS_CONTAINER), STORED("stable_id", PROCESS_STABLE_ID),
 };
 static const QueryColumn sched[] = {
         ID("id"), STORED("ts", SCHED_TS), STORED("dur", SCHED_DUR), STORED("cpu", SCHED_CPU),

@@ -18,12 +18,12 @@
 /* clang-format off */
 static const TraceColumnDef thread_columns[] = {
         { "tid", I32 }, { "name", NAME }, { "start_ts", I64 }, { "end_ts", I64 }, { "upid", ID },
-        { "is_main_thread", U8 }, { "is_idle", U8 },
+        { "is_main_thread", U8 }, { "is_idle", U8 }, { "stable_id", I64 },
 };
 static const TraceColumnDef process_columns[] = {
         { "pid", I32 }, { "name", NAME }, { "start_ts", I64 }, { "end_ts", I64 }, { "parent_upid", ID },
         { "uid", ID }, { "cmdline", NAME }, { "arg_set_id", ID }, { "unit", NAME }, { "user_unit", NAME },
-        { "app_id", NAME }, { "container", NAME },
+        { "app_id", NAME }, { "container", NAME }, { "stable_id", I64 },
 };
 static const TraceColumnDef track_columns[] = {
         { "name", NAME }, { "type", NAME }, { "parent_id", ID }, { "source_arg_set_id", ID },

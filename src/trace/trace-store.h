@@ -62,7 +62,8 @@ enum {
         THREAD_END,
         THREAD_UPID,
         THREAD_IS_MAIN,
-        THREAD_IS_IDLE
+        THREAD_IS_IDLE,
+        THREAD_STABLE_ID,
 };
 enum {
         PROCESS_PID,
@@ -77,6 +78,7 @@ enum {
         PROCESS_USER_UNIT,
         PROCESS_APP,
         PROCESS_CONTAINER,
+        PROCESS_STABLE_ID,
 };
 enum {
         TRACK_NAME,

@@ -42,7 +42,57 @@ static void threads_point(TraceThreads *threads, int32_t tid, uint32_t utid) {
         threads->recent[(uint32_t)tid % TRACE_THREADS_RECENT].utid = utid;
 }
 
-uint32_t trace_threads_start(TraceThreads *threads, int32_t tid, int64_t at_ns) {
+/*
+ * Stable ids: the number in the last ten digits, and before them how many changes there were, and a number of three
+ * digits for those that no change tells apart
+ */
+
+#define STABLE_NUMBER  INT64_C(10000000000)
+#define STABLE_SAME    1000
+#define STABLE_CHANGES (INT64_MAX / STABLE_NUMBER / STABLE_SAME - 1)
+
+static int64_t n_changes(const TraceThreads *threads, int32_t number) {
+        uint64_t n = trace_map_find(&threads->changes, (uint32_t)number);
+
+        return n == TRACE_MAP_NONE ? 0 : (int64_t)n;
+}
+
+static void note_change(TraceThreads *threads, int32_t number) {
+        int64_t n = n_changes(threads, number) + 1;
+
+        if (n < STABLE_CHANGES && trace_map_set(&threads->changes, (uint32_t)number, (uint64_t)n))
+                threads->store->budget.is_over = true;
+}
+
+/* `before` is the row with the same number before this one, or TRACE_NONE. Nothing: the three digits were used up. */
+static void set_stable_id(const TraceThreads *threads,
+                          TraceTable *table,
+                          unsigned column,
+                          uint32_t row,
+                          int32_t number,
+                          uint32_t before) {
+        int64_t first = n_changes(threads, number) * STABLE_SAME * STABLE_NUMBER + (uint32_t)number,
+                id = first;
+
+        if (before != TRACE_NONE) {
+                int64_t last = trace_table_i64(table, column, before);
+
+                if (last == TRACE_NO_TIME)
+                        return;
+                if (last >= first)
+                        id = last + STABLE_NUMBER;
+        }
+        if (id < first + STABLE_SAME * STABLE_NUMBER)
+                trace_table_set_i64(table, column, row, id);
+}
+
+static uint32_t newest(const TraceMap *map, int32_t number) {
+        uint64_t row = trace_map_find(map, (uint32_t)number);
+
+        return row == TRACE_MAP_NONE ? TRACE_NONE : (uint32_t)row;
+}
+
+static uint32_t thread_add(TraceThreads *threads, int32_t tid, int64_t at_ns) {
         TraceTable *table = thread_table(threads);
         uint32_t utid;
 
@@ -57,10 +107,16 @@ uint32_t trace_threads_start(TraceThreads *threads, int32_t tid, int64_t at_ns) 
         threads->threads[utid] = (ThreadInfo){ .next = TRACE_NONE };
         trace_table_set(table, THREAD_TID, utid, (uint32_t)tid);
         trace_table_set(table, THREAD_IS_IDLE, utid, 0);
+        set_stable_id(threads, table, THREAD_STABLE_ID, utid, tid, newest(&threads->tids, tid));
         if (at_ns != TRACE_NO_TIME)
                 trace_table_set_i64(table, THREAD_START, utid, at_ns);
         threads_point(threads, tid, utid);
         return utid;
+}
+
+uint32_t trace_threads_start(TraceThreads *threads, int32_t tid, int64_t at_ns) {
+        note_change(threads, tid);
+        return thread_add(threads, tid, at_ns);
 }
 
 uint32_t trace_threads_find(TraceThreads *threads, int32_t tid) {
@@ -80,7 +136,7 @@ uint32_t trace_threads_find(TraceThreads *threads, int32_t tid) {
 uint32_t trace_threads_get(TraceThreads *threads, int32_t tid) {
         uint32_t utid = trace_threads_find(threads, tid);
 
-        return utid == TRACE_NONE ? trace_threads_start(threads, tid, TRACE_NO_TIME) : utid;
+        return utid == TRACE_NONE ? thread_add(threads, tid, TRACE_NO_TIME) : utid;
 }
 
 static void thread_set_process(TraceThreads *threads, uint32_t utid, uint32_t upid) {
@@ -188,6 +244,7 @@ static uint32_t process_add(TraceThreads *threads, int32_t pid) {
                 return upid;
         threads->processes[upid] = (ProcessInfo){ .first = TRACE_NONE };
         trace_table_set(table, PROCESS_PID, upid, (uint32_t)pid);
+        set_stable_id(threads, table, PROCESS_STABLE_ID, upid, pid, newest(&threads->pids, pid));
         if (trace_map_set(&threads->pids, (uint32_t)pid, upid))
                 threads->store->budget.is_over = true;
         return upid;
@@ -211,7 +268,7 @@ static uint32_t thread_of(TraceThreads *threads, int32_t tid, uint32_t upid) {
                         utid = TRACE_NONE;
         }
         if (utid == TRACE_NONE)
-                utid = trace_threads_start(threads, tid, TRACE_NO_TIME);
+                utid = thread_add(threads, tid, TRACE_NO_TIME);
         if (utid == TRACE_NONE)
                 return utid;
         thread_set_process(threads, utid, upid);
@@ -270,6 +327,8 @@ void trace_threads_end(TraceThreads *threads, int32_t tid, int64_t at_ns) {
         TraceTable *table = thread_table(threads);
         uint32_t utid = trace_threads_find(threads, tid), upid;
 
+        if (tid)
+                note_change(threads, tid);
         if (utid == TRACE_NONE || utid == 0)
                 return;
         trace_table_set_i64(table, THREAD_END, utid, at_ns);
@@ -330,6 +389,7 @@ int trace_threads_init(TraceThreads *threads, TraceStore *store) {
 void trace_threads_deinit(TraceThreads *threads) {
         trace_map_deinit(&threads->tids);
         trace_map_deinit(&threads->pids);
+        trace_map_deinit(&threads->changes);
         free(threads->threads);
         free(threads->processes);
         free(threads->pending);

@@ -7,6 +7,10 @@
  * The kernel uses numbers again. So a thread is a row of the table (utid), a process likewise (upid), and a number
  * means the newest one that lives. Row 0 of both is the idle task. What is told later of a thread without a
  * process is told of the same row; a process of which nothing but its number is known has a row, too.
+ *
+ * Rows come as threads are heard of, so their numbers depend on what is read of a trace. The stable id does not: it is
+ * made of the kernel's number and of how many beginnings and ends with this number the kernel or a descriptor told
+ * before, which are read wherever threads are. It is the number itself if there were none.
  */
 
 #include "trace/trace-map.h"
@@ -26,6 +30,7 @@ enum {
 typedef struct TraceThreads {
         TraceStore *store;
         TraceMap tids, pids; /* → the newest utid or upid, or TRACE_NONE */
+        TraceMap changes;    /* tid → how often it was told that one begins or ends */
         struct ThreadInfo *threads;
         struct ProcessInfo *processes;
         size_t n_threads_allocated, n_processes_allocated;

@@ -45,6 +45,32 @@ else
         echo '# the kernel cannot be recorded here: only programs'
 fi
 
+# What a statement reads beside what it shows: everything.
+all_parts="(SELECT count(*) FROM slice) + (SELECT count(*) FROM thread_state) + (SELECT count(*) FROM ftrace_event) +
+        (SELECT count(*) FROM perf_sample) + (SELECT count(*) FROM logs) + (SELECT count(*) FROM args) + count(*)"
+
+# is_stable FILE COLUMNS TABLES: these are the same, whatever else is read
+is_stable() {
+        asks "$1" "SELECT $2 FROM $3" | sort >"$tmp/alone" &&
+                asks "$1" "SELECT $2 FROM (SELECT $all_parts AS n FROM sched) CROSS JOIN $3" | sort >"$tmp/with-all" &&
+                cmp "$tmp/alone" "$tmp/with-all"
+}
+for file in app.pftrace all.pftrace; do
+        [ -s $file ] || continue
+        ok "stable ids of who ran are those of any statement: $file" is_stable $file \
+                's.ts, s.cpu, t.stable_id, p.stable_id' \
+                'sched s JOIN thread t USING (utid) LEFT JOIN process p USING (upid)'
+        ok "likewise of wakers: $file" is_stable $file 's.ts, t.stable_id, w.stable_id' \
+                'thread_state s JOIN thread t USING (utid) LEFT JOIN thread w ON w.utid = s.waker_utid'
+        ok "and of those that slices are of, whose own ids stay: $file" is_stable $file \
+                's.id, s.ts, s.track_id, t.stable_id' \
+                'slice s LEFT JOIN thread_track k ON k.id = s.track_id LEFT JOIN thread t USING (utid)'
+        ok "tracks have the same ids: $file" is_stable $file 'k.id, k.name, k.type' 'track k'
+        ok "no two threads or processes have the same stable id: $file" says 1,1 $file \
+                "SELECT (SELECT count(*) = count(DISTINCT stable_id) FROM thread),
+                        (SELECT count(*) = count(DISTINCT stable_id) FROM process)"
+done
+
 ok 'a join by name finds the slices of a thread' python3 -c 'import sys; sys.exit(int(sys.argv[1]) < 10)' \
         "$(asks app.pftrace "SELECT count(*) FROM thread_slice WHERE thread_name = 'event loop'")"
 ok 'percentiles are between the least and the most' says 1 app.pftrace \
