@@ -74,3 +74,16 @@ nothing_is_left_in() {
 nothing_is_there() {
         ! compgen -G "$1"
 }
+
+# records_with SQL FILE PRESET COMMAND...: a recording of an example that has what the statement asks for (it answers
+# 1). A slow machine needs a longer one: the command is told how many seconds it lasts.
+records_with() {
+        local seconds
+        for seconds in 1 2 4 8 16; do
+                timeout 90 "$DESKTRACE" record --standalone -p "$3" -f -o "$2" -- "${@:4}" --seconds $seconds ||
+                        [ $? = 6 ] || return
+                [ "$("$DESKTRACE" query --csv --no-legend "$2" "$1" 2>/dev/null)" != 1 ] || return 0
+        done
+        echo "what was recorded in $seconds s does not have this: $1"
+        return 1
+}

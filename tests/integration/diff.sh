@@ -7,11 +7,6 @@ here=$(realpath "$(dirname "$0")")
 # shellcheck source=tests/integration/cli-lib.sh
 . "$here/cli-lib.sh"
 
-records() {
-        timeout 60 "$DESKTRACE" record --standalone -p apps -f -o "$1" -- \
-                "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1 || [ $? = 6 ]
-}
-
 # differs EXPRESSION ARGUMENT...: a Python expression over the answer (t) holds
 differs() {
         "$DESKTRACE" diff --json=short "${@:2}" >"$tmp/answer" || [ $? = 10 ] || [ $? = 6 ] || return
@@ -37,8 +32,9 @@ for i in 1 2 3 4 5 6; do
         PYTHONPATH=$here python3 -B write.py "b$i" $((3000 + i * 10))
 done
 
-ok 'an example is recorded' records one.pftrace
-ok 'twice' records two.pftrace
+requests="SELECT count(*) >= 5 FROM slice WHERE name = 'request' AND dur > 0"
+ok 'an example is recorded' records_with "$requests" one.pftrace apps "$EXAMPLE_PROGRAMS/daemon-desktrace"
+ok 'twice' records_with "$requests" two.pftrace apps "$EXAMPLE_PROGRAMS/daemon-desktrace"
 ok 'one recording on each side is too few' \
         differs "t['changed'] == 0 and t['too_few'] > 0 and all(r['verdict'] == 'too few' for r in t['rows'])" \
         one.pftrace -- two.pftrace

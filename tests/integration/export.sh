@@ -26,7 +26,10 @@ t = open(sys.argv[1], newline="").read()
 sys.exit(0 if eval(sys.argv[2]) else "not so: " + sys.argv[2])' "$@"
 }
 
-ok 'a program is recorded' records app.pftrace apps "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1
+ok 'a program is recorded' records_with "SELECT count(*) > 0 AND count(*) < (SELECT count(*) FROM slice) AND
+        trace_dur() > 400000000 AND (SELECT count(*) FROM thread_slice s JOIN args USING (arg_set_id)) > 0
+        FROM slice WHERE ts BETWEEN trace_start() + 200000000 AND trace_start() + 300000000" \
+        app.pftrace apps "$EXAMPLE_PROGRAMS/daemon-desktrace"
 n_slices=$(count 'SELECT count(*) FROM slice')
 
 ok 'a table is written as CSV' writes csv app.pftrace -o slice.csv

@@ -10,10 +10,6 @@
 check=$(dirname "$0")/fleet_check.py
 hand_over=$(dirname "$0")/../../data/fleet/desktrace-fleet
 
-records() {
-        timeout 60 "$DESKTRACE" record --standalone -p "$2" -f -o "$1" -- "${@:3}" || [ $? = 6 ]
-}
-
 writes() {
         "$DESKTRACE" export fleet "$@" || [ $? = 6 ]
 }
@@ -22,7 +18,8 @@ preset=apps
 if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ]; then
         preset=default
 fi
-ok 'a program is recorded' records app.pftrace $preset "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1
+ok 'a program is recorded' records_with 'SELECT count(*) >= 10 FROM slice WHERE dur > 0' app.pftrace $preset \
+        "$EXAMPLE_PROGRAMS/daemon-desktrace"
 ok 'a tree is made' writes app.pftrace -o lake --machine box-1
 ok 'with what the recording says' python3 "$check" lake "$DESKTRACE" app.pftrace box-1
 is_kept() {

@@ -73,11 +73,13 @@ with open(sys.argv[2], "wb") as file:
         file.write(event(at, 1, b"tock") + event(at + 1_000_000, 2))
 END
 
-ok 'a program is recorded' records app.pftrace apps "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1
+requests="SELECT count(*) >= 10 AND min(dur) < max(dur) AND (SELECT count(*) FROM slice WHERE name = 'wait for answer'
+        AND dur > 0) >= 10 FROM slice WHERE name = 'request' AND dur > 0"
+ok 'a program is recorded' records_with "$requests" app.pftrace apps "$EXAMPLE_PROGRAMS/daemon-desktrace"
 kernel=app.pftrace
 if [ "$(id -u)" = 0 ] && [ -x "$DESKTRACE_PROBES" ] &&
         records load.pftrace default ./load >/dev/null 2>&1 && asks cpu load.pftrace >/dev/null 2>&1 &&
-        records all.pftrace default "$EXAMPLE_PROGRAMS/daemon-desktrace" --seconds 1 >/dev/null 2>&1; then
+        records_with "$requests" all.pftrace default "$EXAMPLE_PROGRAMS/daemon-desktrace" >/dev/null 2>&1; then
         kernel=all.pftrace
         ok 'who used the CPU is named, for as long as the data say' from_data cpu load.pftrace burner ticker
         ok 'what all used is what there was, or less' finds "0 < t['busy_ns'] <= t['available_ns']" cpu load.pftrace
@@ -163,7 +165,7 @@ head -c -1 app.pftrace >cut.pftrace
 exits 6 'a cut file is answered as far as it goes' 'not complete' "$DESKTRACE" why times cut.pftrace
 echo nothing >text
 exits 1 'what is no trace is no trace' 'not a Perfetto trace' "$DESKTRACE" why times text
-exits 7 'a trace that is larger than it may be is refused' '--memory' "$DESKTRACE" why times --memory 64K app.pftrace
+exits 7 'a trace that is larger than it may be is refused' '--memory' "$DESKTRACE" why times --memory 4K app.pftrace
 is_clean() {
         "$DESKTRACE" why "$@" hostile.pftrace >"$tmp/clean" 2>&1 || [ $? -le 6 ] || return
         ! tr -d '\n' <"$tmp/clean" | grep -q '[[:cntrl:]]'
