@@ -20,6 +20,7 @@
 static_assert(SESSION_PAST_BYTES_MAX <= KEPT_STATE_PAST_BYTES_MAX, "all of it is kept");
 
 #define KEEPER_NAME_BYTES 64
+#define KEEPER_STEP_BYTES (4u << 20)                  /* copied in a turn of the main loop */
 #define KEEPER_TRIES_MAX  3                           /* of processes that have ended soon */
 #define KEEPER_SOUND_NS   (UINT64_C(10) * 1000000000) /* after this, one has not ended soon */
 
@@ -183,15 +184,31 @@ static void keeper_see(Keeper *keeper, const BusSession *object, uint64_t now) {
                 kept_state_succeed(&kept->state);
 }
 
+/* One session in a turn: others have theirs in between. */
+static void keeper_move(Keeper *keeper, const BusSession *object) {
+        Session *session = object->owned.session;
+
+        if (keeper->has_more || object->owned.foreign || object->owned.is_leaving ||
+            !session_awaits_keeping(session))
+                return;
+        session_keep(session, KEEPER_STEP_BYTES);
+        keeper->has_more = session_awaits_keeping(session);
+}
+
 void keeper_settle(Keeper *keeper, uint64_t now) {
         const BusSession *object;
         Kept *kept;
 
         if (!keeper->bus)
                 return;
-        list_for_each (object, &keeper->bus->sessions.all, owned.link)
-                if (object->owned.session && session_can_be_left(object->owned.session))
+        keeper->has_more = false;
+        list_for_each (object, &keeper->bus->sessions.all, owned.link) {
+                if (!object->owned.session)
+                        continue;
+                keeper_move(keeper, object);
+                if (session_can_be_left(object->owned.session))
                         keeper_see(keeper, object, now);
+        }
         list_for_each (kept, &keeper->kept, link) {
                 if (!kept->is_seen) {
                         forget_all(kept->id, kept->n_buffers);
@@ -200,6 +217,10 @@ void keeper_settle(Keeper *keeper, uint64_t now) {
                 }
                 kept->is_seen = false;
         }
+}
+
+uint64_t keeper_deadline(const Keeper *keeper) {
+        return keeper->has_more ? 0 : UINT64_MAX;
 }
 
 /*

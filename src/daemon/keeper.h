@@ -17,6 +17,7 @@ typedef struct Keeper {
         Bus *bus; /* NULL: nobody keeps anything for this process */
         List kept;
         uint64_t began_at;
+        bool has_more; /* to do in the next turn */
 } Keeper;
 
 /* Takes what the process before has left, before anybody is answered. */
@@ -26,3 +27,5 @@ void keeper_deinit(Keeper *keeper);
 
 /* After each turn of the loop. */
 void keeper_settle(Keeper *keeper, uint64_t now);
+/* When it has to be called again if nothing happens; UINT64_MAX: not. */
+uint64_t keeper_deadline(const Keeper *keeper);

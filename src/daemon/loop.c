@@ -218,6 +218,7 @@ static void loop_arm(Loop *loop) {
                 loop_idle_deadline(loop),
                 loop->stop_deadline,
                 loop->extend_deadline,
+                keeper_deadline(&loop->keeper),
         };
         uint64_t deadline = UINT64_MAX;
 

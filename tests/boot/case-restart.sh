@@ -8,6 +8,7 @@ shorten_idle_times
 snapshot=/home/alice/snapshot.pftrace
 stopped=/home/alice/stopped.pftrace
 triggered=/home/alice/triggered.pftrace
+later=/home/alice/later.pftrace
 cat >/home/alice/triggered.pbtxt <<'END'
 buffers { size_kb: 1024 }
 data_sources { config { name: "track_event" } }
@@ -25,6 +26,8 @@ session() {
 }
 is_same_session() { [ -n "$1" ] && [ "$(session)" = "$1" ]; }
 has_no_session() { list_sessions | json 'd and sys.exit(1)'; }
+n_stored() { systemctl show -P NFileDescriptorStore desktraced.service; }
+has_stored_more_than() { [ "$(n_stored)" -gt "$1" ]; }
 boottime() { python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_BOOTTIME))'; }
 # The half of a snapshot's uuid that is its session's.
 uuid() { trace $snapshot 'd["uuid"][16:]'; }
@@ -34,6 +37,14 @@ has_slices() {
         as alice desktrace query --json=short "${2:-$snapshot}" "SELECT count(*) AS n FROM slice WHERE ts $1" |
                 grep -vqE '"n":0\b'
 }
+
+# has_recorded NAME: a snapshot of that session has slices
+has_recorded() {
+        as alice desktrace snapshot "$1" -q -f -o $later && has_slices '> 0' $later
+}
+
+id_of() { list_sessions | json "[s['id'] for s in d if s['name'] == '$1'][0]"; }
+detach() { as alice busctl call $BUS "$ROOT/session/$(id_of "$1")" $BUS.Session Detach; }
 
 # records WHEN: a new snapshot has such slices
 records() {
@@ -50,6 +61,11 @@ ok 'another recording has ended' as alice desktrace record --detach -t 1 -p apps
 ok 'and waits to be read' within 30 is_stopped ended
 ok 'a third one waits for a trigger' as alice desktrace record --detach -c /home/alice/triggered.pbtxt
 ok 'which is sent' within 10 as alice desktrace trigger seen
+as alice desktrace record --ring -q -t 600 -n later -p apps -o $later.ring >/dev/null 2>&1 &
+ok 'a fourth one belongs to who has started it' within 20 has_recorded later
+n=$(n_stored)
+ok 'until that is no longer so' detach later
+ok 'and is kept from then on' within 20 has_stored_more_than "$n"
 killed=$(main_pid desktraced.service)
 before=$(boottime)
 ok 'the service is restarted' systemctl restart desktraced.service
@@ -67,6 +83,8 @@ ok 'it has what was recorded' has_slices "< $before" $stopped
 ok 'the trigger of before ends the third one' within 30 is_stopped triggered
 ok 'which can be read' as alice desktrace stop triggered -o $triggered
 ok 'it has what was before and after the trigger' has_slices "< $before" $triggered
+ok 'what was detached later can be read' as alice desktrace stop later -f -o $later
+ok 'it has what was recorded before' has_slices "< $before" $later
 
 kill -KILL "$(main_pid desktraced.service)"
 ok 'a killed service is started again' within 20 is_same_session "$recorder"

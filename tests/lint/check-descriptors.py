@@ -59,6 +59,7 @@ ALLOWED = {
     },
     "buffer/buffer-index.c": {"fd_close": OWN, "fd_check_sealed_memfd": "asks for seals first, which only memory has"},
     "buffer/mapping.c": {"mmap": "memory without a file, or a memfd of the service's own"},
+    "buffer/trace-buffer-keep.c": {"fd_close": OWN},
     "buffer/segment-file.c": {"fd_close": OWN, "fd_closep": OWN},
     "bus/link/bell.c": {"send": DONTWAIT, "fd_closep": OWN},
     "bus/permission/bus-ask.c": {"poll": AT_ONCE},

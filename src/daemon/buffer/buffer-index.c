@@ -3,6 +3,7 @@
 /* The memory of a trace buffer's index, and what of a found one is to be believed. */
 
 #include <errno.h>
+#include <string.h>
 
 #include "buffer/buffer-index.h"
 #include "buffer/mapping.h"
@@ -71,6 +72,44 @@ void buffer_index_deinit(BufferIndexFile *file) {
         if (file->fd >= 0)
                 fd_close(file->fd);
         *file = (BufferIndexFile){ .fd = -1 };
+}
+
+/* Most records were never touched, and need no memory in the file. */
+static void copy_records(Record *to, const BufferIndexFile *file) {
+        for (uint32_t i = 0; i < file->head->shape.n_slots; i++) {
+                const Slot *slot = &file->slots[i];
+
+                memcpy(to + (slot->records - file->records),
+                       slot->records,
+                       slot->n_records * sizeof(*to));
+        }
+}
+
+static int buffer_index_replace(const BufferIndexFile *file, const BufferIndexFile *by) {
+        int r;
+
+        memcpy(by->head, file->head, file->n_head);
+        copy_records(by->records, file);
+        r = mapping_replace(file->records, by->records, file->n_records);
+        return r < 0 ? r : mapping_replace(file->head, by->head, file->n_head);
+}
+
+int buffer_index_keep(BufferIndexFile *file, int *ret_fd) {
+        const BufferShape shape = file->head->shape;
+        BufferIndexFile by = { .fd = -1 };
+        int r;
+
+        r = fd_new_sealed_memfd(&by.fd, "desktrace-index", (size_t)file_bytes(&shape));
+        if (r == 0)
+                r = buffer_index_map(&by, &shape);
+        if (r == 0)
+                r = buffer_index_replace(file, &by);
+        if (r < 0) {
+                buffer_index_deinit(&by);
+                return r;
+        }
+        *ret_fd = by.fd;
+        return 0;
 }
 
 int buffer_shape_init(BufferShape *shape,

@@ -104,6 +104,10 @@ int buffer_shape_init(BufferShape *shape,
 int buffer_index_init(BufferIndexFile *file, const BufferShape *shape, bool is_kept);
 void buffer_index_deinit(BufferIndexFile *file);
 
+/* Moves an anonymous one into a memfd, where all has the address that it had; the sequences are left to the caller, for
+ * whom there is room. 0 or a negative errno: to be tried again. */
+int buffer_index_keep(BufferIndexFile *file, int *ret_fd);
+
 enum {
         _BUFFER_INDEX_E_SUCCESS,
         BUFFER_INDEX_E_LAYOUT, /* another build has made it */

@@ -26,6 +26,12 @@ void mapping_free(void *memory, size_t n_bytes) {
                 munmap(memory, n_bytes);
 }
 
+int mapping_replace(void *memory, void *by, size_t n_bytes) {
+        return mremap(by, n_bytes, n_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory) == MAP_FAILED
+                       ? -ENOMEM
+                       : 0;
+}
+
 void mapping_advise(void *memory, size_t n_bytes) {
         /* Where there are no huge pages, small ones do. */
         if (n_bytes >= HUGE_PAGE_BYTES)

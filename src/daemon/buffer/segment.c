@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "buffer/mapping.h"
 #include "buffer/segment.h"
@@ -51,6 +52,31 @@ int segment_new_claimed(Segment **ret, size_t n_bytes, SegmentFile *file, uint32
         if (r < 0 && file)
                 segment_file_give(file, place);
         return r;
+}
+
+int segment_keep(Segment *segment, SegmentFile *file, size_t n_used) {
+        uint32_t place;
+        void *memory;
+        int r;
+
+        r = segment_file_take(file, &place);
+        if (r < 0)
+                return r;
+        r = mapping_new(&memory, segment->n_bytes, file->fd, segment_file_offset(file, place));
+        if (r == 0) {
+                memcpy(memory, segment->memory, n_used);
+                r = mapping_replace(segment->memory, memory, segment->n_bytes);
+                if (r < 0)
+                        mapping_free(memory, segment->n_bytes);
+        }
+        if (r < 0) {
+                segment_file_give(file, place);
+                return r;
+        }
+        mapping_advise(segment->memory, segment->n_bytes);
+        segment->place = place;
+        segment->file = segment_file_ref(file);
+        return 0;
 }
 
 Segment *segment_ref(Segment *segment) {

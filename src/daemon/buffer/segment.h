@@ -34,6 +34,10 @@ Segment *segment_ref(Segment *segment);
 Segment *segment_unref(Segment *segment);
 DEFINE_CLEANUP(Segment *, segment_unref)
 
+/* Moves an anonymous one into the file, with all of its references; only the first n_used bytes are of interest. 0 or
+ * -ENOMEM, and nothing has changed. */
+int segment_keep(Segment *segment, SegmentFile *file, size_t n_used);
+
 static inline bool segment_is_shared(const Segment *segment) {
         return segment->n_refs > 1;
 }

@@ -3,6 +3,7 @@
 /* Memory for sequences, which never moves. */
 
 #include <errno.h>
+#include <string.h>
 
 #include "buffer/mapping.h"
 #include "buffer/sequence-pool.h"
@@ -88,6 +89,30 @@ int sequence_pool_take(SequencePool *pool, Sequence **ret) {
 
 void sequence_pool_give(SequencePool *pool, Sequence *sequence) {
         list_append(&pool->free, &sequence->idle_link);
+}
+
+static int sequence_pool_keep_piece(const SequencePool *pool, size_t piece, int fd) {
+        void *memory;
+        int r;
+
+        r = mapping_new(&memory, piece_bytes(piece), fd, pool->offset + piece_offset(piece));
+        if (r < 0)
+                return r;
+        memcpy(memory, pool->pieces[piece], piece_sequences(piece) * sizeof(Sequence));
+        r = mapping_replace(pool->pieces[piece], memory, piece_bytes(piece));
+        if (r < 0)
+                mapping_free(memory, piece_bytes(piece));
+        return r;
+}
+
+int sequence_pool_keep(SequencePool *pool, int fd) {
+        int r = 0;
+
+        for (size_t i = 0; i < pool->n_pieces && r == 0; i++)
+                r = sequence_pool_keep_piece(pool, i, fd);
+        if (r == 0)
+                pool->fd = fd;
+        return r;
 }
 
 int sequence_pool_find(SequencePool *pool) {

@@ -42,6 +42,9 @@ void sequence_pool_give(SequencePool *pool, Sequence *sequence);
 /* The one with this number, of those that were ever in use. */
 Sequence *sequence_pool_at(const SequencePool *pool, uint32_t index);
 
+/* Moves an anonymous one into the file; no sequence has another address after that. 0 or -ENOMEM: to be tried again. */
+int sequence_pool_keep(SequencePool *pool, int fd);
+
 /* Of a pool in a file that was found: maps all that were ever in use. All of them are in use until they are given back.
  * 0 or -ENOMEM. */
 int sequence_pool_find(SequencePool *pool);

@@ -143,7 +143,7 @@ int trace_buffer_new_kept(TraceBuffer **ret,
 }
 
 bool trace_buffer_files(const TraceBuffer *buffer, int *ret_index_fd, int *ret_segments_fd) {
-        if (!buffer->segments)
+        if (buffer->file.fd < 0)
                 return false;
         *ret_index_fd = buffer->file.fd;
         *ret_segments_fd = buffer->segments->fd;

@@ -149,6 +149,7 @@ enum {
         TRACE_BUFFER_E_NOT_FOUND, /* the chunk is gone, or the offset is outside; counted */
         TRACE_BUFFER_E_LAYOUT,    /* another build's files */
         TRACE_BUFFER_E_BROKEN,    /* no files of a buffer, or torn ones */
+        TRACE_BUFFER_E_MORE,      /* to be called again */
 };
 
 /* `segment_bytes` 0: chosen from the size, which must be within the limits. Otherwise n_bytes are
@@ -170,6 +171,13 @@ int trace_buffer_new_kept(TraceBuffer **ret,
                           uint64_t n_bytes,
                           size_t segment_bytes,
                           TraceBufferPolicy policy);
+
+/*
+ * Makes a buffer one that is kept, with all that is in it, while it goes on; not of a clone. Each call copies about
+ * this many bytes, so that others have their turns. 0: it is kept; TRACE_BUFFER_E_MORE; -ENOMEM, after which it may be
+ * tried again.
+ */
+int trace_buffer_keep(TraceBuffer *buffer, size_t max_bytes);
 
 /* Its descriptors, which stay the buffer's; false: it is not kept. */
 bool trace_buffer_files(const TraceBuffer *buffer, int *ret_index_fd, int *ret_segments_fd);

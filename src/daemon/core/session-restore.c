@@ -157,6 +157,24 @@ int session_restore(Session **ret,
         return 0;
 }
 
+bool session_awaits_keeping(const Session *session) {
+        const SessionOptions *options = &session->options;
+
+        return options->detached && !options->has_output && !options->is_kept &&
+               !session->cannot_be_kept && session->cloned_from == 0;
+}
+
+void session_keep(Session *session, size_t max_bytes) {
+        for (size_t i = 0; i < session->n_buffers; i++) {
+                int r = trace_buffer_keep(session->buffers[i].buffer, max_bytes);
+
+                session->cannot_be_kept = r < 0;
+                if (r)
+                        return;
+        }
+        session->options.is_kept = true;
+}
+
 void session_leave(Session *session) {
         session->is_left = true;
 }

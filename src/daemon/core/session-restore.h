@@ -40,5 +40,12 @@ int session_restore(Session **ret,
 /* Leaves the session to the next service: what is in its buffers stays in their files when it is freed. */
 void session_leave(Session *session);
 
+/* Whether it should be left to the next service, and its buffers are still in private memory: it was detached after its
+ * start. */
+bool session_awaits_keeping(const Session *session);
+/* Moves them into files; each call copies about this many bytes. Where there is no memory for it the session stays what
+ * it was, and waits no longer. */
+void session_keep(Session *session, size_t max_bytes);
+
 /* Whether its buffers lie in files, and it is nobody's connection's. */
 bool session_can_be_left(const Session *session);

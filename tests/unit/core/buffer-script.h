@@ -387,24 +387,41 @@ static inline bool script_may_adopt(const Script *script, size_t step, const Tra
         return !held && script->steps[step].kind != STEP_NEXT;
 }
 
+/* A segment at a time. */
+static inline void script_keep(TraceBuffer *buffer) {
+        int r;
+
+        do
+                r = trace_buffer_keep(buffer, 1);
+        while (r == TRACE_BUFFER_E_MORE);
+        ck_assert_int_eq(r, 0);
+}
+
 typedef enum ScriptWay {
         SCRIPT_PLAIN,
         SCRIPT_KEPT,
         SCRIPT_ADOPTED, /* kept, and adopted before each step */
+        SCRIPT_MOVED,   /* kept in the middle, and adopted before each step that follows */
         _SCRIPT_WAY_N,
 } ScriptWay;
 
 static inline void script_play_way(const Script *script, ScriptWay way) {
         _cleanup_(trace_buffer_freep) TraceBuffer *buffer = NULL, *held = NULL;
         size_t segment_bytes = script->segment_bytes ? script->segment_bytes : 4096;
-        size_t n_segments = script->n_segments ? script->n_segments : 4;
+        size_t n_segments = script->n_segments ? script->n_segments : 4, n_steps = 0;
 
+        while (n_steps < SCRIPT_STEPS_MAX && script->steps[n_steps].kind != STEP_END)
+                n_steps++;
         ck_assert_int_eq(
-                (way == SCRIPT_PLAIN ? trace_buffer_new : trace_buffer_new_kept)(
+                (way == SCRIPT_PLAIN || way == SCRIPT_MOVED ? trace_buffer_new
+                                                            : trace_buffer_new_kept)(
                         &buffer, n_segments * segment_bytes, segment_bytes, script->policy),
                 0);
-        for (size_t i = 0; i < SCRIPT_STEPS_MAX && script->steps[i].kind != STEP_END; i++) {
-                if (way == SCRIPT_ADOPTED && script_may_adopt(script, i, held))
+        for (size_t i = 0; i < n_steps; i++) {
+                if (way == SCRIPT_MOVED && i == n_steps / 2)
+                        script_keep(buffer);
+                if ((way == SCRIPT_ADOPTED || (way == SCRIPT_MOVED && i >= n_steps / 2)) &&
+                    script_may_adopt(script, i, held))
                         script_adopt(&buffer);
                 script_play_step(buffer, &held, script, &script->steps[i]);
         }

@@ -418,6 +418,54 @@ START_TEST(test_sequences_of_those_who_come_back_have_other_numbers) {
 }
 END_TEST
 
+/* It has its buffers in private memory from its start. */
+START_TEST(test_session_that_is_detached_later_is_moved_into_files_and_goes_on) {
+        static const SessionOptions attached = { .owner = { .uid = 1000 } };
+        FakeProducer *producer;
+        FakeConsumer *consumer;
+        FormerBuffer buffer;
+        SessionFormer former;
+        SmbWriter *writer;
+        Session *session;
+        Bytes trace;
+
+        fixture_init(&f);
+        producer = fixture_connect_producer(&f, 1000, "app", "track_event");
+        consumer = fixture_start_session_with(&f, &attached, RECORDER);
+        fixture_settle(&f);
+        writer = fake_writer_new(producer, fake_instance(producer, "track_event"));
+        fake_write(writer, "before");
+        fake_ring(producer);
+        fixture_advance(&f, 1 * S);
+        ck_assert(!session_awaits_keeping(consumer->session));
+        session_set_detached(consumer->session, true);
+        ck_assert(session_awaits_keeping(consumer->session));
+        ck_assert(!session_can_be_left(consumer->session));
+        session_keep(consumer->session, 1);
+        ck_assert(session_awaits_keeping(consumer->session)); /* there is more to move */
+        fake_write(writer, "meanwhile");
+        fake_ring(producer);
+        fixture_advance(&f, 1 * S);
+        while (session_awaits_keeping(consumer->session))
+                session_keep(consumer->session, 1);
+        fake_write(writer, "later");
+        fake_ring(producer);
+        fixture_advance(&f, 1 * S);
+        former = leave(consumer, &buffer);
+        free(writer);
+        replace_service(1 * S);
+        ck_assert_int_eq(restore(&session, &former), 0);
+        ck_assert_uint_eq(buffer.n_broken, 0);
+        trace = read_session(session);
+        ck_assert_uint_eq(trace_count_text(&trace, "before"), 1);
+        ck_assert_uint_eq(trace_count_text(&trace, "meanwhile"), 1);
+        ck_assert_uint_eq(trace_count_text(&trace, "later"), 1);
+        bytes_deinit(&trace);
+        session_free(session);
+        fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(test_what_was_noted_before_is_noted_still) {
         FormerBuffer buffer;
         SessionFormer former = record_and_leave(&buffer);
@@ -581,6 +629,7 @@ TEST_MAIN("session-restore",
           test_trigger_that_was_hit_before_ends_the_session,
           test_snapshot_that_was_asked_for_before_is_taken_when_it_is_due,
           test_sequences_of_those_who_come_back_have_other_numbers,
+          test_session_that_is_detached_later_is_moved_into_files_and_goes_on,
           test_what_was_noted_before_is_noted_still,
           test_past_that_is_none_is_refused_and_the_files_stay,
           test_files_that_are_no_buffer_are_refused_and_stay,

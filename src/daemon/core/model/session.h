@@ -100,9 +100,10 @@ struct Session {
         Config *change; /* and what he sent later, if he did; filters count as it says */
         Charge charge;
         CensusRow *census;
-        bool is_left;     /* for another process: its buffers' files stay as they are */
-        bool is_quiet;    /* within session_new() or session_free(): no SessionOps */
-        List marked_link; /* service->marked: something happened that it may have waited for */
+        bool is_left;        /* for another process: its buffers' files stay as they are */
+        bool cannot_be_kept; /* there was no memory for it */
+        bool is_quiet;       /* within session_new() or session_free(): no SessionOps */
+        List marked_link;    /* service->marked: something happened that it may have waited for */
         char stop_reason[SESSION_STOP_REASON_BYTES];
         uint64_t started_at, stopped_at;
         uint64_t turned_at; /* when incremental state was cleared for a ring; or recording began */
